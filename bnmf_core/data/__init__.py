@@ -1,0 +1,1 @@
+"""Where data come from: files, shipped samples, downloads and generators."""

@@ -1,0 +1,279 @@
+"""NumPy files (.npy, .npz) read without unpickling and without trusting their headers."""
+
+import io
+import math
+import zipfile
+import zlib
+
+import numpy as np
+from scipy import sparse
+
+from bnmf_core.data.names import clean_name, clean_names
+from bnmf_core.errors import DataError
+
+MAX_MEMBERS = 64
+MAX_RATIO = 100
+FREE_BYTES = 2**20  # below this total an archive may be compressed at any ratio
+MAX_ENTRIES = 2**26  # of a dense matrix: half a gigabyte of float64
+MAX_SIDE = 1_000_000  # features or observations: each gets a name
+
+_SPARSE_LAYOUTS = {
+    b"csr": sparse.csr_array,
+    b"csc": sparse.csc_array,
+    b"coo": sparse.coo_array,
+}
+_SPARSE_KEYS = {"format", "shape", "data", "indices", "indptr", "row", "col", "_is_array"}
+_NAMED_KEYS = {"X", "features", "observations", "image_shape", "mask"}
+_LABELS = "labels_"
+
+
+def read_npy(content: bytes, observations: str, limit_bytes: int) -> dict:
+    """The arguments of ``Dataset.from_array`` for one array in a .npy file."""
+    matrix = _matrix(_array(content, "The file"), "The array")
+    return {"X": matrix.T if observations == "rows" else matrix}
+
+
+def read_npz(content: bytes, observations: str, limit_bytes: int) -> dict:
+    """The arguments of ``Dataset.from_array`` for a .npz file.
+
+    Three layouts: one array; a matrix stored by ``scipy.sparse.save_npz``; or arrays called
+    X, features, observations, image_shape, mask and labels_<name>, of which all but X may
+    be left out. The names of the third may also stand beside a sparse matrix.
+    """
+    arrays = _members(content, limit_bytes)
+    if {"format", "shape", "data"} <= set(arrays):
+        X = _sparse_matrix(arrays)
+        known = _SPARSE_KEYS | _NAMED_KEYS - {"X", "mask"}
+    elif "X" in arrays:
+        X = _matrix(arrays["X"], "The array 'X'")
+        known = _NAMED_KEYS
+    elif len(arrays) == 1:
+        (key,) = arrays
+        X = _matrix(arrays[key], f"The array {key!r}")
+        known = {key}
+    else:
+        raise DataError(
+            f"The archive holds {len(arrays)} arrays and none is called 'X'; call the matrix "
+            f"'X' (found: {_listed(arrays)})."
+        )
+    foreign = [key for key in arrays if key not in known and not key.startswith(_LABELS)]
+    if foreign:
+        raise DataError(
+            f"The archive holds an array called {foreign[0]!r}; beside the matrix only "
+            "features, observations, image_shape, mask and labels_<name> are read."
+        )
+    parts = {"X": X.T if observations == "rows" else X}
+    if "mask" in arrays:
+        mask = arrays["mask"]
+        if mask.ndim != 2 or mask.dtype.kind not in "bui":
+            raise DataError("The array 'mask' must be a matrix of true and false.")
+        parts["mask"] = (mask.T if observations == "rows" else mask).astype(bool)
+    if "image_shape" in arrays:
+        parts["image_shape"] = _image_shape(arrays["image_shape"])
+    for key, singular in (("features", "feature"), ("observations", "observation")):
+        if key in arrays:
+            parts[key] = clean_names(_words(arrays[key], key), singular)
+    parts["labels"] = {
+        clean_name(key[len(_LABELS) :]) or "label": [
+            clean_name(word) for word in _words(array, key)
+        ]
+        for key, array in arrays.items()
+        if key.startswith(_LABELS)
+    }
+    return parts
+
+
+def check_side(rows: int, columns: int) -> None:
+    """Refuse a matrix with more rows or columns than can be named."""
+    for count, words in ((rows, "rows"), (columns, "columns")):
+        if count > MAX_SIDE:
+            raise DataError(f"The matrix has {count:,} {words}; at most {MAX_SIDE:,} can be read.")
+
+
+def check_entries(rows: int, columns: int) -> None:
+    """Refuse a dense matrix that would not fit in memory."""
+    if rows * columns > MAX_ENTRIES:
+        raise DataError(
+            f"The matrix of {rows:,}×{columns:,} has {rows * columns:,} entries; at most "
+            f"{MAX_ENTRIES:,} can be read, or more zeros in a sparse format (NPZ or MTX)."
+        )
+
+
+def _array(content: bytes, where: str) -> np.ndarray:
+    """The array in the bytes of a .npy file; a view, so nothing is allocated for it."""
+    file = io.BytesIO(content)
+    try:
+        version = np.lib.format.read_magic(file)
+        read_header = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }[version]
+        shape, column_major, dtype = read_header(file)
+    except Exception as error:
+        # The header is Python text that somebody else wrote: it can fail in any way.
+        raise DataError(f"{where} has a damaged NPY header.") from error
+    if dtype.hasobject:
+        raise DataError(
+            f"{where} holds Python objects, which are never opened; save plain numbers or "
+            "fixed-length text."
+        )
+    if dtype.kind not in "buifcSU":
+        raise DataError(f"{where} holds values of type {dtype}; numbers are needed.")
+    if any(length < 0 for length in shape):
+        raise DataError(f"{where} claims a negative length in its shape {shape}.")
+    promised, start = math.prod(shape) * dtype.itemsize, file.tell()
+    if promised != len(content) - start:
+        raise DataError(
+            f"{where} claims the shape {shape} with {promised:,} bytes, but "
+            f"{len(content) - start:,} bytes follow; it is cut off or damaged."
+        )
+    if promised == 0:
+        raise DataError(f"{where} has the shape {shape} and holds no values.")
+    flat = np.frombuffer(content, dtype=dtype, count=math.prod(shape), offset=start)
+    return flat.reshape(shape, order="F" if column_major else "C")
+
+
+def _matrix(array: np.ndarray, where: str) -> np.ndarray:
+    if array.ndim != 2:
+        raise DataError(f"{where} has {array.ndim} dimensions; a matrix needs two.")
+    if array.dtype.kind in "SU":
+        raise DataError(f"{where} holds text; numbers are needed.")
+    check_side(*array.shape)
+    check_entries(*array.shape)
+    return array
+
+
+def _members(content: bytes, limit_bytes: int) -> dict[str, np.ndarray]:
+    """The arrays of an archive by name, after its claims were checked."""
+    # Every entry of the directory begins so; opening a directory of millions takes gigabytes.
+    if content.count(b"PK\x01\x02") > MAX_MEMBERS:
+        raise DataError(f"The archive holds more than {MAX_MEMBERS} files.")
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(content))
+    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+        raise DataError("The archive is damaged and cannot be opened.") from error
+    with archive:
+        entries = archive.infolist()
+        _check_archive(entries, len(content), limit_bytes)
+        arrays = {}
+        for entry in entries:
+            name = clean_name(entry.filename, 60)
+            try:
+                with archive.open(entry) as file:
+                    data = file.read(entry.file_size + 1)
+            except (
+                zipfile.BadZipFile,
+                zlib.error,
+                EOFError,
+                ValueError,
+                NotImplementedError,
+            ) as error:
+                raise DataError(f"The file {name!r} in the archive is damaged.") from error
+            if len(data) != entry.file_size:
+                raise DataError(f"The file {name!r} in the archive is not as long as it says.")
+            arrays[entry.filename[: -len(".npy")]] = _array(data, f"The array {name[:-4]!r}")
+    return arrays
+
+
+def _check_archive(entries: list[zipfile.ZipInfo], size: int, limit_bytes: int) -> None:
+    names = [entry.filename for entry in entries]
+    if any(name in ("xl/workbook.xml", "[Content_Types].xml") for name in names):
+        raise DataError("The file is an Office document; save the sheet as CSV.")
+    if not entries or len(entries) > MAX_MEMBERS:
+        raise DataError(
+            f"The archive holds {len(entries)} files; an NPZ file has 1 to {MAX_MEMBERS}."
+        )
+    if len(set(names)) < len(names):
+        raise DataError("The archive holds two files of the same name.")
+    for entry in entries:
+        name = entry.filename
+        shown = clean_name(name, 60)
+        # orig_filename is the name before zipfile cut it at a NUL.
+        outside = ".." in name or set(name) & set("/\\:")
+        if outside or not name.isprintable() or entry.orig_filename != name:
+            raise DataError(f"The archive holds a file with a forbidden name, {shown!r}.")
+        if not name.endswith(".npy"):
+            raise DataError(f"The archive holds {shown!r}; only arrays (.npy) are read.")
+        if entry.flag_bits & 0x1:
+            raise DataError(f"The file {shown!r} in the archive is encrypted.")
+        if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise DataError(
+                f"The file {shown!r} in the archive is compressed in an unusual way; use "
+                "numpy.savez_compressed."
+            )
+    total = sum(entry.file_size for entry in entries)
+    if total > limit_bytes:
+        raise DataError(
+            f"The archive would grow to {total / 2**20:,.4g} MB; at most "
+            f"{limit_bytes / 2**20:,.4g} MB can be read."
+        )
+    if total > FREE_BYTES and total > MAX_RATIO * size:
+        raise DataError(
+            f"The archive would grow {total / size:,.0f} times when it is opened; at most "
+            f"{MAX_RATIO} times is allowed, so save it without compression or as a sparse matrix."
+        )
+
+
+def _sparse_matrix(arrays: dict[str, np.ndarray]) -> sparse.sparray:
+    """A matrix in the layout of ``scipy.sparse.save_npz``, every index checked."""
+    kind = _scalar_text(arrays["format"])
+    layout = _SPARSE_LAYOUTS.get(kind)
+    if layout is None:
+        raise DataError(
+            f"The sparse matrix has the format {kind.decode('ascii', 'replace')!r}; csr, csc and "
+            "coo can be read."
+        )
+    names = ("data", "row", "col") if kind == b"coo" else ("data", "indices", "indptr")
+    for name in names:
+        if name not in arrays:
+            raise DataError(f"The sparse matrix lacks the array {name!r}.")
+        allowed = "buif" if name == "data" else "ui"
+        if arrays[name].ndim != 1 or arrays[name].dtype.kind not in allowed:
+            raise DataError(f"The array {name!r} of the sparse matrix is not a list of numbers.")
+    shape = _two_counts(arrays["shape"], "shape")
+    check_side(*shape)
+    data, *places = (arrays[name] for name in names)
+    # Unsigned 64-bit indices beyond the signed range would turn negative and are then refused.
+    places = [place.astype(np.int64) for place in places]
+    try:
+        if kind == b"coo":
+            matrix = layout((data, tuple(places)), shape=shape)
+        else:
+            matrix = layout((data, *places), shape=shape)
+            # Without the full check an index outside the shape reads foreign memory later on.
+            matrix.check_format(full_check=True)
+    except ValueError as error:
+        raise DataError(
+            f"The indices of the sparse matrix do not fit its shape {shape[0]}×{shape[1]}."
+        ) from error
+    return matrix
+
+
+def _scalar_text(array: np.ndarray) -> bytes:
+    if array.shape != () or array.dtype.kind not in "SU":
+        raise DataError("The array 'format' of the sparse matrix must be one word.")
+    return str(array.astype(str)).encode("ascii", "replace")
+
+
+def _two_counts(array: np.ndarray, name: str) -> tuple[int, int]:
+    if array.shape != (2,) or array.dtype.kind not in "ui" or (array < 1).any():
+        raise DataError(f"The array {name!r} must hold two whole numbers of 1 or more.")
+    return int(array[0]), int(array[1])
+
+
+def _image_shape(array: np.ndarray) -> tuple[int, int]:
+    return _two_counts(array, "image_shape")
+
+
+def _words(array: np.ndarray, name: str) -> list[str]:
+    if array.ndim != 1 or array.dtype.kind not in "SUbuif":
+        raise DataError(f"The array {name!r} must be a list of words or numbers.")
+    check_side(len(array), 1)
+    if array.dtype.kind == "S":
+        return [word.decode("utf-8", "replace") for word in array.tolist()]
+    return [str(word) for word in array.tolist()]
+
+
+def _listed(arrays: dict[str, np.ndarray]) -> str:
+    names = [repr(clean_name(name, 40)) for name in list(arrays)[:5]]
+    return ", ".join(names) + (" …" if len(arrays) > 5 else "")

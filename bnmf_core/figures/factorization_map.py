@@ -1,0 +1,75 @@
+"""The map of factorizations: one point each, near where they are alike."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from bnmf_core.figures.style import HIGHLIGHT, RunStyle, layout
+
+SELECTED_SIZE, PLAIN_SIZE = 11, 8
+
+
+def factorization_map(
+    points: np.ndarray,
+    members: pd.DataFrame,
+    mode_labels: np.ndarray,
+    representatives: np.ndarray,
+    styles: Mapping[str, RunStyle],
+    focus: np.ndarray,
+    distance_label: str,
+    unit: str,
+    kept: float,
+) -> go.Figure:
+    """Scatter of factorizations; customdata holds each point's row in ``members``.
+
+    Parameters
+    ----------
+    points : (m, 2) positions in the distance's unit. members : the table of an analysis.
+    mode_labels : (m,) mode of each, 0-based. representatives : (K,) rows of ``members``.
+    styles : by run id. focus : (m,) bool, what is looked at now.
+    distance_label, unit : what the positions approximate. kept : share of it that they keep.
+    """
+    figure = go.Figure()
+    for run_id, style in styles.items():
+        rows = np.flatnonzero((members["run"] == run_id).to_numpy())
+        part = members.iloc[rows]
+        figure.add_scattergl(
+            x=points[rows, 0],
+            y=points[rows, 1],
+            mode="markers",
+            name=style.label,
+            customdata=np.column_stack(
+                [rows, mode_labels[rows] + 1, part["particle"], part["error"]]
+            ),
+            marker={
+                "color": style.color,
+                "symbol": style.symbol,
+                "size": np.where(focus[rows], SELECTED_SIZE, PLAIN_SIZE),
+                "opacity": np.where(focus[rows], 0.9, 0.25),
+                "line": {"width": 0.5, "color": "white"},
+            },
+            hovertemplate=(
+                "factorization %{customdata[2]:.0f} of " + style.label + "<br>"
+                "mode %{customdata[1]:.0f}<br>relative error %{customdata[3]:.4f}<extra></extra>"
+            ),
+        )
+    shown = representatives[: min(len(representatives), 12)]
+    figure.add_scatter(
+        x=points[shown, 0],
+        y=points[shown, 1],
+        mode="markers+text",
+        name="representative of a mode",
+        text=[f"<b>{k + 1}</b>" for k in range(len(shown))],
+        textposition="top center",
+        textfont={"size": 15},
+        marker={"symbol": "circle-open", "size": 17, "color": HIGHLIGHT, "line": {"width": 2}},
+        hoverinfo="skip",
+    )
+    figure.update_xaxes(title=f"first direction of {distance_label} ({unit})", zeroline=False)
+    figure.update_yaxes(
+        title=f"second direction ({unit})", zeroline=False, scaleanchor="x", scaleratio=1
+    )
+    title = f"Map of factorizations: {len(members)} factorizations, {kept:.0%} of distance kept"
+    return layout(figure, title, height=520, dragmode="lasso")

@@ -1,0 +1,41 @@
+"""How many topics of each factorization carry a term (paper 3, figure 7)."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from bnmf_core.figures.style import layout, safe
+
+
+def key_terms(counts: np.ndarray, terms: Sequence[str]) -> go.Figure:
+    """For every term, the share of factorizations with 0, 1, 2, … topics that carry it.
+
+    Parameters
+    ----------
+    counts : (M, T) numbers of topics. terms : T names.
+    """
+    largest = int(counts.max())
+    share = np.array(
+        [(counts == number).mean(axis=0) for number in range(largest + 1)]
+    )  # (numbers, T)
+    figure = go.Figure(
+        go.Heatmap(
+            z=share.T,
+            x=[str(number) for number in range(largest + 1)],
+            y=[safe(term, 30) for term in terms],
+            colorscale="Blues",
+            zmin=0,
+            zmax=1,
+            texttemplate="%{z:.0%}",
+            colorbar={"title": "share", "tickformat": ".0%", "thickness": 12},
+            hovertemplate="%{y}: %{x} topics in %{z:.0%} of the factorizations<extra></extra>",
+        )
+    )
+    figure.update_xaxes(
+        title="number of topics with the term among their top words", type="category"
+    )
+    figure.update_yaxes(autorange="reversed", type="category")
+    title = f"Topics that carry a term, over {counts.shape[0]} factorizations"
+    figure = layout(figure, title, height=180 + 44 * len(terms))
+    return figure.update_layout(margin={"l": 140})

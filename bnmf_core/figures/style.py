@@ -1,0 +1,97 @@
+"""What every figure shares: colours, markers, safe text, a plain layout."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import plotly.graph_objects as go
+
+from bnmf_core.registry import ALGORITHMS
+
+MUTED = "#8A949E"
+HIGHLIGHT = "#E6007A"
+FALLBACK = "#7F3C8D"
+SYMBOLS = ("circle", "diamond", "square", "cross", "triangle-up", "star")
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+LONGEST_LABEL = 60
+
+
+@dataclass(frozen=True)
+class RunStyle:
+    """How one run looks everywhere: its algorithm's colour, and a mark of its own."""
+
+    label: str
+    color: str
+    symbol: str
+    dash: str
+
+
+def run_styles(runs: Sequence[tuple[str, str, str]]) -> dict[str, RunStyle]:
+    """Styles by run id for (run id, algorithm key, label) triples.
+
+    Runs of the same algorithm share its colour and differ in marker and dash.
+    """
+    seen: dict[str, int] = {}
+    styles = {}
+    for run_id, key, label in runs:
+        number = seen.get(key, 0)
+        seen[key] = number + 1
+        color = ALGORITHMS[key].color if key in ALGORITHMS else FALLBACK
+        styles[run_id] = RunStyle(
+            safe(label), color, SYMBOLS[number % len(SYMBOLS)], DASHES[number % len(DASHES)]
+        )
+    return styles
+
+
+def safe(text: str, longest: int = LONGEST_LABEL) -> str:
+    """Text that a chart shows as it is: no HTML, no formulas, shortened."""
+    text = "".join(character for character in str(text) if character.isprintable())
+    if len(text) > longest:
+        text = text[: longest - 1] + "…"
+    # Plotly reads a little HTML, and MathJax where a text begins and ends with a dollar sign.
+    for plain, escaped in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("$", "&#36;")):
+        text = text.replace(plain, escaped)
+    return text
+
+
+def layout(figure: go.Figure, title: str, height: int = 420, **changes) -> go.Figure:
+    """Give a figure its title and the common margins; returns the same figure."""
+    figure.update_layout(
+        title={
+            "text": title,
+            "x": 0,
+            "xanchor": "left",
+            "y": 1,
+            "yref": "container",
+            "yanchor": "top",
+            "pad": {"t": 6},
+            "font": {"size": 16},
+        },
+        height=height,
+        margin={"l": 60, "r": 40, "t": 76, "b": 50},
+        legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "xanchor": "left", "x": 0},
+        modebar={"orientation": "v"},
+        font={"size": 13},
+        hoverlabel={"align": "left"},
+        **changes,
+    )
+    return figure
+
+
+def count_axis(largest: float, logarithmic: bool) -> dict:
+    """An axis for counts from 1 on: ticks at 1, 2, 5, 10, 20, … when logarithmic."""
+    if not logarithmic:
+        return {"type": "linear", "rangemode": "tozero"}
+    ticks = [step * 10**power for power in range(7) for step in (1, 2, 5)]
+    shown = [tick for tick in ticks if tick <= 2 * largest]
+    limits = [-0.06, math.log10(max(largest, 2)) + 0.08]
+    return {"type": "log", "tickvals": shown, "range": limits}
+
+
+def notice(text: str, height: int = 200) -> go.Figure:
+    """An empty figure that says why it is empty."""
+    figure = go.Figure()
+    figure.add_annotation(text=text, showarrow=False, font={"size": 14, "color": MUTED})
+    figure.update_xaxes(visible=False)
+    figure.update_yaxes(visible=False)
+    return layout(figure, "", height)

@@ -1,0 +1,23 @@
+"""Reference factorizations from which open model settings take their values."""
+
+import numpy as np
+
+from bnmf_core.dataset import Dataset
+from bnmf_core.problem import Problem
+from bnmf_core.residuals import squared_errors
+from bnmf_core.solvers import hals
+from bnmf_core.solvers.starts import random_start
+
+# Fixed, so that the same data give the same model whatever the run's own seed is.
+REFERENCE_SEED = 20_240_229
+
+
+def reference_errors(dataset: Dataset, rank: int, restarts: int) -> np.ndarray:
+    """Squared Frobenius errors (restarts,) of NMFs from random starts with a fixed seed."""
+    problem = Problem(dataset, model=None, model_settings=None, rank=rank)
+    errors = []
+    for restart in range(restarts):
+        A, W = random_start(dataset, rank, np.random.default_rng([REFERENCE_SEED, restart]))
+        A, W = hals.solve(problem, A[None], W[None])
+        errors.append(squared_errors(dataset.X, A, W, dataset.mask)[0])
+    return np.array(errors)

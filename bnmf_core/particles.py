@@ -1,0 +1,158 @@
+"""A collection of factorizations and what is known about each."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from bnmf_core.errors import StoreError
+from bnmf_core.types import RunSpec
+
+ARRAYS = ("A", "W", "ids", "chain", "draw", "weights", "log_joint", "error", "seconds")
+
+
+@dataclass(frozen=True, eq=False)
+class Particles:
+    """M factorizations of one matrix, particle-first.
+
+    Attributes
+    ----------
+    A : (M, D, R) bases. W : (M, R, N) weights of the observations the run saw.
+    ids : (M,) permanent number of each particle in its run.
+    chain : (M,) which independent chain (or 0-based restart block) made it.
+    draw : (M,) position within that chain.
+    weights : (M,) probability of each particle, summing to 1.
+    log_joint : (M,) full log joint density, nats.
+    error : (M,) relative Frobenius error ‖X − AW‖/‖X‖ on what the run saw.
+    seconds : (M,) since the run began, when the particle was finished.
+    diagnostics : name → (M,) array, what the algorithm reports of each particle.
+    info : the resolved settings, the stop reason, the dataset's name and hash.
+    """
+
+    A: np.ndarray
+    W: np.ndarray
+    ids: np.ndarray
+    chain: np.ndarray
+    draw: np.ndarray
+    weights: np.ndarray
+    log_joint: np.ndarray
+    error: np.ndarray
+    seconds: np.ndarray
+    spec: RunSpec
+    diagnostics: Mapping[str, np.ndarray] = field(default_factory=dict)
+    info: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def M(self) -> int:
+        """Number of particles."""
+        return self.A.shape[0]
+
+    @property
+    def R(self) -> int:
+        """Rank: number of components of each factorization."""
+        return self.A.shape[2]
+
+    @property
+    def degenerate(self) -> np.ndarray:
+        """(M,) True where a column of A is all zero: that component has no direction."""
+        return (np.asarray(self.A).max(axis=1) <= 0.0).any(axis=1)
+
+    def __len__(self) -> int:
+        return self.M
+
+    def subset(self, index: np.ndarray) -> "Particles":
+        """The chosen particles (indices or a boolean mask); weights are renormalised."""
+        chosen = {name: np.asarray(getattr(self, name)[index]) for name in ARRAYS}
+        total = chosen["weights"].sum()
+        if total > 0:
+            chosen["weights"] = chosen["weights"] / total
+        diagnostics = {key: value[index] for key, value in self.diagnostics.items()}
+        return Particles(**chosen, spec=self.spec, diagnostics=diagnostics, info=self.info)
+
+    def to_xarray(self):
+        """An ``xarray.Dataset`` in ArviZ's spirit: named dimensions, the spec as attributes."""
+        import xarray  # noqa: PLC0415  (slow to import, needed for export only)
+
+        per_particle = {
+            name: (("particle",), np.asarray(getattr(self, name))) for name in ARRAYS[3:]
+        }
+        per_particle |= {
+            f"diagnostic_{key}": (("particle",), np.asarray(value))
+            for key, value in self.diagnostics.items()
+        }
+        return xarray.Dataset(
+            {
+                "A": (("particle", "feature", "component"), np.asarray(self.A)),
+                "W": (("particle", "component", "observation"), np.asarray(self.W)),
+                **per_particle,
+            },
+            coords={"particle": np.asarray(self.ids)},
+            attrs=_flat_attributes(self.spec, self.info),
+        )
+
+    def to_netcdf(self, target: str | Path | BinaryIO) -> None:
+        """Write :meth:`to_xarray` as a NetCDF-4 file."""
+        content = self.to_xarray().to_netcdf(engine="h5netcdf")
+        if isinstance(target, str | Path):
+            Path(target).write_bytes(content)
+        else:
+            target.write(content)
+
+    def save(self, target: str | Path | BinaryIO) -> None:
+        """Write one ``.npz`` (no pickles; readable by plain numpy) to a path or open file."""
+        meta = json.dumps({"spec": self.spec.to_dict(), "info": dict(self.info)}, default=str)
+        arrays = {name: getattr(self, name) for name in ARRAYS}
+        arrays |= {f"diagnostic_{key}": value for key, value in self.diagnostics.items()}
+        if isinstance(target, str | Path):
+            with Path(target).open("wb") as file:
+                np.savez(file, meta=np.array(meta), **arrays)
+        else:
+            np.savez(target, meta=np.array(meta), **arrays)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Particles":
+        """Read what :meth:`save` wrote.
+
+        Raises
+        ------
+        StoreError
+            When the file is torn, altered or not one of ours.
+        """
+        try:
+            with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as stored:
+                meta = json.loads(str(stored["meta"]))
+                arrays = {name: stored[name] for name in ARRAYS}
+                diagnostics = {
+                    key.removeprefix("diagnostic_"): stored[key]
+                    for key in stored.files
+                    if key.startswith("diagnostic_")
+                }
+            spec, info = RunSpec(**meta["spec"]), dict(meta["info"])
+            _check_shapes(arrays, diagnostics)
+        except FileNotFoundError:
+            raise StoreError(f"There is no file called {Path(path).name}.") from None
+        except Exception as error:
+            raise StoreError(
+                f"{Path(path).name} is not a complete set of saved particles ({error})."
+            ) from error
+        return cls(**arrays, spec=spec, diagnostics=diagnostics, info=info)
+
+
+def _check_shapes(arrays: Mapping[str, np.ndarray], diagnostics: Mapping[str, np.ndarray]) -> None:
+    (M, _, R), (M_of_W, R_of_W, _) = arrays["A"].shape, arrays["W"].shape
+    per_particle = [*(arrays[name] for name in ARRAYS[2:]), *diagnostics.values()]
+    if (M_of_W, R_of_W) != (M, R) or any(array.shape != (M,) for array in per_particle):
+        raise ValueError("its arrays do not fit together")
+
+
+def _flat_attributes(spec: RunSpec, info: Mapping[str, Any]) -> dict[str, Any]:
+    # NetCDF attributes are scalars or strings.
+    flat = {**spec.to_dict(), **info}
+    return {
+        key: value if isinstance(value, int | float | str) else repr(value)
+        for key, value in flat.items()
+        if value is not None
+    }

@@ -1,0 +1,80 @@
+"""The problem one run solves: what is shared by all its particles, made once."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from bnmf_core.dataset import Dataset
+from bnmf_core.errors import RunError
+from bnmf_core.linalg import balanced_svd
+from bnmf_core.types import Model
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A dataset, a model with resolved settings and a rank.
+
+    Attributes
+    ----------
+    dataset : the observations the run sees, X (D, N).
+    model, model_settings : the probability model and its settings, nothing left open.
+    rank : R.
+    """
+
+    dataset: Dataset
+    model: Model
+    model_settings: Any
+    rank: int
+
+    @classmethod
+    def prepare(cls, dataset: Dataset, model: Model, model_settings: Any, rank: int) -> "Problem":
+        """Check that the data and the rank fit, and take open model settings from the data.
+
+        Raises
+        ------
+        RunError
+            When the rank does not fit the matrix or entries are missing.
+        """
+        check_fit(dataset, np.arange(dataset.N), rank)
+        return cls(dataset, model, model.resolve(dataset, rank, model_settings), rank)
+
+    @cached_property
+    def rows(self) -> Any:
+        """X for products from the left: row-compressed when sparse."""
+        return self.dataset.X.tocsr() if self.dataset.is_sparse else self.dataset.X
+
+    @cached_property
+    def columns(self) -> Any:
+        """Xᵀ for products from the left: row-compressed when sparse."""
+        if self.dataset.is_sparse:
+            return sparse.csr_array(self.dataset.X.T)
+        return self.dataset.X.T
+
+    def svd(self, rank: int) -> tuple[np.ndarray, np.ndarray]:
+        """Top singular factors, split evenly with fixed signs: (D, rank) and (rank, N)."""
+        return balanced_svd(self.dataset.X, rank)
+
+
+def check_fit(dataset: Dataset, seen: np.ndarray, rank: int) -> None:
+    """Check that rank R and the observations that a run sees (indices) go together.
+
+    Raises
+    ------
+    RunError
+        When the rank does not fit the matrix or entries are missing.
+    """
+    largest = min(dataset.D, len(seen))
+    if not 1 <= rank <= largest:
+        raise RunError(
+            f"Rank {rank} was asked for; the run would see {dataset.D} features and {len(seen)} "
+            f"observations, so the rank must be between 1 and {largest}."
+        )
+    missing = 0 if dataset.mask is None else int((~dataset.mask[:, seen]).sum())
+    if missing:
+        raise RunError(
+            f"{missing} entries of {dataset.name!r} are missing, and the algorithms need every "
+            "entry; fill them or leave those observations out on the Data page."
+        )

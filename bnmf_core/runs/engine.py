@@ -1,0 +1,284 @@
+"""The one loop that drives every algorithm: shards, seeds, cancel, checkpoints, progress.
+
+A run is cut into shards. One step of one shard is a task, a pure function of the plan and the
+shard's last checkpoint (:func:`advance`), so any ``concurrent.futures`` executor can run it;
+the loop (:func:`drive`) saves what comes back, reports, and hands out the next step.
+"""
+
+import time
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Executor, ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from bnmf_core import registry, settings
+from bnmf_core.data.split import holdout_columns
+from bnmf_core.dataset import Dataset
+from bnmf_core.errors import RunError, SettingsError
+from bnmf_core.particles import Particles
+from bnmf_core.problem import Problem, check_fit
+from bnmf_core.residuals import relative_errors
+from bnmf_core.runs.checkpoint import Checkpoint, restore_generator
+from bnmf_core.runs.collect import Chunk, assemble, describe
+from bnmf_core.runs.threads import one_blas_thread
+from bnmf_core.types import Algorithm, Progress, RunSpec, Shard
+
+MOST_PARTICLES = 1_000_000
+WORKERS = 2
+SPLIT_SEED = 0
+
+
+class Cancel(Protocol):
+    """Anything with ``is_set()``, such as a ``threading.Event``."""
+
+    def is_set(self) -> bool:
+        """Whether the run shall stop."""
+
+
+class Sink(Protocol):
+    """Where a run's chunks and checkpoints go: memory, or a folder of the store."""
+
+    def checkpoint(self, shard: Shard, State: type) -> Checkpoint | None:
+        """The shard's last checkpoint, if any."""
+
+    def save(self, shard: Shard, checkpoint: Checkpoint, chunk: Chunk | None) -> None:
+        """Keep what one step made."""
+
+    def chunks(self) -> list[Chunk]:
+        """Everything kept so far."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A run that has been checked and is ready to start."""
+
+    spec: RunSpec
+    algorithm: Algorithm
+    settings: Any
+    problem: Problem
+    shards: tuple[Shard, ...]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended: "complete" or "cancelled", and how long it took in all."""
+
+    stop_reason: str
+    seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The entries it adds to a run's info."""
+        return {"stop_reason": self.stop_reason, "run_seconds": self.seconds}
+
+
+class MemorySink:
+    """Keeps chunks in memory and checkpoints nowhere: for notebooks, tests and benchmarks."""
+
+    def __init__(self) -> None:
+        self._chunks: list[Chunk] = []
+
+    def checkpoint(self, shard: Shard, State: type) -> None:
+        """A run in memory always starts from the beginning."""
+
+    def save(self, shard: Shard, checkpoint: Checkpoint, chunk: Chunk | None) -> None:
+        """Keep the chunk."""
+        if chunk is not None:
+            self._chunks.append(chunk)
+
+    def chunks(self) -> list[Chunk]:
+        """All chunks so far."""
+        return self._chunks
+
+
+def check(dataset: Dataset, spec: RunSpec) -> tuple[Algorithm, Any]:
+    """The algorithm and its settings, if the spec makes sense for the dataset.
+
+    Raises
+    ------
+    NotFoundError, SettingsError, RunError
+        With the name and the allowed values.
+    """
+    algorithm = registry.algorithm(spec.algorithm)
+    model = registry.model(spec.model)
+    if spec.model not in algorithm.models:
+        raise SettingsError(
+            f"{algorithm.label} works with the model {', '.join(algorithm.models)}, "
+            f"not with {spec.model!r}."
+        )
+    if not (isinstance(spec.particles, int) and 1 <= spec.particles <= MOST_PARTICLES):
+        raise SettingsError(
+            f"{spec.particles!r} factorizations were asked for; 1 to {MOST_PARTICLES:,} are "
+            "allowed."
+        )
+    if not (isinstance(spec.rank, int) and spec.rank >= 1):
+        raise SettingsError(f"The rank was {spec.rank!r}; a whole number of 1 or more is needed.")
+    if not (isinstance(spec.seed, int) and 0 <= spec.seed < 2**63):
+        raise SettingsError(f"The seed was {spec.seed!r}; a whole number ≥ 0 is needed.")
+    settings.build(model.Settings, spec.model_settings, model.label)
+    check_fit(dataset, split(dataset, spec.holdout)[0], spec.rank)
+    return algorithm, settings.build(algorithm.Settings, spec.settings, algorithm.label)
+
+
+def split(dataset: Dataset, holdout: float) -> tuple[np.ndarray, np.ndarray]:
+    """Observations that runs see and that they do not: the same for every run of a dataset."""
+    return holdout_columns(dataset.N, holdout, SPLIT_SEED)
+
+
+def make_plan(dataset: Dataset, spec: RunSpec) -> Plan:
+    """Check everything and prepare what the particles share.
+
+    Raises
+    ------
+    BNMFError
+        One sentence that says what does not fit.
+    """
+    algorithm, chosen = check(dataset, spec)
+    seen = dataset
+    if spec.holdout:
+        seen = dataset.columns(split(dataset, spec.holdout)[0])
+    model = registry.model(spec.model)
+    model_settings = settings.build(model.Settings, spec.model_settings, model.label)
+    with one_blas_thread():
+        problem = Problem.prepare(seen, model, model_settings, spec.rank)
+    shards, begin = [], 0
+    for index, size in enumerate(algorithm.shard_sizes(chosen, spec.particles)):
+        shards.append(Shard(index, begin, size, spec.seed))
+        begin += size
+    return Plan(spec, algorithm, chosen, problem, tuple(shards))
+
+
+def advance(plan: Plan, shard: Shard, checkpoint: Checkpoint | None):
+    """One step of one shard; pure. Returns the new checkpoint and a Chunk or None.
+
+    Raises
+    ------
+    RunError
+        When the algorithm makes a value that is not finite.
+    """
+    with one_blas_thread():
+        if checkpoint is None:
+            rng = shard.generator()
+            state, produced = plan.algorithm.init(plan.problem, plan.settings, shard, rng), 0
+        else:
+            rng = restore_generator(checkpoint.generator)
+            state, produced = checkpoint.state, checkpoint.produced
+        state, batch = plan.algorithm.step(plan.problem, state, plan.settings, rng)
+        chunk = None
+        if batch.size:
+            if not (np.isfinite(batch.A).all() and np.isfinite(batch.W).all()):
+                raise RunError(
+                    f"{plan.algorithm.label} made a value that is not finite after particle "
+                    f"{shard.start + produced}; what came before is kept. Rescaling the data "
+                    "to a largest entry near 1 usually helps."
+                )
+            X, problem = plan.problem.dataset.X, plan.problem
+            chunk = Chunk(
+                shard=shard.index,
+                first=produced,
+                A=batch.A,
+                W=batch.W,
+                log_joint=problem.model.log_joint(problem, batch.A, batch.W),
+                error=relative_errors(X, batch.A, batch.W),
+                seconds=np.zeros(batch.size),
+                diagnostics=dict(batch.diagnostics),
+            )
+            produced += batch.size
+    part = 1.0 if produced >= shard.size else plan.algorithm.fraction(state, plan.settings)
+    return Checkpoint(state, rng.bit_generator.state, produced, part), chunk
+
+
+def drive(
+    plan: Plan,
+    sink: Sink,
+    executor: Executor,
+    on_progress: Callable[[Progress], None] | None = None,
+    cancel: Cancel | None = None,
+    seconds_before: float = 0.0,
+) -> Outcome:
+    """Run every shard to its end, or until cancelled; go on from the sink's checkpoints.
+
+    ``seconds_before`` is the time that earlier parts of the same run took.
+    """
+    began = time.perf_counter()
+    latest = {shard: sink.checkpoint(shard, plan.algorithm.State) for shard in plan.shards}
+    at_start = _fraction(plan, latest)
+    waiting = [shard for shard in plan.shards if not _finished(shard, latest[shard])]
+    running: dict[Any, Shard] = {}
+    cancelled = False
+    while waiting or running:
+        cancelled = cancelled or (cancel is not None and cancel.is_set())
+        if cancelled:
+            waiting.clear()
+        # A few tasks ahead keep every worker busy; more would delay other runs' steps.
+        while waiting and len(running) < WORKERS:
+            shard = waiting.pop(0)
+            running[executor.submit(advance, plan, shard, latest[shard])] = shard
+        if not running:
+            break
+        finished, _ = wait(running, timeout=0.2, return_when=FIRST_COMPLETED)
+        for future in finished:
+            shard = running.pop(future)
+            checkpoint, chunk = future.result()
+            seconds = seconds_before + time.perf_counter() - began
+            if chunk is not None:
+                chunk = replace(chunk, seconds=np.full(chunk.A.shape[0], seconds))
+            sink.save(shard, checkpoint, chunk)
+            latest[shard] = checkpoint
+            if not _finished(shard, checkpoint):
+                waiting.insert(0, shard)
+            if on_progress is not None:
+                on_progress(_progress(plan, latest, at_start, began, seconds_before))
+    reason = "complete" if all(_finished(s, latest[s]) for s in plan.shards) else "cancelled"
+    return Outcome(reason, seconds_before + time.perf_counter() - began)
+
+
+def run(
+    dataset: Dataset,
+    spec: RunSpec,
+    on_progress: Callable[[Progress], None] | None = None,
+    cancel: Cancel | None = None,
+) -> Particles:
+    """Make factorizations and wait for them.
+
+    Parameters
+    ----------
+    dataset : X (D, N) with its names. spec : what to run.
+    on_progress : called after every step. cancel : checked between steps; what has been made
+        by then is returned, with ``info["stop_reason"] == "cancelled"``.
+
+    Raises
+    ------
+    BNMFError
+        When the spec or the data do not fit.
+    """
+    plan = make_plan(dataset, spec)
+    sink = MemorySink()
+    with ThreadPoolExecutor(WORKERS) as executor:
+        outcome = drive(plan, sink, executor, on_progress, cancel)
+    info = describe(plan) | outcome.to_dict()
+    return assemble(sink.chunks(), [shard.start for shard in plan.shards], spec, info)
+
+
+def _finished(shard: Shard, checkpoint: Checkpoint | None) -> bool:
+    return checkpoint is not None and checkpoint.produced >= shard.size
+
+
+def _fraction(plan: Plan, latest: dict[Shard, Checkpoint | None]) -> float:
+    parts = [shard.size * c.fraction for shard, c in latest.items() if c is not None]
+    return sum(parts) / plan.spec.particles
+
+
+def _progress(plan: Plan, latest: dict, at_start: float, began: float, before: float) -> Progress:
+    fraction = _fraction(plan, latest)
+    elapsed = time.perf_counter() - began
+    gained = fraction - at_start
+    return Progress(
+        done=sum(c.produced for c in latest.values() if c is not None),
+        total=plan.spec.particles,
+        fraction=fraction,
+        seconds=before + elapsed,
+        remaining=elapsed * (1 - fraction) / gained if gained > 0 else None,
+        stage=f"{plan.algorithm.label} is making factorizations",
+    )

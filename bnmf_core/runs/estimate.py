@@ -1,0 +1,60 @@
+"""What a run will cost, before it starts."""
+
+from dataclasses import dataclass
+from statistics import median
+
+from bnmf_core.dataset import Dataset
+from bnmf_core.problem import Problem
+from bnmf_core.runs.engine import WORKERS, check
+from bnmf_core.runs.store import RunStore
+from bnmf_core.types import RunSpec
+
+# Multiply-adds per second and core assumed until runs of this store have shown better.
+FIRST_GUESS = 3e9
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """seconds : expected duration. bytes_kept : size of the particles. memory : peak, bytes."""
+
+    seconds: float
+    bytes_kept: int
+    memory: int
+
+
+def estimate(dataset: Dataset, spec: RunSpec, store: RunStore | None = None) -> Estimate:
+    """Time and memory of a run; earlier runs of the same algorithm in ``store`` calibrate it.
+
+    Raises
+    ------
+    BNMFError
+        When the spec does not fit.
+    """
+    algorithm, settings = check(dataset, spec)
+    problem = Problem(dataset, model=None, model_settings=None, rank=spec.rank)
+    work = spec.particles * algorithm.work(problem, settings)
+    shards = len(algorithm.shard_sizes(settings, spec.particles))
+    rate = _measured_rate(store, spec.algorithm) or FIRST_GUESS * min(shards, WORKERS)
+    kept = 8 * spec.particles * spec.rank * (dataset.D + dataset.N)
+    data = 8 * dataset.stored_entries * (2 if dataset.is_sparse else 1)
+    # Particles are held twice while they are put together, the data and one residual once;
+    # sparse data need no residual.
+    residual = 0 if dataset.is_sparse else 8 * dataset.D * dataset.N
+    return Estimate(0.3 + work / rate, kept, 2 * kept + data + residual)
+
+
+def _measured_rate(store: RunStore | None, algorithm_key: str) -> float | None:
+    if store is None:
+        return None
+    rates = []
+    for run in store.runs():
+        same = run.spec.algorithm == algorithm_key and run.status == "complete"
+        if not same or run.seconds <= 0.5:
+            continue
+        dataset = store.dataset(run.dataset)
+        algorithm, settings = check(dataset, run.spec)
+        problem = Problem(dataset, model=None, model_settings=None, rank=run.spec.rank)
+        rates.append(run.done * algorithm.work(problem, settings) / run.seconds)
+        if len(rates) == 5:
+            break
+    return median(rates) if rates else None

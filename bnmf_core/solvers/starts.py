@@ -1,0 +1,20 @@
+"""Starting points that more than one room uses."""
+
+import numpy as np
+
+from bnmf_core.dataset import Dataset
+
+
+def random_start(
+    dataset: Dataset, rank: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """|N(0, 1)| entries times √(mean(X)/R), scikit-learn's scale: A (D, R), W (R, N).
+
+    The mean of AW is then 2/π of X's on average.
+    """
+    values = dataset.X.data if dataset.is_sparse else dataset.X
+    mean = float(values.sum()) / (dataset.D * dataset.N)
+    scale = np.sqrt(mean / rank)
+    A = scale * np.abs(rng.standard_normal((dataset.D, rank)))
+    W = scale * np.abs(rng.standard_normal((rank, dataset.N)))
+    return A, W

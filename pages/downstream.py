@@ -1,0 +1,69 @@
+"""Downstream: does the choice of factorization change my conclusion?"""
+
+import pandas as pd
+import streamlit as st
+
+from bnmf_core.figures.downstream import auc_plot
+from bnmf_core.metrics.downstream import best_per_task
+from pages.common import guard, lens, link
+from pages.common.view import chart, header, plain
+
+guard.enter("downstream")
+header(
+    "Downstream",
+    "If you predict a label from the weights, does it matter which factorization you took?",
+)
+look = lens.look("downstream")
+analysis = look.analysis
+scores = analysis.downstream()
+if scores.empty:
+    if analysis.dataset.labels:
+        st.info("No label can be scored: at least two of its classes need five members each.")
+    else:
+        st.info("These data have no labels. A column of words in a CSV file becomes one.")
+    st.page_link("pages/data.py", label="Data", icon=":material/table_chart:")
+    st.stop()
+labels = list(dict.fromkeys(scores["label"]))
+if link.get("label") not in labels:
+    link.put("label", labels[0])
+st.segmented_control("Label", labels, key=link.key("label"), required=True)
+link.share("label")
+chosen = scores[scores["label"] == link.get("label")]
+best = best_per_task(chosen.rename(columns={"member": "particle"}))
+spread = chosen.groupby("task")["auc"].agg(["min", "median", "max"])
+columns = st.columns(3)
+columns[0].metric("Tasks", len(spread))
+columns[1].metric("Largest spread of AUC", f"{(spread['max'] - spread['min']).max():.3f}")
+columns[2].metric(
+    "Different winners", f"{best['particle'].nunique()} of {len(best)}",
+    help="How many different factorizations are the best of some task.",
+)  # fmt: skip
+event = chart(
+    auc_plot(chosen, analysis.members, look.styles, look.focus),
+    "Each point is a classifier trained on the weights of one factorization; stars mark the best "
+    "of each task, dotted lines follow a task's winner across the other tasks.",
+    name="auc", origin=look.origin, table=chosen, select=("points", "box", "lasso"),
+)  # fmt: skip
+lens.focus_on_selection(event, "auc")
+if analysis.holdout:
+    st.caption(
+        f"{analysis.holdout:.0%} of the observations were kept from every factorization; scores "
+        "are on those only, their weights solved with A fixed."
+    )
+else:
+    st.caption(
+        "Five-fold cross-validation, the same folds for all. The factorizations saw all "
+        "observations, never the labels; weights are solved with A fixed. Hold observations out "
+        "on the Run page for scores on unseen ones."
+    )
+if left_out := analysis.downstream_left_out().get(link.get("label")):
+    st.caption(f"Too few members to score: {plain(', '.join(left_out))}.")
+table = spread.join(best.set_index("task")[["particle", "auc"]]).reset_index()
+table["best factorization"] = [look.name(int(row)) for row in table["particle"]]
+inside = chosen[look.focus[chosen["member"].to_numpy()]].groupby("task")["auc"].median()
+table[f"median of {look.focus_name}"] = inside.reindex(table["task"]).to_numpy()
+st.subheader("Task by task", anchor=False)
+st.dataframe(
+    pd.DataFrame(table.drop(columns=["particle", "auc"])).round(3), hide_index=True,
+    height=min(38 + 35 * len(table), 420),
+)  # fmt: skip

@@ -1,0 +1,77 @@
+"""A real server and a real headless Chromium."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+ROOT = Path(__file__).resolve().parents[2]
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+QUIET = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update",
+]  # fmt: skip
+
+
+@contextmanager
+def running_server(home: Path):
+    """The app on a free port with its own store; yields the address."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+    log = (home / "server.log").open("ab")
+    process = subprocess.Popen(
+        command, cwd=ROOT, env=os.environ | {"BNMF_HOME": str(home)}, stdout=log, stderr=log
+    )
+    address = f"http://127.0.0.1:{port}"
+    try:
+        for _ in range(300):
+            try:
+                urllib.request.urlopen(f"{address}/_stcore/health", timeout=1).close()
+                break
+            except OSError:
+                time.sleep(0.1)
+        yield address
+    finally:
+        process.terminate()
+        process.wait(timeout=20)
+        log.close()
+
+
+@contextmanager
+def browser_page(width: int = 1366, height: int = 900, scheme: str = "light"):
+    """A page in a fresh headless Chromium."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+        page.set_default_timeout(60_000)
+        yield page
+        browser.close()
+
+
+def settle(page, extra: int = 400) -> None:
+    """Wait until the app's script has stopped running."""
+    running = page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]')
+    running.wait_for(state="attached")
+    page.wait_for_timeout(extra)
+    running.wait_for(state="attached")
+
+
+@pytest.fixture
+def chromium():
+    """Skips where there is no Chromium, unless the environment says that there must be one."""
+    if CHROMIUM is None:
+        reason = "Chromium is not installed; install Debian's chromium to run browser tests."
+        if os.environ.get("BNMF_REQUIRE_BROWSER"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return browser_page

@@ -1,0 +1,103 @@
+"""One walk through the app as a person would take it, in a real browser."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import running_server, settle
+
+pytestmark = pytest.mark.browser
+
+EVIL = "<img src=x onerror=window.hacked=1>"
+
+
+def focus(page) -> str:
+    """What the panel says is in focus."""
+    settle(page)
+    return page.get_by_role("combobox", name="Focus").input_value()
+
+
+def test_from_one_click_to_a_restored_link(chromium, tmp_path):  # noqa: PLR0915 (one walk)
+    with chromium() as page, running_server(tmp_path) as address:
+        errors = []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+
+        # One click on Home lands on the modes of the faces.
+        page.goto(address)
+        page.get_by_role("button", name="Show me the modes of 400 faces").click()
+        page.wait_for_url("**/modes**", timeout=60_000)
+        page.get_by_text("Map of factorizations", exact=False).first.wait_for()
+        settle(page)
+        assert page.locator('[data-testid="stMetricValue"]').first.inner_text().isdigit()
+        assert page.get_by_text("120 factorizations").count() >= 1
+
+        # A mode chosen here is in focus on the other pages.
+        page.get_by_role("combobox", name="Focus").click()
+        page.get_by_role("option", name=re.compile("^mode 1 ")).click()
+        page.wait_for_url("**focus=mode*")
+        page.get_by_role("link", name="Gallery").first.click()
+        page.get_by_text("In focus: mode 1").first.wait_for()
+        page.get_by_text("Basis images").first.wait_for()
+        settle(page)
+
+        # Points chosen with a box on the scores come into focus, too.
+        page.get_by_role("link", name="Downstream").first.click()
+        page.get_by_text("Held-out AUC of every factorization").first.wait_for(timeout=120_000)
+        settle(page, 1500)
+        link = page.url
+        assert "runs=" in link and "focus=mode" in link
+
+        # Reload keeps the view.
+        page.reload()
+        page.get_by_text("Held-out AUC of every factorization").first.wait_for()
+        assert focus(page).startswith("mode 1 (")
+
+        # Upload a table with hostile names: they are shown as text.
+        page.goto(f"{address}/data")
+        page.get_by_role("tab", name="Upload").click()
+        rows = "\n".join(f"{EVIL}{i},{i + 1},{2 * i},{5 - i}" for i in range(5))
+        page.locator('input[type="file"]').set_input_files(
+            {"name": "t.csv", "mimeType": "text/csv", "buffer": f"name,a,{EVIL},c\n{rows}".encode()}
+        )
+        page.get_by_text("t.csv").first.wait_for()
+        settle(page)
+        page.get_by_role("button", name="Read the file").click()
+        page.get_by_text("Spectrum:").first.wait_for()
+        settle(page)
+        assert page.evaluate("window.hacked") is None
+        kept = page.url
+
+        # A bad file is a sentence, and the data stay.
+        page.get_by_role("tab", name="Upload").click()
+        page.locator('input[type="file"]').set_input_files(
+            {"name": "bad.csv", "mimeType": "text/csv", "buffer": b"a,b\n1,2\n3,-4\n"}
+        )
+        page.get_by_text("bad.csv").first.wait_for()
+        settle(page)
+        page.get_by_role("button", name="Read the file").click()
+        page.get_by_text("negative").first.wait_for()
+        assert page.url == kept
+
+        # Long runs can be cancelled, and the page says so.
+        page.goto(f"{address}/run")
+        settle(page)
+        page.get_by_role("spinbutton", name="Factorizations").fill("50000")
+        page.keyboard.press("Tab")
+        settle(page)
+        page.get_by_test_id("stBaseButton-primary").filter(has_text="Start").click()
+        page.wait_for_url("**/runs**")
+        cancel = page.get_by_role("button", name="Cancel")
+        expect(cancel).to_have_count(2)
+        for left in (1, 0):
+            cancel.first.click()
+            expect(cancel).to_have_count(left, timeout=5_000)
+        assert page.get_by_text("cancelled").count() >= 2
+        assert errors == []
+
+    # The same link on a server that has just started.
+    with chromium() as page, running_server(tmp_path) as fresh:
+        page.goto(re.sub(r"http://[^/]+", fresh, link))
+        page.get_by_text("Held-out AUC of every factorization").first.wait_for()
+        assert focus(page).startswith("mode 1 (")
+        assert page.get_by_text("Page not found").count() == 0

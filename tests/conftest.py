@@ -1,0 +1,37 @@
+"""What the tests of several rooms share."""
+
+import numpy as np
+import pytest
+
+from bnmf_core.dataset import Dataset
+from bnmf_core.runs.jobs import JobRunner
+from bnmf_core.runs.store import RunStore
+
+
+@pytest.fixture(scope="session")
+def small() -> Dataset:
+    """12×15, three components and a little noise, three labelled groups of five."""
+    rng = np.random.default_rng(1)
+    product = rng.exponential(size=(12, 3)) @ rng.exponential(size=(3, 15))
+    noise = 0.1 * np.abs(rng.standard_normal(product.shape))
+    labels = {"group": ["first", "second", "third"] * 5}
+    return Dataset.from_array(product + noise, name="small", labels=labels)
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A folder of the test's own, where the program keeps the user's work."""
+    monkeypatch.setenv("BNMF_HOME", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def store(tmp_path) -> RunStore:
+    return RunStore(tmp_path / "store")
+
+
+@pytest.fixture
+def runner(store):
+    runner = JobRunner(store)
+    yield runner
+    runner.close()

@@ -1,0 +1,240 @@
+"""Every page in its states, by Streamlit's own test harness."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from bnmf_core import Dataset, RunSpec, laurberg
+from pages.common import services
+
+ROOT = Path(__file__).resolve().parents[2]
+EXPLORE = ["modes", "gallery", "topics", "downstream", "coverage"]
+PAGES = ["home", "data", "run", "runs", *EXPLORE]
+
+
+@pytest.fixture
+def server(tmp_path, monkeypatch):
+    """A fresh store behind the app; yields its job runner."""
+    monkeypatch.setenv("BNMF_HOME", str(tmp_path))
+    st.cache_resource.clear()
+    runner = services.runner()
+    yield runner
+    runner.close()
+    st.cache_resource.clear()
+
+
+@pytest.fixture
+def labelled():
+    """30 labelled observations of 12 named features, rank 3 plus noise."""
+    rng = np.random.default_rng(3)
+    kind = np.arange(30) % 3
+    W = rng.gamma(1.0, 0.2, (3, 30)) + 2.0 * (np.arange(3)[:, None] == kind)
+    X = rng.gamma(1.0, 1.0, (12, 3)) @ W + 0.05 * rng.random((12, 30))
+    words = [f"word{d}" for d in range(12)]
+    return Dataset.from_array(X, name="Labelled", features=words, labels={"kind": kind})
+
+
+def page(name: str, **parameters) -> AppTest:
+    app = AppTest.from_file(ROOT / "app.py", default_timeout=30)
+    app.run()
+    for key, value in parameters.items():
+        app.query_params[key] = value
+    app.switch_page(f"pages/{name}.py")
+    return app.run()
+
+
+def words(app: AppTest) -> str:
+    shown = [*app.markdown, *app.caption, *app.info, *app.error, *app.warning, *app.title]
+    return "\n".join(element.value for element in shown)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_an_empty_server_says_what_to_do_first(server, name):
+    app = page(name)
+    assert not app.exception
+    assert "nothing has been run yet" in words(app).lower() or name in ("home", "data", "run")
+    if name == "data":
+        assert "Choose a sample" in words(app)
+    if name == "run":
+        assert "There are no data yet" in words(app)
+
+
+@pytest.fixture
+def finished(server, labelled):
+    """Two complete runs of the labelled data with their analysis; yields the run ids."""
+    specs = [
+        RunSpec("random_restarts", rank=3, particles=6),
+        RunSpec("gibbs", rank=3, particles=6, settings={"warm_up": 5}),
+    ]
+    run_ids = server.start(labelled, specs)
+    server.wait_analysis(run_ids)
+    return run_ids
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_finished_runs_are_shown_with_their_origin(server, finished, name):
+    app = page(name)
+    assert not app.exception
+    assert not app.error
+    if name in EXPLORE:
+        assert app.session_state["view_runs"] == finished
+        shown = words(app)
+        assert all(f"run {run_id} (seed 0)" in shown for run_id in finished)
+        assert app.query_params["runs"] == ",".join(finished)
+
+
+def test_a_link_restores_runs_distance_threshold_and_focus(server, finished):
+    server.wait_analysis(finished[:1])
+    app = page("gallery", runs=finished[0], metric="wad", threshold="0", focus="mode:2")
+    assert not app.exception
+    assert app.session_state["view_runs"] == finished[:1]
+    assert app.selectbox(key="view_metric").value == "wad"
+    assert app.slider(key="view_threshold").value == 0.0
+    assert app.selectbox(key="view_focus").value == "mode:2"
+    assert "In focus: mode 2" in words(app)
+
+
+@pytest.mark.parametrize("focus", ["mode:99", "rows:1.2.999", "rows:x", "nonsense"])
+def test_a_focus_that_does_not_exist_falls_back_to_everything(server, finished, focus):
+    app = page("gallery", runs=",".join(finished), focus=focus)
+    assert not app.exception
+    assert "In focus: all factorizations" in words(app)
+
+
+def test_the_focus_of_one_page_holds_on_the_next(server, finished):
+    app = page("modes", runs=",".join(finished), threshold="0")
+    app.selectbox(key="view_focus").set_value("mode:1").run()
+    for name in ("gallery", "topics", "downstream"):
+        app.switch_page(f"pages/{name}.py").run()
+        assert not app.exception
+        assert app.selectbox(key="view_focus").value == "mode:1"
+
+
+def test_a_lower_threshold_never_gives_fewer_modes(server, finished):
+    app = page("modes", runs=",".join(finished))
+    slider = app.slider(key="view_threshold")
+    counts = []
+    for value in (slider.max, slider.max / 2, slider.min):
+        app.slider(key="view_threshold").set_value(value).run()
+        counts.append(int(app.metric[0].value))
+    assert counts == sorted(counts)
+    assert counts[0] == 1
+    assert counts[-1] == 12
+
+
+def test_unknown_runs_in_a_link_are_named(server, finished):
+    app = page("modes", runs="feedbeef")
+    assert not app.exception
+    assert "feedbeef" in words(app)
+
+
+def test_runs_of_different_rank_are_refused_in_a_sentence(server, labelled, finished):
+    other = server.start(labelled, [RunSpec("random_restarts", rank=2, particles=3)])
+    server.wait(other)
+    app = page("modes", runs=",".join([*finished, *other]))
+    assert "differ in rank" in words(app)
+    assert not app.exception
+
+
+def test_a_failed_run_says_why_on_every_page(server, labelled, monkeypatch):
+    from bnmf_core.runs import jobs
+
+    def broken(*arguments):
+        raise MemoryError
+
+    monkeypatch.setattr(jobs, "make_plan", broken)
+    run_ids = server.start(labelled, [RunSpec("gibbs", rank=3, particles=4)])
+    server.wait(run_ids)
+    assert "not enough memory" in words(page("runs"))
+    shown = words(page("modes", runs=run_ids[0]))
+    assert "not enough memory" in shown.replace("\\", "")
+
+
+def test_a_running_run_shows_progress_and_can_be_cancelled(server, labelled):
+    endless = RunSpec("gibbs", rank=3, particles=50_000, settings={"thinning": 1000})
+    run_ids = server.start(labelled, [endless])
+    for name in ("modes", "runs"):
+        app = page(name, runs=run_ids[0])
+        assert not app.exception
+        assert any("factorizations" in bar.proto.text for bar in app.get("progress"))
+    app.button(key=f"cancel_{run_ids[0]}").click().run()
+    server.wait(run_ids, timeout=2.0)
+    assert server.store.run(run_ids[0]).status == "cancelled"
+
+
+def test_home_starts_the_two_answers_example_and_lands_on_modes(server):
+    app = page("home")
+    app.button(key="start_two_solutions").click().run()
+    run_ids = app.session_state["home_watch"]
+    server.wait_analysis(run_ids)
+    app.run()
+    assert not app.exception
+    assert app.session_state["view_runs"] == run_ids
+    assert app.metric[0].value == "2"
+    assert app.metric[2].value == "36.9°"
+
+
+def test_run_page_starts_what_was_chosen(server):
+    server.store.add_dataset(laurberg("two"))
+    app = page("run")
+    app.number_input(key="particles").set_value(5)
+    app.pills(key="algorithms").set_value(["random_restarts", "nndsvdar"]).run()
+    assert "about" in words(app)
+    app.button(key="go").click().run()
+    runs = server.store.runs()
+    assert {run.spec.algorithm for run in runs} == {"random_restarts", "nndsvdar"}
+    assert all(run.spec.particles == 5 for run in runs)
+    server.wait([run.id for run in runs])
+
+
+def test_uploads_become_data_and_bad_ones_a_sentence(server):
+    app = page("data")
+    table = b"name,a,b,c\nx,1,2,3\ny,4,5,6\nz,7,8,9\n"
+    app.file_uploader(key="upload").set_value(("good.csv", table, "text/csv")).run()
+    app.button(key="upload_read").click().run()
+    assert not app.error
+    kept = server.store.dataset(app.session_state["view_data"])
+    assert kept.X.tolist() == [[1, 4, 7], [2, 5, 8], [3, 6, 9]]
+    app.file_uploader(key="upload").set_value(("bad.csv", b"a,b\n1,2\n3,-4\n", "text/csv")).run()
+    app.button(key="upload_read").click().run()
+    assert len(app.error) == 1
+    assert "-4" in app.error[0].value.replace("\\", "")
+    assert app.session_state["view_data"] == kept.hash
+
+
+def test_missing_entries_offer_declared_repairs(server):
+    X = np.arange(1.0, 21.0).reshape(4, 5)
+    X[1, 2] = np.nan
+    server.store.add_dataset(Dataset.from_array(X, name="Holes"))
+    app = page("data")
+    assert "1 entries are missing" in words(app)
+    app.button(key="repair_drop").click().run()
+    assert server.store.dataset(app.session_state["view_data"]).N == 4
+
+
+def test_user_text_is_never_read_as_markup(server):
+    evil = "<script>alert(1)</script> $\\href{javascript:x}{y}$ **bold** :red[x]"
+    data = Dataset.from_array(
+        np.random.default_rng(0).random((6, 8)) + 0.1, name=evil, features=[evil] * 6,
+        labels={evil: ["a", "b"] * 4},
+    )  # fmt: skip
+    run_ids = server.start(data, [RunSpec("random_restarts", rank=2, particles=3)], [evil])
+    server.wait_analysis(run_ids)
+    for name in PAGES:
+        app = page(name)
+        assert not app.exception
+        for element in app.markdown:
+            assert "<script>" not in element.value
+            assert not element.allow_html
+
+
+def test_every_analysis_number_on_screen_comes_from_the_store(server, finished):
+    found = server.wait_analysis(finished)
+    app = page("coverage", runs=",".join(finished))
+    table = app.dataframe[-1].value
+    expected = found.spread("max_angle")
+    np.testing.assert_allclose(table["largest"], expected["largest"])
+    np.testing.assert_allclose(table["mean"], expected["mean"])

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from bnmf_core.figures.coverage import persistence_plot
+from bnmf_core.runs.analysis import COVERAGE_POINTS, EXACT_LIMIT
 from pages.common import guard, lens
 from pages.common.services import algorithm_label
 from pages.common.view import chart, header
@@ -11,8 +12,22 @@ guard.enter("coverage")
 header("Coverage", "Which method saw more different factorizations?")
 look = lens.look()
 analysis, distance = look.analysis, look.distance
-logarithmic = st.toggle("Logarithmic counts", True, key="coverage_log")
-curves = analysis.coverage(look.metric)
+left, right = st.columns(2, vertical_alignment="bottom")
+methods = {"greedy": "Greedy", "exact": "Exact"}
+method = left.segmented_control(
+    "Covering numbers", list(methods), default="greedy", required=True, format_func=methods.get,
+    key="coverage_method", help="Greedy never needs fewer balls than exact, and at most a factor "
+    "of 1 + ln(n) more. Exact is offered for runs of up to 60 factorizations.",
+    disabled=not analysis.ready("exact"),
+)  # fmt: skip
+logarithmic = right.toggle("Logarithmic counts", True, key="coverage_log")
+curves = analysis.coverage(look.metric, method)
+if curves.empty:
+    st.info(
+        f"Exact covering numbers are for at most {EXACT_LIMIT} factorizations; these runs have "
+        "more. Choose greedy."
+    )
+    st.stop()
 chart(
     persistence_plot(curves, look.styles, distance.label, distance.unit, logarithmic),
     "How many balls of radius ε are needed to cover all factorizations of a run. A curve that "
@@ -36,6 +51,6 @@ st.dataframe(
         "members": st.column_config.NumberColumn("factorizations compared"),
     },
 )  # fmt: skip
-st.caption(f"{look.origin} · greedy covering numbers, 100 radii")
+st.caption(f"{look.origin} · {method} covering numbers, {COVERAGE_POINTS} radii")
 if analysis.members.groupby("run").size().nunique() > 1:
     st.warning("The runs have different numbers of factorizations; more of them cover more.")

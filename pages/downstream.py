@@ -31,6 +31,9 @@ link.share("label")
 chosen = scores[scores["label"] == link.get("label")]
 best = best_per_task(chosen.rename(columns={"member": "particle"}))
 spread = chosen.groupby("task")["auc"].agg(["min", "median", "max"])
+# The tasks that depend most on the factorization come first.
+spread = spread.loc[(spread["min"] - spread["max"]).sort_values(kind="stable").index]
+chosen = chosen.set_index("task").loc[spread.index].reset_index()
 columns = st.columns(3)
 columns[0].metric("Tasks", len(spread))
 columns[1].metric("Largest spread of AUC", f"{(spread['max'] - spread['min']).max():.3f}")
@@ -41,7 +44,8 @@ columns[2].metric(
 event = chart(
     auc_plot(chosen, analysis.members, look.styles, look.focus),
     "Each point is a classifier trained on the weights of one factorization; stars mark the best "
-    "of each task, dotted lines follow a task's winner across the other tasks.",
+    "of each task, dotted lines follow a task's winner across the others. Tasks that depend most "
+    "on the factorization stand first.",
     name="auc", origin=look.origin, table=chosen, select=("points", "box", "lasso"),
 )  # fmt: skip
 lens.focus_on_selection(event, "auc")

@@ -31,6 +31,10 @@ def topic_table(component: int, part: pd.DataFrame, names: list[str], count: int
 
 look = lens.look()
 dataset = look.analysis.dataset
+if dataset.image_shape is not None:
+    st.info("The features of these data are pixels; the Gallery shows them as images.")
+    st.page_link("pages/gallery.py", label="Gallery", icon=":material/photo_library:")
+    st.stop()
 left, middle, right = st.columns(3, vertical_alignment="bottom")
 most = int(left.number_input("Factorizations shown", 2, 8, 3, key="topics_count"))
 count = int(middle.number_input("Words per topic", 3, 30, 10, key="topics_words"))

@@ -9,7 +9,7 @@ import numpy as np
 from bnmf_core.problem import Problem
 from bnmf_core.settings import setting
 from bnmf_core.solvers import hals
-from bnmf_core.types import Batch, Shard
+from bnmf_core.types import Algorithm, Batch, Shard
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,29 @@ class SolverSettings:
     )
 
 
-def solver_from(starts: Callable[[Problem, Any, Shard], tuple[np.ndarray, np.ndarray]]):
-    """Make ``init`` and ``step`` from a function that returns A (m, D, R), W (m, R, N)."""
+def explorer(
+    starts: Callable[[Problem, Any, Shard], tuple[np.ndarray, np.ndarray]], **described: Any
+) -> Algorithm:
+    """The algorithm that solves from ``starts(problem, settings, shard)``.
+
+    ``starts`` returns A (m, D, R) and W (m, R, N) for the shard's m particles;
+    ``described`` holds key, label, Settings, color, summary and reference.
+    """
 
     def init(problem: Problem, settings: Any, shard: Shard, rng: np.random.Generator):
         return hals.start(*starts(problem, settings, shard))
 
-    return init, step
+    return Algorithm(
+        family="explorer",
+        State=hals.Solution,
+        init=init,
+        step=step,
+        shard_sizes=shard_sizes,
+        work=work,
+        fraction=fraction,
+        models=("gaussian",),
+        **described,
+    )
 
 
 def step(problem: Problem, state: hals.Solution, settings: Any, rng: np.random.Generator):

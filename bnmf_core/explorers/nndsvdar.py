@@ -11,8 +11,7 @@ import numpy as np
 from bnmf_core.explorers import from_starts
 from bnmf_core.linalg import signed_svd
 from bnmf_core.problem import Problem
-from bnmf_core.solvers.hals import Solution
-from bnmf_core.types import Algorithm, Shard
+from bnmf_core.types import Shard
 
 
 @dataclass(frozen=True)
@@ -52,20 +51,11 @@ def starts(problem: Problem, settings: Settings, shard: Shard) -> tuple[np.ndarr
     return np.stack([A for A, _ in pairs]), np.stack([W for _, W in pairs])
 
 
-init, step = from_starts.solver_from(starts)
-
-ALGORITHM = Algorithm(
+ALGORITHM = from_starts.explorer(
     key="nndsvdar",
     label="NNDSVDar",
-    family="explorer",
     Settings=Settings,
-    State=Solution,
-    init=init,
-    step=step,
-    shard_sizes=from_starts.shard_sizes,
-    work=from_starts.work,
-    fraction=from_starts.fraction,
-    models=("gaussian",),
+    starts=starts,
     color="#CC79A7",
     summary="Start from the singular vectors with small random values in the gaps, then solve. "
     "Good factorizations with little variety.",

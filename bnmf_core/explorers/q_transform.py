@@ -11,8 +11,7 @@ from bnmf_core.explorers import from_starts
 from bnmf_core.explorers.transforms import RESTARTS, SETS_IN_PAPER, transform_library
 from bnmf_core.problem import Problem
 from bnmf_core.settings import setting
-from bnmf_core.solvers.hals import Solution
-from bnmf_core.types import Algorithm, Shard
+from bnmf_core.types import Shard
 
 
 @dataclass(frozen=True)
@@ -70,20 +69,11 @@ def fit_rank(
     )
 
 
-init, step = from_starts.solver_from(starts)
-
-ALGORITHM = Algorithm(
+ALGORITHM = from_starts.explorer(
     key="q_transform",
     label="Q-Transform",
-    family="explorer",
     Settings=Settings,
-    State=Solution,
-    init=init,
-    step=step,
-    shard_sizes=from_starts.shard_sizes,
-    work=from_starts.work,
-    fraction=from_starts.fraction,
-    models=("gaussian",),
+    starts=starts,
     color="#0072B2",
     summary="Start from the data's singular vectors, bent by transforms learned on small "
     "synthetic data, then solve. Good and diverse factorizations.",

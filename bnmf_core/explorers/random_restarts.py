@@ -6,9 +6,8 @@ import numpy as np
 
 from bnmf_core.explorers import from_starts
 from bnmf_core.problem import Problem
-from bnmf_core.solvers.hals import Solution
 from bnmf_core.solvers.starts import random_start
-from bnmf_core.types import Algorithm, Shard
+from bnmf_core.types import Shard
 
 
 @dataclass(frozen=True)
@@ -25,20 +24,11 @@ def starts(problem: Problem, settings: Settings, shard: Shard) -> tuple[np.ndarr
     return np.stack([A for A, _ in pairs]), np.stack([W for _, W in pairs])
 
 
-init, step = from_starts.solver_from(starts)
-
-ALGORITHM = Algorithm(
+ALGORITHM = from_starts.explorer(
     key="random_restarts",
     label="Random restarts",
-    family="explorer",
     Settings=Settings,
-    State=Solution,
-    init=init,
-    step=step,
-    shard_sizes=from_starts.shard_sizes,
-    work=from_starts.work,
-    fraction=from_starts.fraction,
-    models=("gaussian",),
+    starts=starts,
     color="#E69F00",
     summary="Start at random, solve, repeat. Finds good factorizations, often the same ones.",
     reference="paper 1, §4.2; Cichocki & Phan 2009 for the solver",

@@ -25,13 +25,15 @@ from bnmf_core.metrics.downstream import downstream_auc
 from bnmf_core.metrics.pairwise import pairwise
 from bnmf_core.particles import Particles
 from bnmf_core.runs import files
-from bnmf_core.runs.engine import split
+from bnmf_core.runs.planning import split
 from bnmf_core.runs.store import RunRecord, RunStore
 
 MEMBERS_PER_RUN = 200
 COVERAGE_POINTS = 100
+# Exact covering numbers take under a second up to this many members, and minutes soon after.
+EXACT_LIMIT = 60
 # Part of the key: results of an older layout are not read by a newer program.
-LAYOUT = 1
+LAYOUT = 2
 
 Report = Callable[[float], None]
 Stopped = Callable[[], bool]
@@ -124,14 +126,22 @@ class Analysis:
         stored = files.read_arrays(self.folder / f"projection-{metric}.npz")
         return stored["points"], float(stored["quality"])
 
-    def coverage(self, metric: str) -> pd.DataFrame:
-        """Columns run, epsilon, covering: 100 covering numbers per run on a common grid."""
-        stored = files.read_arrays(self.folder / f"coverage-{metric}.npz")
+    def coverage(self, metric: str, method: str = "greedy") -> pd.DataFrame:
+        """Columns run, epsilon, covering: 100 covering numbers per run on a common grid.
+
+        ``method`` "exact" needs the stage of that name, and has the runs with at most 60
+        members only.
+        """
+        epsilon = files.read_arrays(self.folder / f"coverage-{metric}.npz")["epsilon"]
+        name = {"greedy": "coverage", "exact": "exact"}[method]
+        covering = files.read_arrays(self.folder / f"{name}-{metric}.npz")["covering"]
         frames = [
-            pd.DataFrame({"run": r.id, "epsilon": stored["epsilon"], "covering": covering})
-            for r, covering in zip(self.runs, stored["covering"], strict=True)
+            pd.DataFrame({"run": run.id, "epsilon": epsilon, "covering": numbers})
+            for run, numbers in zip(self.runs, covering, strict=True)
+            if numbers[0] >= 0
         ]
-        return pd.concat(frames, ignore_index=True)
+        empty = pd.DataFrame(columns=["run", "epsilon", "covering"])
+        return pd.concat(frames, ignore_index=True) if frames else empty
 
     def spread(self, metric: str) -> pd.DataFrame:
         """Largest and mean distance within each run: columns run, largest, mean, members."""
@@ -251,6 +261,23 @@ def _structure(analysis: Analysis, report: Report, stopped: Stopped) -> None:
         raise_if_cancelled(stopped, "modes and coverage")
 
 
+def _exact(analysis: Analysis, report: Report, stopped: Stopped) -> None:
+    groups = analysis.members.groupby("run", sort=False).indices
+    for i, key in enumerate(DISTANCES):
+        matrix = np.array(analysis.distances(key))
+        # −1 stands for a run with too many members.
+        covering = np.full((len(analysis.runs), COVERAGE_POINTS), -1)
+        for position, run in enumerate(analysis.runs):
+            own = groups[run.id]
+            if own.size <= EXACT_LIMIT:
+                upper = largest_distance(matrix)
+                within = matrix[np.ix_(own, own)]
+                covering[position] = persistence(within, COVERAGE_POINTS, upper, "exact")[1]
+            raise_if_cancelled(stopped, "exact covering numbers")
+        files.write_arrays(analysis.folder / f"exact-{key}.npz", {"covering": covering})
+        report((i + 1) / len(DISTANCES))
+
+
 def _downstream(analysis: Analysis, report: Report, stopped: Stopped) -> None:
     scores, left_out = [], {}
     labels = list(analysis.dataset.labels)
@@ -273,6 +300,7 @@ def _downstream(analysis: Analysis, report: Report, stopped: Stopped) -> None:
 STAGES: dict[str, Stage] = {
     "distances": Stage("Measuring distances between factorizations", 3.0, _distances),
     "structure": Stage("Finding modes and coverage", 1.0, _structure),
+    "exact": Stage("Counting covering balls exactly", 1.0, _exact),
     "downstream": Stage("Scoring labels with every factorization", 6.0, _downstream),
 }
 

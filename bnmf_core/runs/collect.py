@@ -1,17 +1,14 @@
 """Chunks as they come from the shards, and their assembly into Particles."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from bnmf_core.errors import RunError
 from bnmf_core.particles import Particles
 from bnmf_core.types import RunSpec
-
-if TYPE_CHECKING:
-    from bnmf_core.runs.engine import Plan
 
 PER_PARTICLE = ("log_joint", "error", "seconds")
 
@@ -62,13 +59,3 @@ def assemble(
         },
         info=info,
     )
-
-
-def describe(plan: "Plan") -> dict[str, Any]:
-    """What the run is: every setting with the value it took, and the data."""
-    return {
-        "dataset": plan.problem.dataset.name,
-        "algorithm_label": plan.algorithm.label,
-        "settings": asdict(plan.settings),
-        "model_settings": asdict(plan.problem.model_settings),
-    }

@@ -13,21 +13,17 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from bnmf_core import registry, settings
-from bnmf_core.data.split import holdout_columns
 from bnmf_core.dataset import Dataset
-from bnmf_core.errors import RunError, SettingsError
+from bnmf_core.errors import RunError
 from bnmf_core.particles import Particles
-from bnmf_core.problem import Problem, check_fit
 from bnmf_core.residuals import relative_errors
 from bnmf_core.runs.checkpoint import Checkpoint, restore_generator
-from bnmf_core.runs.collect import Chunk, assemble, describe
+from bnmf_core.runs.collect import Chunk, assemble
+from bnmf_core.runs.planning import Plan, describe, make_plan
 from bnmf_core.runs.threads import one_blas_thread
-from bnmf_core.types import Algorithm, Progress, RunSpec, Shard
+from bnmf_core.types import Progress, RunSpec, Shard
 
-MOST_PARTICLES = 1_000_000
 WORKERS = 2
-SPLIT_SEED = 0
 
 
 class Cancel(Protocol):
@@ -48,17 +44,6 @@ class Sink(Protocol):
 
     def chunks(self) -> list[Chunk]:
         """Everything kept so far."""
-
-
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """A run that has been checked and is ready to start."""
-
-    spec: RunSpec
-    algorithm: Algorithm
-    settings: Any
-    problem: Problem
-    shards: tuple[Shard, ...]
 
 
 @dataclass(frozen=True)
@@ -90,63 +75,6 @@ class MemorySink:
     def chunks(self) -> list[Chunk]:
         """All chunks so far."""
         return self._chunks
-
-
-def check(dataset: Dataset, spec: RunSpec) -> tuple[Algorithm, Any]:
-    """The algorithm and its settings, if the spec makes sense for the dataset.
-
-    Raises
-    ------
-    NotFoundError, SettingsError, RunError
-        With the name and the allowed values.
-    """
-    algorithm = registry.algorithm(spec.algorithm)
-    model = registry.model(spec.model)
-    if spec.model not in algorithm.models:
-        raise SettingsError(
-            f"{algorithm.label} works with the model {', '.join(algorithm.models)}, "
-            f"not with {spec.model!r}."
-        )
-    if not (isinstance(spec.particles, int) and 1 <= spec.particles <= MOST_PARTICLES):
-        raise SettingsError(
-            f"{spec.particles!r} factorizations were asked for; 1 to {MOST_PARTICLES:,} are "
-            "allowed."
-        )
-    if not (isinstance(spec.rank, int) and spec.rank >= 1):
-        raise SettingsError(f"The rank was {spec.rank!r}; a whole number of 1 or more is needed.")
-    if not (isinstance(spec.seed, int) and 0 <= spec.seed < 2**63):
-        raise SettingsError(f"The seed was {spec.seed!r}; a whole number ≥ 0 is needed.")
-    settings.build(model.Settings, spec.model_settings, model.label)
-    check_fit(dataset, split(dataset, spec.holdout)[0], spec.rank)
-    return algorithm, settings.build(algorithm.Settings, spec.settings, algorithm.label)
-
-
-def split(dataset: Dataset, holdout: float) -> tuple[np.ndarray, np.ndarray]:
-    """Observations that runs see and that they do not: the same for every run of a dataset."""
-    return holdout_columns(dataset.N, holdout, SPLIT_SEED)
-
-
-def make_plan(dataset: Dataset, spec: RunSpec) -> Plan:
-    """Check everything and prepare what the particles share.
-
-    Raises
-    ------
-    BNMFError
-        One sentence that says what does not fit.
-    """
-    algorithm, chosen = check(dataset, spec)
-    seen = dataset
-    if spec.holdout:
-        seen = dataset.columns(split(dataset, spec.holdout)[0])
-    model = registry.model(spec.model)
-    model_settings = settings.build(model.Settings, spec.model_settings, model.label)
-    with one_blas_thread():
-        problem = Problem.prepare(seen, model, model_settings, spec.rank)
-    shards, begin = [], 0
-    for index, size in enumerate(algorithm.shard_sizes(chosen, spec.particles)):
-        shards.append(Shard(index, begin, size, spec.seed))
-        begin += size
-    return Plan(spec, algorithm, chosen, problem, tuple(shards))
 
 
 def advance(plan: Plan, shard: Shard, checkpoint: Checkpoint | None):

@@ -5,7 +5,8 @@ from statistics import median
 
 from bnmf_core.dataset import Dataset
 from bnmf_core.problem import Problem
-from bnmf_core.runs.engine import WORKERS, check
+from bnmf_core.runs.engine import WORKERS
+from bnmf_core.runs.planning import check
 from bnmf_core.runs.store import RunStore
 from bnmf_core.types import RunSpec
 

@@ -18,8 +18,9 @@ from pathlib import Path
 from bnmf_core.dataset import Dataset
 from bnmf_core.errors import BNMFError, RunError
 from bnmf_core.runs import analysis, folders
-from bnmf_core.runs.collect import assemble, describe
-from bnmf_core.runs.engine import WORKERS, check, drive, make_plan
+from bnmf_core.runs.collect import assemble
+from bnmf_core.runs.engine import WORKERS, drive
+from bnmf_core.runs.planning import check, describe, make_plan
 from bnmf_core.runs.store import RunStore, this_process
 from bnmf_core.types import Progress, RunSpec
 
@@ -33,12 +34,16 @@ SAVE_PROGRESS_EVERY = 0.3
 
 @dataclass(frozen=True)
 class AnalysisStatus:
-    """How far an analysis is: status running, complete or failed; fraction 0 to 1."""
+    """How far an analysis is: status running, complete or failed; fraction 0 to 1.
+
+    ``remaining`` is in seconds, None while it is unknown.
+    """
 
     status: str
     fraction: float
     stage: str
     message: str = ""
+    remaining: float | None = None
 
 
 @dataclass(eq=False)
@@ -284,9 +289,13 @@ class JobRunner:
                         self.analyse([one])
 
     def _analyse(self, found: analysis.Analysis) -> None:
+        began = time.monotonic()
+
         def report(fraction: float, stage: str) -> None:
+            elapsed = time.monotonic() - began
+            left = elapsed * (1 - fraction) / fraction if fraction > 0 else None
             with self._lock:
-                self._analyses[found.key] = AnalysisStatus("running", fraction, stage)
+                self._analyses[found.key] = AnalysisStatus("running", fraction, stage, "", left)
 
         try:
             analysis.compute(found, report, self._closing.is_set)

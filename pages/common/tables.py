@@ -42,7 +42,7 @@ def mode_table(look: Lens) -> None:
     shown = pd.DataFrame(
         {
             "mode": table["mode"] + 1,
-            "share": table["share"],
+            "share": 100 * table["share"],
             "spread": table["spread_max"],
             "nearest": table["nearest"],
             "members": table["size"],
@@ -55,7 +55,7 @@ def mode_table(look: Lens) -> None:
         on_select="rerun", selection_mode="single-row",
         column_config={
             "mode": st.column_config.NumberColumn(width=50),
-            "share": st.column_config.NumberColumn(format="percent", width=60),
+            "share": st.column_config.NumberColumn(format="%.0f %%", width=60),
             "members": st.column_config.NumberColumn(width=70),
             "spread": st.column_config.NumberColumn(
                 width=70, format="%.3g",

@@ -72,6 +72,7 @@ def analysis_until(found, stage: str, waiting_for: str) -> None:
         if now.status == "failed":
             st.error(f"The comparison could not be computed: {plain(now.message)}")
             return
-        st.progress(now.fraction, text=f"{waiting_for}: {now.stage.lower()}")
+        left = "" if now.remaining is None else f", {duration(now.remaining)} left"
+        st.progress(now.fraction, text=f"{waiting_for}: {now.stage.lower()}{left}")
 
     until_done(active, draw)

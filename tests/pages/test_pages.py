@@ -8,6 +8,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from bnmf_core import Dataset, RunSpec, laurberg
+from bnmf_core.runs import jobs
 from pages.common import services
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -140,8 +141,6 @@ def test_runs_of_different_rank_are_refused_in_a_sentence(server, labelled, fini
 
 
 def test_a_failed_run_says_why_on_every_page(server, labelled, monkeypatch):
-    from bnmf_core.runs import jobs
-
     def broken(*arguments):
         raise MemoryError
 

@@ -1,0 +1,95 @@
+"""A run that has been checked and is ready to start."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from bnmf_core import registry, settings
+from bnmf_core.data.split import holdout_columns
+from bnmf_core.dataset import Dataset
+from bnmf_core.errors import SettingsError
+from bnmf_core.problem import Problem, check_fit
+from bnmf_core.runs.threads import one_blas_thread
+from bnmf_core.types import Algorithm, RunSpec, Shard
+
+MOST_PARTICLES = 1_000_000
+SPLIT_SEED = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A run that has been checked and is ready to start."""
+
+    spec: RunSpec
+    algorithm: Algorithm
+    settings: Any
+    problem: Problem
+    shards: tuple[Shard, ...]
+
+
+def check(dataset: Dataset, spec: RunSpec) -> tuple[Algorithm, Any]:
+    """The algorithm and its settings, if the spec makes sense for the dataset.
+
+    Raises
+    ------
+    NotFoundError, SettingsError, RunError
+        With the name and the allowed values.
+    """
+    algorithm = registry.algorithm(spec.algorithm)
+    model = registry.model(spec.model)
+    if spec.model not in algorithm.models:
+        raise SettingsError(
+            f"{algorithm.label} works with the model {', '.join(algorithm.models)}, "
+            f"not with {spec.model!r}."
+        )
+    if not (isinstance(spec.particles, int) and 1 <= spec.particles <= MOST_PARTICLES):
+        raise SettingsError(
+            f"{spec.particles!r} factorizations were asked for; 1 to {MOST_PARTICLES:,} are "
+            "allowed."
+        )
+    if not (isinstance(spec.rank, int) and spec.rank >= 1):
+        raise SettingsError(f"The rank was {spec.rank!r}; a whole number of 1 or more is needed.")
+    if not (isinstance(spec.seed, int) and 0 <= spec.seed < 2**63):
+        raise SettingsError(f"The seed was {spec.seed!r}; a whole number ≥ 0 is needed.")
+    settings.build(model.Settings, spec.model_settings, model.label)
+    check_fit(dataset, split(dataset, spec.holdout)[0], spec.rank)
+    return algorithm, settings.build(algorithm.Settings, spec.settings, algorithm.label)
+
+
+def split(dataset: Dataset, holdout: float) -> tuple[np.ndarray, np.ndarray]:
+    """Observations that runs see and that they do not: the same for every run of a dataset."""
+    return holdout_columns(dataset.N, holdout, SPLIT_SEED)
+
+
+def make_plan(dataset: Dataset, spec: RunSpec) -> Plan:
+    """Check everything and prepare what the particles share.
+
+    Raises
+    ------
+    BNMFError
+        One sentence that says what does not fit.
+    """
+    algorithm, chosen = check(dataset, spec)
+    seen = dataset
+    if spec.holdout:
+        seen = dataset.columns(split(dataset, spec.holdout)[0])
+    model = registry.model(spec.model)
+    model_settings = settings.build(model.Settings, spec.model_settings, model.label)
+    with one_blas_thread():
+        problem = Problem.prepare(seen, model, model_settings, spec.rank)
+    shards, begin = [], 0
+    for index, size in enumerate(algorithm.shard_sizes(chosen, spec.particles)):
+        shards.append(Shard(index, begin, size, spec.seed))
+        begin += size
+    return Plan(spec, algorithm, chosen, problem, tuple(shards))
+
+
+def describe(plan: Plan) -> dict[str, Any]:
+    """What the run is: every setting with the value it took, and the data."""
+    return {
+        "dataset": plan.problem.dataset.name,
+        "algorithm_label": plan.algorithm.label,
+        "settings": asdict(plan.settings),
+        "model_settings": asdict(plan.problem.model_settings),
+    }

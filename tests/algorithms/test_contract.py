@@ -1,0 +1,248 @@
+"""What every registered algorithm must do; registering one is enough to have it tested."""
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from scipy import sparse, stats
+
+from bnmf_core import registry
+from bnmf_core.dataset import Dataset
+from bnmf_core.errors import BNMFError, NotFoundError, RunError, SettingsError
+from bnmf_core.runs import engine, planning
+from bnmf_core.runs.collect import assemble
+from bnmf_core.runs.folders import FolderSink
+from bnmf_core.runs.planning import describe
+from bnmf_core.samplers import gibbs
+from bnmf_core.settings import declarations
+from bnmf_core.solvers import hals
+from bnmf_core.types import RunSpec
+
+ALGORITHMS = list(registry.ALGORITHMS.values())
+FACTORS = ("A", "W", "log_joint", "error", "ids", "chain", "draw", "weights")
+
+
+@pytest.fixture(params=ALGORITHMS, ids=lambda algorithm: algorithm.key)
+def algorithm(request):
+    return request.param
+
+
+def make_spec(algorithm, **changes) -> RunSpec:
+    # Rank 4 is above Q-Transform's transfer rank, so that its random padding takes part.
+    return RunSpec(**{"algorithm": algorithm.key, "rank": 4, "particles": 7, "seed": 5} | changes)
+
+
+def assert_same_bits(one, other):
+    for name in FACTORS:
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+    assert set(one.diagnostics) == set(other.diagnostics)
+    for key in one.diagnostics:
+        np.testing.assert_array_equal(one.diagnostics[key], other.diagnostics[key], err_msg=key)
+
+
+def test_particles_are_non_negative_factorizations(algorithm, small):
+    particles = engine.run(small, make_spec(algorithm))
+    assert particles.A.shape == (7, small.D, 4)
+    assert particles.W.shape == (7, 4, small.N)
+    for name in ("A", "W", "log_joint", "error", "seconds", "weights"):
+        values = getattr(particles, name)
+        assert values.dtype == np.float64
+        assert np.isfinite(values).all()
+    assert (particles.A >= 0).all() and (particles.W >= 0).all()
+    for values in particles.diagnostics.values():
+        assert values.shape == (7,)
+    assert particles.info["stop_reason"] == "complete"
+
+
+def test_particles_are_numbered_once(algorithm, small):
+    particles = engine.run(small, make_spec(algorithm, particles=45))
+    np.testing.assert_array_equal(np.sort(particles.ids), np.arange(45))
+    assert len(set(zip(particles.chain, particles.draw, strict=True))) == 45
+    for chain in np.unique(particles.chain):
+        draws = particles.draw[particles.chain == chain]
+        np.testing.assert_array_equal(draws, np.arange(draws.size))
+        assert (np.diff(particles.seconds[particles.chain == chain]) >= 0).all()
+    assert particles.weights.sum() == pytest.approx(1.0, abs=1e-12)
+
+
+def test_the_seed_decides_every_bit(algorithm, small):
+    first = engine.run(small, make_spec(algorithm))
+    assert_same_bits(first, engine.run(small, make_spec(algorithm)))
+    other = engine.run(small, make_spec(algorithm, seed=6))
+    assert not np.array_equal(first.A, other.A)
+
+
+def test_inputs_are_left_alone(algorithm, small):
+    before, settings, model_settings = small.X.copy(), {}, {"rate": 0.7}
+    engine.run(small, make_spec(algorithm, settings=settings, model_settings=model_settings))
+    np.testing.assert_array_equal(small.X, before)
+    assert (settings, model_settings) == ({}, {"rate": 0.7})
+
+
+def test_recorded_density_and_error_follow_from_their_definitions(algorithm, small):
+    spec = make_spec(algorithm, model_settings={"sigma": 0.2, "rate": 0.7})
+    particles = engine.run(small, spec)
+    for m in range(particles.M):
+        A, W = particles.A[m], particles.W[m]
+        expected = (
+            stats.norm.logpdf(small.X, A @ W, 0.2).sum()
+            + stats.expon.logpdf(A, scale=1 / 0.7).sum()
+            + stats.expon.logpdf(W, scale=1 / 0.7).sum()
+        )
+        assert particles.log_joint[m] == pytest.approx(expected, rel=1e-11)
+        relative = np.sqrt(((small.X - A @ W) ** 2).sum() / (small.X**2).sum())
+        assert particles.error[m] == pytest.approx(relative, rel=1e-11)
+
+
+def test_every_setting_says_what_it_is(algorithm):
+    for key in algorithm.models:
+        for declared_by in (algorithm.Settings, registry.model(key).Settings):
+            for field, declaration in declarations(declared_by).values():
+                assert declaration.label and declaration.help.endswith("."), field.name
+
+
+def test_settings_out_of_range_are_named(algorithm, small):
+    for name, (_, declared) in declarations(algorithm.Settings).items():
+        wrong = ["nonsense", float("nan"), [1]]
+        if declared.minimum is not None:
+            wrong.append(declared.minimum - 1)
+        if declared.maximum is not None:
+            wrong.append(declared.maximum + 1)
+        for value in wrong:
+            with pytest.raises(SettingsError, match=declared.label):
+                engine.run(small, make_spec(algorithm, settings={name: value}))
+
+
+def test_an_unknown_setting_or_model_is_answered_with_the_known_ones(algorithm, small):
+    with pytest.raises(SettingsError, match="no setting called 'nonsense'") as caught:
+        engine.run(small, make_spec(algorithm, settings={"nonsense": 1}))
+    for name in declarations(algorithm.Settings):
+        assert name in str(caught.value)
+    with pytest.raises(SettingsError, match="no setting called 'nonsense'.*sigma"):
+        engine.run(small, make_spec(algorithm, model_settings={"nonsense": 1}))
+    with pytest.raises(NotFoundError, match="no model 'nonsense'; there are gaussian"):
+        engine.run(small, make_spec(algorithm, model="nonsense"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"rank": 0}, "The rank was 0"),
+        ({"rank": 2.5}, "The rank was 2.5"),
+        ({"rank": 13}, "between 1 and 12"),
+        ({"rank": 9, "holdout": 0.5}, "7 observations, so the rank must be between 1 and 7"),
+        ({"particles": 0}, "0 factorizations were asked for"),
+        ({"particles": -3}, "-3 factorizations were asked for"),
+        ({"seed": -1}, "The seed was -1"),
+        ({"holdout": 0.9}, "held-out fraction was 0.9"),
+        ({"holdout": float("nan")}, "held-out fraction was nan"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_a_sentence(algorithm, small, changes, sentence):
+    with pytest.raises(BNMFError, match=sentence) as caught:
+        planning.check(small, make_spec(algorithm, **changes))
+    assert str(caught.value).endswith(".")
+    with pytest.raises(BNMFError, match=sentence):
+        engine.run(small, make_spec(algorithm, **changes))
+
+
+def test_missing_entries_are_refused_before_the_start(algorithm):
+    X = np.ones((5, 6))
+    X[1, 2] = np.nan
+    with pytest.raises(RunError, match="1 entries of 'matrix' are missing"):
+        planning.check(Dataset.from_array(X), make_spec(algorithm))
+
+
+@pytest.mark.parametrize("rank", [1, 12])
+def test_the_smallest_and_the_largest_rank_work(algorithm, small, rank):
+    particles = engine.run(small, make_spec(algorithm, rank=rank, particles=3))
+    assert particles.A.shape == (3, 12, rank)
+    assert np.isfinite(particles.A).all() and np.isfinite(particles.W).all()
+    # The best product of rank one leaves an error that the SVD tells.
+    singular = np.linalg.svd(small.X, compute_uv=False)
+    bound = np.sqrt((singular[rank:] ** 2).sum() / (singular**2).sum())
+    assert (particles.error >= bound - 1e-12).all()
+    assert (particles.error <= 1.0).all()
+
+
+def test_cancelling_keeps_what_is_there(algorithm):
+    rng = np.random.default_rng(2)
+    X = rng.random((300, 5)) @ rng.random((5, 200)) + 0.1 * rng.random((300, 200))
+    cancel, told = threading.Event(), []
+
+    def on_progress(progress):
+        if progress.done and not cancel.is_set():
+            told.append(time.monotonic())
+            cancel.set()
+
+    spec = make_spec(algorithm, particles=20_000)
+    particles = engine.run(Dataset.from_array(X), spec, on_progress, cancel)
+    assert time.monotonic() - told[0] < 2
+    assert particles.info["stop_reason"] == "cancelled"
+    assert 0 < particles.M < 20_000
+    assert len(set(particles.ids)) == particles.M
+
+
+def test_resuming_after_every_step_changes_no_bit(algorithm, small, tmp_path, monkeypatch):
+    spec = make_spec(algorithm, particles=25)
+    whole = engine.run(small, spec)
+    # Small steps, so that shards are left in the middle too.
+    monkeypatch.setattr(hals, "STEP_WORK", 2e6)
+    monkeypatch.setattr(gibbs, "STEP_WORK", 2e6)
+    parts = 0
+    while True:
+        plan, sink, cancel = (
+            planning.make_plan(small, spec),
+            FolderSink(tmp_path),
+            threading.Event(),
+        )
+        with ThreadPoolExecutor(engine.WORKERS) as executor:
+            outcome = engine.drive(
+                plan, sink, executor, lambda _, cancel=cancel: cancel.set(), cancel
+            )
+        parts += 1
+        if outcome.stop_reason == "complete":
+            break
+    assert parts > 2
+    starts = [shard.start for shard in plan.shards]
+    assert_same_bits(assemble(sink.chunks(), starts, spec, describe(plan)), whole)
+
+
+def test_sparse_and_dense_storage_give_the_same_particles(algorithm, small):
+    X = np.where(small.X > np.quantile(small.X, 0.4), small.X, 0.0)
+    spec = make_spec(algorithm, particles=3)
+    dense = engine.run(Dataset.from_array(X), spec)
+    stored = engine.run(Dataset.from_array(sparse.csc_array(X)), spec)
+    # Sparse products add in another order and the SVD is found by Lanczos iteration; over
+    # some hundred iterations the rounding grows from 1e-16, but not to this.
+    np.testing.assert_allclose(stored.A, dense.A, rtol=0, atol=1e-6 * dense.A.max())
+    np.testing.assert_allclose(stored.W, dense.W, rtol=0, atol=1e-6 * dense.W.max())
+    np.testing.assert_allclose(stored.log_joint, dense.log_joint, rtol=1e-6)
+    np.testing.assert_allclose(stored.error, dense.error, rtol=1e-6)
+
+
+def test_progress_never_goes_back_and_ends_at_one(algorithm, small, monkeypatch):
+    monkeypatch.setattr(hals, "STEP_WORK", 2e6)
+    monkeypatch.setattr(gibbs, "STEP_WORK", 2e6)
+    seen = []
+    engine.run(small, make_spec(algorithm, particles=45), seen.append)
+    fractions, done = [p.fraction for p in seen], [p.done for p in seen]
+    assert fractions == sorted(fractions) and done == sorted(done)
+    assert fractions[0] > 0 and fractions[-1] == 1.0 and done[-1] == 45
+    assert all(p.total == 45 and p.remaining >= 0 for p in seen)
+    assert seen[-1].remaining == 0
+
+
+@pytest.mark.parametrize("block", [1, 7])
+def test_particles_do_not_depend_on_the_block_size(algorithm, small, block):
+    if "block" not in declarations(algorithm.Settings):
+        pytest.skip("makes its particles one after the other")
+    usual = engine.run(small, make_spec(algorithm, particles=25))
+    other = engine.run(small, make_spec(algorithm, particles=25, settings={"block": block}))
+    np.testing.assert_array_equal(other.ids, usual.ids)
+    # Products of wider matrices add in another order; the rounding grows over the iterations.
+    np.testing.assert_allclose(other.A, usual.A, rtol=0, atol=1e-6 * usual.A.max())
+    np.testing.assert_allclose(other.W, usual.W, rtol=0, atol=1e-6 * usual.W.max())
+    np.testing.assert_array_equal(other.diagnostics["iterations"], usual.diagnostics["iterations"])

@@ -1,0 +1,98 @@
+"""The gaussian model: its gradient, its constants and what it takes from the data."""
+
+import numpy as np
+import pytest
+from scipy import sparse, stats
+
+from bnmf_core.dataset import Dataset
+from bnmf_core.models import gaussian
+from bnmf_core.models.reference import reference_errors
+from bnmf_core.problem import Problem
+
+
+@pytest.fixture(params=["dense", "sparse"])
+def problem(request, small):
+    X = np.where(small.X > np.median(small.X), small.X, 0.0)
+    X = sparse.csc_array(X) if request.param == "sparse" else X
+    settings = gaussian.Settings(sigma=0.7, rate=1.3)
+    return Problem.prepare(Dataset.from_array(X), gaussian.MODEL, settings, 3)
+
+
+@pytest.fixture
+def factors(small):
+    rng = np.random.default_rng(1)
+    return rng.exponential(size=(2, small.D, 3)), rng.exponential(size=(2, 3, small.N))
+
+
+def test_the_score_is_the_gradient_of_the_log_joint(problem, factors):
+    """Against the complex step, which has no truncation error: Im f(x + ih)/h."""
+    A, W = factors
+    X, h = problem.dataset.dense(), 1e-30
+    score_A, score_W = gaussian.score(problem, A, W)
+
+    def log_joint(a, w):
+        residual = X - a @ w
+        return -(residual**2).sum() / (2 * 0.7**2) - 1.3 * (a.sum() + w.sum())
+
+    for m in range(2):
+        for score, factor in ((score_A, A[m]), (score_W, W[m])):
+            for place in np.ndindex(factor.shape):
+                moved = factor.astype(complex)
+                moved[place] += 1j * h
+                pair = (moved, W[m]) if score is score_A else (A[m], moved)
+                slope = log_joint(*pair).imag / h
+                assert score[m][place] == pytest.approx(slope, rel=1e-10, abs=1e-9)
+
+
+def test_the_log_joint_has_every_constant(problem, factors):
+    A, W = factors
+    X = problem.dataset.dense()
+    for m in range(2):
+        expected = stats.norm.logpdf(X, A[m] @ W[m], 0.7).sum()
+        printed = -((X - A[m] @ W[m]) ** 2).sum() / (2 * 0.7**2)
+        assert gaussian.log_likelihood(problem, A, W)[m] == pytest.approx(printed, rel=1e-11)
+        for factor in (A[m], W[m]):
+            expected += stats.expon.logpdf(factor, scale=1 / 1.3).sum()
+        assert gaussian.log_joint(problem, A, W)[m] == pytest.approx(expected, rel=1e-11)
+
+
+def test_a_flat_prior_adds_nothing(small, factors):
+    settings = gaussian.Settings(sigma=0.7, rate=0.0)
+    problem = Problem(small, gaussian.MODEL, settings, 3)
+    expected = [stats.norm.logpdf(small.X, a @ w, 0.7).sum() for a, w in zip(*factors, strict=True)]
+    np.testing.assert_allclose(gaussian.log_joint(problem, *factors), expected, rtol=1e-11)
+
+
+def test_scaling_keeps_the_product_and_is_the_best_scale(factors):
+    A, W = factors
+    A = A.copy()
+    A[1, :, 0] = 0.0
+    scaled_A, scaled_W = gaussian.scale(A, W)
+    np.testing.assert_allclose(scaled_A @ scaled_W, A @ W, rtol=1e-12)
+    np.testing.assert_array_equal(scaled_W[1, 0], W[1, 0])  # an empty component stays
+
+    def prior(factor):
+        """−(ΣA + ΣW) of the first particle with its components moved by the factor."""
+        return -(scaled_A[0] * factor).sum() - (scaled_W[0] / factor[:, None]).sum()
+
+    best = prior(np.ones(3))
+    for r in range(3):
+        for factor in (0.9, 1.1, 0.2, 5.0):
+            moved = np.ones(3)
+            moved[r] = factor
+            assert prior(moved) < best
+
+
+def test_an_open_sigma_is_the_residual_of_a_reference(small):
+    settings = gaussian.resolve(small, 3, gaussian.Settings())
+    squared = reference_errors(small, 3, 1)[0]
+    assert settings.sigma == pytest.approx(np.sqrt(squared / small.X.size), rel=1e-12)
+    assert gaussian.resolve(small, 3, gaussian.Settings(sigma=0.3)).sigma == 0.3
+    # The noise of the data has this size; the model takes up a part of it.
+    assert 0.03 < settings.sigma < 0.1
+
+
+def test_an_exact_factorization_leaves_a_sigma_above_rounding():
+    X = np.outer(np.arange(1.0, 7), np.arange(1.0, 9))
+    sigma = gaussian.resolve(Dataset.from_array(X), 2, gaussian.Settings()).sigma
+    assert sigma == pytest.approx(1e-3 * np.sqrt((X**2).mean()))

@@ -1,0 +1,313 @@
+"""Gibbs sampling: every conditional against quadrature, and the joint against the prior.
+
+Each test that proves something also shows that it would notice the known mistakes: the prior's
+shift λs² dropped, and the factor W_rn dropped as in the paper's print.
+"""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import integrate, special, stats
+
+from bnmf_core import registry
+from bnmf_core.dataset import Dataset
+from bnmf_core.errors import SettingsError
+from bnmf_core.models import gaussian
+from bnmf_core.problem import Problem
+from bnmf_core.runs import engine, planning
+from bnmf_core.samplers import gibbs
+from bnmf_core.samplers.truncated_normal import TAIL, truncated_normal
+from bnmf_core.types import RunSpec, Shard
+
+UNIFORMS = np.array([1e-15, 1e-9, 1e-3, 0.1, 0.5, 0.9, 0.999, 1 - 1e-9])
+
+
+def make_problem(X, rank, sigma=1.0, rate=1.0) -> Problem:
+    D, N = X.shape
+    dataset = Dataset(X, "matrix", ("feature",) * D, ("observation",) * N)
+    return Problem(dataset, gaussian.MODEL, gaussian.Settings(sigma=sigma, rate=rate), rank)
+
+
+def survival(log_density, x, peak, width):
+    """P(T > x) for a log-concave density on t ≥ 0, by adaptive quadrature."""
+    top = log_density(peak)
+
+    def integral(low, high):
+        inside = [p for p in (peak - 3 * width, peak, peak + 3 * width) if low < p < high]
+        return integrate.quad(
+            lambda t: np.exp(log_density(t) - top), low, high,
+            points=inside or None, limit=400, epsabs=0, epsrel=1e-12,
+        )[0]  # fmt: skip
+
+    low, high = max(0.0, peak - 15 * width), max(peak, x) + 45 * width
+    below, above = integral(low, x) if x > low else 0.0, integral(x, high)
+    return above / (below + above)
+
+
+# The truncated normal
+
+
+@pytest.mark.parametrize("a", [-40.0, -8.0, -1.0, 0.0, 1.0, 8.0, 29.99, 30.01, 40.0, 1e3, 1e6])
+def test_truncated_normal_inverts_the_survival_function(a):
+    """The mean lies a standard deviations below zero."""
+    z = truncated_normal(np.full(UNIFORMS.size, -a), 1.0, UNIFORMS)
+    peak, width = max(-a, 0.0), 1 / max(a, 1.0)
+    for value, uniform in zip(z, UNIFORMS, strict=True):
+        found = survival(lambda t: -t * (a + 0.5 * t), value, peak, width)
+        assert abs(found - uniform) < 1e-8
+        if uniform < 0.5:
+            assert found == pytest.approx(uniform, rel=1e-7)
+
+
+@given(st.floats(-1e6, 1e3), st.floats(1e-3, 1e3), st.floats(1e-16, 1.0), st.floats(1e-16, 1.0))
+@settings(max_examples=300, deadline=None)
+def test_truncated_normal_is_non_negative_and_falls_as_u_rises(mean, sd, u, v):
+    low, high = truncated_normal(np.full(2, mean), sd, np.array([max(u, v), min(u, v)]))
+    assert 0 <= low <= high < np.inf
+
+
+def test_truncated_normal_grows_with_its_mean_across_the_change_of_method():
+    mean = -np.linspace(TAIL - 0.01, TAIL + 0.01, 2001)[::-1]
+    for uniform in UNIFORMS[:-1]:
+        x = truncated_normal(mean, 1.0, np.full(mean.size, uniform))
+        assert (np.diff(x) > 0).all()
+
+
+def test_truncated_normal_scales_with_its_unit():
+    mean = np.array([-50.0, -3.0, 0.0, 2.0])
+    uniform = np.array([0.3, 0.7, 0.2, 0.9])
+    one = truncated_normal(mean, 1.0, uniform)
+    np.testing.assert_allclose(truncated_normal(8 * mean, 8.0, uniform), 8 * one, rtol=1e-14)
+
+
+# One conditional
+
+
+class Uniforms:
+    """Stands in for a generator: hands out chosen values of u = 1 − random."""
+
+    def __init__(self, *values):
+        self.values = list(values)
+
+    def random(self, shape):
+        columns = [self.values.pop(0) for _ in range(shape[1])]
+        assert all(values.shape == shape[:1] for values in columns)
+        return 1.0 - np.column_stack(columns)
+
+
+def log_joint(X, A, W, sigma, rate) -> float:
+    return (
+        stats.norm.logpdf(X, A @ W, sigma).sum()
+        + stats.expon.logpdf(A, scale=1 / rate).sum()
+        + stats.expon.logpdf(W, scale=1 / rate).sum()
+    )
+
+
+def conditional_survival(X, A, W, sigma, rate, place, value):
+    """P(entry > value | the rest); ``place`` is ("A" or "W", row, column)."""
+    name, i, j = place
+
+    def log_density(t):
+        factors = {"A": A.copy(), "W": W.copy()}
+        factors[name][i, j] = t
+        return log_joint(X, factors["A"], factors["W"], sigma, rate)
+
+    # Three values give the parabola that the log density is.
+    at = [log_density(t) for t in (0.0, 1.0, 2.0)]
+    curvature = at[0] - 2 * at[1] + at[2]
+    slope = at[1] - at[0] - curvature / 2
+    vertex, sd = -slope / curvature, (-curvature) ** -0.5
+    peak = max(vertex, 0.0)
+    return survival(log_density, value, peak, sd / max(1.0, -vertex / sd))
+
+
+@pytest.fixture
+def position():
+    """X (4, 3) with entries of both signs, so that some conditional means lie below zero."""
+    rng = np.random.default_rng(8)
+    A, W = rng.exponential(size=(4, 2)), rng.exponential(size=(2, 3))
+    return 2 * rng.standard_normal((4, 3)), A, W
+
+
+def errors_of_sweep(position, sigma, rate, draw):
+    """Largest |S(x) − u| over the entries of A and W that one sweep draws."""
+    X, A, W = position
+    uniforms = [np.random.default_rng(k).random(n) for k, n in enumerate((4, 4, 3, 3))]
+    A, W = A.copy(), W.copy()
+    worst = []
+    draws = Uniforms(*uniforms)
+    new_A = draw(X, A, W.T, draws)
+    for r in range(2):  # column r is drawn given the columns before it
+        A[:, r] = new_A[:, r]
+        for d in range(4):
+            found = conditional_survival(X, A, W, sigma, rate, ("A", d, r), A[d, r])
+            worst.append(abs(found - uniforms[r][d]))
+    new_W = draw(X.T, W.T.copy(), A, draws)
+    for r in range(2):
+        W[r] = new_W[:, r]
+        for n in range(3):
+            found = conditional_survival(X, A, W, sigma, rate, ("W", r, n), W[r, n])
+            worst.append(abs(found - uniforms[2 + r][n]))
+    return max(worst)
+
+
+@pytest.mark.parametrize(("sigma", "rate"), [(1.0, 1.0), (0.1, 0.3), (2.0, 5.0)])
+def test_every_entry_is_drawn_from_its_conditional(position, sigma, rate):
+    problem = make_problem(position[0], 2, sigma, rate)
+
+    def correct(X, F, other, rng):
+        return gibbs.draw_columns(problem, F, X @ other, other.T @ other, rng)
+
+    def no_shift(X, F, other, rng):
+        flat = make_problem(position[0], 2, sigma, 0.0)
+        return gibbs.draw_columns(flat, F, X @ other, other.T @ other, rng)
+
+    def as_printed(X, F, other, rng):  # mean Σ_n (X_dn − Σ A_dr' W_r'n) / Σ_n W_rn²
+        G = np.tile(other.sum(axis=0)[:, None], (1, 2))
+        np.fill_diagonal(G, (other**2).sum(axis=0))
+        return gibbs.draw_columns(problem, F, np.tile(X.sum(axis=1)[:, None], (1, 2)), G, rng)
+
+    assert errors_of_sweep(position, sigma, rate, correct) < 1e-8
+    assert errors_of_sweep(position, sigma, rate, no_shift) > 1e-4
+    assert errors_of_sweep(position, sigma, rate, as_printed) > 1e-2
+
+
+def test_a_sweep_draws_A_and_then_W_given_the_new_A(position):
+    X, A, W = position
+    problem = make_problem(X, 2, 0.5, 2.0)
+    new_A, new_W = gibbs.sweep(problem, A, W.T, np.random.default_rng(0))
+    rng = np.random.default_rng(0)
+    expected_A = gibbs.draw_columns(problem, A, X @ W.T, W @ W.T, rng)
+    expected_W = gibbs.draw_columns(problem, W.T, X.T @ expected_A, expected_A.T @ expected_A, rng)
+    np.testing.assert_array_equal(new_A, expected_A)
+    np.testing.assert_array_equal(new_W, expected_W)
+
+
+def test_an_empty_component_is_drawn_from_the_prior():
+    n, rate = 4000, 2.5
+    problem = make_problem(np.ones((n, 3)), 2, rate=rate)
+    other = np.array([[0.0, 1.0], [0.0, 2.0], [0.0, 0.5]])
+    F = np.ones((n, 2))
+    drawn = gibbs.draw_columns(
+        problem, F, np.ones((n, 3)) @ other, other.T @ other, np.random.default_rng(4)
+    )
+    assert stats.kstest(drawn[:, 0], stats.expon(scale=1 / rate).cdf).pvalue > 1e-4
+    assert (F == 1).all()
+
+
+# The joint distribution
+
+
+def prior_p_values(draws, sweeps, rng, *, sigma=1.0, rate=1.0, assumed_rate=1.0):
+    """Draw θ from the prior, X from the likelihood, sweep, and test θ against the prior.
+
+    If the sweeps leave the posterior invariant, (θ, X) is still a draw from the joint (Geweke
+    2004; Gandy & Scott 2020). ``assumed_rate`` is the λ that the sweeps believe in.
+    """
+    D, N, R = 4, 3, 2
+    A = rng.exponential(1 / rate, (draws, D, R))
+    W = rng.exponential(1 / rate, (draws, R, N))
+    X = A @ W + sigma * rng.standard_normal((draws, D, N))
+    after_A, after_W = np.empty_like(A), np.empty_like(W)
+    for i in range(draws):
+        problem = make_problem(X[i], R, sigma, assumed_rate)
+        a, w = A[i], W[i].T
+        for _ in range(sweeps):
+            a, w = gibbs.sweep(problem, a, w, rng)
+        after_A[i], after_W[i] = a, w.T
+    chi_squared = ((X - after_A @ after_W) ** 2).sum(axis=(1, 2)) / sigma**2
+    product = rate**2 * after_A[:, 0, 0] * after_W[:, 0, 0]
+    root = 2 * np.sqrt(product)
+    return [
+        stats.kstest(rate * after_A[:, 0, 0], "expon").pvalue,
+        stats.kstest(rate * after_W[:, 1, 2], "expon").pvalue,
+        stats.kstest(rate * after_A.sum(axis=(1, 2)), stats.gamma(D * R).cdf).pvalue,
+        stats.kstest(rate * after_W.sum(axis=(1, 2)), stats.gamma(R * N).cdf).pvalue,
+        stats.kstest(chi_squared, stats.chi2(D * N).cdf).pvalue,
+        # P(EE' ≤ t) = 1 − 2√t K₁(2√t) for two independent Exp(1).
+        stats.kstest(1 - root * special.k1(root), "uniform").pvalue,
+    ]
+
+
+def passes(p_values) -> bool:
+    return min(p_values) * len(p_values) > 1e-4
+
+
+def assert_prior_is_kept(draws, sweeps, seed):
+    first, second = np.random.default_rng([seed, 0]), np.random.default_rng([seed, 1])
+    # One rerun with four times the draws: a chance of 1e-4 becomes 1e-8.
+    assert passes(prior_p_values(draws, sweeps, first)) or passes(
+        prior_p_values(4 * draws, sweeps, second)
+    )
+
+
+def test_sweeps_keep_the_joint_distribution():
+    assert_prior_is_kept(draws=2500, sweeps=3, seed=11)
+
+
+def test_the_same_test_notices_a_dropped_prior_rate():
+    assert not passes(prior_p_values(2500, 3, np.random.default_rng(12), assumed_rate=0.0))
+
+
+@pytest.mark.long
+def test_sweeps_keep_the_joint_distribution_in_the_long_run():
+    assert_prior_is_kept(draws=40_000, sweeps=10, seed=13)
+
+
+@pytest.mark.long
+def test_the_long_test_notices_a_prior_rate_that_is_10_percent_off():
+    assert not passes(prior_p_values(40_000, 10, np.random.default_rng(14), assumed_rate=0.9))
+
+
+# The run
+
+
+def test_kept_draws_come_after_the_warm_up_and_every_so_often(small):
+    spec = RunSpec("gibbs", 3, particles=4, seed=3, settings={"warm_up": 10, "thinning": 3})
+    plan = planning.make_plan(small, spec)
+    shard, rng = plan.shards[0], plan.shards[0].generator()
+    state = gibbs.init(plan.problem, plan.settings, shard, rng)
+    A, W = state.A, state.W
+    kept = []
+    for sweep in range(1, 23):
+        A, W = gibbs.sweep(plan.problem, A, W, rng)
+        if sweep in (13, 16, 19, 22):
+            kept.append(A)
+    np.testing.assert_array_equal(engine.run(small, spec).A, kept)
+
+
+def test_chains_share_the_draws_and_start_apart(small):
+    settings = {"chains": 3, "warm_up": 0, "thinning": 1}
+    particles = engine.run(small, RunSpec("gibbs", 3, particles=8, settings=settings))
+    np.testing.assert_array_equal(particles.chain, [0, 0, 0, 1, 1, 1, 2, 2])
+    first = particles.A[particles.draw == 0]
+    assert not np.allclose(first[0], first[1]) and not np.allclose(first[1], first[2])
+
+
+def test_more_chains_than_draws_make_one_draw_each(small):
+    particles = engine.run(small, RunSpec("gibbs", 2, particles=2, settings={"chains": 64}))
+    np.testing.assert_array_equal(particles.chain, [0, 1])
+
+
+def test_a_prior_start_is_a_draw_from_the_prior():
+    problem = make_problem(np.ones((1500, 1500)), 2, rate=4.0)
+    settings = gibbs.Settings(start="prior")
+    shard = Shard(0, 0, 5, seed=1)
+    state = gibbs.init(problem, settings, shard, np.random.default_rng(2))
+    entries = np.concatenate([state.A.ravel(), state.W.ravel()])
+    assert stats.kstest(entries, stats.expon(scale=1 / 4).cdf).pvalue > 1e-4
+
+
+def test_a_flat_prior_is_refused(small):
+    with pytest.raises(SettingsError, match="rate λ above 0"):
+        engine.run(small, RunSpec("gibbs", 2, model_settings={"rate": 0}))
+
+
+def test_estimated_work_grows_with_thinning(small):
+    problem = SimpleNamespace(dataset=small, rank=3)
+    algorithm = registry.algorithm("gibbs")
+    once, five = (algorithm.work(problem, gibbs.Settings(thinning=thinning)) for thinning in (1, 5))
+    assert five == 5 * once

@@ -1,0 +1,141 @@
+"""The loop: what it adds to the algorithms, and what it says when one misbehaves."""
+
+import dataclasses
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from bnmf_core import registry
+from bnmf_core.dataset import Dataset
+from bnmf_core.errors import RunError
+from bnmf_core.runs import checkpoint, engine, planning
+from bnmf_core.runs.threads import one_blas_thread
+from bnmf_core.types import Batch, RunSpec
+
+QUICK = {"max_iterations": 20, "block": 5}
+
+
+def blas_threads() -> list[int]:
+    return [
+        library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"
+    ]
+
+
+@pytest.fixture
+def two_threads():
+    with threadpool_limits(2, user_api="blas"):
+        yield [2] * len(blas_threads())
+
+
+def test_a_cancel_before_the_first_factorization_is_said(small):
+    cancel = threading.Event()
+    cancel.set()
+    with pytest.raises(RunError, match="stopped before it had made a factorization"):
+        engine.run(small, RunSpec("gibbs", 2), cancel=cancel)
+
+
+def test_a_value_that_is_not_finite_stops_the_run(small, monkeypatch):
+    algorithm = registry.algorithm("random_restarts")
+
+    def step(problem, state, settings, rng):
+        state, batch = algorithm.step(problem, state, settings, rng)
+        return state, Batch(batch.A, np.full_like(batch.W, np.nan), batch.diagnostics)
+
+    changed = dataclasses.replace(algorithm, step=step)
+    monkeypatch.setitem(registry.ALGORITHMS, "random_restarts", changed)
+    with pytest.raises(RunError, match="Random restarts made a value that is not finite after"):
+        engine.run(small, RunSpec("random_restarts", 2, particles=3))
+
+
+def test_held_out_observations_are_not_seen(small):
+    spec = RunSpec("random_restarts", 2, particles=3, settings=QUICK, holdout=0.2)
+    seen, held_out = planning.split(small, 0.2)
+    assert held_out.size == 3 and seen.size == 12
+    particles = engine.run(small, spec)
+    assert particles.W.shape == (3, 2, 12)
+    alone = engine.run(small.columns(seen), dataclasses.replace(spec, holdout=0.0))
+    np.testing.assert_array_equal(particles.A, alone.A)
+
+
+def test_info_holds_every_setting_with_the_value_it_took(small):
+    spec = RunSpec("random_restarts", 2, particles=3, settings=QUICK, model_settings={"rate": 2})
+    info = engine.run(small, spec).info
+    assert info["settings"] == {"max_iterations": 20, "tolerance": 1e-4, "block": 5}
+    assert info["model_settings"]["rate"] == 2.0
+    assert info["model_settings"]["sigma"] > 0
+    assert info["dataset"] == "small" and info["run_seconds"] > 0
+
+
+def test_any_executor_will_do_and_the_order_does_not_matter(small):
+    spec = RunSpec("random_restarts", 3, particles=17, settings=QUICK)
+    plan = planning.make_plan(small, spec)
+    backwards = dataclasses.replace(plan, shards=plan.shards[::-1])
+    sink = engine.MemorySink()
+    with ThreadPoolExecutor(1) as executor:
+        assert engine.drive(backwards, sink, executor).stop_reason == "complete"
+    starts = [shard.start for shard in plan.shards]
+    info = planning.describe(plan)
+    particles = engine.assemble(sink.chunks(), starts, spec, info)
+    np.testing.assert_array_equal(particles.A, engine.run(small, spec).A)
+
+
+@pytest.mark.parametrize("key", list(registry.ALGORITHMS))
+def test_a_checkpoint_is_its_own_inverse(small, key):
+    plan = planning.make_plan(small, RunSpec(key, 3, particles=2))
+    made, _ = engine.advance(plan, plan.shards[0], None)
+    back = checkpoint.from_arrays(checkpoint.to_arrays(made), plan.algorithm.State)
+    assert (back.produced, back.fraction, back.generator) == (
+        made.produced, made.fraction, made.generator,
+    )  # fmt: skip
+    for field in dataclasses.fields(made.state):
+        ours, theirs = getattr(made.state, field.name), getattr(back.state, field.name)
+        np.testing.assert_array_equal(ours, theirs)
+        assert type(ours) is type(theirs)
+    drawn = checkpoint.restore_generator(back.generator).random(5)
+    np.testing.assert_array_equal(drawn, checkpoint.restore_generator(made.generator).random(5))
+
+
+def test_the_plan_does_not_depend_on_the_number_of_threads(two_threads):
+    """With two BLAS threads a sum over this many entries is split, and rounds differently."""
+    rng = np.random.default_rng(0)
+    X = rng.random((700, 5)) @ rng.random((5, 600)) + 0.1 * rng.random((700, 600))
+    spec = RunSpec("gibbs", 5)
+    many = planning.make_plan(Dataset.from_array(X), spec).problem
+    with one_blas_thread():
+        one = planning.make_plan(Dataset.from_array(X), spec).problem
+    assert many.model_settings == one.model_settings
+    with one_blas_thread():
+        alone = Dataset.from_array(X).squared_norm
+    assert Dataset.from_array(X).squared_norm == alone
+    assert alone == pytest.approx((X**2).sum(), rel=1e-13)
+
+
+def test_one_blas_thread_is_undone_by_the_last_to_leave(two_threads):
+    entered, left = threading.Event(), threading.Event()
+    inside = []
+
+    def other():
+        with one_blas_thread(), one_blas_thread():
+            entered.set()
+            left.wait(5)
+            inside.append(blas_threads())
+
+    thread = threading.Thread(target=other)
+    with one_blas_thread():
+        thread.start()
+        assert entered.wait(5)
+        assert set(blas_threads()) == {1}
+    assert set(blas_threads()) == {1}  # the other one is still inside
+    left.set()
+    thread.join()
+    assert set(inside[0]) == {1}
+    assert blas_threads() == two_threads
+
+
+def test_one_blas_thread_is_undone_by_an_error(two_threads):
+    with pytest.raises(ZeroDivisionError), one_blas_thread():
+        raise ZeroDivisionError
+    assert blas_threads() == two_threads

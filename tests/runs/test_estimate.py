@@ -1,0 +1,72 @@
+"""What a run will cost: sizes exactly, times in proportion and after what was measured."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from bnmf_core import registry
+from bnmf_core.dataset import Dataset
+from bnmf_core.errors import BNMFError
+from bnmf_core.runs import engine
+from bnmf_core.runs.estimate import estimate
+from bnmf_core.types import RunSpec
+
+PREPARING = 0.3
+
+
+@pytest.mark.parametrize("key", list(registry.ALGORITHMS))
+def test_the_size_is_that_of_the_factors(small, key):
+    spec = RunSpec(key, 3, particles=6)
+    particles = engine.run(small, spec)
+    cost = estimate(small, spec)
+    assert cost.bytes_kept == particles.A.nbytes + particles.W.nbytes
+    assert cost.memory >= 2 * cost.bytes_kept + 2 * small.X.nbytes
+
+
+@pytest.mark.parametrize("key", list(registry.ALGORITHMS))
+def test_twice_the_particles_take_twice_the_time(small, key):
+    # Beyond one shard, so that the same number of cores work.
+    one, two = (estimate(small, RunSpec(key, 3, particles=n)).seconds for n in (1000, 2000))
+    assert two - PREPARING == pytest.approx(2 * (one - PREPARING))
+
+
+def test_a_measured_run_corrects_the_guess(small, store):
+    dataset_id = store.add_dataset(small)
+    spec = RunSpec("gibbs", 3, particles=40)
+    for seconds in (10.0, 12.0, 90.0):  # the median counts
+        run_id = store.create_run(dataset_id, spec)
+        store.update(run_id, status="complete", done=40, seconds=seconds)
+    twice = estimate(small, RunSpec("gibbs", 3, particles=80), store)
+    assert twice.seconds == pytest.approx(PREPARING + 24)
+    other = RunSpec("random_restarts", 3, particles=80)
+    assert estimate(small, other, store).seconds == estimate(small, other).seconds
+
+
+def test_short_or_unfinished_runs_do_not_count(small, store):
+    dataset_id, spec = store.add_dataset(small), RunSpec("gibbs", 3, particles=40)
+    for status, seconds in (("complete", 0.4), ("cancelled", 50.0), ("failed", 50.0)):
+        run_id = store.create_run(dataset_id, spec)
+        store.update(run_id, status=status, done=40, seconds=seconds)
+    assert estimate(small, spec, store) == estimate(small, spec)
+
+
+def test_sparse_data_need_no_dense_residual():
+    X = sparse.random_array((20_000, 9_000), density=1e-4, rng=np.random.default_rng(0))
+    dataset = Dataset.from_array(sparse.csc_array(X))
+    cost = estimate(dataset, RunSpec("random_restarts", 5, particles=10))
+    assert cost.memory < 0.05 * 8 * dataset.D * dataset.N
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"rank": 13}, "between 1 and 12"),
+        ({"settings": {"chains": 0}}, "Chains"),
+        ({"model_settings": {"rate": -1}}, "Prior rate"),
+        ({"holdout": 0.6}, "held-out fraction"),
+    ],
+)
+def test_what_does_not_fit_is_said_before_the_start(small, changes, sentence):
+    spec = RunSpec(**{"algorithm": "gibbs", "rank": 3} | changes)
+    with pytest.raises(BNMFError, match=sentence):
+        estimate(small, spec)

@@ -142,13 +142,15 @@ class Dataset:
             parts.append(self.X)
         if self.mask is not None:
             parts.append(self.mask)
-        digest.update(repr((self.X.shape, self.is_sparse, self.image_shape, self.name)).encode())
-        for part in parts:
+        words = (
+            (self.X.shape, self.is_sparse, self.image_shape, self.name, self.unit),
+            (self.features, self.observations),
+            [(key, self.labels[key].tolist()) for key in sorted(self.labels)],
+            [truth.name for truth in self.truth],
+        )
+        digest.update(repr(words).encode())
+        for part in [*parts, *(factor for t in self.truth for factor in (t.A, t.W))]:
             digest.update(np.ascontiguousarray(part).tobytes())
-        for names in (self.features, self.observations):
-            digest.update("\x1f".join(names).encode())
-        for key in sorted(self.labels):
-            digest.update(("\x1e" + key + "\x1f".join(self.labels[key].tolist())).encode())
         return digest.hexdigest()[:16]
 
     @cached_property

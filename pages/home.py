@@ -52,7 +52,7 @@ with st.container(border=True):
     st.subheader(first.question, anchor=False)
     st.markdown(
         "400 photographs of 40 people. 60 factorizations from different starting points, and a "
-        "posterior chain of 60 draws beside them. About ten seconds."
+        "posterior chain of 60 draws beside them, in under half a minute."
     )
     st.button(
         "Show me the modes of 400 faces", type="primary", icon=":material/play_arrow:",

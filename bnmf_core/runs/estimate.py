@@ -6,7 +6,7 @@ from statistics import median
 from bnmf_core.dataset import Dataset
 from bnmf_core.problem import Problem
 from bnmf_core.runs.engine import WORKERS
-from bnmf_core.runs.planning import check
+from bnmf_core.runs.planning import check, split
 from bnmf_core.runs.store import RunStore
 from bnmf_core.types import RunSpec
 
@@ -32,6 +32,8 @@ def estimate(dataset: Dataset, spec: RunSpec, store: RunStore | None = None) -> 
         When the spec does not fit.
     """
     algorithm, settings = check(dataset, spec)
+    if spec.holdout:
+        dataset = dataset.columns(split(dataset, spec.holdout)[0])
     problem = Problem(dataset, model=None, model_settings=None, rank=spec.rank)
     work = spec.particles * algorithm.work(problem, settings)
     shards = len(algorithm.shard_sizes(settings, spec.particles))

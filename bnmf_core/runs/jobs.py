@@ -147,6 +147,11 @@ class JobRunner:
                     self._analysis_queue.put(found)
         return found
 
+    def analyse_again(self, found: analysis.Analysis) -> None:
+        """Forget that an analysis failed; the next call of :meth:`analyse` tries it again."""
+        with self._lock:
+            self._analyses.pop(found.key, None)
+
     def analysis_status(self, found: analysis.Analysis) -> AnalysisStatus:
         """How far the analysis is."""
         if found.complete:

@@ -71,6 +71,9 @@ def analysis_until(found, stage: str, waiting_for: str) -> None:
         now = status()
         if now.status == "failed":
             st.error(f"The comparison could not be computed: {plain(now.message)}")
+            if st.button("Try again", key="analyse_again"):
+                runner().analyse_again(found)
+                st.rerun()
             return
         left = "" if now.remaining is None else f", {duration(now.remaining)} left"
         st.progress(now.fraction, text=f"{waiting_for}: {now.stage.lower()}{left}")

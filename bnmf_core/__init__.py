@@ -1,43 +1,43 @@
-"""Explore the modes of non-negative matrix factorization posteriors: X ≈ A W, all ≥ 0."""
+"""Explore the modes of non-negative matrix factorization posteriors: X ≈ A W, all ≥ 0.
 
-from bnmf_core.alignment import align
-from bnmf_core.data.load import load_file
-from bnmf_core.data.samples import load_sample, sample_names
-from bnmf_core.data.synthetic import laurberg, low_rank
-from bnmf_core.dataset import Dataset
-from bnmf_core.metrics import distances
-from bnmf_core.metrics.coverage import covering_numbers
-from bnmf_core.metrics.downstream import downstream_auc
-from bnmf_core.modes import find_modes
-from bnmf_core.particles import Particles
-from bnmf_core.projection import project
-from bnmf_core.registry import algorithms, models
-from bnmf_core.runs.engine import run
-from bnmf_core.runs.jobs import JobRunner
-from bnmf_core.runs.store import RunStore
-from bnmf_core.topics import top_words
-from bnmf_core.types import Progress, RunSpec
+The public names below are loaded from their modules when they are first used, so that
+importing the package, or one part of it, stays quick.
+"""
 
-__all__ = [
-    "Dataset",
-    "JobRunner",
-    "Particles",
-    "Progress",
-    "RunSpec",
-    "RunStore",
-    "algorithms",
-    "align",
-    "covering_numbers",
-    "distances",
-    "downstream_auc",
-    "find_modes",
-    "laurberg",
-    "load_file",
-    "load_sample",
-    "low_rank",
-    "models",
-    "project",
-    "run",
-    "sample_names",
-    "top_words",
-]
+from importlib import import_module
+
+_HOME = {
+    "Dataset": "dataset",
+    "JobRunner": "runs.jobs",
+    "Particles": "particles",
+    "Progress": "types",
+    "RunSpec": "types",
+    "RunStore": "runs.store",
+    "algorithms": "registry",
+    "align": "alignment",
+    "covering_numbers": "metrics.coverage",
+    "distances": "metrics",
+    "downstream_auc": "metrics.downstream",
+    "find_modes": "modes",
+    "laurberg": "data.synthetic",
+    "load_file": "data.load",
+    "load_sample": "data.samples",
+    "low_rank": "data.synthetic",
+    "models": "registry",
+    "project": "projection",
+    "run": "runs.engine",
+    "sample_names": "data.samples",
+    "top_words": "topics",
+}
+
+__all__ = list(_HOME)
+
+
+def __getattr__(name: str):
+    if name not in _HOME:
+        raise AttributeError(f"bnmf_core has no public name {name!r}")
+    return getattr(import_module(f"bnmf_core.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(_HOME)

@@ -13,6 +13,7 @@ from scipy import sparse
 
 from bnmf_core.data.names import clean_name, clean_names
 from bnmf_core.errors import DataError
+from bnmf_core.linalg import blocks
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,8 @@ class Dataset:
 
     Attributes
     ----------
-    X : (D, N) float64 array, or scipy ``csc_array``. Read-only. Missing entries hold 0.
+    X : (D, N) float64 array, or scipy ``csc_array``. Read-only, and possibly memory-mapped.
+        Missing entries hold 0.
     name : what the user calls it.
     features : D row names. observations : N column names.
     labels : name → (N,) array of strings; "" where an observation has no label.
@@ -72,6 +74,9 @@ class Dataset:
         NaN means "not seen": it becomes a False in ``mask``. ``labels`` is one array of
         length N or a mapping from names to such arrays. Names lose characters that cannot be
         seen, and a repeated name gets a number.
+
+        A read-only memory map of float64 without missing entries is used where it lies, so
+        that it may be larger than memory; anything else is copied.
 
         Raises
         ------
@@ -138,25 +143,29 @@ class Dataset:
         parts: list[np.ndarray] = []
         if self.is_sparse:
             parts += [self.X.data, self.X.indices.astype(np.int64), self.X.indptr.astype(np.int64)]
-        else:
-            parts.append(self.X)
         if self.mask is not None:
             parts.append(self.mask)
+        order = () if self.is_sparse or self.X.flags.c_contiguous else ("by columns",)
         words = (
-            (self.X.shape, self.is_sparse, self.image_shape, self.name, self.unit),
+            (self.X.shape, self.is_sparse, self.image_shape, self.name, self.unit, *order),
             (self.features, self.observations),
             [(key, self.labels[key].tolist()) for key in sorted(self.labels)],
             [truth.name for truth in self.truth],
         )
         digest.update(repr(words).encode())
+        if not self.is_sparse:  # as it lies in memory, a block at a time
+            X = self.X.T if order else self.X
+            for rows, columns in blocks(X):
+                digest.update(np.ascontiguousarray(X[rows, columns]))
         for part in [*parts, *(factor for t in self.truth for factor in (t.A, t.W))]:
-            digest.update(np.ascontiguousarray(part).tobytes())
+            digest.update(np.ascontiguousarray(part))
         return digest.hexdigest()[:16]
 
     @cached_property
     def squared_norm(self) -> float:
         """‖X‖²_F over the stored entries."""
-        values = np.ravel(self.X.data if self.is_sparse else self.X)
+        # In the order of memory: any other would copy X.
+        values = np.ravel(self.X.data if self.is_sparse else self.X, order="K")
         # Unlike a BLAS product, einsum adds in the same order whatever the thread count.
         return float(np.einsum("i,i->", values, values))
 
@@ -169,7 +178,7 @@ class Dataset:
         index = np.asarray(index)
         return dataclasses.replace(
             self,
-            X=_read_only(self.X[:, index]),
+            X=_read_only(self.X[:, index] if self.is_sparse else np.take(self.X, index, axis=1)),
             observations=tuple(self.observations[i] for i in index),
             labels={key: value[index] for key, value in self.labels.items()},
             mask=None if self.mask is None else _read_only(self.mask[:, index]),
@@ -188,13 +197,16 @@ def _checked_matrix(X: Any, mask: np.ndarray | None) -> tuple[Any, np.ndarray | 
         if mask is not None:
             raise DataError("A mask needs a dense matrix; this one is sparse.")
         return X, None
-    X = np.asarray(X)
+    given, X = X, np.asarray(X)
     if X.ndim != 2:
         raise DataError(f"A matrix needs two dimensions; this array has {X.ndim}.")
     if X.dtype.kind == "c":
         raise DataError("The matrix holds complex numbers; real numbers ≥ 0 are needed.")
     if X.dtype.kind not in "buif":
         raise DataError(f"The matrix holds values of type {X.dtype}; numbers are needed.")
+    if mask is None and _can_stay_on_disk(given):
+        _check_size(X.shape)
+        return given, None
     X = np.array(X, dtype=np.float64, order="C")
     _check_size(X.shape)
     missing = np.isnan(X)
@@ -211,6 +223,13 @@ def _checked_matrix(X: Any, mask: np.ndarray | None) -> tuple[Any, np.ndarray | 
     return X, ~missing
 
 
+def _can_stay_on_disk(X: Any) -> bool:
+    if not isinstance(X, np.memmap) or X.dtype != np.float64 or X.flags.writeable:
+        return False
+    in_order = X.flags.c_contiguous or X.flags.f_contiguous
+    return in_order and not any(np.isnan(X[part]).any() for part in blocks(X))
+
+
 def _check_size(shape: tuple[int, ...]) -> None:
     if min(shape) < 2:
         raise DataError(
@@ -220,23 +239,29 @@ def _check_size(shape: tuple[int, ...]) -> None:
 
 
 def _check_cells(X: Any, mask: np.ndarray | None, features: tuple, observations: tuple) -> None:
-    values = X.data if sparse.issparse(X) else X
-    for bad, words in ((~np.isfinite(values), "is not finite"), (values < 0, "is negative")):
-        if not bad.any():
+    is_sparse = sparse.issparse(X)
+    values = X.data[None] if is_sparse else X
+    largest = 0.0
+    # The first infinite entry is named before the first negative one.
+    first: dict[str, tuple[int, int]] = {}
+    for rows, columns in blocks(values):
+        block = values[rows, columns]
+        for words, bad in (("is not finite", ~np.isfinite(block)), ("is negative", block < 0)):
+            if bad.any():
+                d, n = np.argwhere(bad)[0]
+                first.setdefault(words, (int(d) + (rows.start or 0), int(n) + (columns.start or 0)))
+        largest = max(largest, float(block.max(initial=0.0)))
+    for words in ("is not finite", "is negative"):
+        if words not in first:
             continue
-        if sparse.issparse(X):
-            position = int(np.flatnonzero(bad)[0])
-            d = int(X.indices[position])
-            n = int(np.searchsorted(X.indptr, position, side="right") - 1)
-            value = float(values[position])
-        else:
-            d, n = (int(i) for i in np.argwhere(bad)[0])
-            value = float(values[d, n])
+        d, n = first[words]
+        value = float(values[d, n])
+        if is_sparse:
+            d, n = int(X.indices[n]), int(np.searchsorted(X.indptr, n, side="right") - 1)
         raise DataError(
             f"The entry {value:g} at feature {d + 1} ({features[d]!r}), observation {n + 1} "
             f"({observations[n]!r}) {words}; every entry must be a finite number ≥ 0."
         )
-    largest = float(values.max()) if values.size else 0.0
     if largest == 0.0:
         raise DataError("Every entry of the matrix is zero; there is nothing to factorize.")
     # X is squared in every error measure: keep the squares representable.

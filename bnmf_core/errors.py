@@ -31,5 +31,9 @@ class Cancelled(RunError):
     """A computation that was stopped on request; nothing of it was kept."""
 
 
+class SchedulerError(RunError):
+    """A cluster that cannot be reached, or was lost; what was made until then is kept."""
+
+
 class StoreError(BNMFError):
     """A stored file that is missing, torn or altered."""

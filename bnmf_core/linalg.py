@@ -1,5 +1,7 @@
 """Linear algebra that several rooms share."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,6 +10,25 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 # Above this size a few singular vectors are found faster by Lanczos iteration.
 DENSE_SVD_LIMIT = 800
+# A dense SVD works on a copy; beyond this many entries (64 MB) Lanczos iteration spares it.
+DENSE_SVD_ENTRIES = 2**23
+# Entries (8 MB) that are looked at together where a copy of a whole matrix would be too large.
+BLOCK_ENTRIES = 2**20
+COMPRESSION_SEED = 1
+
+
+def blocks(X: np.ndarray) -> Iterator[tuple[slice, slice]]:
+    """Rows and columns of consecutive parts of X (D, N), each together in memory.
+
+    Whole rows, or whole columns where X lies column by column: a matrix on disk is then read
+    from its beginning to its end.
+    """
+    by_columns = X.flags.f_contiguous and not X.flags.c_contiguous
+    length, width = X.shape[::-1] if by_columns else X.shape
+    step = max(1, BLOCK_ENTRIES // max(width, 1))
+    for first in range(0, length, step):
+        part = slice(first, min(first + step, length))
+        yield (slice(None), part) if by_columns else (part, slice(None))
 
 
 def signed_svd(X: Any, rank: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -26,7 +47,8 @@ def signed_svd(X: Any, rank: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     U (D, rank), singular values (rank,) from large to small, V (N, rank).
     """
     smallest = min(X.shape)
-    if rank < smallest and (sparse.issparse(X) or smallest > DENSE_SVD_LIMIT):
+    large = smallest > DENSE_SVD_LIMIT or X.shape[0] * X.shape[1] > DENSE_SVD_ENTRIES
+    if rank < smallest and (sparse.issparse(X) or large):
         U, s, V = _lanczos_svd(X, rank)
     else:
         dense = X.toarray() if sparse.issparse(X) else X
@@ -71,3 +93,33 @@ def rank_explaining(X: Any, share: float, limit: int) -> tuple[np.ndarray, int |
     total = float(np.vdot(entries, entries))
     reached = np.flatnonzero(np.cumsum(s**2) >= share * total)
     return s, int(reached[0]) + 1 if reached.size else None
+
+
+@dataclass(frozen=True)
+class Compression:
+    """X ≈ U Vᵀ in single precision: U (D, K) orthonormal, V (N, K), ‖U Vᵀ‖²."""
+
+    U: np.ndarray
+    V: np.ndarray
+    squared_norm: float
+
+    @property
+    def rank(self) -> int:
+        """K."""
+        return self.U.shape[1]
+
+
+def compress(X: Any, Xt: Any, rank: int) -> Compression:
+    """Randomised range finding with two power iterations (Halko, Martinsson & Tropp 2011).
+
+    Parameters
+    ----------
+    X : (D, N), Xt : its transpose, dense or sparse. rank : K, below min(D, N).
+    """
+    rng = np.random.default_rng(COMPRESSION_SEED)
+    Q = np.linalg.qr(X @ rng.standard_normal((X.shape[1], rank)))[0]
+    for _ in range(2):
+        Q = np.linalg.qr(X @ np.linalg.qr(Xt @ Q)[0])[0]
+    V = np.asarray(Xt @ Q)
+    U, V = np.ascontiguousarray(Q, dtype=np.float32), np.ascontiguousarray(V, dtype=np.float32)
+    return Compression(U, V, float(np.einsum("nk,nk->", V, V, dtype=np.float64)))

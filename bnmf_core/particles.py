@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+import pandas as pd
 
 from bnmf_core.errors import StoreError
 from bnmf_core.types import RunSpec
@@ -71,6 +72,10 @@ class Particles:
             chosen["weights"] = chosen["weights"] / total
         diagnostics = {key: value[index] for key, value in self.diagnostics.items()}
         return Particles(**chosen, spec=self.spec, diagnostics=diagnostics, info=self.info)
+
+    def scores(self) -> pd.DataFrame:
+        """One row per particle: what is known of it beside its factors and diagnostics."""
+        return pd.DataFrame({name: np.asarray(getattr(self, name)) for name in ARRAYS[2:]})
 
     def to_xarray(self):
         """An ``xarray.Dataset`` in ArviZ's spirit: named dimensions, the spec as attributes."""

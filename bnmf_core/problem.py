@@ -9,8 +9,11 @@ from scipy import sparse
 
 from bnmf_core.dataset import Dataset
 from bnmf_core.errors import RunError
-from bnmf_core.linalg import balanced_svd
+from bnmf_core.linalg import Compression, balanced_svd, compress
 from bnmf_core.types import Model
+
+# Entries of X from which on products with a compressed X are worth the compression.
+SMALLEST_COMPRESSED = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,9 +56,36 @@ class Problem:
             return sparse.csr_array(self.dataset.X.T)
         return self.dataset.X.T
 
+    def times_rows(self, W: np.ndarray) -> np.ndarray:
+        """X Wᵀ of every particle, transposed: W (m, R, N) → (m, R, D), one product with X."""
+        return _times(self.columns, self.rows, W)
+
+    def times_columns(self, A: np.ndarray) -> np.ndarray:
+        """AᵀX of every particle, given Aᵀ: A (m, R, D) → (m, R, N), one product with X."""
+        return _times(self.rows, self.columns, A)
+
+    @property
+    def compression_rank(self) -> int | None:
+        """R + 10, or None where X is too small for compression to pay."""
+        rank, D, N = self.rank + 10, self.dataset.D, self.dataset.N
+        return None if 2 * rank > min(D, N) or D * N < SMALLEST_COMPRESSED else rank
+
+    @cached_property
+    def compression(self) -> Compression:
+        """X ≈ U Vᵀ of the compression rank."""
+        return compress(self.rows, self.columns, self.compression_rank)
+
     def svd(self, rank: int) -> tuple[np.ndarray, np.ndarray]:
         """Top singular factors, split evenly with fixed signs: (D, rank) and (rank, N)."""
         return balanced_svd(self.dataset.X, rank)
+
+
+def _times(X: Any, Xt: Any, F: np.ndarray) -> np.ndarray:
+    # F (m, R, n) times X (n, k): a sparse product is faster with the sparse matrix first.
+    m, R, n = F.shape
+    flat = F.reshape(m * R, n)
+    product = np.ascontiguousarray((Xt @ flat.T).T) if sparse.issparse(X) else flat @ X
+    return product.reshape(m, R, -1)
 
 
 def check_fit(dataset: Dataset, seen: np.ndarray, rank: int) -> None:

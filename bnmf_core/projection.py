@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from sklearn.manifold import ClassicalMDS
 
 from bnmf_core.errors import DataError, SettingsError
 from bnmf_core.linalg import signed_svd
@@ -94,6 +93,8 @@ def _classical_scaling(distances: np.ndarray, dimensions: int) -> tuple[np.ndarr
     M = distances.shape[0]
     if M == 1:
         return np.zeros((1, dimensions)), np.zeros(dimensions)
+    from sklearn.manifold import ClassicalMDS  # noqa: PLC0415  (slow to import)
+
     scaling = ClassicalMDS(n_components=M, metric="precomputed")
     # Distances that no Euclidean space holds have negative eigenvalues, whose square roots
     # are not numbers: those axes carry nothing.

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from bnmf_core.errors import DataError
+from bnmf_core.linalg import blocks
 
 
 def squared_errors(
@@ -20,9 +21,9 @@ def squared_errors(
 
     Returns
     -------
-    (M,) float64. A dense X is subtracted entry by entry. For a sparse X the expanded form
-    ‖X‖² − 2⟨AᵀX, W⟩ + ⟨AᵀA, WWᵀ⟩ avoids a dense D×N matrix; it is exact to about
-    1e-15·‖X‖², so relative errors below 1e-7 are not resolved there.
+    (M,) float64. A dense X is subtracted entry by entry, in blocks of 8 MB. For a sparse X the
+    expanded form ‖X‖² − 2⟨AᵀX, W⟩ + ⟨AᵀA, WWᵀ⟩ avoids a dense D×N matrix; it is exact to
+    about 1e-15·‖X‖², so relative errors below 1e-7 are not resolved there.
 
     Raises
     ------
@@ -42,13 +43,16 @@ def squared_errors(
             square = np.vdot(basis.T @ basis, weights @ weights.T)
             errors[m] = max(norm - 2.0 * product + square, 0.0)
         return errors
-    X = np.asarray(X, dtype=np.float64)
     for m in range(A.shape[0]):
-        residual = np.asarray(A[m], dtype=np.float64) @ np.asarray(W[m], dtype=np.float64)
-        residual -= X
-        if mask is not None:
-            residual *= mask
-        errors[m] = np.vdot(residual, residual)
+        basis = np.asarray(A[m], dtype=np.float64)
+        weights = np.asarray(W[m], dtype=np.float64)
+        errors[m] = 0.0
+        for rows, columns in blocks(X):
+            residual = basis[rows] @ weights[:, columns]
+            residual -= X[rows, columns]
+            if mask is not None:
+                residual *= mask[rows, columns]
+            errors[m] += np.vdot(residual, residual)
     return errors
 
 
@@ -66,13 +70,22 @@ def relative_errors(
         When the shapes do not fit, or X holds nothing but zeros.
     """
     errors = squared_errors(X, A, W, mask)
-    values = X.data if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
-    if mask is not None:
-        values = values[np.asarray(mask, dtype=bool)]
-    norm = float(np.vdot(values, values))
+    norm = _squared_norm(X, mask)
     if norm == 0.0:
         raise DataError("Every entry of the matrix is zero; a relative error is not defined.")
     return np.sqrt(errors / norm)
+
+
+def _squared_norm(X: Any, mask: np.ndarray | None) -> float:
+    if sparse.issparse(X):
+        return float(np.vdot(X.data, X.data))
+    norm = 0.0
+    for rows, columns in blocks(X):
+        values = np.asarray(X[rows, columns], dtype=np.float64)
+        if mask is not None:
+            values = np.where(mask[rows, columns], values, 0.0)
+        norm += float(np.vdot(values, values))
+    return norm
 
 
 def _check(X: Any, A: np.ndarray, W: np.ndarray, mask: np.ndarray | None) -> None:

@@ -127,7 +127,8 @@ class Model:
     Attributes
     ----------
     resolve : ``(dataset, rank, settings) → Settings`` with every "from the data" value set.
-    log_joint : ``(problem, A (M, D, R), W (M, R, N)) → (M,)`` full normalised log joint, nats.
+    log_joint : ``(problem, A (M, D, R), W (M, R, N)) → (M,)`` full normalised log joint, nats;
+        takes ‖X − AW‖² of each particle, (M,), as a fourth argument where it is known.
     log_likelihood : the same arguments, the likelihood in the papers' form (no constant).
     score : the same arguments → gradients of the log joint, (M, D, R) and (M, R, N).
     scale : ``(A (M, D, R), W (M, R, N)) → (A, W)`` with the same products AW, at the scale of

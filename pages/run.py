@@ -8,8 +8,8 @@ from bnmf_core.errors import BNMFError
 from bnmf_core.models import MODELS
 from bnmf_core.registry import ALGORITHMS
 from bnmf_core.runs.estimate import estimate
-from pages.common import forms, guard, link
-from pages.common.services import runner, store
+from pages.common import forms, guard, link, where
+from pages.common.services import store
 from pages.common.view import duration, header, plain, size
 
 guard.enter("run")
@@ -73,12 +73,13 @@ for key in chosen:
         f"**{algorithm.label}**: about {duration(cost.seconds)}, up to {size(cost.memory)} of "
         f"memory, {size(cost.bytes_kept)} kept on disk."
     )
+scheduler, local_otherwise = where.choose()
 if not chosen:
     st.info("Choose at least one algorithm.")
 ready = bool(specs) and len(specs) == len(chosen)
 if st.button("Start", type="primary", icon=":material/play_arrow:", disabled=not ready, key="go"):
     try:
-        runner().start(dataset.hash, specs)
+        where.start(link.get("data"), specs, scheduler, local_otherwise)
     except BNMFError as error:
         st.error(plain(str(error)))
     else:

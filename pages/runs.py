@@ -10,6 +10,7 @@ AT_FIRST = 12
 
 guard.enter("runs")
 header("Runs", "What ran, what is running, what failed. Runs go on when you close this tab.")
+store().mark_interrupted()  # a run of a terminal that was closed
 runs = store().runs()
 if not runs:
     st.info("Nothing has been run yet.")

@@ -2,10 +2,15 @@
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from bnmf_core.dataset import Dataset
 from bnmf_core.runs.jobs import JobRunner
 from bnmf_core.runs.store import RunStore
+
+# A time limit per example would test the machine's load, not the code.
+settings.register_profile("any speed", deadline=None)
+settings.load_profile("any speed")
 
 
 @pytest.fixture(scope="session")

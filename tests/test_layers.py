@@ -9,7 +9,7 @@ ENGINE = Path(__file__).resolve().parents[1] / "bnmf_core"
 
 # From the bottom up; a module may import from its own layer and from lower ones.
 LAYERS = [
-    ["errors", "settings"],
+    ["errors", "settings", "threads"],
     ["types", "data.names"],
     ["dataset", "particles", "linalg", "residuals"],
     ["problem", "data"],
@@ -19,7 +19,8 @@ LAYERS = [
     ["registry"],
     ["metrics", "alignment", "modes", "topics", "projection"],
     ["runs", "examples"],
-    ["figures"],
+    ["figures", "cli"],
+    ["__main__"],
 ]
 
 

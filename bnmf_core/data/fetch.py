@@ -3,13 +3,11 @@
 import http.client
 import socket
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from sklearn import datasets
-from sklearn.feature_extraction.text import CountVectorizer
 
 from bnmf_core.data.samples import Sample
 from bnmf_core.dataset import Dataset
@@ -51,12 +49,14 @@ def _impatience(seconds: float) -> Iterator[None]:
         socket.setdefaulttimeout(previous)
 
 
-def _fetch(label: str, fetcher: Callable[..., Any], **arguments: Any) -> Any:
+def _fetch(label: str, fetcher: str, **arguments: Any) -> Any:
     """Call one of scikit-learn's fetchers; a failure on the way becomes one sentence."""
+    from sklearn import datasets  # noqa: PLC0415  (slow to import)
+
     try:
         with _impatience(TIMEOUT_SECONDS):
             # One retry is the least that the fetchers accept.
-            return fetcher(n_retries=1, delay=0.1, **arguments)
+            return getattr(datasets, fetcher)(n_retries=1, delay=0.1, **arguments)
     except (OSError, http.client.HTTPException, EOFError) as error:
         raise DataError(
             f"{label} must be downloaded and could not be reached; use a sample or upload a file."
@@ -67,11 +67,13 @@ def _newsgroups() -> Dataset:
     label = REMOTE["newsgroups"].label
     posts = _fetch(
         label,
-        datasets.fetch_20newsgroups,
+        "fetch_20newsgroups",
         subset="train",
         categories=GROUPS,
         remove=("headers", "footers", "quotes"),
     )
+    from sklearn.feature_extraction.text import CountVectorizer  # noqa: PLC0415  (slow to import)
+
     vectorizer = CountVectorizer(
         stop_words="english", token_pattern=r"(?u)\b[a-zA-Z]{3,}\b", max_features=TERMS
     )
@@ -92,7 +94,7 @@ def _newsgroups() -> Dataset:
 
 def _olivetti() -> Dataset:
     label = REMOTE["olivetti"].label
-    faces = _fetch(label, datasets.fetch_olivetti_faces)
+    faces = _fetch(label, "fetch_olivetti_faces")
     return Dataset.from_array(
         **_pictures(np.asarray(faces.images)),
         labels={"person": [f"person {number + 1}" for number in faces.target]},
@@ -105,7 +107,7 @@ def _olivetti() -> Dataset:
 
 def _lfw() -> Dataset:
     label = REMOTE["lfw"].label
-    faces = _fetch(label, datasets.fetch_lfw_people, min_faces_per_person=70, resize=0.4)
+    faces = _fetch(label, "fetch_lfw_people", min_faces_per_person=70, resize=0.4)
     return Dataset.from_array(
         **_pictures(np.asarray(faces.images)),
         labels={"person": np.array(faces.target_names)[np.asarray(faces.target)]},
@@ -118,7 +120,7 @@ def _lfw() -> Dataset:
 
 def _rcv1() -> Dataset:
     label = REMOTE["rcv1"].label
-    stories = _fetch(label, datasets.fetch_rcv1, subset="train")
+    stories = _fetch(label, "fetch_rcv1", subset="train")
     weights = stories.data.tocsc()
     used = np.flatnonzero(np.diff(weights.indptr))
     places = [list(stories.target_names).index(name) for name in RCV1_CATEGORIES]

@@ -68,11 +68,7 @@ def load_file(
         One sentence that names what is wrong and where; rows and columns count from 1 as in
         the file, its header line included.
     """
-    if observations not in AXES:
-        raise DataError(
-            f"The observations were said to be in {observations!r}; choose one of "
-            f"{', '.join(AXES)}."
-        )
+    _check_axis(observations)
     if filename is None and isinstance(source, str | os.PathLike):
         filename = os.fspath(source)
     content = _read_bytes(source, limit_bytes)
@@ -89,6 +85,39 @@ def load_file(
         # A parser that fails in a way nobody thought of must not reach the screen as a
         # traceback, whatever it raises.
         raise DataError(f"The file could not be read as {what}.") from error
+
+
+def map_npy(path: str | os.PathLike, *, observations: str = "rows") -> Dataset:
+    """The matrix of an NPY file of float64 that stays on the disk: it may exceed memory.
+
+    ``observations`` is "rows" or "columns", the axis of the file that holds the observations.
+
+    Raises
+    ------
+    DataError
+        When the file is no NPY file, or its matrix cannot be used as it lies.
+    """
+    _check_axis(observations)
+    shown = clean_name(Path(path).name)
+    try:
+        X = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise DataError(f"The file {shown!r} could not be opened as an NPY array.") from error
+    if not isinstance(X, np.memmap) or X.dtype != np.float64 or X.ndim != 2:
+        raise DataError(
+            f"A file as large as {shown!r} has to be an NPY array of float64 with two dimensions, "
+            "so that it can stay on the disk; save it with numpy.save(path, X.astype(float))."
+        )
+    name = clean_name(Path(path).stem) or "matrix"
+    return Dataset.from_array(X.T if observations == "rows" else X, name=name)
+
+
+def _check_axis(observations: str) -> None:
+    if observations not in AXES:
+        raise DataError(
+            f"The observations were said to be in {observations!r}; choose one of "
+            f"{', '.join(AXES)}."
+        )
 
 
 def _read_bytes(source: str | os.PathLike | bytes | BinaryIO, limit_bytes: int) -> bytes:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from sklearn.datasets import load_digits
 
 from bnmf_core.data.load import load_file
 from bnmf_core.dataset import Dataset
@@ -49,6 +48,8 @@ def _faces() -> Dataset:
 
 
 def _digits() -> Dataset:
+    from sklearn.datasets import load_digits  # noqa: PLC0415  (slow to import)
+
     images, target = load_digits(return_X_y=True)
     # scikit-learn unfolds the pictures row by row; the columns here unfold column by column.
     columns = images.reshape(-1, 8, 8).transpose(0, 2, 1).reshape(-1, 64).T

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-from sklearn.model_selection import train_test_split
 
 from bnmf_core.errors import SettingsError
 
@@ -54,6 +53,8 @@ def holdout_columns(
         return np.arange(N), np.arange(0)
     # scikit-learn takes seeds of 32 bits only.
     seed = int(np.random.default_rng(seed).integers(2**32))
+    from sklearn.model_selection import train_test_split  # noqa: PLC0415  (slow to import)
+
     train_index, held_out_index = train_test_split(
         np.arange(N),
         test_size=held_out,

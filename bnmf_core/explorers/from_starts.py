@@ -8,7 +8,8 @@ import numpy as np
 
 from bnmf_core.problem import Problem
 from bnmf_core.settings import setting
-from bnmf_core.solvers import hals
+from bnmf_core.solvers import SOLVERS
+from bnmf_core.solvers.solution import Solution, Stopping
 from bnmf_core.types import Algorithm, Batch, Shard
 
 
@@ -16,6 +17,14 @@ from bnmf_core.types import Algorithm, Batch, Shard
 class SolverSettings:
     """What every explorer that solves from a start can be told."""
 
+    solver: str = setting(
+        "hals",
+        "Solver",
+        "hals is by far the fastest; projected_gradient (Lin 2007) and multiplicative (Lee & Seung "
+        "2001) are the ones of the papers.",
+        choices=tuple(SOLVERS),
+        advanced=True,
+    )
     max_iterations: int = setting(
         300,
         "Most iterations",
@@ -24,12 +33,20 @@ class SolverSettings:
         maximum=100_000,
     )
     tolerance: float = setting(
-        1e-4,
+        5e-5,
         "Stopping tolerance",
-        "A factorization stops when ten iterations lower its squared error by less than this "
+        "A factorization stops when five iterations lower its squared error by less than this "
         "part of it.",
         minimum=0,
         maximum=0.1,
+    )
+    good_enough: float = setting(
+        0.0,
+        "Good enough at relative error",
+        "A factorization also stops once ‖X − AW‖/‖X‖ is at most this; 0 for never.",
+        minimum=0,
+        maximum=1,
+        advanced=True,
     )
     block: int = setting(
         20,
@@ -51,11 +68,11 @@ def explorer(
     """
 
     def init(problem: Problem, settings: Any, shard: Shard, rng: np.random.Generator):
-        return hals.start(*starts(problem, settings, shard))
+        return SOLVERS[settings.solver].start(problem, *starts(problem, settings, shard))
 
     return Algorithm(
         family="explorer",
-        State=hals.Solution,
+        State=Solution,
         init=init,
         step=step,
         shard_sizes=shard_sizes,
@@ -66,9 +83,10 @@ def explorer(
     )
 
 
-def step(problem: Problem, state: hals.Solution, settings: Any, rng: np.random.Generator):
+def step(problem: Problem, state: Solution, settings: Any, rng: np.random.Generator):
     """Iterate the whole block; hand over all of it once the last one has converged."""
-    state = hals.advance(problem, state, settings.max_iterations, settings.tolerance)
+    stopping = Stopping(settings.max_iterations, settings.tolerance, settings.good_enough)
+    state = SOLVERS[settings.solver].advance(problem, state, stopping)
     if state.active.any():
         D, N, R = problem.dataset.D, problem.dataset.N, problem.rank
         return state, Batch(np.empty((0, D, R)), np.empty((0, R, N)))
@@ -83,12 +101,14 @@ def shard_sizes(settings: Any, particles: int) -> list[int]:
     return [settings.block] * full + [rest] * (rest > 0)
 
 
-def fraction(state: hals.Solution, settings: Any) -> float:
+def fraction(state: Solution, settings: Any) -> float:
     """Part of the block's work that is done: settled particles count in full."""
-    part = np.where(state.active, state.iteration / settings.max_iterations, 1.0)
+    part = np.minimum(state.iterations / settings.max_iterations, 1.0)
+    if not state.approaching:  # what is left is a few full iterations
+        part = np.where(state.active, np.maximum(part, 0.8), 1.0)
     return float(part.mean())
 
 
 def work(problem: Problem, settings: Any) -> float:
     """Multiply-adds per particle if a typical one needs a third of the iterations allowed."""
-    return settings.max_iterations / 3 * hals.work_per_iteration(problem, problem.rank)
+    return SOLVERS[settings.solver].work(problem, settings.max_iterations / 3)

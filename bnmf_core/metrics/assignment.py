@@ -20,7 +20,7 @@ def assign(costs):
     """Best permutation of each cost matrix.
 
     Among permutations whose totals agree to about nine digits, the one with the most even costs
-    (the smallest sum of their exponentials) is taken.
+    (the smallest sum of their squares) is taken.
 
     Parameters
     ----------
@@ -47,12 +47,12 @@ def assign(costs):
         scale = largest if largest > 0.0 else 1.0
         for r in range(R):
             for s in range(R):
-                cost = costs[p, r, s]
-                even[r, s] = cost + EVENNESS * scale * np.exp(cost / scale)
-        row_potential[:] = 0.0
-        column_potential[:] = 0.0
-        row_of_column[:] = -1
+                share = costs[p, r, s] / scale
+                even[r, s] = share + EVENNESS * share * share
+        _match_cheapest(even, permutation[p], row_of_column, row_potential, column_potential)
         for start in range(R):
+            if permutation[p, start] >= 0:
+                continue
             _augment(
                 start,
                 even,
@@ -65,6 +65,31 @@ def assign(costs):
                 reached,
             )
     return permutation
+
+
+@njit(cache=True, nogil=True)
+def _match_cheapest(cost, column_of_row, row_of_column, row_potential, column_potential):
+    """Feasible potentials, and the rows that can be matched at once without any augmentation."""
+    R = cost.shape[0]
+    column_of_row[:] = -1
+    row_of_column[:] = -1
+    for row in range(R):
+        smallest = cost[row, 0]
+        for column in range(1, R):
+            smallest = min(smallest, cost[row, column])
+        row_potential[row] = smallest
+    for column in range(R):
+        smallest = cost[0, column] - row_potential[0]
+        for row in range(1, R):
+            smallest = min(smallest, cost[row, column] - row_potential[row])
+        column_potential[column] = smallest
+    for row in range(R):
+        for column in range(R):
+            reduced = cost[row, column] - row_potential[row] - column_potential[column]
+            if reduced <= 0.0 and row_of_column[column] < 0:
+                column_of_row[row] = column
+                row_of_column[column] = row
+                break
 
 
 @njit(cache=True, nogil=True)

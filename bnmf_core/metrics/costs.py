@@ -10,6 +10,7 @@ from numba import njit
 # Above this cosine (2.6° and less) the arc cosine loses digits: the angle is taken from the
 # difference of the two vectors instead. The same share of ‖u‖² + ‖v‖² is used for ‖u − v‖².
 NEAR = 1e-3
+NEAR_DEGREES = float(np.degrees(np.arccos(1.0 - NEAR)))
 # Sums in any order, so that the compiler may add several entries at a time.
 ANY_ORDER = {"reassoc", "contract"}
 
@@ -83,9 +84,43 @@ def _kahan_angle(u, v):
     return np.degrees(2.0 * np.arctan2(apart, np.sqrt(_squared_sum(u, v))))
 
 
+@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+def _degrees_of_cosines(cosines):
+    """Arc cosines of flat cosines in [0, 1] in place, to 2e-14 rad, several at a time.
+
+    2·arctan √((1 − c)/(1 + c)), the arctangent by its series after one halving of the range;
+    without a call or a branch the compiler handles eight at once.
+    """
+    for i in range(cosines.shape[0]):
+        cosine = min(cosines[i], 1.0)
+        tangent = np.sqrt((1.0 - cosine) / (1.0 + cosine))
+        wide = tangent > 0.41421356237309503
+        y = (tangent - 1.0) / (tangent + 1.0) if wide else tangent
+        z = y * y
+        series = 1 / 33
+        series = -1 / 31 + z * series
+        series = 1 / 29 + z * series
+        series = -1 / 27 + z * series
+        series = 1 / 25 + z * series
+        series = -1 / 23 + z * series
+        series = 1 / 21 + z * series
+        series = -1 / 19 + z * series
+        series = 1 / 17 + z * series
+        series = -1 / 15 + z * series
+        series = 1 / 13 + z * series
+        series = -1 / 11 + z * series
+        series = 1 / 9 + z * series
+        series = -1 / 7 + z * series
+        series = 1 / 5 + z * series
+        series = -1 / 3 + z * series
+        half = y + y * z * series + (0.7853981633974483 if wide else 0.0)
+        cosines[i] = half * 114.59155902616465
+
+
 @njit(cache=True, nogil=True)
 def _angles_from_cosines(costs, left, right, left_empty, right_empty):
     K, L, R, S = costs.shape
+    _degrees_of_cosines(costs.reshape(-1))
     for k in range(K):
         for m in range(L):
             for r in range(R):
@@ -93,10 +128,8 @@ def _angles_from_cosines(costs, left, right, left_empty, right_empty):
                     if left_empty[k, r] or right_empty[m, s]:
                         both = left_empty[k, r] and right_empty[m, s]
                         costs[k, m, r, s] = 0.0 if both else 90.0
-                    elif costs[k, m, r, s] > 1.0 - NEAR:
+                    elif costs[k, m, r, s] < NEAR_DEGREES:
                         costs[k, m, r, s] = _kahan_angle(left[k, r], right[m, s])
-                    else:
-                        costs[k, m, r, s] = np.degrees(np.arccos(max(costs[k, m, r, s], -1.0)))
 
 
 @njit(cache=True, nogil=True)

@@ -8,7 +8,9 @@ is not the one for ℓ1).
 """
 
 import math
+import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +19,7 @@ from bnmf_core.errors import DataError
 from bnmf_core.metrics.assignment import assign
 from bnmf_core.metrics.cancel import raise_if_cancelled
 from bnmf_core.metrics.scaling import component_shares
+from bnmf_core.threads import one_blas_thread
 
 # A tile of the distance matrix holds at most this many costs, and takes at most this many
 # elementary operations, so that progress and cancelling answer within about a second.
@@ -85,23 +88,20 @@ def pairwise(
     M = A.shape[0]
     result = np.zeros((M, M))
     tiles = _tiles(A, W)
-    total = len(tiles) * (len(tiles) + 1) // 2
-    done = 0
-    for i, rows in enumerate(tiles):
+    pairs = [(rows, columns) for i, rows in enumerate(tiles) for columns in tiles[i:]]
+
+    def measure(pair: tuple[slice, slice]) -> None:
+        rows, columns = pair
         left = _prepare(A[rows], W[rows], distance)
-        for columns in tiles[i:]:
-            raise_if_cancelled(cancel, f"the distances ({distance.label})")
-            if columns is rows:
-                upper_half = np.triu(_tile(left, left, distance), 1)
-                result[rows, rows] = upper_half + upper_half.T
-            else:
-                right = _prepare(A[columns], W[columns], distance)
-                block = _tile(left, right, distance)
-                result[rows, columns] = block
-                result[columns, rows] = block.T
-            done += 1
-            if on_progress is not None:
-                on_progress(done / total)
+        if columns is rows:
+            upper_half = np.triu(_tile(left, left, distance), 1)
+            result[rows, rows] = upper_half + upper_half.T
+        else:
+            block = _tile(left, _prepare(A[columns], W[columns], distance), distance)
+            result[rows, columns] = block
+            result[columns, rows] = block.T
+
+    _for_all(measure, pairs, distance, on_progress, cancel)
     return result
 
 
@@ -139,18 +139,37 @@ def cross(
             "need the same matrix and the same rank."
         )
     result = np.zeros((A1.shape[0], A2.shape[0]))
-    row_tiles, column_tiles = _tiles(A1, W1), _tiles(A2, W2)
-    done = 0
-    for rows in row_tiles:
+    pairs = [(rows, columns) for rows in _tiles(A1, W1) for columns in _tiles(A2, W2)]
+
+    def measure(pair: tuple[slice, slice]) -> None:
+        rows, columns = pair
         left = _prepare(A1[rows], W1[rows], distance)
-        for columns in column_tiles:
-            raise_if_cancelled(cancel, f"the distances ({distance.label})")
-            right = _prepare(A2[columns], W2[columns], distance)
-            result[rows, columns] = _tile(left, right, distance)
-            done += 1
-            if on_progress is not None:
-                on_progress(done / (len(row_tiles) * len(column_tiles)))
+        right = _prepare(A2[columns], W2[columns], distance)
+        result[rows, columns] = _tile(left, right, distance)
+
+    _for_all(measure, pairs, distance, on_progress, cancel)
     return result
+
+
+def _for_all(
+    measure: Callable[[tuple[slice, slice]], None],
+    pairs: list[tuple[slice, slice]],
+    distance: Distance,
+    on_progress: Callable[[float], None] | None,
+    cancel: Callable[[], bool] | None,
+) -> None:
+    # The kernels and the products release the interpreter, so threads share the tiles.
+    with one_blas_thread(), ThreadPoolExecutor(os.cpu_count() or 1) as executor:
+        futures = [executor.submit(measure, pair) for pair in pairs]
+        try:
+            for done, future in enumerate(futures, start=1):
+                raise_if_cancelled(cancel, f"the distances ({distance.label})")
+                future.result()
+                if on_progress is not None:
+                    on_progress(done / len(futures))
+        finally:
+            for future in futures:
+                future.cancel()
 
 
 @dataclass(frozen=True)

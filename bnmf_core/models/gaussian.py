@@ -45,13 +45,18 @@ def resolve(dataset: Dataset, rank: int, settings: Settings) -> Settings:
     return replace(settings, sigma=float(sigma))
 
 
-def log_likelihood(problem: Any, A: np.ndarray, W: np.ndarray) -> np.ndarray:
+def log_likelihood(
+    problem: Any, A: np.ndarray, W: np.ndarray, squared: np.ndarray | None = None
+) -> np.ndarray:
     """−‖X − AW‖²/(2σ²) of each particle, without the constant: the papers' tables print this."""
-    squared = squared_errors(problem.dataset.X, A, W, problem.dataset.mask)
+    if squared is None:
+        squared = squared_errors(problem.dataset.X, A, W, problem.dataset.mask)
     return -squared / (2 * problem.model_settings.sigma**2)
 
 
-def log_joint(problem: Any, A: np.ndarray, W: np.ndarray) -> np.ndarray:
+def log_joint(
+    problem: Any, A: np.ndarray, W: np.ndarray, squared: np.ndarray | None = None
+) -> np.ndarray:
     """log p(X, A, W) with every normalising constant, in nats: (M,)."""
     sigma, rate = problem.model_settings.sigma, problem.model_settings.rate
     data = problem.dataset
@@ -60,7 +65,7 @@ def log_joint(problem: Any, A: np.ndarray, W: np.ndarray) -> np.ndarray:
     parameters = problem.rank * (data.D + data.N)
     prior = parameters * np.log(rate) if rate > 0 else 0.0  # λ = 0: a flat, improper prior
     prior = prior - rate * (A.sum(axis=(1, 2)) + W.sum(axis=(1, 2)))
-    return constant + log_likelihood(problem, A, W) + prior
+    return constant + log_likelihood(problem, A, W, squared) + prior
 
 
 def score(problem: Any, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

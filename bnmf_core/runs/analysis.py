@@ -21,12 +21,12 @@ from bnmf_core.errors import Cancelled, DataError, RunError
 from bnmf_core.metrics import DISTANCES
 from bnmf_core.metrics.cancel import raise_if_cancelled
 from bnmf_core.metrics.coverage import largest_distance, mean_distance, persistence
-from bnmf_core.metrics.downstream import downstream_auc
 from bnmf_core.metrics.pairwise import pairwise
 from bnmf_core.particles import Particles
 from bnmf_core.runs import files
 from bnmf_core.runs.planning import split
 from bnmf_core.runs.store import RunRecord, RunStore
+from bnmf_core.threads import one_blas_thread
 
 MEMBERS_PER_RUN = 200
 COVERAGE_POINTS = 100
@@ -196,11 +196,17 @@ def open_analysis(store: RunStore, run_ids: Sequence[str]) -> Analysis:
 
 
 def compute(
-    analysis: Analysis, on_progress: Callable[[float, str], None], stopped: Stopped
+    analysis: Analysis,
+    on_progress: Callable[[float, str], None],
+    stopped: Stopped,
+    stages: Sequence[str] | None = None,
 ) -> None:
-    """Compute every stage that is not stored yet; stops between blocks when told to."""
+    """Compute every stage that is not stored yet; stops between blocks when told to.
+
+    ``stages`` names those that are wanted, each after the ones it builds on; None is all.
+    """
     analysis.folder.mkdir(parents=True, exist_ok=True)
-    todo = [stage for stage in STAGES if not analysis.ready(stage)]
+    todo = [stage for stage in stages or STAGES if not analysis.ready(stage)]
     total = sum(STAGES[stage].weight for stage in todo)
     before = 0.0
     for name in todo:
@@ -211,7 +217,8 @@ def compute(
 
         report(0.0)
         try:
-            stage.compute(analysis, report, stopped)
+            with one_blas_thread():
+                stage.compute(analysis, report, stopped)
         except Cancelled:
             return
         files.write_json(analysis.folder / f"{name}.done", True)
@@ -279,6 +286,8 @@ def _exact(analysis: Analysis, report: Report, stopped: Stopped) -> None:
 
 
 def _downstream(analysis: Analysis, report: Report, stopped: Stopped) -> None:
+    from bnmf_core.metrics.downstream import downstream_auc  # noqa: PLC0415  (slow to import)
+
     scores, left_out = [], {}
     labels = list(analysis.dataset.labels)
     held_out = split(analysis.dataset, analysis.holdout)[1] if analysis.holdout else None

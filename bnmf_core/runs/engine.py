@@ -8,6 +8,7 @@ the loop (:func:`drive`) saves what comes back, reports, and hands out the next 
 import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Executor, ThreadPoolExecutor, wait
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -16,11 +17,11 @@ import numpy as np
 from bnmf_core.dataset import Dataset
 from bnmf_core.errors import RunError
 from bnmf_core.particles import Particles
-from bnmf_core.residuals import relative_errors
+from bnmf_core.residuals import squared_errors
 from bnmf_core.runs.checkpoint import Checkpoint, restore_generator
 from bnmf_core.runs.collect import Chunk, assemble
 from bnmf_core.runs.planning import Plan, describe, make_plan
-from bnmf_core.runs.threads import one_blas_thread
+from bnmf_core.threads import one_blas_thread
 from bnmf_core.types import Progress, RunSpec, Shard
 
 WORKERS = 2
@@ -101,14 +102,15 @@ def advance(plan: Plan, shard: Shard, checkpoint: Checkpoint | None):
                     f"{shard.start + produced}; what came before is kept. Rescaling the data "
                     "to a largest entry near 1 usually helps."
                 )
-            X, problem = plan.problem.dataset.X, plan.problem
+            problem = plan.problem
+            squared = squared_errors(problem.dataset.X, batch.A, batch.W)
             chunk = Chunk(
                 shard=shard.index,
                 first=produced,
                 A=batch.A,
                 W=batch.W,
-                log_joint=problem.model.log_joint(problem, batch.A, batch.W),
-                error=relative_errors(X, batch.A, batch.W),
+                log_joint=problem.model.log_joint(problem, batch.A, batch.W, squared),
+                error=np.sqrt(squared / problem.dataset.squared_norm),
                 seconds=np.zeros(batch.size),
                 diagnostics=dict(batch.diagnostics),
             )
@@ -127,7 +129,14 @@ def drive(
 ) -> Outcome:
     """Run every shard to its end, or until cancelled; go on from the sink's checkpoints.
 
-    ``seconds_before`` is the time that earlier parts of the same run took.
+    ``seconds_before`` is the time that earlier parts of the same run took. An executor may
+    say in ``at_once`` how many steps keep it busy. A step that has not begun when the run is
+    cancelled is not made.
+
+    Raises
+    ------
+    BNMFError
+        When a step fails; what was saved before is kept.
     """
     began = time.perf_counter()
     latest = {shard: sink.checkpoint(shard, plan.algorithm.State) for shard in plan.shards}
@@ -135,29 +144,36 @@ def drive(
     waiting = [shard for shard in plan.shards if not _finished(shard, latest[shard])]
     running: dict[Any, Shard] = {}
     cancelled = False
-    while waiting or running:
-        cancelled = cancelled or (cancel is not None and cancel.is_set())
-        if cancelled:
-            waiting.clear()
-        # A few tasks ahead keep every worker busy; more would delay other runs' steps.
-        while waiting and len(running) < WORKERS:
-            shard = waiting.pop(0)
-            running[executor.submit(advance, plan, shard, latest[shard])] = shard
-        if not running:
-            break
-        finished, _ = wait(running, timeout=0.2, return_when=FIRST_COMPLETED)
-        for future in finished:
-            shard = running.pop(future)
-            checkpoint, chunk = future.result()
-            seconds = seconds_before + time.perf_counter() - began
-            if chunk is not None:
-                chunk = replace(chunk, seconds=np.full(chunk.A.shape[0], seconds))
-            sink.save(shard, checkpoint, chunk)
-            latest[shard] = checkpoint
-            if not _finished(shard, checkpoint):
-                waiting.insert(0, shard)
-            if on_progress is not None:
-                on_progress(_progress(plan, latest, at_start, began, seconds_before))
+    try:
+        while waiting or running:
+            cancelled = cancelled or (cancel is not None and cancel.is_set())
+            if cancelled:
+                waiting.clear()
+                running = {
+                    future: shard for future, shard in running.items() if not future.cancel()
+                }
+            # A few tasks ahead keep every worker busy; more would delay other runs' steps.
+            while waiting and len(running) < getattr(executor, "at_once", WORKERS):
+                shard = waiting.pop(0)
+                running[executor.submit(advance, plan, shard, latest[shard])] = shard
+            if not running:
+                break
+            finished, _ = wait(running, timeout=0.2, return_when=FIRST_COMPLETED)
+            for future in finished:
+                shard = running.pop(future)
+                checkpoint, chunk = future.result()
+                seconds = seconds_before + time.perf_counter() - began
+                if chunk is not None:
+                    chunk = replace(chunk, seconds=np.full(chunk.A.shape[0], seconds))
+                sink.save(shard, checkpoint, chunk)
+                latest[shard] = checkpoint
+                if not _finished(shard, checkpoint):
+                    waiting.insert(0, shard)
+                if on_progress is not None:
+                    on_progress(_progress(plan, latest, at_start, began, seconds_before))
+    finally:
+        for future in running:  # some are left only when a step has failed
+            future.cancel()
     reason = "complete" if all(_finished(s, latest[s]) for s in plan.shards) else "cancelled"
     return Outcome(reason, seconds_before + time.perf_counter() - began)
 
@@ -167,6 +183,7 @@ def run(
     spec: RunSpec,
     on_progress: Callable[[Progress], None] | None = None,
     cancel: Cancel | None = None,
+    executor: Executor | None = None,
 ) -> Particles:
     """Make factorizations and wait for them.
 
@@ -175,6 +192,8 @@ def run(
     dataset : X (D, N) with its names. spec : what to run.
     on_progress : called after every step. cancel : checked between steps; what has been made
         by then is returned, with ``info["stop_reason"] == "cancelled"``.
+    executor : where the steps are made, such as ``open_executor("tcp://…")``; it stays open.
+        None: in threads of this process. The result is the same.
 
     Raises
     ------
@@ -183,8 +202,9 @@ def run(
     """
     plan = make_plan(dataset, spec)
     sink = MemorySink()
-    with ThreadPoolExecutor(WORKERS) as executor:
-        outcome = drive(plan, sink, executor, on_progress, cancel)
+    own = ThreadPoolExecutor(WORKERS) if executor is None else nullcontext(executor)
+    with own as steps:
+        outcome = drive(plan, sink, steps, on_progress, cancel)
     info = describe(plan) | outcome.to_dict()
     return assemble(sink.chunks(), [shard.start for shard in plan.shards], spec, info)
 

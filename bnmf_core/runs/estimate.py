@@ -6,6 +6,7 @@ from statistics import median
 from bnmf_core.dataset import Dataset
 from bnmf_core.problem import Problem
 from bnmf_core.runs.engine import WORKERS
+from bnmf_core.runs.memory import memory_needed
 from bnmf_core.runs.planning import check, split
 from bnmf_core.runs.store import RunStore
 from bnmf_core.types import RunSpec
@@ -32,18 +33,14 @@ def estimate(dataset: Dataset, spec: RunSpec, store: RunStore | None = None) -> 
         When the spec does not fit.
     """
     algorithm, settings = check(dataset, spec)
+    needed = memory_needed(dataset, spec)
     if spec.holdout:
         dataset = dataset.columns(split(dataset, spec.holdout)[0])
     problem = Problem(dataset, model=None, model_settings=None, rank=spec.rank)
     work = spec.particles * algorithm.work(problem, settings)
     shards = len(algorithm.shard_sizes(settings, spec.particles))
     rate = _measured_rate(store, spec.algorithm) or FIRST_GUESS * min(shards, WORKERS)
-    kept = 8 * spec.particles * spec.rank * (dataset.D + dataset.N)
-    data = 8 * dataset.stored_entries * (2 if dataset.is_sparse else 1)
-    # Particles are held twice while they are put together, the data and one residual once;
-    # sparse data need no residual.
-    residual = 0 if dataset.is_sparse else 8 * dataset.D * dataset.N
-    return Estimate(0.3 + work / rate, kept, 2 * kept + data + residual)
+    return Estimate(0.3 + work / rate, needed.kept, needed.held + needed.added)
 
 
 def _measured_rate(store: RunStore | None, algorithm_key: str) -> float | None:

@@ -14,6 +14,8 @@ from bnmf_core.types import RunSpec, Shard
 
 COMPLETE = "particles.json"
 PLAN = "plan.json"
+# Asks the process that makes the run, whichever it is, to stop.
+CANCEL = "cancel"
 
 
 class FolderSink:

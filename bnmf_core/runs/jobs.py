@@ -10,16 +10,17 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from bnmf_core.dataset import Dataset
-from bnmf_core.errors import BNMFError, RunError
+from bnmf_core.errors import BNMFError, RunError, SchedulerError
 from bnmf_core.runs import analysis, folders
 from bnmf_core.runs.collect import assemble
-from bnmf_core.runs.engine import WORKERS, drive
+from bnmf_core.runs.engine import drive
+from bnmf_core.runs.executors import Executors
+from bnmf_core.runs.memory import check_memory
 from bnmf_core.runs.planning import check, describe, make_plan
 from bnmf_core.runs.store import RunStore, this_process
 from bnmf_core.types import Progress, RunSpec
@@ -51,8 +52,21 @@ class Ticket:
     """A run's place in the queue; a resumed run gets a new one. Guarded by the runner's lock."""
 
     run_id: str
+    scheduler: str = ""
     cancel: threading.Event = field(default_factory=threading.Event)
     begun: bool = False
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Whether a run shall stop: this process said so, or another one by a file."""
+
+    event: threading.Event
+    file: Path
+
+    def is_set(self) -> bool:
+        """Asked by the loop between steps."""
+        return self.event.is_set() or self.file.exists()
 
 
 class JobRunner:
@@ -65,7 +79,7 @@ class JobRunner:
 
     def __init__(self, store: RunStore) -> None:
         self.store = store
-        self._steps = ThreadPoolExecutor(WORKERS, thread_name_prefix="step")
+        self._executors = Executors()
         self._tickets: dict[str, Ticket] = {}
         self._analyses: dict[str, AnalysisStatus] = {}
         self._opened: dict[str, analysis.Analysis] = {}
@@ -84,12 +98,21 @@ class JobRunner:
         store.mark_interrupted()
 
     def start(
-        self, dataset: Dataset | str, specs: Sequence[RunSpec], names: Sequence[str] = ()
+        self,
+        dataset: Dataset | str,
+        specs: Sequence[RunSpec],
+        names: Sequence[str] = (),
+        scheduler: str = "",
     ) -> list[str]:
         """Queue runs side by side on one dataset (itself or its id); returns their ids.
 
+        ``scheduler`` is the address of a dask scheduler whose workers make the steps, "" for
+        this machine; it changes no result.
+
         Raises
         ------
+        SchedulerError
+            When the scheduler cannot be reached; then none is queued.
         BNMFError
             When a spec does not fit; then none is queued.
         """
@@ -97,6 +120,8 @@ class JobRunner:
         data = self.store.dataset(dataset_id)
         for spec in specs:
             check(data, spec)
+            check_memory(data, spec)
+        self._executors.get(scheduler)
         if sum(run.active for run in self.store.runs()) + len(specs) > LONGEST_QUEUE:
             raise RunError(
                 f"{LONGEST_QUEUE} runs are already waiting; let some finish or cancel them first."
@@ -107,30 +132,44 @@ class JobRunner:
             study = run_ids[0] if run_ids else None
             run_ids.append(self.store.create_run(dataset_id, spec, name, study))
         for run_id in run_ids:
-            self._enqueue(run_id)
+            self._enqueue(run_id, scheduler)
         return run_ids
 
     def cancel(self, run_id: str) -> None:
         """Ask a run to stop after its current step; what it has made is kept."""
-        self.store.run(run_id)
+        record = self.store.run(run_id)
         with self._lock:
             ticket = self._tickets.get(run_id)
             if ticket is None:
+                if record.active:  # another process makes it
+                    folder = self.store.run_folder(run_id)
+                    folder.mkdir(parents=True, exist_ok=True)
+                    (folder / folders.CANCEL).touch()
                 return
             ticket.cancel.set()
             if not ticket.begun:
                 message = "Cancelled before it began."
                 self.store.update(run_id, status="cancelled", message=message)
 
-    def resume(self, run_id: str) -> None:
-        """Go on with a run that was cancelled, interrupted or failed."""
+    def resume(self, run_id: str, scheduler: str = "") -> None:
+        """Go on with a run that was cancelled, interrupted or failed, wherever it was begun.
+
+        Raises
+        ------
+        SchedulerError
+            When the scheduler cannot be reached.
+        RunError
+            When there is nothing to go on with.
+        """
         record = self.store.run(run_id)
         if record.active or record.status == "complete":
             raise RunError(f"Run {run_id} is {record.status}; there is nothing to resume.")
+        self._executors.get(scheduler)
+        (self.store.run_folder(run_id) / folders.CANCEL).unlink(missing_ok=True)
         self.store.update(
             run_id, status="queued", message="", process=this_process(), heartbeat=time.time()
         )
-        self._enqueue(run_id)
+        self._enqueue(run_id, scheduler)
 
     def analyse(self, run_ids: Sequence[str]) -> analysis.Analysis:
         """The analysis of these runs; what is missing of it is computed in the background."""
@@ -195,12 +234,12 @@ class JobRunner:
         self._analysis_queue.put(None)
         for thread in self._threads:
             thread.join(timeout=10)
-        self._steps.shutdown()
+        self._executors.close()
 
     # In the background threads
 
-    def _enqueue(self, run_id: str) -> None:
-        ticket = Ticket(run_id)
+    def _enqueue(self, run_id: str, scheduler: str) -> None:
+        ticket = Ticket(run_id, scheduler)
         with self._lock:
             self._tickets[run_id] = ticket
         self._run_queue.put(ticket)
@@ -217,23 +256,26 @@ class JobRunner:
             ticket.begun = not ticket.cancel.is_set()
         try:
             if ticket.begun:
-                self._make(ticket.run_id, ticket.cancel)
+                self._make(ticket)
         finally:
             with self._lock:
                 if self._tickets.get(ticket.run_id) is ticket:
                     del self._tickets[ticket.run_id]
         self._analyse_study(ticket.run_id)
 
-    def _make(self, run_id: str, cancel: threading.Event) -> None:
+    def _make(self, ticket: Ticket) -> None:
+        run_id = ticket.run_id
         folder = self.store.run_folder(run_id)
         try:
-            status = self._drive(run_id, cancel)
+            status = self._drive(ticket)
             message = "" if status == "complete" else "Cancelled; what was made is kept."
             if self._closing.is_set() and status != "complete":
                 status, message = "interrupted", "The program stopped; what was saved is kept."
             self.store.update(run_id, status=status, message=message, remaining=None)
         except BNMFError as error:
-            self.store.update(run_id, status="failed", message=str(error), remaining=None)
+            lost = isinstance(error, SchedulerError)
+            status = "interrupted" if lost else "failed"
+            self.store.update(run_id, status=status, message=str(error), remaining=None)
         except MemoryError:
             message = "There was not enough memory; ask for a lower rank or fewer factorizations."
             self.store.update(run_id, status="failed", message=message, remaining=None)
@@ -242,8 +284,11 @@ class JobRunner:
             log.exception("run %s failed", run_id)
             message = f"Something unforeseen went wrong ({type(error).__name__}: {error})."
             self.store.update(run_id, status="failed", message=message, remaining=None)
+        finally:
+            (folder / folders.CANCEL).unlink(missing_ok=True)
 
-    def _drive(self, run_id: str, cancel: threading.Event) -> str:
+    def _drive(self, ticket: Ticket) -> str:
+        run_id = ticket.run_id
         record = self.store.run(run_id)
         folder = self.store.run_folder(run_id)
         folder.mkdir(parents=True, exist_ok=True)
@@ -269,7 +314,9 @@ class JobRunner:
                     heartbeat=time.time(),
                 )  # fmt: skip
 
-        outcome = drive(plan, sink, self._steps, report, cancel, record.seconds)
+        stop = Stop(ticket.cancel, folder / folders.CANCEL)
+        executor = self._executors.get(ticket.scheduler)
+        outcome = drive(plan, sink, executor, report, stop, record.seconds)
         chunks = sink.chunks()
         if chunks:
             particles = assemble(chunks, starts, record.spec, info | outcome.to_dict())

@@ -10,7 +10,8 @@ from bnmf_core.data.split import holdout_columns
 from bnmf_core.dataset import Dataset
 from bnmf_core.errors import SettingsError
 from bnmf_core.problem import Problem, check_fit
-from bnmf_core.runs.threads import one_blas_thread
+from bnmf_core.runs.memory import check_memory
+from bnmf_core.threads import one_blas_thread
 from bnmf_core.types import Algorithm, RunSpec, Shard
 
 MOST_PARTICLES = 1_000_000
@@ -71,6 +72,7 @@ def make_plan(dataset: Dataset, spec: RunSpec) -> Plan:
         One sentence that says what does not fit.
     """
     algorithm, chosen = check(dataset, spec)
+    check_memory(dataset, spec)
     seen = dataset
     if spec.holdout:
         seen = dataset.columns(split(dataset, spec.holdout)[0])

@@ -92,12 +92,6 @@ def truncated_draw(mean: float, sd: float, u: float) -> float:
     return max(sd * (upper_quantile(p) - a), 0.0)
 
 
-@numba.vectorize(["float64(float64, float64, float64)"], cache=True)
-def truncated_normal(mean: np.ndarray, sd: np.ndarray, uniform: np.ndarray) -> np.ndarray:
-    """:func:`truncated_draw` for arrays; the three arguments broadcast."""
-    return truncated_draw(mean, sd, uniform)
-
-
 @numba.njit(cache=True, nogil=True)
 def draw_rows(
     F: np.ndarray,

@@ -3,11 +3,9 @@
 import io
 from datetime import datetime
 
-import pandas as pd
 import streamlit as st
 
 from bnmf_core.errors import BNMFError
-from bnmf_core.particles import Particles
 from bnmf_core.runs.store import RunRecord
 from pages.common.services import algorithm_label, run_label, runner, store
 from pages.common.view import csv, duration, plain
@@ -83,7 +81,7 @@ def _export(run: RunRecord) -> None:
     formats = {
         "NumPy (NPZ)": ("npz", lambda: _bytes(run, lambda p, file: p.save(file))),
         "NetCDF": ("nc", lambda: _bytes(run, lambda p, file: p.to_netcdf(file))),
-        "Scores (CSV)": ("csv", lambda: csv(_scores(store().particles(run.id)))),
+        "Scores (CSV)": ("csv", lambda: csv(store().particles(run.id).scores())),
     }
     for label, (ending, make) in formats.items():
         st.download_button(
@@ -96,8 +94,3 @@ def _bytes(run: RunRecord, write) -> bytes:
     buffer = io.BytesIO()
     write(store().particles(run.id), buffer)
     return buffer.getvalue()
-
-
-def _scores(particles: Particles) -> pd.DataFrame:
-    names = ("ids", "chain", "draw", "weights", "log_joint", "error", "seconds")
-    return pd.DataFrame({name: getattr(particles, name) for name in names})

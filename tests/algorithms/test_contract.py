@@ -17,7 +17,7 @@ from bnmf_core.runs.folders import FolderSink
 from bnmf_core.runs.planning import describe
 from bnmf_core.samplers import gibbs
 from bnmf_core.settings import declarations
-from bnmf_core.solvers import hals
+from bnmf_core.solvers import solution
 from bnmf_core.types import RunSpec
 
 ALGORITHMS = list(registry.ALGORITHMS.values())
@@ -189,7 +189,7 @@ def test_resuming_after_every_step_changes_no_bit(algorithm, small, tmp_path, mo
     spec = make_spec(algorithm, particles=25)
     whole = engine.run(small, spec)
     # Small steps, so that shards are left in the middle too.
-    monkeypatch.setattr(hals, "STEP_WORK", 2e6)
+    monkeypatch.setattr(solution, "STEP_WORK", 2e6)
     monkeypatch.setattr(gibbs, "STEP_WORK", 2e6)
     parts = 0
     while True:
@@ -224,7 +224,7 @@ def test_sparse_and_dense_storage_give_the_same_particles(algorithm, small):
 
 
 def test_progress_never_goes_back_and_ends_at_one(algorithm, small, monkeypatch):
-    monkeypatch.setattr(hals, "STEP_WORK", 2e6)
+    monkeypatch.setattr(solution, "STEP_WORK", 2e6)
     monkeypatch.setattr(gibbs, "STEP_WORK", 2e6)
     seen = []
     engine.run(small, make_spec(algorithm, particles=45), seen.append)

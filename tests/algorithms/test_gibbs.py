@@ -19,9 +19,10 @@ from bnmf_core.models import gaussian
 from bnmf_core.problem import Problem
 from bnmf_core.runs import engine, planning
 from bnmf_core.samplers import gibbs
-from bnmf_core.samplers.truncated_normal import TAIL, truncated_normal
+from bnmf_core.samplers.truncated_normal import TAIL, truncated_draw
 from bnmf_core.types import RunSpec, Shard
 
+truncated_normal = np.vectorize(truncated_draw, otypes=[float])
 UNIFORMS = np.array([1e-15, 1e-9, 1e-3, 0.1, 0.5, 0.9, 0.999, 1 - 1e-9])
 
 

@@ -8,7 +8,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from bnmf_core import Dataset, RunSpec, laurberg
-from bnmf_core.runs import jobs
+from bnmf_core.runs import executors, jobs
 from pages.common import services
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -187,6 +187,24 @@ def test_run_page_starts_what_was_chosen(server):
     assert {run.spec.algorithm for run in runs} == {"random_restarts", "nndsvdar"}
     assert all(run.spec.particles == 5 for run in runs)
     server.wait([run.id for run in runs])
+
+
+def test_a_run_waits_for_its_scheduler_unless_here_will_do(server, monkeypatch):
+    monkeypatch.setattr(executors, "PATIENCE", 0.5)
+    monkeypatch.setenv("BNMF_SCHEDULER", "tcp://127.0.0.1:1")
+    server.store.add_dataset(laurberg("two"))
+    app = page("run")
+    assert app.text_input(key="scheduler").value == "tcp://127.0.0.1:1"
+    app.number_input(key="particles").set_value(5)
+    app.pills(key="algorithms").set_value(["random_restarts"]).run()
+    app.button(key="go").click().run()
+    assert "No scheduler answered" in words(app)
+    assert server.store.runs() == []
+    app.checkbox(key="local_otherwise").set_value(True).run()
+    app.button(key="go").click().run()
+    assert not app.exception
+    server.wait([run.id for run in server.store.runs()])
+    assert [run.status for run in server.store.runs()] == ["complete"]
 
 
 def test_uploads_become_data_and_bad_ones_a_sentence(server):

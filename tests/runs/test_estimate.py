@@ -20,6 +20,7 @@ def test_the_size_is_that_of_the_factors(small, key):
     particles = engine.run(small, spec)
     cost = estimate(small, spec)
     assert cost.bytes_kept == particles.A.nbytes + particles.W.nbytes
+    # The particles while they are put together, the data and their residual.
     assert cost.memory >= 2 * cost.bytes_kept + 2 * small.X.nbytes
 
 

@@ -31,8 +31,10 @@ def save_run(store, dataset, spec=SPEC, final=True) -> str:
     starts = [shard.start for shard in plan.shards]
     sink.write_plan(describe(plan), starts)
     for shard in plan.shards:
-        made = engine.advance(plan, shard, None)
-        sink.save(shard, *made)
+        checkpoint = None
+        while checkpoint is None or checkpoint.produced < shard.size:
+            checkpoint, chunk = engine.advance(plan, shard, checkpoint)
+            sink.save(shard, checkpoint, chunk)
     particles = engine.assemble(sink.chunks(), starts, spec, describe(plan))
     if final:
         folders.write_particles(store.run_folder(run_id), particles, final=True)
@@ -357,10 +359,10 @@ from bnmf_core.runs.home import data_home
 from bnmf_core.runs.jobs import JobRunner
 from bnmf_core.runs.store import RunStore
 from bnmf_core.samplers import gibbs
-from bnmf_core.solvers import hals
+from bnmf_core.solvers import solution
 from bnmf_core.types import RunSpec
 
-gibbs.STEP_WORK, hals.STEP_WORK = 1.5e6, 3e6  # many small steps
+gibbs.STEP_WORK, solution.STEP_WORK = 1.5e6, 3e6  # many small steps
 store = RunStore(sys.argv[1])
 specs = [
     RunSpec("gibbs", 3, particles=800, seed=7),

@@ -1,0 +1,134 @@
+"""From words on the command line to a dataset and to checked settings."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bnmf_core.data.load import LIMIT_BYTES, load_file, map_npy
+from bnmf_core.data.samples import SAMPLES, load_sample
+from bnmf_core.data.synthetic import GENERATORS
+from bnmf_core.dataset import Dataset
+from bnmf_core.errors import NotFoundError, SettingsError
+from bnmf_core.registry import ALGORITHMS, algorithm
+from bnmf_core.runs.store import RunStore
+from bnmf_core.settings import build, declarations
+
+WORDS = {"true": True, "false": False, "none": None}
+
+
+def find_data(
+    name: str,
+    store: RunStore,
+    observations: str | None = None,
+    values: Mapping[str, str] | None = None,
+    seed: int = 0,
+) -> Dataset | str:
+    """A sample, generated data, the id of stored data, or a file's matrix.
+
+    ``values`` and ``seed`` are a generator's; ``observations`` is a file's.
+
+    Raises
+    ------
+    BNMFError
+        When there is nothing of that name, or it cannot be read.
+    """
+    if values and name not in GENERATORS:
+        raise SettingsError(
+            f"--data-set is for generated data, and {name!r} is not a generator; there are "
+            f"{', '.join(GENERATORS)}."
+        )
+    path = Path(name)
+    if observations is not None and not path.is_file():
+        raise SettingsError(f"--observations is for files, and there is no file {name!r}.")
+    if name in SAMPLES and observations is None:
+        return load_sample(name)
+    if name in GENERATORS and observations is None:
+        generator = GENERATORS[name]
+        settings = build(
+            generator.Settings, typed(generator.Settings, values or {}, generator.label),
+            generator.label,
+        )  # fmt: skip
+        return generator.make(settings, np.random.default_rng(seed))
+    if name in store.datasets():
+        return name
+    if not path.is_file():
+        raise NotFoundError(
+            f"There is no file and no sample called {name!r}; the samples are "
+            f"{', '.join(SAMPLES)}, the generators {', '.join(GENERATORS)}."
+        )
+    if path.suffix.lower() == ".npy" and path.stat().st_size > LIMIT_BYTES:
+        return map_npy(path, observations=observations or "rows")
+    return load_file(path, observations=observations or "rows")
+
+
+def pairs(texts: Sequence[str], option: str) -> dict[str, str]:
+    """``["key=value", …]`` as a mapping.
+
+    Raises
+    ------
+    SettingsError
+        When a text has no "=", or a key comes twice.
+    """
+    found: dict[str, str] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not equals or not key.strip():
+            raise SettingsError(f"{option} was {text!r}; write it as {option} key=value.")
+        if key.strip() in found:
+            raise SettingsError(f"{option} gave {key.strip()!r} twice; give it once.")
+        found[key.strip()] = value.strip()
+    return found
+
+
+def typed(settings_class: type, values: Mapping[str, str], owner: str) -> dict[str, Any]:
+    """The values as their declarations want them, checked.
+
+    Raises
+    ------
+    SettingsError
+        Naming the setting, its value and what is allowed.
+    """
+    choices = {key: declared.choices for key, (_, declared) in declarations(settings_class).items()}
+    read = {
+        key: value if choices.get(key) else WORDS.get(value.lower(), value)
+        for key, value in values.items()
+    }
+    checked = build(settings_class, read, owner)
+    return {key: getattr(checked, key) for key in values}
+
+
+def settings_by_algorithm(
+    keys: Sequence[str], values: Mapping[str, str]
+) -> dict[str, dict[str, Any]]:
+    """Which of the ``--set`` values each chosen algorithm takes.
+
+    "key=value" goes to every algorithm that has the setting, "algorithm.key=value" to one.
+
+    Raises
+    ------
+    SettingsError
+        When no chosen algorithm has a setting of that name, or a value is not allowed.
+    """
+    found: dict[str, dict[str, str]] = {key: {} for key in keys}
+    known = {key: declarations(algorithm(key).Settings) for key in keys}
+    for name, value in values.items():
+        owner, dot, setting = name.partition(".")
+        takers = [key for key in keys if name in known[key]]
+        if dot and owner in ALGORITHMS:
+            if owner not in known:
+                raise SettingsError(f"{name!r} was set, but {owner} is not among --algorithm.")
+            takers, name = [owner], setting  # noqa: PLW2901
+        elif not takers:
+            all_names = sorted({setting for names in known.values() for setting in names})
+            raise SettingsError(
+                f"No chosen algorithm has a setting called {name!r}; there are "
+                f"{', '.join(all_names)}."
+            )
+        for key in takers:
+            found[key][name] = value
+    return {
+        key: typed(algorithm(key).Settings, chosen, algorithm(key).label)
+        for key, chosen in found.items()
+    }

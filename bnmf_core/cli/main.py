@@ -1,0 +1,60 @@
+"""Which subcommands there are, and what an error or Ctrl-C becomes."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Never
+
+from bnmf_core.cli import catalogue, results, running
+from bnmf_core.cli.output import Output
+from bnmf_core.errors import BNMFError, SettingsError
+
+OK, FAILED, CANCELLED = 0, 1, 130
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose errors are sentences like all others."""
+
+    def error(self, message: str) -> Never:
+        """Raise instead of leaving the program."""
+        raise SettingsError(f"{message[:1].upper()}{message[1:]}; see {self.prog} --help.")
+
+
+def parser() -> Parser:
+    """The whole command line; algorithms, models and settings come from the registry."""
+    whole = Parser(
+        prog="python -m bnmf_core",
+        description="Make and compare non-negative matrix factorizations, X ≈ A W. Runs started "
+        "here show up in the dashboard, and the other way round.",
+    )
+    commands = whole.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    shared = argparse.ArgumentParser(add_help=False)
+    shared.add_argument("--json", action="store_true", help="print one JSON document only")
+    shared.add_argument(
+        "--store", type=Path, metavar="FOLDER",
+        help="where runs are kept (default: BNMF_HOME, else ~/.local/share/bnmf)",
+    )  # fmt: skip
+    for room in (catalogue, running, results):
+        room.add_commands(commands, [shared])
+    return whole
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns 0, 1 after an error told on stderr, or 130 when cancelled."""
+    output = Output()
+    try:
+        options = parser().parse_args(arguments)
+        output.as_json = options.json
+        return CANCELLED if options.act(options, output) == "cancelled" else OK
+    except SystemExit as leaving:  # --help
+        return int(leaving.code or 0)
+    except BNMFError as error:
+        output.error(str(error))
+        return FAILED
+    except KeyboardInterrupt:
+        output.error("Cancelled; what was made is kept.")
+        return CANCELLED
+    except BrokenPipeError:  # the reader of the pipe has left
+        sys.stderr.close()
+        return OK

@@ -1,0 +1,102 @@
+"""What the terminal shows: results on stdout, progress and errors on stderr."""
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+from rich.table import Table
+from rich.text import Text
+
+
+class Output:
+    """Tables or one JSON document on stdout, everything else on stderr.
+
+    Text of the user's (names, file names) is never read as markup.
+    """
+
+    def __init__(self) -> None:
+        self.as_json = False
+        # A pipe gets whole lines, whatever their width.
+        width = None if sys.stdout.isatty() else 500
+        self._screen = Console(highlight=False, markup=False, soft_wrap=True, width=width)
+        self._aside = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+
+    def result(self, document: Any, show: Callable[[], None]) -> None:
+        """Print the document as JSON where that was asked for, else call ``show``."""
+        if self.as_json:
+            sys.stdout.write(json.dumps(document, default=_plain, indent=1, allow_nan=False) + "\n")
+        else:
+            show()
+
+    def say(self, words: str) -> None:
+        """A line of the result, for people."""
+        self._screen.print(Text(words))
+
+    def note(self, words: str) -> None:
+        """A line beside the result."""
+        self._aside.print(Text(words))
+
+    def error(self, words: str) -> None:
+        """A sentence that says what went wrong."""
+        self._aside.print(Text(" ".join(words.split()), style="red"))
+
+    def table(self, columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str = "") -> None:
+        """Rows of values below the names of their columns; numbers stand on the right.
+
+        Only the last column is broken into lines where the screen is narrow.
+        """
+        rows = [list(row) for row in rows]
+        if title:
+            self.say(title)
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+        for position, column in enumerate(columns):
+            numbers = all(isinstance(row[position], int | float | np.number) for row in rows)
+            table.add_column(
+                column, justify="right" if numbers else "left", overflow="fold",
+                no_wrap=position < len(columns) - 1,
+            )  # fmt: skip
+        for row in rows:
+            table.add_row(*(Text(_short(value)) for value in row))
+        self._screen.print(table, soft_wrap=False)
+
+    @contextmanager
+    def progress(self) -> Iterator[Progress]:
+        """Bars on stderr while something works; nothing where stderr is no terminal."""
+        columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=30),
+                   TextColumn("{task.fields[made]}", markup=False))  # fmt: skip
+        bars = Progress(*columns, console=self._aside, transient=True)
+        if not self._aside.is_terminal:
+            yield bars
+            return
+        with bars:
+            yield bars
+
+
+def duration(seconds: float | None) -> str:
+    """Seconds in words."""
+    if seconds is None:
+        return "time unknown"
+    if seconds < 90:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, float | np.floating):
+        return f"{value:.4g}"
+    return str(value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, Path):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} is not a JSON value")

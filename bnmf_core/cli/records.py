@@ -1,0 +1,61 @@
+"""Runs of the store, as tables and as JSON."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from bnmf_core.cli.output import Output, duration
+from bnmf_core.errors import StoreError
+from bnmf_core.runs.home import data_home
+from bnmf_core.runs.store import RunRecord, RunStore
+
+
+def open_store(folder: Path | None) -> RunStore:
+    """The store in this folder, or the one that the dashboard uses.
+
+    Raises
+    ------
+    StoreError
+        When the folder cannot be made or written.
+    """
+    try:
+        store = RunStore(data_home() if folder is None else folder)
+        store.mark_interrupted()
+    except (OSError, ValueError) as error:
+        raise StoreError(f"The folder of runs cannot be used: {error}.") from error
+    return store
+
+
+def document(record: RunRecord, store: RunStore) -> dict[str, Any]:
+    """A run as plain values."""
+    return {
+        "id": record.id,
+        "name": record.name,
+        "study": record.study,
+        "status": record.status,
+        "message": record.message,
+        "dataset": {"id": record.dataset, "name": store.datasets().get(record.dataset, "")},
+        "created": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="seconds"),
+        "seconds": record.seconds,
+        "done": record.done,
+        "fraction": record.fraction,
+        "remaining": record.remaining,
+        "spec": record.spec.to_dict(),
+    }
+
+
+def show_runs(records: Sequence[RunRecord], store: RunStore, output: Output) -> None:
+    """A table with one line per run."""
+    names = store.datasets()
+    columns = ["run", "algorithm", "rank", "made", "status", "time", "data"]
+    rows = [
+        [r.id, r.spec.algorithm, r.spec.rank, f"{r.done}/{r.spec.particles}", r.status,
+         duration(r.seconds), names.get(r.dataset, "")]
+        for r in records
+    ]  # fmt: skip
+    if any(record.name for record in records):
+        columns.insert(1, "name")
+        for record, row in zip(records, rows, strict=True):
+            row.insert(1, record.name)
+    output.table(columns, rows)

@@ -1,0 +1,186 @@
+"""``runs``, ``metrics`` and ``export``: what was made, how different it is, and the files."""
+
+import argparse
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bnmf_core.cli.output import Output
+from bnmf_core.cli.records import document, open_store, show_runs
+from bnmf_core.errors import StoreError
+from bnmf_core.metrics import DISTANCES, find_distance
+from bnmf_core.metrics.coverage import covering_numbers
+from bnmf_core.modes import find_modes, suggest_threshold
+from bnmf_core.particles import Particles
+from bnmf_core.runs import analysis, files
+
+WRITERS = {
+    "npz": Particles.save,
+    "nc": Particles.to_netcdf,
+    "csv": lambda particles, file: particles.scores().to_csv(file, index=False),
+}
+
+
+def add_commands(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
+    """Add ``runs``, ``metrics`` and ``export``."""
+    words = "list all runs, newest first"
+    command = commands.add_parser("runs", parents=parents, help=words, description=words)
+    command.set_defaults(act=runs)
+    words = "modes, distances, covering numbers and errors of runs of the same data and rank"
+    command = commands.add_parser("metrics", parents=parents, help=words, description=words)
+    command.add_argument("run_ids", nargs="+", metavar="RUN_ID")
+    command.add_argument(
+        "--distance", default=next(iter(DISTANCES)), metavar="KEY", help=", ".join(DISTANCES)
+    )
+    command.add_argument(
+        "--threshold", type=float,
+        help="most distance within a mode (default: at the widest gap, as in the dashboard)",
+    )  # fmt: skip
+    command.add_argument(
+        "--radius", type=float, action="append", default=[],
+        help="radius of a covering number; give it again for more (default: the threshold)",
+    )  # fmt: skip
+    command.set_defaults(act=metrics)
+    words = "write a run's factorizations (npz, nc) or the scores of each (csv) to a file"
+    command = commands.add_parser("export", parents=parents, help=words, description=words)
+    command.add_argument("run_id", metavar="RUN_ID")
+    command.add_argument("--format", required=True, choices=list(WRITERS))
+    command.add_argument("--output", required=True, type=Path, metavar="FILE")
+    command.set_defaults(act=export)
+
+
+def runs(options: argparse.Namespace, output: Output) -> None:
+    """List the runs."""
+    store = open_store(options.store)
+    records = store.runs()
+    output.result(
+        {"runs": [document(record, store) for record in records]},
+        lambda: show_runs(records, store, output) if records else output.say("No runs yet."),
+    )
+
+
+def metrics(options: argparse.Namespace, output: Output) -> None:
+    """Compare the factorizations of runs, through the analysis that the dashboard shows."""
+    store = open_store(options.store)
+    distance = find_distance(options.distance)
+    found = analysis.open_analysis(store, options.run_ids)
+    with output.progress() as bars:
+        task = bars.add_task("Comparing", total=1.0, made="")
+
+        def report(fraction: float, stage: str) -> None:
+            bars.update(task, completed=fraction, description=stage)
+
+        analysis.compute(found, report, lambda: False, ("distances", "structure"))
+    told = _compare(found, options)
+
+    def show() -> None:
+        unit = distance.unit if distance.unit == "°" else f" {distance.unit}".rstrip()
+        origin = "suggested" if told["threshold_suggested"] else "given"
+        output.say(
+            f"{told['mode_count']} modes under {distance.label} at {told['threshold']:.4g}{unit} "
+            f"({origin}), {told['members']} factorizations"
+        )
+        output.table(
+            ["mode", "share", "members", "spread", "nearest", "best error"],
+            [
+                (m["mode"], m["share"], m["size"], m["spread_max"],
+                 "" if m["nearest"] is None else m["nearest"], m["best_error"])
+                for m in told["modes"]
+            ],
+        )  # fmt: skip
+        radii = [f"balls {radius:.3g}" for radius in told["radii"]]
+        output.table(
+            ["run", "algorithm", "members", "largest", "mean", "least error", "median", "most",
+             *radii],
+            [
+                (r["id"], r["algorithm"], r["members"], r["largest_distance"], r["mean_distance"],
+                 *r["error"].values(), *r["covering_numbers"])
+                for r in told["runs"]
+            ],
+        )  # fmt: skip
+
+    output.result(told, show)
+
+
+def export(options: argparse.Namespace, output: Output) -> None:
+    """Write a run to a file, in full or not at all."""
+    store = open_store(options.store)
+    particles = store.particles(options.run_id)
+    write = WRITERS[options.format]
+    try:
+        files.write(options.output, lambda file: write(particles, file))
+        size = options.output.stat().st_size
+    except OSError as error:
+        raise StoreError(
+            f"The file {str(options.output)!r} cannot be written: {error.strerror or error}."
+        ) from error
+    told = {
+        "run": options.run_id,
+        "format": options.format,
+        "output": str(options.output),
+        "bytes": size,
+        "particles": particles.M,
+    }
+    output.result(
+        told,
+        lambda: output.say(
+            f"{particles.M} factorizations written to {options.output} ({size / 1e6:.2f} MB)"
+        ),
+    )
+
+
+def _compare(found: analysis.Analysis, options: argparse.Namespace) -> dict[str, Any]:
+    key, members = options.distance, found.members
+    matrix, tree = np.asarray(found.distances(key)), np.asarray(found.linkage(key))
+    suggested = options.threshold is None
+    threshold = suggest_threshold(tree) if suggested else options.threshold
+    weights = members["weight"].to_numpy() / len(found.runs)
+    modes = find_modes(matrix, threshold, weights, tree)
+    radii = options.radius or [threshold]
+    best = members.groupby(modes.labels)["error"].min()
+    spread = found.spread(key).set_index("run")
+    curve = found.coverage(key)
+    per_run = []
+    for record in found.runs:
+        own = np.flatnonzero(members["run"] == record.id)
+        error = members["error"].to_numpy()[own]
+        per_run.append(
+            {
+                "id": record.id,
+                "name": record.name,
+                "algorithm": record.spec.algorithm,
+                "members": own.size,
+                "largest_distance": float(spread.loc[record.id, "largest"]),
+                "mean_distance": float(spread.loc[record.id, "mean"]),
+                "error": {
+                    "least": error.min(), "median": np.median(error), "most": error.max(),
+                },
+                "covering_numbers": covering_numbers(matrix[np.ix_(own, own)], radii),
+                "covering_curve": curve.loc[curve["run"] == record.id, "covering"].to_numpy(),
+            }
+        )  # fmt: skip
+    table = modes.table().to_dict("records")
+    return {
+        "distance": {
+            "key": key, "label": DISTANCES[key].label, "unit": DISTANCES[key].unit,
+        },
+        "rank": found.rank,
+        "members": len(members),
+        "threshold": threshold,
+        "threshold_suggested": suggested,
+        "mode_count": modes.count,
+        "modes": [
+            row
+            | {
+                "mode": row["mode"] + 1,
+                "nearest": None if math.isnan(row["nearest"]) else row["nearest"],
+                "best_error": best[row["mode"]],
+            }
+            for row in table
+        ],
+        "radii": radii,
+        "curve_radii": curve["epsilon"].to_numpy()[: len(curve) // len(found.runs)],
+        "runs": per_run,
+    }  # fmt: skip

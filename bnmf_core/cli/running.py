@@ -1,0 +1,190 @@
+"""``run`` and ``resume``: make factorizations and watch them; Ctrl-C keeps what was made."""
+
+import argparse
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from typing import Any
+
+from bnmf_core.cli import inputs
+from bnmf_core.cli.output import Output, duration
+from bnmf_core.cli.records import document, open_store, show_runs
+from bnmf_core.data.load import AXES
+from bnmf_core.data.samples import SAMPLES
+from bnmf_core.errors import RunError, SchedulerError, SettingsError
+from bnmf_core.registry import ALGORITHMS, MODELS, model
+from bnmf_core.runs.executors import default_scheduler
+from bnmf_core.runs.jobs import JobRunner
+from bnmf_core.types import RunSpec
+
+LOOK_EVERY = 0.1
+
+
+def add_commands(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
+    """Add ``run`` and ``resume``."""
+    where = argparse.ArgumentParser(add_help=False)
+    where.add_argument(
+        "--scheduler", default=default_scheduler(), metavar="ADDRESS",
+        help="dask scheduler whose workers do the work (default: BNMF_SCHEDULER; none: here)",
+    )  # fmt: skip
+    where.add_argument(
+        "--local-if-unreachable", action="store_true",
+        help="work on this machine when the scheduler does not answer",
+    )  # fmt: skip
+    words = "make factorizations of a sample, generated data or a file"
+    run = commands.add_parser("run", parents=[*parents, where], help=words, description=words)
+    run.add_argument("data", help="a sample, a generator, a file, or the id of stored data")
+    run.add_argument("--observations", choices=AXES, help="where a file has them (default: rows)")
+    run.add_argument(
+        "--algorithm", action="append", metavar="KEY",
+        help=f"{', '.join(ALGORITHMS)}; give it again for more side by side",
+    )  # fmt: skip
+    run.add_argument("--rank", type=int, help="number of components (samples suggest one)")
+    run.add_argument("--model", default=next(iter(MODELS)), metavar="KEY", help=", ".join(MODELS))
+    run.add_argument("--particles", type=int, default=60, help="factorizations (default: 60)")
+    run.add_argument("--seed", type=int, default=0, help="same seed, same result (default: 0)")
+    run.add_argument(
+        "--holdout", type=float, default=0.0, metavar="PART",
+        help="part of the observations that no run sees, 0 to 0.5",
+    )  # fmt: skip
+    for option, words in (
+        ("--set", "a setting of the algorithms, or of one as algorithm.key=value"),
+        ("--model-set", "a setting of the model"),
+        ("--data-set", "a setting of the generator"),
+    ):
+        run.add_argument(option, action="append", default=[], metavar="KEY=VALUE", help=words)
+    run.add_argument("--data-seed", type=int, default=0, help="seed of the generator (default: 0)")
+    run.add_argument("--name", default="", help="what the runs are called")
+    run.set_defaults(act=start)
+    words = "go on with a run that was cancelled, interrupted or failed"
+    again = commands.add_parser("resume", parents=[*parents, where], help=words, description=words)
+    again.add_argument("run_id", metavar="RUN_ID")
+    again.set_defaults(act=resume)
+
+
+def start(options: argparse.Namespace, output: Output) -> str:
+    """Start the runs and wait for them; returns "cancelled" or "complete"."""
+    store = open_store(options.store)
+    specs = make_specs(options)
+    if options.data_seed < 0:
+        raise SettingsError(f"The data seed was {options.data_seed}; a number ≥ 0 is needed.")
+    dataset = inputs.find_data(
+        options.data, store, options.observations,
+        inputs.pairs(options.data_set, "--data-set"), options.data_seed,
+    )  # fmt: skip
+    names = [options.name] * len(specs)
+    with closing(JobRunner(store)) as runner:
+
+        def begin(scheduler: str) -> list[str]:
+            return runner.start(dataset, specs, names, scheduler)
+
+        return _work(runner, begin, options, output)
+
+
+def resume(options: argparse.Namespace, output: Output) -> str:
+    """Go on with a run and wait for it; returns "cancelled" or "complete"."""
+    store = open_store(options.store)
+    with closing(JobRunner(store)) as runner:
+
+        def begin(scheduler: str) -> list[str]:
+            runner.resume(options.run_id, scheduler)
+            return [options.run_id]
+
+        return _work(runner, begin, options, output)
+
+
+def make_specs(options: argparse.Namespace) -> list[RunSpec]:
+    """One spec for each chosen algorithm.
+
+    Raises
+    ------
+    BNMFError
+        When a name or a setting is not known or not allowed.
+    """
+    keys = list(dict.fromkeys(options.algorithm or [next(iter(ALGORITHMS))]))
+    settings = inputs.settings_by_algorithm(keys, inputs.pairs(options.set, "--set"))
+    chosen_model = model(options.model)
+    model_settings = inputs.typed(
+        chosen_model.Settings, inputs.pairs(options.model_set, "--model-set"), chosen_model.label
+    )
+    rank = options.rank
+    if rank is None:
+        if options.data not in SAMPLES:
+            raise SettingsError("The number of components is missing; give it as --rank R.")
+        rank = SAMPLES[options.data].suggested_rank
+    return [
+        RunSpec(key, rank, options.model, options.particles, options.seed, settings[key],
+                model_settings, options.holdout)
+        for key in keys
+    ]  # fmt: skip
+
+
+def _work(
+    runner: JobRunner,
+    begin: Callable[[str], list[str]],
+    options: argparse.Namespace,
+    output: Output,
+) -> str:
+    with _interrupt() as interrupted:
+        try:
+            run_ids = begin(options.scheduler)
+        except SchedulerError as error:
+            if not options.local_if_unreachable:
+                raise
+            output.note(f"{error} Working on this machine instead.")
+            run_ids = begin("")
+        _watch(runner, run_ids, interrupted, output)
+    records = [runner.store.run(run_id) for run_id in run_ids]
+    output.result(
+        {"runs": [document(record, runner.store) for record in records]},
+        lambda: show_runs(records, runner.store, output),
+    )
+    broken = [record for record in records if record.status in ("failed", "interrupted")]
+    if broken:
+        raise RunError(" ".join(f"Run {r.id} has {r.status}: {r.message}" for r in broken))
+    return "cancelled" if any(r.status == "cancelled" for r in records) else "complete"
+
+
+def _watch(
+    runner: JobRunner, run_ids: Sequence[str], interrupted: threading.Event, output: Output
+) -> None:
+    """Show progress until no run is active; once interrupted, ask all of them to stop."""
+    asked = False
+    with output.progress() as bars:
+        tasks = {run_id: bars.add_task(run_id, total=1.0, made="waiting") for run_id in run_ids}
+        while True:
+            records = [runner.store.run(run_id) for run_id in run_ids]
+            for record in records:
+                left = f", {duration(record.remaining)} left" if record.remaining else ""
+                bars.update(
+                    tasks[record.id], completed=record.fraction,
+                    description=f"{record.spec.algorithm} {record.id}",
+                    made=f"{record.done} of {record.spec.particles}{left}",
+                )  # fmt: skip
+            if not any(record.active for record in records):
+                return
+            if interrupted.is_set() and not asked:
+                asked = True
+                for record in records:
+                    if record.active:
+                        runner.cancel(record.id)
+            time.sleep(LOOK_EVERY)
+
+
+@contextmanager
+def _interrupt() -> Iterator[threading.Event]:
+    """The first Ctrl-C sets the event; a second one ends the program at once."""
+    event = threading.Event()
+
+    def handle(number: int, frame: Any) -> None:
+        if event.is_set():
+            raise KeyboardInterrupt
+        event.set()
+
+    before = signal.signal(signal.SIGINT, handle)
+    try:
+        yield event
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,247 @@
+"""Where the steps of runs are made: threads of this process, or a dask cluster.
+
+A cluster takes the plan of a run, and X with it, once; each step then sends the shard's
+checkpoint and brings the next one back. Steps are pure, so one whose worker dies is made again.
+"""
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
+from contextlib import suppress
+from threading import Lock
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from bnmf_core.errors import SchedulerError
+from bnmf_core.runs.engine import WORKERS
+from bnmf_core.runs.parcel import Parcel, make_step
+from bnmf_core.runs.planning import Plan
+
+# Seconds within which a cluster must answer.
+PATIENCE = 5.0
+# How often the plan is sent again when every worker that held it has died.
+MOST_SENDINGS = 4
+COUNT_WORKERS_EVERY = 5.0
+
+
+def default_scheduler() -> str:
+    """The scheduler's address from ``BNMF_SCHEDULER``; empty where runs stay on this machine."""
+    return os.environ.get("BNMF_SCHEDULER", "").strip()
+
+
+def open_executor(scheduler: str | None = None, workers: int = WORKERS) -> Executor:
+    """An executor for :func:`bnmf_core.runs.engine.drive`; close it with ``shutdown``.
+
+    Parameters
+    ----------
+    scheduler : address of a dask scheduler ("tcp://host:8786"); "" for threads of this
+        process, None for what ``BNMF_SCHEDULER`` says.
+    workers : number of threads; a cluster brings its own.
+
+    Raises
+    ------
+    SchedulerError
+        When the scheduler does not answer within five seconds, has no workers, or dask is not
+        installed.
+    """
+    scheduler = default_scheduler() if scheduler is None else scheduler
+    if not scheduler:
+        return ThreadPoolExecutor(workers, thread_name_prefix="step")
+    return ClusterExecutor(scheduler)
+
+
+class ClusterExecutor(Executor):
+    """Makes steps on the workers of a dask scheduler.
+
+    Parameters
+    ----------
+    address : of the scheduler, "tcp://host:port".
+    """
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self._client = _connect(address)
+        self._plans: WeakKeyDictionary[Plan, Any] = WeakKeyDictionary()
+        self._lock = Lock()
+        # dask forgets a step that nobody holds.
+        self._under_way: dict[Future, Any] = {}
+        self._threads, self._counted = self._count_threads(), time.monotonic()
+        if not self._threads:
+            self.shutdown()
+            raise SchedulerError(
+                f"The scheduler at {address} has no workers; start one with "
+                f"“python -m dask worker {address}”, or run on this machine."
+            )
+
+    @property
+    def at_once(self) -> int:
+        """Steps that keep the cluster busy: one for each thread of its workers."""
+        if time.monotonic() - self._counted > COUNT_WORKERS_EVERY:
+            with suppress(Exception):  # whatever it is, the steps will tell
+                self._threads = self._count_threads()
+            self._counted = time.monotonic()
+        return max(self._threads, 1)
+
+    @property
+    def connected(self) -> bool:
+        """Whether the scheduler still answers."""
+        return self._client.status == "running"
+
+    def submit(self, function: Callable, plan: Plan, /, *rest: Any) -> Future:
+        """Make ``function(plan, *rest)`` on a worker; the plan travels only the first time."""
+        step: Future = Future()
+        step.add_done_callback(self._forget)
+        self._send(step, function, plan, rest, sendings=1)
+        return step
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Leave the cluster; steps under way are given up."""
+        for step in list(self._under_way):
+            step.cancel()
+        with suppress(Exception):  # a lost scheduler cannot be said goodbye to
+            self._client.close(timeout=PATIENCE)
+
+    def _count_threads(self) -> int:
+        return sum(self._client.nthreads(callback_timeout=PATIENCE).values())
+
+    def _send(self, step: Future, function: Callable, plan: Plan, rest: tuple, sendings: int):
+        def receive(remote: Any) -> None:
+            try:
+                made = remote.result()
+            except CancelledError:  # not by us: the plan or the scheduler was lost
+                if step.cancelled():
+                    return
+                if self.connected and sendings < MOST_SENDINGS:
+                    with self._lock:
+                        if self._plans.get(plan) is not None and self._plans[plan].cancelled():
+                            del self._plans[plan]
+                    self._send(step, function, plan, rest, sendings + 1)
+                else:
+                    _fail(step, self._lost())
+            except Exception as error:
+                _fail(step, self._in_words(error))
+            else:
+                if step.set_running_or_notify_cancel():
+                    step.set_result(made)
+
+        try:
+            remote = self._client.submit(make_step, function, self._sent(plan), *rest, pure=False)
+        except Exception as error:
+            _fail(step, self._in_words(error))
+            return
+        self._under_way[step] = remote
+        if step.cancelled():
+            self._forget(step)
+        remote.add_done_callback(receive)
+
+    def _sent(self, plan: Plan) -> Any:
+        with self._lock:
+            if plan not in self._plans:
+                self._client.wait_for_workers(1, timeout=PATIENCE)
+                self._plans[plan] = self._client.scatter(Parcel(plan), broadcast=True, hash=False)
+            return self._plans[plan]
+
+    def _forget(self, step: Future) -> None:
+        remote = self._under_way.pop(step, None)
+        if remote is not None and step.cancelled():
+            with suppress(Exception):
+                remote.cancel()
+
+    def _lost(self) -> SchedulerError:
+        return SchedulerError(
+            f"The connection to the cluster at {self.address} was lost; what was made is kept, "
+            "and the run can be resumed on this machine or there."
+        )
+
+    def _in_words(self, error: Exception) -> Exception:
+        kind = type(error).__name__
+        if kind == "KilledWorker":
+            return SchedulerError(
+                f"Workers of the cluster at {self.address} died again and again on the same step, "
+                "perhaps for lack of memory; what was made is kept."
+            )
+        if isinstance(error, ImportError) or "deserialization" in str(error):
+            return SchedulerError(
+                f"The cluster at {self.address} cannot load this program ({error}); start its "
+                "scheduler and workers in the program's folder with the same environment."
+            )
+        if isinstance(error, OSError) or not self.connected:
+            return self._lost()
+        return error
+
+
+class Executors:
+    """The executors that runs share: this process's threads, and each cluster asked for."""
+
+    def __init__(self, workers: int = WORKERS) -> None:
+        self._lock = Lock()
+        self._threads = open_executor("", workers)
+        self._clusters: dict[str, ClusterExecutor] = {}
+
+    def get(self, scheduler: str = "") -> Executor:
+        """The executor of this scheduler, opened if need be, or the threads for "".
+
+        Raises
+        ------
+        SchedulerError
+            When the scheduler cannot be reached.
+        """
+        if not scheduler:
+            return self._threads
+        with self._lock:
+            found = self._clusters.get(scheduler)
+            if found is not None and not found.connected:
+                self._clusters.pop(scheduler).shutdown()
+                found = None
+            if found is None:
+                found = self._clusters[scheduler] = ClusterExecutor(scheduler)
+            return found
+
+    def close(self) -> None:
+        """Shut all of them down."""
+        with self._lock:
+            for executor in (self._threads, *self._clusters.values()):
+                executor.shutdown()
+
+
+def _connect(address: str) -> Any:
+    try:
+        import dask  # noqa: PLC0415  (optional, and slow to import)
+        from distributed import Client  # noqa: PLC0415
+        from distributed.comm import connect  # noqa: PLC0415
+    except ImportError:
+        raise SchedulerError(
+            "Running on a cluster needs dask, which is not installed; install it with "
+            "“pip install -r requirements-cluster.txt”, or run on this machine."
+        ) from None
+    # A checkpoint of many large factors is no mistake.
+    dask.config.set({"distributed.admin.large-graph-warning-threshold": "10 GB"})
+    # A lost scheduler is told to the user in our own words, without a traceback.
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
+    try:
+        # In a thread of its own: the caller may live in an event loop. A client that finds no
+        # scheduler would hold up the program when it is taken apart, so this asks first.
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(asyncio.run, _shake_hands(connect, address)).result()
+        return Client(address, timeout=PATIENCE, set_as_default=False, name="bnmf")
+    except Exception as error:  # whatever listens there may answer anything
+        raise SchedulerError(
+            f"No scheduler answered at {address!r} within {PATIENCE:g} seconds; check the address "
+            "(such as tcp://192.168.0.5:8786) and that it runs, or run on this machine."
+        ) from error
+
+
+async def _shake_hands(connect: Callable, address: str) -> None:
+    async def attempt() -> None:
+        comm = await connect(address, timeout=PATIENCE)
+        await comm.close()
+
+    await asyncio.wait_for(attempt(), PATIENCE)
+
+
+def _fail(step: Future, error: Exception) -> None:
+    if step.set_running_or_notify_cancel():
+        step.set_exception(error)

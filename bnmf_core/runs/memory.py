@@ -1,0 +1,121 @@
+"""How much memory a run needs and how much there is: a run that cannot fit does not start."""
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from bnmf_core.dataset import Dataset
+from bnmf_core.errors import RunError
+from bnmf_core.linalg import BLOCK_ENTRIES
+from bnmf_core.types import RunSpec
+
+MEMORY_INFO = Path("/proc/meminfo")
+CONTROL_GROUPS = Path("/sys/fs/cgroup")
+OWN_GROUPS = Path("/proc/self/cgroup")
+# Limit, use, and the part of the use that is given back on demand: version 2, then 1.
+GROUP_FILES = (
+    ("memory.max", "memory.current", "inactive_file"),
+    ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+)
+
+
+class Needed(NamedTuple):
+    """Bytes. kept : the finished particles. held : the data that are in memory already.
+
+    added : what the run takes beside ``held`` at its peak.
+    """
+
+    kept: int
+    held: int
+    added: int
+
+
+def memory_needed(dataset: Dataset, spec: RunSpec) -> Needed:
+    """What a run needs; a memory-mapped X needs none but a block at a time."""
+    seen = dataset.N - round(spec.holdout * dataset.N)
+    kept = 8 * spec.particles * spec.rank * (dataset.D + seen)
+    on_disk = isinstance(dataset.X, np.memmap)
+    held = 0 if on_disk else 8 * dataset.stored_entries
+    # Particles are held twice while they are put together.
+    added = 2 * kept
+    if spec.holdout:  # the observations that the run sees are copied out
+        added += 8 * dataset.stored_entries * seen // dataset.N
+    if dataset.is_sparse:  # a second time, by rows
+        added += 8 * dataset.stored_entries
+    else:  # a block of the residual
+        added += 8 * min(BLOCK_ENTRIES, dataset.D * dataset.N)
+    return Needed(kept, held, added)
+
+
+def check_memory(dataset: Dataset, spec: RunSpec) -> None:
+    """Refuse a run that will not fit into the memory that is free now.
+
+    Raises
+    ------
+    RunError
+        With both sizes and what to lower.
+    """
+    available = available_memory()
+    added = memory_needed(dataset, spec).added
+    if available is not None and added > available:
+        raise RunError(
+            f"This run needs about {_size(added)} of memory and {_size(available)} are available; "
+            f"lower the number of factorizations ({spec.particles:,}) or the rank ({spec.rank})."
+        )
+
+
+def available_memory() -> int | None:
+    """Bytes that can still be taken: the system's, or the container's if that is less.
+
+    None where the system does not tell.
+    """
+    known = [_of_system(), *(_of_group(folder) for folder in _group_folders())]
+    return min((value for value in known if value is not None), default=None)
+
+
+def _of_system() -> int | None:
+    try:
+        for line in MEMORY_INFO.read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return 1024 * int(line.split()[1])
+    except (OSError, ValueError):
+        pass
+    try:  # not Linux: all there is stands in for what is free
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError):
+        return None
+
+
+def _group_folders() -> list[Path]:
+    """The memory groups of this process that can be seen, up to the outermost."""
+    try:
+        lines = OWN_GROUPS.read_text().splitlines()
+    except OSError:
+        return []
+    folders: list[Path] = []
+    for line in lines:
+        _, kinds, path = line.split(":", 2)
+        if kinds and "memory" not in kinds.split(","):
+            continue
+        root = CONTROL_GROUPS / "memory" if kinds else CONTROL_GROUPS
+        inner = root / path.lstrip("/")
+        folders += [inner, *(up for up in inner.parents if up == root or root in up.parents)]
+    return folders
+
+
+def _of_group(folder: Path) -> int | None:
+    for limit, used, given_back in GROUP_FILES:
+        try:
+            most = int((folder / limit).read_text())  # "max" where there is no limit
+            now = int((folder / used).read_text())
+            table = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+        except (OSError, ValueError):
+            continue
+        return max(most - now + int(table.get(given_back, 0)), 0)
+    return None
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e9:,.1f} GB" if count >= 1e9 else f"{count / 1e6:,.1f} MB"

@@ -1,0 +1,65 @@
+"""What travels to a cluster's workers, and how it is unpacked there.
+
+Arrays that come out of a message begin at any byte. NumPy would copy such an X before every
+product and add it up in another order, so all arrays are put on their proper boundary on arrival:
+once for the plan, for the checkpoint at every step.
+"""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from bnmf_core.runs.planning import Plan
+
+
+class Parcel:
+    """A plan that can be pickled without a copy of X, memory-mapped or not."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A memory map would be read into the pickle; a plain view of it is sent as it lies.
+        return {"plan": _with_arrays(self.plan, _plain)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.plan = _with_arrays(state["plan"], _aligned)
+
+
+def make_step(function: Callable, parcel: Parcel, *rest: Any) -> Any:
+    """``function(plan, *rest)``, on a worker."""
+    return function(parcel.plan, *(_with_arrays(value, _own) for value in rest))
+
+
+def _plain(array: np.ndarray) -> np.ndarray:
+    return np.asarray(array) if isinstance(array, np.memmap) else array
+
+
+def _aligned(array: np.ndarray) -> np.ndarray:
+    array = np.require(array, requirements=["ALIGNED"])
+    array.flags.writeable = False
+    return array
+
+
+def _own(array: np.ndarray) -> np.ndarray:
+    return np.require(array, requirements=["ALIGNED", "WRITEABLE"])
+
+
+def _with_arrays(value: Any, change: Callable[[np.ndarray], np.ndarray]) -> Any:
+    """The value with ``change`` applied to the arrays of its dataclasses, all the way down."""
+    if isinstance(value, np.ndarray):
+        return change(value)
+    if sparse.issparse(value):
+        parts = tuple(change(part) for part in (value.data, value.indices, value.indptr))
+        return type(value)(parts, shape=value.shape)
+    if not dataclasses.is_dataclass(value) or isinstance(value, type):
+        return value
+    before = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    after = {name: _with_arrays(part, change) for name, part in before.items()}
+    # What was computed on demand stays behind: it may hold views of the arrays before.
+    if all(after[name] is before[name] for name in before) and len(vars(value)) == len(before):
+        return value
+    return dataclasses.replace(value, **after)

@@ -1,0 +1,214 @@
+"""Compiled loops of the solver. All in one file: Numba's cache on disk sees only its own file."""
+
+import numba
+import numpy as np
+
+# Entries of a factor that are worked on together; R × TILE numbers stay in the first-level cache.
+TILE = 128
+# A Gram diagonal below this stands for an empty component.
+EMPTY = 1e-300
+# Extrapolation (Ang & Gillis 2019): how its step grows, how fast its limit grows, how it shrinks.
+GROWTH, LIMIT_GROWTH, SHRINKAGE, SMALLEST_STEP = 1.1, 1.05, 1.5, 0.1
+# Single-precision products carry about this error relative to ‖X‖²; a rise below it is noise.
+NOISE = 4e-9
+# Lin (2007): the part of the predicted decrease that a projected gradient step must reach.
+SUFFICIENT = 0.01
+
+
+@numba.njit(cache=True, nogil=True, fastmath=True)
+def _descend(  # noqa: PLR0912 (one loop nest, unrolled)
+    F: np.ndarray,
+    C: np.ndarray,
+    G: np.ndarray,
+    sweeps: int,
+    f: np.ndarray,
+    total: np.ndarray,
+) -> None:
+    R, n = F.shape
+    zero = F.dtype.type(0.0)
+    for first in range(0, n, TILE):
+        width = min(TILE, n - first)
+        for r in range(R):
+            for i in range(width):
+                f[r, i] = F[r, first + i]
+        for _ in range(sweeps):
+            for r in range(R):
+                diagonal = G[r, r]
+                if diagonal <= EMPTY:
+                    continue
+                for i in range(width):
+                    total[i] = C[r, first + i] + diagonal * f[r, i]
+                # Four components at a time: fewer passes over the tile.
+                k = 0
+                while k + 4 <= R:
+                    a, b, c, d = G[k, r], G[k + 1, r], G[k + 2, r], G[k + 3, r]
+                    for i in range(TILE):
+                        total[i] -= (
+                            a * f[k, i] + b * f[k + 1, i] + c * f[k + 2, i] + d * f[k + 3, i]
+                        )
+                    k += 4
+                while k < R:
+                    a = G[k, r]
+                    for i in range(TILE):
+                        total[i] -= a * f[k, i]
+                    k += 1
+                inverse = F.dtype.type(1.0) / diagonal
+                for i in range(TILE):
+                    value = total[i] * inverse
+                    f[r, i] = value if value > zero else zero
+        for r in range(R):
+            for i in range(width):
+                F[r, first + i] = f[r, i]
+
+
+@numba.njit(cache=True, nogil=True)
+def sweep(F: np.ndarray, C: np.ndarray, G: np.ndarray, sweeps: int) -> None:
+    """Coordinate descent on ½ Σ f G f − c f over f ≥ 0, in place, for every column of F.
+
+    Parameters
+    ----------
+    F, C : (m, R, n) factor and linear term. G : (m, R, R) Gram matrices of the other factor.
+    A component whose Gram diagonal is zero (below 1e-300) cannot be improved and stays as it is.
+    """
+    m, R, _ = F.shape
+    f, total = np.zeros((R, TILE), dtype=F.dtype), np.zeros(TILE, dtype=F.dtype)
+    for p in range(m):
+        _descend(F[p], C[p], G[p], sweeps, f, total)
+
+
+@numba.njit(cache=True, nogil=True, fastmath=True)
+def _extrapolate(new: np.ndarray, old: np.ndarray, step: float, result: np.ndarray) -> None:
+    R, n = new.shape
+    size, zero = new.dtype.type(step), new.dtype.type(0.0)
+    for r in range(R):
+        for i in range(n):
+            value = new[r, i] + size * (new[r, i] - old[r, i])
+            result[r, i] = value if value > zero else zero
+
+
+@numba.njit(cache=True, nogil=True, fastmath=True)
+def _inner_product(a: np.ndarray, b: np.ndarray) -> float:
+    total = 0.0
+    for r in range(a.shape[0]):
+        for i in range(a.shape[1]):
+            total += np.float64(a[r, i]) * np.float64(b[r, i])
+    return total
+
+
+@numba.njit(cache=True, nogil=True)
+def accelerated_round(
+    U: np.ndarray,
+    V: np.ndarray,
+    squared_norm: float,
+    A: np.ndarray,
+    W: np.ndarray,
+    step: np.ndarray,
+    limit: np.ndarray,
+    iterations: int,
+    sweeps: int,
+) -> np.ndarray:
+    """Extrapolated alternating descent on ‖U Vᵀ − A W‖², in place, one particle after the other.
+
+    After each update a factor moves on in the same direction, by a step that grows while the
+    error falls and shrinks when it rises; a rise is undone (Ang & Gillis 2019, algorithm 3).
+
+    Parameters
+    ----------
+    U : (D, K), V : (N, K) float32. squared_norm : ‖U Vᵀ‖².
+    A : (m, R, D), W : (m, R, N) float32. step, limit : (m,) state of the extrapolation.
+
+    Returns
+    -------
+    (m,) squared errors.
+    """
+    m, R, D = A.shape
+    N, K = V.shape
+    f, total = np.zeros((R, TILE), dtype=A.dtype), np.zeros(TILE, dtype=A.dtype)
+    inner, gram, gram_new = (
+        np.empty((R, K), A.dtype),
+        np.empty((R, R), A.dtype),
+        np.empty((R, R), A.dtype),
+    )
+    linear_A, linear_W = np.empty((R, D), A.dtype), np.empty((R, N), A.dtype)
+    far_A, far_W = np.empty((R, D), A.dtype), np.empty((R, N), A.dtype)
+    new_A, new_W = np.empty((R, D), A.dtype), np.empty((R, N), A.dtype)
+    errors = np.empty(m)
+    for p in range(m):
+        error = np.inf
+        far_A[:], far_W[:] = A[p], W[p]
+        for _ in range(iterations):
+            np.dot(far_W, V, inner)
+            np.dot(inner, U.T, linear_A)
+            np.dot(far_W, far_W.T, gram)
+            new_A[:] = far_A
+            _descend(new_A, linear_A, gram, sweeps, f, total)
+            _extrapolate(new_A, A[p], step[p], far_A)
+            np.dot(far_A, U, inner)
+            np.dot(inner, V.T, linear_W)
+            np.dot(far_A, far_A.T, gram)
+            new_W[:] = far_W
+            _descend(new_W, linear_W, gram, sweeps, f, total)
+            np.dot(new_W, new_W.T, gram_new)
+            # The error at (far_A, new_W), from products that are already there.
+            now = squared_norm - 2 * _inner_product(new_W, linear_W)
+            now += _inner_product(gram, gram_new)
+            if now > error + NOISE * squared_norm:
+                far_A[:], far_W[:] = A[p], W[p]
+                limit[p] = step[p]
+                step[p] = max(step[p] / SHRINKAGE, SMALLEST_STEP)
+            else:
+                _extrapolate(new_W, W[p], step[p], far_W)
+                A[p], W[p] = far_A, new_W
+                step[p] = min(limit[p], GROWTH * step[p])
+                limit[p] = min(1.0, LIMIT_GROWTH * limit[p])
+                error = min(error, now)
+        errors[p] = max(error, 0.0)
+    return errors
+
+
+@numba.njit(cache=True, nogil=True)
+def projected_gradient(  # noqa: PLR0912 (one line search)
+    F: np.ndarray, C: np.ndarray, G: np.ndarray, step: np.ndarray, iterations: int
+) -> None:
+    """Projected gradient steps on ½ ⟨F, G F⟩ − ⟨C, F⟩ over F ≥ 0, in place, per particle.
+
+    Lin (2007), algorithm 4: the step is the largest power of 1/10, from the last one on, that
+    gives sufficient decrease; for a quadratic that is (1 − σ)⟨∇, d⟩ + ½⟨d, G d⟩ ≤ 0.
+
+    Parameters
+    ----------
+    F, C : (m, R, n). G : (m, R, R). step : (m,) last step of each particle, updated.
+    """
+    m, R, n = F.shape
+    gradient, move, moved = np.empty((R, n)), np.empty((R, n)), np.empty((R, n))
+    for p in range(m):
+        for _ in range(iterations):
+            np.dot(G[p], F[p], gradient)
+            gradient -= C[p]
+            growing = accepted = False
+            for trial in range(30):
+                for r in range(R):
+                    for i in range(n):
+                        value = F[p, r, i] - step[p] * gradient[r, i]
+                        move[r, i] = (value if value > 0.0 else 0.0) - F[p, r, i]
+                np.dot(G[p], move, moved)
+                slope, curvature = _inner_product(gradient, move), _inner_product(move, moved)
+                enough = (1.0 - SUFFICIENT) * slope + 0.5 * curvature <= 0.0
+                if trial == 0:
+                    growing = accepted = enough
+                if growing and enough and trial < 10 and slope < 0.0:
+                    step[p] *= 10.0
+                elif growing:
+                    step[p] /= 10.0
+                    break
+                elif enough:
+                    accepted = True
+                    break
+                else:
+                    step[p] /= 10.0
+            if not accepted:  # no step was short enough yet; the next call goes on from here
+                break
+            for r in range(R):
+                for i in range(n):
+                    value = F[p, r, i] - step[p] * gradient[r, i]
+                    F[p, r, i] = value if value > 0.0 else 0.0

@@ -1,0 +1,381 @@
+"""The command line: the same runs as from Python, and a document that a program can read."""
+
+import dataclasses
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bnmf_core import registry
+from bnmf_core.cli import main
+from bnmf_core.data.samples import SAMPLES, load_sample
+from bnmf_core.data.synthetic import GENERATORS, laurberg
+from bnmf_core.metrics.coverage import covering_numbers
+from bnmf_core.models import MODELS
+from bnmf_core.particles import Particles
+from bnmf_core.runs import engine
+from bnmf_core.runs.jobs import JobRunner
+from bnmf_core.runs.store import RunStore
+from bnmf_core.settings import declarations
+from bnmf_core.types import RunSpec
+
+ROOT = Path(__file__).resolve().parents[2]
+SMALL_RUN = ["run", "laurberg_two", "--rank", "3", "--particles", "8"]
+
+
+@pytest.fixture
+def command(tmp_path, capsys, monkeypatch):
+    """Call the command line on a store of the test's own: (code, stdout, stderr)."""
+    monkeypatch.setenv("BNMF_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("BNMF_SCHEDULER", raising=False)
+
+    def call(*words):
+        code = main([str(word) for word in words])
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return call
+
+
+@pytest.fixture
+def ask(command):
+    """Call with --json: the document; nothing may stand beside it."""
+
+    def call(*words):
+        code, out, err = command(*words, "--json")
+        assert (code, err) == (0, "")
+        return json.loads(out)
+
+    return call
+
+
+@pytest.fixture
+def home(tmp_path):
+    return RunStore(tmp_path / "home")
+
+
+def assert_same(particles, expected):
+    for name in ("A", "W", "log_joint", "error", "ids", "chain", "draw"):
+        np.testing.assert_array_equal(getattr(particles, name), getattr(expected, name))
+
+
+# What there is
+
+
+def test_every_sample_algorithm_and_setting_is_listed(ask, command):
+    listed = ask("samples")
+    for kind, entries in (
+        ("samples", SAMPLES), ("generators", GENERATORS),
+        ("algorithms", registry.ALGORITHMS), ("models", MODELS),
+    ):  # fmt: skip
+        assert [entry["key"] for entry in listed[kind]] == list(entries)
+    code, table, _ = command("samples")
+    assert code == 0
+    for entry in (*GENERATORS.values(), *registry.ALGORITHMS.values(), *MODELS.values()):
+        assert entry.summary in table
+        kind = next(k for k in listed if any(e["label"] == entry.label for e in listed[k]))
+        told = next(e for e in listed[kind] if e["key"] == entry.key)["settings"]
+        known = declarations(entry.Settings)
+        assert {s["key"]: s["default"] for s in told} == {
+            key: field.default for key, (field, _) in known.items()
+        }
+        assert all(key in table for key in known)
+
+
+def test_an_algorithm_added_to_the_registry_needs_no_edit(ask, command, monkeypatch, home):
+    twin = dataclasses.replace(registry.algorithm("gibbs"), key="twin", label="Twin")
+    monkeypatch.setitem(registry.ALGORITHMS, "twin", twin)
+    assert "twin" in [entry["key"] for entry in ask("samples")["algorithms"]]
+    (run,) = ask(*SMALL_RUN, "--algorithm", "twin", "--set", "twin.thinning=2")["runs"]
+    assert run["spec"]["settings"] == {"thinning": 2}
+    assert "twin" in command("run", "--help")[1]
+
+
+# Running
+
+
+def test_a_run_is_the_one_that_python_makes(ask, home):
+    told = ask(
+        "run", "laurberg_two", "--data-set", "noise=0.001", "--data-seed", "7",
+        "--algorithm", "gibbs", "--algorithm", "random_restarts", "--rank", "3",
+        "--particles", "12", "--seed", "4", "--holdout", "0.2", "--name", "[bold]two[/bold]",
+        "--set", "thinning=2", "--set", "gibbs.start=prior", "--set", "tolerance=1e-6",
+        "--model-set", "rate=2", "--model-set", "sigma=none",
+    )  # fmt: skip
+    data = laurberg("two", noise=0.001, rng=np.random.default_rng(7))
+    plain = {
+        "rank": 3, "particles": 12, "seed": 4, "holdout": 0.2,
+        "model_settings": {"rate": 2.0, "sigma": None},
+    }  # fmt: skip
+    specs = [
+        RunSpec("gibbs", settings={"thinning": 2, "start": "prior"}, **plain),
+        RunSpec("random_restarts", settings={"tolerance": 1e-6}, **plain),
+    ]
+    assert len(told["runs"]) == 2
+    for run, spec in zip(told["runs"], specs, strict=True):
+        record = home.run(run["id"])
+        assert record.spec == spec and record.study == told["runs"][0]["id"]
+        assert (run["status"], run["done"], run["name"]) == ("complete", 12, "[bold]two[/bold]")
+        assert run["dataset"]["id"] == data.hash
+        assert_same(home.particles(run["id"]), engine.run(data, spec))
+
+
+def test_runs_of_the_terminal_and_of_the_dashboard_are_in_one_list(ask, command, home, small):
+    assert ask("runs") == {"runs": []}
+    assert "No runs yet" in command("runs")[1]
+    runner = JobRunner(home)
+    try:
+        (ours,) = runner.start(small, [RunSpec("gibbs", 2, particles=4)], ["<b>ours</b>"])
+        runner.wait([ours])
+        (theirs,) = ask("run", small.hash, "--rank", "2", "--particles", "3")["runs"]
+        assert theirs["dataset"] == {"id": small.hash, "name": "small"}
+        assert [run["id"] for run in ask("runs")["runs"]] == [theirs["id"], ours]
+        table = command("runs")[1]
+        assert "<b>ours</b>" in table and "3/3" in table and "4/4" in table
+    finally:
+        runner.close()
+
+
+def test_files_are_read_with_their_observations_where_they_are(ask, home, tmp_path):
+    path = tmp_path / "matrix.csv"
+    path.write_text("name,a,b,c\nx,1,2,3\ny,4,5,6\nz,7,8,9\nw,1,1,2\n")
+    for where, shape in ((None, (3, 4)), ("rows", (3, 4)), ("columns", (4, 3))):
+        words = [] if where is None else ["--observations", where]
+        (run,) = ask("run", path, "--rank", "2", "--particles", "2", *words)["runs"]
+        assert home.dataset(run["dataset"]["id"]).X.shape == shape
+
+
+def test_a_large_array_file_stays_on_the_disk(ask, home, tmp_path, monkeypatch):
+    monkeypatch.setattr("bnmf_core.cli.inputs.LIMIT_BYTES", 1000)
+    X = np.random.default_rng(0).random((30, 20))
+    np.save(tmp_path / "large.npy", X)
+    (run,) = ask("run", tmp_path / "large.npy", "--rank", "2", "--particles", "2")["runs"]
+    kept = home.dataset(run["dataset"]["id"])
+    assert isinstance(kept.X, np.memmap)
+    np.testing.assert_array_equal(kept.X, X.T)
+
+
+def test_a_sample_suggests_its_rank(ask):
+    (run,) = ask("run", "signatures", "--particles", "1", "--set", "max_iterations=10")["runs"]
+    assert run["spec"]["rank"] == SAMPLES["signatures"].suggested_rank
+    assert run["dataset"]["id"] == load_sample("signatures").hash
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("run nothing --rank 3", "no file and no sample called 'nothing'"),
+        ("run laurberg_two", "give it as --rank R"),
+        ("run laurberg_two --rank 99", "between 1 and 6"),
+        ("run laurberg_two --rank three", "invalid int value: 'three'"),
+        ("run laurberg_two --rank 3 --algorithm magic", "no algorithm 'magic'; there are q_tra"),
+        ("run laurberg_two --rank 3 --model magic", "no model 'magic'; there are gaussian"),
+        ("run laurberg_two --rank 3 --set magic=1", "No chosen algorithm has a setting called"),
+        ("run laurberg_two --rank 3 --set gibbs.chains=2", "gibbs is not among --algorithm"),
+        ("run laurberg_two --rank 3 --set block", "write it as --set key=value"),
+        ("run laurberg_two --rank 3 --set block=x", "was 'x'; a number is needed"),
+        ("run laurberg_two --rank 3 --set block=0", "was '0'; 1 to 1000 is allowed"),
+        ("run laurberg_two --rank 3 --set block=2 --set block=3", "'block' twice"),
+        ("run laurberg_two --rank 3 --model-set rate=-1", "0 or more is allowed"),
+        ("run laurberg_two --rank 3 --data-set a=7", "0.5 to 1 is allowed"),
+        ("run laurberg_two --rank 3 --data-seed -1", "data seed was -1"),
+        ("run signatures --data-set a=7", "is not a generator"),
+        ("run signatures --observations rows", "there is no file 'signatures'"),
+        ("run signatures --holdout 0.9", "held-out fraction"),
+        ("run signatures --particles 0", "1 to 1,000,000 are allowed"),
+        ("resume nothing", "no run 'nothing'"),
+        ("metrics nothing", "no run 'nothing'"),
+        ("metrics nothing --distance magic", "no distance called 'magic'"),
+        ("export nothing --format npz --output x", "no run 'nothing'"),
+        ("export nothing --format exe --output x", "invalid choice: 'exe'"),
+        ("magic", "invalid choice: 'magic'"),
+        ("", "arguments are required: COMMAND"),
+    ],
+)
+def test_what_is_wrong_is_one_sentence_on_stderr(command, words, sentence, home):
+    code, out, err = command(*words.split())
+    assert (code, out) == (1, "")
+    assert sentence in err and err.count("\n") == 1 and "Traceback" not in err
+    assert home.runs() == []
+
+
+def test_a_failed_run_is_told(command, monkeypatch):
+    def broken(*arguments):
+        raise MemoryError
+
+    monkeypatch.setattr("bnmf_core.runs.jobs.make_plan", broken)
+    code, out, err = command(*SMALL_RUN, "--json")
+    assert code == 1 and "has failed: There was not enough memory" in err
+    assert json.loads(out)["runs"][0]["status"] == "failed"
+
+
+def test_without_its_scheduler_a_run_is_made_here_only_if_that_was_said(command, home, monkeypatch):
+    monkeypatch.setattr("bnmf_core.runs.executors.PATIENCE", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+    code, out, err = command(*SMALL_RUN, "--scheduler", address)
+    assert code == 1 and f"No scheduler answered at '{address}'" in err
+    assert home.runs() == []
+    code, out, err = command(*SMALL_RUN, "--scheduler", address, "--local-if-unreachable", "--json")
+    assert code == 0 and "Working on this machine instead" in err
+    assert json.loads(out)["runs"][0]["status"] == "complete"
+
+
+def test_a_run_of_another_process_is_cancelled_from_here(command, home, small):
+    """As by the dashboard's button, while the terminal works."""
+    dataset_id = home.add_dataset(small)
+    other = subprocess.Popen(
+        [sys.executable, "-m", "bnmf_core", "run", dataset_id, "--rank", "3", "--algorithm",
+         "gibbs", "--particles", "500000", "--store", str(home.root)],
+        cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    runner = JobRunner(home)
+    try:
+        record = wait_for_progress(home, other)
+        runner.cancel(record.id)
+        assert other.wait(20) == 130
+        assert home.run(record.id).status == "cancelled"
+    finally:
+        other.kill()
+        other.communicate()
+        runner.close()
+
+
+# Results
+
+
+@pytest.fixture
+def two_runs(ask):
+    told = ask(
+        "run", "laurberg_two", "--data-set", "noise=0.001", "--rank", "3", "--particles", "20",
+        "--algorithm", "random_restarts", "--algorithm", "gibbs",
+        "--set", "max_iterations=5000", "--set", "tolerance=1e-6",
+    )  # fmt: skip
+    return [run["id"] for run in told["runs"]]
+
+
+def test_metrics_are_those_of_the_stored_analysis(ask, command, home, two_runs):
+    told = ask("metrics", *two_runs, "--radius", "5", "--radius", "20")
+    runner = JobRunner(home)
+    try:
+        found = runner.wait_analysis(two_runs)
+    finally:
+        runner.close()
+    matrix, members = np.asarray(found.distances("max_angle")), found.members
+    assert told["mode_count"] == 2 and told["threshold_suggested"]
+    assert sum(mode["share"] for mode in told["modes"]) == pytest.approx(1)
+    assert told["modes"][0]["nearest"] == pytest.approx(36.87, abs=0.2)
+    spread = found.spread("max_angle")
+    for run, record, (_, row) in zip(told["runs"], found.runs, spread.iterrows(), strict=True):
+        own = np.flatnonzero(members["run"] == record.id)
+        assert run["id"] == record.id
+        assert (run["largest_distance"], run["mean_distance"]) == (row["largest"], row["mean"])
+        expected = covering_numbers(matrix[np.ix_(own, own)], [5.0, 20.0])
+        assert run["covering_numbers"] == expected.tolist()
+        assert len(run["covering_curve"]) == len(told["curve_radii"]) == 100
+        errors = home.particles(record.id).error
+        assert run["error"]["median"] == np.median(errors)
+        assert run["error"]["least"] == errors.min() and run["error"]["most"] == errors.max()
+    one = ask("metrics", *two_runs, "--threshold", "90", "--distance", "max_angle")
+    assert (one["mode_count"], one["threshold"], one["radii"]) == (1, 90.0, [90.0])
+    assert one["modes"][0]["nearest"] is None
+    code, table, _ = command("metrics", *two_runs)
+    assert code == 0 and table.startswith("2 modes under Maximum angle at ")
+    assert all(run_id in table for run_id in two_runs)
+
+
+@pytest.mark.parametrize("ending", ["npz", "nc", "csv"])
+def test_an_export_holds_the_run(ask, command, home, two_runs, tmp_path, ending):
+    path = tmp_path / f"kept.{ending}"
+    told = ask("export", two_runs[0], "--format", ending, "--output", path)
+    expected = home.particles(two_runs[0])
+    assert told["bytes"] == path.stat().st_size and told["particles"] == 20
+    if ending == "npz":
+        assert_same(Particles.load(path), expected)
+    elif ending == "nc":
+        import xarray  # noqa: PLC0415
+
+        with xarray.open_dataset(path, engine="h5netcdf") as read:
+            np.testing.assert_array_equal(read["A"], expected.A)
+    else:
+        read = pd.read_csv(path)
+        np.testing.assert_array_equal(read["ids"], expected.ids)
+        np.testing.assert_allclose(read["error"], expected.error, rtol=1e-12)
+    (tmp_path / "file").write_text("")
+    code, _, err = command(
+        "export", two_runs[0], "--format", ending, "--output", tmp_path / "file" / "x"
+    )
+    assert code == 1 and "cannot be written" in err
+
+
+# Ctrl-C
+
+
+def wait_for_progress(store, process, least=20):
+    end = time.monotonic() + 60
+    while True:
+        assert time.monotonic() < end and process.poll() is None
+        for record in store.runs():
+            if record.done >= least:
+                return record
+        time.sleep(0.01)
+
+
+def test_an_interrupted_run_keeps_what_it_made_and_is_resumed_to_the_same_bits(
+    command, ask, home, small
+):
+    dataset_id = home.add_dataset(small)
+    spec = RunSpec("gibbs", 3, particles=60_000, seed=3, settings={"thinning": 1})
+    process = subprocess.Popen(
+        [sys.executable, "-m", "bnmf_core", "run", dataset_id, "--rank", "3", "--seed", "3",
+         "--algorithm", "gibbs", "--particles", "60000", "--set", "thinning=1", "--json",
+         "--store", str(home.root)],
+        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        wait_for_progress(home, process)
+        asked = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+    finally:
+        process.kill()
+    assert process.returncode == 130, err
+    assert time.monotonic() - asked < 5
+    (run,) = json.loads(out)["runs"]
+    assert run["status"] == "cancelled" and 20 <= run["done"] < 60_000
+    expected = engine.run(small, spec)
+    part = home.particles(run["id"])
+    assert part.M == run["done"]
+    assert_same(part, expected.subset(part.ids))
+    (again,) = ask("resume", run["id"])["runs"]
+    assert (again["status"], again["done"]) == ("complete", 60_000)
+    assert_same(home.particles(run["id"]), expected)
+    code, _, err = command("resume", run["id"])
+    assert code == 1 and "nothing to resume" in err
+
+
+def test_ctrl_c_in_this_process_cancels_and_gives_the_signal_back(command, home):
+    before = signal.getsignal(signal.SIGINT)
+
+    def press():
+        while not any(run.done for run in home.runs()):
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    presser = threading.Thread(target=press, daemon=True)
+    presser.start()
+    code, out, _ = command(
+        "run", "laurberg_two", "--rank", "3", "--particles", "500000", "--algorithm", "gibbs"
+    )
+    presser.join()
+    assert code == 130 and "cancelled" in out
+    assert signal.getsignal(signal.SIGINT) is before

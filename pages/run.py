@@ -70,7 +70,7 @@ for key in chosen:
         continue
     specs.append(spec)
     st.caption(
-        f"**{algorithm.label}**: about {duration(cost.seconds)}, up to {size(cost.memory)} of "
+        f"**{algorithm.label}**: {duration(cost.seconds)} or so, up to {size(cost.memory)} of "
         f"memory, {size(cost.bytes_kept)} kept on disk."
     )
 scheduler, local_otherwise = where.choose()

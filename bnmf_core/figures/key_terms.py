@@ -37,5 +37,4 @@ def key_terms(counts: np.ndarray, terms: Sequence[str]) -> go.Figure:
     )
     figure.update_yaxes(autorange="reversed", type="category")
     title = f"Topics that carry a term, over {counts.shape[0]} factorizations"
-    figure = layout(figure, title, height=180 + 44 * len(terms))
-    return figure.update_layout(margin={"l": 140})
+    return layout(figure, title, height=180 + 44 * len(terms), margin={"l": 140})

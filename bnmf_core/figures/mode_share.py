@@ -27,7 +27,11 @@ def mode_share(table: pd.DataFrame, styles: Mapping[str, RunStyle]) -> go.Figure
         )
     figure.update_yaxes(title="share of the run", tickformat=".0%", range=[0, 1.02])
     figure.update_xaxes(title="mode", type="category")
-    figure = layout(figure, "Share of each run in each mode", height=330, barmode="group")
-    return figure.update_layout(
-        legend={"y": -0.25, "yanchor": "top", "orientation": "h"}, margin={"t": 44, "b": 90}
+    return layout(
+        figure,
+        "Share of each run in each mode",
+        height=330,
+        barmode="group",
+        legend={"y": -0.25, "yanchor": "top"},
+        margin={"t": 44, "b": 90},
     )

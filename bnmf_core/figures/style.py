@@ -54,10 +54,21 @@ def safe(text: str, longest: int = LONGEST_LABEL) -> str:
     return text
 
 
-def layout(figure: go.Figure, title: str, height: int = 420, **changes) -> go.Figure:
-    """Give a figure its title and the common margins; returns the same figure."""
-    figure.update_layout(
-        title={
+def layout(
+    figure: go.Figure,
+    title: str,
+    height: int = 420,
+    *,
+    margin: dict | None = None,
+    legend: dict | None = None,
+    **changes,
+) -> go.Figure:
+    """Give a figure its title and the common margins; returns the same figure.
+
+    ``margin`` and ``legend`` are laid over the common ones.
+    """
+    common = {
+        "title": {
             "text": title,
             "x": 0,
             "xanchor": "left",
@@ -67,15 +78,16 @@ def layout(figure: go.Figure, title: str, height: int = 420, **changes) -> go.Fi
             "pad": {"t": 6},
             "font": {"size": 16},
         },
-        height=height,
-        margin={"l": 60, "r": 40, "t": 76, "b": 50},
-        legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "xanchor": "left", "x": 0},
-        modebar={"orientation": "v"},
-        font={"size": 13},
-        hoverlabel={"align": "left"},
-        **changes,
-    )
-    return figure
+        "height": height,
+        "margin": {"l": 60, "r": 40, "t": 76, "b": 50} | (margin or {}),
+        "legend": {"orientation": "h", "yanchor": "bottom", "y": 1.0, "xanchor": "left", "x": 0}
+        | (legend or {}),
+        "modebar": {"orientation": "v"},
+        "font": {"size": 13},
+        "hoverlabel": {"align": "left"},
+    }
+    # Overwriting is several times faster than Plotly's merging of nested values.
+    return figure.update_layout(common | changes, overwrite=True)
 
 
 def count_axis(largest: float, logarithmic: bool) -> dict:
@@ -86,12 +98,3 @@ def count_axis(largest: float, logarithmic: bool) -> dict:
     shown = [tick for tick in ticks if tick <= 2 * largest]
     limits = [-0.06, math.log10(max(largest, 2)) + 0.08]
     return {"type": "log", "tickvals": shown, "range": limits}
-
-
-def notice(text: str, height: int = 200) -> go.Figure:
-    """An empty figure that says why it is empty."""
-    figure = go.Figure()
-    figure.add_annotation(text=text, showarrow=False, font={"size": 14, "color": MUTED})
-    figure.update_xaxes(visible=False)
-    figure.update_yaxes(visible=False)
-    return layout(figure, "", height)

@@ -38,7 +38,7 @@ def chart(
         menu = st.popover(":material/download:", help="The table behind the chart, and downloads")
     with menu:
         _files(figure, reading, name, origin, table)
-    figure.update_layout(meta={"origin": origin})
+    figure.layout.meta = {"origin": origin}
     title = figure.layout.title.text or name
     config = CONFIG | {"toImageButtonOptions": {"format": "png", "scale": 2, "filename": name}}
     if select:

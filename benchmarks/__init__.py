@@ -1,0 +1,1 @@
+"""How fast the program is, against other programs and against what the machine can do."""

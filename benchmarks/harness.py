@@ -1,0 +1,151 @@
+"""What every benchmark shares: paired repeats, ratios, slopes, data, threads, the command line."""
+
+import argparse
+import contextlib
+import json
+import os
+import platform
+import time
+from collections.abc import Callable, Iterator
+from importlib import metadata
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+from scipy.io import loadmat
+from threadpoolctl import threadpool_limits
+
+from benchmarks.tables import as_text
+from bnmf_core import Dataset, load_sample
+
+ROOT = Path(__file__).resolve().parents[1]
+REPEATS = 5
+QUICK_REPEATS = 2
+PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "streamlit", "plotly")
+
+
+class Unavailable(Exception):
+    """Something that this machine lacks; the text says what, for the table."""
+
+
+def seconds(function: Callable[[], Any]) -> float:
+    """Wall time of one call."""
+    began = time.perf_counter()
+    function()
+    return time.perf_counter() - began
+
+
+def in_turn(repeats: int, *sides: Callable[[int], float]) -> list[list[float]]:
+    """Measure A B … A B …, so that a slow spell of the machine hits every side.
+
+    Each side takes the number of the repeat and returns what it measured; the caller has warmed
+    it up. The result has one list a side.
+    """
+    rounds = [[side(repeat) for side in sides] for repeat in range(repeats)]
+    return [list(measured) for measured in zip(*rounds, strict=True)]
+
+
+def ratio(numerators: list[float], denominators: list[float]) -> dict[str, Any]:
+    """Median, least and largest ratio, taken pair by pair."""
+    ratios = [a / b for a, b in zip(numerators, denominators, strict=True)]
+    return {"median": median(ratios), "min": min(ratios), "max": max(ratios), "all": ratios}
+
+
+def slope(x: list[float], y: list[float]) -> float:
+    """Exponent p of y ∝ x^p: the least-squares line through the logarithms.
+
+    Raises
+    ------
+    ValueError
+        With fewer than two different x, or values that have no logarithm.
+    """
+    if len(set(x)) < 2 or min(*x, *y) <= 0:
+        raise ValueError("A slope needs two different x, and x and y above zero.")
+    return float(np.polyfit(np.log(x), np.log(y), 1)[0])
+
+
+def against(measured: float, target: float, at_least: bool = True) -> dict[str, Any]:
+    """How far a measured number is from its target: ``part`` is 1 at the target, more is better."""
+    part = measured / target if at_least else target / measured
+    return {"target": f"{'≥' if at_least else '≤'} {target:g}", "part": part, "met": part >= 1.0}
+
+
+@contextlib.contextmanager
+def blas_threads(count: int | None) -> Iterator[None]:
+    """Hold BLAS to ``count`` threads; None leaves its default, usually every core."""
+    if count is None:
+        yield
+    else:
+        with threadpool_limits(count, user_api="blas"):
+            yield
+
+
+def data_folder() -> Path:
+    """A folder with public data sets, named by ``BNMF_DATA``."""
+    return Path(os.environ.get("BNMF_DATA", ROOT.parent / "shared" / "data"))
+
+
+def dataset(name: str) -> Dataset:
+    """A sample that comes with the program, or "samson" from the folder of public data sets.
+
+    Raises
+    ------
+    Unavailable
+        When Samson is not there.
+    """
+    if name != "samson":
+        return load_sample(name)
+    path = data_folder() / "samson" / "samson_dataset.mat"
+    if not path.is_file():
+        raise Unavailable("samson_dataset.mat is not in the folder named by BNMF_DATA")
+    return Dataset.from_array(loadmat(path)["Y"], name="Samson", unit="reflectance")
+
+
+def machine() -> dict[str, Any]:
+    """The machine and the versions, without names of hosts or folders."""
+    versions = {"python": platform.python_version()}
+    for package in PACKAGES:
+        versions[package] = metadata.version(package)
+    return {
+        "system": f"{platform.system()} {platform.machine()}",
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "memory": _memory(),
+        "versions": versions,
+    }
+
+
+def main(measure: Callable[[bool], dict]) -> None:
+    """The command line of one benchmark: a table, or everything measured as JSON."""
+    parser = argparse.ArgumentParser(description="Measure and print.")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+    parser.add_argument("--quick", action="store_true", help="a smoke test: numbers mean little")
+    asked = parser.parse_args()
+    result = measure(asked.quick)
+    if asked.json:
+        print(json.dumps(result | {"machine": machine()}, indent=1, default=plain))
+    else:
+        print(as_text(result))
+
+
+def plain(value: Any) -> Any:
+    """Numpy's numbers and arrays as JSON has them."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} has no form in JSON")
+
+
+def _processor() -> str:
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or "unknown"
+
+
+def _memory() -> str:
+    with contextlib.suppress(AttributeError, ValueError, OSError):
+        size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        return f"{size / 2**30:.0f} GiB"
+    return "unknown"

@@ -1,0 +1,40 @@
+"""Gibbs sweeps of nimfa's Bd on X (D, N) with a fixed noise variance and exponential priors."""
+
+import json
+import sys
+import time
+
+import nimfa
+import numpy as np
+
+
+def model(X, rank, sigma, rate, **options):
+    """Bd with the same model as ours: σ² fixed, every entry Exp(λ)."""
+    return nimfa.Bd(
+        X, rank=rank, seed="random", sigma=sigma**2, skip=1, stride=1, n_sigma=True,
+        alpha=np.full((X.shape[0], rank), rate), beta=np.full((rank, X.shape[1]), rate),
+        min_residuals=None, **options,
+    )  # fmt: skip
+
+
+def sweeps(X, options):
+    """Seconds of sweeps alone, after the start has been made."""
+    bd = model(X, options["rank"], options["sigma"], options["rate"], max_iter=1, test_conv=1000)
+    bd.factorize()
+    bd.update(1)
+    began = time.perf_counter()
+    for _ in range(options["sweeps"]):
+        bd.update(1)
+    return time.perf_counter() - began
+
+
+def main():
+    """Answer every line of options {rank, sigma, rate, sweeps} with seconds and error."""
+    np.random.seed(0)
+    X = np.load(sys.argv[1])["X"]
+    print(json.dumps({"ready": True, "version": nimfa.__version__}), flush=True)
+    for line in sys.stdin:
+        print(json.dumps({"seconds": sweeps(X, json.loads(line))}), flush=True)
+
+
+main()

@@ -1,0 +1,43 @@
+"""Fits of nmf-torch on X (samples, features), float32 on the CPU, from random starts."""
+
+import contextlib
+import json
+import os
+import sys
+import time
+
+import numpy as np
+import torch
+from nmf import run_nmf
+
+
+def fit(X, rank, algorithm, seed):
+    """One factorization; it prints its progress, which is sent away."""
+    with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
+        return run_nmf(
+            X, rank, init="random", algo=algorithm, random_state=seed, fp_precision="float"
+        )
+
+
+def main():
+    """Answer every line of options {rank, algorithm, seeds} with seconds and errors."""
+    X = np.load(sys.argv[1])["X"]
+    tensor = torch.tensor(X, dtype=torch.float)
+    norm = np.linalg.norm(X)
+    for algorithm in ("hals", "halsvar"):
+        fit(tensor[:64, :64], 2, algorithm, 0)
+    print(json.dumps({"ready": True, "threads": torch.get_num_threads()}), flush=True)
+    for line in sys.stdin:
+        options = json.loads(line)
+        torch.set_num_threads(options["threads"])
+        seconds, errors = [], []
+        for seed in options["seeds"]:
+            began = time.perf_counter()
+            H, W, _ = fit(tensor, options["rank"], options["algorithm"], seed)
+            seconds.append(time.perf_counter() - began)
+            product = H.astype(np.float64) @ W.astype(np.float64)
+            errors.append(float(np.linalg.norm(X - product) / norm))
+        print(json.dumps({"seconds": seconds, "errors": errors}), flush=True)
+
+
+main()

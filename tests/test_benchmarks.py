@@ -1,0 +1,100 @@
+"""The benchmarks' arithmetic on made-up numbers; nothing here is timed."""
+
+import importlib
+import inspect
+
+import numpy as np
+import pytest
+
+from benchmarks import harness, svg
+from benchmarks.distances import perturbed, plain_covering, plain_pair
+from benchmarks.gibbs import numpy_sweep
+from benchmarks.tables import as_markdown, as_text
+from bnmf_core import RunSpec, covering_numbers, distances
+from bnmf_core.runs.planning import make_plan
+from bnmf_core.samplers import gibbs
+
+MODULES = ["particles", "gibbs", "distances", "growth", "pages"]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_benchmark_has_measure_and_targets(name):
+    module = importlib.import_module(f"benchmarks.{name}")
+    assert list(inspect.signature(module.measure).parameters) == ["quick"]
+    assert module.TARGETS
+
+
+def test_sides_are_measured_in_turn():
+    calls = []
+
+    def side(name, value):
+        return lambda repeat: calls.append((name, repeat)) or value + repeat
+
+    assert harness.in_turn(3, side("a", 1.0), side("b", 10.0)) == [[1, 2, 3], [10, 11, 12]]
+    assert calls == [("a", 0), ("b", 0), ("a", 1), ("b", 1), ("a", 2), ("b", 2)]
+
+
+def test_ratios_are_taken_pair_by_pair():
+    found = harness.ratio([20.0, 90.0, 10.0], [10.0, 10.0, 10.0])
+    assert found == {"median": 2.0, "min": 1.0, "max": 9.0, "all": [2.0, 9.0, 1.0]}
+    # A slow spell that hits both sides of a pair changes nothing.
+    assert harness.ratio([2.0, 200.0, 2.0], [1.0, 100.0, 1.0])["all"] == [2.0, 2.0, 2.0]
+
+
+@pytest.mark.parametrize("exponent", [-1.0, 0.0, 0.5, 1.0, 2.0])
+def test_the_slope_of_a_power_is_its_exponent(exponent):
+    x = [1.0, 10.0, 40.0, 1e6]
+    assert harness.slope(x, [7.0 * v**exponent for v in x]) == pytest.approx(exponent, abs=1e-12)
+
+
+def test_a_slope_needs_two_points_above_zero():
+    for x, y in (([1.0, 1.0], [1.0, 2.0]), ([1.0, 2.0], [0.0, 1.0])):
+        with pytest.raises(ValueError, match="two different x"):
+            harness.slope(x, y)
+
+
+def test_a_target_is_met_from_either_side():
+    assert harness.against(10.0, 20.0) == {"target": "≥ 20", "part": 0.5, "met": False}
+    assert harness.against(0.55, 1.1, at_least=False) == {
+        "target": "≤ 1.1", "part": pytest.approx(2.0), "met": True,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("metric", ["max_angle", "wad", "l1_sum"])
+def test_the_plain_loop_of_distances_agrees_with_the_program(metric):
+    particles = perturbed(8, 4, np.random.default_rng(0))
+    matrix = distances(particles, metric)
+    pair = plain_pair(metric, particles)
+    expected = [[pair(i, j) if i != j else 0.0 for j in range(8)] for i in range(8)]
+    np.testing.assert_allclose(matrix, expected, atol=1e-6)
+    epsilons = np.linspace(0, matrix.max(), 7)
+    assert plain_covering(matrix, epsilons) == covering_numbers(matrix, epsilons).tolist()
+
+
+def test_the_numpy_sweep_of_gibbs_agrees_with_the_program(small):
+    problem = make_plan(small, RunSpec("gibbs", rank=3, particles=1)).problem
+    rng = np.random.default_rng(0)
+    A, W = rng.exponential(size=(small.D, 3)), rng.exponential(size=(small.N, 3))
+    ours = gibbs.sweep(problem, A, W, np.random.default_rng(1))
+    theirs = numpy_sweep(problem, A, W, np.random.default_rng(1))
+    for one, other in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-10)
+
+
+def test_results_are_written_as_text_and_markdown():
+    table = {"title": "Table", "columns": ("a", "b|c"), "rows": [[1.23456, None], [True, "x|y"]]}
+    plots = [{"title": "p", "path": "plots/p.svg"}]
+    result = {"title": "T", "summary": ["S."], "tables": [table], "plots": plots}
+    markdown = as_markdown(result)
+    assert "| 1.23 | — |" in markdown
+    assert "| yes | x\\|y |" in markdown
+    assert "![p](plots/p.svg)" in markdown
+    assert as_text(result).splitlines()[-1].split() == ["yes", "x|y"]
+
+
+def test_a_plot_is_well_formed_and_names_its_series():
+    ElementTree = importlib.import_module("xml.etree.ElementTree")
+    text = svg.curves("a < b", "x", "y", {"one & two": [(1.0, 2.0), (1e3, 5.0)]})
+    words = [element.text for element in ElementTree.fromstring(text).iter()]
+    assert "a < b" in words
+    assert "one & two" in words

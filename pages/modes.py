@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.alignment import component_stability
 from bnmf_core.figures.factorization_map import factorization_map
 from bnmf_core.figures.mode_count import mode_count, mode_counts
 from bnmf_core.figures.mode_share import mode_share
@@ -63,7 +62,7 @@ with left:
         table=pd.DataFrame({"threshold": heights, "modes": counts}),
     )  # fmt: skip
 with right:
-    tables.stability(look, component_stability)
+    tables.stability(look)
 if analysis.rank == 3:
     A, _ = analysis.factors(np.arange(len(analysis.members)))
     data, bases = simplex_projection(analysis.dataset.X, A)

@@ -246,7 +246,6 @@ def _distances(analysis: Analysis, report: Report, stopped: Stopped) -> None:
 
 
 def _structure(analysis: Analysis, report: Report, stopped: Stopped) -> None:
-    groups = analysis.members.groupby("run", sort=False).indices
     for i, key in enumerate(DISTANCES):
         matrix = np.array(analysis.distances(key))
         files.write_array(analysis.folder / f"linkage-{key}.npy", modes.linkage(matrix))
@@ -255,7 +254,7 @@ def _structure(analysis: Analysis, report: Report, stopped: Stopped) -> None:
         path = analysis.folder / f"projection-{key}.npz"
         files.write_arrays(path, {"points": points, "quality": quality})
         upper = largest_distance(matrix)
-        within = [matrix[np.ix_(groups[r.id], groups[r.id])] for r in analysis.runs]
+        within = _within_runs(analysis, matrix)
         curves = [persistence(m, COVERAGE_POINTS, upper=upper) for m in within]
         arrays: dict[str, Any] = {
             "epsilon": curves[0][0],
@@ -268,17 +267,20 @@ def _structure(analysis: Analysis, report: Report, stopped: Stopped) -> None:
         raise_if_cancelled(stopped, "modes and coverage")
 
 
-def _exact(analysis: Analysis, report: Report, stopped: Stopped) -> None:
+def _within_runs(analysis: Analysis, matrix: np.ndarray) -> list[np.ndarray]:
+    """The distances (m, m) between the members of each run."""
     groups = analysis.members.groupby("run", sort=False).indices
+    return [matrix[np.ix_(groups[run.id], groups[run.id])] for run in analysis.runs]
+
+
+def _exact(analysis: Analysis, report: Report, stopped: Stopped) -> None:
     for i, key in enumerate(DISTANCES):
         matrix = np.array(analysis.distances(key))
+        upper = largest_distance(matrix)
         # −1 stands for a run with too many members.
         covering = np.full((len(analysis.runs), COVERAGE_POINTS), -1)
-        for position, run in enumerate(analysis.runs):
-            own = groups[run.id]
-            if own.size <= EXACT_LIMIT:
-                upper = largest_distance(matrix)
-                within = matrix[np.ix_(own, own)]
+        for position, within in enumerate(_within_runs(analysis, matrix)):
+            if len(within) <= EXACT_LIMIT:
                 covering[position] = persistence(within, COVERAGE_POINTS, upper, "exact")[1]
             raise_if_cancelled(stopped, "exact covering numbers")
         files.write_arrays(analysis.folder / f"exact-{key}.npz", {"covering": covering})

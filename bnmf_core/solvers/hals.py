@@ -60,7 +60,6 @@ def solve(
 
 
 def _advance_approach(problem: Problem, solution: Solution, stopping: Stopping) -> Solution:
-    compression = problem.compression
     target = stopping.good_enough**2 * problem.dataset.squared_norm
     # The full phase needs room for one check of its own.
     most = stopping.max_iterations - CHECK_EVERY
@@ -75,6 +74,7 @@ def _advance_approach(problem: Problem, solution: Solution, stopping: Stopping) 
         chosen = waiting[np.argsort(iterations[waiting], kind="stable")][: max(1, fit)]
         if not chosen.size:
             break
+        compression = problem.compression  # made when it is first needed
         single_A, single_W = A[chosen].astype(np.float32), W[chosen].astype(np.float32)
         now_step, now_limit = step[chosen], limit[chosen]
         now = accelerated_round(

@@ -4,22 +4,10 @@ import numpy as np
 
 from bnmf_core.problem import Problem
 from bnmf_core.solvers.kernels import projected_gradient
-from bnmf_core.solvers.solution import (
-    Solution,
-    Solver,
-    Stopping,
-    advance_full,
-    product_work,
-    start_full,
-)
+from bnmf_core.solvers.solution import full_solver, product_work
 
 # Projected gradient steps on one factor before the other one has its turn.
 INNER = 5
-
-
-def advance(problem: Problem, solution: Solution, stopping: Stopping) -> Solution:
-    """Run one bounded step; particles that have settled are left as they are."""
-    return advance_full(problem, solution, stopping, work_per_iteration(problem), _descend)
 
 
 def _descend(F: np.ndarray, linear: np.ndarray, G: np.ndarray, step: np.ndarray) -> np.ndarray:
@@ -33,11 +21,10 @@ def work_per_iteration(problem: Problem) -> float:
     return product_work(problem) + 4.0 * INNER * problem.rank * length * (problem.rank + 20.0)
 
 
-SOLVER = Solver(
+SOLVER = full_solver(
+    _descend,
+    work_per_iteration,
     key="projected_gradient",
     label="Projected gradient",
     reference="Lin 2007",
-    start=start_full,
-    advance=advance,
-    work=lambda problem, typical: typical * work_per_iteration(problem),
 )

@@ -151,6 +151,24 @@ def advance_full(
     )  # fmt: skip
 
 
+def full_solver(
+    update: Update, work_per_iteration: Callable[[Problem], float], **described: str
+) -> Solver:
+    """The solver that works on X itself by one kind of update.
+
+    ``work_per_iteration`` gives the multiply-adds of one iteration of one particle;
+    ``described`` holds key, label and reference.
+    """
+
+    def advance(problem: Problem, solution: Solution, stopping: Stopping) -> Solution:
+        return advance_full(problem, solution, stopping, work_per_iteration(problem), update)
+
+    def work(problem: Problem, typical: float) -> float:
+        return typical * work_per_iteration(problem)
+
+    return Solver(start=start_full, advance=advance, work=work, **described)
+
+
 def iterations_that_fit(work: float) -> int:
     """Iterations that fit in one bounded step, a multiple of the check if possible."""
     fit = int(STEP_WORK / work)

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from bnmf_core.alignment import component_stability
 from pages.common import link
 from pages.common.lens import Lens
 
@@ -77,7 +78,7 @@ def mode_table(look: Lens) -> None:
             link.put_next("focus", asked)
 
 
-def stability(look: Lens, component_stability) -> None:
+def stability(look: Lens) -> None:
     """How much each component of the largest mode's representative varies over the focus."""
     reference, _ = look.analysis.factors([look.modes.representative[0]])
     A, _ = look.analysis.factors(np.flatnonzero(look.focus))

@@ -15,6 +15,7 @@ DENSE_SVD_ENTRIES = 2**23
 # Entries (8 MB) that are looked at together where a copy of a whole matrix would be too large.
 BLOCK_ENTRIES = 2**20
 COMPRESSION_SEED = 1
+POWER_ITERATIONS = 3
 
 
 def blocks(X: np.ndarray) -> Iterator[tuple[slice, slice]]:
@@ -97,7 +98,7 @@ def rank_explaining(X: Any, share: float, limit: int) -> tuple[np.ndarray, int |
 
 @dataclass(frozen=True)
 class Compression:
-    """X ≈ U Vᵀ in single precision: U (D, K) orthonormal, V (N, K), ‖U Vᵀ‖²."""
+    """X ≈ U Vᵀ in single precision: U (D, K), V (N, K), the shorter one orthonormal; ‖U Vᵀ‖²."""
 
     U: np.ndarray
     V: np.ndarray
@@ -109,17 +110,20 @@ class Compression:
         return self.U.shape[1]
 
 
-def compress(X: Any, Xt: Any, rank: int) -> Compression:
-    """Randomised range finding with two power iterations (Halko, Martinsson & Tropp 2011).
+def compress(X: Any, rank: int) -> Compression:
+    """Randomised subspace iteration (Halko, Martinsson & Tropp 2011, algorithm 4.4).
 
-    Parameters
-    ----------
-    X : (D, N), Xt : its transpose, dense or sparse. rank : K, below min(D, N).
+    It works on the shorter side of X (D, N), dense or sparse, so that of the longer side no
+    more than one array is held. ``rank`` is K, below min(D, N).
     """
+    if X.shape[0] > X.shape[1]:
+        turned = compress(X.T, rank)
+        return Compression(turned.V, turned.U, turned.squared_norm)
+    Xt = X.T
     rng = np.random.default_rng(COMPRESSION_SEED)
-    Q = np.linalg.qr(X @ rng.standard_normal((X.shape[1], rank)))[0]
-    for _ in range(2):
-        Q = np.linalg.qr(X @ np.linalg.qr(Xt @ Q)[0])[0]
-    V = np.asarray(Xt @ Q)
-    U, V = np.ascontiguousarray(Q, dtype=np.float32), np.ascontiguousarray(V, dtype=np.float32)
-    return Compression(U, V, float(np.einsum("nk,nk->", V, V, dtype=np.float64)))
+    U = np.linalg.qr(rng.standard_normal((X.shape[0], rank)))[0]
+    for _ in range(POWER_ITERATIONS):
+        U = np.linalg.qr(X @ (Xt @ U))[0]
+    V = np.ascontiguousarray(Xt @ U, dtype=np.float32)
+    squared_norm = float(np.einsum("nk,nk->", V, V, dtype=np.float64))
+    return Compression(np.ascontiguousarray(U, dtype=np.float32), V, squared_norm)

@@ -44,16 +44,14 @@ class Problem:
         check_fit(dataset, np.arange(dataset.N), rank)
         return cls(dataset, model, model.resolve(dataset, rank, model_settings), rank)
 
-    @cached_property
+    @property
     def rows(self) -> Any:
-        """X for products from the left: row-compressed when sparse."""
-        return self.dataset.X.tocsr() if self.dataset.is_sparse else self.dataset.X
+        """X for products from the left; a sparse one is as fast there by columns as by rows."""
+        return self.dataset.X
 
-    @cached_property
+    @property
     def columns(self) -> Any:
-        """Xᵀ for products from the left: row-compressed when sparse."""
-        if self.dataset.is_sparse:
-            return sparse.csr_array(self.dataset.X.T)
+        """Xᵀ for products from the left."""
         return self.dataset.X.T
 
     def times_rows(self, W: np.ndarray) -> np.ndarray:
@@ -73,7 +71,7 @@ class Problem:
     @cached_property
     def compression(self) -> Compression:
         """X ≈ U Vᵀ of the compression rank."""
-        return compress(self.rows, self.columns, self.compression_rank)
+        return compress(self.dataset.X, self.compression_rank)
 
     def svd(self, rank: int) -> tuple[np.ndarray, np.ndarray]:
         """Top singular factors, split evenly with fixed signs: (D, rank) and (rank, N)."""

@@ -162,9 +162,22 @@ def _ranked(scores: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     if count < 1:
         raise SettingsError(f"The number of top words was {count}; at least 1 is needed.")
     scores = np.ascontiguousarray(np.swapaxes(scores, -1, -2))
-    index = np.argsort(-scores, axis=-1, kind="stable")[..., :count]
+    index = _largest(scores, count)
     best = np.take_along_axis(scores, index, axis=-1)
     return np.where(best > -np.inf, index, -1), best
+
+
+def _largest(scores: np.ndarray, count: int) -> np.ndarray:
+    """Indices of the largest entries of each last axis, from large to small, ties by index."""
+    if count >= scores.shape[-1]:
+        return np.argsort(-scores, axis=-1, kind="stable")
+    index = np.sort(np.argpartition(-scores, count - 1, axis=-1)[..., :count], axis=-1)
+    best = np.take_along_axis(scores, index, axis=-1)
+    index = np.take_along_axis(index, np.argsort(-best, axis=-1, kind="stable"), axis=-1)
+    # Where the last one is tied with one left out, the choice was arbitrary: sort in full.
+    tied = (scores >= best.min(axis=-1, keepdims=True)).sum(axis=-1) > count
+    index[tied] = np.argsort(-scores[tied], axis=-1, kind="stable")[..., :count]
+    return index
 
 
 def _names(features: Sequence[str], A: np.ndarray) -> np.ndarray:

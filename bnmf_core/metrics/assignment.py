@@ -15,6 +15,10 @@ from numba import njit
 EVENNESS = 1e-9
 
 
+# Costs are finite: minima need no rule for what is not a number.
+FINITE = {"error_model": "numpy", "fastmath": {"nnan", "ninf", "nsz"}}
+
+
 @njit(cache=True, nogil=True)
 def assign(costs):
     """Best permutation of each cost matrix.
@@ -32,118 +36,100 @@ def assign(costs):
     """
     P, R, _ = costs.shape
     permutation = np.empty((P, R), np.int64)
-    even = np.empty((R, R))
-    row_potential = np.empty(R)
-    column_potential = np.empty(R)
-    shortest = np.empty(R)
-    row_before = np.empty(R, np.int64)
-    row_of_column = np.empty(R, np.int64)
-    reached = np.empty(R, np.bool_)
+    reduced = np.empty((R, R))
+    potential, shortest = np.empty(R), np.empty(R)
+    row_before, row_of_column, order = (
+        np.empty(R, np.int64),
+        np.empty(R, np.int64),
+        np.empty(R, np.int64),
+    )
     for p in range(P):
-        largest = 0.0
-        for r in range(R):
-            for s in range(R):
-                largest = max(largest, abs(costs[p, r, s]))
-        scale = largest if largest > 0.0 else 1.0
-        for r in range(R):
-            for s in range(R):
-                share = costs[p, r, s] / scale
-                even[r, s] = share + EVENNESS * share * share
-        _match_cheapest(even, permutation[p], row_of_column, row_potential, column_potential)
+        _reduce(costs[p], reduced, potential)
+        _match_cheapest(reduced, permutation[p], row_of_column)
+        potential[:] = 0.0
         for start in range(R):
-            if permutation[p, start] >= 0:
-                continue
-            _augment(
-                start,
-                even,
-                permutation[p],
-                row_of_column,
-                row_potential,
-                column_potential,
-                shortest,
-                row_before,
-                reached,
-            )
+            if permutation[p, start] < 0:
+                _augment(
+                    start, reduced, permutation[p], row_of_column, potential, shortest,
+                    row_before, order,
+                )  # fmt: skip
     return permutation
 
 
+@njit(cache=True, nogil=True, **FINITE)
+def _reduce(costs, reduced, least):
+    """Scaled costs less the smallest of their row, then of their column; least is overwritten."""
+    R = costs.shape[0]
+    largest = 0.0
+    for r in range(R):
+        for s in range(R):
+            largest = max(largest, abs(costs[r, s]))
+    scale = 1.0 / largest if largest > 0.0 else 1.0
+    least[:] = np.inf
+    for r in range(R):
+        smallest = np.inf
+        for s in range(R):
+            share = costs[r, s] * scale
+            share += EVENNESS * share * share
+            reduced[r, s] = share
+            smallest = min(smallest, share)
+        for s in range(R):
+            reduced[r, s] -= smallest
+            least[s] = min(least[s], reduced[r, s])
+    for r in range(R):
+        for s in range(R):
+            reduced[r, s] -= least[s]
+
+
 @njit(cache=True, nogil=True)
-def _match_cheapest(cost, column_of_row, row_of_column, row_potential, column_potential):
-    """Feasible potentials, and the rows that can be matched at once without any augmentation."""
-    R = cost.shape[0]
+def _match_cheapest(reduced, column_of_row, row_of_column):
+    """The rows that can be matched at once, without any augmentation."""
+    R = reduced.shape[0]
     column_of_row[:] = -1
     row_of_column[:] = -1
     for row in range(R):
-        smallest = cost[row, 0]
-        for column in range(1, R):
-            smallest = min(smallest, cost[row, column])
-        row_potential[row] = smallest
-    for column in range(R):
-        smallest = cost[0, column] - row_potential[0]
-        for row in range(1, R):
-            smallest = min(smallest, cost[row, column] - row_potential[row])
-        column_potential[column] = smallest
-    for row in range(R):
         for column in range(R):
-            reduced = cost[row, column] - row_potential[row] - column_potential[column]
-            if reduced <= 0.0 and row_of_column[column] < 0:
+            if reduced[row, column] <= 0.0 and row_of_column[column] < 0:
                 column_of_row[row] = column
                 row_of_column[column] = row
                 break
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, **FINITE)
 def _augment(
-    start,
-    cost,
-    column_of_row,
-    row_of_column,
-    row_potential,
-    column_potential,
-    shortest,
-    row_before,
-    reached,
-):
+    start, reduced, column_of_row, row_of_column, potential, shortest, row_before, order
+):  # fmt: skip
     """Match one more row, ``start``, along the shortest alternating path to a free column."""
-    R = cost.shape[0]
-    shortest[:] = np.inf
-    reached[:] = False
-    row = start
-    length = 0.0
-    free_column = -1
-    while free_column < 0:
-        nearest = np.inf
-        nearest_column = -1
-        for column in range(R):
-            if reached[column]:
-                continue
-            reduced = cost[row, column] - row_potential[row] - column_potential[column]
-            if length + reduced < shortest[column]:
-                shortest[column] = length + reduced
-                row_before[column] = row
-            if shortest[column] < nearest:
-                nearest = shortest[column]
-                nearest_column = column
-        length = nearest
-        reached[nearest_column] = True
-        if row_of_column[nearest_column] < 0:
-            free_column = nearest_column
-        else:
-            row = row_of_column[nearest_column]
-
-    row_potential[start] += length
+    R = reduced.shape[0]
     for column in range(R):
-        if reached[column] and column != free_column:
-            row_potential[row_of_column[column]] += length - shortest[column]
-            column_potential[column] -= length - shortest[column]
-
-    column = free_column
+        order[column] = column  # the first ``done`` of them are reached, the others are open
+        shortest[column] = reduced[start, column] - potential[column]
+        row_before[column] = start
+    done = 0
+    while True:
+        nearest, place = np.inf, done
+        for k in range(done, R):
+            if shortest[order[k]] < nearest:
+                nearest, place = shortest[order[k]], k
+        column = order[place]
+        order[place], order[done] = order[done], column
+        done += 1
+        row = row_of_column[column]
+        if row < 0:
+            break
+        # A matched row's reduced cost is zero at its own column.
+        base = nearest - (reduced[row, column] - potential[column])
+        for k in range(done, R):
+            further = order[k]
+            length = base + reduced[row, further] - potential[further]
+            if length < shortest[further]:
+                shortest[further] = length
+                row_before[further] = row
+    for k in range(done - 1):
+        potential[order[k]] -= nearest - shortest[order[k]]
     while True:
         row = row_before[column]
         row_of_column[column] = row
+        column_of_row[row], column = column, column_of_row[row]
         if row == start:
-            column_of_row[row] = column
             break
-        previous = column_of_row[row]
-        column_of_row[row] = column
-        column = previous

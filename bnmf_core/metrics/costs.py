@@ -21,24 +21,25 @@ def angles(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     A zero row has no angle: it counts 90° against any other row and 0° against another zero
     row. Close rows take Kahan's 2·arctan2(‖u − v‖, ‖u + v‖), which is exact to rounding.
     """
-    costs = _gram(left, right)
-    _angles_from_cosines(costs, left, right, _empty_rows(left), _empty_rows(right))
+    costs = _empty_costs(left, right)
+    cosines = _products(left, right)
+    _angles_from_cosines(cosines, left, right, _empty_rows(left), _empty_rows(right), costs)
     return costs
 
 
 def absolute_differences(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Sum of absolute differences ‖u − v‖₁ between rows."""
-    costs = np.empty((left.shape[0], right.shape[0], left.shape[1], right.shape[1]))
+    costs = _empty_costs(left, right)
     _sum_absolute_differences(left, right, costs)
     return costs
 
 
 def squared_differences(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Sum of squared differences ‖u − v‖₂² between rows."""
-    costs = _gram(left, right)
+    costs = _empty_costs(left, right)
     left_squares = np.einsum("krp,krp->kr", left, left)
     right_squares = np.einsum("krp,krp->kr", right, right)
-    _squares_from_products(costs, left, right, left_squares, right_squares)
+    _squares_from_products(_products(left, right), left, right, left_squares, right_squares, costs)
     return costs
 
 
@@ -49,11 +50,15 @@ def paired_angles(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return result
 
 
-def _gram(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+def _empty_costs(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    return np.empty((left.shape[0], right.shape[0], left.shape[1], right.shape[1]))
+
+
+def _products(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Inner products (K, R, L, R) of all rows."""
     K, R, P = left.shape
     L, S, _ = right.shape
-    products = left.reshape(K * R, P) @ right.reshape(L * S, P).T
-    return np.ascontiguousarray(products.reshape(K, R, L, S).transpose(0, 2, 1, 3))
+    return (left.reshape(K * R, P) @ right.reshape(L * S, P).T).reshape(K, R, L, S)
 
 
 def _empty_rows(rows: np.ndarray) -> np.ndarray:
@@ -118,18 +123,20 @@ def _degrees_of_cosines(cosines):
 
 
 @njit(cache=True, nogil=True)
-def _angles_from_cosines(costs, left, right, left_empty, right_empty):
-    K, L, R, S = costs.shape
-    _degrees_of_cosines(costs.reshape(-1))
+def _angles_from_cosines(cosines, left, right, left_empty, right_empty, costs):
+    K, R, L, S = cosines.shape
+    _degrees_of_cosines(cosines.reshape(-1))
     for k in range(K):
-        for m in range(L):
-            for r in range(R):
+        for r in range(R):
+            for m in range(L):
                 for s in range(S):
+                    angle = cosines[k, r, m, s]
                     if left_empty[k, r] or right_empty[m, s]:
                         both = left_empty[k, r] and right_empty[m, s]
-                        costs[k, m, r, s] = 0.0 if both else 90.0
-                    elif costs[k, m, r, s] < NEAR_DEGREES:
-                        costs[k, m, r, s] = _kahan_angle(left[k, r], right[m, s])
+                        angle = 0.0 if both else 90.0
+                    elif angle < NEAR_DEGREES:
+                        angle = _kahan_angle(left[k, r], right[m, s])
+                    costs[k, m, r, s] = angle
 
 
 @njit(cache=True, nogil=True)
@@ -143,14 +150,14 @@ def _angles_of_pairs(left, right, left_empty, right_empty, result):
 
 
 @njit(cache=True, nogil=True)
-def _squares_from_products(costs, left, right, left_squares, right_squares):
-    K, L, R, S = costs.shape
+def _squares_from_products(products, left, right, left_squares, right_squares, costs):
+    K, R, L, S = products.shape
     for k in range(K):
-        for m in range(L):
-            for r in range(R):
+        for r in range(R):
+            for m in range(L):
                 for s in range(S):
                     size = left_squares[k, r] + right_squares[m, s]
-                    square = size - 2.0 * costs[k, m, r, s]
+                    square = size - 2.0 * products[k, r, m, s]
                     if square < NEAR * size:
                         square = _squared_difference(left[k, r], right[m, s])
                     costs[k, m, r, s] = square
@@ -158,14 +165,22 @@ def _squares_from_products(costs, left, right, left_squares, right_squares):
 
 @njit(cache=True, nogil=True, fastmath=ANY_ORDER)
 def _sum_absolute_differences(left, right, costs):
-    K, L, R, S = costs.shape
-    for k in range(K):
-        for m in range(L):
-            for r in range(R):
-                for s in range(S):
-                    u = left[k, r]
-                    v = right[m, s]
-                    total = 0.0
-                    for p in range(u.shape[0]):
-                        total += abs(u[p] - v[p])
-                    costs[k, m, r, s] = total
+    # Two rows against two: each entry that is read serves two sums. An odd last row goes twice.
+    R, S = left.shape[1], right.shape[1]
+    left_rows, right_rows = left.shape[0] * R, right.shape[0] * S
+    for i in range(0, left_rows, 2):
+        k0, r0 = divmod(i, R)
+        k1, r1 = divmod(min(i + 1, left_rows - 1), R)
+        u0, u1 = left[k0, r0], left[k1, r1]
+        for j in range(0, right_rows, 2):
+            m0, s0 = divmod(j, S)
+            m1, s1 = divmod(min(j + 1, right_rows - 1), S)
+            v0, v1 = right[m0, s0], right[m1, s1]
+            first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
+            for p in range(u0.shape[0]):
+                first += abs(u0[p] - v0[p])
+                second += abs(u0[p] - v1[p])
+                third += abs(u1[p] - v0[p])
+                fourth += abs(u1[p] - v1[p])
+            costs[k0, m0, r0, s0], costs[k0, m1, r0, s1] = first, second
+            costs[k1, m0, r1, s0], costs[k1, m1, r1, s1] = third, fourth

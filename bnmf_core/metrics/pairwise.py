@@ -21,9 +21,10 @@ from bnmf_core.metrics.cancel import raise_if_cancelled
 from bnmf_core.metrics.scaling import component_shares
 from bnmf_core.threads import one_blas_thread
 
-# A tile of the distance matrix holds at most this many costs, and takes at most this many
-# elementary operations, so that progress and cancelling answer within about a second.
-COSTS_PER_TILE = 2_000_000
+# A tile of the distance matrix holds at most this many costs, so that they stay in the cache,
+# and takes at most this many elementary operations, so that progress and cancelling answer
+# within about a second.
+COSTS_PER_TILE = 400_000
 OPERATIONS_PER_TILE = 1_000_000_000
 
 

@@ -142,11 +142,13 @@ def advance_full(
         active[chosen[settled]] = False
         if settled.any():
             break
-    result_A, result_W = solution.A.copy(), solution.W.copy()
-    result_A[chosen], result_W[chosen] = A, W
+    if chosen.size < solution.active.size:
+        result_A, result_W = solution.A.copy(), solution.W.copy()
+        result_A[chosen], result_W[chosen] = A, W
+        A, W = result_A, result_W
     step[chosen], limit[chosen] = step_A, step_W
     return replace(
-        solution, A=result_A, W=result_W, iterations=iterations, squared_error=squared_error,
+        solution, A=A, W=W, iterations=iterations, squared_error=squared_error,
         active=active, step=step, limit=limit,
     )  # fmt: skip
 

@@ -17,6 +17,8 @@ PAGES = (
     ("topics", "Topics", ":material/topic:"),
     ("downstream", "Downstream", ":material/query_stats:"),
     ("coverage", "Coverage", ":material/stacked_line_chart:"),
+    ("traces", "Traces", ":material/show_chart:"),
+    ("study", "Study", ":material/science:"),
 )
 
 current = st.navigation(

@@ -54,24 +54,28 @@ def measure(quick: bool = False) -> dict[str, Any]:
 def numpy_sweep(
     problem: Problem, A: np.ndarray, W: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The sweep of ``samplers.gibbs``, column by column: A (D, R) and W (N, R), new arrays."""
-    A = _numpy_columns(problem, A, problem.rows @ W, W.T @ W, rng)
-    W = _numpy_columns(problem, W, problem.columns @ A, A.T @ A, rng)
-    return A, W
+    """The sweep of ``samplers.gibbs`` for one chain, component by component: new arrays.
+
+    A (1, R, D) and W (1, R, N).
+    """
+    X = problem.dataset.X
+    A = _numpy_rows(problem, A[0], W[0] @ X.T, W[0] @ W[0].T, rng)
+    W = _numpy_rows(problem, W[0], A @ X, A @ A.T, rng)
+    return A[None], W[None]
 
 
-def _numpy_columns(
+def _numpy_rows(
     problem: Problem, F: np.ndarray, C: np.ndarray, G: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
     F = F.copy()
     variance, rate = problem.model_settings.sigma**2, problem.model_settings.rate
     log_uniform = np.log(1.0 - rng.random(F.shape))
-    for r in range(F.shape[1]):
-        rest = F @ G[:, r] - F[:, r] * G[r, r]
-        mean = (C[:, r] - rest - rate * variance) / G[r, r]
+    for r in range(F.shape[0]):
+        rest = G[r] @ F - G[r, r] * F[r]
+        mean = (C[r] - rest - rate * variance) / G[r, r]
         sd = np.sqrt(variance / G[r, r])
-        log_survival = log_uniform[:, r] + log_ndtr(mean / sd)
-        F[:, r] = np.maximum(mean - sd * ndtri_exp(log_survival), 0.0)
+        log_survival = log_uniform[r] + log_ndtr(mean / sd)
+        F[r] = np.maximum(mean - sd * ndtri_exp(log_survival), 0.0)
     return F
 
 
@@ -85,7 +89,7 @@ def _case(name: str, rank: int, quick: bool) -> dict[str, Any]:
     data = _data(name)
     problem = make_plan(data, RunSpec("gibbs", rank=rank, particles=2)).problem
     start_A, start_W = random_start(data, rank, np.random.default_rng(0))
-    start = start_A, np.ascontiguousarray(start_W.T)
+    start = np.ascontiguousarray(start_A.T)[None], start_W[None]
     enough = QUICK_SECONDS if quick else SECONDS
 
     def chain(sweep, sweeps: int, seed: int) -> float:
@@ -133,8 +137,8 @@ def _repeat(sweep, sweeps: int, problem: Problem, A, W, rng) -> None:
 
 def _many_chains(data: Dataset, rank: int, enough: float):
     def timed(sweeps: int, seed: int) -> float:
-        warm_up = max(sweeps // CHAINS - 1, 0)
-        settings = {"chains": CHAINS, "warm_up": warm_up, "thinning": 1, "start": "prior"}
+        each = max(sweeps // CHAINS, 1)  # one draw a chain is kept, the last one
+        settings = {"chains": CHAINS, "warm_up": 0, "thinning": each, "start": "prior"}
         spec = RunSpec("gibbs", rank=rank, particles=CHAINS, seed=seed, settings=settings)
         return harness.seconds(lambda: run(data, spec))
 

@@ -122,11 +122,10 @@ def _products(name: str, rank: int) -> Callable[[int], float]:
 
 def _gibbs(tries: int) -> float:
     problem, A, W = _problem("digits", 10)
-    F, G = np.ascontiguousarray(W[0].T), A[0] @ A[0].T
-    C = np.ascontiguousarray(problem.columns @ A[0].T)
+    F, G, C = W[:1], A[:1] @ A[:1].transpose(0, 2, 1), problem.times_columns(A[:1])
     rng = np.random.default_rng(0)
     flops = 2.0 * F.size * F.shape[1]
-    return _best(lambda: gibbs.draw_columns(problem, F, C, G, rng), flops, tries)
+    return _best(lambda: gibbs.draw(problem, F, C, G, rng), flops, tries)
 
 
 def _distance(metric: str, flops_per_entry: float) -> Callable[[int], float]:

@@ -19,6 +19,7 @@ _HOME = {
     "distances": "metrics",
     "downstream_auc": "metrics.downstream",
     "find_modes": "modes",
+    "kernel_matrix": "posterior.stein",
     "laurberg": "data.synthetic",
     "load_file": "data.load",
     "load_sample": "data.samples",
@@ -27,6 +28,7 @@ _HOME = {
     "project": "projection",
     "run": "runs.engine",
     "sample_names": "data.samples",
+    "stein_weights": "posterior.weights",
     "top_words": "topics",
 }
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -13,6 +13,8 @@ from bnmf_core.errors import StoreError
 from bnmf_core.types import RunSpec
 
 ARRAYS = ("A", "W", "ids", "chain", "draw", "weights", "log_joint", "error", "seconds")
+# Mappings from names to arrays, and what their arrays' names begin with in a file.
+NAMED = {"diagnostics": "diagnostic_", "trace": "trace_"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +32,11 @@ class Particles:
     error : (M,) relative Frobenius error ‖X − AW‖/‖X‖ on what the run saw.
     seconds : (M,) since the run began, when the particle was finished.
     diagnostics : name → (M,) array, what the algorithm reports of each particle.
+    trace : name → (S,) array over all S states that a sampler recorded, in the order in which
+        each chain made them, warm-up included; empty for explorers. ``chain``, ``sweep`` (the
+        number of the state in its chain), ``warm_up`` (True for states that are no particles),
+        ``log_joint``, ``log_likelihood``, ``error`` and label-invariant quantities. The rows
+        without ``warm_up`` are the particles of the whole run, in order.
     info : the resolved settings, the stop reason, the dataset's name and hash.
     """
 
@@ -44,6 +51,7 @@ class Particles:
     seconds: np.ndarray
     spec: RunSpec
     diagnostics: Mapping[str, np.ndarray] = field(default_factory=dict)
+    trace: Mapping[str, np.ndarray] = field(default_factory=dict)
     info: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -65,13 +73,16 @@ class Particles:
         return self.M
 
     def subset(self, index: np.ndarray) -> "Particles":
-        """The chosen particles (indices or a boolean mask); weights are renormalised."""
+        """The chosen particles (indices or a boolean mask); weights are renormalised.
+
+        The trace tells of whole chains and stays as it is.
+        """
         chosen = {name: np.asarray(getattr(self, name)[index]) for name in ARRAYS}
         total = chosen["weights"].sum()
         if total > 0:
             chosen["weights"] = chosen["weights"] / total
         diagnostics = {key: value[index] for key, value in self.diagnostics.items()}
-        return Particles(**chosen, spec=self.spec, diagnostics=diagnostics, info=self.info)
+        return replace(self, **chosen, diagnostics=diagnostics)
 
     def scores(self) -> pd.DataFrame:
         """One row per particle: what is known of it beside its factors and diagnostics."""
@@ -88,11 +99,15 @@ class Particles:
             f"diagnostic_{key}": (("particle",), np.asarray(value))
             for key, value in self.diagnostics.items()
         }
+        per_state = {
+            f"trace_{key}": (("state",), np.asarray(value)) for key, value in self.trace.items()
+        }
         return xarray.Dataset(
             {
                 "A": (("particle", "feature", "component"), np.asarray(self.A)),
                 "W": (("particle", "component", "observation"), np.asarray(self.W)),
                 **per_particle,
+                **per_state,
             },
             coords={"particle": np.asarray(self.ids)},
             attrs=_flat_attributes(self.spec, self.info),
@@ -110,7 +125,8 @@ class Particles:
         """Write one ``.npz`` (no pickles; readable by plain numpy) to a path or open file."""
         meta = json.dumps({"spec": self.spec.to_dict(), "info": dict(self.info)}, default=str)
         arrays = {name: getattr(self, name) for name in ARRAYS}
-        arrays |= {f"diagnostic_{key}": value for key, value in self.diagnostics.items()}
+        for kind, prefix in NAMED.items():
+            arrays |= {f"{prefix}{key}": value for key, value in getattr(self, kind).items()}
         if isinstance(target, str | Path):
             with Path(target).open("wb") as file:
                 np.savez(file, meta=np.array(meta), **arrays)
@@ -130,27 +146,34 @@ class Particles:
             with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as stored:
                 meta = json.loads(str(stored["meta"]))
                 arrays = {name: stored[name] for name in ARRAYS}
-                diagnostics = {
-                    key.removeprefix("diagnostic_"): stored[key]
-                    for key in stored.files
-                    if key.startswith("diagnostic_")
-                }
+                named = {kind: with_prefix(stored, prefix) for kind, prefix in NAMED.items()}
             spec, info = RunSpec(**meta["spec"]), dict(meta["info"])
-            _check_shapes(arrays, diagnostics)
+            _check_shapes(arrays, **named)
         except FileNotFoundError:
             raise StoreError(f"There is no file called {Path(path).name}.") from None
         except Exception as error:
             raise StoreError(
                 f"{Path(path).name} is not a complete set of saved particles ({error})."
             ) from error
-        return cls(**arrays, spec=spec, diagnostics=diagnostics, info=info)
+        return cls(**arrays, spec=spec, **named, info=info)
 
 
-def _check_shapes(arrays: Mapping[str, np.ndarray], diagnostics: Mapping[str, np.ndarray]) -> None:
+def with_prefix(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+    """The arrays whose names begin with the prefix, by the rest of their names."""
+    return {key.removeprefix(prefix): arrays[key] for key in arrays if key.startswith(prefix)}
+
+
+def _check_shapes(
+    arrays: Mapping[str, np.ndarray],
+    diagnostics: Mapping[str, np.ndarray],
+    trace: Mapping[str, np.ndarray],
+) -> None:
     (M, _, R), (M_of_W, R_of_W, _) = arrays["A"].shape, arrays["W"].shape
     per_particle = [*(arrays[name] for name in ARRAYS[2:]), *diagnostics.values()]
     if (M_of_W, R_of_W) != (M, R) or any(array.shape != (M,) for array in per_particle):
         raise ValueError("its arrays do not fit together")
+    if any(values.ndim != 1 for values in trace.values()) or len({*map(len, trace.values())}) > 1:
+        raise ValueError("the arrays of its trace do not fit together")
 
 
 def _flat_attributes(spec: RunSpec, info: Mapping[str, Any]) -> dict[str, Any]:

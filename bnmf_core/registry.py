@@ -1,9 +1,9 @@
 """Every algorithm there is. A new one is a file and a line here; forms, tests and docs follow."""
 
 from bnmf_core.errors import NotFoundError
-from bnmf_core.explorers import nndsvdar, q_transform, random_restarts
+from bnmf_core.explorers import all_modes, nndsvdar, q_transform, random_restarts, single_mode
 from bnmf_core.models import MODELS
-from bnmf_core.samplers import gibbs
+from bnmf_core.samplers import gibbs, hmc
 from bnmf_core.types import Algorithm, Model
 
 ALGORITHMS: dict[str, Algorithm] = {
@@ -12,7 +12,10 @@ ALGORITHMS: dict[str, Algorithm] = {
         q_transform.ALGORITHM,
         random_restarts.ALGORITHM,
         nndsvdar.ALGORITHM,
+        single_mode.ALGORITHM,
+        all_modes.ALGORITHM,
         gibbs.ALGORITHM,
+        hmc.ALGORITHM,
     )
 }
 

@@ -68,18 +68,23 @@ class Shard:
 
 @dataclass(frozen=True)
 class Batch:
-    """New particles from one step: A (m, D, R), W (m, R, N), m ≥ 0, in order of their number.
+    """New states from one step: A (m, D, R), W (m, R, N), m ≥ 0, in order of their number.
 
     ``diagnostics`` maps names to (m,) arrays (iterations used, a convergence flag, …).
+    ``chain`` (m,) numbers the chain in the run that made each state; None: the shard's index.
+    ``warm_up`` (m,) is True for states that are recorded in the trace only and never become
+    particles; None: there are none.
     """
 
     A: np.ndarray
     W: np.ndarray
     diagnostics: Mapping[str, np.ndarray] = field(default_factory=dict)
+    chain: np.ndarray | None = None
+    warm_up: np.ndarray | None = None
 
     @property
     def size(self) -> int:
-        """Number of particles in the batch."""
+        """Number of states in the batch."""
         return self.A.shape[0]
 
 
@@ -98,7 +103,7 @@ class Algorithm:
     family : "sampler" (leaves a distribution invariant) or "explorer".
     shard_sizes : ``(settings, particles) → list`` of particles per shard.
     work : ``(problem, settings) → float``, multiply-adds per particle, for estimates.
-    models : keys of the models it works with.
+    models : keys of the models it works with; None: every model.
     color : its colour in every chart. summary : one sentence for the form.
     reference : where it was published.
     fraction : ``(state, settings) → float``, the part of a shard's work that is done.
@@ -114,10 +119,14 @@ class Algorithm:
     shard_sizes: Callable[[Any, int], list[int]]
     work: Callable[..., float]
     fraction: Callable[[Any, Any], float]
-    models: tuple[str, ...]
+    models: tuple[str, ...] | None
     color: str
     summary: str
     reference: str
+
+    def works_with(self, model: str) -> bool:
+        """Whether it can be run with the model of this key."""
+        return self.models is None or model in self.models
 
 
 @dataclass(frozen=True)
@@ -130,7 +139,13 @@ class Model:
     log_joint : ``(problem, A (M, D, R), W (M, R, N)) → (M,)`` full normalised log joint, nats;
         takes ‖X − AW‖² of each particle, (M,), as a fourth argument where it is known.
     log_likelihood : the same arguments, the likelihood in the papers' form (no constant).
-    score : the same arguments → gradients of the log joint, (M, D, R) and (M, R, N).
+    score : ``(problem, A, W)`` → gradients of the log joint, (M, D, R) and (M, R, N), in A and
+        W as they stand: a constraint on the columns of A is not taken into account.
+    log_joint_and_score : ``(problem, A, W)`` → log joint (M,) and both gradients from the same
+        products; with X in expanded form, so the log joint is exact to 1e-15·‖X‖²/σ² only.
+    support : where A and W live: "positive" (every entry ≥ 0) or "simplex" (every column of A
+        sums to 1, entries of W ≥ 0).
+    prior : ``(problem, rng) → A (D, R), W (R, N)``, a draw from the prior.
     scale : ``(A (M, D, R), W (M, R, N)) → (A, W)`` with the same products AW, at the scale of
         the components that the prior favours or demands.
     """
@@ -142,6 +157,9 @@ class Model:
     log_joint: Callable[..., np.ndarray]
     log_likelihood: Callable[..., np.ndarray]
     score: Callable[..., tuple[np.ndarray, np.ndarray]]
+    log_joint_and_score: Callable[..., tuple[np.ndarray, np.ndarray, np.ndarray]]
+    support: str
+    prior: Callable[..., tuple[np.ndarray, np.ndarray]]
     scale: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
     summary: str
     reference: str

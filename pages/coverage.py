@@ -4,38 +4,53 @@ import streamlit as st
 
 from bnmf_core.figures.coverage import persistence_plot
 from bnmf_core.runs.analysis import COVERAGE_POINTS, EXACT_LIMIT
-from pages.common import guard, lens
+from pages.common import guard, lens, mixing_table, poor_fits
 from pages.common.services import algorithm_label
 from pages.common.view import chart, header
 
 guard.enter("coverage")
 header("Coverage", "Which method saw more different factorizations?")
-look = lens.look()
+look = lens.look("mixing")
 analysis, distance = look.analysis, look.distance
-left, right = st.columns(2, vertical_alignment="bottom")
+kept, left_out = poor_fits.ask(look)
+columns = st.columns(3, vertical_alignment="bottom")
 methods = {"greedy": "Greedy", "exact": "Exact"}
-method = left.segmented_control(
+method = columns[0].segmented_control(
     "Covering numbers", list(methods), default="greedy", required=True, format_func=methods.get,
     key="coverage_method", help="Greedy never needs fewer balls than exact, and at most a factor "
     "of 1 + ln(n) more. Exact is offered for runs of up to 60 factorizations.",
-    disabled=not analysis.ready("exact"),
+    disabled=bool(left_out),
 )  # fmt: skip
-logarithmic = right.toggle("Logarithmic counts", True, key="coverage_log")
-curves = analysis.coverage(look.metric, method)
+logarithmic = columns[1].toggle("Logarithmic counts", True, key="coverage_log")
+groups = analysis.repetitions()
+repeated = any(len(ids) > 1 for ids in groups.values())
+together = repeated and columns[2].toggle(
+    "Repetitions together", True, key="coverage_together",
+    help="Runs that differ in nothing but the seed: their mean, and the range between them.",
+)  # fmt: skip
+if left_out:
+    method = "greedy"
+    curves, spread = analysis.coverage_of(look.metric, kept)
+    st.warning(left_out)
+else:
+    curves, spread = analysis.coverage(look.metric, method), analysis.spread(look.metric)
 if curves.empty:
     st.info(
         f"Exact covering numbers are for at most {EXACT_LIMIT} factorizations; these runs have "
         "more. Choose greedy."
     )
     st.stop()
+title = "Persistence of the covering number" + (", poor fits left out" if left_out else "")
 chart(
-    persistence_plot(curves, look.styles, distance.label, distance.unit, logarithmic),
+    persistence_plot(
+        curves, look.styles, distance.label, distance.unit, logarithmic,
+        groups if together else None, title,
+    ),
     "How many balls of radius ε are needed to cover all factorizations of a run. A curve that "
     "stays high to the right has seen very different ones; one that falls to 1 at once has not.",
     name="persistence", origin=look.origin, table=curves,
 )  # fmt: skip
 st.subheader("Spread of each run", anchor=False)
-spread = analysis.spread(look.metric)
 names = {run.id: algorithm_label(run.spec.algorithm) for run in analysis.runs}
 spread.insert(1, "algorithm", [names[run] for run in spread["run"]])
 st.dataframe(
@@ -52,5 +67,7 @@ st.dataframe(
     },
 )  # fmt: skip
 st.caption(f"{look.origin} · {method} covering numbers, {COVERAGE_POINTS} radii")
-if analysis.members.groupby("run").size().nunique() > 1:
+if spread["members"].nunique() > 1:
     st.warning("The runs have different numbers of factorizations; more of them cover more.")
+if reports := analysis.mixing():
+    mixing_table.show(look, reports)

@@ -74,7 +74,7 @@ def test_the_plain_loop_of_distances_agrees_with_the_program(metric):
 def test_the_numpy_sweep_of_gibbs_agrees_with_the_program(small):
     problem = make_plan(small, RunSpec("gibbs", rank=3, particles=1)).problem
     rng = np.random.default_rng(0)
-    A, W = rng.exponential(size=(small.D, 3)), rng.exponential(size=(small.N, 3))
+    A, W = rng.exponential(size=(1, 3, small.D)), rng.exponential(size=(1, 3, small.N))
     ours = gibbs.sweep(problem, A, W, np.random.default_rng(1))
     theirs = numpy_sweep(problem, A, W, np.random.default_rng(1))
     for one, other in zip(ours, theirs, strict=True):

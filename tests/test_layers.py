@@ -17,8 +17,10 @@ LAYERS = [
     ["models"],
     ["samplers", "explorers"],
     ["registry"],
+    ["posterior"],
     ["metrics", "alignment", "modes", "topics", "projection"],
     ["runs", "examples"],
+    ["studies"],
     ["figures", "cli"],
     ["__main__"],
 ]

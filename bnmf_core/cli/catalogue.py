@@ -28,8 +28,8 @@ def samples(options: argparse.Namespace, output: Output) -> None:
         ],
         "generators": [_described(entry) for entry in GENERATORS.values()],
         "algorithms": [
-            _described(entry) | {"family": entry.family, "models": entry.models,
-                                 "reference": entry.reference}
+            _described(entry) | {"family": entry.family, "reference": entry.reference,
+                                 "models": [key for key in MODELS if entry.works_with(key)]}
             for entry in ALGORITHMS.values()
         ],
         "models": [_described(entry) for entry in MODELS.values()],

@@ -8,6 +8,8 @@ import numpy as np
 from bnmf_core.errors import SettingsError
 
 LARGEST_FRACTION = 0.5
+# All runs of a dataset hold out the same observations, whatever their own seeds are.
+SPLIT_SEED = 0
 
 
 def holdout_columns(

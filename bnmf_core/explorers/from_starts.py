@@ -78,7 +78,7 @@ def explorer(
         shard_sizes=shard_sizes,
         work=work,
         fraction=fraction,
-        models=("gaussian",),
+        models=None,
         **described,
     )
 

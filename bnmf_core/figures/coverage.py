@@ -1,9 +1,10 @@
 """Persistence plots: covering numbers over the radius (paper 1, figures 4 to 10)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 import plotly.graph_objects as go
+from plotly.colors import hex_to_rgb
 
 from bnmf_core.figures.style import RunStyle, count_axis, layout
 
@@ -14,34 +15,59 @@ def persistence_plot(
     distance_label: str,
     unit: str,
     logarithmic: bool = True,
+    repetitions: Mapping[str, Sequence[str]] | None = None,
+    title: str = "Persistence of the covering number",
+    logarithmic_radius: bool = False,
 ) -> go.Figure:
     """Covering number of every run over ε.
 
     Parameters
     ----------
     curves : columns run, epsilon (in the distance's unit), covering (a count).
+    repetitions : run id → ids of the runs that are drawn together, as their mean and the range
+        between the smallest and the largest, in the first one's style; None for each on its own.
     """
+    groups = repetitions or {run_id: [run_id] for run_id in styles}
     figure = go.Figure()
-    for number, (run_id, style) in enumerate(styles.items()):
-        part = curves[curves["run"] == run_id]
-        figure.add_scatter(
-            x=part["epsilon"],
-            y=part["covering"],
-            mode="lines",
-            name=style.label,
-            # Later curves are thinner, so that one that coincides with another is still seen.
-            line={
-                "color": style.color,
-                "dash": style.dash,
-                "width": 2 + 2.5 * (len(styles) - 1 - number),
-                "shape": "hv",
-            },
-            hovertemplate="%{y} balls of radius %{x:.3g} "
-            + unit
-            + "<extra>%{fullData.name}</extra>",
-        )
-    figure.update_xaxes(title=f"radius ε in {distance_label} ({unit})", rangemode="tozero")
+    for number, (first, run_ids) in enumerate(groups.items()):
+        part = curves[curves["run"].isin(run_ids)].groupby("epsilon")["covering"]
+        part = part.agg(["mean", "min", "max", "size"]).reset_index()
+        if part.empty:
+            continue
+        # Later curves are thinner, so that one that coincides with another is still seen.
+        width = 2 + 2.5 * (len(groups) - 1 - number)
+        _curve(figure, part, styles[first], width, unit)
+    radius_axis = {"type": "log"} if logarithmic_radius else {"rangemode": "tozero"}
+    in_unit = f" ({unit})" if unit else ""
+    figure.update_xaxes(title=f"radius ε in {distance_label}{in_unit}", **radius_axis)
     figure.update_yaxes(
         title="minimum covering number", **count_axis(curves["covering"].max(), logarithmic)
     )
-    return layout(figure, "Persistence of the covering number", height=480)
+    return layout(figure, title, height=480)
+
+
+def _curve(figure: go.Figure, part: pd.DataFrame, style: RunStyle, width: float, unit: str) -> None:
+    repeated = int(part["size"].max())
+    name = style.label + (f", mean of {repeated}" if repeated > 1 else "")
+    if repeated > 1:
+        red, green, blue = hex_to_rgb(style.color)
+        figure.add_scatter(
+            x=[*part["epsilon"], *part["epsilon"][::-1]],
+            y=[*part["max"], *part["min"][::-1]],
+            fill="toself",
+            fillcolor=f"rgba({red}, {green}, {blue}, 0.2)",
+            line={"width": 0},
+            mode="lines",
+            hoverinfo="skip",
+            showlegend=False,
+        )
+    figure.add_scatter(
+        x=part["epsilon"],
+        y=part["mean"],
+        mode="lines",
+        name=name,
+        line={"color": style.color, "dash": style.dash, "width": width, "shape": "hv"},
+        hovertemplate="%{y:.4g} balls of radius %{x:.3g} "
+        + unit
+        + "<extra>%{fullData.name}</extra>",
+    )

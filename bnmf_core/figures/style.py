@@ -10,7 +10,7 @@ from bnmf_core.registry import ALGORITHMS
 
 MUTED = "#8A949E"
 HIGHLIGHT = "#E6007A"
-FALLBACK = "#7F3C8D"
+FALLBACK = "#4D4D4D"
 SYMBOLS = ("circle", "diamond", "square", "cross", "triangle-up", "star")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 LONGEST_LABEL = 60

@@ -1,6 +1,6 @@
 """Probability models of X given (A, W). One file each, one line here."""
 
-from bnmf_core.models import gaussian
+from bnmf_core.models import gaussian, gaussian_simplex
 from bnmf_core.types import Model
 
-MODELS: dict[str, Model] = {model.key: model for model in (gaussian.MODEL,)}
+MODELS: dict[str, Model] = {model.key: model for model in (gaussian.MODEL, gaussian_simplex.MODEL)}

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from bnmf_core.dataset import Dataset
+from bnmf_core.models import likelihood
 from bnmf_core.models.reference import reference_errors
-from bnmf_core.residuals import squared_errors
 from bnmf_core.settings import setting
 from bnmf_core.types import Model
 
@@ -45,39 +45,42 @@ def resolve(dataset: Dataset, rank: int, settings: Settings) -> Settings:
     return replace(settings, sigma=float(sigma))
 
 
-def log_likelihood(
-    problem: Any, A: np.ndarray, W: np.ndarray, squared: np.ndarray | None = None
-) -> np.ndarray:
-    """−‖X − AW‖²/(2σ²) of each particle, without the constant: the papers' tables print this."""
-    if squared is None:
-        squared = squared_errors(problem.dataset.X, A, W, problem.dataset.mask)
-    return -squared / (2 * problem.model_settings.sigma**2)
-
-
 def log_joint(
     problem: Any, A: np.ndarray, W: np.ndarray, squared: np.ndarray | None = None
 ) -> np.ndarray:
     """log p(X, A, W) with every normalising constant, in nats: (M,)."""
-    sigma, rate = problem.model_settings.sigma, problem.model_settings.rate
-    data = problem.dataset
-    observed = data.D * data.N - data.missing
-    constant = -0.5 * observed * np.log(2 * np.pi * sigma**2)
-    parameters = problem.rank * (data.D + data.N)
-    prior = parameters * np.log(rate) if rate > 0 else 0.0  # λ = 0: a flat, improper prior
-    prior = prior - rate * (A.sum(axis=(1, 2)) + W.sum(axis=(1, 2)))
-    return constant + log_likelihood(problem, A, W, squared) + prior
+    likelihoods = likelihood.log_likelihood(problem, A, W, squared)
+    return likelihoods + likelihood.constant(problem) + _log_prior(problem, A, W)
+
+
+def log_joint_and_score(
+    problem: Any, A: np.ndarray, W: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The log joint (M,) and its gradients in A (M, D, R) and W (M, R, N)."""
+    values, gradient_A, gradient_W = likelihood.log_likelihood_and_gradients(problem, A, W)
+    gradient_A -= problem.model_settings.rate
+    gradient_W -= problem.model_settings.rate
+    values += likelihood.constant(problem) + _log_prior(problem, A, W)
+    return values, gradient_A, gradient_W
 
 
 def score(problem: Any, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Gradient of the log joint in A (M, D, R) and in W (M, R, N)."""
-    precision, rate = problem.model_settings.sigma**-2, problem.model_settings.rate
-    gradient_A, gradient_W = np.empty_like(A), np.empty_like(W)
-    for m in range(A.shape[0]):
-        XW = problem.rows @ W[m].T
-        XA = problem.columns @ A[m]
-        gradient_A[m] = precision * (XW - A[m] @ (W[m] @ W[m].T)) - rate
-        gradient_W[m] = precision * (XA.T - (A[m].T @ A[m]) @ W[m]) - rate
-    return gradient_A, gradient_W
+    return log_joint_and_score(problem, A, W)[1:]
+
+
+def prior(problem: Any, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """One draw from the prior: A (D, R), W (R, N)."""
+    scale = 1 / problem.model_settings.rate
+    A = rng.exponential(scale, (problem.dataset.D, problem.rank))
+    return A, rng.exponential(scale, (problem.rank, problem.dataset.N))
+
+
+def _log_prior(problem: Any, A: np.ndarray, W: np.ndarray) -> np.ndarray:
+    rate, data = problem.model_settings.rate, problem.dataset
+    parameters = problem.rank * (data.D + data.N)
+    normaliser = parameters * np.log(rate) if rate > 0 else 0.0  # λ = 0: a flat, improper prior
+    return normaliser - rate * (A.sum(axis=(1, 2)) + W.sum(axis=(1, 2)))
 
 
 def scale(A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -98,8 +101,11 @@ MODEL = Model(
     Settings=Settings,
     resolve=resolve,
     log_joint=log_joint,
-    log_likelihood=log_likelihood,
+    log_likelihood=likelihood.log_likelihood,
     score=score,
+    log_joint_and_score=log_joint_and_score,
+    support="positive",
+    prior=prior,
     scale=scale,
     summary="Every entry of X is measured with the same noise; small entries of A and W are "
     "more probable than large ones.",

@@ -12,12 +12,17 @@ from bnmf_core.solvers.starts import random_start
 REFERENCE_SEED = 20_240_229
 
 
+def reference_start(dataset: Dataset, rank: int, restart: int) -> tuple[np.ndarray, np.ndarray]:
+    """The random start of one reference NMF: A (D, R), W (R, N)."""
+    return random_start(dataset, rank, np.random.default_rng([REFERENCE_SEED, restart]))
+
+
 def reference_errors(dataset: Dataset, rank: int, restarts: int) -> np.ndarray:
     """Squared Frobenius errors (restarts,) of NMFs from random starts with a fixed seed."""
     problem = Problem(dataset, model=None, model_settings=None, rank=rank)
     errors = []
     for restart in range(restarts):
-        A, W = random_start(dataset, rank, np.random.default_rng([REFERENCE_SEED, restart]))
+        A, W = reference_start(dataset, rank, restart)
         A, W = hals.solve(problem, A[None], W[None])
         errors.append(squared_errors(dataset.X, A, W, dataset.mask)[0])
     return np.array(errors)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -37,6 +37,21 @@ LAYOUT = 2
 
 Report = Callable[[float], None]
 Stopped = Callable[[], bool]
+
+
+class MixingReport(NamedTuple):
+    """How well the chains of one run have mixed.
+
+    table : one row per quantity, with columns label, unit, iat, ess_bulk, ess_tail, r_hat and
+        reason (why numbers are missing). sentence : what must be shown with R̂.
+    chains, draws : how many, and how long. modes : the mode that each chain sits in.
+    """
+
+    table: pd.DataFrame
+    sentence: str
+    chains: int
+    draws: int
+    modes: list[int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,6 +158,30 @@ class Analysis:
         empty = pd.DataFrame(columns=["run", "epsilon", "covering"])
         return pd.concat(frames, ignore_index=True) if frames else empty
 
+    def repetitions(self) -> dict[str, list[str]]:
+        """Runs that differ in nothing but the seed: the first one's id → all their ids."""
+        groups: dict[str, list[str]] = {}
+        for record in self.runs:
+            spec = {key: value for key, value in record.spec.to_dict().items() if key != "seed"}
+            groups.setdefault(repr(spec), []).append(record.id)
+        return {ids[0]: ids for ids in groups.values()}
+
+    def coverage_of(self, metric: str, kept: np.ndarray) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Greedy curves and spread, as :meth:`coverage` and :meth:`spread`, of some members.
+
+        ``kept`` is (m,) bool over the members; a run without any is left out.
+        """
+        matrix = np.array(self.distances(metric))
+        upper = largest_distance(matrix)
+        curves, spread = [], []
+        for run_id, rows in self.members[kept].groupby("run", sort=False).groups.items():
+            within = matrix[np.ix_(rows, rows)]
+            epsilon, covering = persistence(within, COVERAGE_POINTS, upper)
+            curves.append(pd.DataFrame({"run": run_id, "epsilon": epsilon, "covering": covering}))
+            spread.append((run_id, within.max(), mean_distance(within), len(rows)))
+        columns = ["run", "largest", "mean", "members"]
+        return pd.concat(curves, ignore_index=True), pd.DataFrame(spread, columns=columns)
+
     def spread(self, metric: str) -> pd.DataFrame:
         """Largest and mean distance within each run: columns run, largest, mean, members."""
         stored = files.read_arrays(self.folder / f"coverage-{metric}.npz")
@@ -162,6 +201,29 @@ class Analysis:
     def downstream_left_out(self) -> dict[str, list[str]]:
         """Per label, the classes with too few members to be scored."""
         return files.read_json(self.folder / "downstream.json")["left_out"]
+
+    def mixing(self) -> dict[str, MixingReport]:
+        """Per sampler's run, how well its chains have mixed."""
+        stored = files.read_json(self.folder / "mixing.json")
+        return {
+            run_id: MixingReport(pd.DataFrame(entry["table"]), **entry["rest"])
+            for run_id, entry in stored.items()
+        }
+
+    def trace(self, run_id: str, most: int) -> pd.DataFrame:
+        """What a sampler recorded along its chains: at most ``most`` states of each chain.
+
+        Columns chain, sweep, warm_up and the quantities; empty for an explorer's run.
+        """
+        index = [record.id for record in self.runs].index(run_id)
+        table = pd.DataFrame(dict(self.particles[index].trace))
+        if table.empty:
+            return table
+        rows = [
+            part[evenly_spaced(len(part), most)]
+            for part in table.groupby("chain", sort=True).indices.values()
+        ]
+        return table.iloc[np.concatenate(rows)].reset_index(drop=True)
 
 
 def open_analysis(store: RunStore, run_ids: Sequence[str]) -> Analysis:
@@ -287,6 +349,22 @@ def _exact(analysis: Analysis, report: Report, stopped: Stopped) -> None:
         report((i + 1) / len(DISTANCES))
 
 
+def _mixing(analysis: Analysis, report: Report, stopped: Stopped) -> None:
+    from bnmf_core.metrics.mixing import mixing_of  # noqa: PLC0415  (its library is slow to import)
+
+    result = {}
+    for i, (record, particles) in enumerate(zip(analysis.runs, analysis.particles, strict=True)):
+        raise_if_cancelled(stopped, "mixing")
+        if particles.trace:
+            found = mixing_of(particles)
+            table, sentence = found.report
+            rest = {"sentence": sentence, "chains": found.chains, "draws": found.draws}
+            rest["modes"] = found.modes.labels.tolist()
+            result[record.id] = {"table": table.reset_index().to_dict("list"), "rest": rest}
+        report((i + 1) / len(analysis.runs))
+    files.write_json(analysis.folder / "mixing.json", result)
+
+
 def _downstream(analysis: Analysis, report: Report, stopped: Stopped) -> None:
     from bnmf_core.metrics.downstream import downstream_auc  # noqa: PLC0415  (slow to import)
 
@@ -312,6 +390,7 @@ STAGES: dict[str, Stage] = {
     "distances": Stage("Measuring distances between factorizations", 3.0, _distances),
     "structure": Stage("Finding modes and coverage", 1.0, _structure),
     "exact": Stage("Counting covering balls exactly", 1.0, _exact),
+    "mixing": Stage("Measuring how well chains have mixed", 1.0, _mixing),
     "downstream": Stage("Scoring labels with every factorization", 6.0, _downstream),
 }
 

@@ -17,10 +17,10 @@ import numpy as np
 from bnmf_core.dataset import Dataset
 from bnmf_core.errors import RunError
 from bnmf_core.particles import Particles
-from bnmf_core.residuals import squared_errors
-from bnmf_core.runs.checkpoint import Checkpoint, restore_generator
+from bnmf_core.runs.checkpoint import Checkpoint, Failure, restore_generator
 from bnmf_core.runs.collect import Chunk, assemble
 from bnmf_core.runs.planning import Plan, describe, make_plan
+from bnmf_core.runs.record import finite_states, record
 from bnmf_core.threads import one_blas_thread
 from bnmf_core.types import Progress, RunSpec, Shard
 
@@ -49,14 +49,36 @@ class Sink(Protocol):
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run ended: "complete" or "cancelled", and how long it took in all."""
+    """How a run ended: "complete" or "cancelled", and how long it took in all.
+
+    ``failed_chains`` lists the chains (of an explorer: the blocks) that did not reach their end:
+    ``chain``, ``after_draw`` (how many particles of it are kept) and ``reason``.
+    """
 
     stop_reason: str
     seconds: float
+    failed_chains: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def message(self) -> str:
+        """What there is to say of the way it ended; "" where all went well."""
+        failed = "; ".join(
+            f"chain {chain['chain'] + 1} stopped after {chain['after_draw']} draws"
+            for chain in self.failed_chains
+        )
+        reasons = " ".join(dict.fromkeys(chain["reason"] for chain in self.failed_chains))
+        words = f"{failed[:1].upper()}{failed[1:]}. {reasons}" if failed else ""
+        if self.stop_reason == "cancelled":
+            words = f"Cancelled; what was made is kept. {words}".rstrip()
+        return words
 
     def to_dict(self) -> dict[str, Any]:
         """The entries it adds to a run's info."""
-        return {"stop_reason": self.stop_reason, "run_seconds": self.seconds}
+        return {
+            "stop_reason": self.stop_reason,
+            "run_seconds": self.seconds,
+            "failed_chains": list(self.failed_chains),
+        }
 
 
 class MemorySink:
@@ -74,49 +96,47 @@ class MemorySink:
             self._chunks.append(chunk)
 
     def chunks(self) -> list[Chunk]:
-        """All chunks so far."""
-        return self._chunks
+        """All chunks so far, handed over: they are not kept here any longer."""
+        chunks, self._chunks = self._chunks, []
+        return chunks
 
 
 def advance(plan: Plan, shard: Shard, checkpoint: Checkpoint | None):
     """One step of one shard; pure. Returns the new checkpoint and a Chunk or None.
 
-    Raises
-    ------
-    RunError
-        When the algorithm makes a value that is not finite.
+    A value that is not finite ends the shard: the states before it are kept, and the
+    checkpoint says why it does not go on.
     """
     with one_blas_thread():
+        produced, recorded, draws = 0, 0, {}
         if checkpoint is None:
             rng = shard.generator()
-            state, produced = plan.algorithm.init(plan.problem, plan.settings, shard, rng), 0
+            state = plan.algorithm.init(plan.problem, plan.settings, shard, rng)
         else:
             rng = restore_generator(checkpoint.generator)
-            state, produced = checkpoint.state, checkpoint.produced
+            state, draws = checkpoint.state, dict(checkpoint.draws)
+            produced, recorded = checkpoint.produced, checkpoint.recorded
         state, batch = plan.algorithm.step(plan.problem, state, plan.settings, rng)
-        chunk = None
+        chunk, failure = None, None
         if batch.size:
-            if not (np.isfinite(batch.A).all() and np.isfinite(batch.W).all()):
-                raise RunError(
+            chains = [shard.index] if batch.chain is None else batch.chain
+            draws = {str(chain): 0 for chain in chains} | draws
+            chunk = record(plan, shard, finite_states(batch), recorded, produced)
+            for chain in chunk.chain:
+                draws[str(chain)] += 1
+            produced, recorded = produced + chunk.size, recorded + chunk.states
+            if chunk.states < batch.size:
+                failure = Failure(
+                    recorded,
                     f"{plan.algorithm.label} made a value that is not finite after particle "
                     f"{shard.start + produced}; what came before is kept. Rescaling the data "
-                    "to a largest entry near 1 usually helps."
+                    "to a largest entry near 1 usually helps.",
                 )
-            problem = plan.problem
-            squared = squared_errors(problem.dataset.X, batch.A, batch.W)
-            chunk = Chunk(
-                shard=shard.index,
-                first=produced,
-                A=batch.A,
-                W=batch.W,
-                log_joint=problem.model.log_joint(problem, batch.A, batch.W, squared),
-                error=np.sqrt(squared / problem.dataset.squared_norm),
-                seconds=np.zeros(batch.size),
-                diagnostics=dict(batch.diagnostics),
-            )
-            produced += batch.size
-    part = 1.0 if produced >= shard.size else plan.algorithm.fraction(state, plan.settings)
-    return Checkpoint(state, rng.bit_generator.state, produced, part), chunk
+                chunk = chunk if chunk.states else None
+    ended = failure is not None or produced >= shard.size
+    part = 1.0 if ended else plan.algorithm.fraction(state, plan.settings)
+    generator = rng.bit_generator.state
+    return Checkpoint(state, generator, produced, part, recorded, draws, failure), chunk
 
 
 def drive(
@@ -136,7 +156,8 @@ def drive(
     Raises
     ------
     BNMFError
-        When a step fails; what was saved before is kept.
+        When a step fails, or every shard has failed without a particle; what was saved before
+        is kept.
     """
     began = time.perf_counter()
     latest = {shard: sink.checkpoint(shard, plan.algorithm.State) for shard in plan.shards}
@@ -164,10 +185,13 @@ def drive(
                 checkpoint, chunk = future.result()
                 seconds = seconds_before + time.perf_counter() - began
                 if chunk is not None:
-                    chunk = replace(chunk, seconds=np.full(chunk.A.shape[0], seconds))
+                    chunk = replace(chunk, seconds=np.full(chunk.size, seconds))
                 sink.save(shard, checkpoint, chunk)
-                latest[shard] = checkpoint
-                if not _finished(shard, checkpoint):
+                del future, chunk  # a chunk that is on disk need not be in memory
+                if _finished(shard, checkpoint):
+                    latest[shard] = replace(checkpoint, state=None)
+                else:
+                    latest[shard] = checkpoint
                     waiting.insert(0, shard)
                 if on_progress is not None:
                     on_progress(_progress(plan, latest, at_start, began, seconds_before))
@@ -175,7 +199,10 @@ def drive(
         for future in running:  # some are left only when a step has failed
             future.cancel()
     reason = "complete" if all(_finished(s, latest[s]) for s in plan.shards) else "cancelled"
-    return Outcome(reason, seconds_before + time.perf_counter() - began)
+    failed = _failed_chains(latest)
+    if reason == "complete" and not any(checkpoint.produced for checkpoint in latest.values()):
+        raise RunError(failed[0]["reason"])
+    return Outcome(reason, seconds_before + time.perf_counter() - began, failed)
 
 
 def run(
@@ -210,7 +237,18 @@ def run(
 
 
 def _finished(shard: Shard, checkpoint: Checkpoint | None) -> bool:
-    return checkpoint is not None and checkpoint.produced >= shard.size
+    if checkpoint is None:
+        return False
+    return checkpoint.failure is not None or checkpoint.produced >= shard.size
+
+
+def _failed_chains(latest: dict[Shard, Checkpoint | None]) -> tuple[dict[str, Any], ...]:
+    return tuple(
+        {"chain": int(chain), "after_draw": draws, "reason": checkpoint.failure.reason}
+        for checkpoint in latest.values()
+        if checkpoint is not None and checkpoint.failure is not None
+        for chain, draws in checkpoint.draws.items()
+    )
 
 
 def _fraction(plan: Plan, latest: dict[Shard, Checkpoint | None]) -> float:

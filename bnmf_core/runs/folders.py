@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from bnmf_core.errors import StoreError
-from bnmf_core.particles import ARRAYS, Particles
+from bnmf_core.particles import ARRAYS, NAMED, Particles, with_prefix
 from bnmf_core.runs import files
 from bnmf_core.runs.checkpoint import Checkpoint, from_arrays, to_arrays
 from bnmf_core.runs.collect import PER_PARTICLE, Chunk, assemble
@@ -16,6 +16,8 @@ COMPLETE = "particles.json"
 PLAN = "plan.json"
 # Asks the process that makes the run, whichever it is, to stop.
 CANCEL = "cancel"
+# Plain numbers of a chunk that its file's name does not tell.
+NUMBERS = ("first", "states")
 
 
 class FolderSink:
@@ -37,9 +39,12 @@ class FolderSink:
         """Write the chunk, then the checkpoint."""
         if chunk is not None:
             arrays = {"A": chunk.A, "W": chunk.W}
+            arrays |= {name: np.asarray(getattr(chunk, name)) for name in NUMBERS}
             arrays |= {name: getattr(chunk, name) for name in PER_PARTICLE}
-            arrays |= {f"diagnostic_{key}": value for key, value in chunk.diagnostics.items()}
-            name = f"chunk-{shard.index:05d}-{chunk.first:08d}.npz"
+            for kind in NAMED:
+                values = getattr(chunk, kind)
+                arrays |= {f"{NAMED[kind]}{key}": value for key, value in values.items()}
+            name = f"chunk-{shard.index:05d}-{chunk.position:08d}.npz"
             files.write_arrays(self.folder / name, arrays)
         path = self.folder / f"checkpoint-{shard.index:05d}.npz"
         files.write_arrays(path, to_arrays(checkpoint))
@@ -54,15 +59,20 @@ class FolderSink:
 
 
 def _read_chunk(path: Path) -> Chunk:
-    _, shard, first = path.stem.split("-")
+    _, shard, position = path.stem.split("-")
     arrays = files.read_arrays(path)
-    diagnostics = {
-        name.removeprefix("diagnostic_"): value
-        for name, value in arrays.items()
-        if name.startswith("diagnostic_")
-    }
-    plain = {name: arrays[name] for name in ("A", "W", *PER_PARTICLE)}
-    return Chunk(int(shard), int(first), **plain, diagnostics=diagnostics)
+    size = arrays["A"].shape[0]
+    # What chunks from before there was a trace do not say.
+    arrays = {
+        "first": position, "states": size, "chain": np.full(size, int(shard)), **arrays,
+    }  # fmt: skip
+    return Chunk(
+        shard=int(shard),
+        position=int(position),
+        **{name: int(arrays[name]) for name in NUMBERS},
+        **{name: arrays[name] for name in ("A", "W", *PER_PARTICLE)},
+        **{kind: with_prefix(arrays, prefix) for kind, prefix in NAMED.items()},
+    )
 
 
 def write_particles(folder: Path, particles: Particles, final: bool) -> None:
@@ -71,14 +81,15 @@ def write_particles(folder: Path, particles: Particles, final: bool) -> None:
         files.write_array(
             folder / "particles" / f"{name}.npy", np.asarray(getattr(particles, name))
         )
-    for key, value in particles.diagnostics.items():
-        files.write_array(folder / "particles" / f"diagnostic_{key}.npy", np.asarray(value))
+    for kind, prefix in NAMED.items():
+        for key, value in getattr(particles, kind).items():
+            files.write_array(folder / "particles" / f"{prefix}{key}.npy", np.asarray(value))
     files.write_json(
         folder / COMPLETE,
         {
             "spec": particles.spec.to_dict(),
             "info": dict(particles.info),
-            "diagnostics": list(particles.diagnostics),
+            **{kind: list(getattr(particles, kind)) for kind in NAMED},
         },
     )
     if final:
@@ -98,18 +109,20 @@ def read_particles(folder: Path) -> Particles:
     """
     meta = files.read_json(folder / COMPLETE)
     arrays = {name: files.read_array(folder / "particles" / f"{name}.npy") for name in ARRAYS}
-    diagnostics = {
-        key: files.read_array(folder / "particles" / f"diagnostic_{key}.npy")
-        for key in meta["diagnostics"]
+    named = {
+        kind: {
+            key: files.read_array(folder / "particles" / f"{prefix}{key}.npy")
+            for key in meta.get(kind, ())  # runs from before there was a trace have none
+        }
+        for kind, prefix in NAMED.items()
     }
-    spec = RunSpec(**meta["spec"])
-    return Particles(**arrays, spec=spec, diagnostics=diagnostics, info=meta["info"])
+    return Particles(**arrays, spec=RunSpec(**meta["spec"]), **named, info=meta["info"])
 
 
 def read_partial(folder: Path, spec: RunSpec, status: str) -> Particles:
     """What an unfinished run has saved so far."""
     chunks = FolderSink(folder).chunks()
-    if not chunks or not (folder / PLAN).exists():
+    if not any(chunk.size for chunk in chunks) or not (folder / PLAN).exists():
         raise StoreError("This run has not saved a factorization yet.")
     plan = files.read_json(folder / PLAN)
     return assemble(chunks, plan["starts"], spec, plan["info"] | {"stop_reason": status})

@@ -18,7 +18,7 @@ from bnmf_core.dataset import Dataset
 from bnmf_core.errors import BNMFError, RunError, SchedulerError
 from bnmf_core.runs import analysis, folders
 from bnmf_core.runs.collect import assemble
-from bnmf_core.runs.engine import drive
+from bnmf_core.runs.engine import Outcome, drive
 from bnmf_core.runs.executors import Executors
 from bnmf_core.runs.memory import check_memory
 from bnmf_core.runs.planning import check, describe, make_plan
@@ -267,8 +267,8 @@ class JobRunner:
         run_id = ticket.run_id
         folder = self.store.run_folder(run_id)
         try:
-            status = self._drive(ticket)
-            message = "" if status == "complete" else "Cancelled; what was made is kept."
+            outcome = self._drive(ticket)
+            status, message = outcome.stop_reason, outcome.message
             if self._closing.is_set() and status != "complete":
                 status, message = "interrupted", "The program stopped; what was saved is kept."
             self.store.update(run_id, status=status, message=message, remaining=None)
@@ -287,7 +287,7 @@ class JobRunner:
         finally:
             (folder / folders.CANCEL).unlink(missing_ok=True)
 
-    def _drive(self, ticket: Ticket) -> str:
+    def _drive(self, ticket: Ticket) -> Outcome:
         run_id = ticket.run_id
         record = self.store.run(run_id)
         folder = self.store.run_folder(run_id)
@@ -318,12 +318,14 @@ class JobRunner:
         executor = self._executors.get(ticket.scheduler)
         outcome = drive(plan, sink, executor, report, stop, record.seconds)
         chunks = sink.chunks()
-        if chunks:
+        if any(chunk.size for chunk in chunks):
             particles = assemble(chunks, starts, record.spec, info | outcome.to_dict())
             final = outcome.stop_reason == "complete"
             folders.write_particles(folder, particles, final)
             self.store.update(run_id, done=particles.M, seconds=outcome.seconds)
-        return outcome.stop_reason
+            if final:  # the last report may have been too soon after the one before to be kept
+                self.store.update(run_id, fraction=1.0)
+        return outcome
 
     def _analyse_study(self, run_id: str) -> None:
         # The runs that were started side by side are looked at together, once all have ended.

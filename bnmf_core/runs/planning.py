@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from bnmf_core import registry, settings
-from bnmf_core.data.split import holdout_columns
+from bnmf_core.data.split import SPLIT_SEED, holdout_columns
 from bnmf_core.dataset import Dataset
 from bnmf_core.errors import SettingsError
 from bnmf_core.problem import Problem, check_fit
@@ -15,7 +15,6 @@ from bnmf_core.threads import one_blas_thread
 from bnmf_core.types import Algorithm, RunSpec, Shard
 
 MOST_PARTICLES = 1_000_000
-SPLIT_SEED = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +38,7 @@ def check(dataset: Dataset, spec: RunSpec) -> tuple[Algorithm, Any]:
     """
     algorithm = registry.algorithm(spec.algorithm)
     model = registry.model(spec.model)
-    if spec.model not in algorithm.models:
+    if not algorithm.works_with(spec.model):
         raise SettingsError(
             f"{algorithm.label} works with the model {', '.join(algorithm.models)}, "
             f"not with {spec.model!r}."

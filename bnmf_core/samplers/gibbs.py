@@ -2,25 +2,27 @@
 
 Given everything else, A_dr is a normal truncated to ≥ 0 with variance s² = σ²/Σ_n W_rn² and
 mean [Σ_n (X_dn − Σ_{k≠r} A_dk W_kn) W_rn]/Σ_n W_rn² − λs²; paper 1 prints it without the
-factor W_rn and hides λs². X enters through X Wᵀ and W Wᵀ only, so a sweep is one product with X
-and a compiled pass over the rows of A; then the same for W.
+factor W_rn and hides λs². X enters through X Wᵀ and W Wᵀ only, so a sweep is one product with X,
+which serves all chains of a shard, and a compiled pass over A; then the same for W.
+
+The draws of one shard come from one generator: a chain's path depends on the seed and on how many
+chains the run has, not on threads or interruptions.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bnmf_core.errors import SettingsError
 from bnmf_core.problem import Problem
-from bnmf_core.samplers.truncated_normal import draw_rows
+from bnmf_core.samplers.chains import chains_of, joined, shard_sizes
+from bnmf_core.samplers.starting import start_setting, starts
+from bnmf_core.samplers.truncated_normal import draw_factors
 from bnmf_core.settings import setting
-from bnmf_core.solvers import hals
-from bnmf_core.solvers.starts import random_start
+from bnmf_core.solvers.solution import gram
 from bnmf_core.types import Algorithm, Batch, Shard
 
 # Multiply-adds of one step: about a third of a second on one core.
 STEP_WORK = 1.0e9
-START_ITERATIONS = 200
 
 
 @dataclass(frozen=True)
@@ -44,94 +46,88 @@ class Settings:
     thinning: int = setting(
         5, "Sweeps per kept draw", "One draw in this many is kept.", minimum=1, maximum=10_000
     )
-    start: str = setting(
-        "restart",
-        "Start of a chain",
-        "“restart”: a solved NMF from a random start. “prior”: a draw from the prior.",
-        choices=("restart", "prior"),
-    )
+    start: str = start_setting()
 
 
 @dataclass(frozen=True)
 class State:
-    """The chain's position, A (D, R) and W (N, R), and the sweeps done."""
+    """Where c chains are, A (c, R, D) and W (c, R, N).
+
+    draws : (c,) particles asked of each chain. first : number of the first chain in the run.
+    sweeps, total : done and to do.
+    """
 
     A: np.ndarray
     W: np.ndarray
+    draws: np.ndarray
+    first: int
     sweeps: int
     total: int
 
 
 def init(problem: Problem, settings: Settings, shard: Shard, rng: np.random.Generator) -> State:
-    """Start a chain at a solved NMF, at the prior's favourite scale, or at a prior draw."""
-    if problem.model_settings.rate <= 0:
-        raise SettingsError(
-            "Gibbs needs a prior rate λ above 0: with a flat prior the posterior has no finite "
-            "total, and the chain would drift off."
-        )
-    total = settings.warm_up + settings.thinning * shard.size
-    data, rank = problem.dataset, problem.rank
-    if settings.start == "prior":
-        scale = 1 / problem.model_settings.rate
-        A = rng.exponential(scale, (data.D, rank))
-        W = rng.exponential(scale, (data.N, rank))
-        return State(A, W, 0, total)
-    A, W = random_start(data, rank, shard.particle_generator(0))
-    A, W = hals.solve(problem, A[None], W[None], START_ITERATIONS)
-    A, W = problem.model.scale(A, W)
-    return State(A[0], np.ascontiguousarray(W[0].T), 0, total)
+    """Start each chain at a solved NMF, at a prior draw or at a known factorization."""
+    first, draws = chains_of(settings, shard)
+    generators = [shard.particle_generator(chain) for chain in range(draws.size)]
+    A, W = starts(problem, settings.start, generators, "Gibbs")
+    total = settings.warm_up + settings.thinning * int(draws.max())
+    return State(np.ascontiguousarray(A.transpose(0, 2, 1)), W, draws, first, 0, total)
 
 
 def step(problem: Problem, state: State, settings: Settings, rng: np.random.Generator):
-    """A bounded number of sweeps; every ``thinning``-th one after the warm-up is kept."""
-    kept_A, kept_W = [], []
+    """A bounded number of sweeps; every ``thinning``-th one after the warm-up is kept.
+
+    The warm-up is recorded at the same distance, counted back from its end.
+    """
+    recorded = []
     A, W, sweeps = state.A, state.W, state.sweeps
-    for _ in range(max(1, int(STEP_WORK / work_per_sweep(problem)))):
+    for _ in range(max(1, int(STEP_WORK / (state.draws.size * work_per_sweep(problem))))):
         if sweeps == state.total:
             break
         A, W = sweep(problem, A, W, rng)
         sweeps += 1
         after = sweeps - settings.warm_up
-        if after > 0 and after % settings.thinning == 0:
-            kept_A.append(A)
-            kept_W.append(W.T)
-    D, N, R = problem.dataset.D, problem.dataset.N, problem.rank
-    batch = Batch(np.array(kept_A).reshape(-1, D, R), np.array(kept_W).reshape(-1, R, N))
-    return State(A, W, sweeps, state.total), batch
+        if after % settings.thinning == 0:
+            recorded.append(_record(state, A, W, after // settings.thinning))
+    return replace(state, A=A, W=W, sweeps=sweeps), joined(problem, recorded)
+
+
+def _record(state: State, A: np.ndarray, W: np.ndarray, draw: int) -> Batch:
+    # A chain that has made its draws goes on beside the others, unrecorded.
+    chosen = np.flatnonzero(state.draws >= draw)
+    return Batch(
+        A[chosen].transpose(0, 2, 1),
+        W[chosen],
+        chain=state.first + chosen,
+        warm_up=np.full(chosen.size, draw <= 0),
+    )
 
 
 def sweep(
     problem: Problem, A: np.ndarray, W: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw every column of A (D, R), then every column of W (N, R); new arrays."""
-    A = draw_columns(problem, A, problem.rows @ W, W.T @ W, rng)
-    W = draw_columns(problem, W, problem.columns @ A, A.T @ A, rng)
+    """Draw every column of A (c, R, D), then every row of W (c, R, N); new arrays."""
+    A = draw(problem, A, problem.times_rows(W), gram(W), rng)
+    W = draw(problem, W, problem.times_columns(A), gram(A), rng)
     return A, W
 
 
-def draw_columns(
+def draw(
     problem: Problem, F: np.ndarray, C: np.ndarray, G: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
-    """Draw F (n, R) given C = data times the other factor and G = its Gram matrix; a new array."""
+    """Draw F (c, R, n) given C = the other factor times the data and G = its Gram matrix."""
     F = F.copy()
     settings = problem.model_settings
     uniform = 1.0 - rng.random(F.shape)  # in (0, 1]
-    draw_rows(F, np.ascontiguousarray(C), G, settings.sigma**2, settings.rate, uniform)
+    draw_factors(F, C, G, settings.sigma**2, settings.rate, uniform)
     return F
 
 
 def work_per_sweep(problem: Problem) -> float:
-    """Multiply-adds of one sweep; a draw costs about 150, setting out on a sweep 1e5."""
+    """Multiply-adds of one chain's sweep; a draw costs about 40, setting out on one 1e5."""
     data, R = problem.dataset, problem.rank
     products = 2.0 * data.stored_entries * R * (8 if data.is_sparse else 1)
-    return products + (data.D + data.N) * R * (150.0 + R) + 1e5
-
-
-def shard_sizes(settings: Settings, particles: int) -> list[int]:
-    """The draws shared out among the chains, the first ones taking the remainder."""
-    chains = min(settings.chains, particles)
-    each, rest = divmod(particles, chains)
-    return [each + (chain < rest) for chain in range(chains)]
+    return products + (data.D + data.N) * R * (40.0 + R) + 1e5
 
 
 def fraction(state: State, settings: Settings) -> float:

@@ -164,14 +164,16 @@ def _draw(a, u, excess, work):
 
 
 @numba.njit(cache=True, **VECTOR)
-def _add_rest(f, G, r, scale, a):
-    """a ← scale·(a + Σ_{k≠r} f_k G_kr)."""
+def _standardised(f, c, G, r, shift, scale, a):
+    """a ← (shift − c + Σ_{k≠r} f_k G_kr)/scale: how far zero lies above the mean, in sd."""
+    for i in range(a.shape[0]):
+        a[i] = shift - c[i]
     for k in range(f.shape[0]):
         if k != r:
             for i in range(a.shape[0]):
                 a[i] += f[k, i] * G[k, r]
     for i in range(a.shape[0]):
-        a[i] *= scale
+        a[i] /= scale
 
 
 @numba.njit(cache=True)
@@ -183,7 +185,7 @@ def truncated_draw(mean: float, sd: float, u: float) -> float:
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def draw_rows(
+def draw_factors(
     F: np.ndarray,
     C: np.ndarray,
     G: np.ndarray,
@@ -191,38 +193,32 @@ def draw_rows(
     rate: float,
     uniform: np.ndarray,
 ) -> None:
-    """Redraw every entry of F (n, R) in place, column by column, from uniforms (n, R) in (0, 1].
+    """Redraw every entry of F (c, R, n) in place, from uniforms (c, R, n) in (0, 1].
 
-    Entry (d, r) is normal with precision G_rr/σ² and mean (C_dr − Σ_{k≠r} F_dk G_kr − λσ²)/G_rr,
-    truncated to ≥ 0; with G_rr = 0 it is Exp(λ). Rows are independent given the other factor,
-    so going through them in groups is the same kernel as drawing whole columns.
+    Entry (r, i) of a chain is normal with precision G_rr/σ² and mean
+    (C_ri − Σ_{k≠r} F_ki G_kr − λσ²)/G_rr, truncated to ≥ 0; with G_rr = 0 it is Exp(λ). Columns
+    i are independent given the other factor, so going through them in groups is the same
+    kernel as drawing whole rows. C (c, R, n), G (c, R, R).
 
     It stands here because Numba's cache on disk sees a change of this file only: a compiled
     function elsewhere would go on with an old copy of the draw.
     """
-    n, R = F.shape
+    chains, R, n = F.shape
     width = min(TILE, n)
-    f, work = np.empty((R, width)), np.empty((4, width))
-    a, u, excess = np.empty(width), np.empty(width), np.empty(width)
-    for first in range(0, n, TILE):
-        m = min(TILE, n - first)
-        for r in range(R):
-            for i in range(m):
-                f[r, i] = F[first + i, r]
-        for r in range(R):
-            diagonal = G[r, r]
-            if diagonal <= 0.0:  # the other factor's component is empty: only the prior is left
+    a, excess, work = np.empty(width), np.empty(width), np.empty((4, width))
+    for chain in range(chains):
+        for first in range(0, n, TILE):
+            m = min(TILE, n - first)
+            f, c = F[chain, :, first : first + m], C[chain, :, first : first + m]
+            u = uniform[chain, :, first : first + m]
+            for r in range(R):
+                diagonal = G[chain, r, r]
+                if diagonal <= 0.0:  # the other factor's component is empty: only the prior is left
+                    for i in range(m):
+                        f[r, i] = -math.log(u[r, i]) / rate
+                    continue
+                sd = math.sqrt(noise_variance / diagonal)
+                _standardised(f, c[r], G[chain], r, rate * noise_variance, diagonal * sd, a[:m])
+                _draw(a[:m], u[r], excess[:m], work)
                 for i in range(m):
-                    f[r, i] = -math.log(uniform[first + i, r]) / rate
-                continue
-            sd = math.sqrt(noise_variance / diagonal)
-            for i in range(m):
-                a[i] = rate * noise_variance - C[first + i, r]
-                u[i] = uniform[first + i, r]
-            _add_rest(f, G, r, 1.0 / (diagonal * sd), a[:m])
-            _draw(a[:m], u[:m], excess[:m], work)
-            for i in range(m):
-                f[r, i] = sd * excess[i]
-        for r in range(R):
-            for i in range(m):
-                F[first + i, r] = f[r, i]
+                    f[r, i] = sd * excess[i]

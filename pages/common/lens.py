@@ -57,6 +57,9 @@ class Lens:
             parts.append(
                 f"{algorithm_label(run.spec.algorithm)} run {run.id} (seed {run.spec.seed}{made})"
             )
+        for run, particles in zip(self.analysis.runs, self.analysis.particles, strict=True):
+            if failed := particles.info.get("failed_chains"):
+                parts.append(f"{len(failed)} chains of run {run.id} failed and end early")
         shown = len(self.analysis.members)
         total = sum(p.M for p in self.analysis.particles)
         if shown < total:

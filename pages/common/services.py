@@ -6,12 +6,19 @@ from bnmf_core import JobRunner, RunStore
 from bnmf_core.registry import ALGORITHMS
 from bnmf_core.runs.home import data_home
 from bnmf_core.runs.store import RunRecord
+from bnmf_core.studies.background import StudyRunner
 
 
 @st.cache_resource(show_spinner=False)
 def runner() -> JobRunner:
     """The job runner; its threads live as long as the server."""
     return JobRunner(RunStore(data_home()))
+
+
+@st.cache_resource(show_spinner=False)
+def studies() -> StudyRunner:
+    """The maker of studies; its thread lives as long as the server."""
+    return StudyRunner(data_home() / "studies")
 
 
 def store() -> RunStore:

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse, stats
 
 from bnmf_core.dataset import Dataset
-from bnmf_core.models import gaussian
+from bnmf_core.models import gaussian, likelihood
 from bnmf_core.models.reference import reference_errors
 from bnmf_core.problem import Problem
 
@@ -50,7 +50,7 @@ def test_the_log_joint_has_every_constant(problem, factors):
     for m in range(2):
         expected = stats.norm.logpdf(X, A[m] @ W[m], 0.7).sum()
         printed = -((X - A[m] @ W[m]) ** 2).sum() / (2 * 0.7**2)
-        assert gaussian.log_likelihood(problem, A, W)[m] == pytest.approx(printed, rel=1e-11)
+        assert likelihood.log_likelihood(problem, A, W)[m] == pytest.approx(printed, rel=1e-11)
         for factor in (A[m], W[m]):
             expected += stats.expon.logpdf(factor, scale=1 / 1.3).sum()
         assert gaussian.log_joint(problem, A, W)[m] == pytest.approx(expected, rel=1e-11)

@@ -9,6 +9,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from bnmf_core import registry
+from bnmf_core.data.synthetic import low_rank
 from bnmf_core.dataset import Dataset
 from bnmf_core.errors import RunError
 from bnmf_core.runs import checkpoint, engine, planning
@@ -84,8 +85,10 @@ def test_any_executor_will_do_and_the_order_does_not_matter(small):
 
 
 @pytest.mark.parametrize("key", list(registry.ALGORITHMS))
-def test_a_checkpoint_is_its_own_inverse(small, key):
-    plan = planning.make_plan(small, RunSpec(key, 3, particles=2))
+def test_a_checkpoint_is_its_own_inverse(key):
+    # Some explorers start at a factorization that is known of the data.
+    data = low_rank(12, 15, 3, noise=0.1)
+    plan = planning.make_plan(data, RunSpec(key, 3, particles=2))
     made, _ = engine.advance(plan, plan.shards[0], None)
     back = checkpoint.from_arrays(checkpoint.to_arrays(made), plan.algorithm.State)
     assert (back.produced, back.fraction, back.generator) == (

@@ -1,0 +1,48 @@
+"""Single mode: paper 1's lower bound on coverage, samples that explore one known mode only."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bnmf_core.errors import SettingsError
+from bnmf_core.explorers import perturb
+from bnmf_core.problem import Problem
+from bnmf_core.settings import setting
+
+
+@dataclass(frozen=True)
+class Settings(perturb.PerturbSettings):
+    """Which mode."""
+
+    solution: int = setting(
+        1,
+        "Known factorization",
+        "The number of the known factorization that every particle starts at.",
+        minimum=1,
+        maximum=1000,
+    )
+
+
+def start(
+    problem: Problem, settings: Settings, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """A (D, R) and W (R, N) of the chosen known factorization."""
+    all_known = perturb.known(problem)
+    if settings.solution > len(all_known):
+        names = ", ".join(f"{i} ({name})" for i, (name, _, _) in enumerate(all_known, start=1))
+        raise SettingsError(
+            f"Known factorization {settings.solution} was asked for; there are: {names}."
+        )
+    _, A, W = all_known[settings.solution - 1]
+    return A, W
+
+
+ALGORITHM = perturb.explorer(
+    start,
+    key="single_mode",
+    label="Single mode",
+    Settings=Settings,
+    color="#56B4E9",
+    summary="Start at one known exact factorization and fit noisy copies of the data. The least "
+    "that a good sampler covers; for generated data only.",
+)

@@ -1,0 +1,70 @@
+"""Traces: a quantity along the chains of samplers, the warm-up marked."""
+
+from collections.abc import Mapping
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from bnmf_core.figures.style import MUTED, RunStyle, layout
+
+# Chains of one run share its colour; the later ones are paler, and told apart by dashes.
+FAINTEST = 0.45
+CHAIN_DASHES = ("solid", "dot", "dash", "dashdot")
+
+
+def trace_plot(
+    traces: Mapping[str, pd.DataFrame],
+    styles: Mapping[str, RunStyle],
+    quantity: str,
+    label: str,
+    unit: str,
+) -> go.Figure:
+    """One line per chain over the recorded states; warm-up states on a grey ground, thinner.
+
+    Parameters
+    ----------
+    traces : run id → table with columns chain, sweep, warm_up and the quantity.
+    """
+    figure = go.Figure()
+    for run_id, table in traces.items():
+        chains = table["chain"].unique()
+        for number, chain in enumerate(chains):
+            part = table[table["chain"] == chain]
+            name = styles[run_id].label + (f", chain {chain + 1}" if len(chains) > 1 else "")
+            _line(figure, part, quantity, name, styles[run_id], number, len(chains))
+    _mark_warm_up(figure, traces)
+    figure.update_xaxes(title="recorded state of the chain", rangemode="tozero")
+    figure.update_yaxes(title=f"{label} ({unit})" if unit else label)
+    return layout(figure, f"{label} along each chain", height=440)
+
+
+def _line(
+    figure: go.Figure, part: pd.DataFrame, quantity: str, name: str, style: RunStyle, number: int,
+    chains: int,
+) -> None:  # fmt: skip
+    figure.add_scatter(
+        x=part["sweep"],
+        y=part[quantity],
+        mode="lines",
+        name=name,
+        opacity=1 - (1 - FAINTEST) * number / max(chains - 1, 1),
+        line={
+            "color": style.color,
+            "width": 1.2,
+            "dash": CHAIN_DASHES[number % len(CHAIN_DASHES)],
+        },
+        hovertemplate="state %{x}: %{y:.5g}<extra>%{fullData.name}</extra>",
+    )
+
+
+def _mark_warm_up(figure: go.Figure, traces: Mapping[str, pd.DataFrame]) -> None:
+    ends = [
+        int(table.loc[table["warm_up"].astype(bool), "sweep"].max()) + 1
+        for table in traces.values()
+        if table["warm_up"].any()
+    ]
+    for end in sorted(set(ends)):
+        figure.add_vrect(
+            x0=0, x1=end, fillcolor=MUTED, opacity=0.15, line_width=0,
+            annotation_text="warm-up, not kept", annotation_position="bottom left",
+        )  # fmt: skip

@@ -1,0 +1,150 @@
+"""Objectives that measure how well AW reproduces X, batched over particles, with gradients.
+
+- ``frobenius``: ‖X − AW‖²_F.
+- ``kullback_leibler``: Σ x log(x/y) − x + y over the entries, with y = AW (Lee & Seung 2001).
+- ``itakura_saito``: Σ x/y − log(x/y) − 1 (Févotte, Bertin & Durrieu 2009).
+
+The last two are infinite, or have infinite slopes, where x or y is 0. There both X and AW are
+raised by ``FLOOR`` times the mean entry of X: the objective stays 0 exactly where X = AW, and
+values and slopes are finite for all A, W ≥ 0. What the Itakura–Saito divergence says of an X with
+many zeros depends on that floor.
+"""
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from bnmf_core.dataset import Dataset
+from bnmf_core.linalg import BLOCK_ENTRIES, blocks
+from bnmf_core.models import likelihood
+from bnmf_core.models.reference import reference_start
+from bnmf_core.problem import Problem
+from bnmf_core.residuals import squared_errors
+from bnmf_core.solvers import hals
+
+FROBENIUS, KULLBACK_LEIBLER, ITAKURA_SAITO = "frobenius", "kullback_leibler", "itakura_saito"
+OBJECTIVES = (FROBENIUS, KULLBACK_LEIBLER, ITAKURA_SAITO)
+FLOOR = 1e-6
+# Reference NMFs of the divergences: scikit-learn's defaults, as in paper 3, §6.1.
+REFERENCE_ITERATIONS, REFERENCE_TOLERANCE = 200, 1e-4
+
+
+def objective_values(
+    problem: Any, A: np.ndarray, W: np.ndarray, objective: str, squared: np.ndarray | None = None
+) -> np.ndarray:
+    """f(X, AW) of each particle, (M,): A (M, D, R), W (M, R, N).
+
+    ``squared`` (M,) is ‖X − AW‖² where it is known already.
+    """
+    if objective != FROBENIUS:
+        return _divergence(problem, A, W, objective, gradients=False)[0]
+    if squared is None:
+        return squared_errors(problem.dataset.X, A, W, problem.dataset.mask)
+    return squared
+
+
+def objective_and_gradients(
+    problem: Any, A: np.ndarray, W: np.ndarray, objective: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """f (M,) and its gradients in A (M, D, R) and W (M, R, N), every entry free.
+
+    ‖X − AW‖² is exact to about 1e-15·‖X‖² here, see ``likelihood.fit_and_gradients``.
+    """
+    if objective != FROBENIUS:
+        return _divergence(problem, A, W, objective, gradients=True)
+    fit, gradient_A, gradient_W = likelihood.fit_and_gradients(problem, A, W, 2.0)
+    return -fit, -gradient_A, -gradient_W
+
+
+def natural_scale(dataset: Dataset, objective: str) -> float:
+    """An f that is as large as the data: ‖X‖², ΣX or the number of entries."""
+    if objective == FROBENIUS:
+        return dataset.squared_norm
+    if objective == KULLBACK_LEIBLER:
+        return _mean(dataset) * dataset.D * dataset.N
+    return float(dataset.D * dataset.N)
+
+
+def reference_values(dataset: Dataset, rank: int, restarts: int, objective: str) -> np.ndarray:
+    """f (restarts,) of NMFs that minimise the objective, from random starts with a fixed seed.
+
+    ‖X − AW‖² by hierarchical least squares, the divergences by multiplicative updates.
+    """
+    pairs = [reference_start(dataset, rank, restart) for restart in range(restarts)]
+    A, W = (np.stack(factors) for factors in zip(*pairs, strict=True))
+    problem = Problem(dataset, model=None, model_settings=None, rank=rank)
+    if objective == FROBENIUS:
+        A, W = hals.solve(problem, A, W)
+    else:
+        solved = [_minimised(dataset, *pair, objective) for pair in zip(A, W, strict=True)]
+        A, W = (np.stack(factors) for factors in zip(*solved, strict=True))
+    return objective_values(problem, A, W, objective)
+
+
+def _divergence(
+    problem: Any, A: np.ndarray, W: np.ndarray, objective: str, gradients: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    # One block of X after the other, so that no more than a block of any AW is held.
+    dataset, M = problem.dataset, A.shape[0]
+    floor = _floor(dataset)
+    values, by_A, by_W = np.zeros(M), np.zeros(A.shape), np.zeros(W.shape)
+    for rows, columns, x in _dense_blocks(dataset.X):
+        x = x + floor  # noqa: PLW2901  (a new array: X is never changed)
+        for m in range(M):
+            basis, weights = A[m, rows], W[m][:, columns]
+            y = basis @ weights
+            y += floor
+            ratio = x / y
+            if objective == KULLBACK_LEIBLER:
+                terms, slopes = x * np.log(ratio) + (y - x), 1.0 - ratio
+            else:
+                terms, slopes = ratio - np.log(ratio) - 1.0, (1.0 - ratio) / y
+            if dataset.mask is not None:
+                terms *= dataset.mask[rows, columns]
+                slopes *= dataset.mask[rows, columns]
+            values[m] += terms.sum()
+            if gradients:
+                by_A[m, rows] += slopes @ weights.T
+                by_W[m][:, columns] += basis.T @ slopes
+    return values, by_A, by_W
+
+
+def _dense_blocks(X: Any) -> Iterator[tuple[slice, slice, np.ndarray]]:
+    if isinstance(X, np.ndarray):
+        for rows, columns in blocks(X):
+            yield rows, columns, X[rows, columns]
+        return
+    step = max(1, BLOCK_ENTRIES // X.shape[0])
+    for first in range(0, X.shape[1], step):
+        part = slice(first, min(first + step, X.shape[1]))
+        yield slice(None), part, X[:, part].toarray()
+
+
+def _mean(dataset: Dataset) -> float:
+    values = dataset.X.data if dataset.is_sparse else dataset.X
+    return float(values.sum()) / (dataset.D * dataset.N - dataset.missing)
+
+
+def _floor(dataset: Dataset) -> float:
+    return FLOOR * (_mean(dataset) or 1.0)
+
+
+def _minimised(
+    dataset: Dataset, A: np.ndarray, W: np.ndarray, objective: str
+) -> tuple[np.ndarray, np.ndarray]:
+    from sklearn.decomposition import non_negative_factorization  # noqa: PLC0415  (slow to import)
+    from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415  (slow to import)
+
+    X = dataset.X.T
+    if objective == ITAKURA_SAITO:  # scikit-learn takes no zeros there
+        X = dataset.dense().T + _floor(dataset)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the limit is the paper's own
+        Wt, At, _ = non_negative_factorization(
+            X, W.T.copy(), A.T.copy(), n_components=A.shape[1], init="custom", solver="mu",
+            beta_loss=objective.replace("_", "-"), tol=REFERENCE_TOLERANCE,
+            max_iter=REFERENCE_ITERATIONS,
+        )  # fmt: skip
+    return At.T, Wt.T

@@ -1,0 +1,72 @@
+"""What the engine notes of the states that one step made: densities, errors, the chain's trace."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from bnmf_core.metrics.invariants import invariants
+from bnmf_core.residuals import squared_errors
+from bnmf_core.runs.collect import Chunk
+from bnmf_core.runs.planning import Plan
+from bnmf_core.types import Batch, Shard
+
+
+def finite_states(batch: Batch) -> Batch:
+    """The states before the first one with a value that is not finite."""
+    finite = np.isfinite(batch.A).all(axis=(1, 2)) & np.isfinite(batch.W).all(axis=(1, 2))
+    return batch if finite.all() else first_states(batch, int(np.argmin(finite)))
+
+
+def first_states(batch: Batch, count: int) -> Batch:
+    """The first ``count`` states of a batch."""
+
+    def cut(values: Any) -> Any:
+        return None if values is None else values[:count]
+
+    diagnostics = {key: values[:count] for key, values in batch.diagnostics.items()}
+    parts = {name: cut(getattr(batch, name)) for name in ("A", "W", "chain", "warm_up")}
+    return replace(batch, **parts, diagnostics=diagnostics)
+
+
+def record(plan: Plan, shard: Shard, batch: Batch, recorded: int, produced: int) -> Chunk:
+    """Particles and, for a sampler, the trace of finite states; ``seconds`` are still open.
+
+    ``recorded`` states and ``produced`` particles came before them in the shard. A log joint
+    that is not finite cuts the chunk off there.
+    """
+    problem, model = plan.problem, plan.problem.model
+    squared = squared_errors(problem.dataset.X, batch.A, batch.W)
+    log_joint = model.log_joint(problem, batch.A, batch.W, squared)
+    if not np.isfinite(log_joint).all():
+        count = int(np.argmin(np.isfinite(log_joint)))
+        batch, squared, log_joint = first_states(batch, count), squared[:count], log_joint[:count]
+    error = np.sqrt(squared / problem.dataset.squared_norm)
+    chain = np.full(batch.size, shard.index) if batch.chain is None else batch.chain
+    warm_up = np.zeros(batch.size, dtype=bool) if batch.warm_up is None else batch.warm_up
+    trace = {}
+    if plan.algorithm.family == "sampler":
+        trace = {
+            "chain": chain,
+            "warm_up": warm_up,
+            "log_joint": log_joint,
+            "log_likelihood": model.log_likelihood(problem, batch.A, batch.W, squared),
+            "error": error,
+            **invariants(batch.A, batch.W),
+        }
+    # Where all states are kept, nothing is copied.
+    kept = ~warm_up if warm_up.any() else slice(None)
+    return Chunk(
+        shard=shard.index,
+        position=recorded,
+        first=produced,
+        A=batch.A[kept],
+        W=batch.W[kept],
+        chain=chain[kept],
+        log_joint=log_joint[kept],
+        error=error[kept],
+        seconds=np.zeros(batch.size)[kept],
+        diagnostics={key: values[kept] for key, values in batch.diagnostics.items()},
+        trace=trace,
+        states=batch.size,
+    )

@@ -1,0 +1,163 @@
+"""Coordinates in which (A, W) can move freely, with their Jacobians.
+
+A position q is (c, R, K): for each of c chains and R components, the coordinates of a column of
+A followed by those of a row of W, so that one array operation serves both factors.
+
+- ``LogCoordinates`` (support "positive"): q = log of every entry, K = D + N; the density gains
+  Σ q.
+- ``SimplexCoordinates`` (support "simplex"): each column of A by stick-breaking, D − 1 free
+  numbers; W in units of ``unit`` and kept ≥ 0 by reflection (paper 3, §6.2); K = D − 1 + N.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from bnmf_core.samplers.starting import lifted
+
+Density = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+
+class Coordinates(Protocol):
+    """A change of variables; ``reflected`` is the part of the last axis that is kept ≥ 0."""
+
+    reflected: slice | None
+
+    def lift(self, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The nearest A, W that have a position: zeros are lifted where they have none."""
+
+    def to_position(self, A: np.ndarray, W: np.ndarray) -> np.ndarray:
+        """A (c, D, R), W (c, R, N) → q (c, R, K)."""
+
+    def to_factors(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """q (c, R, K) → A (c, D, R), W (c, R, N)."""
+
+    def density(self, problem: Any) -> Density:
+        """``q → (log density (c,), gradient (c, R, K))`` of the posterior in q, Jacobian included.
+
+        The log density keeps every constant of the log joint but those of the change of
+        variables itself.
+        """
+
+
+def coordinates(problem: Any) -> Coordinates:
+    """The coordinates for the model's support."""
+    data, rank = problem.dataset, problem.rank
+    if problem.model.support == "positive":
+        return LogCoordinates(data.D)
+    # ΣX = ΣW where the columns of A sum to 1, so this is the mean of W; a step then moves W and
+    # the free numbers of A by comparable parts of themselves, whatever X's unit.
+    values = data.X.data if data.is_sparse else data.X
+    return SimplexCoordinates(data.D, float(values.sum()) / (rank * data.N))
+
+
+@dataclass(frozen=True)
+class LogCoordinates:
+    """q = log A, log W. D : rows of A."""
+
+    D: int
+    reflected = None
+
+    def lift(self, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Both factors, see :func:`bnmf_core.samplers.starting.lifted`."""
+        return lifted(A, axis=1), lifted(W, axis=2)
+
+    def to_position(self, A: np.ndarray, W: np.ndarray) -> np.ndarray:
+        """Logarithms."""
+        return np.log(np.concatenate((A.transpose(0, 2, 1), W), axis=2))
+
+    def to_factors(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Exponentials."""
+        F = np.exp(q)
+        return F[:, :, : self.D].transpose(0, 2, 1), F[:, :, self.D :]
+
+    def density(self, problem: Any) -> Density:
+        """log p + Σ q, and its gradient F ∘ ∇log p + 1."""
+        log_joint_and_score, D = problem.model.log_joint_and_score, self.D
+
+        def log_density_and_gradient(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            F = np.exp(q)
+            A, W = F[:, :, :D], F[:, :, D:]
+            values, by_A, by_W = log_joint_and_score(problem, A.transpose(0, 2, 1), W)
+            gradient = np.empty_like(q)
+            np.multiply(A, by_A.transpose(0, 2, 1), out=gradient[:, :, :D])
+            np.multiply(W, by_W, out=gradient[:, :, D:])
+            gradient += 1.0
+            return values + q.reshape(q.shape[0], -1).sum(axis=1), gradient
+
+        return log_density_and_gradient
+
+
+@dataclass(frozen=True)
+class SimplexCoordinates:
+    """Stick-breaking for the columns of A, W/unit as it is (Betancourt 2012, eq. 4, logits).
+
+    x_k = z_1 ⋯ z_{k−1} (1 − z_k) for k < D and x_D = z_1 ⋯ z_{D−1}, with
+    z_k = 1/(1 + exp(−y_k)/(D − k)): y = 0 is the uniform column. x_k depends on y_1 … y_k only,
+    and ∂x_k/∂y_k = −x_k z_k, so the Jacobian is x_1 ⋯ x_{D−1} · z_1 ⋯ z_{D−1} = x_1 ⋯ x_D.
+    """
+
+    D: int
+    unit: float = 1.0
+
+    @property
+    def reflected(self) -> slice:
+        """The coordinates of W."""
+        return slice(self.D - 1, None)
+
+    @cached_property
+    def _left(self) -> np.ndarray:
+        return np.arange(self.D - 1, 0, -1.0)  # D − k for k = 1 … D − 1
+
+    def lift(self, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """A, its columns summing to 1 again; W may be zero."""
+        A = lifted(A, axis=1)
+        return A / A.sum(axis=1, keepdims=True), W
+
+    def to_position(self, A: np.ndarray, W: np.ndarray) -> np.ndarray:
+        """Logits of the sticks and W/unit."""
+        x = A.transpose(0, 2, 1)
+        tail = np.cumsum(x[:, :, ::-1], axis=2)[:, :, ::-1]  # what is left before each break
+        y = np.log(tail[:, :, 1:] / x[:, :, :-1]) - np.log(self._left)
+        return np.concatenate((y, W / self.unit), axis=2)
+
+    def to_factors(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The columns that the sticks break into; W in its own unit."""
+        y, V = q[:, :, : self.D - 1], q[:, :, self.D - 1 :]
+        return self._columns(y)[0].transpose(0, 2, 1), V * self.unit
+
+    def density(self, problem: Any) -> Density:
+        """log p and its gradient, with the sticks' Jacobian."""
+        log_joint_and_score, D, unit = problem.model.log_joint_and_score, self.D, self.unit
+
+        def log_density_and_gradient(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            y, V = q[:, :, : D - 1], q[:, :, D - 1 :]
+            x, z, rest = self._columns(y)
+            values, by_A, by_W = log_joint_and_score(problem, x.transpose(0, 2, 1), V * unit)
+            gradient = np.empty_like(q)
+            np.multiply(by_W, unit, out=gradient[:, :, D - 1 :])
+            # With g_i = ∂/∂x_i (log p + Σ log x): ∂/∂y_k = (1 − z_k) Σ_{i>k} x_i g_i − z_k x_k g_k.
+            weighted = x * by_A.transpose(0, 2, 1)
+            weighted += 1.0
+            rest *= np.add.accumulate(weighted[:, :, :0:-1], axis=2)[:, :, ::-1]
+            z *= weighted[:, :, :-1]
+            np.subtract(rest, z, out=gradient[:, :, : D - 1])
+            np.log(x, out=x)
+            return values + x.reshape(q.shape[0], -1).sum(axis=1), gradient
+
+        return log_density_and_gradient
+
+    def _columns(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        # x (c, R, D), and z and 1 − z of the breaks, (c, R, D − 1).
+        rest = np.exp(-y)
+        rest /= self._left
+        z = np.reciprocal(1.0 + rest)
+        rest *= z
+        x = np.empty((*y.shape[:2], self.D))
+        x[:, :, 0] = 1.0
+        np.multiply.accumulate(z, axis=2, out=x[:, :, 1:])
+        x[:, :, :-1] *= rest
+        return x, z, rest

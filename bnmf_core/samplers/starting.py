@@ -1,0 +1,100 @@
+"""Where chains start, whichever sampler walks them, and what is refused before they do."""
+
+from typing import Any
+
+import numpy as np
+
+from bnmf_core.errors import RunError, SettingsError
+from bnmf_core.problem import Problem
+from bnmf_core.settings import setting
+from bnmf_core.solvers import hals
+from bnmf_core.solvers.starts import random_start
+
+START_ITERATIONS = 200
+# An entry of zero has no logarithm: it is lifted to this part of its component's mean entry.
+LIFT = 1e-3
+
+
+def start_setting() -> Any:
+    """The declared setting "start", the same for every sampler."""
+    return setting(
+        "restart",
+        "Start of a chain",
+        "“restart”: a solved NMF from a random start. “prior”: a draw from the prior. “known”: one "
+        "of the dataset's known exact factorizations, each equally likely.",
+        choices=("restart", "prior", "known"),
+    )
+
+
+def starts(
+    problem: Problem, kind: str, generators: list[np.random.Generator], label: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """One start for each generator: A (c, D, R), W (c, R, N), on the model's support.
+
+    Each is drawn from its own generator, so it does not depend on the other chains.
+
+    Raises
+    ------
+    RunError, SettingsError
+        When no chain can start: a flat prior, data of zeros, no known factorization, or a log
+        joint that is not finite there.
+    """
+    if problem.model_settings.rate <= 0:
+        raise SettingsError(
+            f"{label} needs a prior rate λ above 0: with a flat prior the posterior has no finite "
+            "total, and the chain would drift off."
+        )
+    if problem.dataset.squared_norm == 0:
+        raise RunError(
+            f"Every entry that the run sees is zero, so {label} has nothing to start from; "
+            "choose other observations."
+        )
+    make = {"restart": _solved, "prior": _from_prior, "known": _known}[kind]
+    A, W = make(problem, generators)
+    with np.errstate(all="ignore"):
+        finite = np.isfinite(problem.model.log_joint(problem, A, W))
+    if not finite.all():
+        raise RunError(
+            f"{label} cannot start: where a chain would begin, the data have probability zero "
+            "under the model. A larger noise level σ, another start, or data with a largest "
+            "entry near 1 usually helps."
+        )
+    return A, W
+
+
+def lifted(F: np.ndarray, axis: int) -> np.ndarray:
+    """F ≥ 0 with every entry at least ``LIFT`` times the mean of its component along the axis.
+
+    An empty component takes the mean of the whole factor instead, and an empty factor 1.
+    """
+    mean = F.mean(axis=axis, keepdims=True)
+    whole = F.mean(axis=(1, 2), keepdims=True)
+    whole = np.where(whole > 0, whole, 1.0)
+    return np.maximum(F, LIFT * np.where(mean > 0, mean, whole))
+
+
+def _solved(problem: Problem, generators: list) -> tuple[np.ndarray, np.ndarray]:
+    pairs = [random_start(problem.dataset, problem.rank, rng) for rng in generators]
+    A, W = (np.stack(factors) for factors in zip(*pairs, strict=True))
+    return problem.model.scale(*hals.solve(problem, A, W, START_ITERATIONS))
+
+
+def _from_prior(problem: Problem, generators: list) -> tuple[np.ndarray, np.ndarray]:
+    pairs = [problem.model.prior(problem, rng) for rng in generators]
+    A, W = (np.stack(factors) for factors in zip(*pairs, strict=True))
+    return A, W
+
+
+def _known(problem: Problem, generators: list) -> tuple[np.ndarray, np.ndarray]:
+    known = [truth for truth in problem.dataset.truth if truth.A.shape[1] == problem.rank]
+    if not known:
+        ranks = sorted({truth.A.shape[1] for truth in problem.dataset.truth})
+        what = f"are of rank {', '.join(map(str, ranks))}" if ranks else "are not there"
+        raise SettingsError(
+            f"Known exact factorizations of rank {problem.rank} were asked for as starts; for "
+            f"{problem.dataset.name!r} they {what}. Choose “restart” or “prior”."
+        )
+    chosen = [known[rng.integers(len(known))] for rng in generators]
+    A = np.stack([np.asarray(truth.A, dtype=np.float64) for truth in chosen])
+    W = np.stack([np.asarray(truth.W, dtype=np.float64) for truth in chosen])
+    return problem.model.scale(A, W)

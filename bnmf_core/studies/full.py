@@ -1,0 +1,14 @@
+"""The full coverage study that comes with the program."""
+
+from functools import lru_cache
+from pathlib import Path
+
+from bnmf_core.studies.result import StudyResult
+
+PATH = Path(__file__).resolve().parent / "full_study.json"
+
+
+@lru_cache(maxsize=1)
+def full_study() -> StudyResult | None:
+    """The study that ``python -m benchmarks.coverage_study --keep`` measured; None without one."""
+    return StudyResult.load(PATH) if PATH.is_file() else None

@@ -1,0 +1,120 @@
+"""Choosing, starting and describing coverage studies."""
+
+import pandas as pd
+import streamlit as st
+
+from bnmf_core.errors import BNMFError
+from bnmf_core.studies.coverage import StudyPlan
+from bnmf_core.studies.full import full_study
+from bnmf_core.studies.result import StudyResult
+from pages.common import watch
+from pages.common.services import studies
+from pages.common.view import duration, plain
+
+SHORT = StudyPlan(repetitions=2, samples=500)
+SHORT_PROBLEMS = ("unique_small", "two_small", "infinite_small")
+
+
+def choose() -> tuple[StudyResult, str]:
+    """The study to look at and where it comes from; stops the page while there is none."""
+    full = full_study()
+    options = {"full": "Full study", "short": "Short study, made here"}
+    if full is None:
+        del options["full"]
+    which = st.segmented_control(
+        "Study", list(options), default=next(iter(options)), required=True,
+        format_func=options.get, key="study_which",
+        help="The full study comes with the program and took about half an hour; the short one "
+        "is made here in about half a minute.",
+    )  # fmt: skip
+    if which == "full":
+        return full, _origin(full, "Made with benchmarks/coverage_study.py")
+    short = _short()
+    return short, _origin(short, "Made here")
+
+
+def _short() -> StudyResult:
+    runner = studies()
+    key = runner.key(SHORT_PROBLEMS, SHORT)
+    status = runner.status(key)
+    if status.status == "complete":
+        return runner.result(key)
+    if status.status == "running":
+        _watch(key)
+        st.stop()
+    if status.status == "failed":
+        st.error(plain(status.message))
+    if status.status == "cancelled":
+        st.info("The study was cancelled; what was measured is kept, and it goes on from there.")
+    words = f"{SHORT.repetitions} repetitions of {SHORT.samples} samples of the small problems"
+    if st.button(f"Make the short study ({words})", type="primary", key="study_start"):
+        try:
+            runner.start(SHORT_PROBLEMS, SHORT)
+        except BNMFError as error:
+            st.error(plain(str(error)))
+            st.stop()
+        st.rerun()
+    st.stop()
+
+
+def _watch(key: str) -> None:
+    runner = studies()
+
+    def draw() -> None:
+        now = runner.status(key)
+        left = "" if now.remaining is None else f", {duration(now.remaining)} left"
+        st.progress(now.fraction, text=f"{now.stage}{left}")
+        if st.button("Cancel", key="study_cancel", icon=":material/cancel:"):
+            runner.cancel()
+
+    watch.until_done(lambda: runner.status(key).status == "running", draw)
+
+
+def _origin(study: StudyResult, made: str) -> str:
+    plan = study.settings
+    return (
+        f"{made}: {plan['repetitions']} repetitions of {plan['samples']:,} samples, "
+        f"noise σ = {plan['sigma']:g}, seed {plan['seed']}"
+    )
+
+
+def curves(
+    study: StudyResult, problem: str, metric: str, columns: list[str]
+) -> tuple[pd.DataFrame, dict[str, list[str]]]:
+    """Every repetition's curve as a run of its own, and which of them belong together.
+
+    A repetition that kept no sample has no curve.
+    """
+    parts, groups = [], {}
+    for column in columns:
+        names = [column]
+        for repetition, covering in enumerate(study.curves[problem, column, metric]):
+            if covering.min() < 1:
+                continue
+            name = f"{column} {repetition + 1}"
+            names.append(name)
+            radii = study.radii[metric]
+            parts.append(pd.DataFrame({"run": name, "epsilon": radii, "covering": covering}))
+        groups[column] = names
+    return pd.concat(parts, ignore_index=True), groups
+
+
+def notes(study: StudyResult) -> None:
+    """What was reduced, and how the published numbers are to be read."""
+    with st.expander("What differs from the publication, and why"):
+        for note in (*study.notes, *DIFFERENCES):
+            st.markdown(f"- {note}")
+
+
+DIFFERENCES = (
+    "The noise is not published. σ = 0.001 is the value with which Gibbs, which has nothing else "
+    "to choose, gives the published angles.",
+    "Negative entries of X̃ are set to 0, as multiplicative updates need; it is also what gives "
+    "the published log-likelihoods of the infinite problem.",
+    "The published autocorrelation times fit 1 + Σρ over the entries of A, half of what is usual; "
+    "both are given. They measure mostly how the scale of a component drifts.",
+    "How long the updates and the restarts ran is not published. Three updates (twenty at 500×50) "
+    "and restarts that stop at a relative error of 1 % come closest; rows of these columns "
+    "depend on it and are no evidence.",
+    "The ℓ1 distance of the published tables is the largest matched column, not the sum.",
+)

@@ -1,0 +1,59 @@
+"""Study: the published comparison of samplers, made again."""
+
+import streamlit as st
+
+from bnmf_core.figures.coverage import persistence_plot
+from bnmf_core.figures.style import run_styles
+from bnmf_core.metrics import DISTANCES
+from bnmf_core.studies.beside import beside
+from bnmf_core.studies.problems import COLUMNS
+from bnmf_core.studies.result import QUANTITIES
+from pages.common import guard, study_view
+from pages.common.view import chart, header
+
+guard.enter("study")
+header("Coverage study", "Which sampler sees more than one mode, when the modes are known?")
+st.markdown(
+    "Small matrices whose exact factorizations are known (one, two, or infinitely many of them), "
+    "the same embedded in 500×50, and six ways to explore them: the comparison of “Measuring "
+    "the quality of sampling in NMF”, made again and put beside its published numbers."
+)
+study, origin = study_view.choose()
+sizes = {"6×6 and 7×9": "_small", "500×50": "_large"}
+here = {
+    words: [key for key in dict.fromkeys(p for p, _, _ in study.curves) if key.endswith(end)]
+    for words, end in sizes.items()
+}
+here = {words: keys for words, keys in here.items() if keys}
+left, right = st.columns(2)
+size = left.segmented_control("Size", list(here), default=next(iter(here)), required=True)
+known = [key for key in QUANTITIES if (study.values["quantity"] == key).any()]
+quantity = right.selectbox("Quantity", known, format_func=lambda key: QUANTITIES[key][0])
+title, where = QUANTITIES[quantity]
+st.subheader(title, anchor=False)
+table = beside(study, quantity)
+table = table[table["problem"].isin([study.labels[key] for key in here[size]])]
+st.dataframe(table, hide_index=True)
+st.caption(
+    f"{origin}. Mean over the repetitions and, in brackets, its quartiles"
+    + (f"; published: {where} of the paper." if where else ".")
+)
+st.subheader("Persistence", anchor=False)
+left, right = st.columns(2)
+problem = left.selectbox("Problem", here[size], format_func=lambda key: study.labels[key])
+metric = right.selectbox("Distance", list(study.radii), format_func=lambda key: study.labels[key])
+columns = [column for p, column, m in study.curves if p == problem and m == metric]
+styles = run_styles([(key, COLUMNS[key].algorithm, study.labels[key]) for key in columns])
+curves, groups = study_view.curves(study, problem, metric, columns)
+chart(
+    persistence_plot(
+        curves, styles, DISTANCES[metric].label, DISTANCES[metric].unit, repetitions=groups,
+        title=f"{study.labels[problem]}: persistence of the covering number",
+        logarithmic_radius=True,
+    ),
+    "How many balls of radius ε cover the first 1,000 samples: the mean over the repetitions and "
+    "their range. Where “All modes” stays above 1 up to the distance between the modes and a "
+    "sampler falls to 1 before, that sampler has seen one mode only.",
+    name="study", origin=origin, table=curves,
+)  # fmt: skip
+study_view.notes(study)

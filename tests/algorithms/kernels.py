@@ -1,0 +1,145 @@
+"""Kernels on many small posteriors at once, each with its own X, and wrong ones on purpose.
+
+What the proofs of several samplers share: problems with an X for every chain, prior draws, and a
+``Kernel`` that moves θ given X.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import numpy as np
+
+from bnmf_core.dataset import Dataset
+from bnmf_core.models import gaussian, gaussian_simplex
+from bnmf_core.problem import Problem
+from bnmf_core.samplers import gibbs, hamiltonian
+from bnmf_core.samplers.coordinates import LogCoordinates, SimplexCoordinates
+
+D, N, R = 4, 3, 2
+SIGMA, RATE = 1.0, 1.0
+MODELS = {"positive": gaussian.MODEL, "simplex": gaussian_simplex.MODEL}
+
+
+def make_problem(X, rank, sigma=1.0, rate=1.0, model=gaussian.MODEL) -> Problem:
+    """One problem with all settings fixed; X may have negative entries."""
+    dataset = Dataset(X, "matrix", ("feature",) * X.shape[0], ("observation",) * X.shape[1])
+    return Problem(dataset, model, model.Settings(sigma=sigma, rate=rate), rank)
+
+
+def many_problems(X, rank, model, sigma=SIGMA, rate=RATE):
+    """Stands in for a Problem where chain c has its own X[c]: X (c, D, N)."""
+    return SimpleNamespace(
+        dataset=SimpleNamespace(
+            D=X.shape[1], N=X.shape[2], missing=0, squared_norm=(X**2).sum(axis=(1, 2))
+        ),
+        model=model,
+        model_settings=model.Settings(sigma=sigma, rate=rate),
+        rank=rank,
+        times_rows=lambda W: W @ X.transpose(0, 2, 1),
+        times_columns=lambda A: A @ X,
+    )
+
+
+def draw_joint(support, draws, rng, shape=(D, N, R), sigma=SIGMA, rate=RATE):
+    """θ from the prior and X from the likelihood: A (draws, D, R), W (draws, R, N), X."""
+    d, n, r = shape
+    A = rng.exponential(1 / rate, (draws, d, r))
+    if support == "simplex":
+        A /= A.sum(axis=1, keepdims=True)
+    W = rng.exponential(1 / rate, (draws, r, n))
+    return A, W, A @ W + sigma * rng.standard_normal((draws, d, n))
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """``move(A, W, X, rng, times) → A, W``: so many updates of every chain's θ given its X.
+
+    ``back`` is its time reversal.
+    """
+
+    support: str
+    move: Callable
+    back: Callable
+
+
+def gibbs_kernel(assumed_rate=RATE) -> Kernel:
+    """Gibbs sweeps that believe in the rate; 0 is the mutant without λ."""
+
+    def move(A, W, X, rng, times):
+        problem = many_problems(X, A.shape[2], gaussian.MODEL, SIGMA, assumed_rate)
+        A = np.ascontiguousarray(A.transpose(0, 2, 1))
+        for _ in range(times):
+            A, W = gibbs.sweep(problem, A, W, rng)
+        return A.transpose(0, 2, 1), W
+
+    def back(A, W, X, rng, times):
+        """W before A, and the components from the last to the first."""
+
+        def turned(F):
+            return F.transpose(0, 2, 1)
+
+        W, A = move(turned(W)[:, :, ::-1], turned(A)[:, ::-1], turned(X), rng, times)
+        return turned(A)[:, :, ::-1], turned(W)[:, ::-1]
+
+    return Kernel("positive", move, back)
+
+
+def chart_of(support, rows=D, unit=1.5):
+    return LogCoordinates(rows) if support == "positive" else SimplexCoordinates(rows, unit)
+
+
+def flat_density(chart):
+    """The density that the change of variables alone gives: the Jacobian and its gradient."""
+
+    def nothing(problem, A, W):
+        return np.zeros(A.shape[0]), np.zeros_like(A), np.zeros_like(W)
+
+    return chart.density(SimpleNamespace(model=SimpleNamespace(log_joint_and_score=nothing)))
+
+
+def hmc_kernel(
+    support, step=None, leapfrogs=8, jacobian=True, accept=True, wall="reflect", rate=RATE
+) -> Kernel:
+    """HMC and its mutants: no Jacobian, no accept step, another wall.
+
+    At the wall "keep" reflects the place but not the momentum, "clamp" stops at zero.
+    """
+    step = {"positive": 0.25, "simplex": 0.3}[support] if step is None else step
+
+    def move(A, W, X, rng, times):
+        chart = chart_of(support, X.shape[1])
+        full = chart.density(many_problems(X, A.shape[2], MODELS[support], rate=rate))
+        jacobian_only = flat_density(chart)
+
+        def without_jacobian(q):
+            return tuple(
+                whole - part for whole, part in zip(full(q), jacobian_only(q), strict=True)
+            )
+
+        density = full if jacobian else without_jacobian
+        reflected = chart.reflected if wall == "reflect" else None
+        if wall != "reflect":
+            sound = density
+
+            def density(q):
+                place = q[..., chart.reflected]
+                place[...] = np.abs(place) if wall == "keep" else np.maximum(place, 0)
+                return sound(q)
+
+        q = chart.to_position(A, W)
+        point = hamiltonian.Point(q, *density(q))
+        steps = np.full(A.shape[0], step)
+        for _ in range(times):
+            if accept:
+                point = hamiltonian.transition(
+                    density, point, steps, leapfrogs, rng, reflected
+                ).point
+            else:
+                momentum = rng.standard_normal(q.shape)
+                point, _ = hamiltonian.leapfrog(
+                    density, point, momentum, steps, leapfrogs, reflected
+                )
+        return chart.to_factors(point.q)
+
+    return Kernel(support, move, move)  # fresh momenta and an accept step make it reversible

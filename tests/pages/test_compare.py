@@ -1,0 +1,103 @@
+"""The pages that compare samplers: coverage of repetitions, poor fits, traces, the study."""
+
+import numpy as np
+import pytest
+
+from bnmf_core import RunSpec, laurberg
+from pages.common import services, study_view
+from tests.pages.test_pages import page, server, words
+
+__all__ = ["server"]
+
+
+@pytest.fixture
+def compared(server):
+    """Two Gibbs runs that differ in the seed, and restarts that stop early; their ids."""
+    settings = {"chains": 2, "warm_up": 8, "thinning": 1, "start": "known"}
+    poor = {"max_iterations": 10, "solver": "multiplicative"}
+    specs = [
+        RunSpec("gibbs", rank=3, particles=40, seed=0, settings=settings),
+        RunSpec("gibbs", rank=3, particles=40, seed=1, settings=settings),
+        RunSpec("random_restarts", rank=3, particles=20, settings=poor),
+    ]
+    noisy = laurberg("two", noise=0.001, rng=np.random.default_rng(0))
+    run_ids = server.start(noisy, specs)
+    server.wait_analysis(run_ids)
+    return run_ids
+
+
+def figure(app) -> dict:
+    return app.get("plotly_chart")[0].proto.spec
+
+
+def test_repetitions_are_drawn_together_with_their_range(server, compared):
+    app = page("coverage", runs=",".join(compared))
+    assert not app.exception
+    assert "mean of 2" in figure(app)
+    app.toggle(key="coverage_together").set_value(False).run()
+    assert "mean of 2" not in figure(app)
+
+
+def test_poor_fits_are_left_out_and_the_picture_says_so(server, compared):
+    app = page("coverage", runs=",".join(compared))
+    app.toggle(key="filter_poor").set_value(True).run()
+    assert not app.exception
+    found = server.wait_analysis(compared)
+    largest = found.particles[0].error.max()
+    bad = sum((particles.error > 10 * largest).sum() for particles in found.particles)
+    assert 0 < bad <= 20
+    assert f"{bad} of 100 factorizations left out" in words(app)
+    assert "poor fits left out" in figure(app)
+
+
+def test_traces_show_every_chain_and_mark_the_warm_up(server, compared):
+    app = page("traces", runs=",".join(compared))
+    assert not app.exception
+    shown = figure(app)
+    assert all(f"chain {number}" in shown for number in (1, 2))
+    assert "warm-up, not kept" in shown
+    app.selectbox(key="trace_quantity").set_value("overlap").run()
+    assert not app.exception
+    assert "Overlap of the basis" in figure(app)
+
+
+def test_r_hat_never_stands_without_what_it_cannot_see(server, compared):
+    for name in ("traces", "coverage"):
+        app = page(name, runs=",".join(compared))
+        tables = [frame.value for frame in app.dataframe if "r_hat" in frame.value]
+        assert len(tables) == 2
+        assert words(app).count("R̂ near 1 does not show") == 2
+
+
+def test_explorers_have_no_traces_and_the_page_says_why(server, compared):
+    server.wait_analysis(compared[2:])
+    app = page("traces", runs=compared[2])
+    assert not app.exception
+    assert "no chain to follow" in words(app)
+
+
+def test_the_short_study_is_made_here_and_kept(server, monkeypatch):
+    monkeypatch.setattr(study_view, "SHORT", study_view.StudyPlan(1, 20))
+    monkeypatch.setattr(study_view, "full_study", lambda: None)
+    app = page("study")
+    app.button(key="study_start").click().run()
+    services.studies().wait(60)
+    app.run()
+    assert not app.exception
+    table = app.dataframe[0].value
+    assert {"ours", "published"} == set(table["source"])
+    assert "Two modes, 6×6" in set(table["problem"])
+    assert "1 repetitions of 20 samples" in words(app)
+
+
+def test_a_cancelled_study_goes_on_later(server, monkeypatch):
+    runner = services.studies()
+    plan = study_view.StudyPlan(1, 30)
+    key = runner.start(["two_small"], plan)
+    runner.cancel()
+    runner.wait(60)
+    assert runner.status(key).status in ("cancelled", "complete")
+    assert runner.start(["two_small"], plan) == key
+    runner.wait(60)
+    assert runner.status(key).status == "complete"
+    assert runner.result(key).settings["samples"] == 30

@@ -1,0 +1,149 @@
+"""The comparison of paper 1, at a size that a test can afford."""
+
+import json
+
+import numpy as np
+import pytest
+
+from bnmf_core.errors import Cancelled, NotFoundError, RunError, SettingsError, StoreError
+from bnmf_core.metrics import distances
+from bnmf_core.runs.engine import run
+from bnmf_core.studies import coverage
+from bnmf_core.studies.coverage import RADII, StudyPlan, coverage_study
+from bnmf_core.studies.problems import COLUMNS, PROBLEMS
+from bnmf_core.studies.result import StudyResult
+
+FEW = StudyPlan(repetitions=2, samples=60)
+SOME = ["single_mode", "all_modes", "random_restarts", "filtered_restarts", "gibbs"]
+
+
+@pytest.fixture(scope="module")
+def study():
+    return coverage_study(["unique_small", "two_small"], FEW, SOME)
+
+
+def test_every_cell_is_there(study):
+    assert set(study.values["problem"]) == {"unique_small", "two_small"}
+    assert list(study.values["column"].unique()) == SOME
+    per_cell = study.values.groupby(["problem", "column", "repetition"]).size()
+    assert len(per_cell) == 2 * 5 * 2 and per_cell.nunique() == 1
+    for (problem, _, metric), numbers in study.curves.items():
+        assert problem in PROBLEMS and numbers.shape == (2, RADII[metric].size)
+
+
+def test_coverage_tells_one_mode_from_two(study):
+    angles = study.table("max_angle_largest").xs("mean", axis=1, level=1)
+    # Table 3: 0.185, 0.152 and 36.97; fewer samples do not reach as far apart.
+    assert 0.1 < angles.loc["unique_small", "single_mode"] < 0.25
+    assert 0.1 < angles.loc["two_small", "single_mode"] < 0.25
+    assert angles.loc["two_small", "all_modes"] == pytest.approx(36.97, abs=0.2)
+    assert angles.loc["two_small", "gibbs"] < 0.5
+    curve = study.curve("two_small", "all_modes", "max_angle").set_index("radius")["mean"]
+    assert (curve[(curve.index > 1) & (curve.index < 36)] == 2).all()
+
+
+def test_filtered_restarts_are_some_of_the_restarts(study):
+    kept = study.table("kept").xs("mean", axis=1, level=1)
+    assert (kept["filtered_restarts"] <= kept["random_restarts"]).all()
+    fit = study.table("log_likelihood").xs("mean", axis=1, level=1)
+    assert (fit["filtered_restarts"] >= fit["random_restarts"]).all()
+    assert (fit["single_mode"] > -60).all()
+
+
+def test_a_cell_is_what_its_run_gives(study):
+    problem, column = PROBLEMS["two_small"], COLUMNS["gibbs"]
+    data = problem.dataset(FEW.sigma, FEW.seed, 1)
+    particles = run(data, coverage._spec(problem, column, FEW, 1))
+    chosen = study.values.query("problem == 'two_small' and column == 'gibbs' and repetition == 1")
+    found = chosen.set_index("quantity")["value"]
+    matrix = distances(particles, "l1_max")
+    assert found["l1_max_largest"] == matrix.max() and found["l1_max_average"] == matrix.mean()
+    residual = data.X - particles.A @ particles.W
+    expected = -(residual**2).sum(axis=(1, 2)) / (2 * FEW.sigma**2)
+    assert found["log_likelihood"] == pytest.approx(expected.mean(), rel=1e-9)
+
+
+def test_a_table_holds_means_and_quartiles_over_the_repetitions(study):
+    values = study.values.query(
+        "problem == 'two_small' and column == 'gibbs' and quantity == 'iat'"
+    )["value"].to_numpy()
+    row = study.table("iat").loc["two_small", "gibbs"]
+    np.testing.assert_allclose(row, [values.mean(), *np.quantile(values, [0.25, 0.5, 0.75])])
+    with pytest.raises(NotFoundError, match="no 'nonsense'"):
+        study.table("nonsense")
+
+
+def test_a_study_survives_being_stored(study, tmp_path):
+    study.save(tmp_path / "study.json")
+    again = StudyResult.load(tmp_path / "study.json")
+    assert again.values.equals(study.values)
+    assert (again.notes, again.settings) == (study.notes, study.settings)
+    for key, numbers in study.curves.items():
+        np.testing.assert_array_equal(again.curves[key], numbers)
+    (tmp_path / "torn.json").write_text("{")
+    for name in ("torn.json", "absent.json"):
+        with pytest.raises(StoreError, match=name):
+            StudyResult.load(tmp_path / name)
+
+
+def test_an_interrupted_study_goes_on_where_it_stopped(study, tmp_path, monkeypatch):
+    seen = []
+    with pytest.raises(Cancelled):
+        coverage_study(
+            ["unique_small", "two_small"], FEW, SOME, tmp_path, seen.append, lambda: len(seen) > 7
+        )
+    stored = sorted(tmp_path.rglob("*.json"))
+    assert len(stored) == 7 and seen[-1].done == 7 and seen[-1].total == 20
+    torn = stored[0]
+    torn.write_text(torn.read_text()[:-20])
+    measured, measure = [], coverage._measure
+    monkeypatch.setattr(coverage, "_measure", lambda *args: measured.append(args) or measure(*args))
+    again = coverage_study(["unique_small", "two_small"], FEW, SOME, tmp_path)
+    assert len(measured) == 20 - 6
+    both = [result.values[result.values["quantity"] != "seconds"] for result in (study, again)]
+    assert both[0].equals(both[1])
+    # Another plan does not take its cells from there.
+    names = {path.name for path in tmp_path.rglob("*.json")}
+    coverage_study(["unique_small"], StudyPlan(1, 30), ["single_mode"], tmp_path)
+    assert len({path.name for path in tmp_path.rglob("*.json")}) == len(names) + 1
+
+
+def test_no_sample_within_the_filter_leaves_gaps_not_errors(monkeypatch):
+    monkeypatch.setattr(coverage, "FACTOR", 1e-9)
+    study = coverage_study(["two_small"], StudyPlan(1, 40), SOME)
+    assert study.table("kept").loc["two_small", ("filtered_restarts", "mean")] == 0
+    assert np.isnan(study.table("iat").loc["two_small", ("filtered_restarts", "mean")])
+    assert (study.curves["two_small", "filtered_restarts", "max_angle"] == 0).all()
+    assert "NaN" not in json.dumps(study.table("kept").to_numpy().tolist())
+
+
+def test_columns_that_cannot_be_measured_are_left_out_with_a_note(monkeypatch):
+    study = coverage_study(["two_small"], StudyPlan(1, 20), ["single_mode", "filtered_restarts"])
+    assert list(study.values["column"].unique()) == ["single_mode"]
+    assert any("filtered by the errors of Gibbs" in note for note in study.notes)
+    with pytest.raises(RunError, match="None of the columns"):
+        coverage_study(["two_small"], StudyPlan(1, 20), ["filtered_restarts"])
+    monkeypatch.delitem(coverage.registry.ALGORITHMS, "hmc")
+    study = coverage_study(["two_small"], StudyPlan(1, 20), ["single_mode", "hmc"])
+    assert study.notes == ("HMC is left out: there is no algorithm 'hmc'.",)
+
+
+def test_what_makes_no_sense_is_refused():
+    with pytest.raises(NotFoundError, match="no problem 'nonsense'; there are unique_small"):
+        coverage_study(["nonsense"])
+    with pytest.raises(NotFoundError, match="no column 'nonsense'; there are single_mode"):
+        coverage_study(columns=["nonsense"])
+    for plan in (StudyPlan(repetitions=0), StudyPlan(samples=1), StudyPlan(sigma=0.0)):
+        with pytest.raises(SettingsError, match="A study of"):
+            coverage_study(plan=plan)
+
+
+def test_slow_columns_are_capped_and_the_notes_say_so():
+    plan = StudyPlan()
+    for column in COLUMNS.values():
+        for problem in PROBLEMS.values():
+            made = coverage._samples(problem, column, plan)
+            assert 1000 <= made <= plan.samples
+            assert coverage._samples(problem, column, StudyPlan(capped=False)) == plan.samples
+    notes = coverage._reductions(list(COLUMNS.values()), list(PROBLEMS.values()), plan)
+    assert "Random restarts: 1,000 instead of 10,000 samples of each 500×50 problem." in notes

@@ -8,7 +8,7 @@ from bnmf_core.metrics import DISTANCES
 from bnmf_core.studies.beside import beside
 from bnmf_core.studies.problems import COLUMNS
 from bnmf_core.studies.result import QUANTITIES
-from pages.common import guard, study_view
+from pages.common import guard, link, study_view
 from pages.common.view import chart, header
 
 guard.enter("study")
@@ -28,7 +28,11 @@ here = {words: keys for words, keys in here.items() if keys}
 left, right = st.columns(2)
 size = left.segmented_control("Size", list(here), default=next(iter(here)), required=True)
 known = [key for key in QUANTITIES if (study.values["quantity"] == key).any()]
-quantity = right.selectbox("Quantity", known, format_func=lambda key: QUANTITIES[key][0])
+if link.get("quantity") not in known:
+    link.put("quantity", "max_angle_largest")
+quantity = right.selectbox(
+    "Quantity", known, key=link.key("quantity"), format_func=lambda key: QUANTITIES[key][0]
+)
 title, where = QUANTITIES[quantity]
 st.subheader(title, anchor=False)
 table = beside(study, quantity)
@@ -40,7 +44,12 @@ st.caption(
 )
 st.subheader("Persistence", anchor=False)
 left, right = st.columns(2)
-problem = left.selectbox("Problem", here[size], format_func=lambda key: study.labels[key])
+if link.get("problem") not in here[size]:
+    link.put("problem", here[size][-2])
+problem = left.selectbox(
+    "Problem", here[size], key=link.key("problem"), format_func=lambda key: study.labels[key]
+)
+link.share("quantity", "problem")
 metric = right.selectbox("Distance", list(study.radii), format_func=lambda key: study.labels[key])
 columns = [column for p, column, m in study.curves if p == problem and m == metric]
 styles = run_styles([(key, COLUMNS[key].algorithm, study.labels[key]) for key in columns])

@@ -4,7 +4,7 @@ import streamlit as st
 
 from bnmf_core.figures.trace import trace_plot
 from bnmf_core.metrics.invariants import QUANTITIES
-from pages.common import guard, lens, mixing_table
+from pages.common import guard, lens, link, mixing_table
 from pages.common.view import chart, header
 
 MOST_STATES = 1500
@@ -23,10 +23,13 @@ if not traces:
     st.page_link("pages/run.py", label="Set up a run", icon=":material/play_circle:")
     st.stop()
 known = [key for key in QUANTITIES if all(key in table for table in traces.values())]
+if link.get("quantity") not in known:
+    link.put("quantity", known[0])
 quantity = st.selectbox(
-    "Quantity", known, key="trace_quantity", format_func=lambda key: QUANTITIES[key].label,
+    "Quantity", known, key=link.key("quantity"), format_func=lambda key: QUANTITIES[key].label,
     help="All of them stay the same when components change places or scale.",
 )  # fmt: skip
+link.share("quantity")
 described = QUANTITIES[quantity]
 styles = {run_id: look.styles[run_id] for run_id in traces}
 chart(

@@ -19,7 +19,7 @@ def trace_plot(
     label: str,
     unit: str,
 ) -> go.Figure:
-    """One line per chain over the recorded states; warm-up states on a grey ground, thinner.
+    """One line per chain over the recorded states, the warm-up on a grey ground left of 0.
 
     Parameters
     ----------
@@ -32,10 +32,21 @@ def trace_plot(
             part = table[table["chain"] == chain]
             name = styles[run_id].label + (f", chain {chain + 1}" if len(chains) > 1 else "")
             _line(figure, part, quantity, name, styles[run_id], number, len(chains))
-    _mark_warm_up(figure, traces)
-    figure.update_xaxes(title="recorded state of the chain", rangemode="tozero")
+    first = min((_counted(table).min() for table in traces.values()), default=0)
+    if first < 0:
+        figure.add_vrect(
+            x0=first, x1=-0.5, fillcolor=MUTED, opacity=0.15, line_width=0,
+            annotation_text="warm-up, not kept", annotation_position="bottom left",
+        )  # fmt: skip
+    figure.update_xaxes(title="state of the chain, counted from its first kept draw")
     figure.update_yaxes(title=f"{label} ({unit})" if unit else label)
-    return layout(figure, f"{label} along each chain", height=440)
+    return layout(figure, f"{label} along each chain", height=460, margin={"t": 110})
+
+
+def _counted(table: pd.DataFrame) -> pd.Series:
+    """Number of each state of a chain or chains, negative during the warm-up."""
+    warm_up = table["warm_up"].astype(bool)
+    return table["sweep"] - (table.loc[warm_up, "sweep"].max() + 1 if warm_up.any() else 0)
 
 
 def _line(
@@ -43,7 +54,7 @@ def _line(
     chains: int,
 ) -> None:  # fmt: skip
     figure.add_scatter(
-        x=part["sweep"],
+        x=_counted(part),
         y=part[quantity],
         mode="lines",
         name=name,
@@ -55,16 +66,3 @@ def _line(
         },
         hovertemplate="state %{x}: %{y:.5g}<extra>%{fullData.name}</extra>",
     )
-
-
-def _mark_warm_up(figure: go.Figure, traces: Mapping[str, pd.DataFrame]) -> None:
-    ends = [
-        int(table.loc[table["warm_up"].astype(bool), "sweep"].max()) + 1
-        for table in traces.values()
-        if table["warm_up"].any()
-    ]
-    for end in sorted(set(ends)):
-        figure.add_vrect(
-            x0=0, x1=end, fillcolor=MUTED, opacity=0.15, line_width=0,
-            annotation_text="warm-up, not kept", annotation_position="bottom left",
-        )  # fmt: skip

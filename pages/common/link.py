@@ -16,6 +16,8 @@ LINKED = {
     "focus": str,
     "relevance": float,
     "label": str,
+    "quantity": str,
+    "problem": str,
 }
 
 

@@ -56,7 +56,7 @@ def test_traces_show_every_chain_and_mark_the_warm_up(server, compared):
     shown = figure(app)
     assert all(f"chain {number}" in shown for number in (1, 2))
     assert "warm-up, not kept" in shown
-    app.selectbox(key="trace_quantity").set_value("overlap").run()
+    app.selectbox(key="view_quantity").set_value("overlap").run()
     assert not app.exception
     assert "Overlap of the basis" in figure(app)
 

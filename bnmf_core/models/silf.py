@@ -1,0 +1,249 @@
+"""Threshold likelihood, scale-fixing prior (paper 3, §5.2, eq. 5).
+
+p(X | A, W) = exp(−C·SILF(f))/Z with f an objective of X and AW, and SILF the soft insensitive
+loss of Chu, Keerthi & Ong (2004): 0 for every f that is good enough, then rising with slope 1.
+Every column of A ~ Dirichlet(1, …, 1), every entry of W ~ Exp(λ), as in ``gaussian_simplex``.
+
+Z is a normaliser over all real X. For ‖X − AW‖² it does not depend on A and W and is a
+one-dimensional integral, which is computed. For a divergence, Z would depend on A and W; as in
+the paper it is taken for a constant (the result is a generalised posterior ∝ exp(−C·SILF(f))
+p(A, W)) and left out: the log joint is then known up to a constant that depends on X and the
+settings only.
+"""
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import gammaln
+
+from bnmf_core.dataset import Dataset
+from bnmf_core.models import gaussian_simplex
+from bnmf_core.models.objectives import (
+    FROBENIUS,
+    OBJECTIVES,
+    natural_scale,
+    objective_and_gradients,
+    objective_values,
+    reference_values,
+)
+from bnmf_core.settings import setting
+from bnmf_core.types import Model
+
+# Paper 3, §6.1: ε = 1.2 × the largest f of 50 NMFs.
+REFERENCES, MARGIN = 50, 1.2
+# An exact factorization has f = 0; a smaller threshold than this part of the data's own size
+# would be rounding noise.
+SMALLEST_RELATIVE_EPSILON = 1e-6
+# Results of references that are remembered, by data, rank and objective.
+MOST_KNOWN = 64
+_known: dict[tuple[str, int, str], float] = {}
+# The integral for Z leaves out what is below exp(−60) of its largest value.
+NEGLIGIBLE, NODES = 60.0, 200
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of the model."""
+
+    objective: str = setting(
+        FROBENIUS,
+        "Objective f",
+        "What a factorization is judged by: squared Frobenius error, generalised Kullback–Leibler "
+        "divergence or Itakura–Saito divergence of X from AW.",
+        choices=OBJECTIVES,
+    )
+    epsilon: float | None = setting(
+        None,
+        "Threshold ε",
+        "Factorizations with f well below ε are all equally good. Left open: 1.2 times the "
+        "largest f of 50 NMFs from random starts.",
+        minimum=1e-200,
+    )
+    beta: float = setting(
+        0.1,
+        "Smoothness β",
+        "The loss begins at (1 − β)ε and has its full slope from (1 + β)ε on.",
+        minimum=1e-6,
+        maximum=1.0,
+    )
+    C: float = setting(
+        2.0, "Steepness C", "How fast the log-likelihood falls beyond the threshold.", minimum=1e-12
+    )
+    rate: float = setting(
+        1.0, "Prior rate λ", "Rate of the exponential prior on every entry of W.", minimum=0
+    )
+
+
+def silf(y: Any, epsilon: float, beta: float) -> np.ndarray:
+    """Soft insensitive loss of y ≥ 0, entry by entry (paper 3, §5.2).
+
+    0 up to (1 − β)ε, (y − (1 − β)ε)²/(4βε) up to (1 + β)ε, y − ε beyond.
+    """
+    y = np.asarray(y, dtype=np.float64)
+    bend = np.clip(y - (1 - beta) * epsilon, 0.0, 2 * beta * epsilon)
+    straight = np.maximum(y - (1 + beta) * epsilon, 0.0)
+    return bend * (bend / (4 * beta * epsilon)) + straight
+
+
+def silf_slope(y: Any, epsilon: float, beta: float) -> np.ndarray:
+    """The derivative of :func:`silf`: from 0 at (1 − β)ε to 1 at (1 + β)ε in a straight line."""
+    y = np.asarray(y, dtype=np.float64)
+    return np.clip((y - (1 - beta) * epsilon) / (2 * beta * epsilon), 0.0, 1.0)
+
+
+def resolve(dataset: Dataset, rank: int, settings: Settings) -> Settings:
+    """Take an open ε from the data: paper 3, §6.1."""
+    if settings.epsilon is not None:
+        return settings
+    largest = _largest_reference(dataset, rank, settings.objective)
+    smallest = SMALLEST_RELATIVE_EPSILON * natural_scale(dataset, settings.objective)
+    return replace(settings, epsilon=float(max(MARGIN * largest, smallest)))
+
+
+def _largest_reference(dataset: Dataset, rank: int, objective: str) -> float:
+    # Several runs of the same data begin side by side, and 50 NMFs can take a minute.
+    key = (dataset.hash, rank, objective)
+    largest = _known.get(key)
+    if largest is None:
+        largest = float(reference_values(dataset, rank, REFERENCES, objective).max())
+        if len(_known) >= MOST_KNOWN:
+            _known.clear()
+        _known[key] = largest
+    return largest
+
+
+def objective(
+    problem: Any, A: np.ndarray, W: np.ndarray, squared: np.ndarray | None = None
+) -> np.ndarray:
+    """f of each particle, (M,): A (M, D, R), W (M, R, N); ``squared``: ‖X − AW‖², if known."""
+    return objective_values(problem, A, W, problem.model_settings.objective, squared)
+
+
+def log_likelihood(
+    problem: Any, A: np.ndarray, W: np.ndarray, squared: np.ndarray | None = None
+) -> np.ndarray:
+    """−C·SILF(f) of each particle, (M,), without log Z."""
+    chosen = problem.model_settings
+    values = objective(problem, A, W, squared)
+    return -chosen.C * silf(values, chosen.epsilon, chosen.beta)
+
+
+def log_joint(
+    problem: Any, A: np.ndarray, W: np.ndarray, squared: np.ndarray | None = None
+) -> np.ndarray:
+    """log p(X, A, W) in nats, (M,); A's columns sum to 1.
+
+    With every normalising constant for ‖X − AW‖², without log Z for a divergence.
+    """
+    constants = gaussian_simplex.log_prior(problem, W) - log_normaliser(problem)
+    return log_likelihood(problem, A, W, squared) + constants
+
+
+def log_joint_and_score(
+    problem: Any, A: np.ndarray, W: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The log joint (M,) and its gradients in A (M, D, R) and W (M, R, N)."""
+    chosen = problem.model_settings
+    values, by_A, by_W = objective_and_gradients(problem, A, W, chosen.objective)
+    factor = (-chosen.C * silf_slope(values, chosen.epsilon, chosen.beta))[:, None, None]
+    by_A *= factor
+    by_W *= factor
+    by_W -= chosen.rate
+    fit = -chosen.C * silf(values, chosen.epsilon, chosen.beta)
+    constants = gaussian_simplex.log_prior(problem, W) - log_normaliser(problem)
+    return fit + constants, by_A, by_W
+
+
+def score(problem: Any, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Gradient of the log joint in A (M, D, R) and in W (M, R, N), all entries free."""
+    return log_joint_and_score(problem, A, W)[1:]
+
+
+def log_normaliser(problem: Any) -> float:
+    """log Z for the squared Frobenius error, over all real X; 0, in its place, for the others."""
+    chosen, data = problem.model_settings, problem.dataset
+    if chosen.objective != FROBENIUS:
+        return 0.0
+    entries = data.D * data.N - data.missing
+    return _log_radial_integral(entries, chosen.epsilon, chosen.beta, chosen.C)
+
+
+@lru_cache(maxsize=256)
+def _log_radial_integral(entries: int, epsilon: float, beta: float, C: float) -> float:
+    """log ∫ exp(−C·SILF(‖E‖²)) dE over E in n = ``entries`` dimensions.
+
+    The sphere's area leaves π^(n/2)/Γ(n/2) ∫ exp(h(s)) ds, h(s) = (n/2)s − C·SILF(eˢ) with
+    s = log ‖E‖². h is concave and analytic between the joints: Gauss–Legendre on each piece.
+    """
+    half = 0.5 * entries
+    joints = [np.log(y) for y in ((1 - beta) * epsilon, (1 + beta) * epsilon) if y > 0]
+
+    def height(s):
+        return half * s - C * silf(np.exp(s), epsilon, beta)
+
+    def slope(s):
+        y = np.exp(s)
+        return half - C * y * silf_slope(y, epsilon, beta)
+
+    # Beyond (1 + β)ε the slope is n/2 − C·y, so it is below zero at the upper end.
+    upper = np.log(max((1 + beta) * epsilon, half / C)) + 1e-3
+    lower = upper - 1.0
+    while slope(lower) <= 0:
+        lower -= 1.0
+    peak = brentq(slope, lower, upper, xtol=1e-14)
+    top = height(peak)
+    ends = []
+    for direction in (-1.0, 1.0):
+        reach = 1.0 / half
+        while height(peak + direction * reach) > top - NEGLIGIBLE:
+            reach *= 1.5
+        ends.append(peak + direction * reach)
+    inside = [s for s in joints if ends[0] < s < ends[1]]
+    edges = np.sort([*ends, peak, *inside])
+    nodes, weights = np.polynomial.legendre.leggauss(NODES)
+    widths = 0.5 * np.diff(edges)[:, None]
+    at = edges[:-1, None] + widths * (nodes + 1.0)
+    integral = float((np.exp(height(at) - top) * weights * widths).sum())
+    return half * np.log(np.pi) - float(gammaln(half)) + float(top) + np.log(integral)
+
+
+def meets_threshold(problem: Any, A: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """Whether f ≤ ε, for each particle: (M,) bool."""
+    return objective(problem, A, W) <= problem.model_settings.epsilon
+
+
+def threshold_sentence(values: np.ndarray, epsilon: float) -> str:
+    """How many of the objective values (M,) meet ε, and the smallest ε that something meets."""
+    values = np.asarray(values, dtype=np.float64)
+    met, best = int((values <= epsilon).sum()), float(values.min())
+    if met:
+        return f"{met} of {values.size} factorizations meet the threshold ε = {epsilon:.4g}."
+    # Rounded up, so that the number shown is met by what is shown.
+    digits = 3 - int(np.floor(np.log10(best)))
+    shown = np.ceil(best * 10.0**digits) / 10.0**digits
+    return (
+        f"None of the {values.size} factorizations meets the threshold ε = {epsilon:.4g}; the "
+        f"smallest ε that one of them meets is {shown:.4g}."
+    )
+
+
+MODEL = Model(
+    key="silf",
+    label="Good enough up to a threshold, columns of A sum to one",
+    Settings=Settings,
+    resolve=resolve,
+    log_joint=log_joint,
+    log_likelihood=log_likelihood,
+    score=score,
+    log_joint_and_score=log_joint_and_score,
+    support="simplex",
+    prior=gaussian_simplex.prior,
+    scale=gaussian_simplex.scale,
+    summary="Every factorization that fits well enough is equally probable; beyond the threshold "
+    "the probability falls. Every column of A is a distribution over the features, so scale is in "
+    "W alone.",
+    reference="paper 3, §5.2; Chu, Keerthi & Ong 2004 for the loss",
+)

@@ -1,0 +1,234 @@
+"""Kernel Stein discrepancy of weighted particles from a model's posterior (paper 3, §3 and §6.1).
+
+The base kernel is the mean over the blocks A and W of inverse multiquadrics, each 1 at distance 0:
+k = ½ Σ_b (1 + ‖x_b − y_b‖²/c_b²)^β (eq. 7). With s the slopes of the log density,
+
+    K_p = (s_x·s_y) k + s_x·∇_y k + s_y·∇_x k + Σ_i ∂²k/∂x_i∂y_i   (eq. 3),
+
+and the discrepancy of weights w is wᵀKw (eq. 4). Everything comes from matrices of inner products.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.sparse import csgraph
+
+from bnmf_core.dataset import Dataset
+from bnmf_core.errors import SettingsError
+from bnmf_core.particles import Particles
+from bnmf_core.posterior.places import LIFT, Block, blocks, positions, problem_of
+
+# Paper 3, §6.1.
+LENGTH_A, LENGTH_W, EXPONENT = 1e-2, 1e3, -0.5
+# ‖x‖² + ‖y‖² − 2x·y leaves about 1e-16 of ‖x‖² + ‖y‖² as error. Pairs that are nearer than this
+# part of it (and the kernel's length) are measured again from a centre of their own.
+CLOSE = 1e-4
+# Median kernel values, of a block, beyond which the kernel hardly tells particles apart.
+SATURATED, VANISHED = 0.99, 0.01
+
+
+def kernel_matrix(
+    particles: Particles,
+    dataset: Dataset,
+    form: str = "interior",
+    length_A: float = LENGTH_A,
+    length_W: float = LENGTH_W,
+    exponent: float = EXPONENT,
+    lift: float = LIFT,
+) -> np.ndarray:
+    """Stein kernel between all pairs of particles, under the posterior of their own run.
+
+    Parameters
+    ----------
+    particles : M factorizations with the spec and the model settings of their run.
+    dataset : what the run factorized.
+    form : "interior" (log coordinates, with the Jacobian: the discrepancy is 0 for the posterior
+        itself) or "paper" (A and W as they are, as published: it is not 0 there, because the
+        density does not vanish at the boundary).
+    length_A, length_W : c of the two blocks, in the unit of the form's coordinates. The defaults
+        are the paper's, which were chosen for its form and data; see :func:`lengths_sentence`.
+        Discrepancies are comparable only at equal lengths.
+    exponent : of the inverse multiquadric, between −1 and 0.
+    lift : in the interior form, an entry counts as at least this part of its factor's mean entry.
+
+    Returns
+    -------
+    (M, M) float64, symmetric and positive semidefinite to rounding.
+
+    Raises
+    ------
+    SettingsError, DataError
+        When a parameter is out of range, the dataset is not the run's, an entry has no logarithm
+        or a slope is not finite (naming the particles).
+    """
+    lengths = _checked((length_A, length_W), exponent)
+    problem = problem_of(particles, dataset)
+    return stein_kernel(blocks(problem, particles, form, lift), lengths, exponent)
+
+
+def stein_kernel(
+    parts: Sequence[Block], lengths: Sequence[float], exponent: float = EXPONENT
+) -> np.ndarray:
+    """K_p (M, M), eq. 3, from the blocks of coordinates and scores.
+
+    With v = ‖δ‖²/c², δ = x − y, of one block and B blocks: k = (1 + v)^β/B,
+    ∇_x k = −∇_y k = 2β δ (1 + v)^(β−1)/(B c²) and
+    Σ ∂²k/∂x_i∂y_i = −2β dim (1 + v)^(β−1)/(B c²) − 4β(β − 1) v (1 + v)^(β−2)/(B c²).
+    """
+    M = parts[0].position.shape[0]
+    scores, kernel, rest = np.zeros((M, M)), np.zeros((M, M)), np.zeros((M, M))
+    for part, length in zip(parts, lengths, strict=True):
+        scores += part.score @ part.score.T
+        squared, across = _differences(part.position, part.score, length)
+        base = 1.0 + squared / length**2
+        kernel += base**exponent
+        steep = base ** (exponent - 1.0)
+        rest += (
+            (2.0 * exponent / length**2)
+            * steep
+            * (across - part.dimension - 2.0 * (exponent - 1.0) * (1.0 - 1.0 / base))
+        )
+    return (scores * kernel + rest) / len(parts)
+
+
+def kernel_similarity(
+    particles: Particles,
+    form: str = "interior",
+    length_A: float = LENGTH_A,
+    length_W: float = LENGTH_W,
+    exponent: float = EXPONENT,
+    lift: float = LIFT,
+) -> np.ndarray:
+    """The base kernel k between all pairs: (M, M) in (0, 1], 1 on the diagonal (paper 3, eq. 7)."""
+    lengths = _checked((length_A, length_W), exponent)
+    of_blocks = _similarities(positions(particles, form, lift), lengths, exponent)
+    return sum(of_blocks) / len(of_blocks)
+
+
+def lengths_sentence(
+    particles: Particles,
+    form: str = "interior",
+    length_A: float = LENGTH_A,
+    length_W: float = LENGTH_W,
+    exponent: float = EXPONENT,
+    lift: float = LIFT,
+) -> str:
+    """Whether the kernel tells these particles apart, and which lengths would.
+
+    A block saturates where its kernel is near 1 for most pairs (all count as the same), and
+    vanishes where it is near 0 (none has anything to do with another).
+    """
+    lengths = _checked((length_A, length_W), exponent)
+    if particles.M < 2:
+        return "One factorization has no distances, so nothing can be said of the length scales."
+    parts = positions(particles, form, lift)
+    wrong = []
+    for name, length, values in zip(
+        ("A", "W"), lengths, _similarities(parts, lengths, exponent), strict=True
+    ):
+        typical = float(np.median(values[np.triu_indices(particles.M, 1)]))
+        if typical > SATURATED:
+            wrong.append(f"c_{name} = {length:g} saturates (typical similarity {typical:.3f})")
+        elif typical < VANISHED:
+            wrong.append(f"c_{name} = {length:g} vanishes (typical similarity {typical:.2g})")
+    if not wrong:
+        return "Both length scales tell the factorizations apart."
+    suggested = _medians(parts)
+    return (
+        f"{' and '.join(wrong)}: the kernel hardly tells these factorizations apart there. The "
+        f"median distances are {suggested[0]:.3g} for A and {suggested[1]:.3g} for W."
+    )
+
+
+def suggested_lengths(
+    particles: Particles, form: str = "interior", lift: float = LIFT
+) -> tuple[float, float]:
+    """Median distances between particles that differ, for A and W; 1 where none do."""
+    return _medians(positions(particles, form, lift))
+
+
+def ksd(K: np.ndarray, weights: np.ndarray) -> float:
+    """The Stein discrepancy wᵀKw of weights (M,), K (M, M) (paper 3, eq. 4).
+
+    Elsewhere its root is called the kernel Stein discrepancy.
+    """
+    weights = np.asarray(weights, dtype=np.float64)
+    return float(weights @ K @ weights)
+
+
+def _checked(lengths: tuple[float, float], exponent: float) -> tuple[float, float]:
+    for name, length in zip("AW", lengths, strict=True):
+        if not (np.isfinite(length) and length > 0):
+            raise SettingsError(
+                f"The length scale of {name} was {length!r}; a finite number above 0 is needed."
+            )
+    if not -1.0 < exponent < 0.0:
+        raise SettingsError(
+            f"The exponent was {exponent!r}; between −1 and 0 the kernel tells posteriors apart."
+        )
+    return lengths
+
+
+def _similarities(
+    parts: Sequence[Block], lengths: Sequence[float], exponent: float
+) -> list[np.ndarray]:
+    return [
+        (1.0 + _differences(part.position, None, length)[0] / length**2) ** exponent
+        for part, length in zip(parts, lengths, strict=True)
+    ]
+
+
+def _medians(parts: Sequence[Block]) -> tuple[float, float]:
+    medians = []
+    for part in parts:
+        squared = _differences(part.position, None, 0.0)[0]
+        apart = np.sqrt(squared[np.triu_indices(squared.shape[0], 1)])
+        apart = apart[apart > 0]
+        medians.append(float(np.median(apart)) if apart.size else 1.0)
+    return tuple(medians)
+
+
+def _differences(
+    x: np.ndarray, s: np.ndarray | None, length: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """‖x_i − x_j‖² and (s_j − s_i)·(x_i − x_j) of all pairs, (M, M): x, s (M, n).
+
+    From inner products about the centre. Groups of near pairs are measured again about their own
+    centre, so that what cancels is never much larger than what is left.
+    """
+    centred = x - x.mean(axis=0)
+    squared, across = _from_products(centred, s)
+    norms = np.vecdot(centred, centred)
+    near = squared + length**2 < CLOSE * (norms[:, None] + norms)
+    np.fill_diagonal(near, False)
+    if not near.any():
+        return squared, across
+    count, group = csgraph.connected_components(near, directed=False)
+    for number in range(count if count > 1 else 0):
+        members = np.flatnonzero(group == number)
+        if members.size > 1:
+            place = np.ix_(members, members)
+            inner = None if s is None else s[members]
+            squared[place], across[place] = _differences(x[members], inner, length)
+    if count == 1:  # a chain of near pairs that is long as a whole: one row after the other
+        for i in np.flatnonzero(np.triu(near).any(axis=1)):
+            others = i + 1 + np.flatnonzero(near[i, i + 1 :])
+            apart = x[i] - x[others]
+            squared[i, others] = squared[others, i] = np.vecdot(apart, apart)
+            if s is not None:
+                across[i, others] = across[others, i] = np.vecdot(s[others] - s[i], apart)
+    return squared, across
+
+
+def _from_products(x: np.ndarray, s: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    products = x @ x.T
+    norms = np.diagonal(products)
+    squared = np.maximum(norms[:, None] + norms - 2.0 * products, 0.0)
+    np.fill_diagonal(squared, 0.0)
+    across = np.zeros_like(squared)
+    if s is not None:
+        mixed = s @ x.T
+        own = np.diagonal(mixed)
+        across = mixed + mixed.T - (own[:, None] + own)
+        np.fill_diagonal(across, 0.0)
+    return squared, across

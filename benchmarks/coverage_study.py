@@ -15,14 +15,16 @@ from typing import Any
 
 from benchmarks import calibration, harness
 from benchmarks.covering_svg import covering_curves
-from benchmarks.tables import as_text
+from benchmarks.tables import as_markdown, as_text
 from bnmf_core.studies import full
 from bnmf_core.studies.beside import beside
 from bnmf_core.studies.coverage import StudyPlan, coverage_study
 from bnmf_core.studies.problems import COLUMNS, PROBLEMS
+from bnmf_core.studies.published import DIFFERENCES
 from bnmf_core.studies.result import QUANTITIES, StudyResult
 
 OUT = Path(__file__).resolve().parent / ".study"
+DOCS = Path(__file__).resolve().parents[1] / "docs"
 SHORT = StudyPlan(repetitions=2, samples=500)
 UNITS = {"max_angle": "maximum angle, °", "l1_max": "ℓ1 distance, largest column"}
 
@@ -52,14 +54,27 @@ def main() -> int:
             executor=executor,
         )  # fmt: skip
     study.save(asked.out / "study.json")
-    if asked.keep:
-        study.save(full.PATH)
-    for path, drawing in figures(study).items():
+    drawn, result = figures(study), as_result(study)
+    for path, drawing in drawn.items():
         (asked.out / path).write_text(drawing)
-    result = as_result(study)
+    if asked.keep:
+        _keep(study, drawn, result)
     print(_as_json(result) if asked.json else as_text(result))
     print(f"Figures and study.json are in {asked.out}.", file=sys.stderr)
     return 0
+
+
+def _keep(study: StudyResult, drawn: dict[str, str], result: dict[str, Any]) -> None:
+    """Put the study where the Study page and the documentation show it."""
+    study.save(full.PATH)
+    pictures = DOCS / "coverage-study"
+    pictures.mkdir(parents=True, exist_ok=True)
+    for path, drawing in drawn.items():
+        (pictures / path).write_text(drawing)
+    told = ["## What differs from the publication, and why", "", *(f"- {d}" for d in DIFFERENCES)]
+    plots = [{"title": path, "path": f"coverage-study/{path}"} for path in drawn]
+    tables = as_markdown(result | {"plots": plots})
+    (DOCS / "coverage-study.md").write_text("\n".join([tables, *told, ""]))
 
 
 def as_result(study: StudyResult) -> dict[str, Any]:
@@ -137,7 +152,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--column", nargs="+", choices=tuple(COLUMNS), help="these only")
     parser.add_argument("--short", action="store_true", help="small problems, 2 × 500 samples")
     parser.add_argument("--uncapped", action="store_true", help="slow columns in full, for hours")
-    parser.add_argument("--keep", action="store_true", help="what the Study page shows from now on")
+    parser.add_argument(
+        "--keep", action="store_true", help="show it on the Study page and in docs/ from now on"
+    )
     parser.add_argument("--calibrate", action="store_true", help="find the noise and the updates")
     parser.add_argument("--out", type=Path, default=OUT, help="where results are kept")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes")

@@ -6,6 +6,7 @@ import streamlit as st
 from bnmf_core.errors import BNMFError
 from bnmf_core.studies.coverage import StudyPlan
 from bnmf_core.studies.full import full_study
+from bnmf_core.studies.published import DIFFERENCES
 from bnmf_core.studies.result import StudyResult
 from pages.common import watch
 from pages.common.services import studies
@@ -104,17 +105,3 @@ def notes(study: StudyResult) -> None:
     with st.expander("What differs from the publication, and why"):
         for note in (*study.notes, *DIFFERENCES):
             st.markdown(f"- {note}")
-
-
-DIFFERENCES = (
-    "The noise is not published. σ = 0.001 is the value with which Gibbs, which has nothing else "
-    "to choose, gives the published angles.",
-    "Negative entries of X̃ are set to 0, as multiplicative updates need; it is also what gives "
-    "the published log-likelihoods of the infinite problem.",
-    "The published autocorrelation times fit 1 + Σρ over the entries of A, half of what is usual; "
-    "both are given. They measure mostly how the scale of a component drifts.",
-    "How long the updates and the restarts ran is not published. Three updates (twenty at 500×50) "
-    "and restarts that stop at a relative error of 1 % come closest; rows of these columns "
-    "depend on it and are no evidence.",
-    "The ℓ1 distance of the published tables is the largest matched column, not the sum.",
-)

@@ -16,6 +16,7 @@ PAGES = (
     ("gallery", "Gallery", ":material/photo_library:"),
     ("topics", "Topics", ":material/topic:"),
     ("downstream", "Downstream", ":material/query_stats:"),
+    ("posterior", "Posterior", ":material/balance:"),
     ("coverage", "Coverage", ":material/stacked_line_chart:"),
     ("traces", "Traces", ":material/show_chart:"),
     ("study", "Study", ":material/science:"),

@@ -107,6 +107,8 @@ class Algorithm:
     color : its colour in every chart. summary : one sentence for the form.
     reference : where it was published.
     fraction : ``(state, settings) → float``, the part of a shard's work that is done.
+    check : ``(dataset, rank, model settings, settings)``, raises a BNMFError, in a sentence, where
+        a run could not start; asked before the run is queued. None: nothing to ask.
     """
 
     key: str
@@ -123,6 +125,7 @@ class Algorithm:
     color: str
     summary: str
     reference: str
+    check: Callable[..., None] | None = None
 
     def works_with(self, model: str) -> bool:
         """Whether it can be run with the model of this key."""

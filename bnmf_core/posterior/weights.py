@@ -1,5 +1,7 @@
 """Weights of particles that bring them nearest to the posterior (paper 3, algorithm 5)."""
 
+import warnings
+
 import numpy as np
 
 from bnmf_core.errors import DataError, RunError, SettingsError
@@ -12,6 +14,7 @@ OPTIONS = {
         "qp_regularization_value": 1e-12,
         "primal_feasibility_tolerance": 1e-10,
         "dual_feasibility_tolerance": 1e-10,
+        "time_limit": 5.0,  # it may go round in circles where many particles are nearly alike
     },
     "CLARABEL": {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12},
     "SCS": {"eps_abs": 1e-10, "eps_rel": 1e-10, "max_iters": 100_000},
@@ -107,7 +110,9 @@ def _solve(unit: np.ndarray, scale: np.ndarray, solver: str) -> np.ndarray:
     energy = cvxpy.quad_form(z, cvxpy.psd_wrap(unit))
     problem = cvxpy.Problem(cvxpy.Minimize(energy), [scale @ z == 1])
     try:
-        problem.solve(solver=solver, **OPTIONS[solver])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an inaccurate answer is judged below
+            problem.solve(solver=solver, **OPTIONS[solver])
     except cvxpy.error.SolverError as error:
         raise _no_answer(solver, "no answer") from error
     if problem.status not in ("optimal", "optimal_inaccurate") or z.value is None:

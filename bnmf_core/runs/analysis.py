@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ from bnmf_core.metrics.cancel import raise_if_cancelled
 from bnmf_core.metrics.coverage import largest_distance, mean_distance, persistence
 from bnmf_core.metrics.pairwise import pairwise
 from bnmf_core.particles import Particles
-from bnmf_core.runs import files
+from bnmf_core.runs import files, mixing_stage, stein_stage
 from bnmf_core.runs.planning import split
 from bnmf_core.runs.store import RunRecord, RunStore
 from bnmf_core.threads import one_blas_thread
@@ -37,21 +37,6 @@ LAYOUT = 2
 
 Report = Callable[[float], None]
 Stopped = Callable[[], bool]
-
-
-class MixingReport(NamedTuple):
-    """How well the chains of one run have mixed.
-
-    table : one row per quantity, with columns label, unit, iat, ess_bulk, ess_tail, r_hat and
-        reason (why numbers are missing). sentence : what must be shown with R̂.
-    chains, draws : how many, and how long. modes : the mode that each chain sits in.
-    """
-
-    table: pd.DataFrame
-    sentence: str
-    chains: int
-    draws: int
-    modes: list[int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,13 +187,9 @@ class Analysis:
         """Per label, the classes with too few members to be scored."""
         return files.read_json(self.folder / "downstream.json")["left_out"]
 
-    def mixing(self) -> dict[str, MixingReport]:
+    def mixing(self) -> dict[str, mixing_stage.MixingReport]:
         """Per sampler's run, how well its chains have mixed."""
-        stored = files.read_json(self.folder / "mixing.json")
-        return {
-            run_id: MixingReport(pd.DataFrame(entry["table"]), **entry["rest"])
-            for run_id, entry in stored.items()
-        }
+        return mixing_stage.read(self)
 
     def trace(self, run_id: str, most: int) -> pd.DataFrame:
         """What a sampler recorded along its chains: at most ``most`` states of each chain.
@@ -349,22 +330,6 @@ def _exact(analysis: Analysis, report: Report, stopped: Stopped) -> None:
         report((i + 1) / len(DISTANCES))
 
 
-def _mixing(analysis: Analysis, report: Report, stopped: Stopped) -> None:
-    from bnmf_core.metrics.mixing import mixing_of  # noqa: PLC0415  (its library is slow to import)
-
-    result = {}
-    for i, (record, particles) in enumerate(zip(analysis.runs, analysis.particles, strict=True)):
-        raise_if_cancelled(stopped, "mixing")
-        if particles.trace:
-            found = mixing_of(particles)
-            table, sentence = found.report
-            rest = {"sentence": sentence, "chains": found.chains, "draws": found.draws}
-            rest["modes"] = found.modes.labels.tolist()
-            result[record.id] = {"table": table.reset_index().to_dict("list"), "rest": rest}
-        report((i + 1) / len(analysis.runs))
-    files.write_json(analysis.folder / "mixing.json", result)
-
-
 def _downstream(analysis: Analysis, report: Report, stopped: Stopped) -> None:
     from bnmf_core.metrics.downstream import downstream_auc  # noqa: PLC0415  (slow to import)
 
@@ -390,7 +355,8 @@ STAGES: dict[str, Stage] = {
     "distances": Stage("Measuring distances between factorizations", 3.0, _distances),
     "structure": Stage("Finding modes and coverage", 1.0, _structure),
     "exact": Stage("Counting covering balls exactly", 1.0, _exact),
-    "mixing": Stage("Measuring how well chains have mixed", 1.0, _mixing),
+    "mixing": Stage("Measuring how well chains have mixed", 1.0, mixing_stage.compute),
+    "stein": Stage("Weighing factorizations by their Stein discrepancy", 2.0, stein_stage.compute),
     "downstream": Stage("Scoring labels with every factorization", 6.0, _downstream),
 }
 

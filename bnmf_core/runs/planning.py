@@ -52,9 +52,12 @@ def check(dataset: Dataset, spec: RunSpec) -> tuple[Algorithm, Any]:
         raise SettingsError(f"The rank was {spec.rank!r}; a whole number of 1 or more is needed.")
     if not (isinstance(spec.seed, int) and 0 <= spec.seed < 2**63):
         raise SettingsError(f"The seed was {spec.seed!r}; a whole number ≥ 0 is needed.")
-    settings.build(model.Settings, spec.model_settings, model.label)
+    model_settings = settings.build(model.Settings, spec.model_settings, model.label)
     check_fit(dataset, split(dataset, spec.holdout)[0], spec.rank)
-    return algorithm, settings.build(algorithm.Settings, spec.settings, algorithm.label)
+    chosen = settings.build(algorithm.Settings, spec.settings, algorithm.label)
+    if algorithm.check is not None:
+        algorithm.check(dataset, spec.rank, model_settings, chosen)
+    return algorithm, chosen
 
 
 def split(dataset: Dataset, holdout: float) -> tuple[np.ndarray, np.ndarray]:

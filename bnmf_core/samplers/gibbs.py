@@ -15,7 +15,7 @@ import numpy as np
 
 from bnmf_core.problem import Problem
 from bnmf_core.samplers.chains import chains_of, joined, shard_sizes
-from bnmf_core.samplers.starting import start_setting, starts
+from bnmf_core.samplers.starting import checking, start_setting, starts
 from bnmf_core.samplers.truncated_normal import draw_factors
 from bnmf_core.settings import setting
 from bnmf_core.solvers.solution import gram
@@ -69,7 +69,7 @@ def init(problem: Problem, settings: Settings, shard: Shard, rng: np.random.Gene
     """Start each chain at a solved NMF, at a prior draw or at a known factorization."""
     first, draws = chains_of(settings, shard)
     generators = [shard.particle_generator(chain) for chain in range(draws.size)]
-    A, W = starts(problem, settings.start, generators, "Gibbs")
+    A, W = starts(problem, settings, generators, "Gibbs")
     total = settings.warm_up + settings.thinning * int(draws.max())
     return State(np.ascontiguousarray(A.transpose(0, 2, 1)), W, draws, first, 0, total)
 
@@ -151,6 +151,7 @@ ALGORITHM = Algorithm(
     shard_sizes=shard_sizes,
     work=work,
     fraction=fraction,
+    check=checking("Gibbs"),
     models=("gaussian",),
     color="#D55E00",
     summary="Walk through the posterior, redrawing one column at a time. Right in the long run; "

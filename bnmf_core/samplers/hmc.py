@@ -16,7 +16,7 @@ from bnmf_core.problem import Problem
 from bnmf_core.samplers.chains import chains_of, joined, shard_sizes
 from bnmf_core.samplers.coordinates import coordinates
 from bnmf_core.samplers.hamiltonian import Outcome, Point, accept, glide, half_kick, reasonable_step
-from bnmf_core.samplers.starting import start_setting, starts
+from bnmf_core.samplers.starting import checking, start_setting, starts
 from bnmf_core.settings import setting
 from bnmf_core.types import Algorithm, Batch, Shard
 
@@ -121,7 +121,7 @@ def init(problem: Problem, settings: Settings, shard: Shard, rng: np.random.Gene
     generators = [shard.particle_generator(chain) for chain in range(draws.size)]
     chart = coordinates(problem)
     density = chart.density(problem)
-    q = chart.to_position(*chart.lift(*starts(problem, settings.start, generators, "HMC")))
+    q = chart.to_position(*chart.lift(*starts(problem, settings, generators, "HMC")))
     point = Point(q, *density(q))
     step = reasonable_step(density, point, rng, chart.reflected)
     nothing = np.zeros(draws.size)
@@ -268,6 +268,7 @@ ALGORITHM = Algorithm(
     shard_sizes=shard_sizes,
     work=work,
     fraction=fraction,
+    check=checking("HMC"),
     models=None,
     color="#7F3C8D",
     summary="Walk through the posterior along its slopes, all factors at once. Right in the long "

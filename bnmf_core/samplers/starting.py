@@ -1,9 +1,11 @@
 """Where chains start, whichever sampler walks them, and what is refused before they do."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from bnmf_core.dataset import Dataset, Truth
 from bnmf_core.errors import RunError, SettingsError
 from bnmf_core.problem import Problem
 from bnmf_core.settings import setting
@@ -26,8 +28,32 @@ def start_setting() -> Any:
     )
 
 
+def checking(label: str) -> Callable[..., None]:
+    """What a sampler of this name asks of a dataset, a rank and settings before it is queued.
+
+    It raises a RunError or a SettingsError where no chain could start: a flat prior, data of
+    zeros, no known factorization.
+    """
+
+    def check(dataset: Dataset, rank: int, model_settings: Any, settings: Any) -> None:
+        if model_settings.rate <= 0:
+            raise SettingsError(
+                f"{label} needs a prior rate λ above 0: with a flat prior the posterior has no "
+                "finite total, and the chain would drift off."
+            )
+        if dataset.squared_norm == 0:
+            raise RunError(
+                f"Every entry that the run sees is zero, so {label} has nothing to start from; "
+                "choose other observations."
+            )
+        if settings.start == "known":
+            _known_of(dataset, rank)
+
+    return check
+
+
 def starts(
-    problem: Problem, kind: str, generators: list[np.random.Generator], label: str
+    problem: Problem, settings: Any, generators: list[np.random.Generator], label: str
 ) -> tuple[np.ndarray, np.ndarray]:
     """One start for each generator: A (c, D, R), W (c, R, N), on the model's support.
 
@@ -36,20 +62,10 @@ def starts(
     Raises
     ------
     RunError, SettingsError
-        When no chain can start: a flat prior, data of zeros, no known factorization, or a log
-        joint that is not finite there.
+        When no chain can start: what :func:`checking` asks, or a log joint that is not finite.
     """
-    if problem.model_settings.rate <= 0:
-        raise SettingsError(
-            f"{label} needs a prior rate λ above 0: with a flat prior the posterior has no finite "
-            "total, and the chain would drift off."
-        )
-    if problem.dataset.squared_norm == 0:
-        raise RunError(
-            f"Every entry that the run sees is zero, so {label} has nothing to start from; "
-            "choose other observations."
-        )
-    make = {"restart": _solved, "prior": _from_prior, "known": _known}[kind]
+    checking(label)(problem.dataset, problem.rank, problem.model_settings, settings)
+    make = {"restart": _solved, "prior": _from_prior, "known": _known}[settings.start]
     A, W = make(problem, generators)
     with np.errstate(all="ignore"):
         finite = np.isfinite(problem.model.log_joint(problem, A, W))
@@ -86,15 +102,20 @@ def _from_prior(problem: Problem, generators: list) -> tuple[np.ndarray, np.ndar
 
 
 def _known(problem: Problem, generators: list) -> tuple[np.ndarray, np.ndarray]:
-    known = [truth for truth in problem.dataset.truth if truth.A.shape[1] == problem.rank]
-    if not known:
-        ranks = sorted({truth.A.shape[1] for truth in problem.dataset.truth})
-        what = f"are of rank {', '.join(map(str, ranks))}" if ranks else "are not there"
-        raise SettingsError(
-            f"Known exact factorizations of rank {problem.rank} were asked for as starts; for "
-            f"{problem.dataset.name!r} they {what}. Choose “restart” or “prior”."
-        )
+    known = _known_of(problem.dataset, problem.rank)
     chosen = [known[rng.integers(len(known))] for rng in generators]
     A = np.stack([np.asarray(truth.A, dtype=np.float64) for truth in chosen])
     W = np.stack([np.asarray(truth.W, dtype=np.float64) for truth in chosen])
     return problem.model.scale(A, W)
+
+
+def _known_of(dataset: Dataset, rank: int) -> list[Truth]:
+    known = [truth for truth in dataset.truth if truth.A.shape[1] == rank]
+    if not known:
+        ranks = sorted({truth.A.shape[1] for truth in dataset.truth})
+        what = f"are of rank {', '.join(map(str, ranks))}" if ranks else "are not there"
+        raise SettingsError(
+            f"Known exact factorizations of rank {rank} were asked for as starts; for "
+            f"{dataset.name!r} they {what}. Choose “restart” or “prior”."
+        )
+    return known

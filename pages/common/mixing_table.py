@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.runs.analysis import MixingReport
+from bnmf_core.runs.mixing_stage import MixingReport
 from pages.common.lens import Lens
 
 HELP = {
@@ -26,7 +26,8 @@ def show(look: Lens, reports: dict[str, MixingReport]) -> None:
             f"{label} ({unit})" if unit else label
             for label, unit in zip(report.table["label"], report.table["unit"], strict=True)
         ]
-        st.markdown(f"**{name}**: {report.chains} chains of {report.draws:,} kept draws")
+        words = f"**{name}**: {report.chains} chains of {report.draws:,} kept draws"
+        st.markdown(words + (f"; {report.proposals}" if report.proposals else ""))
         st.dataframe(
             table, hide_index=True,
             column_config={

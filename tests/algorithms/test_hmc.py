@@ -338,7 +338,7 @@ def known():
 def test_known_starts_are_all_chosen(known):
     problem = dataclasses.replace(make_problem(known.X, 2), dataset=known)
     generators = [np.random.default_rng(seed) for seed in range(32)]
-    A, W = starts(problem, "known", generators, "HMC")
+    A, W = starts(problem, hmc.Settings(start="known"), generators, "HMC")
     of_each = [np.isclose(A @ W, t.A @ t.W, rtol=0.05).all(axis=(1, 2)) for t in known.truth]
     assert sum(of_each).all() and all(6 < one.sum() < 26 for one in of_each)
 

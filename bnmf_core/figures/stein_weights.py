@@ -1,0 +1,107 @@
+"""Weighted particles: which factorizations make up the posterior (paper 3, §6)."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from bnmf_core.figures.style import MUTED, RunStyle, layout
+
+BINS = 40
+# More names than this do not fit below the bars.
+MOST_NAMED = 40
+
+
+def weight_bars(table: pd.DataFrame, styles: Mapping[str, RunStyle]) -> go.Figure:
+    """One bar per particle with a weight, the largest first, in its run's colour.
+
+    Parameters
+    ----------
+    table : columns run, name and weight, sorted.
+    """
+    figure = go.Figure()
+    for run_id, style in styles.items():
+        part = table[table["run"] == run_id]
+        if part.empty:
+            continue
+        figure.add_bar(
+            x=part["name"],
+            y=part["weight"],
+            name=style.label,
+            marker={"color": style.color},
+            hovertemplate="%{x}: %{y:.1%}<extra>" + style.label + "</extra>",
+        )
+    named = len(table) <= MOST_NAMED
+    figure.update_xaxes(
+        categoryorder="array", categoryarray=list(table["name"]), showticklabels=named,
+        title=None if named else "factorizations, the largest weight first",
+    )  # fmt: skip
+    figure.update_yaxes(title="weight", tickformat=".0%", rangemode="tozero")
+    return layout(
+        figure,
+        "Factorizations that make up the posterior",
+        height=430 if named else 360,
+        margin={"b": 150 if named else 50},
+    )
+
+
+def similarity_histogram(similarity: np.ndarray, kept: np.ndarray) -> go.Figure:
+    """How alike the kernel takes pairs of factorizations to be."""
+    inside = similarity[np.ix_(kept, kept)]
+    values = inside[np.triu_indices(inside.shape[0], 1)]
+    figure = go.Figure()
+    figure.add_histogram(
+        x=values,
+        xbins={"start": 0, "end": 1.0 + 1 / BINS, "size": 1 / BINS},
+        marker={"color": MUTED},
+        hovertemplate="similarity %{x}: %{y} pairs<extra></extra>",
+    )
+    figure.update_xaxes(title="kernel similarity of two factorizations", range=[0, 1.02])
+    figure.update_yaxes(title="pairs")
+    return layout(figure, "Does the kernel tell factorizations apart?", height=330)
+
+
+def likelihood_curve(
+    objective: np.ndarray,
+    curve: tuple[np.ndarray, np.ndarray],
+    epsilon: float,
+    runs: Sequence[str],
+    styles: Mapping[str, RunStyle],
+    label: str,
+) -> go.Figure:
+    """The likelihood over the objective f, and where the factorizations fall.
+
+    Parameters
+    ----------
+    objective : (m,) f of every factorization. curve : f and exp(−C·SILF(f)) of the line.
+    epsilon : the threshold. runs : (m,) run ids.
+    """
+    figure = go.Figure()
+    figure.add_scatter(
+        x=curve[0],
+        y=curve[1],
+        mode="lines",
+        name="likelihood",
+        line={"color": MUTED, "width": 3},
+        hovertemplate="f = %{x:.4g}: %{y:.3f}<extra>likelihood</extra>",
+    )
+    heights = np.interp(objective, *curve)
+    for run_id, style in styles.items():
+        mine = np.array([run == run_id for run in runs])
+        if not mine.any():
+            continue
+        figure.add_scatter(
+            x=objective[mine],
+            y=heights[mine],
+            mode="markers",
+            name=style.label,
+            marker={"color": style.color, "symbol": style.symbol, "size": 8, "opacity": 0.6},
+            hovertemplate="f = %{x:.5g}<extra>" + style.label + "</extra>",
+        )
+    figure.add_vline(
+        x=epsilon, line={"color": MUTED, "dash": "dash"}, annotation_text="threshold ε"
+    )
+    figure.update_xaxes(title=label)
+    figure.update_yaxes(title="likelihood, largest = 1", range=[-0.04, 1.08])
+    return layout(figure, "Good enough, and by how much", height=360)

@@ -1,0 +1,69 @@
+"""The Posterior page: weights, what leaving particles out changes, the threshold of SILF models."""
+
+import numpy as np
+import pytest
+
+from bnmf_core import RunSpec, kernel_matrix, laurberg, stein_weights
+from bnmf_core.runs import stein_stage
+from tests.pages.test_pages import page, server, words
+
+__all__ = ["server"]
+
+
+@pytest.fixture
+def weighed(server):
+    """Restarts and an HMC chain under the SILF model; their analysis."""
+    noisy = laurberg("two", noise=0.01, rng=np.random.default_rng(0))
+    specs = [
+        RunSpec("random_restarts", 3, "silf", particles=12),
+        RunSpec("hmc", 3, "silf", particles=12, settings={"warm_up": 20, "leapfrog_steps": 10}),
+    ]
+    return server.wait_analysis(server.start(noisy, specs))
+
+
+def metric(app, label: str) -> str:
+    return next(metric.value for metric in app.metric if metric.label == label)
+
+
+def test_weights_and_discrepancies_are_those_of_the_engine(server, weighed):
+    members = stein_stage.members_of(weighed)
+    for form in stein_stage.FORMS:
+        part = stein_stage.read(weighed, form, "published")
+        K = kernel_matrix(members, weighed.dataset, form)
+        np.testing.assert_allclose(part.K, K, rtol=1e-10)
+        ours, theirs = part.weights, stein_weights(K, "CLARABEL")
+        assert ours @ K @ ours == pytest.approx(theirs @ K @ theirs, rel=1e-6)
+        assert part.similarity.shape == K.shape and part.weights.sum() == pytest.approx(1)
+
+
+def test_the_page_shows_both_forms_and_the_threshold(server, weighed):
+    app = page("posterior", runs=",".join(run.id for run in weighed.runs))
+    assert not app.exception
+    part = stein_stage.read(weighed, "interior", "suggested")
+    equal = np.full(24, 1 / 24)
+    assert metric(app, "Discrepancy, equal weights") == f"{equal @ part.K @ equal:.4g}"
+    assert "threshold ε" in words(app)
+    app.selectbox(key="stein_form").set_value("paper").run()
+    assert not app.exception
+    assert metric(app, "Discrepancy, equal weights") != f"{equal @ part.K @ equal:.4g}"
+
+
+def test_a_particle_that_is_left_out_changes_the_weights_and_is_told(server, weighed):
+    app = page("posterior", runs=",".join(run.id for run in weighed.runs))
+    part = stein_stage.read(weighed, "interior", "suggested")
+    heaviest = int(part.weights.argmax())
+    before = float(metric(app, "Discrepancy, Stein weights"))
+    app.multiselect(key="stein_dropped").set_value([heaviest]).run()
+    assert not app.exception
+    assert float(metric(app, "Discrepancy, Stein weights")) >= before * (1 - 1e-3)
+    assert "1 left out" in words(app)
+
+
+def test_the_weighted_ones_can_be_brought_into_focus_everywhere(server, weighed):
+    app = page("posterior", runs=",".join(run.id for run in weighed.runs))
+    app.button(key="focus_weighted").click().run()
+    assert not app.exception
+    focus = app.session_state["view_focus"]
+    part = stein_stage.read(weighed, "interior", "suggested")
+    expected = np.flatnonzero(part.weights > 1e-4)
+    assert focus == "rows:" + ".".join(map(str, expected))

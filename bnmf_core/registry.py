@@ -1,7 +1,16 @@
 """Every algorithm there is. A new one is a file and a line here; forms, tests and docs follow."""
 
 from bnmf_core.errors import NotFoundError
-from bnmf_core.explorers import all_modes, nndsvdar, q_transform, random_restarts, single_mode
+from bnmf_core.explorers import (
+    all_modes,
+    dsgd,
+    nndsvdar,
+    q_svgd,
+    q_transform,
+    random_restarts,
+    single_mode,
+    svgd,
+)
 from bnmf_core.models import MODELS
 from bnmf_core.samplers import gibbs, hmc
 from bnmf_core.types import Algorithm, Model
@@ -16,6 +25,9 @@ ALGORITHMS: dict[str, Algorithm] = {
         all_modes.ALGORITHM,
         gibbs.ALGORITHM,
         hmc.ALGORITHM,
+        svgd.ALGORITHM,
+        q_svgd.ALGORITHM,
+        dsgd.ALGORITHM,
     )
 }
 

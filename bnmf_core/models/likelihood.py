@@ -51,3 +51,26 @@ def fit_and_gradients(
     gradient_W *= precision
     squared = problem.dataset.squared_norm - 2.0 * product + square
     return -0.5 * precision * squared, gradient_A.transpose(0, 2, 1), gradient_W
+
+
+def gradients_along(
+    problem: Any, A: np.ndarray, W: np.ndarray, moved_A: np.ndarray, moved_W: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Derivative of the gradients of :func:`log_likelihood` along (moved_A, moved_W).
+
+    With E = X − AW, Ȧ and Ẇ the direction and σ the noise, the gradients EWᵀ/σ² and AᵀE/σ² change
+    by (XẆᵀ − Ȧ WWᵀ − A(ẆWᵀ + WẆᵀ))/σ² and (ȦᵀX − (ȦᵀA + AᵀȦ)W − AᵀA Ẇ)/σ²: the Hessian times
+    the direction, without the Hessian. Shapes (M, D, R) and (M, R, N), in and out.
+    """
+    precision = problem.model_settings.sigma**-2
+    transposed, moved = A.transpose(0, 2, 1), moved_A.transpose(0, 2, 1)
+    mixed_A, mixed_W = moved @ A, moved_W @ W.transpose(0, 2, 1)
+    along_A = problem.times_rows(moved_W)
+    along_A -= (W @ W.transpose(0, 2, 1)) @ moved
+    along_A -= (mixed_W + mixed_W.transpose(0, 2, 1)) @ transposed
+    along_W = problem.times_columns(np.ascontiguousarray(moved))
+    along_W -= (mixed_A + mixed_A.transpose(0, 2, 1)) @ W
+    along_W -= (transposed @ A) @ moved_W
+    along_A *= precision
+    along_W *= precision
+    return along_A.transpose(0, 2, 1), along_W

@@ -7,6 +7,7 @@ from scipy import sparse, stats
 from bnmf_core import registry
 from bnmf_core.data.synthetic import low_rank
 from bnmf_core.dataset import Dataset
+from bnmf_core.explorers import stein_descent
 from bnmf_core.models import gaussian, gaussian_simplex
 from bnmf_core.problem import Problem
 from bnmf_core.runs import engine
@@ -119,5 +120,7 @@ def test_every_explorer_lands_on_the_simplex(explorer):
     particles = engine.run(known, RunSpec(explorer, 3, "gaussian_simplex", 4, 1))
     np.testing.assert_allclose(particles.A.sum(axis=1), 1.0, rtol=1e-12)
     assert (particles.A >= 0).all() and (particles.W >= 0).all()
+    if registry.algorithm(explorer).State is stein_descent.State:
+        return  # it follows the model's own density, not the fit alone
     plain = engine.run(known, RunSpec(explorer, 3, "gaussian", 4, 1))
     np.testing.assert_allclose(particles.error, plain.error, rtol=1e-6)

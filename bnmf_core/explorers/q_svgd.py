@@ -1,0 +1,49 @@
+"""Q-SVGD: Stein variational gradient descent from Q-Transform's starts (paper 3, §6.2).
+
+The starts are briefly solved, like those of SVGD; with 0 solver iterations the particles set out
+from the transformed singular vectors as they are.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bnmf_core.explorers import q_transform, stein_descent
+from bnmf_core.explorers.svgd import variational_gradient
+from bnmf_core.problem import Problem
+from bnmf_core.settings import declarations, setting
+from bnmf_core.types import Shard
+
+_TRANSFER = declarations(q_transform.Settings)
+
+
+def _same(name: str):
+    field, declared = _TRANSFER[name]
+    return setting(field.default, **vars(declared))
+
+
+@dataclass(frozen=True)
+class Settings(stein_descent.DescentSettings):
+    """How the particles move, and Q-Transform's transfer rank and padding."""
+
+    transfer_rank: int = _same("transfer_rank")
+    padding: float = _same("padding")
+
+
+def starts(problem: Problem, settings: Settings, shard: Shard) -> tuple[np.ndarray, np.ndarray]:
+    """Q-Transform's starts at the model's scale: A (m, D, R), W (m, R, N)."""
+    return problem.model.scale(*q_transform.starts(problem, settings, shard))
+
+
+ALGORITHM = stein_descent.explorer(
+    starts,
+    variational_gradient,
+    follow_lengths=True,
+    passes=1.0,
+    key="q_svgd",
+    label="Q-SVGD",
+    Settings=Settings,
+    color="#A5AA99",
+    summary="SVGD from Q-Transform's starts: diverse from the beginning, then moved together.",
+    reference="paper 3, §6.2; Liu & Wang 2016",
+)

@@ -12,7 +12,7 @@ import pandas as pd
 from scipy import sparse
 
 from bnmf_core.data.names import clean_name, clean_names
-from bnmf_core.errors import DataError
+from bnmf_core.errors import DataError, SettingsError
 from bnmf_core.linalg import blocks
 
 
@@ -172,6 +172,28 @@ class Dataset:
     def dense(self) -> np.ndarray:
         """X as a dense (D, N) array."""
         return self.X.toarray() if self.is_sparse else self.X
+
+    def known_factorizations(self, rank: int) -> tuple[Truth, ...]:
+        """The exact factorizations of this rank that are known.
+
+        Raises
+        ------
+        SettingsError
+            When none is known.
+        """
+        if not self.truth:
+            raise SettingsError(
+                f"No exact factorization of {self.name!r} is known to start from; choose data from "
+                "one of the generators, or start otherwise."
+            )
+        fitting = tuple(truth for truth in self.truth if truth.A.shape[1] == rank)
+        if not fitting:
+            ranks = ", ".join(str(rank) for rank in sorted({t.A.shape[1] for t in self.truth}))
+            raise SettingsError(
+                f"The known factorizations of {self.name!r} have rank {ranks}, and the run has "
+                f"rank {rank}; give the run that rank."
+            )
+        return fitting
 
     def columns(self, index: np.ndarray) -> "Dataset":
         """The dataset of the chosen observations only (integer indices, order kept)."""

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.cluster import hierarchy
-from scipy.spatial.distance import squareform
 
 from bnmf_core.errors import DataError, SettingsError
 from bnmf_core.metrics.coverage import checked_distances
@@ -99,6 +97,8 @@ def find_modes(
     DataError
         When the distances are not distances, or the weights do not fit them.
     """
+    from scipy.cluster import hierarchy  # noqa: PLC0415  (slow to import)
+
     distances = checked_distances(distances)
     M = distances.shape[0]
     if not threshold >= 0:
@@ -164,6 +164,9 @@ def suggest_threshold(linkage_or_distances: np.ndarray) -> float:
 def _complete_linkage(distances: np.ndarray) -> np.ndarray:
     if distances.shape[0] == 1:
         return np.empty((0, 4))
+    from scipy.cluster import hierarchy  # noqa: PLC0415  (slow to import)
+    from scipy.spatial.distance import squareform  # noqa: PLC0415  (slow to import)
+
     return hierarchy.linkage(squareform(distances, checks=False), "complete")
 
 

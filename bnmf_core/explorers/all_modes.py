@@ -22,13 +22,13 @@ def start(
     them is exact too. Then δ is uniform on [0, 1] and A = (1 − δ)·first + δ·last, as for A_δ of
     paper 1 (eq. 9, section 4.2). Else each is as probable as any other.
     """
-    all_known = perturb.known(problem)
-    _, first_A, first_W = all_known[0]
-    if len(all_known) > 1 and all(np.array_equal(W, first_W) for _, _, W in all_known):
+    known = problem.dataset.known_factorizations(problem.rank)
+    first, last = known[0], known[-1]
+    if len(known) > 1 and all(np.array_equal(truth.W, first.W) for truth in known):
         delta = rng.uniform()
-        return (1.0 - delta) * first_A + delta * all_known[-1][1], first_W
-    _, A, W = all_known[rng.integers(len(all_known))]
-    return A, W
+        return (1.0 - delta) * first.A + delta * last.A, first.W
+    chosen = known[rng.integers(len(known))]
+    return chosen.A, chosen.W
 
 
 ALGORITHM = perturb.explorer(

@@ -17,7 +17,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from bnmf_core.errors import SettingsError
+from bnmf_core.dataset import Dataset
 from bnmf_core.explorers.from_starts import shard_sizes
 from bnmf_core.problem import Problem
 from bnmf_core.settings import setting
@@ -88,8 +88,11 @@ Starts = Callable[[Problem, Any, np.random.Generator], tuple[np.ndarray, np.ndar
 def explorer(start: Starts, **described: Any) -> Algorithm:
     """The algorithm that perturbs and factors from ``start(problem, settings, rng) → (A, W)``.
 
-    ``described`` holds key, label, Settings, color and summary.
+    ``described`` holds key, label, Settings, color, summary and, where more than :func:`check` is
+    to be asked, check.
     """
+
+    described = {"check": check} | described
 
     def init(problem: Problem, settings: Any, shard: Shard, rng: np.random.Generator) -> State:
         pairs = [start(problem, settings, shard.particle_generator(i)) for i in range(shard.size)]
@@ -117,28 +120,9 @@ def explorer(start: Starts, **described: Any) -> Algorithm:
     )
 
 
-def known(problem: Problem) -> tuple[tuple[str, np.ndarray, np.ndarray], ...]:
-    """Name, A (D, R) and W (R, N) of each factorization known of the data, of the run's rank.
-
-    Raises
-    ------
-    SettingsError
-        When none is known.
-    """
-    truth = problem.dataset.truth
-    if not truth:
-        raise SettingsError(
-            f"No exact factorization of {problem.dataset.name!r} is known to start from; choose "
-            "data from one of the generators, or another algorithm."
-        )
-    fitting = tuple((t.name, t.A, t.W) for t in truth if t.A.shape[1] == problem.rank)
-    if not fitting:
-        ranks = ", ".join(str(rank) for rank in sorted({t.A.shape[1] for t in truth}))
-        raise SettingsError(
-            f"The known factorizations of {problem.dataset.name!r} have rank {ranks}, and the run "
-            f"has rank {problem.rank}; give the run that rank."
-        )
-    return fitting
+def check(dataset: Dataset, rank: int, model_settings: Any, settings: Any) -> None:
+    """Refuse, in a SettingsError, data of which no factorization of the rank is known."""
+    dataset.known_factorizations(rank)
 
 
 def step(problem: Problem, state: State, settings: Any, rng: np.random.Generator):

@@ -1,9 +1,11 @@
 """Single mode: paper 1's lower bound on coverage, samples that explore one known mode only."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from bnmf_core.dataset import Dataset
 from bnmf_core.errors import SettingsError
 from bnmf_core.explorers import perturb
 from bnmf_core.problem import Problem
@@ -27,14 +29,18 @@ def start(
     problem: Problem, settings: Settings, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """A (D, R) and W (R, N) of the chosen known factorization."""
-    all_known = perturb.known(problem)
-    if settings.solution > len(all_known):
-        names = ", ".join(f"{i} ({name})" for i, (name, _, _) in enumerate(all_known, start=1))
+    chosen = problem.dataset.known_factorizations(problem.rank)[settings.solution - 1]
+    return chosen.A, chosen.W
+
+
+def check(dataset: Dataset, rank: int, model_settings: Any, settings: Settings) -> None:
+    """Refuse, in a SettingsError, a factorization that is not among the known ones."""
+    known = dataset.known_factorizations(rank)
+    if settings.solution > len(known):
+        names = ", ".join(f"{i} ({truth.name})" for i, truth in enumerate(known, start=1))
         raise SettingsError(
             f"Known factorization {settings.solution} was asked for; there are: {names}."
         )
-    _, A, W = all_known[settings.solution - 1]
-    return A, W
 
 
 ALGORITHM = perturb.explorer(
@@ -42,6 +48,7 @@ ALGORITHM = perturb.explorer(
     key="single_mode",
     label="Single mode",
     Settings=Settings,
+    check=check,
     color="#56B4E9",
     summary="Start at one known exact factorization and fit noisy copies of the data. The least "
     "that a good sampler covers; for generated data only.",

@@ -3,7 +3,6 @@
 import numpy as np
 from numba import njit
 from scipy import sparse
-from scipy.optimize import Bounds, LinearConstraint, milp
 
 from bnmf_core.errors import DataError, RunError, SettingsError
 
@@ -147,6 +146,8 @@ def _greedy(distances, epsilons):
 
 
 def _exact(distances: np.ndarray, epsilons: np.ndarray) -> np.ndarray:
+    from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415  (slow to import)
+
     M = distances.shape[0]
     solved: dict[int, int] = {}
     result = np.empty(epsilons.size, np.int64)

@@ -16,7 +16,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import gammaln
 
 from bnmf_core.dataset import Dataset
@@ -178,6 +177,8 @@ def _log_radial_integral(entries: int, epsilon: float, beta: float, C: float) ->
     The sphere's area leaves π^(n/2)/Γ(n/2) ∫ exp(h(s)) ds, h(s) = (n/2)s − C·SILF(eˢ) with
     s = log ‖E‖². h is concave and analytic between the joints: Gauss–Legendre on each piece.
     """
+    from scipy.optimize import brentq  # noqa: PLC0415  (slow to import)
+
     half = 0.5 * entries
     joints = [np.log(y) for y in ((1 - beta) * epsilon, (1 + beta) * epsilon) if y > 0]
 

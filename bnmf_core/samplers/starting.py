@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from bnmf_core.dataset import Dataset, Truth
+from bnmf_core.dataset import Dataset
 from bnmf_core.errors import RunError, SettingsError
 from bnmf_core.problem import Problem
 from bnmf_core.settings import setting
@@ -47,7 +47,7 @@ def checking(label: str) -> Callable[..., None]:
                 "choose other observations."
             )
         if settings.start == "known":
-            _known_of(dataset, rank)
+            dataset.known_factorizations(rank)
 
     return check
 
@@ -102,20 +102,8 @@ def _from_prior(problem: Problem, generators: list) -> tuple[np.ndarray, np.ndar
 
 
 def _known(problem: Problem, generators: list) -> tuple[np.ndarray, np.ndarray]:
-    known = _known_of(problem.dataset, problem.rank)
+    known = problem.dataset.known_factorizations(problem.rank)
     chosen = [known[rng.integers(len(known))] for rng in generators]
     A = np.stack([np.asarray(truth.A, dtype=np.float64) for truth in chosen])
     W = np.stack([np.asarray(truth.W, dtype=np.float64) for truth in chosen])
     return problem.model.scale(A, W)
-
-
-def _known_of(dataset: Dataset, rank: int) -> list[Truth]:
-    known = [truth for truth in dataset.truth if truth.A.shape[1] == rank]
-    if not known:
-        ranks = sorted({truth.A.shape[1] for truth in dataset.truth})
-        what = f"are of rank {', '.join(map(str, ranks))}" if ranks else "are not there"
-        raise SettingsError(
-            f"Known exact factorizations of rank {rank} were asked for as starts; for "
-            f"{dataset.name!r} they {what}. Choose “restart” or “prior”."
-        )
-    return known

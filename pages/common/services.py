@@ -6,7 +6,6 @@ from bnmf_core import JobRunner, RunStore
 from bnmf_core.registry import ALGORITHMS
 from bnmf_core.runs.home import data_home
 from bnmf_core.runs.store import RunRecord
-from bnmf_core.studies.background import StudyRunner
 
 
 @st.cache_resource(show_spinner=False)
@@ -16,8 +15,10 @@ def runner() -> JobRunner:
 
 
 @st.cache_resource(show_spinner=False)
-def studies() -> StudyRunner:
-    """The maker of studies; its thread lives as long as the server."""
+def studies():
+    """The ``StudyRunner`` of the server; its thread lives as long as the server."""
+    from bnmf_core.studies.background import StudyRunner  # noqa: PLC0415  (slow to import)
+
     return StudyRunner(data_home() / "studies")
 
 

@@ -347,9 +347,9 @@ def test_known_starts_are_all_chosen(known):
 def test_known_starts_need_a_known_factorization_of_the_rank(small, known, algorithm):
     settings = {"start": "known", "warm_up": 0}
     assert engine.run(known, RunSpec(algorithm, 2, particles=2, settings=settings)).M == 2
-    with pytest.raises(SettingsError, match="'matrix' they are of rank 2"):
+    with pytest.raises(SettingsError, match="of 'matrix' have rank 2"):
         engine.run(known, RunSpec(algorithm, 3, particles=2, settings=settings))
-    with pytest.raises(SettingsError, match="'small' they are not there"):
+    with pytest.raises(SettingsError, match="No exact factorization of 'small' is known"):
         engine.run(small, RunSpec(algorithm, 2, particles=2, settings=settings))
 
 

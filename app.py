@@ -6,27 +6,26 @@ from pages.common import guard
 
 st.set_page_config(page_title="BNMF modes", page_icon=":material/blur_on:", layout="wide")
 
-# In the order of a user's thoughts: start, prepare, explore, compare.
+# In the order of a user's thoughts: start, prepare, explore, compare. Without icons all names fit
+# beside each other.
 PAGES = (
-    ("home", "Home", ":material/home:"),
-    ("data", "Data", ":material/table_chart:"),
-    ("run", "Run", ":material/play_circle:"),
-    ("runs", "Runs", ":material/list_alt:"),
-    ("modes", "Modes", ":material/scatter_plot:"),
-    ("gallery", "Gallery", ":material/photo_library:"),
-    ("topics", "Topics", ":material/topic:"),
-    ("downstream", "Downstream", ":material/query_stats:"),
-    ("posterior", "Posterior", ":material/balance:"),
-    ("coverage", "Coverage", ":material/stacked_line_chart:"),
-    ("traces", "Traces", ":material/show_chart:"),
-    ("study", "Study", ":material/science:"),
+    ("home", "Home"),
+    ("data", "Data"),
+    ("run", "Run"),
+    ("runs", "Runs"),
+    ("modes", "Modes"),
+    ("gallery", "Gallery"),
+    ("topics", "Topics"),
+    ("downstream", "Downstream"),
+    ("quality", "Quality"),
+    ("posterior", "Posterior"),
+    ("coverage", "Coverage"),
+    ("traces", "Traces"),
+    ("study", "Study"),
 )
 
 current = st.navigation(
-    [
-        st.Page(f"pages/{key}.py", title=title, icon=icon, default=key == "home")
-        for key, title, icon in PAGES
-    ],
+    [st.Page(f"pages/{key}.py", title=title, default=key == "home") for key, title in PAGES],
     position="top",
 )
 guard.admit()

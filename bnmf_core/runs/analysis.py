@@ -23,7 +23,7 @@ from bnmf_core.metrics.cancel import raise_if_cancelled
 from bnmf_core.metrics.coverage import largest_distance, mean_distance, persistence
 from bnmf_core.metrics.pairwise import pairwise
 from bnmf_core.particles import Particles
-from bnmf_core.runs import files, mixing_stage, stein_stage
+from bnmf_core.runs import files, mixing_stage, quality_stage, stein_stage
 from bnmf_core.runs.planning import split
 from bnmf_core.runs.store import RunRecord, RunStore
 from bnmf_core.threads import one_blas_thread
@@ -91,6 +91,13 @@ class Analysis:
     def holdout(self) -> float:
         """Fraction of the observations that no run saw."""
         return self.runs[0].spec.holdout
+
+    @cached_property
+    def seen_squared_norm(self) -> float:
+        """‖X‖² of the observations that the runs saw."""
+        if not self.holdout:
+            return self.dataset.squared_norm
+        return self.dataset.columns(split(self.dataset, self.holdout)[0]).squared_norm
 
     def factors(self, index: Sequence[int] | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """A (k, D, R) and W (k, R, N) of the chosen rows of ``members``, in their order."""
@@ -357,6 +364,7 @@ STAGES: dict[str, Stage] = {
     "exact": Stage("Counting covering balls exactly", 1.0, _exact),
     "mixing": Stage("Measuring how well chains have mixed", 1.0, mixing_stage.compute),
     "stein": Stage("Weighing factorizations by their Stein discrepancy", 2.0, stein_stage.compute),
+    "quality": Stage("Measuring errors on unseen observations", 1.0, quality_stage.compute),
     "downstream": Stage("Scoring labels with every factorization", 6.0, _downstream),
 }
 

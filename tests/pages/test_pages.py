@@ -12,7 +12,7 @@ from bnmf_core.runs import executors, jobs
 from pages.common import services
 
 ROOT = Path(__file__).resolve().parents[2]
-EXPLORE = ["modes", "gallery", "topics", "downstream", "coverage", "traces", "posterior"]
+EXPLORE = ["modes", "gallery", "topics", "downstream", "coverage", "traces", "quality", "posterior"]
 PAGES = ["home", "data", "run", "runs", "study", *EXPLORE]
 
 

@@ -1,0 +1,66 @@
+"""How good every factorization is, run by run (paper 3, figures 15 to 20)."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from bnmf_core.figures.style import MUTED, RunStyle, layout
+
+# A point's place across its run's lane: a low-discrepancy sequence, so that points do not pile up.
+STRIDE = 0.61803
+WIDTH = 0.6
+
+
+def quality_plot(
+    table: pd.DataFrame,
+    styles: Mapping[str, RunStyle],
+    quantity: str,
+    title: str,
+    axis: str,
+    focus: np.ndarray,
+    line: tuple[float, str] | None = None,
+) -> go.Figure:
+    """One point per factorization, a lane per run, and a bar at the run's median.
+
+    Parameters
+    ----------
+    table : columns run and the quantity. focus : (m,) bool, brought forward.
+    line : a value that is drawn across, and what it is.
+    """
+    figure = go.Figure()
+    runs = table["run"].to_numpy()
+    for lane, (run_id, style) in enumerate(styles.items()):
+        rows = np.flatnonzero(runs == run_id)
+        values = table[quantity].to_numpy()[rows]
+        figure.add_scattergl(
+            x=lane + WIDTH * ((rows * STRIDE) % 1 - 0.5),
+            y=values,
+            mode="markers",
+            name=style.label,
+            customdata=rows,
+            marker={
+                "color": style.color,
+                "symbol": style.symbol,
+                "size": np.where(focus[rows], 8, 6),
+                "opacity": np.where(focus[rows], 0.8, 0.2),
+            },
+            hovertemplate="%{y:.5g}<extra>" + style.label + "</extra>",
+        )
+        if rows.size:
+            middle = float(np.median(values))
+            figure.add_shape(
+                type="line", x0=lane - 0.38, x1=lane + 0.38, y0=middle, y1=middle,
+                line={"color": "black", "width": 2},
+            )  # fmt: skip
+    if line is not None:
+        figure.add_hline(
+            y=line[0], line={"color": MUTED, "dash": "dash"}, annotation_text=line[1],
+            annotation_position="top right",
+        )  # fmt: skip
+    figure.update_xaxes(
+        tickvals=list(range(len(styles))), ticktext=[style.label for style in styles.values()]
+    )
+    figure.update_yaxes(title=axis)
+    return layout(figure, title, height=380, showlegend=False)

@@ -1,0 +1,58 @@
+"""Quality: is each factorization good enough?"""
+
+import numpy as np
+import streamlit as st
+
+from bnmf_core.figures.quality import quality_plot
+from bnmf_core.runs import quality_stage
+from pages.common import guard, lens
+from pages.common.view import chart, header
+
+guard.enter("quality")
+header("Quality", "Is each factorization good enough to be believed?")
+look = lens.look("quality")
+analysis = look.analysis
+table = quality_stage.table(analysis, look.metric)
+settings = analysis.particles[0].info["model_settings"]
+threshold = None
+if settings.get("objective") == "frobenius":
+    level = float(np.sqrt(settings["epsilon"] / analysis.seen_squared_norm))
+    threshold = (level, "threshold ε of the model")
+pictures = {
+    "log_joint": (
+        "Joint density of every factorization", "log joint (nats)",
+        "Higher is more probable under the run's own model; compare runs of the same model only. "
+        "The black bar is the median.",
+    ),
+    "error": (
+        "Error of every factorization", "‖X − AW‖/‖X‖ on what the run saw",
+        "Lower fits better. Points far above the rest are poor local minima.",
+    ),
+    "held_out": (
+        "Error on observations that no run saw", "‖X − AW‖/‖X‖, held out",
+        "Weights of the unseen observations are solved with A fixed. Where the error of a run is "
+        "low and this is high, its basis fits noise.",
+    ),
+    "diversity": (
+        "Difference from the rest of the run",
+        f"mean distance ({look.distance.label}, {look.distance.unit})",
+        "Higher points are unlike the other factorizations of their run: another mode, or a poor "
+        "fit. Compare with the error.",
+    ),
+}  # fmt: skip
+columns = st.columns(2)
+shown = [key for key in pictures if key in table]
+for number, key in enumerate(shown):
+    title, axis, reading = pictures[key]
+    with columns[number % 2]:
+        event = chart(
+            quality_plot(
+                table, look.styles, key, title, axis, look.focus,
+                threshold if key == "error" else None,
+            ),
+            reading, name=f"quality_{key}", origin=look.origin,
+            table=table[["run", "particle", key]], select=("box", "lasso"),
+        )  # fmt: skip
+        lens.focus_on_selection(event, f"quality_{key}")
+if "held_out" not in table:
+    st.caption("Hold observations out on the Run page to see the error on unseen ones as well.")

@@ -196,10 +196,12 @@ def make(data, rank):  # few iterations of few particles
     for run_id in run_ids:
         record = runner.store.run(run_id)
         assert (record.status, record.done) == ("complete", 2), record.message
+    return run_ids
 
 
 np.save(sys.argv[2] + "/tiny.npy", np.random.default_rng(0).random((30, 20)))
-make(map_npy(sys.argv[2] + "/tiny.npy"), 3)  # whatever is loaded or compiled at first use
+# Whatever is loaded or compiled at first use, by the comparison of the runs as well.
+runner.wait_analysis(make(map_npy(sys.argv[2] + "/tiny.npy"), 3))
 threading.Thread(target=watch, daemon=True).start()
 before = anonymous()
 make(map_npy(sys.argv[1]), 3)

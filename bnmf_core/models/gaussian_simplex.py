@@ -16,16 +16,9 @@ from bnmf_core.types import Model
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Settings of the model."""
+class Settings(gaussian.Settings):
+    """Those of the gaussian model; the rate is that of W alone."""
 
-    sigma: float | None = setting(
-        None,
-        "Noise level σ",
-        "Standard deviation of the noise on one entry of X, in X's unit. Left open: the "
-        "residual standard deviation of a reference NMF of the same rank.",
-        minimum=1e-12,
-    )
     rate: float = setting(
         1.0, "Prior rate λ", "Rate of the exponential prior on every entry of W.", minimum=0
     )

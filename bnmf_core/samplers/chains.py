@@ -9,10 +9,22 @@ from typing import Any
 import numpy as np
 
 from bnmf_core.problem import Problem
+from bnmf_core.settings import setting
 from bnmf_core.types import Batch, Shard
 
 FEWEST_SHARDS = 2
 MOST_TOGETHER = 8
+
+
+def chains_setting(default: int) -> Any:
+    """The declared setting "chains", the same for every sampler but for its default."""
+    return setting(
+        default,
+        "Chains",
+        "Independent chains; the draws are shared out among them.",
+        minimum=1,
+        maximum=64,
+    )
 
 
 def shard_sizes(settings: Any, particles: int) -> list[int]:

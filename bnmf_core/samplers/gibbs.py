@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bnmf_core.problem import Problem
-from bnmf_core.samplers.chains import chains_of, joined, shard_sizes
+from bnmf_core.samplers.chains import chains_of, chains_setting, joined, shard_sizes
 from bnmf_core.samplers.starting import checking, start_setting, starts
 from bnmf_core.samplers.truncated_normal import draw_factors
 from bnmf_core.settings import setting
@@ -29,13 +29,7 @@ STEP_WORK = 1.0e9
 class Settings:
     """How many chains, where they start, what is kept."""
 
-    chains: int = setting(
-        1,
-        "Chains",
-        "Independent chains; the draws are shared out among them.",
-        minimum=1,
-        maximum=64,
-    )
+    chains: int = chains_setting(1)
     warm_up: int = setting(
         100,
         "Warm-up sweeps",

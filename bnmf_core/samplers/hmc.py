@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bnmf_core.problem import Problem
-from bnmf_core.samplers.chains import chains_of, joined, shard_sizes
+from bnmf_core.samplers.chains import chains_of, chains_setting, joined, shard_sizes
 from bnmf_core.samplers.coordinates import coordinates
 from bnmf_core.samplers.hamiltonian import Outcome, Point, accept, glide, half_kick, reasonable_step
 from bnmf_core.samplers.starting import checking, start_setting, starts
@@ -33,13 +33,7 @@ SHRINKAGE, STABILITY, FORGETTING = 0.05, 10.0, 0.75
 class Settings:
     """How many chains, how they move, where they start, what is kept."""
 
-    chains: int = setting(
-        2,
-        "Chains",
-        "Independent chains; the draws are shared out among them.",
-        minimum=1,
-        maximum=64,
-    )
+    chains: int = chains_setting(2)
     warm_up: int = setting(
         200,
         "Warm-up trajectories",

@@ -44,23 +44,13 @@ class Problem:
         check_fit(dataset, np.arange(dataset.N), rank)
         return cls(dataset, model, model.resolve(dataset, rank, model_settings), rank)
 
-    @property
-    def rows(self) -> Any:
-        """X for products from the left; a sparse one is as fast there by columns as by rows."""
-        return self.dataset.X
-
-    @property
-    def columns(self) -> Any:
-        """Xᵀ for products from the left."""
-        return self.dataset.X.T
-
     def times_rows(self, W: np.ndarray) -> np.ndarray:
         """X Wᵀ of every particle, transposed: W (m, R, N) → (m, R, D), one product with X."""
-        return _times(self.columns, self.rows, W)
+        return _times(self.dataset.X.T, W)
 
     def times_columns(self, A: np.ndarray) -> np.ndarray:
         """AᵀX of every particle, given Aᵀ: A (m, R, D) → (m, R, N), one product with X."""
-        return _times(self.rows, self.columns, A)
+        return _times(self.dataset.X, A)
 
     @property
     def compression_rank(self) -> int | None:
@@ -78,11 +68,12 @@ class Problem:
         return balanced_svd(self.dataset.X, rank)
 
 
-def _times(X: Any, Xt: Any, F: np.ndarray) -> np.ndarray:
-    # F (m, R, n) times X (n, k): a sparse product is faster with the sparse matrix first.
+def _times(X: Any, F: np.ndarray) -> np.ndarray:
+    # F (m, R, n) times X (n, k): a sparse product is faster with the sparse matrix first, and as
+    # fast by columns as by rows, so that no second copy of it is kept.
     m, R, n = F.shape
     flat = F.reshape(m * R, n)
-    product = np.ascontiguousarray((Xt @ flat.T).T) if sparse.issparse(X) else flat @ X
+    product = np.ascontiguousarray((X.T @ flat.T).T) if sparse.issparse(X) else flat @ X
     return product.reshape(m, R, -1)
 
 

@@ -7,6 +7,7 @@ import streamlit as st
 from bnmf_core.figures.mode_share import mode_share
 from bnmf_core.figures.stein_weights import likelihood_curve
 from bnmf_core.figures.style import RunStyle
+from bnmf_core.posterior.stein import ksd
 from bnmf_core.runs import stein_stage
 from bnmf_core.runs.stein_stage import SteinPart
 from pages.common import link
@@ -54,10 +55,9 @@ def weights(part: SteinPart, kept: np.ndarray) -> np.ndarray:
 
 def numbers(look: Lens, part: SteinPart, kept: np.ndarray, found: np.ndarray) -> None:
     """The discrepancy of equal and of Stein weights, run by run and together."""
-    equal = kept / kept.sum()
     columns = st.columns(3)
-    columns[0].metric("Discrepancy, equal weights", f"{equal @ part.K @ equal:.4g}")
-    columns[1].metric("Discrepancy, Stein weights", f"{found @ part.K @ found:.4g}")
+    columns[0].metric("Discrepancy, equal weights", f"{ksd(part.K, kept / kept.sum()):.4g}")
+    columns[1].metric("Discrepancy, Stein weights", f"{ksd(part.K, found):.4g}")
     columns[2].metric("Factorizations with a weight", int((found > SMALLEST).sum()))
     runs = look.analysis.members["run"].to_numpy()
     if len(look.styles) < 2:
@@ -66,9 +66,9 @@ def numbers(look: Lens, part: SteinPart, kept: np.ndarray, found: np.ndarray) ->
     for run_id, style in look.styles.items():
         mine = kept & (runs == run_id)
         if mine.any():
-            K = part.K[np.ix_(mine, mine)]
             share = float(found[runs == run_id].sum())
-            rows.append((style.label, int(mine.sum()), float(K.mean()), share))
+            alone = ksd(part.K, mine / mine.sum())
+            rows.append((style.label, int(mine.sum()), alone, share))
     table = pd.DataFrame(rows, columns=["run", "factorizations", "discrepancy", "weight"])
     st.dataframe(
         table, hide_index=True,

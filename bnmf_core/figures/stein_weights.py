@@ -11,6 +11,8 @@ from bnmf_core.figures.style import MUTED, RunStyle, layout
 BINS = 40
 # More names than this do not fit below the bars.
 MOST_NAMED = 40
+# More than this only fit when they are turned.
+MOST_LEVEL = 6
 
 
 def weight_bars(table: pd.DataFrame, styles: Mapping[str, RunStyle]) -> go.Figure:
@@ -32,34 +34,42 @@ def weight_bars(table: pd.DataFrame, styles: Mapping[str, RunStyle]) -> go.Figur
             marker={"color": style.color},
             hovertemplate="%{x}: %{y:.1%}<extra>" + style.label + "</extra>",
         )
-    named = len(table) <= MOST_NAMED
+    named, turned = len(table) <= MOST_NAMED, len(table) > MOST_LEVEL
     figure.update_xaxes(
         categoryorder="array", categoryarray=list(table["name"]), showticklabels=named,
+        tickangle=-60 if turned else 0,
         title=None if named else "factorizations, the largest weight first",
     )  # fmt: skip
     figure.update_yaxes(title="weight", tickformat=".0%", rangemode="tozero")
     return layout(
         figure,
         "Factorizations that make up the posterior",
-        height=430 if named else 360,
-        margin={"b": 150 if named else 50},
+        height=430 if named and turned else 360,
+        margin={"b": 150 if named and turned else 50},
     )
 
 
-def similarity_histogram(similarity: np.ndarray, kept: np.ndarray) -> go.Figure:
-    """How alike the kernel takes pairs of factorizations to be."""
-    inside = similarity[np.ix_(kept, kept)]
+def similarity_histogram(matrix: np.ndarray, kept: np.ndarray, label: str, axis: str) -> go.Figure:
+    """How alike, or how far apart, pairs of factorizations are.
+
+    Parameters
+    ----------
+    matrix : (m, m) similarities or distances. kept : (m,) bool, the ones that count.
+    label, axis : what is measured, and its unit.
+    """
+    inside = np.asarray(matrix)[np.ix_(kept, kept)]
     values = inside[np.triu_indices(inside.shape[0], 1)]
+    largest = max(1.0, float(values.max(initial=0.0)))
     figure = go.Figure()
     figure.add_histogram(
         x=values,
-        xbins={"start": 0, "end": 1.0 + 1 / BINS, "size": 1 / BINS},
+        xbins={"start": 0, "end": largest * (1 + 1 / BINS), "size": largest / BINS},
         marker={"color": MUTED},
-        hovertemplate="similarity %{x}: %{y} pairs<extra></extra>",
+        hovertemplate="%{x}: %{y} pairs<extra></extra>",
     )
-    figure.update_xaxes(title="kernel similarity of two factorizations", range=[0, 1.02])
+    figure.update_xaxes(title=axis, range=[0, 1.02 * largest])
     figure.update_yaxes(title="pairs")
-    return layout(figure, "Does the kernel tell factorizations apart?", height=330)
+    return layout(figure, f"{label} of all pairs", height=360)
 
 
 def likelihood_curve(

@@ -9,6 +9,7 @@ and the discrepancy of weights w is wᵀKw (eq. 4). Everything comes from matric
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csgraph
@@ -21,10 +22,106 @@ from bnmf_core.posterior.places import LIFT, Block, blocks, positions, problem_o
 # Paper 3, §6.1.
 LENGTH_A, LENGTH_W, EXPONENT = 1e-2, 1e3, -0.5
 # ‖x‖² + ‖y‖² − 2x·y leaves about 1e-16 of ‖x‖² + ‖y‖² as error. Pairs that are nearer than this
-# part of it (and the kernel's length) are measured again from a centre of their own.
+# part of it are measured again from a centre of their own.
 CLOSE = 1e-4
 # Median kernel values, of a block, beyond which the kernel hardly tells particles apart.
 SATURATED, VANISHED = 0.99, 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class Products:
+    """What every Stein kernel of M particles is made of, whatever its lengths and exponent.
+
+    Attributes
+    ----------
+    scores : (M, M) s_i·s_j over the whole of (A, W); None where no scores were asked for.
+    squared : (2, M, M) ‖x_i − x_j‖² of A and of W. across : (2, M, M) (s_j − s_i)·(x_i − x_j).
+    dimensions : (2,) of the spaces that A and W move in.
+    """
+
+    scores: np.ndarray | None
+    squared: np.ndarray
+    across: np.ndarray
+    dimensions: np.ndarray
+
+    @classmethod
+    def of(cls, parts: Sequence[Block]) -> "Products":
+        """Matrices of inner products, from the blocks of coordinates and scores."""
+        scored = all(part.score is not None for part in parts)
+        differences = [_differences(part.position, part.score) for part in parts]
+        return cls(
+            scores=sum(part.score @ part.score.T for part in parts) if scored else None,
+            squared=np.stack([squared for squared, _ in differences]),
+            across=np.stack([across for _, across in differences]),
+            dimensions=np.array([part.dimension for part in parts]),
+        )
+
+    def kernel(self, *lengths: float, exponent: float = EXPONENT) -> np.ndarray:
+        """K_p (M, M), eq. 3, for a length c of each block.
+
+        With v = ‖δ‖²/c², δ = x − y, of one block and B blocks: k = (1 + v)^β/B,
+        ∇_x k = −∇_y k = 2β δ (1 + v)^(β−1)/(B c²) and
+        Σ ∂²k/∂x_i∂y_i = −2β dim (1 + v)^(β−1)/(B c²) − 4β(β − 1) v (1 + v)^(β−2)/(B c²).
+        """
+        kernel, rest = np.zeros_like(self.scores), np.zeros_like(self.scores)
+        blocks_ = zip(self._bases(lengths), self.across, self.dimensions, lengths, strict=True)
+        for base, across, dimension, length in blocks_:
+            kernel += base**exponent
+            steep = base ** (exponent - 1.0)
+            rest += (
+                (2.0 * exponent / length**2)
+                * steep
+                * (across - dimension - 2.0 * (exponent - 1.0) * (1.0 - 1.0 / base))
+            )
+        return (self.scores * kernel + rest) / len(lengths)
+
+    def similarities(self, *lengths: float, exponent: float = EXPONENT) -> np.ndarray:
+        """The base kernel of each block, (2, M, M) in (0, 1]; their mean is k of eq. 7."""
+        return self._bases(lengths) ** exponent
+
+    def median_lengths(self) -> tuple[float, float]:
+        """Median distances between particles that differ, for each block; 1 where none do."""
+        upper = np.triu_indices(self.squared.shape[1], 1)
+        apart = [np.sqrt(squared[upper]) for squared in self.squared]
+        apart = [values[values > 0] for values in apart]
+        return tuple(float(np.median(values)) if values.size else 1.0 for values in apart)
+
+    def sentence(self, length_A: float, length_W: float, exponent: float = EXPONENT) -> str:
+        """Whether the kernel tells the particles apart, see :func:`lengths_sentence`."""
+        M = self.squared.shape[1]
+        if M < 2:
+            return (
+                "One factorization has no distances, so nothing can be said of the length scales."
+            )
+        wrong = []
+        similarities = self.similarities(length_A, length_W, exponent=exponent)
+        lengths = (("A", length_A), ("W", length_W))
+        for (name, length), values in zip(lengths, similarities, strict=True):
+            typical = float(np.median(values[np.triu_indices(M, 1)]))
+            if typical > SATURATED:
+                wrong.append(f"c_{name} = {length:g} saturates (typical similarity {typical:.3f})")
+            elif typical < VANISHED:
+                wrong.append(f"c_{name} = {length:g} vanishes (typical similarity {typical:.2g})")
+        if not wrong:
+            return "Both length scales tell the factorizations apart."
+        suggested = self.median_lengths()
+        return (
+            f"{' and '.join(wrong)}: the kernel hardly tells these factorizations apart there. The "
+            f"median distances are {suggested[0]:.3g} for A and {suggested[1]:.3g} for W."
+        )
+
+    def _bases(self, lengths: Sequence[float]) -> np.ndarray:
+        return 1.0 + self.squared / np.square(lengths)[:, None, None]
+
+
+def products(
+    particles: Particles, dataset: Dataset, form: str = "interior", lift: float = LIFT
+) -> Products:
+    """Everything that Stein kernels of these particles need, under their own run's posterior.
+
+    For kernels of many lengths; :func:`kernel_matrix` makes one, and says what the arguments are.
+    """
+    return Products.of(blocks(problem_of(particles, dataset), particles, form, lift))
 
 
 def kernel_matrix(
@@ -61,34 +158,8 @@ def kernel_matrix(
         When a parameter is out of range, the dataset is not the run's, an entry has no logarithm
         or a slope is not finite (naming the particles).
     """
-    lengths = _checked((length_A, length_W), exponent)
-    problem = problem_of(particles, dataset)
-    return stein_kernel(blocks(problem, particles, form, lift), lengths, exponent)
-
-
-def stein_kernel(
-    parts: Sequence[Block], lengths: Sequence[float], exponent: float = EXPONENT
-) -> np.ndarray:
-    """K_p (M, M), eq. 3, from the blocks of coordinates and scores.
-
-    With v = ‖δ‖²/c², δ = x − y, of one block and B blocks: k = (1 + v)^β/B,
-    ∇_x k = −∇_y k = 2β δ (1 + v)^(β−1)/(B c²) and
-    Σ ∂²k/∂x_i∂y_i = −2β dim (1 + v)^(β−1)/(B c²) − 4β(β − 1) v (1 + v)^(β−2)/(B c²).
-    """
-    M = parts[0].position.shape[0]
-    scores, kernel, rest = np.zeros((M, M)), np.zeros((M, M)), np.zeros((M, M))
-    for part, length in zip(parts, lengths, strict=True):
-        scores += part.score @ part.score.T
-        squared, across = _differences(part.position, part.score, length)
-        base = 1.0 + squared / length**2
-        kernel += base**exponent
-        steep = base ** (exponent - 1.0)
-        rest += (
-            (2.0 * exponent / length**2)
-            * steep
-            * (across - part.dimension - 2.0 * (exponent - 1.0) * (1.0 - 1.0 / base))
-        )
-    return (scores * kernel + rest) / len(parts)
+    check_lengths(length_A, length_W, exponent)
+    return products(particles, dataset, form, lift).kernel(length_A, length_W, exponent=exponent)
 
 
 def kernel_similarity(
@@ -100,9 +171,9 @@ def kernel_similarity(
     lift: float = LIFT,
 ) -> np.ndarray:
     """The base kernel k between all pairs: (M, M) in (0, 1], 1 on the diagonal (paper 3, eq. 7)."""
-    lengths = _checked((length_A, length_W), exponent)
-    of_blocks = _similarities(positions(particles, form, lift), lengths, exponent)
-    return sum(of_blocks) / len(of_blocks)
+    check_lengths(length_A, length_W, exponent)
+    found = Products.of(positions(particles, form, lift))
+    return found.similarities(length_A, length_W, exponent=exponent).mean(axis=0)
 
 
 def lengths_sentence(
@@ -118,33 +189,15 @@ def lengths_sentence(
     A block saturates where its kernel is near 1 for most pairs (all count as the same), and
     vanishes where it is near 0 (none has anything to do with another).
     """
-    lengths = _checked((length_A, length_W), exponent)
-    if particles.M < 2:
-        return "One factorization has no distances, so nothing can be said of the length scales."
-    parts = positions(particles, form, lift)
-    wrong = []
-    for name, length, values in zip(
-        ("A", "W"), lengths, _similarities(parts, lengths, exponent), strict=True
-    ):
-        typical = float(np.median(values[np.triu_indices(particles.M, 1)]))
-        if typical > SATURATED:
-            wrong.append(f"c_{name} = {length:g} saturates (typical similarity {typical:.3f})")
-        elif typical < VANISHED:
-            wrong.append(f"c_{name} = {length:g} vanishes (typical similarity {typical:.2g})")
-    if not wrong:
-        return "Both length scales tell the factorizations apart."
-    suggested = _medians(parts)
-    return (
-        f"{' and '.join(wrong)}: the kernel hardly tells these factorizations apart there. The "
-        f"median distances are {suggested[0]:.3g} for A and {suggested[1]:.3g} for W."
-    )
+    check_lengths(length_A, length_W, exponent)
+    return Products.of(positions(particles, form, lift)).sentence(length_A, length_W, exponent)
 
 
 def suggested_lengths(
     particles: Particles, form: str = "interior", lift: float = LIFT
 ) -> tuple[float, float]:
     """Median distances between particles that differ, for A and W; 1 where none do."""
-    return _medians(positions(particles, form, lift))
+    return Products.of(positions(particles, form, lift)).median_lengths()
 
 
 def ksd(K: np.ndarray, weights: np.ndarray) -> float:
@@ -156,8 +209,9 @@ def ksd(K: np.ndarray, weights: np.ndarray) -> float:
     return float(weights @ K @ weights)
 
 
-def _checked(lengths: tuple[float, float], exponent: float) -> tuple[float, float]:
-    for name, length in zip("AW", lengths, strict=True):
+def check_lengths(length_A: float, length_W: float, exponent: float = EXPONENT) -> None:
+    """Raise a SettingsError, in a sentence, where a kernel cannot have these parameters."""
+    for name, length in (("A", length_A), ("W", length_W)):
         if not (np.isfinite(length) and length > 0):
             raise SettingsError(
                 f"The length scale of {name} was {length!r}; a finite number above 0 is needed."
@@ -166,31 +220,9 @@ def _checked(lengths: tuple[float, float], exponent: float) -> tuple[float, floa
         raise SettingsError(
             f"The exponent was {exponent!r}; between −1 and 0 the kernel tells posteriors apart."
         )
-    return lengths
 
 
-def _similarities(
-    parts: Sequence[Block], lengths: Sequence[float], exponent: float
-) -> list[np.ndarray]:
-    return [
-        (1.0 + _differences(part.position, None, length)[0] / length**2) ** exponent
-        for part, length in zip(parts, lengths, strict=True)
-    ]
-
-
-def _medians(parts: Sequence[Block]) -> tuple[float, float]:
-    medians = []
-    for part in parts:
-        squared = _differences(part.position, None, 0.0)[0]
-        apart = np.sqrt(squared[np.triu_indices(squared.shape[0], 1)])
-        apart = apart[apart > 0]
-        medians.append(float(np.median(apart)) if apart.size else 1.0)
-    return tuple(medians)
-
-
-def _differences(
-    x: np.ndarray, s: np.ndarray | None, length: float
-) -> tuple[np.ndarray, np.ndarray]:
+def _differences(x: np.ndarray, s: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """‖x_i − x_j‖² and (s_j − s_i)·(x_i − x_j) of all pairs, (M, M): x, s (M, n).
 
     From inner products about the centre. Groups of near pairs are measured again about their own
@@ -199,7 +231,7 @@ def _differences(
     centred = x - x.mean(axis=0)
     squared, across = _from_products(centred, s)
     norms = np.vecdot(centred, centred)
-    near = squared + length**2 < CLOSE * (norms[:, None] + norms)
+    near = squared < CLOSE * (norms[:, None] + norms)
     np.fill_diagonal(near, False)
     if not near.any():
         return squared, across
@@ -209,7 +241,7 @@ def _differences(
         if members.size > 1:
             place = np.ix_(members, members)
             inner = None if s is None else s[members]
-            squared[place], across[place] = _differences(x[members], inner, length)
+            squared[place], across[place] = _differences(x[members], inner)
     if count == 1:  # a chain of near pairs that is long as a whole: one row after the other
         for i in np.flatnonzero(np.triu(near).any(axis=1)):
             others = i + 1 + np.flatnonzero(near[i, i + 1 :])

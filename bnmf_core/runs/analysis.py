@@ -33,7 +33,7 @@ COVERAGE_POINTS = 100
 # Exact covering numbers take under a second up to this many members, and minutes soon after.
 EXACT_LIMIT = 60
 # Part of the key: results of an older layout are not read by a newer program.
-LAYOUT = 2
+LAYOUT = 3
 
 Report = Callable[[float], None]
 Stopped = Callable[[], bool]

@@ -1,5 +1,6 @@
 """The Stein part of an analysis: kernels of all members under one model, and their weights."""
 
+from dataclasses import fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ LENGTHS = {
 class SteinPart(NamedTuple):
     """Kernels of the members under one form and one choice of length scales.
 
-    K : (m, m) Stein kernel. similarity : (m, m) base kernel.
+    K : (m, m) Stein kernel. similarity : (2, m, m) base kernels of A and of W.
     weights : (m,) of all members; solver : which found them.
     lengths : c of A and of W. sentence : whether they tell the members apart.
     """
@@ -51,34 +52,33 @@ def members_of(analysis: Any) -> Particles:
 
 
 def compute(analysis: Any, report: Any, stopped: Any) -> None:
-    """Store the kernels of every form and choice of length scales, and what cannot be had."""
+    """Store what kernels of every form are made of, weights, and what cannot be had."""
     from bnmf_core.posterior import stein  # noqa: PLC0415  (slow to import)
 
     members = members_of(analysis)
     told: dict[str, Any] = {"problems": {}}
-    parts = [(form, lengths) for form in FORMS for lengths in LENGTHS]
-    for i, (form, choice) in enumerate(parts):
+    for i, form in enumerate(FORMS):
         raise_if_cancelled(stopped, "the Stein kernels")
         try:
-            c = (stein.LENGTH_A, stein.LENGTH_W)
-            if choice == "suggested":
-                c = stein.suggested_lengths(members, form)
-            K = stein.kernel_matrix(members, analysis.dataset, form, *c)
-            weights, solver = weigh(K)
-            arrays = {
-                "K": K,
-                "similarity": stein.kernel_similarity(members, form, *c),
-                "weights": weights,
-                "solver": np.array(solver),
-                "lengths": np.array(c),
-                "sentence": np.array(stein.lengths_sentence(members, form, *c)),
-            }
-            files.write_arrays(analysis.folder / f"stein-{form}-{choice}.npz", arrays)
+            found = stein.products(members, analysis.dataset, form)
+            arrays = dict(vars(found))
+            for choice in LENGTHS:
+                weights, solver = weigh(found.kernel(*_lengths(found, choice)))
+                arrays |= {f"weights_{choice}": weights, f"solver_{choice}": np.array(solver)}
+            files.write_arrays(analysis.folder / f"stein-{form}.npz", arrays)
         except BNMFError as error:
-            told["problems"][f"{form}-{choice}"] = str(error)
-        report((i + 1) / len(parts))
+            told["problems"][form] = str(error)
+        report((i + 1) / len(FORMS))
     told["objective"] = _objectives(analysis, members)
     files.write_json(analysis.folder / "stein.json", told)
+
+
+def _lengths(found: Any, choice: str | tuple[float, float]) -> tuple[float, float]:
+    from bnmf_core.posterior import stein  # noqa: PLC0415  (slow to import)
+
+    if choice == "suggested":
+        return found.median_lengths()
+    return (stein.LENGTH_A, stein.LENGTH_W) if choice == "published" else choice
 
 
 def weigh(K: np.ndarray, first: str = "HIGHS") -> tuple[np.ndarray, str]:
@@ -119,18 +119,33 @@ def _objectives(analysis: Any, members: Particles) -> list[float] | None:
     return objective(problem, members.A, members.W).tolist()
 
 
-def read(analysis: Any, form: str, choice: str) -> SteinPart | str:
-    """The stored kernels, or the sentence that says why there are none."""
-    problem = files.read_json(analysis.folder / "stein.json")["problems"].get(f"{form}-{choice}")
+def read(analysis: Any, form: str, choice: str | tuple[float, float]) -> SteinPart | str:
+    """The kernels of one form, or the sentence that says why there are none.
+
+    ``choice`` is a key of ``LENGTHS``, or c of A and of W: any lengths, from the same products.
+
+    Raises
+    ------
+    SettingsError
+        When a length is not a finite number above 0.
+    """
+    from bnmf_core.posterior import stein  # noqa: PLC0415  (slow to import)
+
+    problem = files.read_json(analysis.folder / "stein.json")["problems"].get(form)
     if problem is not None:
         return problem
-    stored = files.read_arrays(analysis.folder / f"stein-{form}-{choice}.npz")
-    c = stored["lengths"]
+    stored = files.read_arrays(analysis.folder / f"stein-{form}.npz")
+    found = stein.Products(**{field.name: stored[field.name] for field in fields(stein.Products)})
+    lengths = _lengths(found, choice)
+    stein.check_lengths(*lengths)
+    K = found.kernel(*lengths)
+    if isinstance(choice, str):
+        weights, solver = stored[f"weights_{choice}"], str(stored[f"solver_{choice}"])
+    else:
+        weights, solver = weigh(K)
     return SteinPart(
-        stored["K"], stored["similarity"], stored["weights"], str(stored["solver"]),
-        (float(c[0]), float(c[1])),
-        str(stored["sentence"]),
-    )  # fmt: skip
+        K, found.similarities(*lengths), weights, solver, lengths, found.sentence(*lengths)
+    )
 
 
 def objectives(analysis: Any) -> np.ndarray | None:

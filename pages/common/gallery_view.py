@@ -12,7 +12,7 @@ def bases(look: Lens, rows: np.ndarray, names: list[str], difference: bool, name
     """Draw aligned bases of the given rows of the analysis' members."""
     A = look.aligned(rows)
     dataset = look.analysis.dataset
-    note = "Components are put in the order of the first factorization's. "
+    note = "Components are put in the order of the first factorization. "
     if dataset.image_shape is not None:
         figure = gallery.basis_images(A, dataset.image_shape, names, difference)
         reading = note + (

@@ -75,24 +75,36 @@ class Lens:
         mode = int(self.modes.labels[row]) + 1
         return f"mode {mode} · {algorithm_label(member['algorithm'])} {member['particle']}"
 
-    def shown(self, most: int) -> tuple[np.ndarray, list[str]]:
+    def shown(self, most: int, run: str | None = None) -> tuple[np.ndarray, list[str]]:
         """Rows of ``members`` to look at one by one, and their names.
 
-        Everything in focus: the representatives of the largest modes. Else the most central
-        one in focus, then those in focus that differ most from the ones already taken.
+        Everything in focus: the representatives of the largest modes. Else, or of one run, the
+        most central one in focus, then those in focus that differ most from the ones taken.
         """
-        if self.focus.all():
+        if self.focus.all() and run is None:
             rows = self.modes.representative[:most]
         else:
-            inside = np.flatnonzero(self.focus)
+            mine = self.focus if run is None else self.focus & (self.analysis.members["run"] == run)
+            inside = np.flatnonzero(mine)
             matrix = np.asarray(self.analysis.distances(self.metric))[np.ix_(inside, inside)]
-            taken = [int(matrix.sum(axis=1).argmin())]
+            taken = [int(matrix.sum(axis=1).argmin())] if inside.size else []
             while len(taken) < min(most, inside.size):
                 nearest = matrix[:, taken].min(axis=1)
                 nearest[taken] = -1.0
                 taken.append(int(nearest.argmax()))
             rows = inside[taken]
         return np.asarray(rows), [self.name(row) for row in rows]
+
+    def shown_of_each(self, most: int) -> tuple[np.ndarray, list[str]]:
+        """As :meth:`shown`, of every run in turn; the names say which run."""
+        of_each = [self.shown(most, run_id)[0] for run_id in self.styles]
+        particle = self.analysis.members["particle"]
+        names = [
+            f"{run_label(run)}, {particle.iloc[row]}"
+            for run, rows in zip(self.analysis.runs, of_each, strict=True)
+            for row in rows
+        ]
+        return np.concatenate(of_each), names
 
     def aligned(self, rows: np.ndarray) -> np.ndarray:
         """Bases (k, D, R) of the rows, components in one order: the first one's, largest first."""

@@ -43,14 +43,18 @@ def weights(part: SteinPart, kept: np.ndarray) -> np.ndarray:
         help="All three solve the same quadratic program; where the chosen one finds no answer "
         "in five seconds, another is taken.",
     )  # fmt: skip
-    result, used = np.zeros(kept.size), part.solver
-    if kept.all() and solver == "HIGHS":
-        result = part.weights
-    else:
-        result[kept], used = stein_stage.weigh(part.K[np.ix_(kept, kept)], solver)
+    result, used = part.weights, part.solver
+    if not kept.all() or solver != "HIGHS":
+        result = np.zeros(kept.size)
+        result[kept], used = _weighed(part.K[np.ix_(kept, kept)], solver)
     residual = stein_stage.residual(part.K[np.ix_(kept, kept)], result[kept])
     st.caption(f"Weights by {used}; largest violation of the optimality conditions {residual:.1e}")
     return result
+
+
+@st.cache_data(max_entries=16, show_spinner="Weighing the factorizations …")
+def _weighed(K: np.ndarray, solver: str) -> tuple[np.ndarray, str]:
+    return stein_stage.weigh(K, solver)
 
 
 def numbers(look: Lens, part: SteinPart, kept: np.ndarray, found: np.ndarray) -> None:
@@ -74,7 +78,7 @@ def numbers(look: Lens, part: SteinPart, kept: np.ndarray, found: np.ndarray) ->
         table, hide_index=True,
         column_config={
             "discrepancy": st.column_config.NumberColumn(
-                "discrepancy, equal weights", format="%.4g"
+                "discrepancy, equal weights", format="%.3e"
             ),
             "weight": st.column_config.NumberColumn(
                 "weight in the whole", format="percent", help="Sum of the Stein weights."

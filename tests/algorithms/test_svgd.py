@@ -128,7 +128,7 @@ def test_coordinates_slopes_and_discrepancy_are_those_that_particles_are_judged_
         size = np.abs(block.score).max()
         np.testing.assert_allclose(as_stored(score), block.score, rtol=1e-10, atol=1e-12 * size)
     assert chart.dimensions(q) == tuple(block.dimension for block in blocks)
-    K = stein.stein_kernel(blocks, LENGTHS, -0.5)
+    K = stein.Products.of(blocks).kernel(*LENGTHS)
     assert discrepancy(problem, chart, q) == pytest.approx(stein.ksd(K, np.full(M, 1 / M)))
 
 

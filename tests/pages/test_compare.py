@@ -101,3 +101,15 @@ def test_a_cancelled_study_goes_on_later(server, monkeypatch):
     runner.wait(60)
     assert runner.status(key).status == "complete"
     assert runner.result(key).settings["samples"] == 30
+
+
+def test_the_gallery_shows_every_run_in_one_order_of_components(server, compared):
+    chosen = compared[:2]
+    server.wait_analysis(chosen)
+    app = page("gallery", runs=",".join(chosen))
+    app.toggle(key="gallery_by_run").set_value(True).run()
+    assert not app.exception
+    assert all(f"{run_id[:4]}, " in figure(app) for run_id in chosen)
+    server.wait_analysis(compared[2:])
+    app = page("gallery", runs=compared[2])
+    assert not [toggle for toggle in app.toggle if toggle.key == "gallery_by_run"]

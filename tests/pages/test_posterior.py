@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from bnmf_core import RunSpec, kernel_matrix, laurberg, stein_weights
+from bnmf_core.posterior.stein import kernel_similarity
 from bnmf_core.runs import stein_stage
 from tests.pages.test_pages import page, server, words
 
@@ -33,7 +34,9 @@ def test_weights_and_discrepancies_are_those_of_the_engine(server, weighed):
         np.testing.assert_allclose(part.K, K, rtol=1e-10)
         ours, theirs = part.weights, stein_weights(K, "CLARABEL")
         assert ours @ K @ ours == pytest.approx(theirs @ K @ theirs, rel=1e-6)
-        assert part.similarity.shape == K.shape and part.weights.sum() == pytest.approx(1)
+        k = kernel_similarity(members, form)
+        np.testing.assert_allclose(part.similarity.mean(axis=0), k, rtol=1e-12)
+        assert part.weights.sum() == pytest.approx(1)
 
 
 def test_the_page_shows_both_forms_and_the_threshold(server, weighed):
@@ -67,3 +70,23 @@ def test_the_weighted_ones_can_be_brought_into_focus_everywhere(server, weighed)
     part = stein_stage.read(weighed, "interior", "suggested")
     expected = np.flatnonzero(part.weights > 1e-4)
     assert focus == "rows:" + ".".join(map(str, expected))
+
+
+def test_own_length_scales_start_at_the_medians_and_change_the_discrepancy(server, weighed):
+    app = page("posterior", runs=",".join(run.id for run in weighed.runs))
+    suggested = metric(app, "Discrepancy, equal weights")
+    app.selectbox(key="stein_lengths").set_value("own").run()
+    assert not app.exception
+    assert metric(app, "Discrepancy, equal weights") == suggested
+    app.number_input(key="stein_length_interior_A").set_value(0.05).run()
+    assert not app.exception
+    median_W = stein_stage.read(weighed, "interior", "suggested").lengths[1]
+    K = kernel_matrix(stein_stage.members_of(weighed), weighed.dataset, "interior", 0.05, median_W)
+    assert float(metric(app, "Discrepancy, equal weights")) == pytest.approx(K.mean(), rel=1e-3)
+
+
+def test_how_different_factorizations_are_is_shown_run_by_run(server, weighed):
+    app = page("posterior", runs=",".join(run.id for run in weighed.runs))
+    for quantity in ("A", "W", "frobenius_A", "frobenius_W"):
+        app.segmented_control(key="stein_quantity").set_value(quantity).run()
+        assert not app.exception

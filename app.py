@@ -20,8 +20,10 @@ PAGES = (
     ("quality", "Quality"),
     ("posterior", "Posterior"),
     ("coverage", "Coverage"),
+    ("discrepancy", "Discrepancy"),
     ("traces", "Traces"),
     ("study", "Study"),
+    ("starts", "Starts"),
 )
 
 current = st.navigation(

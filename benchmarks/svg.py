@@ -1,5 +1,6 @@
 """Curves on logarithmic axes as a small SVG file."""
 
+from collections.abc import Mapping, Sequence
 from html import escape
 from math import ceil, floor, log10
 
@@ -10,8 +11,17 @@ COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 Points = list[tuple[float, float]]
 
 
-def curves(title: str, x_label: str, y_label: str, series: dict[str, Points]) -> str:
-    """One line with markers for each named series of (x, y), x and y above zero."""
+def curves(
+    title: str,
+    x_label: str,
+    y_label: str,
+    series: dict[str, Points],
+    colors: Mapping[str, str] | None = None,
+) -> str:
+    """One line with markers for each named series of (x, y), x and y above zero.
+
+    ``colors`` : name of a series → its colour; None: one after the other.
+    """
     everything = [point for points in series.values() for point in points]
     x_low, x_high = _decades([x for x, _ in everything])
     y_low, y_high = _decades([y for _, y in everything])
@@ -42,7 +52,7 @@ def curves(title: str, x_label: str, y_label: str, series: dict[str, Points]) ->
         lines.append(_line(LEFT, y, WIDTH - RIGHT, y))
         lines.append(_power(LEFT - 8, y + 4, "end", decade))
     for i, (name, points) in enumerate(series.items()):
-        color = COLORS[i % len(COLORS)]
+        color = COLORS[i % len(COLORS)] if colors is None else colors[name]
         places = [(across(x), up(y)) for x, y in sorted(points)]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
         lines.append(f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="2"/>')
@@ -51,6 +61,24 @@ def curves(title: str, x_label: str, y_label: str, series: dict[str, Points]) ->
         lines.append(f'<circle cx="{WIDTH - RIGHT + 14}" cy="{y - 4}" r="4" fill="{color}"/>')
         lines.append(f'<text x="{WIDTH - RIGHT + 24}" y="{y}">{escape(name)}</text>')
     return "\n".join([*lines, "</svg>", ""])
+
+
+def side_by_side(title: str, drawings: Sequence[str]) -> str:
+    """Drawings of :func:`curves` in one file, from left to right."""
+    inner = [
+        drawing.replace("<svg ", f'<svg x="{i * WIDTH}" width="{WIDTH}" height="{HEIGHT}" ', 1)
+        for i, drawing in enumerate(drawings)
+    ]
+    return "\n".join(
+        [
+            '<svg xmlns="http://www.w3.org/2000/svg" '
+            f'viewBox="0 0 {len(drawings) * WIDTH} {HEIGHT}">',
+            f"<title>{escape(title)}</title>",
+            *inner,
+            "</svg>",
+            "",
+        ]
+    )
 
 
 def _decades(values: list[float]) -> tuple[int, int]:

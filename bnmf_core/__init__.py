@@ -13,6 +13,7 @@ _HOME = {
     "Progress": "types",
     "RunSpec": "types",
     "RunStore": "runs.store",
+    "TransformLibrary": "explorers.transforms",
     "algorithms": "registry",
     "align": "alignment",
     "covering_numbers": "metrics.coverage",
@@ -30,6 +31,7 @@ _HOME = {
     "sample_names": "data.samples",
     "stein_weights": "posterior.weights",
     "top_words": "topics",
+    "transform_library": "explorers.library",
 }
 
 __all__ = list(_HOME)

@@ -37,6 +37,9 @@ class Dataset:
     features : D row names. observations : N column names.
     labels : name → (N,) array of strings; "" where an observation has no label.
     mask : (D, N) bool, True where X was observed; None when every entry was.
+    hidden : (missing,) values of the missing entries, in the order of ``mask``'s False ones (row by
+        row), where they were hidden on purpose to see how well they are told; NaN where one is not
+        known, None when none is. No run sees them.
     image_shape : (height, width) when a column is an image unfolded column-major.
     unit : what one entry of X counts or measures ("counts", "grey level", …).
     source : origin and licence in a sentence.
@@ -53,6 +56,7 @@ class Dataset:
     unit: str = ""
     source: str = ""
     truth: tuple[Truth, ...] = ()
+    hidden: np.ndarray | None = None
 
     @classmethod
     def from_array(
@@ -131,10 +135,25 @@ class Dataset:
         """Entries held in memory: the non-zeros of a sparse X, else D·N."""
         return int(self.X.nnz) if self.is_sparse else self.D * self.N
 
-    @property
+    @cached_property
     def missing(self) -> int:
         """Number of entries that were not observed."""
         return 0 if self.mask is None else int(self.mask.size - self.mask.sum())
+
+    @property
+    def observed(self) -> int:
+        """Number of entries that were observed, the zeros of a sparse X among them."""
+        return self.D * self.N - self.missing
+
+    @cached_property
+    def total(self) -> float:
+        """ΣX over the observed entries."""
+        return float((self.X.data if self.is_sparse else self.X).sum())
+
+    @property
+    def mean(self) -> float:
+        """Mean of the observed entries."""
+        return self.total / self.observed
 
     @cached_property
     def hash(self) -> str:
@@ -143,8 +162,7 @@ class Dataset:
         parts: list[np.ndarray] = []
         if self.is_sparse:
             parts += [self.X.data, self.X.indices.astype(np.int64), self.X.indptr.astype(np.int64)]
-        if self.mask is not None:
-            parts.append(self.mask)
+        parts += [part for part in (self.mask, self.hidden) if part is not None]
         order = () if self.is_sparse or self.X.flags.c_contiguous else ("by columns",)
         words = (
             (self.X.shape, self.is_sparse, self.image_shape, self.name, self.unit, *order),
@@ -163,7 +181,7 @@ class Dataset:
 
     @cached_property
     def squared_norm(self) -> float:
-        """‖X‖²_F over the stored entries."""
+        """‖X‖²_F; a missing entry, which holds 0, adds nothing."""
         # In the order of memory: any other would copy X.
         values = np.ravel(self.X.data if self.is_sparse else self.X, order="K")
         # Unlike a BLAS product, einsum adds in the same order whatever the thread count.
@@ -172,6 +190,21 @@ class Dataset:
     def dense(self) -> np.ndarray:
         """X as a dense (D, N) array."""
         return self.X.toarray() if self.is_sparse else self.X
+
+    def hidden_entries(self) -> tuple[np.ndarray, np.ndarray]:
+        """The values that were hidden on purpose, in place, and where they are known.
+
+        Returns
+        -------
+        (D, N) values, 0 elsewhere, and (D, N) bool; nowhere True when none is known.
+        """
+        values = np.zeros(self.X.shape)
+        if self.hidden is None:
+            return values, np.zeros(self.X.shape, dtype=bool)
+        values[~self.mask] = self.hidden
+        known = ~self.mask & ~np.isnan(values)
+        values[~known] = 0.0
+        return values, known
 
     def known_factorizations(self, rank: int) -> tuple[Truth, ...]:
         """The exact factorizations of this rank that are known.
@@ -198,12 +231,22 @@ class Dataset:
     def columns(self, index: np.ndarray) -> "Dataset":
         """The dataset of the chosen observations only (integer indices, order kept)."""
         index = np.asarray(index)
+        mask, hidden = self.mask, self.hidden
+        if hidden is not None:
+            values = np.zeros(self.X.shape)
+            values[~mask] = hidden
+            hidden = values[:, index][~mask[:, index]]
+        if mask is not None:
+            mask = mask[:, index]
+            if mask.all():
+                mask = hidden = None
         return dataclasses.replace(
             self,
             X=_read_only(self.X[:, index] if self.is_sparse else np.take(self.X, index, axis=1)),
             observations=tuple(self.observations[i] for i in index),
             labels={key: value[index] for key, value in self.labels.items()},
-            mask=None if self.mask is None else _read_only(self.mask[:, index]),
+            mask=None if mask is None else _read_only(mask),
+            hidden=None if hidden is None else _read_only(hidden),
             truth=tuple(Truth(t.name, t.A, t.W[:, index]) for t in self.truth),
         )
 

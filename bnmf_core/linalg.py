@@ -18,15 +18,15 @@ COMPRESSION_SEED = 1
 POWER_ITERATIONS = 3
 
 
-def blocks(X: np.ndarray) -> Iterator[tuple[slice, slice]]:
+def blocks(X: np.ndarray, entries: int = BLOCK_ENTRIES) -> Iterator[tuple[slice, slice]]:
     """Rows and columns of consecutive parts of X (D, N), each together in memory.
 
     Whole rows, or whole columns where X lies column by column: a matrix on disk is then read
-    from its beginning to its end.
+    from its beginning to its end. A part has about so many ``entries``.
     """
     by_columns = X.flags.f_contiguous and not X.flags.c_contiguous
     length, width = X.shape[::-1] if by_columns else X.shape
-    step = max(1, BLOCK_ENTRIES // max(width, 1))
+    step = max(1, entries // max(width, 1))
     for first in range(0, length, step):
         part = slice(first, min(first + step, length))
         yield (slice(None), part) if by_columns else (part, slice(None))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from bnmf_core.completion import completed
 from bnmf_core.dataset import Dataset
 from bnmf_core.errors import RunError
 from bnmf_core.linalg import Compression, balanced_svd, compress
@@ -39,18 +40,26 @@ class Problem:
         Raises
         ------
         RunError
-            When the rank does not fit the matrix or entries are missing.
+            When the rank does not fit the matrix, or of a row or a column nothing was seen.
         """
         check_fit(dataset, np.arange(dataset.N), rank)
         return cls(dataset, model, model.resolve(dataset, rank, model_settings), rank)
 
     def times_rows(self, W: np.ndarray) -> np.ndarray:
-        """X Wᵀ of every particle, transposed: W (m, R, N) → (m, R, D), one product with X."""
+        """X Wᵀ of every particle, transposed: W (m, R, N) → (m, R, D), one product with X.
+
+        An unseen entry of X holds 0, so the sum is over the seen ones.
+        """
         return _times(self.dataset.X.T, W)
 
     def times_columns(self, A: np.ndarray) -> np.ndarray:
         """AᵀX of every particle, given Aᵀ: A (m, R, D) → (m, R, N), one product with X."""
         return _times(self.dataset.X, A)
+
+    @cached_property
+    def seen(self) -> np.ndarray | None:
+        """1 where X was seen and 0 elsewhere, (D, N); None when all of it was."""
+        return self.dataset.mask.astype(np.float64) if self.dataset.missing else None
 
     @property
     def compression_rank(self) -> int | None:
@@ -59,13 +68,28 @@ class Problem:
         return None if 2 * rank > min(D, N) or D * N < SMALLEST_COMPRESSED else rank
 
     @cached_property
+    def completed(self) -> Any:
+        """X (D, N), its unseen entries filled by an iterated SVD of rank R, see ``completion``."""
+        return completed(self.dataset, self.rank)
+
+    @cached_property
+    def completed_squared_norm(self) -> float:
+        """‖completed X‖²."""
+        if not self.dataset.missing:
+            return self.dataset.squared_norm
+        return float(np.einsum("dn,dn->", self.completed, self.completed))
+
+    @cached_property
     def compression(self) -> Compression:
-        """X ≈ U Vᵀ of the compression rank."""
-        return compress(self.dataset.X, self.compression_rank)
+        """Completed X ≈ U Vᵀ of the compression rank."""
+        return compress(self.completed, self.compression_rank)
 
     def svd(self, rank: int) -> tuple[np.ndarray, np.ndarray]:
-        """Top singular factors, split evenly with fixed signs: (D, rank) and (rank, N)."""
-        return balanced_svd(self.dataset.X, rank)
+        """Top singular factors of the completed X, split evenly with fixed signs.
+
+        (D, rank) and (rank, N). Paper 3, §7.3: a matrix with gaps is completed first.
+        """
+        return balanced_svd(self.completed, rank)
 
 
 def _times(X: Any, F: np.ndarray) -> np.ndarray:
@@ -83,7 +107,7 @@ def check_fit(dataset: Dataset, seen: np.ndarray, rank: int) -> None:
     Raises
     ------
     RunError
-        When the rank does not fit the matrix or entries are missing.
+        When the rank does not fit the matrix, or of a row or a column nothing was seen.
     """
     largest = min(dataset.D, len(seen))
     if not 1 <= rank <= largest:
@@ -91,9 +115,20 @@ def check_fit(dataset: Dataset, seen: np.ndarray, rank: int) -> None:
             f"Rank {rank} was asked for; the run would see {dataset.D} features and {len(seen)} "
             f"observations, so the rank must be between 1 and {largest}."
         )
-    missing = 0 if dataset.mask is None else int((~dataset.mask[:, seen]).sum())
-    if missing:
+    if not dataset.missing:
+        return
+    mask = dataset.mask[:, seen]
+    lines = (
+        ("feature", dataset.features, mask.any(axis=1)),
+        ("observation", [dataset.observations[n] for n in seen], mask.any(axis=0)),
+    )
+    for word, names, any_seen in lines:
+        if any_seen.all():
+            continue
+        first, count = names[int(np.argmin(any_seen))], int((~any_seen).sum())
+        others = f", nor of {count - 1} other{'s' * (count > 2)}," if count > 1 else ""
         raise RunError(
-            f"{missing} entries of {dataset.name!r} are missing, and the algorithms need every "
-            "entry; fill them or leave those observations out on the Data page."
+            f"No entry of the {word} {first!r}{others} was seen in what the run would see of "
+            f"{dataset.name!r}, so nothing can be said of it; leave such {word}s out, or fill the "
+            "missing entries on the Data page."
         )

@@ -36,6 +36,26 @@ def projection_quality(distances: np.ndarray, dimensions: int = 2) -> float:
     return float(eigenvalues[:dimensions].sum() / total) if total > 0 else 1.0
 
 
+def place(distances: np.ndarray, among: np.ndarray, dimensions: int = 2) -> np.ndarray:
+    """Positions of many points by their distances to a few of them, the landmarks.
+
+    The landmarks come to where :func:`project` puts them; the others between them, so that the
+    squared distances are kept best (landmark scaling, de Silva & Tenenbaum 2004).
+
+    Parameters
+    ----------
+    distances : (M, n) from every point to the landmarks. among : (n, n) between the landmarks.
+
+    Returns
+    -------
+    (M, dimensions); an axis without extent is all zero.
+    """
+    landmarks = project(among, dimensions)
+    eigenvalues = np.square(landmarks).sum(axis=0)
+    directions = landmarks / np.where(eigenvalues > 0, eigenvalues, 1.0)
+    return -0.5 * (np.square(distances) - np.square(among).mean(axis=0)) @ directions
+
+
 def simplex_projection(X: Any, A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Data and rank-3 bases in one plane, as in figures 1 to 3 of paper 2.
 

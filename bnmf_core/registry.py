@@ -5,9 +5,11 @@ from bnmf_core.explorers import (
     all_modes,
     dsgd,
     nndsvdar,
+    nvi,
     q_svgd,
     q_transform,
     random_restarts,
+    rrt,
     single_mode,
     svgd,
 )
@@ -28,6 +30,8 @@ ALGORITHMS: dict[str, Algorithm] = {
         svgd.ALGORITHM,
         q_svgd.ALGORITHM,
         dsgd.ALGORITHM,
+        rrt.ALGORITHM,
+        nvi.ALGORITHM,
     )
 }
 

@@ -6,6 +6,7 @@ so an algorithm or model declares a setting once.
 
 import dataclasses
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +25,7 @@ class Declaration:
     unit: str = ""
     choices: tuple[str, ...] = ()
     advanced: bool = False
+    pattern: str = ""
 
 
 def setting(
@@ -36,9 +38,15 @@ def setting(
     unit: str = "",
     choices: Sequence[str] = (),
     advanced: bool = False,
+    pattern: str = "",
 ) -> Any:
-    """Declare a dataclass field; ``None`` as default means "taken from the data"."""
-    declaration = Declaration(label, help, minimum, maximum, unit, tuple(choices), advanced)
+    """Declare a dataclass field; ``None`` as default means "taken from the data".
+
+    With ``pattern``, a regular expression, the value is text that matches it.
+    """
+    declaration = Declaration(
+        label, help, minimum, maximum, unit, tuple(choices), advanced, pattern
+    )
     return dataclasses.field(default=default, metadata={"declaration": declaration})
 
 
@@ -77,6 +85,13 @@ def _check(field: dataclasses.Field, declared: Declaration, value: Any, owner: s
             raise SettingsError(
                 f"{owner}: {declared.label!r} was {value!r}; choose one of "
                 f"{', '.join(declared.choices)}."
+            )
+        return value
+    if declared.pattern:
+        if not isinstance(value, str) or not re.fullmatch(declared.pattern, value):
+            raise SettingsError(
+                f"{owner}: {declared.label!r} was {value!r}; {declared.help[:1].lower()}"
+                f"{declared.help[1:]}"
             )
         return value
     kind = str(field.type)

@@ -74,6 +74,7 @@ class Batch:
     ``chain`` (m,) numbers the chain in the run that made each state; None: the shard's index.
     ``warm_up`` (m,) is True for states that are recorded in the trace only and never become
     particles; None: there are none.
+    ``ended`` says, in a sentence, why the shard makes no more than it has made; "" while it does.
     """
 
     A: np.ndarray
@@ -81,6 +82,7 @@ class Batch:
     diagnostics: Mapping[str, np.ndarray] = field(default_factory=dict)
     chain: np.ndarray | None = None
     warm_up: np.ndarray | None = None
+    ended: str = ""
 
     @property
     def size(self) -> int:
@@ -151,6 +153,12 @@ class Model:
     prior : ``(problem, rng) → A (D, R), W (R, N)``, a draw from the prior.
     scale : ``(A (M, D, R), W (M, R, N)) → (A, W)`` with the same products AW, at the scale of
         the components that the prior favours or demands.
+    score_along : ``(problem, A, W, moved_A, moved_W)`` → derivative of the score along a direction,
+        of the same shapes; None where it is not known in closed form.
+    curvature : ``(problem, A, W)`` → trace of the log joint's second derivatives (M,) and its
+        gradients in A and W; None where it is not known in closed form.
+    offending : ``(problem, A, W, suspects) → (M,)`` a row of X for which the likelihood is zero, −1
+        where there is none; ``suspects`` are rows to look at first. None: it is nowhere zero.
     """
 
     key: str
@@ -166,6 +174,9 @@ class Model:
     scale: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
     summary: str
     reference: str
+    score_along: Callable[..., tuple[np.ndarray, np.ndarray]] | None = None
+    curvature: Callable[..., tuple[np.ndarray, np.ndarray, np.ndarray]] | None = None
+    offending: Callable[..., np.ndarray] | None = None
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from bnmf_core.completion import completed
 from bnmf_core.figures.factorization_map import factorization_map
 from bnmf_core.figures.mode_count import mode_count, mode_counts
 from bnmf_core.figures.mode_share import mode_share
@@ -65,7 +66,8 @@ with right:
     tables.stability(look)
 if analysis.rank == 3:
     A, _ = analysis.factors(np.arange(len(analysis.members)))
-    data, bases = simplex_projection(analysis.dataset.X, A)
+    # What was not seen is no zero: the picture shows it as a product of rank 3 has it.
+    data, bases = simplex_projection(completed(analysis.dataset, 3), A)
     chart(
         simplex_view(data, bases, analysis.members, look.styles, modes.representative),
         "Every factorization is a triangle around the data; different triangles around the same "

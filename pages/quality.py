@@ -3,7 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from bnmf_core.figures.quality import quality_plot
+from bnmf_core.figures.quality import hidden_plot, quality_plot
 from bnmf_core.runs import quality_stage
 from pages.common import guard, lens
 from pages.common.view import chart, header
@@ -54,5 +54,18 @@ for number, key in enumerate(shown):
             table=table[["run", "particle", key]], select=("box", "lasso"),
         )  # fmt: skip
         lens.focus_on_selection(event, f"quality_{key}")
+if "hidden" in table:
+    with columns[len(shown) % 2]:
+        event = chart(
+            hidden_plot(table, look.styles, look.focus, quality_stage.hidden_by_means(analysis)),
+            "Entries that were hidden on purpose. Where this error is far above that on seen "
+            "entries, a factorization fits what it saw rather than what there is; the mean of each "
+            "feature in every gap is what it has to beat.",
+            name="quality_hidden", origin=look.origin,
+            table=table[["run", "particle", "error", "hidden"]], select=("box", "lasso"),
+        )  # fmt: skip
+        lens.focus_on_selection(event, "quality_hidden")
 if "held_out" not in table:
     st.caption("Hold observations out on the Run page to see the error on unseen ones as well.")
+if "hidden" not in table:
+    st.caption("Hide entries on the Data page to see how well factorizations tell them.")

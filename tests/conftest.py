@@ -23,6 +23,14 @@ def small() -> Dataset:
     return Dataset.from_array(product + noise, name="small", labels=labels)
 
 
+@pytest.fixture(autouse=True, scope="session")
+def nobodys_home(tmp_path_factory):
+    """What tests keep on disk, libraries of transforms among it, never lands in a user's folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BNMF_HOME", str(tmp_path_factory.mktemp("home")))
+        yield
+
+
 @pytest.fixture
 def home(tmp_path, monkeypatch):
     """A folder of the test's own, where the program keeps the user's work."""

@@ -9,12 +9,13 @@ ENGINE = Path(__file__).resolve().parents[1] / "bnmf_core"
 
 # From the bottom up; a module may import from its own layer and from lower ones.
 LAYERS = [
-    ["errors", "settings", "threads"],
+    ["errors", "settings", "threads", "files", "home"],
     ["types", "data.names"],
-    ["dataset", "particles", "linalg", "residuals"],
+    ["dataset", "particles", "linalg", "residuals", "deviations", "completion"],
     ["problem", "data"],
     ["solvers"],
     ["models"],
+    ["variational"],
     ["samplers", "explorers"],
     ["registry"],
     ["posterior"],

@@ -75,6 +75,8 @@ def _setting(name: str, field: dataclasses.Field, declared: Declaration) -> dict
         allowed = ", ".join(declared.choices)
     elif isinstance(field.default, bool):
         allowed = "true, false"
+    elif declared.pattern:
+        allowed = "text"
     else:
         bounds = [f"{sign} {bound:g}" for sign, bound in (("≥", low), ("≤", high))
                   if bound is not None]  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from bnmf_core.data.load import LIMIT_BYTES, load_file, map_npy
+from bnmf_core.data.repair import hide_entries
 from bnmf_core.data.samples import SAMPLES, load_sample
 from bnmf_core.data.synthetic import GENERATORS
 from bnmf_core.dataset import Dataset
@@ -24,16 +25,23 @@ def find_data(
     observations: str | None = None,
     values: Mapping[str, str] | None = None,
     seed: int = 0,
+    hide: float | None = None,
 ) -> Dataset | str:
     """A sample, generated data, the id of stored data, or a file's matrix.
 
-    ``values`` and ``seed`` are a generator's; ``observations`` is a file's.
+    ``values`` are a generator's, ``seed`` is that of a generator and of what is hidden;
+    ``observations`` is a file's; ``hide`` is the fraction of the entries to hide, if any.
 
     Raises
     ------
     BNMFError
         When there is nothing of that name, or it cannot be read.
     """
+    if hide is not None:
+        found = find_data(name, store, observations, values, seed)
+        data = store.dataset(found) if isinstance(found, str) else found
+        # A generator that is hidden from has drawn from the seed itself.
+        return hide_entries(data, hide, np.random.default_rng([seed, 1]))
     if values and name not in GENERATORS:
         raise SettingsError(
             f"--data-set is for generated data, and {name!r} is not a generator; there are "

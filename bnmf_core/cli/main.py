@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Never
 
-from bnmf_core.cli import catalogue, results, running
+from bnmf_core.cli import catalogue, libraries, results, running
 from bnmf_core.cli.output import Output
 from bnmf_core.errors import BNMFError, SettingsError
 
@@ -35,7 +35,7 @@ def parser() -> Parser:
         "--store", type=Path, metavar="FOLDER",
         help="where runs are kept (default: BNMF_HOME, else ~/.local/share/bnmf)",
     )  # fmt: skip
-    for room in (catalogue, running, results):
+    for room in (catalogue, running, results, libraries):
         room.add_commands(commands, [shared])
     return whole
 

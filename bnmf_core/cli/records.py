@@ -7,7 +7,7 @@ from typing import Any
 
 from bnmf_core.cli.output import Output, duration
 from bnmf_core.errors import StoreError
-from bnmf_core.runs.home import data_home
+from bnmf_core.home import data_home
 from bnmf_core.runs.store import RunRecord, RunStore
 
 

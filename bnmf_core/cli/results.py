@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from bnmf_core import files
 from bnmf_core.cli.output import Output
 from bnmf_core.cli.records import document, open_store, show_runs
 from bnmf_core.errors import StoreError
@@ -14,7 +15,7 @@ from bnmf_core.metrics import DISTANCES, find_distance
 from bnmf_core.metrics.coverage import covering_numbers
 from bnmf_core.modes import find_modes, suggest_threshold
 from bnmf_core.particles import Particles
-from bnmf_core.runs import analysis, files
+from bnmf_core.runs import analysis
 
 WRITERS = {
     "npz": Particles.save,

@@ -55,7 +55,14 @@ def add_commands(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
         ("--data-set", "a setting of the generator"),
     ):
         run.add_argument(option, action="append", default=[], metavar="KEY=VALUE", help=words)
-    run.add_argument("--data-seed", type=int, default=0, help="seed of the generator (default: 0)")
+    run.add_argument(
+        "--hide", type=float, metavar="PART",
+        help="part of the entries to hide from the runs, up to 0.9, to see how well they are told",
+    )  # fmt: skip
+    run.add_argument(
+        "--data-seed", type=int, default=0,
+        help="seed of the generator and of what is hidden (default: 0)",
+    )  # fmt: skip
     run.add_argument("--name", default="", help="what the runs are called")
     run.set_defaults(act=start)
     words = "go on with a run that was cancelled, interrupted or failed"
@@ -72,7 +79,7 @@ def start(options: argparse.Namespace, output: Output) -> str:
         raise SettingsError(f"The data seed was {options.data_seed}; a number ≥ 0 is needed.")
     dataset = inputs.find_data(
         options.data, store, options.observations,
-        inputs.pairs(options.data_set, "--data-set"), options.data_seed,
+        inputs.pairs(options.data_set, "--data-set"), options.data_seed, options.hide,
     )  # fmt: skip
     names = [options.name] * len(specs)
     with closing(JobRunner(store)) as runner:

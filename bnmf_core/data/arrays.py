@@ -40,7 +40,7 @@ def read_npz(content: bytes, observations: str, limit_bytes: int) -> dict:
     X, features, observations, image_shape, mask and labels_<name>, of which all but X may
     be left out. The names of the third may also stand beside a sparse matrix.
     """
-    arrays = _members(content, limit_bytes)
+    arrays = members(content, limit_bytes)
     if {"format", "shape", "data"} <= set(arrays):
         X = _sparse_matrix(arrays)
         known = _SPARSE_KEYS | _NAMED_KEYS - {"X", "mask"}
@@ -143,8 +143,14 @@ def _matrix(array: np.ndarray, where: str) -> np.ndarray:
     return array
 
 
-def _members(content: bytes, limit_bytes: int) -> dict[str, np.ndarray]:
-    """The arrays of an archive by name, after its claims were checked."""
+def members(content: bytes, limit_bytes: int) -> dict[str, np.ndarray]:
+    """The arrays of an NPZ archive by name, after its claims were checked.
+
+    Raises
+    ------
+    DataError
+        When it is no such archive, is damaged, or would grow beyond the limit.
+    """
     # Every entry of the directory begins so; opening a directory of millions takes gigabytes.
     if content.count(b"PK\x01\x02") > MAX_MEMBERS:
         raise DataError(f"The archive holds more than {MAX_MEMBERS} files.")

@@ -5,7 +5,7 @@ particles, by automatic differentiation. Here it is analytic: S = (1/M²) Σ_ij 
 equal weights (the best weights are found afterwards, as for every algorithm), in the coordinates of
 :mod:`bnmf_core.explorers.interior` rather than in A and W as they are. K_p holds the slopes of the
 log density, so its gradient needs their derivatives; they enter as one Hessian–vector product for
-each particle, which Gaussian noise has in closed form. Models of other likelihoods are left out.
+each particle, which the models that it works with have in closed form.
 
 S is also small at any place where the slopes are small and the particles far apart, so particles
 can come to rest where the density is low; the paper finds such factorizations to be poor. Open
@@ -19,6 +19,7 @@ import numpy as np
 from bnmf_core.explorers import stein_descent
 from bnmf_core.explorers.interior import Interior
 from bnmf_core.explorers.stein_direction import direction, discrepancy_gradient
+from bnmf_core.models import MODELS
 from bnmf_core.problem import Problem
 
 
@@ -50,7 +51,7 @@ ALGORITHM = stein_descent.explorer(
     downhill,
     follow_lengths=False,
     passes=3.0,
-    models=("gaussian", "gaussian_simplex"),
+    models=tuple(key for key, model in MODELS.items() if model.score_along is not None),
     key="dsgd",
     label="DSGD",
     Settings=Settings,

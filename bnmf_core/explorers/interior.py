@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import logsumexp
 
-from bnmf_core.models import likelihood
 from bnmf_core.problem import Problem
 from bnmf_core.samplers.coordinates import LogCoordinates
 
@@ -84,8 +83,8 @@ class Interior:
     def score_along(self, problem: Problem, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Derivative of :meth:`score` along v: the Hessian times v, (m, R, D + N).
 
-        For Gaussian noise only. Ḟ = F ∘ v, and F ∘ (v − x·v) on the simplex; then the product
-        rule on h and on x Σh.
+        For models that know ``score_along``. Ḟ = F ∘ v, and F ∘ (v − x·v) on the simplex; then the
+        product rule on h and on x Σh.
         """
         D, F = self.D, np.exp(q)
         moved = F * v
@@ -94,7 +93,7 @@ class Interior:
         A, W = F[:, :, :D].transpose(0, 2, 1), F[:, :, D:]
         moved_A, moved_W = moved[:, :, :D].transpose(0, 2, 1), moved[:, :, D:]
         by_A, by_W = problem.model.score(problem, A, W)
-        along_A, along_W = likelihood.gradients_along(problem, A, W, moved_A, moved_W)
+        along_A, along_W = problem.model.score_along(problem, A, W, moved_A, moved_W)
         slope = np.concatenate((by_A.transpose(0, 2, 1), by_W), axis=2)
         result = moved * slope
         result += F * np.concatenate((along_A.transpose(0, 2, 1), along_W), axis=2)

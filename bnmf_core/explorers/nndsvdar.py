@@ -5,9 +5,12 @@ part, whichever carries more; zeros then take uniform values in (0, mean(X)/100)
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from bnmf_core.dataset import Dataset
+from bnmf_core.errors import RunError
 from bnmf_core.explorers import from_starts
 from bnmf_core.linalg import signed_svd
 from bnmf_core.problem import Problem
@@ -40,9 +43,7 @@ def nndsvd(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
 def starts(problem: Problem, settings: Settings, shard: Shard) -> tuple[np.ndarray, np.ndarray]:
     """The same SVD start for every particle, its zeros filled from the particle's generator."""
     base_A, base_W = nndsvd(problem)
-    data = problem.dataset
-    values = data.X.data if data.is_sparse else data.X
-    largest = float(values.sum()) / (data.D * data.N) / 100
+    largest = problem.dataset.mean / 100
     pairs = []
     for i in range(shard.size):
         rng = shard.particle_generator(i)
@@ -51,11 +52,22 @@ def starts(problem: Problem, settings: Settings, shard: Shard) -> tuple[np.ndarr
     return np.stack([A for A, _ in pairs]), np.stack([W for _, W in pairs])
 
 
+def check(dataset: Dataset, rank: int, model_settings: Any, settings: Settings) -> None:
+    """Refuse, in a RunError, a matrix with gaps."""
+    if dataset.missing:
+        raise RunError(
+            f"{dataset.missing:,} entries of {dataset.name!r} were not seen, and a matrix with "
+            "gaps has no singular vectors for NNDSVDar to start from; choose Q-Transform, which "
+            "completes the matrix first, or fill the missing entries on the Data page."
+        )
+
+
 ALGORITHM = from_starts.explorer(
     key="nndsvdar",
     label="NNDSVDar",
     Settings=Settings,
     starts=starts,
+    check=check,
     color="#CC79A7",
     summary="Start from the singular vectors with small random values in the gaps, then solve. "
     "Good factorizations with little variety.",

@@ -18,6 +18,7 @@ import numba
 import numpy as np
 
 from bnmf_core.dataset import Dataset
+from bnmf_core.errors import RunError
 from bnmf_core.explorers.from_starts import shard_sizes
 from bnmf_core.problem import Problem
 from bnmf_core.settings import setting
@@ -121,7 +122,16 @@ def explorer(start: Starts, **described: Any) -> Algorithm:
 
 
 def check(dataset: Dataset, rank: int, model_settings: Any, settings: Any) -> None:
-    """Refuse, in a SettingsError, data of which no factorization of the rank is known."""
+    """Refuse data with gaps, and data of which no factorization of the rank is known.
+
+    In a RunError and a SettingsError.
+    """
+    if dataset.missing:
+        raise RunError(
+            f"{dataset.missing:,} entries of {dataset.name!r} were not seen, and noisy copies of "
+            "the data can be made of whole data only; run this on the data before entries were "
+            "hidden, or fill the missing ones on the Data page."
+        )
     dataset.known_factorizations(rank)
 
 

@@ -11,23 +11,12 @@ import numpy as np
 from bnmf_core.explorers import q_transform, stein_descent
 from bnmf_core.explorers.svgd import variational_gradient
 from bnmf_core.problem import Problem
-from bnmf_core.settings import declarations, setting
 from bnmf_core.types import Shard
-
-_TRANSFER = declarations(q_transform.Settings)
-
-
-def _same(name: str):
-    field, declared = _TRANSFER[name]
-    return setting(field.default, **vars(declared))
 
 
 @dataclass(frozen=True)
-class Settings(stein_descent.DescentSettings):
-    """How the particles move, and Q-Transform's transfer rank and padding."""
-
-    transfer_rank: int = _same("transfer_rank")
-    padding: float = _same("padding")
+class Settings(q_transform.TransferSettings, stein_descent.DescentSettings):
+    """How the particles move, and Q-Transform's settings for their starts."""
 
 
 def starts(problem: Problem, settings: Settings, shard: Shard) -> tuple[np.ndarray, np.ndarray]:

@@ -35,6 +35,7 @@ def start(
 
 def check(dataset: Dataset, rank: int, model_settings: Any, settings: Settings) -> None:
     """Refuse, in a SettingsError, a factorization that is not among the known ones."""
+    perturb.check(dataset, rank, model_settings, settings)
     known = dataset.known_factorizations(rank)
     if settings.solution > len(known):
         names = ", ".join(f"{i} ({truth.name})" for i, truth in enumerate(known, start=1))

@@ -16,6 +16,7 @@ from bnmf_core.dataset import Dataset
 from bnmf_core.errors import RunError, SettingsError
 from bnmf_core.explorers.interior import Interior
 from bnmf_core.explorers.stein_direction import median_lengths
+from bnmf_core.models import MODELS
 from bnmf_core.problem import Problem
 from bnmf_core.settings import setting
 from bnmf_core.solvers import SOLVERS, hals, solution
@@ -211,10 +212,15 @@ def explorer(
         shard_sizes=shard_sizes,
         work=work,
         fraction=fraction,
-        models=models,
+        models=_with_slopes() if models is None else models,
         check=check,
         **described,
     )
+
+
+def _with_slopes() -> tuple[str, ...]:
+    """Models whose density is nowhere zero: elsewhere no slope leads back."""
+    return tuple(key for key, model in MODELS.items() if model.offending is None)
 
 
 def moved(state: State, chart: Interior, towards: np.ndarray, settings: Any) -> State:

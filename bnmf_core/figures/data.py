@@ -12,19 +12,29 @@ MOST_CELLS = 160
 
 
 def matrix_preview(X: Any, mask: np.ndarray | None, unit: str) -> go.Figure:
-    """Heat map of X, averaged in blocks so that at most 160×160 cells are drawn.
+    """Heat map of X with at most 160×160 cells: means of blocks, or single entries if it has gaps.
+
+    A mean would hide the gaps, so a matrix with gaps is shown by entries at equal distances.
 
     Parameters
     ----------
     X : (D, N) array or sparse array. mask : (D, N) bool or None; unseen entries stay blank.
     """
     D, N = X.shape
-    blocks, row_size, column_size = block_means(X, mask)
+    if mask is None:
+        cells, row_size, column_size = block_means(X)
+        how = f", averaged over {row_size}×{column_size} blocks"
+        middle = 0.5
+    else:
+        row_size, column_size = -(-D // MOST_CELLS), -(-N // MOST_CELLS)
+        cells = np.where(mask, X, np.nan)[::row_size, ::column_size]
+        how = f", one entry of every {row_size}×{column_size}"
+        middle = 0.0
     figure = go.Figure(
         go.Heatmap(
-            z=blocks,
-            x=np.arange(blocks.shape[1]) * column_size + (column_size + 1) / 2,
-            y=np.arange(blocks.shape[0]) * row_size + (row_size + 1) / 2,
+            z=cells,
+            x=np.arange(cells.shape[1]) * column_size + middle * (column_size - 1) + 1,
+            y=np.arange(cells.shape[0]) * row_size + middle * (row_size - 1) + 1,
             colorscale="Viridis",
             colorbar={"title": unit or "value", "thickness": 12},
             hoverongaps=False,
@@ -33,24 +43,21 @@ def matrix_preview(X: Any, mask: np.ndarray | None, unit: str) -> go.Figure:
     )
     figure.update_xaxes(title=f"observation (1 to {N:,})", showgrid=False)
     figure.update_yaxes(title=f"feature (1 to {D:,})", autorange="reversed", showgrid=False)
-    averaged = row_size * column_size > 1
-    title = "The matrix" + (f", averaged over {row_size}×{column_size} blocks" if averaged else "")
+    title = "The matrix" + (how if row_size * column_size > 1 else "")
+    if mask is not None:
+        title += f"; blank: not seen ({1 - mask.mean():.1%})"
     return layout(figure, title, height=420)
 
 
-def block_means(X: Any, mask: np.ndarray | None = None) -> tuple[np.ndarray, int, int]:
+def block_means(X: Any) -> tuple[np.ndarray, int, int]:
     """Means over blocks of rows and columns: (rows, columns) ≤ 160 each, and the block sizes."""
     D, N = X.shape
     row_size, column_size = -(-D // MOST_CELLS), -(-N // MOST_CELLS)
     into_rows = _indicator(D, row_size)
     into_columns = _indicator(N, column_size)
     total = np.asarray((into_rows @ (X @ into_columns.T.toarray())), dtype=float)
-    if mask is None:
-        count = np.outer(into_rows.sum(axis=1), into_columns.sum(axis=1))
-    else:
-        count = into_rows @ (mask.astype(float) @ into_columns.T.toarray())
-    with np.errstate(invalid="ignore"):
-        return np.where(count > 0, total / np.maximum(count, 1), np.nan), row_size, column_size
+    count = np.outer(into_rows.sum(axis=1), into_columns.sum(axis=1))
+    return total / count, row_size, column_size
 
 
 def _indicator(length: int, size: int) -> sparse.csr_array:

@@ -40,12 +40,7 @@ def quality_plot(
             mode="markers",
             name=style.label,
             customdata=rows,
-            marker={
-                "color": style.color,
-                "symbol": style.symbol,
-                "size": np.where(focus[rows], 8, 6),
-                "opacity": np.where(focus[rows], 0.8, 0.2),
-            },
+            marker=_marker(style, focus[rows]),
             hovertemplate="%{y:.5g}<extra>" + style.label + "</extra>",
         )
         if rows.size:
@@ -64,3 +59,44 @@ def quality_plot(
     )
     figure.update_yaxes(title=axis)
     return layout(figure, title, height=380, showlegend=False)
+
+
+def hidden_plot(
+    table: pd.DataFrame,
+    styles: Mapping[str, RunStyle],
+    focus: np.ndarray,
+    by_means: float,
+) -> go.Figure:
+    """Error on hidden entries over the error on seen ones, one point per factorization.
+
+    Parameters
+    ----------
+    table : columns run, error and hidden. focus : (m,) bool, brought forward.
+    by_means : error on the hidden entries of putting the mean of each feature there.
+    """
+    figure = go.Figure()
+    runs = table["run"].to_numpy()
+    for run_id, style in styles.items():
+        rows = np.flatnonzero(runs == run_id)
+        figure.add_scattergl(
+            x=table["error"].to_numpy()[rows],
+            y=table["hidden"].to_numpy()[rows],
+            mode="markers",
+            name=style.label,
+            customdata=rows,
+            marker=_marker(style, focus[rows]),
+            hovertemplate="seen %{x:.5g}, hidden %{y:.5g}<extra>" + style.label + "</extra>",
+        )
+    figure.update_xaxes(title="‖X − AW‖/‖X‖ on seen entries")
+    figure.update_yaxes(title="‖X − AW‖/‖X‖ on hidden entries")
+    title = f"Error on hidden entries (mean of each feature: {by_means:.3g})"
+    return layout(figure, title, height=420, legend={"y": -0.2, "yanchor": "top"})
+
+
+def _marker(style: RunStyle, focus: np.ndarray) -> dict:
+    return {
+        "color": style.color,
+        "symbol": style.symbol,
+        "size": np.where(focus, 8, 6),
+        "opacity": np.where(focus, 0.8, 0.2),
+    }

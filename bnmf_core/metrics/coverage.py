@@ -57,6 +57,11 @@ def covering_numbers(
     return _exact(distances, epsilons)
 
 
+def largest_so_far(distances: np.ndarray) -> np.ndarray:
+    """Largest distance among the first 1, 2, …, M samples: (M,) for distances (M, M)."""
+    return np.maximum.accumulate(np.tril(distances).max(axis=1))
+
+
 def persistence(
     distances: np.ndarray,
     count: int = 100,

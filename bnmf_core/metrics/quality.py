@@ -1,10 +1,13 @@
-"""Which factorizations fit about as well as those of a reference run (paper 1, section 4.2)."""
+"""How good factorizations are beside a reference run, and on entries that were hidden from them."""
 
 from typing import Any
 
 import numpy as np
 
+from bnmf_core.data.repair import fill_with_feature_means
+from bnmf_core.dataset import Dataset
 from bnmf_core.errors import DataError, SettingsError
+from bnmf_core.residuals import relative_errors
 
 FACTOR = 10.0
 
@@ -13,7 +16,7 @@ def within_error(particles: Any, reference: Any, factor: float = FACTOR) -> np.n
     """Whether ‖X − AW‖_F is at most ``factor`` × the reference run's largest.
 
     With random restarts and a Gibbs run of the same data these are the "filtered random
-    restarts" of paper 1: poor local optima are left out.
+    restarts" of paper 1, section 4.2: poor local optima are left out.
 
     Parameters
     ----------
@@ -40,6 +43,30 @@ def within_error(particles: Any, reference: Any, factor: float = FACTOR) -> np.n
         _check_same_data(particles, reference)
         largest = float(np.max(reference.error))
     return np.asarray(particles.error) <= factor * largest
+
+
+def hidden_errors(dataset: Dataset, A: np.ndarray, W: np.ndarray) -> np.ndarray | None:
+    """‖X − AW‖/‖X‖ of each factorization over the entries that were hidden on purpose.
+
+    Parameters
+    ----------
+    dataset : the data that the factorizations were made of. A : (M, D, R). W : (M, R, N).
+
+    Returns
+    -------
+    (M,), or None where no hidden value above zero is known.
+    """
+    values, known = dataset.hidden_entries()
+    return relative_errors(values, A, W, known) if values.any() else None
+
+
+def hidden_error_of_means(dataset: Dataset) -> float | None:
+    """:func:`hidden_errors` of putting the mean of each feature's seen entries in every gap."""
+    values, known = dataset.hidden_entries()
+    if not values.any():
+        return None
+    filled = fill_with_feature_means(dataset).X[known]
+    return float(np.linalg.norm(filled - values[known]) / np.linalg.norm(values[known]))
 
 
 def _check_same_data(particles: Any, reference: Any) -> None:

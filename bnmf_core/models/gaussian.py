@@ -39,9 +39,8 @@ def resolve(dataset: Dataset, rank: int, settings: Settings) -> Settings:
     if settings.sigma is not None:
         return settings
     squared = float(reference_errors(dataset, rank, restarts=1)[0])
-    entries = dataset.D * dataset.N
-    typical = np.sqrt(dataset.squared_norm / entries)
-    sigma = max(np.sqrt(squared / entries), SMALLEST_RELATIVE_SIGMA * typical)
+    typical = np.sqrt(dataset.squared_norm / dataset.observed)
+    sigma = max(np.sqrt(squared / dataset.observed), SMALLEST_RELATIVE_SIGMA * typical)
     return replace(settings, sigma=float(sigma))
 
 
@@ -50,7 +49,7 @@ def log_joint(
 ) -> np.ndarray:
     """log p(X, A, W) with every normalising constant, in nats: (M,)."""
     likelihoods = likelihood.log_likelihood(problem, A, W, squared)
-    return likelihoods + likelihood.constant(problem) + _log_prior(problem, A, W)
+    return likelihoods + likelihood.constant(problem) + log_prior(problem, A, W)
 
 
 def log_joint_and_score(
@@ -60,13 +59,30 @@ def log_joint_and_score(
     values, gradient_A, gradient_W = likelihood.log_likelihood_and_gradients(problem, A, W)
     gradient_A -= problem.model_settings.rate
     gradient_W -= problem.model_settings.rate
-    values += likelihood.constant(problem) + _log_prior(problem, A, W)
+    values += likelihood.constant(problem) + log_prior(problem, A, W)
     return values, gradient_A, gradient_W
 
 
 def score(problem: Any, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Gradient of the log joint in A (M, D, R) and in W (M, R, N)."""
     return log_joint_and_score(problem, A, W)[1:]
+
+
+def curvature(
+    problem: Any, A: np.ndarray, W: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Trace of the log joint's second derivatives, (M,), and its gradients (paper 2, §3.2).
+
+    −∂²/∂A_dr² is Σ_n W_rn²/σ² over the entries of row d that were seen, and likewise for W, so that
+    −σ² Tr H = Σ_n s_n ‖W_n‖² + Σ_d s_d ‖A_d‖² with s the numbers of seen entries: D and N.
+    """
+    data, precision = problem.dataset, problem.model_settings.sigma**-2
+    of_rows, of_columns = np.full(data.D, float(data.N)), np.full(data.N, float(data.D))
+    if data.mask is not None:
+        of_rows, of_columns = data.mask.sum(axis=1), data.mask.sum(axis=0)
+    by_A, by_W = A * (-2 * precision * of_rows[:, None]), W * (-2 * precision * of_columns)
+    trace = 0.5 * (np.einsum("mdr,mdr->m", A, by_A) + np.einsum("mrn,mrn->m", W, by_W))
+    return trace, by_A, by_W
 
 
 def prior(problem: Any, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -76,7 +92,8 @@ def prior(problem: Any, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarra
     return A, rng.exponential(scale, (problem.rank, problem.dataset.N))
 
 
-def _log_prior(problem: Any, A: np.ndarray, W: np.ndarray) -> np.ndarray:
+def log_prior(problem: Any, A: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """log p(A, W) with every constant, in nats: (M,)."""
     rate, data = problem.model_settings.rate, problem.dataset
     parameters = problem.rank * (data.D + data.N)
     normaliser = parameters * np.log(rate) if rate > 0 else 0.0  # λ = 0: a flat, improper prior
@@ -107,6 +124,8 @@ MODEL = Model(
     support="positive",
     prior=prior,
     scale=scale,
+    score_along=likelihood.gradients_along,
+    curvature=curvature,
     summary="Every entry of X is measured with the same noise; small entries of A and W are "
     "more probable than large ones.",
     reference="Schmidt, Winther & Hansen 2009",

@@ -85,6 +85,7 @@ MODEL = Model(
     support="simplex",
     prior=prior,
     scale=scale,
+    score_along=likelihood.gradients_along,
     summary="Every entry of X is measured with the same noise; every column of A is a "
     "distribution over the features, all equally probable, so scale is in W alone.",
     reference="paper 3, §5.2",

@@ -1,10 +1,18 @@
-"""What models with Gaussian noise share: X_dn ~ N((AW)_dn, σ²)."""
+"""What models with Gaussian noise share: X_dn ~ N((AW)_dn, σ²), for every entry that was seen.
 
+An entry that was not seen has been integrated out: it adds nothing to any sum.
+"""
+
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from bnmf_core.linalg import blocks
 from bnmf_core.residuals import squared_errors
+
+# Entries of a residual (512 kB) that are worked on together: they stay in the cache.
+RESIDUAL_ENTRIES = 2**16
 
 
 def log_likelihood(
@@ -19,8 +27,7 @@ def log_likelihood(
 def constant(problem: Any) -> float:
     """What the full log density of X adds to :func:`log_likelihood`, in nats."""
     data = problem.dataset
-    observed = data.D * data.N - data.missing
-    return -0.5 * observed * np.log(2 * np.pi * problem.model_settings.sigma**2)
+    return -0.5 * data.observed * np.log(2 * np.pi * problem.model_settings.sigma**2)
 
 
 def log_likelihood_and_gradients(
@@ -36,8 +43,11 @@ def fit_and_gradients(
     """−½·precision·‖X − AW‖² (M,) and its gradients in A (M, D, R) and W (M, R, N).
 
     One product of X with all A and one with all W. ‖X − AW‖² comes from the same products as
-    ‖X‖² − 2⟨XWᵀ, A⟩ + ⟨AᵀA, WWᵀ⟩, exact to about 1e-15·‖X‖².
+    ‖X‖² − 2⟨XWᵀ, A⟩ + ⟨AᵀA, WWᵀ⟩, exact to about 1e-15·‖X‖². Where X has gaps, the residual E of
+    the seen entries is formed instead: ‖E‖², EWᵀ and AᵀE.
     """
+    if problem.dataset.missing:
+        return _seen_fit_and_gradients(problem, A, W, precision)
     transposed = A.transpose(0, 2, 1)
     gram_A, gram_W = transposed @ A, W @ W.transpose(0, 2, 1)
     gradient_A = problem.times_rows(W)
@@ -56,13 +66,24 @@ def fit_and_gradients(
 def gradients_along(
     problem: Any, A: np.ndarray, W: np.ndarray, moved_A: np.ndarray, moved_W: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Derivative of the gradients of :func:`log_likelihood` along (moved_A, moved_W).
+    """Derivative of the gradients of :func:`log_likelihood` along (moved_A, moved_W)."""
+    precision = problem.model_settings.sigma**-2
+    return fit_gradients_along(problem, A, W, moved_A, moved_W, precision)
+
+
+def fit_gradients_along(
+    problem: Any, A: np.ndarray, W: np.ndarray, moved_A: np.ndarray, moved_W: np.ndarray,
+    precision: float,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """Derivative of the gradients of :func:`fit_and_gradients` along (moved_A, moved_W).
 
     With E = X − AW, Ȧ and Ẇ the direction and σ the noise, the gradients EWᵀ/σ² and AᵀE/σ² change
     by (XẆᵀ − Ȧ WWᵀ − A(ẆWᵀ + WẆᵀ))/σ² and (ȦᵀX − (ȦᵀA + AᵀȦ)W − AᵀA Ẇ)/σ²: the Hessian times
-    the direction, without the Hessian. Shapes (M, D, R) and (M, R, N), in and out.
+    the direction, without the Hessian. Shapes (M, D, R) and (M, R, N), in and out. Where X has
+    gaps, by ĖWᵀ + EẆᵀ and ȦᵀE + AᵀĖ with Ė = −(ȦW + AẆ), over the seen entries.
     """
-    precision = problem.model_settings.sigma**-2
+    if problem.dataset.missing:
+        return _seen_gradients_along(problem, A, W, moved_A, moved_W, precision)
     transposed, moved = A.transpose(0, 2, 1), moved_A.transpose(0, 2, 1)
     mixed_A, mixed_W = moved @ A, moved_W @ W.transpose(0, 2, 1)
     along_A = problem.times_rows(moved_W)
@@ -74,3 +95,39 @@ def gradients_along(
     along_A *= precision
     along_W *= precision
     return along_A.transpose(0, 2, 1), along_W
+
+
+def _seen_fit_and_gradients(
+    problem: Any, A: np.ndarray, W: np.ndarray, precision: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    squared, by_A, by_W = np.zeros(A.shape[0]), np.zeros(A.shape), np.zeros(W.shape)
+    for m, rows, columns, seen in _seen_blocks(problem, A.shape[0]):
+        basis, weights = A[m, rows], W[m][:, columns]
+        E = problem.dataset.X[rows, columns] - basis @ weights
+        E *= seen
+        squared[m] += np.vdot(E, E)
+        by_A[m, rows] += E @ weights.T
+        by_W[m][:, columns] += basis.T @ E
+    return -0.5 * precision * squared, precision * by_A, precision * by_W
+
+
+def _seen_gradients_along(
+    problem: Any, A: np.ndarray, W: np.ndarray, moved_A: np.ndarray, moved_W: np.ndarray,
+    precision: float,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    along_A, along_W = np.zeros(A.shape), np.zeros(W.shape)
+    for m, rows, columns, seen in _seen_blocks(problem, A.shape[0]):
+        basis, weights = A[m, rows], W[m][:, columns]
+        moved_basis, moved_weights = moved_A[m, rows], moved_W[m][:, columns]
+        E = (problem.dataset.X[rows, columns] - basis @ weights) * seen
+        moved_E = (moved_basis @ weights + basis @ moved_weights) * -seen
+        along_A[m, rows] += moved_E @ weights.T + E @ moved_weights.T
+        along_W[m][:, columns] += moved_basis.T @ E + basis.T @ moved_E
+    return precision * along_A, precision * along_W
+
+
+def _seen_blocks(problem: Any, M: int) -> Iterator[tuple[int, slice, slice, np.ndarray]]:
+    """Each particle with each block of X, and 1 where the block was seen."""
+    for rows, columns in blocks(problem.dataset.X, RESIDUAL_ENTRIES):
+        for m in range(M):
+            yield m, rows, columns, problem.seen[rows, columns]

@@ -28,7 +28,7 @@ FROBENIUS, KULLBACK_LEIBLER, ITAKURA_SAITO = "frobenius", "kullback_leibler", "i
 OBJECTIVES = (FROBENIUS, KULLBACK_LEIBLER, ITAKURA_SAITO)
 FLOOR = 1e-6
 # Reference NMFs of the divergences: scikit-learn's defaults, as in paper 3, §6.1.
-REFERENCE_ITERATIONS, REFERENCE_TOLERANCE = 200, 1e-4
+REFERENCE_ITERATIONS, REFERENCE_TOLERANCE, REFERENCE_CHECK = 200, 1e-4, 10
 
 
 def objective_values(
@@ -58,13 +58,48 @@ def objective_and_gradients(
     return -fit, -gradient_A, -gradient_W
 
 
+def gradients_along(
+    problem: Any, A: np.ndarray, W: np.ndarray, moved_A: np.ndarray, moved_W: np.ndarray,
+    objective: str,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """Derivative of f's gradients along (moved_A, moved_W): its Hessian times the direction.
+
+    Shapes (M, D, R) and (M, R, N), in and out. For a divergence Σ φ(x, y), y = AW, the gradient in
+    A is φ' Wᵀ; along Ȧ, Ẇ it changes by (φ'' ∘ ẏ) Wᵀ + φ' Ẇᵀ with ẏ = ȦW + AẆ; likewise in W.
+    """
+    if objective == FROBENIUS:
+        along = likelihood.fit_gradients_along(problem, A, W, moved_A, moved_W, 2.0)
+        return -along[0], -along[1]
+    dataset, floor = problem.dataset, _floor(problem.dataset)
+    along_A, along_W = np.zeros(A.shape), np.zeros(W.shape)
+    for rows, columns, x in _dense_blocks(dataset.X):
+        x = x + floor  # noqa: PLW2901  (a new array: X is never changed)
+        for m in range(A.shape[0]):
+            basis, weights = A[m, rows], W[m][:, columns]
+            moved_basis, moved_weights = moved_A[m, rows], moved_W[m][:, columns]
+            y = basis @ weights + floor
+            change = moved_basis @ weights + basis @ moved_weights
+            ratio = x / y
+            if objective == KULLBACK_LEIBLER:
+                slopes, bends = 1.0 - ratio, ratio / y
+            else:
+                slopes, bends = (1.0 - ratio) / y, (2.0 * ratio - 1.0) / y**2
+            change *= bends
+            if dataset.mask is not None:
+                slopes *= dataset.mask[rows, columns]
+                change *= dataset.mask[rows, columns]
+            along_A[m, rows] += change @ weights.T + slopes @ moved_weights.T
+            along_W[m][:, columns] += basis.T @ change + moved_basis.T @ slopes
+    return along_A, along_W
+
+
 def natural_scale(dataset: Dataset, objective: str) -> float:
-    """An f that is as large as the data: ‖X‖², ΣX or the number of entries."""
+    """An f that is as large as the data: ‖X‖², ΣX or the number of entries, of what was seen."""
     if objective == FROBENIUS:
         return dataset.squared_norm
     if objective == KULLBACK_LEIBLER:
-        return _mean(dataset) * dataset.D * dataset.N
-    return float(dataset.D * dataset.N)
+        return dataset.total
+    return float(dataset.observed)
 
 
 def reference_values(dataset: Dataset, rank: int, restarts: int, objective: str) -> np.ndarray:
@@ -78,7 +113,8 @@ def reference_values(dataset: Dataset, rank: int, restarts: int, objective: str)
     if objective == FROBENIUS:
         A, W = hals.solve(problem, A, W)
     else:
-        solved = [_minimised(dataset, *pair, objective) for pair in zip(A, W, strict=True)]
+        minimised = _minimised_on_seen if dataset.missing else _minimised
+        solved = [minimised(problem, *pair, objective) for pair in zip(A, W, strict=True)]
         A, W = (np.stack(factors) for factors in zip(*solved, strict=True))
     return objective_values(problem, A, W, objective)
 
@@ -122,21 +158,17 @@ def _dense_blocks(X: Any) -> Iterator[tuple[slice, slice, np.ndarray]]:
         yield slice(None), part, X[:, part].toarray()
 
 
-def _mean(dataset: Dataset) -> float:
-    values = dataset.X.data if dataset.is_sparse else dataset.X
-    return float(values.sum()) / (dataset.D * dataset.N - dataset.missing)
-
-
 def _floor(dataset: Dataset) -> float:
-    return FLOOR * (_mean(dataset) or 1.0)
+    return FLOOR * (dataset.mean or 1.0)
 
 
 def _minimised(
-    dataset: Dataset, A: np.ndarray, W: np.ndarray, objective: str
+    problem: Problem, A: np.ndarray, W: np.ndarray, objective: str
 ) -> tuple[np.ndarray, np.ndarray]:
     from sklearn.decomposition import non_negative_factorization  # noqa: PLC0415  (slow to import)
     from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415  (slow to import)
 
+    dataset = problem.dataset
     X = dataset.X.T
     if objective == ITAKURA_SAITO:  # scikit-learn takes no zeros there
         X = dataset.dense().T + _floor(dataset)
@@ -148,3 +180,43 @@ def _minimised(
             max_iter=REFERENCE_ITERATIONS,
         )  # fmt: skip
     return At.T, Wt.T
+
+
+def _minimised_on_seen(
+    problem: Problem, A: np.ndarray, W: np.ndarray, objective: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """A (D, R), W (R, N) lowered on the seen entries, by scikit-learn's updates and stopping rule.
+
+    Févotte & Idier 2011, with S = 1 where X was seen and y = AW: A ← A ∘ ((S ∘ x y^(β−2)) Wᵀ /
+    (S ∘ y^(β−1)) Wᵀ)^γ, with β = 1, γ = 1 for Kullback–Leibler and β = 0, γ = ½ for Itakura–Saito;
+    for W alike. The constant that raises x and y is one more component that stays as it is, so the
+    objective still never rises.
+    """
+    data, floor = problem.dataset, _floor(problem.dataset)
+    x, seen = data.X + floor, problem.seen
+    square_root = objective == ITAKURA_SAITO
+
+    def factor(A: np.ndarray, W: np.ndarray, on_A: bool) -> np.ndarray:
+        y = A @ W + floor
+        below = seen / y if square_root else seen
+        above = below * x / y
+        if on_A:
+            above, below = above @ W.T, below @ W.T
+        else:
+            above, below = A.T @ above, A.T @ below
+        ratio = np.divide(above, below, out=np.ones_like(above), where=below > 0)
+        return np.sqrt(ratio) if square_root else ratio
+
+    def error(A: np.ndarray, W: np.ndarray) -> float:
+        return float(np.sqrt(objective_values(problem, A[None], W[None], objective)[0]))
+
+    first = before = error(A, W)
+    for iteration in range(1, REFERENCE_ITERATIONS + 1):
+        W = W * factor(A, W, False)
+        A = A * factor(A, W, True)
+        if iteration % REFERENCE_CHECK == 0:
+            now = error(A, W)
+            if before - now < REFERENCE_TOLERANCE * first:
+                break
+            before = now
+    return A, W

@@ -17,12 +17,16 @@ def reference_start(dataset: Dataset, rank: int, restart: int) -> tuple[np.ndarr
     return random_start(dataset, rank, np.random.default_rng([REFERENCE_SEED, restart]))
 
 
-def reference_errors(dataset: Dataset, rank: int, restarts: int) -> np.ndarray:
-    """Squared Frobenius errors (restarts,) of NMFs from random starts with a fixed seed."""
+def reference_factors(dataset: Dataset, rank: int, restarts: int) -> tuple[np.ndarray, np.ndarray]:
+    """NMFs from random starts with a fixed seed: A (restarts, D, R), W (restarts, R, N)."""
     problem = Problem(dataset, model=None, model_settings=None, rank=rank)
-    errors = []
+    solved = []
     for restart in range(restarts):
         A, W = reference_start(dataset, rank, restart)
-        A, W = hals.solve(problem, A[None], W[None])
-        errors.append(squared_errors(dataset.X, A, W, dataset.mask)[0])
-    return np.array(errors)
+        solved.append(hals.solve(problem, A[None], W[None]))
+    return np.concatenate([A for A, _ in solved]), np.concatenate([W for _, W in solved])
+
+
+def reference_errors(dataset: Dataset, rank: int, restarts: int) -> np.ndarray:
+    """Squared Frobenius errors (restarts,) of :func:`reference_factors`."""
+    return squared_errors(dataset.X, *reference_factors(dataset, rank, restarts), dataset.mask)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bnmf_core import modes, projection
+from bnmf_core import files, modes, projection
 from bnmf_core.dataset import Dataset
 from bnmf_core.errors import Cancelled, DataError, RunError
 from bnmf_core.metrics import DISTANCES
@@ -23,8 +23,8 @@ from bnmf_core.metrics.cancel import raise_if_cancelled
 from bnmf_core.metrics.coverage import largest_distance, mean_distance, persistence
 from bnmf_core.metrics.pairwise import pairwise
 from bnmf_core.particles import Particles
-from bnmf_core.runs import files, mixing_stage, quality_stage, stein_stage
-from bnmf_core.runs.planning import split
+from bnmf_core.runs import mixing_stage, quality_stage, stein_stage
+from bnmf_core.runs.planning import evenly_spaced, split
 from bnmf_core.runs.store import RunRecord, RunStore
 from bnmf_core.threads import one_blas_thread
 
@@ -367,10 +367,3 @@ STAGES: dict[str, Stage] = {
     "quality": Stage("Measuring errors on unseen observations", 1.0, quality_stage.compute),
     "downstream": Stage("Scoring labels with every factorization", 6.0, _downstream),
 }
-
-
-def evenly_spaced(count: int, most: int) -> np.ndarray:
-    """At most ``most`` of the numbers 0 … count − 1, evenly spaced, first and last included."""
-    if count <= most:
-        return np.arange(count)
-    return np.unique(np.linspace(0, count - 1, most).round().astype(np.int64))

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from bnmf_core import files
 from bnmf_core.dataset import Dataset, Truth
-from bnmf_core.runs import files
 
 
 def write_dataset(folder: Path, dataset: Dataset) -> None:
@@ -23,6 +23,8 @@ def write_dataset(folder: Path, dataset: Dataset) -> None:
         files.write_array(folder / "X.npy", dataset.X)
     if dataset.mask is not None:
         arrays["mask"] = dataset.mask
+    if dataset.hidden is not None:
+        arrays["hidden"] = dataset.hidden
     keys = list(dataset.labels)
     arrays |= {f"label_{i}": dataset.labels[key] for i, key in enumerate(keys)}
     for i, truth in enumerate(dataset.truth):
@@ -70,6 +72,7 @@ def read_dataset(folder: Path) -> Dataset:
         observations=tuple(arrays["observations"].tolist()),
         labels={key: arrays[f"label_{i}"] for i, key in enumerate(meta["labels"])},
         mask=arrays.get("mask"),
+        hidden=arrays.get("hidden"),
         image_shape=None if image_shape is None else tuple(image_shape),
         unit=meta["unit"],
         source=meta["source"],

@@ -104,8 +104,8 @@ class MemorySink:
 def advance(plan: Plan, shard: Shard, checkpoint: Checkpoint | None):
     """One step of one shard; pure. Returns the new checkpoint and a Chunk or None.
 
-    A value that is not finite ends the shard: the states before it are kept, and the
-    checkpoint says why it does not go on.
+    A value that is not finite ends the shard, and so does an algorithm that says it can make no
+    more: the states before it are kept, and the checkpoint says why it does not go on.
     """
     with one_blas_thread():
         produced, recorded, draws = 0, 0, {}
@@ -133,6 +133,8 @@ def advance(plan: Plan, shard: Shard, checkpoint: Checkpoint | None):
                     "to a largest entry near 1 usually helps.",
                 )
                 chunk = chunk if chunk.states else None
+        if batch.ended and failure is None and produced < shard.size:
+            failure = Failure(recorded, batch.ended)
     ended = failure is not None or produced >= shard.size
     part = 1.0 if ended else plan.algorithm.fraction(state, plan.settings)
     generator = rng.bit_generator.state

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from bnmf_core import files
 from bnmf_core.errors import StoreError
 from bnmf_core.particles import ARRAYS, NAMED, Particles, with_prefix
-from bnmf_core.runs import files
 from bnmf_core.runs.checkpoint import Checkpoint, from_arrays, to_arrays
 from bnmf_core.runs.collect import PER_PARTICLE, Chunk, assemble
 from bnmf_core.types import RunSpec, Shard

@@ -46,6 +46,13 @@ def memory_needed(dataset: Dataset, spec: RunSpec) -> Needed:
         added += 8 * dataset.stored_entries
     else:  # a block of the residual
         added += 8 * min(BLOCK_ENTRIES, dataset.D * dataset.N)
+    if dataset.missing:
+        mask, hidden = dataset.D * dataset.N, 0 if dataset.hidden is None else 8 * dataset.missing
+        held += mask + hidden
+        # Where X was seen, in numbers; a completed X and, while it is made, its low-rank product.
+        added += 3 * 8 * dataset.D * seen
+        if spec.holdout:
+            added += (mask + hidden) * seen // dataset.N
     return Needed(kept, held, added)
 
 

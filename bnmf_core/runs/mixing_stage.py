@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from bnmf_core import files
 from bnmf_core.metrics.cancel import raise_if_cancelled
-from bnmf_core.runs import files
 
 
 class MixingReport(NamedTuple):

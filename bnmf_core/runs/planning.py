@@ -97,3 +97,10 @@ def describe(plan: Plan) -> dict[str, Any]:
         "settings": asdict(plan.settings),
         "model_settings": asdict(plan.problem.model_settings),
     }
+
+
+def evenly_spaced(count: int, most: int) -> np.ndarray:
+    """At most ``most`` of the numbers 0 … count − 1, evenly spaced, first and last included."""
+    if count <= most:
+        return np.arange(count)
+    return np.unique(np.linspace(0, count - 1, most).round().astype(np.int64))

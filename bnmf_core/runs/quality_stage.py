@@ -1,13 +1,14 @@
-"""The part of an analysis that says how good each member is on observations that no run saw."""
+"""The part of an analysis that says how good each member is on what its run did not see."""
 
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from bnmf_core import files
 from bnmf_core.metrics.cancel import raise_if_cancelled
+from bnmf_core.metrics.quality import hidden_error_of_means, hidden_errors
 from bnmf_core.residuals import relative_errors
-from bnmf_core.runs import files
 from bnmf_core.runs.planning import split
 from bnmf_core.solvers.nnls import solve_weights
 
@@ -16,34 +17,50 @@ TOGETHER = 20
 
 
 def compute(analysis: Any, report: Any, stopped: Any) -> None:
-    """Store the held-out error of every member: W of the unseen observations solved with A fixed.
+    """Store the errors of every member on what its run did not see, where there is such.
 
-    Without a hold-out there is nothing to measure, and nothing is stored of it.
+    ``held_out``: on observations that were kept back, W solved with A fixed. ``hidden``: on entries
+    that were hidden on purpose, and ``hidden_by_means`` what the mean of each feature makes there.
     """
-    errors: list[float] = []
-    if analysis.holdout:
-        unseen = analysis.dataset.columns(split(analysis.dataset, analysis.holdout)[1])
-        count = len(analysis.members)
-        for first in range(0, count, TOGETHER):
-            raise_if_cancelled(stopped, "held-out errors")
-            rows = np.arange(first, min(first + TOGETHER, count))
-            A, _ = analysis.factors(rows)
-            W = solve_weights(unseen.X, A, unseen.mask)
-            errors += relative_errors(unseen.X, A, W, unseen.mask).tolist()
-            report((first + rows.size) / count)
-    files.write_json(analysis.folder / "quality.json", {"held_out": errors})
+    seen, kept_back = split(analysis.dataset, analysis.holdout)
+    data = analysis.dataset.columns(seen) if analysis.holdout else analysis.dataset
+    unseen = analysis.dataset.columns(kept_back) if analysis.holdout else None
+    by_means = hidden_error_of_means(data)
+    held_out: list[float] = []
+    hidden: list[float] = []
+    count = len(analysis.members)
+    for first in range(0, count, TOGETHER):
+        if unseen is None and by_means is None:
+            break
+        raise_if_cancelled(stopped, "errors on what was not seen")
+        rows = np.arange(first, min(first + TOGETHER, count))
+        A, W = analysis.factors(rows)
+        if unseen is not None:
+            solved = solve_weights(unseen.X, A, unseen.mask)
+            held_out += relative_errors(unseen.X, A, solved, unseen.mask).tolist()
+        if by_means is not None:
+            hidden += hidden_errors(data, A, W).tolist()
+        report((first + rows.size) / count)
+    found = {"held_out": held_out, "hidden": hidden, "hidden_by_means": by_means}
+    files.write_json(analysis.folder / "quality.json", found)
+
+
+def hidden_by_means(analysis: Any) -> float | None:
+    """Error on hidden entries of the mean of each feature; None where none is known."""
+    return files.read_json(analysis.folder / "quality.json").get("hidden_by_means")
 
 
 def table(analysis: Any, metric: str) -> pd.DataFrame:
-    """One row per member: run, log_joint, error, held_out (if any) and diversity.
+    """One row per member: run, log_joint, error, held_out and hidden (if any) and diversity.
 
     ``diversity`` is the mean distance to the other members of its run, in the metric's unit.
     """
     members = analysis.members
     found = members[["run", "particle", "log_joint", "error"]].copy()
-    held_out = files.read_json(analysis.folder / "quality.json")["held_out"]
-    if held_out:
-        found["held_out"] = held_out
+    stored = files.read_json(analysis.folder / "quality.json")
+    for key in ("held_out", "hidden"):
+        if stored.get(key):  # an analysis from before entries could be hidden has no such key
+            found[key] = stored[key]
     matrix = np.asarray(analysis.distances(metric))
     diversity = np.zeros(len(members))
     for rows in members.groupby("run", sort=False).indices.values():

@@ -36,7 +36,7 @@ def record(plan: Plan, shard: Shard, batch: Batch, recorded: int, produced: int)
     that is not finite cuts the chunk off there.
     """
     problem, model = plan.problem, plan.problem.model
-    squared = squared_errors(problem.dataset.X, batch.A, batch.W)
+    squared = squared_errors(problem.dataset.X, batch.A, batch.W, problem.dataset.mask)
     log_joint = model.log_joint(problem, batch.A, batch.W, squared)
     if not np.isfinite(log_joint).all():
         count = int(np.argmin(np.isfinite(log_joint)))

@@ -5,11 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bnmf_core import registry
+from bnmf_core import files, registry
 from bnmf_core.errors import BNMFError, RunError
 from bnmf_core.metrics.cancel import raise_if_cancelled
 from bnmf_core.particles import Particles
-from bnmf_core.runs import files
 
 FORMS = {
     "interior": "Interior: in log coordinates, 0 for the posterior itself",

@@ -50,8 +50,7 @@ def coordinates(problem: Any) -> Coordinates:
         return LogCoordinates(data.D)
     # ΣX = ΣW where the columns of A sum to 1, so this is the mean of W; a step then moves W and
     # the free numbers of A by comparable parts of themselves, whatever X's unit.
-    values = data.X.data if data.is_sparse else data.X
-    return SimplexCoordinates(data.D, float(values.sum()) / (rank * data.N))
+    return SimplexCoordinates(data.D, data.total / (rank * data.observed / data.D))
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,9 @@
 Given everything else, A_dr is a normal truncated to ≥ 0 with variance s² = σ²/Σ_n W_rn² and
 mean [Σ_n (X_dn − Σ_{k≠r} A_dk W_kn) W_rn]/Σ_n W_rn² − λs²; paper 1 prints it without the
 factor W_rn and hides λs². X enters through X Wᵀ and W Wᵀ only, so a sweep is one product with X,
-which serves all chains of a shard, and a compiled pass over A; then the same for W.
+which serves all chains of a shard, and a compiled pass over A; then the same for W. Where X has
+gaps, the sums are over the seen entries of row d: X Wᵀ as before, as X holds 0 where it was not
+seen, and a matrix Σ_n w_n w_nᵀ for each row in place of W Wᵀ.
 
 The draws of one shard come from one generator: a chain's path depends on the seed and on how many
 chains the run has, not on threads or interruptions.
@@ -16,9 +18,9 @@ import numpy as np
 from bnmf_core.problem import Problem
 from bnmf_core.samplers.chains import chains_of, chains_setting, joined, shard_sizes
 from bnmf_core.samplers.starting import checking, start_setting, starts
-from bnmf_core.samplers.truncated_normal import draw_factors
+from bnmf_core.samplers.truncated_normal import draw_factors, draw_factors_each
 from bnmf_core.settings import setting
-from bnmf_core.solvers.solution import gram
+from bnmf_core.solvers.solution import gram, product_work, seen_grams
 from bnmf_core.types import Algorithm, Batch, Shard
 
 # Multiply-adds of one step: about a third of a second on one core.
@@ -101,6 +103,9 @@ def sweep(
     problem: Problem, A: np.ndarray, W: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw every column of A (c, R, D), then every row of W (c, R, N); new arrays."""
+    if problem.dataset.missing:
+        A = draw_seen(problem, A, problem.times_rows(W), W, problem.seen.T, rng)
+        return A, draw_seen(problem, W, problem.times_columns(A), A, problem.seen, rng)
     A = draw(problem, A, problem.times_rows(W), gram(W), rng)
     W = draw(problem, W, problem.times_columns(A), gram(A), rng)
     return A, W
@@ -117,11 +122,33 @@ def draw(
     return F
 
 
+def draw_seen(
+    problem: Problem,
+    F: np.ndarray,
+    C: np.ndarray,
+    other: np.ndarray,
+    seen: np.ndarray,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """Draw F (c, R, n) given C, the other factor (c, R, k), and where X was seen (k, n)."""
+    F = F.copy()
+    settings = problem.model_settings
+    uniform = 1.0 - rng.random(F.shape)
+    for chain in range(F.shape[0]):
+        for columns, G in seen_grams(other[chain], seen):
+            part = F[chain, :, columns].copy()
+            draw_factors_each(
+                part, C[chain, :, columns].copy(), G, settings.sigma**2, settings.rate,
+                uniform[chain, :, columns].copy(),
+            )  # fmt: skip
+            F[chain, :, columns] = part
+    return F
+
+
 def work_per_sweep(problem: Problem) -> float:
     """Multiply-adds of one chain's sweep; a draw costs about 40, setting out on one 1e5."""
     data, R = problem.dataset, problem.rank
-    products = 2.0 * data.stored_entries * R * (8 if data.is_sparse else 1)
-    return products + (data.D + data.N) * R * (40.0 + R) + 1e5
+    return product_work(problem) + (data.D + data.N) * R * (40.0 + R) + 1e5
 
 
 def fraction(state: State, settings: Settings) -> float:

@@ -222,3 +222,39 @@ def draw_factors(
                 _draw(a[:m], u[r], excess[:m], work)
                 for i in range(m):
                     f[r, i] = sd * excess[i]
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def draw_factors_each(
+    F: np.ndarray,
+    C: np.ndarray,
+    G: np.ndarray,
+    noise_variance: float,
+    rate: float,
+    uniform: np.ndarray,
+) -> None:
+    """:func:`draw_factors` of one chain with a Gram matrix of its own for every column of F.
+
+    F, C, uniform : (R, n). G : (R, R, n).
+    """
+    R, n = F.shape
+    width = min(TILE, n)
+    a, sd, excess = np.empty(width), np.empty(width), np.empty(width)
+    work, shift = np.empty((4, width)), rate * noise_variance
+    for first in range(0, n, TILE):
+        m = min(TILE, n - first)
+        for r in range(R):
+            for i in range(m):
+                a[i] = shift - C[r, first + i]
+            for k in range(R):
+                if k != r:
+                    for i in range(m):
+                        a[i] += F[k, first + i] * G[k, r, first + i]
+            for i in range(m):
+                diagonal = G[r, r, first + i]
+                sd[i] = math.sqrt(noise_variance / diagonal) if diagonal > 0.0 else 0.0
+                a[i] = a[i] / (diagonal * sd[i]) if diagonal > 0.0 else 0.0
+            u = uniform[r, first : first + m]
+            _draw(a[:m], u, excess[:m], work)
+            for i in range(m):  # where no seen entry uses the component only the prior is left
+                F[r, first + i] = sd[i] * excess[i] if sd[i] > 0.0 else -math.log(u[i]) / rate

@@ -8,6 +8,9 @@ W, takes its exact minimiser with the rest fixed. Two phases:
    after the other inside the cache.
 2. *Full*: all particles side by side on X itself in double precision, one product of X with
    all of them per update, until each has settled.
+
+Where X has gaps, the approach works on a completed X (``Problem.completed``), for half of the
+iterations at most, and the full phase on the seen entries only.
 """
 
 from dataclasses import replace
@@ -16,7 +19,7 @@ import numpy as np
 
 from bnmf_core.problem import Problem
 from bnmf_core.solvers import solution as shared
-from bnmf_core.solvers.kernels import accelerated_round, sweep
+from bnmf_core.solvers.kernels import accelerated_round, sweep, sweep_each
 from bnmf_core.solvers.solution import (
     CHECK_EVERY,
     Solution,
@@ -43,12 +46,18 @@ def start(problem: Problem, A: np.ndarray, W: np.ndarray) -> Solution:
 def advance(problem: Problem, solution: Solution, stopping: Stopping) -> Solution:
     """Run one bounded step; particles that have settled are left as they are."""
     if not solution.approaching:
-        descend = _descend if problem.compression_rank is None else _polish
+        near = problem.compression_rank is not None and problem.seen is None
+        descend = _polish if near else _descend
         return advance_full(problem, solution, stopping, work_per_iteration(problem), descend)
     solution = _advance_approach(problem, solution, stopping)
     if solution.active.any():
         return solution
-    return replace(solution, approaching=False, active=np.ones_like(solution.active))
+    # The error of a completed X is not that of the seen entries.
+    known = solution.squared_error if problem.seen is None else np.inf
+    return replace(
+        solution, approaching=False, active=np.ones_like(solution.active),
+        squared_error=np.full(solution.active.size, known),
+    )  # fmt: skip
 
 
 def solve(
@@ -60,9 +69,10 @@ def solve(
 
 
 def _advance_approach(problem: Problem, solution: Solution, stopping: Stopping) -> Solution:
-    target = stopping.good_enough**2 * problem.dataset.squared_norm
-    # The full phase needs room for one check of its own.
-    most = stopping.max_iterations - CHECK_EVERY
+    target = stopping.good_enough**2 * problem.completed_squared_norm
+    # The full phase needs room for one check of its own, and with gaps more to do.
+    whole = problem.seen is None
+    most = stopping.max_iterations - (CHECK_EVERY if whole else stopping.max_iterations // 2)
     active = solution.active & (solution.iterations + ROUND <= most)
     iterations, squared_error = solution.iterations.copy(), solution.squared_error.copy()
     step, limit = solution.step.copy(), solution.limit.copy()
@@ -82,7 +92,7 @@ def _advance_approach(problem: Problem, solution: Solution, stopping: Stopping) 
             now_step, now_limit, ROUND, APPROACH_SWEEPS,
         )  # fmt: skip
         # What compression leaves out of X stays an error to the end.
-        now += problem.dataset.squared_norm - compression.squared_norm
+        now += problem.completed_squared_norm - compression.squared_norm
         gained = squared_error[chosen] - now
         A[chosen], W[chosen] = single_A, single_W
         step[chosen], limit[chosen] = now_step, now_limit
@@ -97,7 +107,10 @@ def _advance_approach(problem: Problem, solution: Solution, stopping: Stopping) 
 
 
 def _descend(F: np.ndarray, linear: np.ndarray, G: np.ndarray, step: np.ndarray) -> np.ndarray:
-    sweep(F, linear, G, FULL_SWEEPS)
+    if G.ndim == 3:
+        sweep(F, linear, G, FULL_SWEEPS)
+    else:
+        sweep_each(F, linear, G, FULL_SWEEPS)
     return F
 
 

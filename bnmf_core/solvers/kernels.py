@@ -77,6 +77,28 @@ def sweep(F: np.ndarray, C: np.ndarray, G: np.ndarray, sweeps: int) -> None:
 
 
 @numba.njit(cache=True, nogil=True, fastmath=True)
+def sweep_each(F: np.ndarray, C: np.ndarray, G: np.ndarray, sweeps: int) -> None:
+    """:func:`sweep` with a Gram matrix of its own for every column of F: G (m, R, R, n)."""
+    m, R, n = F.shape
+    total = np.empty(TILE)
+    for p in range(m):
+        for first in range(0, n, TILE):
+            width = min(TILE, n - first)
+            for _ in range(sweeps):
+                for r in range(R):
+                    for i in range(width):
+                        total[i] = C[p, r, first + i]
+                    for k in range(R):
+                        if k != r:
+                            for i in range(width):
+                                total[i] -= G[p, k, r, first + i] * F[p, k, first + i]
+                    for i in range(width):
+                        diagonal = G[p, r, r, first + i]
+                        if diagonal > EMPTY:
+                            F[p, r, first + i] = max(total[i] / diagonal, 0.0)
+
+
+@numba.njit(cache=True, nogil=True, fastmath=True)
 def _extrapolate(new: np.ndarray, old: np.ndarray, step: float, result: np.ndarray) -> None:
     R, n = new.shape
     size, zero = new.dtype.type(step), new.dtype.type(0.0)
@@ -167,6 +189,20 @@ def accelerated_round(
 
 
 @numba.njit(cache=True, nogil=True)
+def _apply(G: np.ndarray, F: np.ndarray, result: np.ndarray) -> None:
+    """G F, with one G (R, R) for all columns of F (R, n), or one for each, (R, R, n)."""
+    if G.ndim == 2:
+        np.dot(G, F, result)
+    else:
+        R, n = F.shape
+        result[:] = 0.0
+        for r in range(R):
+            for k in range(R):
+                for i in range(n):
+                    result[r, i] += G[r, k, i] * F[k, i]
+
+
+@numba.njit(cache=True, nogil=True)
 def projected_gradient(  # noqa: PLR0912 (one line search)
     F: np.ndarray, C: np.ndarray, G: np.ndarray, step: np.ndarray, iterations: int
 ) -> None:
@@ -177,13 +213,14 @@ def projected_gradient(  # noqa: PLR0912 (one line search)
 
     Parameters
     ----------
-    F, C : (m, R, n). G : (m, R, R). step : (m,) last step of each particle, updated.
+    F, C : (m, R, n). G : (m, R, R), or (m, R, R, n) with one matrix for each column of F.
+    step : (m,) last step of each particle, updated.
     """
     m, R, n = F.shape
     gradient, move, moved = np.empty((R, n)), np.empty((R, n)), np.empty((R, n))
     for p in range(m):
         for _ in range(iterations):
-            np.dot(G[p], F[p], gradient)
+            _apply(G[p], F[p], gradient)
             gradient -= C[p]
             growing = accepted = False
             for trial in range(30):
@@ -191,7 +228,7 @@ def projected_gradient(  # noqa: PLR0912 (one line search)
                     for i in range(n):
                         value = F[p, r, i] - step[p] * gradient[r, i]
                         move[r, i] = (value if value > 0.0 else 0.0) - F[p, r, i]
-                np.dot(G[p], move, moved)
+                _apply(G[p], move, moved)
                 slope, curvature = _inner_product(gradient, move), _inner_product(move, moved)
                 enough = (1.0 - SUFFICIENT) * slope + 0.5 * curvature <= 0.0
                 if trial == 0:

@@ -1,4 +1,8 @@
-"""Multiplicative updates (Lee & Seung 2001): simple, monotone, slow near the end."""
+"""Multiplicative updates (Lee & Seung 2001): simple, monotone, slow near the end.
+
+With gaps in X they are A ← A ∘ (X Wᵀ)/((S ∘ AW) Wᵀ), S = 1 where X was seen, and the same for W
+(paper 3, §7.3).
+"""
 
 import numpy as np
 
@@ -10,7 +14,7 @@ TINY = 1e-150
 
 
 def _multiply(F: np.ndarray, linear: np.ndarray, G: np.ndarray, step: np.ndarray) -> np.ndarray:
-    product = G @ F
+    product = G @ F if G.ndim == 3 else np.einsum("mrsn,msn->mrn", G, F)
     return F * np.divide(linear, product, out=np.ones_like(F), where=product > TINY)
 
 

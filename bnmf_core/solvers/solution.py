@@ -1,6 +1,12 @@
-"""What every solver shares: factorizations being solved, and when they have settled."""
+"""What every solver shares: factorizations being solved, and when they have settled.
 
-from collections.abc import Callable
+With gaps in X the error is summed over its seen entries, S_dn = 1 where X was seen and 0 elsewhere:
+Σ S_dn (X_dn − (AW)_dn)². For row d of A that is a quadratic of the linear term (X Wᵀ)_d, as without
+gaps since X holds 0 where it was not seen, and of the matrix Σ_n S_dn w_n w_nᵀ, its own in place of
+WWᵀ; for the columns of W alike. So each update is as exact and as monotone as on a whole matrix.
+"""
+
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,6 +16,8 @@ from bnmf_core.problem import Problem
 CHECK_EVERY = 5
 # Multiply-adds of one step: about a third of a second on one core.
 STEP_WORK = 1.5e9
+# Numbers in the Gram matrices of lines with gaps that are held at once: 2 MB.
+GRAM_ENTRIES = 2**18
 
 
 @dataclass(frozen=True)
@@ -112,8 +120,9 @@ def advance_full(
 ) -> Solution:
     """One bounded step on X itself: all particles side by side, until some have settled.
 
-    ``update(F (m, R, n), linear (m, R, n), gram (m, R, R), step (m,))`` returns a factor that
-    is better, or no worse, on ½ ⟨F, G F⟩ − ⟨C, F⟩; it may change ``step`` in place.
+    ``update(F (m, R, n), linear (m, R, n), gram, step (m,))`` returns a factor that is better, or
+    no worse, on ½ ⟨F, G F⟩ − ⟨C, F⟩; it may change ``step`` in place. ``gram`` is (m, R, R), or
+    (m, R, R, n) with a matrix for each column of F where X has gaps.
     """
     squared_norm = problem.dataset.squared_norm
     # Below the floor the expanded error is rounding.
@@ -124,18 +133,16 @@ def advance_full(
     step_A, step_W = step[chosen], limit[chosen]
     iterations, squared_error = solution.iterations.copy(), solution.squared_error.copy()
     active = solution.active.copy()
+    iterate = _iterate if problem.seen is None else _iterate_seen
     for _ in range(iterations_that_fit(work_per_iteration * chosen.size)):
-        A = update(A, problem.times_rows(W), gram(W), step_A)
-        linear, gram_A = problem.times_columns(A), gram(A)
-        W = update(W, linear, gram_A, step_W)
         iterations[chosen] += 1
         last = iterations[chosen] >= stopping.max_iterations
         due = (iterations[chosen] % CHECK_EVERY == 0) | last
+        A, W, overlap, size = iterate(problem, update, A, W, step_A, step_W, due.any())
         if not due.any():
             continue
         # ‖X − AW‖² from products that are already there.
-        now = squared_norm - 2 * np.einsum("mrn,mrn->m", W, linear)
-        now = np.maximum(now + np.einsum("mrs,mrs->m", gram_A, gram(W)), 0.0)
+        now = np.maximum(squared_norm - 2 * overlap + size, 0.0)
         settled = squared_error[chosen] - now <= stopping.tolerance * now
         settled = due & (settled | (now <= target) | last)
         squared_error[chosen[due]] = now[due]
@@ -151,6 +158,73 @@ def advance_full(
         solution, A=A, W=W, iterations=iterations, squared_error=squared_error,
         active=active, step=step, limit=limit,
     )  # fmt: skip
+
+
+# A, W, and of each particle ⟨X, AW⟩ and ‖AW‖², both over what was seen, where they were asked for.
+Iterated = tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray | None]
+
+
+def _iterate(
+    problem: Problem, update: Update, A: np.ndarray, W: np.ndarray, step_A: np.ndarray,
+    step_W: np.ndarray, measured: bool,
+) -> Iterated:  # fmt: skip
+    A = update(A, problem.times_rows(W), gram(W), step_A)
+    linear, gram_A = problem.times_columns(A), gram(A)
+    W = update(W, linear, gram_A, step_W)
+    if not measured:
+        return A, W, None, None
+    overlap = np.einsum("mrn,mrn->m", W, linear)
+    return A, W, overlap, np.einsum("mrs,mrs->m", gram_A, gram(W))
+
+
+def _iterate_seen(
+    problem: Problem, update: Update, A: np.ndarray, W: np.ndarray, step_A: np.ndarray,
+    step_W: np.ndarray, measured: bool,
+) -> Iterated:  # fmt: skip
+    A, _ = _update_seen(update, A, problem.times_rows(W), W, problem.seen.T, step_A, False)
+    linear = problem.times_columns(A)
+    W, size = _update_seen(update, W, linear, A, problem.seen, step_W, measured)
+    return A, W, np.einsum("mrn,mrn->m", W, linear) if measured else None, size
+
+
+def _update_seen(
+    update: Update, F: np.ndarray, linear: np.ndarray, other: np.ndarray, seen: np.ndarray,
+    step: np.ndarray, measured: bool,
+) -> tuple[np.ndarray, np.ndarray | None]:  # fmt: skip
+    """F (m, R, n) updated given the other factor (m, R, k), and Σ S (AW)² of each particle.
+
+    ``seen`` (k, n). Particle by particle: the Gram matrices of all would take much memory.
+    """
+    m = F.shape[0]
+    result, size = np.empty_like(F), np.zeros(m)
+    for p in range(m):
+        for columns, G in seen_grams(other[p], seen):
+            one = np.ascontiguousarray(F[p, :, columns])[None]
+            C = np.ascontiguousarray(linear[p, :, columns])[None]
+            one = update(one, C, G[None], step[p : p + 1])[0]
+            result[p, :, columns] = one
+            if measured:
+                size[p] += np.einsum("rsn,rn,sn->", G, one, one)
+    return result, size if measured else None
+
+
+def seen_grams(other: np.ndarray, seen: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+    """Σ_k S_kn f_k f_kᵀ of every column n, given F (R, k) and S (k, n): (columns, (R, R, columns)).
+
+    A few columns at a time, so that little is held at once. The sums are one product of the
+    R (R + 1)/2 different products of rows of F with S. A component that no seen entry uses has
+    exactly 0.
+    """
+    R, n = other.shape[0], seen.shape[1]
+    rows, columns = np.tril_indices(R)
+    place = np.empty((R, R), dtype=np.int64)
+    place[rows, columns] = place[columns, rows] = np.arange(rows.size)
+    products = other[rows]
+    products *= other[columns]
+    width = max(1, GRAM_ENTRIES // (R * R))
+    for first in range(0, n, width):
+        part = slice(first, min(first + width, n))
+        yield part, (products @ seen[:, part])[place]
 
 
 def full_solver(
@@ -186,4 +260,6 @@ def product_work(problem: Problem) -> float:
     """Multiply-adds of the two products with X in one full iteration of one particle."""
     # A sparse product reaches about an eighth of a dense one's rate.
     entries = problem.dataset.stored_entries * (8 if problem.dataset.is_sparse else 1)
-    return 2.0 * entries * problem.rank
+    # With gaps, as many again as there are different entries in a Gram matrix.
+    grams = 0.5 * (problem.rank + 1) if problem.dataset.missing else 0.0
+    return 2.0 * entries * problem.rank * (1.0 + grams)

@@ -10,11 +10,9 @@ def random_start(
 ) -> tuple[np.ndarray, np.ndarray]:
     """|N(0, 1)| entries times √(mean(X)/R), scikit-learn's scale: A (D, R), W (R, N).
 
-    The mean of AW is then 2/π of X's on average.
+    The mean is that of the seen entries; that of AW is then 2/π of it on average.
     """
-    values = dataset.X.data if dataset.is_sparse else dataset.X
-    mean = float(values.sum()) / (dataset.D * dataset.N)
-    scale = np.sqrt(mean / rank)
+    scale = np.sqrt(dataset.mean / rank)
     A = scale * np.abs(rng.standard_normal((dataset.D, rank)))
     W = scale * np.abs(rng.standard_normal((rank, dataset.N)))
     return A, W

@@ -1,19 +1,34 @@
 """Studies in a background thread, one at a time: watched, cancelled, gone on with later."""
 
-import hashlib
-import json
 import logging
 import threading
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 from bnmf_core.errors import BNMFError, Cancelled, RunError
-from bnmf_core.studies.coverage import StudyPlan, StudyProgress, coverage_study
+from bnmf_core.studies.coverage import StudyProgress
 from bnmf_core.studies.result import StudyResult
 
 log = logging.getLogger(__name__)
+
+
+class Study(Protocol):
+    """A study that can be made in the background and found again."""
+
+    @property
+    def key(self) -> str:
+        """What it is called: changes with everything that decides its numbers."""
+
+    def make(
+        self,
+        folder: Path,
+        on_progress: Callable[[StudyProgress], None],
+        cancel: Callable[[], bool],
+    ) -> StudyResult:
+        """Measure what is not in the folder yet; asks ``cancel`` after every cell."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +50,7 @@ class StudyStatus:
 
 
 class StudyRunner:
-    """Makes coverage studies and keeps them in a folder, by what decides their numbers.
+    """Makes studies and keeps them in a folder, by what decides their numbers.
 
     A measured cell is a file, so a study that was cancelled, or whose server was killed, goes on
     from there when it is started again.
@@ -48,30 +63,21 @@ class StudyRunner:
         self._cancel = threading.Event()
         self._lock = threading.Lock()
 
-    def key(self, problems: Sequence[str], plan: StudyPlan) -> str:
-        """The name of a study in the folder."""
-        decides = json.dumps([list(problems), asdict(plan)], sort_keys=True)
-        return hashlib.sha256(decides.encode()).hexdigest()[:12]
-
-    def start(self, problems: Sequence[str], plan: StudyPlan) -> str:
-        """Begin a study and return its key.
+    def start(self, study: Study) -> None:
+        """Begin a study.
 
         Raises
         ------
         RunError
             When another one is being made.
         """
-        key = self.key(problems, plan)
         with self._lock:
             if self._thread is not None and self._thread.is_alive():
                 raise RunError("A study is being made already; wait for it, or cancel it.")
             self._cancel.clear()
-            self._status[key] = StudyStatus("running", stage="Starting")
-            self._thread = threading.Thread(
-                target=self._make, args=(key, list(problems), plan), daemon=True
-            )
+            self._status[study.key] = StudyStatus("running", stage="Starting")
+            self._thread = threading.Thread(target=self._make, args=(study,), daemon=True)
             self._thread.start()
-        return key
 
     def cancel(self) -> None:
         """Stop after the cell that is being measured."""
@@ -82,13 +88,13 @@ class StudyRunner:
         if self._thread is not None:
             self._thread.join(timeout)
 
-    def status(self, key: str) -> StudyStatus:
-        """How far the study with this key is."""
-        if key in self._status:
-            return self._status[key]
-        return StudyStatus("complete", 1.0) if self._path(key).is_file() else StudyStatus()
+    def status(self, study: Study) -> StudyStatus:
+        """How far a study is."""
+        if study.key in self._status:
+            return self._status[study.key]
+        return StudyStatus("complete", 1.0) if self._path(study).is_file() else StudyStatus()
 
-    def result(self, key: str) -> StudyResult:
+    def result(self, study: Study) -> StudyResult:
         """A complete study.
 
         Raises
@@ -96,13 +102,13 @@ class StudyRunner:
         StoreError
             When it is not there.
         """
-        return StudyResult.load(self._path(key))
+        return StudyResult.load(self._path(study))
 
-    def _path(self, key: str) -> Path:
-        return self.folder / f"{key}.json"
+    def _path(self, study: Study) -> Path:
+        return self.folder / f"{study.key}.json"
 
-    def _make(self, key: str, problems: list[str], plan: StudyPlan) -> None:
-        began = time.perf_counter()
+    def _make(self, study: Study) -> None:
+        began, key = time.perf_counter(), study.key
 
         def report(progress: StudyProgress) -> None:
             part = progress.done / progress.total
@@ -111,14 +117,11 @@ class StudyRunner:
             self._status[key] = StudyStatus("running", part, progress.stage, remaining)
 
         try:
-            found = coverage_study(
-                problems, plan, folder=self.folder / "cells", on_progress=report,
-                cancel=self._cancel.is_set,
-            )  # fmt: skip
+            found = study.make(self.folder / "cells", report, self._cancel.is_set)
             self.folder.mkdir(parents=True, exist_ok=True)
-            aside = self._path(key).with_suffix(".part")
+            aside = self._path(study).with_suffix(".part")
             found.save(aside)
-            aside.replace(self._path(key))
+            aside.replace(self._path(study))
             self._status[key] = StudyStatus("complete", 1.0)
         except Cancelled:
             self._status[key] = replace(self._status[key], status="cancelled", remaining=None)

@@ -5,7 +5,7 @@ import math
 import pandas as pd
 
 from bnmf_core.studies.published import published
-from bnmf_core.studies.result import StudyResult
+from bnmf_core.studies.result import StudyResult, number
 
 
 def beside(study: StudyResult, quantity: str) -> pd.DataFrame:
@@ -32,10 +32,4 @@ def beside(study: StudyResult, quantity: str) -> pd.DataFrame:
 def _cell(mean: float, *quartiles: float) -> str:
     if math.isnan(mean):
         return "—"
-    return f"{_number(mean)} ({', '.join(_number(q) for q in quartiles)})"
-
-
-def _number(value: float) -> str:
-    if value == 0:
-        return "0"
-    return f"{value:.3g}" if 1e-4 <= abs(value) < 1e4 else f"{value:.2e}"
+    return f"{number(mean)} ({', '.join(number(q) for q in quartiles)})"

@@ -7,11 +7,10 @@ latter. The 100 radii are the same for all, evenly spaced on a logarithmic scale
 differ in size by a factor of a thousand.
 """
 
-import hashlib
-import json
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Executor, wait
+from concurrent.futures import Executor
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from bnmf_core.metrics.coverage import covering_numbers, largest_distance, mean_
 from bnmf_core.metrics.mixing import autocorrelation_time, published_autocorrelation_time
 from bnmf_core.metrics.quality import FACTOR, within_error
 from bnmf_core.runs.engine import run
+from bnmf_core.studies.cells import as_made, digest, keep, stored
 from bnmf_core.studies.problems import COLUMNS, PROBLEMS, SIGMA, Column, StudyProblem
 from bnmf_core.studies.result import StudyResult
 from bnmf_core.types import RunSpec
@@ -50,6 +50,30 @@ class StudyPlan:
     sigma: float = SIGMA
     seed: int = 0
     capped: bool = True
+
+
+@dataclass(frozen=True)
+class CoverageStudy:
+    """A coverage study of these problems with all columns, to be made in the background."""
+
+    problems: tuple[str, ...]
+    plan: StudyPlan
+
+    @property
+    def key(self) -> str:
+        """What it is called: changes with everything that decides its numbers."""
+        return digest([list(self.problems), asdict(self.plan)])
+
+    def make(
+        self,
+        folder: Path,
+        on_progress: Callable[["StudyProgress"], None],
+        cancel: Callable[[], bool],
+    ) -> StudyResult:
+        """Measure what is not in the folder yet."""
+        return coverage_study(
+            list(self.problems), self.plan, folder=folder, on_progress=on_progress, cancel=cancel
+        )
 
 
 @dataclass(frozen=True)
@@ -119,19 +143,11 @@ def coverage_study(
                 done += 1
                 report(done, _stage(problem, key, repetition))
     else:
-        futures = {
-            executor.submit(measure_repetition, *task, keys, plan, folder): task for task in tasks
-        }
-        waiting = set(futures)
-        try:
-            while waiting:
-                finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                for future in finished:
-                    cells[futures[future]] = future.result()
-                report(len(cells) * len(keys), _stage(*futures[finished.pop()][:1], "all", None))
-        finally:
-            for future in waiting:
-                future.cancel()
+        arguments = {task: (*task, keys, plan, folder) for task in tasks}
+        with closing(as_made(executor, measure_repetition, arguments)) as made:
+            for task, found in made:
+                cells[task] = found
+                report(len(cells) * len(keys), _stage(task[0], "all", None))
     return _collect(chosen, present, cells, tuple(notes), plan)
 
 
@@ -152,7 +168,7 @@ def _measure_cells(
     known: dict[str, dict[str, Any]] = {}
     for column in ordered:
         place = _place(folder, problem, column, repetition, plan)
-        cell = _stored(place)
+        cell = stored(place)
         if cell is None:
             if dataset is None:
                 dataset = problem.dataset(plan.sigma, plan.seed, repetition)
@@ -167,9 +183,7 @@ def _measure_cells(
                 largest = known[column.needs]["largest_error"]
                 particles = particles.subset(within_error(particles, largest, FACTOR))
             cell = _measure(particles, dataset, plan.sigma) | {"seconds": seconds}
-            if place is not None:
-                place.parent.mkdir(parents=True, exist_ok=True)
-                place.write_text(json.dumps(cell))
+            keep(place, cell)
         known[column.key] = cell
         yield column.key, cell
 
@@ -238,17 +252,7 @@ def _place(
         return None
     decides = [asdict(problem), asdict(column), asdict(plan) | {"repetitions": None}]
     decides.append(asdict(COLUMNS[column.needs]) if column.needs else None)
-    digest = hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:12]
-    return Path(folder) / problem.key / f"{column.key}-{repetition}-{digest}.json"
-
-
-def _stored(place: Path | None) -> dict[str, Any] | None:
-    if place is None or not place.is_file():
-        return None
-    try:
-        return json.loads(place.read_text())
-    except ValueError:  # torn while it was written: measure it again
-        return None
+    return Path(folder) / problem.key / f"{column.key}-{repetition}-{digest(decides)}.json"
 
 
 def _present(asked: list[Column]) -> tuple[list[Column], list[str]]:

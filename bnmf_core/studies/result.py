@@ -1,4 +1,4 @@
-"""What a coverage study found: one value per cell and repetition, and the covering curves."""
+"""What a study found: one value per cell and repetition, and covering curves where it has any."""
 
 import json
 from collections.abc import Mapping
@@ -31,8 +31,8 @@ class StudyResult:
 
     Attributes
     ----------
-    values : problem, column, repetition, quantity, value: one row per measured number. A value
-        is NaN where there was nothing to measure.
+    values : problem, column, repetition, quantity, value, and what else a study varies: one row
+        per measured number. A value is NaN where there was nothing to measure.
     curves : (problem, column, metric) → (repetitions, E) covering numbers; an empty set has 0.
     radii : metric → (E,) radii, in the metric's unit.
     labels : keys of problems and columns → words.
@@ -41,10 +41,10 @@ class StudyResult:
     """
 
     values: pd.DataFrame
-    curves: Mapping[tuple[str, str, str], np.ndarray]
-    radii: Mapping[str, np.ndarray]
-    labels: Mapping[str, str]
-    notes: tuple[str, ...]
+    curves: Mapping[tuple[str, str, str], np.ndarray] = field(default_factory=dict)
+    radii: Mapping[str, np.ndarray] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def table(self, quantity: str) -> pd.DataFrame:
@@ -86,9 +86,8 @@ class StudyResult:
 
     def save(self, path: str | Path) -> None:
         """Write everything as one JSON file."""
-        values = self.values.astype(object).where(self.values.notna(), None)
         plain = {
-            "values": values.to_dict("list"),
+            "values": {name: _plain(self.values[name]) for name in self.values},
             "curves": [[*key, numbers.tolist()] for key, numbers in self.curves.items()],
             "radii": {metric: radii.tolist() for metric, radii in self.radii.items()},
             "labels": dict(self.labels),
@@ -108,7 +107,7 @@ class StudyResult:
         """
         try:
             plain = json.loads(Path(path).read_text())
-            values = pd.DataFrame(plain["values"])
+            values = pd.DataFrame({name: _read(part) for name, part in plain["values"].items()})
             values["value"] = values["value"].astype(float)
             return cls(
                 values=values,
@@ -120,3 +119,24 @@ class StudyResult:
             )
         except (OSError, KeyError, TypeError, ValueError) as error:
             raise StoreError(f"{Path(path).name} is not a stored study ({error}).") from None
+
+
+def number(value: float) -> str:
+    """A measured number in a table: three digits."""
+    if value == 0:
+        return "0"
+    return f"{value:.3g}" if 1e-4 <= abs(value) < 1e4 else f"{value:.2e}"
+
+
+def _plain(column: pd.Series) -> Any:
+    # Words come again and again: each is written once, and its number in every row.
+    if pd.api.types.is_numeric_dtype(column):
+        return column.astype(object).where(column.notna(), None).tolist()
+    codes, words = pd.factorize(column)
+    return {"words": words.tolist(), "codes": codes.tolist()}
+
+
+def _read(column: Any) -> Any:
+    if isinstance(column, list):
+        return column
+    return [column["words"][code] for code in column["codes"]]

@@ -30,6 +30,8 @@ def _widget(field, declared, key: str) -> Any:
         return st.selectbox(
             label, options, options.index(field.default), key=key, help=declared.help
         )
+    if declared.pattern:
+        return st.text_input(label, field.default, key=key, help=declared.help)
     if isinstance(field.default, bool):
         return st.toggle(label, field.default, key=key, help=declared.help)
     whole = "int" in str(field.type) and "float" not in str(field.type)

@@ -18,6 +18,8 @@ LINKED = {
     "label": str,
     "quantity": str,
     "problem": str,
+    "part": str,
+    "lesson": lambda text: [part for part in text.split(",") if part],
 }
 
 

@@ -3,8 +3,8 @@
 import streamlit as st
 
 from bnmf_core import JobRunner, RunStore
+from bnmf_core.home import data_home
 from bnmf_core.registry import ALGORITHMS
-from bnmf_core.runs.home import data_home
 from bnmf_core.runs.store import RunRecord
 
 

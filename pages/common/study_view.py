@@ -3,14 +3,11 @@
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.errors import BNMFError
-from bnmf_core.studies.coverage import StudyPlan
+from bnmf_core.studies.coverage import CoverageStudy, StudyPlan
 from bnmf_core.studies.full import full_study
 from bnmf_core.studies.published import DIFFERENCES
 from bnmf_core.studies.result import StudyResult
-from pages.common import watch
-from pages.common.services import studies
-from pages.common.view import duration, plain
+from pages.common import make_study
 
 SHORT = StudyPlan(repetitions=2, samples=500)
 SHORT_PROBLEMS = ("unique_small", "two_small", "infinite_small")
@@ -35,40 +32,10 @@ def choose() -> tuple[StudyResult, str]:
 
 
 def _short() -> StudyResult:
-    runner = studies()
-    key = runner.key(SHORT_PROBLEMS, SHORT)
-    status = runner.status(key)
-    if status.status == "complete":
-        return runner.result(key)
-    if status.status == "running":
-        _watch(key)
-        st.stop()
-    if status.status == "failed":
-        st.error(plain(status.message))
-    if status.status == "cancelled":
-        st.info("The study was cancelled; what was measured is kept, and it goes on from there.")
     words = f"{SHORT.repetitions} repetitions of {SHORT.samples} samples of the small problems"
-    if st.button(f"Make the short study ({words})", type="primary", key="study_start"):
-        try:
-            runner.start(SHORT_PROBLEMS, SHORT)
-        except BNMFError as error:
-            st.error(plain(str(error)))
-            st.stop()
-        st.rerun()
-    st.stop()
-
-
-def _watch(key: str) -> None:
-    runner = studies()
-
-    def draw() -> None:
-        now = runner.status(key)
-        left = "" if now.remaining is None else f", {duration(now.remaining)} left"
-        st.progress(now.fraction, text=f"{now.stage}{left}")
-        if st.button("Cancel", key="study_cancel", icon=":material/cancel:"):
-            runner.cancel()
-
-    watch.until_done(lambda: runner.status(key).status == "running", draw)
+    return make_study.result(
+        CoverageStudy(SHORT_PROBLEMS, SHORT), f"Make the short study ({words})", "study"
+    )
 
 
 def _origin(study: StudyResult, made: str) -> str:

@@ -5,7 +5,7 @@ What the proofs of several samplers share: problems with an X for every chain, p
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 
 import numpy as np
@@ -27,12 +27,20 @@ def make_problem(X, rank, sigma=1.0, rate=1.0, model=gaussian.MODEL) -> Problem:
     return Problem(dataset, model, model.Settings(sigma=sigma, rate=rate), rank)
 
 
-def many_problems(X, rank, model, sigma=SIGMA, rate=RATE):
-    """Stands in for a Problem where chain c has its own X[c]: X (c, D, N)."""
+def many_problems(X, rank, model, sigma=SIGMA, rate=RATE, mask=None):
+    """Stands in for a Problem where chain c has its own X[c]: X (c, D, N), one mask for all."""
+    seen = np.ones(X.shape[1:]) if mask is None else mask.astype(float)
+    X = X * seen
+    observed = int(seen.sum())
     return SimpleNamespace(
         dataset=SimpleNamespace(
-            D=X.shape[1], N=X.shape[2], missing=0, squared_norm=(X**2).sum(axis=(1, 2))
+            D=X.shape[1],
+            N=X.shape[2],
+            missing=seen.size - observed,
+            observed=observed,
+            squared_norm=(X**2).sum(axis=(1, 2)),
         ),
+        seen=seen,
         model=model,
         model_settings=model.Settings(sigma=sigma, rate=rate),
         rank=rank,
@@ -55,19 +63,28 @@ def draw_joint(support, draws, rng, shape=(D, N, R), sigma=SIGMA, rate=RATE):
 class Kernel:
     """``move(A, W, X, rng, times) → A, W``: so many updates of every chain's θ given its X.
 
-    ``back`` is its time reversal.
+    ``back`` is its time reversal. ``mask`` (D, N): the entries of X that it has seen.
     """
 
     support: str
     move: Callable
     back: Callable
+    mask: np.ndarray = field(default_factory=lambda: np.ones((D, N), dtype=bool))
 
 
-def gibbs_kernel(assumed_rate=RATE) -> Kernel:
-    """Gibbs sweeps that believe in the rate; 0 is the mutant without λ."""
+def gibbs_kernel(assumed_rate=RATE, mask=None, zeros=False) -> Kernel:
+    """Gibbs sweeps that believe in the rate; 0 is the mutant without λ.
+
+    With a mask, ``zeros`` is the mutant that takes an unseen entry for a zero that was seen.
+    """
 
     def move(A, W, X, rng, times):
-        problem = many_problems(X, A.shape[2], gaussian.MODEL, SIGMA, assumed_rate)
+        believed = mask
+        if mask is not None and X.shape[1:] != mask.shape:
+            believed = mask.T
+        if zeros:
+            X, believed = X * believed, None
+        problem = many_problems(X, A.shape[2], gaussian.MODEL, SIGMA, assumed_rate, believed)
         A = np.ascontiguousarray(A.transpose(0, 2, 1))
         for _ in range(times):
             A, W = gibbs.sweep(problem, A, W, rng)
@@ -82,7 +99,7 @@ def gibbs_kernel(assumed_rate=RATE) -> Kernel:
         W, A = move(turned(W)[:, :, ::-1], turned(A)[:, ::-1], turned(X), rng, times)
         return turned(A)[:, :, ::-1], turned(W)[:, ::-1]
 
-    return Kernel("positive", move, back)
+    return Kernel("positive", move, back) if mask is None else Kernel("positive", move, back, mask)
 
 
 def chart_of(support, rows=D, unit=1.5):
@@ -99,17 +116,22 @@ def flat_density(chart):
 
 
 def hmc_kernel(
-    support, step=None, leapfrogs=8, jacobian=True, accept=True, wall="reflect", rate=RATE
-) -> Kernel:
+    support, step=None, leapfrogs=8, jacobian=True, accept=True, wall="reflect", rate=RATE,
+    model=None, settings=None,
+) -> Kernel:  # fmt: skip
     """HMC and its mutants: no Jacobian, no accept step, another wall.
 
-    At the wall "keep" reflects the place but not the momentum, "clamp" stops at zero.
+    At the wall "keep" reflects the place but not the momentum, "clamp" stops at zero. ``model``
+    with its ``settings``: another one than that of Gaussian noise.
     """
     step = {"positive": 0.25, "simplex": 0.3}[support] if step is None else step
 
     def move(A, W, X, rng, times):
         chart = chart_of(support, X.shape[1])
-        full = chart.density(many_problems(X, A.shape[2], MODELS[support], rate=rate))
+        problem = many_problems(X, A.shape[2], MODELS[support], rate=rate)
+        if model is not None:
+            problem.model, problem.model_settings = model, settings
+        full = chart.density(problem)
         jacobian_only = flat_density(chart)
 
         def without_jacobian(q):

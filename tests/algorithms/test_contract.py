@@ -168,10 +168,45 @@ def test_what_does_not_fit_is_refused_with_a_sentence(algorithm, small, changes,
         engine.run(small, make_spec(algorithm, **changes))
 
 
-def test_missing_entries_are_refused_before_the_start(algorithm):
+def with_gaps(dataset: Dataset, under: float) -> Dataset:
+    """A fifth of the entries unseen; ``under`` is what the matrix holds there before."""
+    mask = np.random.default_rng(3).random(dataset.X.shape) > 0.2
+    masked = Dataset.from_array(np.where(mask, dataset.X, under), mask=mask)
+    return replace(masked, truth=dataset.truth)
+
+
+def test_entries_that_were_not_seen_do_not_count_or_the_run_is_refused(algorithm, small):
+    spec = make_spec(algorithm)
+    data = with_gaps(small, under=0.0)
+    try:
+        planning.check(data, spec)
+    except BNMFError as refusal:
+        assert str(refusal).endswith(".") and "were not seen" in str(refusal)
+        with pytest.raises(type(refusal)):
+            engine.run(data, spec)
+        return
+    particles = engine.run(data, spec)
+    assert_same_bits(engine.run(with_gaps(small, under=1e6), spec), particles)
+    residual = (small.X - particles.A @ particles.W)[:, data.mask]
+    norm = np.linalg.norm(small.X[data.mask])
+    np.testing.assert_allclose(particles.error, np.linalg.norm(residual, axis=1) / norm, rtol=1e-11)
+
+
+def test_a_mask_that_hides_nothing_changes_no_bit(algorithm, small):
+    masked = replace(small, mask=np.ones(small.X.shape, dtype=bool))
+    assert_same_bits(
+        engine.run(masked, make_spec(algorithm)), engine.run(small, make_spec(algorithm))
+    )
+
+
+def test_a_feature_of_which_nothing_was_seen_is_named(algorithm):
     X = np.ones((5, 6))
-    X[1, 2] = np.nan
-    with pytest.raises(RunError, match="1 entries of 'matrix' are missing"):
+    X[1] = np.nan
+    with pytest.raises(RunError, match="No entry of the feature 'feature 2' was seen"):
+        planning.check(Dataset.from_array(X), make_spec(algorithm))
+    X = np.ones((5, 6))
+    X[:, [2, 4]] = np.nan
+    with pytest.raises(RunError, match="the observation 'observation 3', nor of 1 other, was"):
         planning.check(Dataset.from_array(X), make_spec(algorithm))
 
 

@@ -97,22 +97,22 @@ def drawn(problem, F, C, G, rng):
     return gibbs.draw(problem, F.T[None].copy(), C.T[None].copy(), G[None], rng)[0].T
 
 
-def log_joint(X, A, W, sigma, rate) -> float:
+def log_joint(X, A, W, sigma, rate, mask=None) -> float:
     return (
-        stats.norm.logpdf(X, A @ W, sigma).sum()
+        stats.norm.logpdf(X, A @ W, sigma).sum(where=True if mask is None else mask)
         + stats.expon.logpdf(A, scale=1 / rate).sum()
         + stats.expon.logpdf(W, scale=1 / rate).sum()
     )
 
 
-def conditional_survival(X, A, W, sigma, rate, place, value):
+def conditional_survival(X, A, W, sigma, rate, place, value, mask=None):
     """P(entry > value | the rest); ``place`` is ("A" or "W", row, column)."""
     name, i, j = place
 
     def log_density(t):
         factors = {"A": A.copy(), "W": W.copy()}
         factors[name][i, j] = t
-        return log_joint(X, factors["A"], factors["W"], sigma, rate)
+        return log_joint(X, factors["A"], factors["W"], sigma, rate, mask)
 
     # Three values give the parabola that the log density is.
     at = [log_density(t) for t in (0.0, 1.0, 2.0)]
@@ -131,7 +131,7 @@ def position():
     return 2 * rng.standard_normal((4, 3)), A, W
 
 
-def errors_of_sweep(position, sigma, rate, draw):
+def errors_of_sweep(position, sigma, rate, draw, mask=None):
     """Largest |S(x) − u| over the entries of A and W that one sweep draws."""
     X, A, W = position
     uniforms = [np.random.default_rng(k).random(n) for k, n in enumerate((4, 4, 3, 3))]
@@ -142,13 +142,13 @@ def errors_of_sweep(position, sigma, rate, draw):
     for r in range(2):  # column r is drawn given the columns before it
         A[:, r] = new_A[:, r]
         for d in range(4):
-            found = conditional_survival(X, A, W, sigma, rate, ("A", d, r), A[d, r])
+            found = conditional_survival(X, A, W, sigma, rate, ("A", d, r), A[d, r], mask)
             worst.append(abs(found - uniforms[r][d]))
     new_W = draw(X.T, W.T.copy(), A, draws)
     for r in range(2):
         W[r] = new_W[:, r]
         for n in range(3):
-            found = conditional_survival(X, A, W, sigma, rate, ("W", r, n), W[r, n])
+            found = conditional_survival(X, A, W, sigma, rate, ("W", r, n), W[r, n], mask)
             worst.append(abs(found - uniforms[2 + r][n]))
     return max(worst)
 
@@ -172,6 +172,37 @@ def test_every_entry_is_drawn_from_its_conditional(position, sigma, rate):
     assert errors_of_sweep(position, sigma, rate, correct) < 1e-8
     assert errors_of_sweep(position, sigma, rate, no_shift) > 1e-4
     assert errors_of_sweep(position, sigma, rate, as_printed) > 1e-2
+
+
+@pytest.mark.parametrize(("sigma", "rate"), [(1.0, 1.0), (0.1, 0.3), (2.0, 5.0)])
+def test_with_gaps_every_entry_is_drawn_given_the_seen_entries(position, sigma, rate):
+    X = position[0]
+    mask = np.array([[1, 0, 1], [0, 1, 0], [1, 1, 0], [0, 0, 1]], dtype=bool)
+    seen = {X.shape: mask.astype(float), X.T.shape: mask.T.astype(float)}
+    problem = make_problem(X, 2, sigma, rate)
+
+    def correct(X, F, other, rng):  # F (n, R) has the rows of X
+        C = (X * seen[X.shape]) @ other
+        S = seen[X.shape].T
+        return gibbs.draw_seen(problem, F.T[None], C.T[None], other.T[None], S, rng)[0].T
+
+    def one_gram(X, F, other, rng):  # takes an unseen entry for a zero
+        return drawn(problem, F, (X * seen[X.shape]) @ other, other.T @ other, rng)
+
+    assert errors_of_sweep(position, sigma, rate, correct, mask) < 1e-8
+    assert errors_of_sweep(position, sigma, rate, one_gram, mask) > 1e-3
+
+
+def test_a_component_that_no_seen_entry_uses_is_drawn_from_the_prior():
+    n, rate = 4000, 2.5
+    problem = make_problem(np.ones((n, 3)), 2, rate=rate)
+    other = np.array([[0.0, 1.0, 0.0], [1.0, 2.0, 0.5]])
+    seen = np.tile([[1.0], [0.0], [1.0]], (1, n))  # the only observation of the first component
+    F = np.ones((1, 2, n))
+    C = (other * seen[:, 0]).sum(axis=1)[None, :, None] * np.ones((1, 1, n))
+    made = gibbs.draw_seen(problem, F, C, other[None], seen, np.random.default_rng(4))
+    assert stats.kstest(made[0, 0], stats.expon(scale=1 / rate).cdf).pvalue > 1e-4
+    assert (F == 1).all()
 
 
 def test_a_sweep_draws_A_and_then_W_given_the_new_A(position):

@@ -264,7 +264,8 @@ def test_draws_lie_on_the_support_and_steps_are_frozen_after_the_warm_up(small, 
         steps = particles.diagnostics["step_size"][particles.chain == chain]
         assert steps.max() <= steps.min() * (1 + hmc.JITTER) / (1 - hmc.JITTER)
     assert 0.55 < particles.diagnostics["acceptance"].mean() < 0.98
-    assert not particles.diagnostics["divergent"].any()
+    if registry.model(model).offending is None:  # elsewhere a trajectory can leave the density
+        assert not particles.diagnostics["divergent"].any()
     squared = ((small.X - particles.A @ particles.W) ** 2).sum(axis=(1, 2))
     np.testing.assert_allclose(particles.error, np.sqrt(squared / (small.X**2).sum()), rtol=1e-11)
 

@@ -10,6 +10,8 @@ from bnmf_core.dataset import Dataset
 from bnmf_core.errors import BNMFError, RunError, SettingsError
 from bnmf_core.explorers import dsgd, q_svgd, stein_descent, stein_direction, svgd
 from bnmf_core.explorers.interior import Interior
+from bnmf_core.models import silf
+from bnmf_core.models.objectives import OBJECTIVES
 from bnmf_core.particles import Particles
 from bnmf_core.posterior import places, stein
 from bnmf_core.problem import Problem
@@ -35,7 +37,12 @@ def model(request):
 
 @pytest.fixture(params=["gaussian", "gaussian_simplex"])
 def noise(request):
-    """The models with a Hessian–vector product."""
+    return request.param
+
+
+@pytest.fixture(params=[*NOISE, *(f"silf {objective}" for objective in OBJECTIVES)])
+def curved(request):
+    """The models with a Hessian–vector product; SILF in the bend of its loss as well."""
     return request.param
 
 
@@ -47,11 +54,16 @@ def exponent(request):
 def case(model, m=5, shape=(4, 3, 2), seed=0):
     """A problem, its coordinates and m prior draws in them."""
     rng = np.random.default_rng(seed)
-    known = registry.model(model)
+    key, _, objective = model.partition(" ")
+    known = registry.model(key)
     data = Dataset.from_array(rng.exponential(size=shape[:2]))
-    problem = Problem(data, known, known.Settings(**NOISE[model]), shape[2])
+    problem = Problem(data, known, known.Settings(**NOISE[key]), shape[2])
     pairs = [known.prior(problem, rng) for _ in range(m)]
     A, W = (np.stack(factors) for factors in zip(*pairs, strict=True))
+    if objective:  # with β = 1 the loss bends from f = 0 to 2ε
+        bent = replace(problem.model_settings, objective=objective, beta=1.0)
+        values = silf.objective(replace(problem, model_settings=bent), A, W)
+        problem = replace(problem, model_settings=replace(bent, epsilon=float(values.max())))
     chart = Interior.of(problem)
     return problem, chart, chart.to_position(A, W)
 
@@ -132,8 +144,8 @@ def test_coordinates_slopes_and_discrepancy_are_those_that_particles_are_judged_
     assert discrepancy(problem, chart, q) == pytest.approx(stein.ksd(K, np.full(M, 1 / M)))
 
 
-def test_the_hessian_product_is_the_derivative_of_the_slopes(noise):
-    problem, chart, q = case(noise)
+def test_the_hessian_product_is_the_derivative_of_the_slopes(curved):
+    problem, chart, q = case(curved)
     v, h = free_direction(chart, q, np.random.default_rng(1)), 1e-5
     ahead, behind = (chart.score(problem, chart.settled(q + step * v)) for step in (h, -h))
     found = chart.score_along(problem, q, v)
@@ -144,8 +156,8 @@ def test_the_hessian_product_is_the_derivative_of_the_slopes(noise):
     assert (u * found).sum() == pytest.approx((v * chart.score_along(problem, q, u)).sum())
 
 
-def test_downhill_is_the_gradient_of_the_discrepancy(noise, exponent):
-    problem, chart, q = case(noise)
+def test_downhill_is_the_gradient_of_the_discrepancy(curved, exponent):
+    problem, chart, q = case(curved)
     downhill = dsgd.downhill(problem, chart, q, LENGTHS, exponent)
     rng, h = np.random.default_rng(3), 1e-5
     for _ in range(5):

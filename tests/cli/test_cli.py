@@ -129,6 +129,19 @@ def test_a_run_is_the_one_that_python_makes(ask, home):
         assert_same(home.particles(run["id"]), engine.run(data, spec))
 
 
+def test_entries_are_hidden_from_a_run(ask, command, home):
+    hide = ["--hide", "0.3", "--data-seed", "5"]
+    (run,) = ask(*SMALL_RUN, *hide)["runs"]
+    data = home.dataset(run["dataset"]["id"])
+    whole = laurberg("two", rng=np.random.default_rng(5))
+    assert data.name == f"{whole.name} (30 % hidden)" and data.missing == round(0.3 * whole.X.size)
+    np.testing.assert_array_equal(data.hidden, whole.X[~data.mask])
+    again = ask("run", home.add_dataset(whole), "--rank", "3", "--particles", "2", *hide)
+    assert again["runs"][0]["dataset"]["id"] == data.hash
+    code, _, error = command(*SMALL_RUN, "--hide", "1.5")
+    assert code != 0 and "The fraction to hide was 1.5" in error
+
+
 def test_runs_of_the_terminal_and_of_the_dashboard_are_in_one_list(ask, command, home, small):
     assert ask("runs") == {"runs": []}
     assert "No runs yet" in command("runs")[1]
@@ -379,3 +392,21 @@ def test_ctrl_c_in_this_process_cancels_and_gives_the_signal_back(command, home)
     presser.join()
     assert code == 130 and "cancelled" in out
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_library_of_transforms_is_learned_brought_in_and_run(command, ask, tmp_path):
+    file = tmp_path / "library.npz"
+    learned = ask("transforms", "--output", file, "--process", "dirichlet", "--rank", "2")
+    assert (learned["pairs"], learned["rank"]) == (100, 2)
+    assert ask("transforms", "--add", file)["key"] == learned["key"]
+    chosen = f"library={learned['key']}"
+    (record,) = ask(*SMALL_RUN, "--algorithm", "q_transform", "--set", chosen)["runs"]
+    assert record["spec"]["settings"]["library"] == learned["key"]
+    of_data = ("transforms", "--output", file, "--process", "sub_sample", "--rank", "2")
+    assert ask(*of_data, "--target", "laurberg_two")["key"] != learned["key"]
+    code, out, err = command(*of_data)
+    assert (code, out) == (1, "") and "needs a target" in err
+    file.write_bytes(b"nothing")
+    assert "library.npz is not a library of transforms" in command("transforms", "--add", file)[2]
+    missing = command(*SMALL_RUN, "--set", "library=feedbeeffeedbeef")
+    assert missing[0] == 1 and "no library of transforms 'feedbeeffeedbeef' here" in missing[2]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from bnmf_core import RunSpec, laurberg
+from bnmf_core.studies.coverage import CoverageStudy
 from pages.common import services, study_view
 from tests.pages.test_pages import page, server, words
 
@@ -92,15 +93,15 @@ def test_the_short_study_is_made_here_and_kept(server, monkeypatch):
 
 def test_a_cancelled_study_goes_on_later(server, monkeypatch):
     runner = services.studies()
-    plan = study_view.StudyPlan(1, 30)
-    key = runner.start(["two_small"], plan)
+    study = CoverageStudy(("two_small",), study_view.StudyPlan(1, 30))
+    runner.start(study)
     runner.cancel()
     runner.wait(60)
-    assert runner.status(key).status in ("cancelled", "complete")
-    assert runner.start(["two_small"], plan) == key
+    assert runner.status(study).status in ("cancelled", "complete")
+    runner.start(CoverageStudy(("two_small",), study_view.StudyPlan(1, 30)))
     runner.wait(60)
-    assert runner.status(key).status == "complete"
-    assert runner.result(key).settings["samples"] == 30
+    assert runner.status(study).status == "complete"
+    assert runner.result(study).settings["samples"] == 30
 
 
 def test_the_gallery_shows_every_run_in_one_order_of_components(server, compared):

@@ -8,12 +8,23 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from bnmf_core import Dataset, RunSpec, laurberg
+from bnmf_core.data.repair import hide_entries
 from bnmf_core.runs import executors, jobs
 from pages.common import services
 
 ROOT = Path(__file__).resolve().parents[2]
-EXPLORE = ["modes", "gallery", "topics", "downstream", "coverage", "traces", "quality", "posterior"]
-PAGES = ["home", "data", "run", "runs", "study", *EXPLORE]
+EXPLORE = [
+    "modes",
+    "gallery",
+    "topics",
+    "downstream",
+    "coverage",
+    "discrepancy",
+    "traces",
+    "quality",
+    "posterior",
+]
+PAGES = ["home", "data", "run", "runs", "study", "starts", *EXPLORE]
 
 
 @pytest.fixture
@@ -56,7 +67,7 @@ def words(app: AppTest) -> str:
 def test_an_empty_server_says_what_to_do_first(server, name):
     app = page(name)
     assert not app.exception
-    without_runs = ("home", "data", "run", "study")
+    without_runs = ("home", "data", "run", "study", "starts")
     assert "nothing has been run yet" in words(app).lower() or name in without_runs
     if name == "data":
         assert "Choose a sample" in words(app)
@@ -231,6 +242,22 @@ def test_missing_entries_offer_declared_repairs(server):
     assert "1 entries are missing" in words(app)
     app.button(key="repair_drop").click().run()
     assert server.store.dataset(app.session_state["view_data"]).N == 4
+
+
+def test_entries_are_hidden_in_a_new_dataset(server, labelled):
+    server.store.add_dataset(labelled)
+    app = page("data")
+    app.radio(key="hide_percent").set_value(30)
+    app.number_input(key="hide_seed").set_value(7)
+    app.button(key="hide_go").click().run()
+    assert not app.exception
+    data = server.store.dataset(app.session_state["view_data"])
+    expected = hide_entries(labelled, 0.3, np.random.default_rng(7))
+    assert data.hash == expected.hash and data.name == "Labelled (30 % hidden)"
+    assert "were hidden on purpose" in words(app)
+    assert "is filled by an iterated SVD" in words(app)
+    titles = [chart.proto.spec for chart in app.get("plotly_chart")]
+    assert any("not seen (30.0%)" in title for title in titles)
 
 
 def test_user_text_is_never_read_as_markup(server):

@@ -1,10 +1,14 @@
 """The Quality page: errors on what the runs saw and on what they did not."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from bnmf_core import RunSpec
+from bnmf_core.data.repair import hide_entries
 from bnmf_core.data.split import SPLIT_SEED, holdout_columns
+from bnmf_core.figures.quality import hidden_plot
+from bnmf_core.figures.style import run_styles
 from bnmf_core.runs import quality_stage
 from bnmf_core.solvers.nnls import solve_weights
 from tests.pages.test_pages import labelled, page, server, words
@@ -43,6 +47,54 @@ def test_the_page_shows_unseen_errors_where_there_are_some(server, labelled, hel
     assert not app.exception
     assert len(app.get("plotly_chart")) == 3
     assert "Hold observations out" in words(app)
+
+
+@pytest.fixture
+def hidden(server, labelled):
+    """Restarts that did not see 30 % of the entries, nor a fifth of the observations."""
+    data = hide_entries(labelled, 0.3, np.random.default_rng(0))
+    specs = [RunSpec("random_restarts", rank=3, particles=5, holdout=0.2)]
+    return server.wait_analysis(server.start(data, specs))
+
+
+def test_errors_on_hidden_entries_are_those_of_the_values_that_were_hidden(labelled, hidden):
+    seen, unseen = holdout_columns(labelled.N, 0.2, SPLIT_SEED)
+    mask, X = hidden.dataset.mask[:, seen], labelled.X[:, seen]
+    A, W = hidden.particles[0].A, hidden.particles[0].W
+    table = quality_stage.table(hidden, "max_angle")
+    for m in range(5):
+        for key, chosen in (("error", mask), ("hidden", ~mask)):
+            expected = np.linalg.norm((X - A[m] @ W[m])[chosen]) / np.linalg.norm(X[chosen])
+            assert table[key][m] == pytest.approx(expected, rel=1e-9)
+        # Held-out weights are solved, and their error taken, on seen entries.
+        X_out, mask_out = labelled.X[:, unseen], hidden.dataset.mask[:, unseen]
+        W_out = solve_weights(X_out, A[m : m + 1], mask_out)[0]
+        expected = np.linalg.norm((X_out - A[m] @ W_out)[mask_out])
+        assert table["held_out"][m] == pytest.approx(
+            expected / np.linalg.norm(X_out[mask_out]), rel=1e-9
+        )
+    means = np.where(mask, X, 0).sum(axis=1, keepdims=True) / mask.sum(axis=1, keepdims=True)
+    expected = np.linalg.norm((X - means)[~mask]) / np.linalg.norm(X[~mask])
+    assert quality_stage.hidden_by_means(hidden) == pytest.approx(expected, rel=1e-12)
+    assert table["hidden"].min() < 0.5 * expected
+
+
+def test_the_page_shows_the_error_on_hidden_entries(server, hidden):
+    app = page("quality", runs=hidden.runs[0].id)
+    assert not app.exception
+    titles = [chart.proto.spec for chart in app.get("plotly_chart")]
+    assert len(titles) == 5 and any("Error on hidden entries" in title for title in titles)
+    assert "Hide entries on the Data page" not in words(app)
+
+
+def test_the_figure_puts_each_factorization_at_its_two_errors():
+    table = pd.DataFrame({"run": ["a", "b", "a"], "error": [0.1, 0.2, 0.3], "hidden": [1, 2, 3]})
+    styles = run_styles([("a", "gibbs", "A"), ("b", "hmc", "B")])
+    figure = hidden_plot(table, styles, np.array([True, False, True]), by_means=0.7)
+    np.testing.assert_array_equal(figure.data[0].x, [0.1, 0.3])
+    np.testing.assert_array_equal(figure.data[0].y, [1, 3])
+    np.testing.assert_array_equal(figure.data[1].customdata, [1])
+    assert "mean of each feature: 0.7" in figure.layout.title.text
 
 
 def test_diversity_is_the_mean_distance_to_the_others(server, held_out):

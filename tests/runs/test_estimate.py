@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 from bnmf_core import registry
+from bnmf_core.data.repair import hide_entries
 from bnmf_core.data.synthetic import low_rank
 from bnmf_core.dataset import Dataset
 from bnmf_core.errors import BNMFError
@@ -53,6 +54,13 @@ def test_short_or_unfinished_runs_do_not_count(small, store):
         run_id = store.create_run(dataset_id, spec)
         store.update(run_id, status=status, done=40, seconds=seconds)
     assert estimate(small, spec, store) == estimate(small, spec)
+
+
+@pytest.mark.parametrize("key", ["random_restarts", "gibbs", "hmc"])
+def test_gaps_take_more_time(small, key):
+    spec = RunSpec(key, 3, particles=1000)
+    data = hide_entries(small, 0.3, np.random.default_rng(0))
+    assert estimate(data, spec).seconds > estimate(small, spec).seconds
 
 
 def test_sparse_data_need_no_dense_residual():

@@ -12,6 +12,7 @@ import pytest
 from scipy import sparse
 
 from bnmf_core import registry
+from bnmf_core.data.repair import hide_entries
 from bnmf_core.data.synthetic import low_rank
 from bnmf_core.dataset import Dataset
 from bnmf_core.errors import SchedulerError
@@ -237,3 +238,16 @@ def test_a_parcel_holds_aligned_arrays_and_no_copy_of_x(small):
     np.testing.assert_array_equal(X, small.X)
     assert arrived.problem.model_settings == plan.problem.model_settings
     assert arrived.spec == plan.spec and arrived.shards == plan.shards
+
+
+def test_a_parcel_brings_the_mask_and_no_work_made_of_it(small):
+    data = hide_entries(small, 0.3, np.random.default_rng(0))
+    plan = make_plan(data, CHAINS)
+    assert plan.problem.seen.sum() == data.observed and plan.problem.completed.shape == (12, 15)
+    import cloudpickle  # noqa: PLC0415
+
+    arrived = pickle.loads(cloudpickle.dumps(Parcel(plan))).plan.problem
+    np.testing.assert_array_equal(arrived.dataset.mask, data.mask)
+    np.testing.assert_array_equal(arrived.dataset.hidden, data.hidden)
+    assert not {"seen", "completed"} & set(vars(arrived))
+    np.testing.assert_array_equal(arrived.seen, plan.problem.seen)

@@ -8,6 +8,7 @@ import pytest
 from scipy import sparse
 
 from bnmf_core.data.load import map_npy
+from bnmf_core.data.repair import hide_entries
 from bnmf_core.dataset import Dataset
 from bnmf_core.errors import DataError, RunError
 from bnmf_core.residuals import relative_errors, squared_errors
@@ -74,6 +75,14 @@ def test_what_is_needed_counts_the_particles_twice_and_the_data_where_they_are(s
     needed = memory.memory_needed(data, SPEC)
     assert needed.held == 8 * data.stored_entries
     assert needed.added == 2 * needed.kept + 8 * data.stored_entries
+
+
+def test_what_is_needed_counts_the_mask_and_the_completion(small):
+    entries = small.D * small.N
+    data = hide_entries(small, 0.3, np.random.default_rng(0))
+    whole, needed = memory.memory_needed(small, SPEC), memory.memory_needed(data, SPEC)
+    assert needed.held == whole.held + entries + 8 * data.missing
+    assert needed.added == whole.added + 3 * 8 * entries
 
 
 @pytest.mark.parametrize("version", [1, 2])

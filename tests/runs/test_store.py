@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from bnmf_core import files
+from bnmf_core.data.repair import hide_entries
 from bnmf_core.dataset import Dataset, Truth
 from bnmf_core.errors import NotFoundError, StoreError
-from bnmf_core.runs import engine, files, folders, planning
-from bnmf_core.runs.home import data_home
+from bnmf_core.home import data_home
+from bnmf_core.runs import engine, folders, planning
 from bnmf_core.runs.jobs import JobRunner
 from bnmf_core.runs.planning import describe
 from bnmf_core.runs.store import SILENCE, RunStore, this_process
@@ -54,6 +56,7 @@ def make_datasets() -> dict[str, Dataset]:
         "dense": Dataset.from_array(X, name="dense"),
         "sparse": Dataset.from_array(sparse.csc_array(np.where(X > 0.5, X, 0)), name="sparse"),
         "mask": Dataset.from_array(X, mask=mask, name="masked"),
+        "hidden": hide_entries(Dataset.from_array(X, mask=mask), 0.3, rng),
         "words": Dataset.from_array(
             X, **names, name="Bücher · 書 🌿", unit="Anzahl", source="O'Brien; \"quoted\"",
             labels={"Klasse": ["ä", "", "ä", "b", "b", None], "1": [1, 2, 3, 4, 5, 6]},
@@ -62,7 +65,7 @@ def make_datasets() -> dict[str, Dataset]:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", ["dense", "sparse", "mask", "words"])
+@pytest.mark.parametrize("kind", ["dense", "sparse", "mask", "hidden", "words"])
 def test_a_dataset_comes_back_as_it_was(store, kind):
     dataset = make_datasets()[kind]
     dataset_id = store.add_dataset(dataset)
@@ -77,17 +80,20 @@ def test_a_dataset_comes_back_as_it_was(store, kind):
         np.testing.assert_array_equal(back.labels[key], values)
     if dataset.mask is not None:
         np.testing.assert_array_equal(back.mask, dataset.mask)
+    assert (back.hidden is None) == (dataset.hidden is None)
+    if dataset.hidden is not None:
+        np.testing.assert_array_equal(back.hidden, dataset.hidden)
     for ours, theirs in zip(dataset.truth, back.truth, strict=True):
         assert ours.name == theirs.name
         np.testing.assert_array_equal(ours.A, theirs.A)
         np.testing.assert_array_equal(ours.W, theirs.W)
 
 
-@pytest.mark.parametrize("kind", ["dense", "sparse", "mask", "words"])
+@pytest.mark.parametrize("kind", ["dense", "sparse", "mask", "hidden", "words"])
 def test_a_stored_dataset_cannot_be_changed(store, kind):
     back = store.dataset(store.add_dataset(make_datasets()[kind]))
     arrays = [back.X.data, back.X.indices, back.X.indptr] if back.is_sparse else [back.X]
-    arrays += list(back.labels.values()) + ([] if back.mask is None else [back.mask])
+    arrays += [*back.labels.values(), *(a for a in (back.mask, back.hidden) if a is not None)]
     for array in arrays:
         assert not array.flags.writeable
 
@@ -355,7 +361,7 @@ def test_a_run_whose_process_is_gone_is_marked(store, small):
 
 KILLED = """
 import sys
-from bnmf_core.runs.home import data_home
+from bnmf_core.home import data_home
 from bnmf_core.runs.jobs import JobRunner
 from bnmf_core.runs.store import RunStore
 from bnmf_core.samplers import gibbs

@@ -8,11 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from bnmf_core import registry
+from bnmf_core import files, registry
 from bnmf_core.errors import RunError, StoreError
 from bnmf_core.metrics.invariants import INVARIANTS, invariants
 from bnmf_core.particles import Particles
-from bnmf_core.runs import checkpoint, engine, files, folders, planning
+from bnmf_core.runs import checkpoint, engine, folders, planning
 from bnmf_core.types import Batch, RunSpec
 
 GIBBS = RunSpec("gibbs", 2, particles=7, seed=3,

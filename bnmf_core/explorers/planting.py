@@ -1,0 +1,68 @@
+"""What a tree of :mod:`bnmf_core.explorers.rrt` is planted with: starts that are possible."""
+
+import numpy as np
+
+from bnmf_core.dataset import Dataset
+from bnmf_core.deviations import largest_deviations
+from bnmf_core.errors import SettingsError
+from bnmf_core.explorers import oblique
+from bnmf_core.problem import Problem
+from bnmf_core.variational.ascent import climb
+from bnmf_core.variational.mixture import best_scale, component_of
+
+# The ε that is shown in a refusal is larger by this part, as rounding may differ at another scale.
+ROOM = 1e-9
+
+
+def possible_starts(
+    problem: Problem, A: np.ndarray, W: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Those of the starts A (M, D, R), W (M, R, N) whose likelihood is not zero.
+
+    Raises
+    ------
+    SettingsError
+        When there is none, with the smallest ε that makes one possible.
+    """
+    if problem.model.offending is None:
+        return A, W
+    possible = problem.model.offending(problem, A, W, None) < 0
+    if not possible.any():
+        refuse_impossible(problem.dataset, A, W, problem.model_settings.epsilon)
+    return A[possible], W[possible]
+
+
+def refuse_impossible(dataset: Dataset, A: np.ndarray, W: np.ndarray, epsilon: float) -> None:
+    """Raise a SettingsError when no start A (M, D, R), W (M, R, N) is within ε of every entry."""
+    least = float(largest_deviations(dataset.X, A, W, dataset.mask).min())
+    if least > epsilon:
+        # Rounded up, so that what is shown would do.
+        digits = 3 - int(np.floor(np.log10(least)))
+        shown = np.ceil((1 + ROOM) * least * 10.0**digits) / 10.0**digits
+        raise SettingsError(
+            f"No start is feasible: with ε = {epsilon:.4g} none reproduces every entry of X. The "
+            f"smallest ε that makes one feasible is {shown:.4g}."
+        )
+
+
+def polished(
+    problem: Problem, A: np.ndarray, W: np.ndarray, iterations: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The most probable start of A (M, D, R), W (M, R, N) after some iterations on the bound.
+
+    It is optimised as a single component (paper 2, §4.3): (1, D, R) and (1, R, N).
+    """
+    A, W = best_scale(A, W)
+    best = int(problem.model.log_joint(problem, A, W).argmax())
+    alone = component_of(problem, A[best], W[best], rescale=False).best_variance
+    one = slice(best, best + 1)
+    return climb(problem, A[one], W[one], np.log([alone]), iterations)[:2]
+
+
+def in_one_order(A: np.ndarray) -> np.ndarray:
+    """The bases (M, D, R), components matched to the first one's: no branch twice in the tree."""
+    from scipy.optimize import linear_sum_assignment  # noqa: PLC0415  (slow to import)
+
+    directions = oblique.unit_columns(A)
+    order = [linear_sum_assignment(-directions[0].T @ other)[1] for other in directions]
+    return np.stack([a[:, columns] for a, columns in zip(A, order, strict=True)])

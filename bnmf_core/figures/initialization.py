@@ -1,0 +1,125 @@
+"""How good starts are, and what that depends on (paper 3, figures 11 to 14 and 33)."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from plotly.colors import hex_to_rgb
+
+from bnmf_core.figures.style import DASHES, FALLBACK, MUTED, layout, safe
+
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+# Lines across: dash, and where its name stands, so that near ones do not cover each other.
+LINES = {
+    "solved": ("solid", "top left"),
+    "random": ("dash", "top right"),
+    "best": ("dot", "top right"),
+}
+
+
+def start_errors(
+    values: pd.DataFrame,
+    labels: Mapping[str, str],
+    reference: Mapping[str, float],
+    axis: str,
+    title: str = "Error of the starts, by what the transforms were learned on",
+) -> go.Figure:
+    """A box for every kind of start, with lines at the medians of random and solved ones.
+
+    Parameters
+    ----------
+    values : columns column (kind of start) and value (relative error). labels : kind → words.
+    reference : "random", "solved" and "best" (an SVD) → median error.
+    """
+    figure = go.Figure()
+    for number, key in enumerate(dict.fromkeys(values["column"])):
+        name = safe(labels[key])
+        figure.add_box(
+            y=values["value"][values["column"] == key],
+            name=name,
+            boxpoints="outliers",
+            marker={"color": PALETTE[number % len(PALETTE)], "size": 3},
+            hovertemplate="%{y:.4g}<extra>" + name + "</extra>",
+        )
+    _add_reference(figure, reference, labels)
+    figure.update_yaxes(title=axis, rangemode="tozero")
+    return layout(figure, title, height=440, showlegend=False)
+
+
+def bands(
+    table: pd.DataFrame,
+    labels: Mapping[str, str],
+    axes: tuple[str, str],
+    title: str,
+    *,
+    reference: Mapping[str, float] | None = None,
+    logarithmic: tuple[bool, bool] = (False, False),
+    groups: Sequence[Sequence[str]] | None = None,
+    one: str = "",
+) -> go.Figure:
+    """Medians over x with the range between the quartiles, a line for each column.
+
+    Parameters
+    ----------
+    table : columns column, x, lower, median, upper. labels : column → words.
+    axes : titles of x and y. reference : median errors drawn across, see :func:`start_errors`.
+    logarithmic : which of x and y are. groups : columns that share a colour and differ in dash;
+        None: each has its own. one : what a line at 1 means; "" for none.
+    """
+    figure = go.Figure()
+    groups = groups or [[key] for key in dict.fromkeys(table["column"])]
+    for number, keys in enumerate(groups):
+        for key, dash in zip(keys, DASHES, strict=False):
+            part = table[table["column"] == key].sort_values("x")
+            _add_band(figure, part, safe(labels[key]), PALETTE[number % len(PALETTE)], dash)
+    if one:
+        figure.add_hline(
+            y=1.0, line={"color": MUTED, "dash": "dash"}, annotation_text=one,
+            annotation_position="top left",
+        )  # fmt: skip
+    if reference:
+        _add_reference(figure, reference, labels)
+    across, up = logarithmic
+    xs = np.unique(table["x"])
+    figure.update_xaxes(title=axes[0], type="log" if across else "linear")
+    if across:
+        figure.update_xaxes(tickvals=xs, ticktext=[f"{x:g}" for x in xs])
+    figure.update_yaxes(
+        title=axes[1], type="log" if up else "linear", rangemode="normal" if up else "tozero"
+    )
+    return layout(figure, title, height=460)
+
+
+def _add_band(figure: go.Figure, part: pd.DataFrame, name: str, color: str, dash: str) -> None:
+    red, green, blue = hex_to_rgb(color)
+    figure.add_scatter(
+        x=[*part["x"], *part["x"][::-1]],
+        y=[*part["upper"], *part["lower"][::-1]],
+        fill="toself",
+        fillcolor=f"rgba({red}, {green}, {blue}, 0.15)",
+        line={"width": 0},
+        mode="lines",
+        hoverinfo="skip",
+        showlegend=False,
+    )
+    figure.add_scatter(
+        x=part["x"],
+        y=part["median"],
+        mode="lines+markers",
+        name=name,
+        line={"color": color, "dash": dash, "width": 2},
+        marker={"size": 6},
+        hovertemplate="%{y:.4g} at %{x:g}<extra>" + name + "</extra>",
+    )
+
+
+def _add_reference(
+    figure: go.Figure, reference: Mapping[str, float], labels: Mapping[str, str]
+) -> None:
+    for key, (dash, place) in LINES.items():
+        if key in reference:
+            figure.add_hline(
+                y=reference[key], line={"color": FALLBACK, "dash": dash, "width": 1.5},
+                annotation_text=safe(labels[key]), annotation_position=place,
+            )  # fmt: skip

@@ -1,0 +1,136 @@
+"""Uniform likelihood, exponential priors (paper 2, §4.1).
+
+Every entry of X lies within ε of that of AW, everywhere with the same density; every entry of A and
+W ~ Exp(λ). The posterior is flat, but for the prior, over all factorizations that are good enough,
+and zero elsewhere.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bnmf_core.dataset import Dataset
+from bnmf_core.deviations import culprits, largest_deviations
+from bnmf_core.models import gaussian
+from bnmf_core.models.reference import reference_factors
+from bnmf_core.settings import setting
+from bnmf_core.types import Model
+
+# Paper 2, §6: as many restarts give ε.
+REFERENCES = 10
+# An exact factorization leaves no deviation; a smaller ε than this part of the largest entry would
+# be rounding noise.
+SMALLEST_RELATIVE_EPSILON = 1e-6
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of the uniform model."""
+
+    epsilon: float | None = setting(
+        None,
+        "Threshold ε",
+        "No entry of AW may lie further than this from that of X, in X's unit. Left open: the "
+        "largest deviation of any entry over ten reference NMFs.",
+        minimum=1e-200,
+    )
+    times: float = setting(
+        1.0,
+        "Times",
+        "What an open ε is multiplied by; the paper also tries 2 and 8.",
+        minimum=0.01,
+        maximum=1000,
+        advanced=True,
+    )
+    rate: float = setting(
+        1.0, "Prior rate λ", "Rate of the exponential prior on every entry of A and W.", minimum=0
+    )
+
+    @property
+    def sigma(self) -> float:
+        """Standard deviation of the noise on one entry: that of a uniform one on (−ε, ε)."""
+        return self.epsilon / np.sqrt(3.0)
+
+
+def resolve(dataset: Dataset, rank: int, settings: Settings) -> Settings:
+    """Take an open ε from the data: paper 2, §6."""
+    if settings.epsilon is not None:
+        return settings
+    A, W = reference_factors(dataset, rank, REFERENCES)
+    largest = float(largest_deviations(dataset.X, A, W, dataset.mask).max())
+    smallest = SMALLEST_RELATIVE_EPSILON * float(dataset.X.max())
+    return replace(settings, epsilon=settings.times * max(largest, smallest), times=1.0)
+
+
+def offending(
+    problem: Any, A: np.ndarray, W: np.ndarray, suspects: np.ndarray | None = None
+) -> np.ndarray:
+    """A row (of a sparse X a column) with an entry beyond ε, −1 where there is none: (M,)."""
+    data = problem.dataset
+    return culprits(data.X, A, W, problem.model_settings.epsilon, data.mask, suspects)
+
+
+def log_likelihood(
+    problem: Any, A: np.ndarray, W: np.ndarray, squared: np.ndarray | None = None
+) -> np.ndarray:
+    """0 where every entry is within ε, −∞ elsewhere: (M,), without the constant."""
+    return np.where(offending(problem, A, W) < 0, 0.0, -np.inf)
+
+
+def constant(problem: Any) -> float:
+    """What the full log density of X adds to :func:`log_likelihood`, in nats."""
+    return -problem.dataset.observed * np.log(2 * problem.model_settings.epsilon)
+
+
+def log_joint(
+    problem: Any, A: np.ndarray, W: np.ndarray, squared: np.ndarray | None = None
+) -> np.ndarray:
+    """log p(X, A, W) with every normalising constant, in nats: (M,)."""
+    return log_likelihood(problem, A, W) + constant(problem) + gaussian.log_prior(problem, A, W)
+
+
+def log_joint_and_score(
+    problem: Any, A: np.ndarray, W: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The log joint (M,) and the prior's slopes, (M, D, R) and (M, R, N), also beyond ε.
+
+    A trajectory that leaves the feasible region can so come back to it.
+    """
+    slopes = (np.full(F.shape, -problem.model_settings.rate) for F in (A, W))
+    return log_joint(problem, A, W), *slopes
+
+
+def score(problem: Any, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Gradient of the log joint in A (M, D, R) and in W (M, R, N); NaN where it is −∞."""
+    values, by_A, by_W = log_joint_and_score(problem, A, W)
+    by_A[~np.isfinite(values)] = np.nan
+    by_W[~np.isfinite(values)] = np.nan
+    return by_A, by_W
+
+
+def curvature(
+    problem: Any, A: np.ndarray, W: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Trace of the log joint's second derivatives, and its gradients: 0, it is linear inside."""
+    return np.zeros(A.shape[0]), np.zeros(A.shape), np.zeros(W.shape)
+
+
+MODEL = Model(
+    key="uniform",
+    label="Every entry within a threshold, exponential priors",
+    Settings=Settings,
+    resolve=resolve,
+    log_joint=log_joint,
+    log_likelihood=log_likelihood,
+    score=score,
+    log_joint_and_score=log_joint_and_score,
+    support="positive",
+    prior=gaussian.prior,
+    scale=gaussian.scale,
+    curvature=curvature,
+    offending=offending,
+    summary="A factorization is possible when it reproduces every entry of X up to ε, and then as "
+    "probable as any other, but for the prior on its size.",
+    reference="paper 2, §4.1",
+)

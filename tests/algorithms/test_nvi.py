@@ -1,0 +1,97 @@
+"""NVI: the bound rises, one component finds a maximum, possible places stay possible."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bnmf_core import registry
+from bnmf_core.data.synthetic import laurberg, low_rank
+from bnmf_core.errors import SettingsError
+from bnmf_core.explorers import nvi
+from bnmf_core.problem import Problem
+from bnmf_core.runs import engine, planning
+from bnmf_core.types import RunSpec, Shard
+from bnmf_core.variational.ascent import bound
+
+
+def spec(model="gaussian", particles=3, model_settings=None, **settings) -> RunSpec:
+    noise = {"uniform": {"epsilon": 0.2}, "gaussian": {"sigma": 0.05}}[model]
+    return RunSpec("nvi", 3, model, particles, 0, settings, noise | (model_settings or {}))
+
+
+@pytest.mark.parametrize("model", ["gaussian", "uniform"])
+def test_the_bound_never_falls_with_more_iterations(model):
+    data = laurberg("two", noise=0.02)
+    plan = planning.make_plan(data, spec(model, iterations=60, per_step=6))
+    rng = plan.shards[0].generator()
+    state = nvi.init(plan.problem, plan.settings, plan.shards[0], rng)
+    bounds = []
+    while state.iterations < 60:
+        state, batch = nvi.step(plan.problem, state, plan.settings, rng)
+        if state.iterations:
+            bounds.append(state.bound)
+    assert len(bounds) == 10
+    assert (np.diff(bounds) >= -1e-9 * np.abs(bounds[0])).all()
+    assert bounds[-1] > bounds[0]
+    # What is told of the particles is the bound of the particles.
+    told = batch.diagnostics
+    again = bound(plan.problem, batch.A, batch.W, np.log(told["variance"]))[0]
+    np.testing.assert_allclose(told["bound"], again, rtol=1e-10)
+
+
+def test_one_component_ends_at_a_local_maximum():
+    data = low_rank(8, 9, 3, noise=0.05)
+    run = engine.run(data, spec(particles=1, iterations=4000, per_step=4000))
+    problem = planning.make_plan(data, run.spec).problem
+    log_variance = np.log(run.diagnostics["variance"])
+    _, by_A, by_W, by_v = bound(problem, run.A, run.W, log_variance)
+    # In units of the component's standard deviation: nats per σ.
+    sigma = np.exp(0.5 * log_variance[0])
+    for factor, slope in ((run.A, by_A), (run.W, by_W)):
+        inside = factor > 0
+        assert np.abs(slope[inside] * sigma).max() < 1e-3
+        assert (slope[~inside] * sigma < 1e-3).all()
+    assert abs(by_v[0]) < 1e-3
+    # The variance of one component alone is known in closed form.
+    trace = problem.model.curvature(problem, run.A, run.W)[0]
+    np.testing.assert_allclose(
+        run.diagnostics["variance"], (run.A[0].size + run.W[0].size) / -trace, rtol=1e-3
+    )
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_components_stay_possible_under_the_uniform_likelihood(seed):
+    data = laurberg("two", a=0.55, noise=0.02, rng=np.random.default_rng(seed))
+    run = engine.run(data, replace(spec("uniform", 4, iterations=40), seed=seed))
+    assert np.abs(data.X - run.A @ run.W).max() <= 0.2
+    assert np.isfinite(run.log_joint).all()
+    # They began at one place and have moved apart.
+    assert all(not np.array_equal(run.A[0], run.A[m]) for m in range(1, 4))
+
+
+def test_no_possible_start_is_refused_with_an_epsilon_that_works():
+    data = laurberg("two", noise=0.05)
+    with pytest.raises(SettingsError, match="No start is feasible") as refusal:
+        engine.run(data, spec("uniform", model_settings={"epsilon": 1e-6}))
+    named = float(str(refusal.value).removesuffix(".").split()[-1])
+    run = engine.run(data, spec("uniform", iterations=5, model_settings={"epsilon": named}))
+    assert np.abs(data.X - run.A @ run.W).max() <= named
+
+
+def test_a_flat_prior_is_refused():
+    with pytest.raises(SettingsError, match="NVI needs a prior rate λ above 0"):
+        planning.check(laurberg("two"), spec(model_settings={"rate": 0.0}))
+
+
+def test_the_part_that_is_done_grows_from_0_to_1():
+    model = registry.model("gaussian")
+    problem = Problem.prepare(laurberg("two"), model, model.Settings(sigma=0.1), 3)
+    settings = nvi.Settings(iterations=50)
+    shard = Shard(0, 0, 2, 0)
+    rng = shard.generator()
+    state, parts = nvi.init(problem, settings, shard, rng), []
+    while not parts or parts[-1] < 1.0:
+        parts.append(nvi.fraction(state, settings))
+        state, _ = nvi.step(problem, state, settings, rng)
+    assert parts[0] == 0.0 and parts == sorted(parts)

@@ -6,28 +6,39 @@ from pages.common import guard
 
 st.set_page_config(page_title="BNMF modes", page_icon=":material/blur_on:", layout="wide")
 
-# In the order of a user's thoughts: start, prepare, explore, compare. Without icons all names fit
-# beside each other.
-PAGES = (
-    ("home", "Home"),
-    ("data", "Data"),
-    ("run", "Run"),
-    ("runs", "Runs"),
-    ("modes", "Modes"),
-    ("gallery", "Gallery"),
-    ("topics", "Topics"),
-    ("downstream", "Downstream"),
-    ("quality", "Quality"),
-    ("posterior", "Posterior"),
-    ("coverage", "Coverage"),
-    ("discrepancy", "Discrepancy"),
-    ("traces", "Traces"),
-    ("study", "Study"),
-    ("starts", "Starts"),
-)
+# In the order of a user's thoughts; every name but the first is a menu at the top.
+PAGES = {
+    "": (("home", "Home"),),
+    "Prepare": (("data", "Data"), ("run", "Run"), ("runs", "Runs")),
+    "Explore": (
+        ("modes", "Modes"),
+        ("gallery", "Gallery"),
+        ("topics", "Topics"),
+        ("downstream", "Downstream"),
+        ("quality", "Quality"),
+        ("posterior", "Posterior"),
+        ("mixture", "Mixture"),
+    ),
+    "Compare": (
+        ("coverage", "Coverage"),
+        ("discrepancy", "Discrepancy"),
+        ("traces", "Traces"),
+        ("tree", "Tree"),
+        ("study", "Study"),
+    ),
+    "Learn": (
+        ("lesson", "Lesson"),
+        ("starts", "Starts"),
+    ),
+}
 
 current = st.navigation(
-    [st.Page(f"pages/{key}.py", title=title, default=key == "home") for key, title in PAGES],
+    {
+        section: [
+            st.Page(f"pages/{key}.py", title=title, default=key == "home") for key, title in pages
+        ]
+        for section, pages in PAGES.items()
+    },
     position="top",
 )
 guard.admit()

@@ -6,10 +6,8 @@ goes on where it was stopped. ``--short``: two repetitions of 500 samples, small
 
 import argparse
 import json
-import multiprocessing
 import os
 import sys
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -47,10 +45,10 @@ def main() -> int:
     if asked.problem:
         problems = [key for key in problems if key in asked.problem]
     asked.out.mkdir(parents=True, exist_ok=True)
-    with _workers(asked.workers) as executor:
+    with harness.workers(asked.workers) as executor:
         study = coverage_study(
             problems, plan, asked.column, asked.out / "cells",
-            on_progress=lambda p: print(f"{p.done}/{p.total} {p.stage}", file=sys.stderr),
+            on_progress=harness.reporter(),
             executor=executor,
         )  # fmt: skip
     study.save(asked.out / "study.json")
@@ -128,11 +126,6 @@ def figures(study: StudyResult) -> dict[str, str]:
 
 def _measured(study: StudyResult, quantity: str) -> bool:
     return bool((study.values["quantity"] == quantity).any())
-
-
-def _workers(count: int) -> ProcessPoolExecutor:
-    # A fresh interpreter each: a fork would copy the threads' locks.
-    return ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn"))
 
 
 def _as_json(result: dict[str, Any]) -> str:

@@ -7,12 +7,9 @@ stopped. FOLDER holds public data sets (cbcl, olivetti, samson); what is not the
 
 import argparse
 import json
-import multiprocessing
 import os
 import sys
-import time
 from collections.abc import Mapping
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +20,7 @@ from benchmarks.tables import as_markdown, as_text
 from bnmf_core import registry
 from bnmf_core.studies import stein_result
 from bnmf_core.studies.result import StudyResult
-from bnmf_core.studies.stein import SteinPlan, StudyProgress, stein_study
+from bnmf_core.studies.stein import SteinPlan, stein_study
 from bnmf_core.studies.stein_problems import MODELS, PROBLEMS
 from bnmf_core.studies.stein_result import (
     FORMS,
@@ -53,10 +50,10 @@ def main() -> int:
     usual = SHORT_PROBLEMS if asked.short else PROBLEMS
     problems = [key for key in PROBLEMS if key in (asked.only or usual)]
     asked.out.mkdir(parents=True, exist_ok=True)
-    with _workers(asked.workers) as executor:
+    with harness.workers(asked.workers) as executor:
         study = stein_study(
             problems, plan, asked.algorithm, asked.model, asked.data, asked.out / "cells",
-            on_progress=_report(time.perf_counter()), executor=executor,
+            on_progress=harness.reporter(), executor=executor,
         )  # fmt: skip
     where = {"machine": harness.machine(), "workers": asked.workers}
     study = replace(study, settings=dict(study.settings) | where)
@@ -215,22 +212,6 @@ def _measured(study: StudyResult, chosen: Selection, quantity: str) -> bool:
 
 def _models(study: StudyResult) -> list[str]:
     return list(study.values["model"].unique())
-
-
-def _report(began: float) -> Any:
-    def report(progress: StudyProgress) -> None:
-        minutes = (time.perf_counter() - began) / 60
-        print(
-            f"{progress.done}/{progress.total} {progress.stage} ({minutes:.1f} min)",
-            file=sys.stderr, flush=True,
-        )  # fmt: skip
-
-    return report
-
-
-def _workers(count: int) -> ProcessPoolExecutor:
-    # A fresh interpreter each: a fork would copy the threads' locks.
-    return ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn"))
 
 
 def _as_json(study: StudyResult, results: list[dict[str, Any]]) -> str:

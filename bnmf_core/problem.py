@@ -89,7 +89,14 @@ class Problem:
 
         (D, rank) and (rank, N). Paper 3, §7.3: a matrix with gaps is completed first.
         """
-        return balanced_svd(self.completed, rank)
+        if rank not in self._svds:
+            self._svds[rank] = balanced_svd(self.completed, rank)
+        return self._svds[rank]
+
+    @cached_property
+    def _svds(self) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+        # Explorers ask for the same ones at every step.
+        return {}
 
 
 def _times(X: Any, F: np.ndarray) -> np.ndarray:

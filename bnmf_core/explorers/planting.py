@@ -1,4 +1,6 @@
-"""What a tree of :mod:`bnmf_core.explorers.rrt` is planted with: starts that are possible."""
+"""What a tree of :mod:`bnmf_core.explorers.rrt` is planted with: solved and possible starts."""
+
+from typing import Any
 
 import numpy as np
 
@@ -7,11 +9,31 @@ from bnmf_core.deviations import largest_deviations
 from bnmf_core.errors import SettingsError
 from bnmf_core.explorers import oblique
 from bnmf_core.problem import Problem
+from bnmf_core.solvers import SOLVERS, solution
+from bnmf_core.solvers.solution import Stopping, solve_with
 from bnmf_core.variational.ascent import climb
 from bnmf_core.variational.mixture import best_scale, component_of
 
 # The ε that is shown in a refusal is larger by this part, as rounding may differ at another scale.
 ROOM = 1e-9
+
+
+def solved(
+    problem: Problem, A: np.ndarray, W: np.ndarray, unsolved: int, settings: Any
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """Solve some more of the starts A (M, D, R), W (M, R, N); how many are unsolved then.
+
+    One after the other, so that no bit depends on how many are solved in one step.
+    """
+    solver = SOLVERS[settings.solver]
+    each = solver.work(problem, settings.solver_iterations / 3)
+    first = len(A) - unsolved
+    last = min(len(A), first + max(1, int(solution.STEP_WORK / each)))
+    A, W = A.copy(), W.copy()
+    for i in range(first, last):
+        one, stopping = slice(i, i + 1), Stopping(settings.solver_iterations)
+        A[one], W[one] = solve_with(solver, problem, A[one], W[one], stopping)
+    return A, W, len(A) - last
 
 
 def possible_starts(

@@ -26,7 +26,6 @@ from bnmf_core.explorers.tree import REJECTIONS, Tree, explanation
 from bnmf_core.problem import Problem
 from bnmf_core.settings import setting
 from bnmf_core.solvers import SOLVERS, solution
-from bnmf_core.solvers.solution import Stopping, solve_with
 from bnmf_core.solvers.starts import random_start
 from bnmf_core.types import Algorithm, Batch, Shard
 from bnmf_core.variational.mixture import Mixture, best_scale, component_of, variance_alone
@@ -40,6 +39,8 @@ TEMPORARY = {QUALITY: 100, DIVERSITY: 90}
 MOST_ATTEMPTS = 200
 # Multiply-adds that an attempt takes beside its products.
 ATTEMPT_WORK = 1e5
+# Points of an attempt that are tried, where many are feasible.
+STEPS_OF_ATTEMPT = 10
 
 
 @dataclass(frozen=True)
@@ -219,7 +220,8 @@ def init(problem: Problem, settings: Settings, shard: Shard, rng: np.random.Gene
 def step(problem: Problem, state: State, settings: Settings, rng: np.random.Generator):
     """Solve some starts, or plant the tree, or make some attempts to grow it."""
     if state.unsolved:
-        return _solved(problem, state, settings), _nothing(problem)
+        A, W, unsolved = planting.solved(problem, state.A, state.W, state.unsolved, settings)
+        return replace(state, A=A, W=W, unsolved=unsolved), _nothing(problem)
     if not len(state.Q):
         return _planted(problem, state, settings)
     tree = _tree(problem, state)
@@ -229,7 +231,7 @@ def step(problem: Problem, state: State, settings: Settings, rng: np.random.Gene
     temporary = TEMPORARY[state.way] if settings.temporary is None else settings.temporary
     threshold, angle, turn = state.threshold, state.angle, state.turn
     failed, rejected = state.failed, state.rejected.copy()
-    work = ATTEMPT_WORK + solution.product_work(problem)
+    work = ATTEMPT_WORK + STEPS_OF_ATTEMPT * _point_work(problem)
     for _ in range(max(1, min(MOST_ATTEMPTS, int(solution.STEP_WORK / work)))):
         if failed >= settings.attempts:
             ended = explanation(rejected, settings.attempts)
@@ -267,21 +269,6 @@ def step(problem: Problem, state: State, settings: Settings, rng: np.random.Gene
         turn=turn, **_flat(mixture),
     )  # fmt: skip
     return state, _batch(problem, settings, found, kind=2, ended=ended)
-
-
-def _solved(problem: Problem, state: State, settings: Settings) -> State:
-    # One after the other, so that no bit depends on how many are solved in one step.
-    solver = SOLVERS[settings.solver]
-    each = solver.work(problem, settings.solver_iterations / 3)
-    first = len(state.A) - state.unsolved
-    last = min(len(state.A), first + max(1, int(solution.STEP_WORK / each)))
-    A, W = state.A.copy(), state.W.copy()
-    for i in range(first, last):
-        stopping = Stopping(settings.solver_iterations)
-        A[i : i + 1], W[i : i + 1] = solve_with(
-            solver, problem, A[i : i + 1], W[i : i + 1], stopping
-        )
-    return replace(state, A=A, W=W, unsolved=len(A) - last)
 
 
 def _planted(problem: Problem, state: State, settings: Settings) -> tuple[State, Batch]:
@@ -362,6 +349,13 @@ def _batch(problem: Problem, settings: Settings, found: list, kind: int, ended: 
     return Batch(A, W, told, ended=ended)
 
 
+def _point_work(problem: Problem) -> float:
+    """Multiply-adds of trying one point; entries are compared at the zeros of a sparse X too."""
+    data = problem.dataset
+    compared = 0.0 if problem.model.offending is None else data.D * data.N * problem.rank
+    return max(solution.product_work(problem), compared)
+
+
 def shard_sizes(settings: Settings, particles: int) -> list[int]:
     """One tree."""
     return [particles]
@@ -390,7 +384,7 @@ ALGORITHM = Algorithm(
     work=work,
     fraction=fraction,
     models=("gaussian", "uniform"),
-    color="#882255",
+    color="#117733",
     summary="Grow a tree through the space of good factorizations, from solved ones towards where "
     "nothing is known yet.",
     reference="paper 2, §3.2 and §4.3",

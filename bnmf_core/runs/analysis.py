@@ -23,7 +23,7 @@ from bnmf_core.metrics.cancel import raise_if_cancelled
 from bnmf_core.metrics.coverage import largest_distance, mean_distance, persistence
 from bnmf_core.metrics.pairwise import pairwise
 from bnmf_core.particles import Particles
-from bnmf_core.runs import mixing_stage, quality_stage, stein_stage
+from bnmf_core.runs import mixing_stage, quality_stage, stein_stage, tree_stage, variational_stage
 from bnmf_core.runs.planning import evenly_spaced, split
 from bnmf_core.runs.store import RunRecord, RunStore
 from bnmf_core.threads import one_blas_thread
@@ -33,7 +33,7 @@ COVERAGE_POINTS = 100
 # Exact covering numbers take under a second up to this many members, and minutes soon after.
 EXACT_LIMIT = 60
 # Part of the key: results of an older layout are not read by a newer program.
-LAYOUT = 3
+LAYOUT = 4
 
 Report = Callable[[float], None]
 Stopped = Callable[[], bool]
@@ -361,9 +361,13 @@ def _downstream(analysis: Analysis, report: Report, stopped: Stopped) -> None:
 STAGES: dict[str, Stage] = {
     "distances": Stage("Measuring distances between factorizations", 3.0, _distances),
     "structure": Stage("Finding modes and coverage", 1.0, _structure),
+    "tree": Stage("Mapping trees and what lies around them", 1.0, tree_stage.compute),
     "exact": Stage("Counting covering balls exactly", 1.0, _exact),
     "mixing": Stage("Measuring how well chains have mixed", 1.0, mixing_stage.compute),
     "stein": Stage("Weighing factorizations by their Stein discrepancy", 2.0, stein_stage.compute),
+    "variational": Stage(
+        "Proposing factorizations to a variational mixture", 2.0, variational_stage.compute
+    ),
     "quality": Stage("Measuring errors on unseen observations", 1.0, quality_stage.compute),
     "downstream": Stage("Scoring labels with every factorization", 6.0, _downstream),
 }

@@ -31,14 +31,17 @@ def keep(place: Path | None, cell: dict[str, Any]) -> None:
 
 
 def as_made(
-    executor: Executor,
+    executor: Executor | None,
     function: Callable[..., Any],
     arguments: Mapping[Hashable, tuple],
 ) -> Iterator[tuple[Hashable, Any]]:
-    """``function(*arguments[key])`` of every key, as the executor finishes them.
+    """``function(*arguments[key])`` of every key, as the executor finishes them; None: here.
 
     Close it to cancel those that have not begun.
     """
+    if executor is None:
+        yield from ((key, function(*values)) for key, values in arguments.items())
+        return
     futures = {executor.submit(function, *values): key for key, values in arguments.items()}
     waiting = set(futures)
     try:

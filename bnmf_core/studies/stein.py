@@ -129,16 +129,11 @@ def stein_study(
         raise_if_cancelled(cancel, "the study of Stein discrepancies")
 
     report(0, "Starting")
-    if executor is None:
-        for task in tasks:
-            cells[task] = measure_cell(*task, names, plan, data, folder)
+    arguments = {task: (*task, names, plan, data, folder) for task in tasks}
+    with closing(as_made(executor, measure_cell, arguments)) as made:
+        for task, cell in made:
+            cells[task] = cell
             report(len(cells), _stage(task))
-    else:
-        arguments = {task: (*task, names, plan, data, folder) for task in tasks}
-        with closing(as_made(executor, measure_cell, arguments)) as made:
-            for task, cell in made:
-                cells[task] = cell
-                report(len(cells), _stage(task))
     return _collect({task: cells[task] for task in tasks}, names, notes, plan)
 
 

@@ -43,8 +43,8 @@ class OnlineSettings:
     rescale: bool = setting(
         True,
         "Best scale",
-        "Bring every component to the scale of A and W at which the posterior is flattest around "
-        "it, which changes no product AW.",
+        "Make the columns of A equally long, as long as makes the posterior flattest around the "
+        "factorization. No product AW changes.",
     )
 
 

@@ -59,7 +59,8 @@ class Lens:
             )
         for run, particles in zip(self.analysis.runs, self.analysis.particles, strict=True):
             if failed := particles.info.get("failed_chains"):
-                parts.append(f"{len(failed)} chains of run {run.id} failed and end early")
+                several = f"{len(failed)} chains of " if len(failed) > 1 else ""
+                parts.append(f"{several}run {run.id} ended early")
         shown = len(self.analysis.members)
         total = sum(p.M for p in self.analysis.particles)
         if shown < total:

@@ -346,7 +346,7 @@ def test_a_sparse_matrix_grows_the_same_tree():
 
 def test_a_tree_covers_more_than_a_chain_of_the_same_time_from_the_same_start():
     data = laurberg("two", a=0.55)
-    tree = engine.run(data, spec(particles=100, attempts=500))
+    tree = engine.run(data, spec(particles=100, attempts=2000))
     hmc = RunSpec(
         "hmc", 3, "uniform", 200, 0, {"start": "known", "chains": 1}, tree.spec.model_settings
     )

@@ -18,6 +18,12 @@ def focus(page) -> str:
     return page.get_by_role("combobox", name="Focus").input_value()
 
 
+def visit(page, menu: str, name: str) -> None:
+    """Choose a page in one of the menus at the top."""
+    page.get_by_role("navigation").get_by_role("button", name=menu).click()
+    page.get_by_role("menuitem", name=name, exact=True).click()
+
+
 def test_from_one_click_to_a_restored_link(chromium, tmp_path):  # noqa: PLR0915 (one walk)
     with chromium() as page, running_server(tmp_path) as address:
         errors = []
@@ -36,13 +42,13 @@ def test_from_one_click_to_a_restored_link(chromium, tmp_path):  # noqa: PLR0915
         page.get_by_role("combobox", name="Focus").click()
         page.get_by_role("option", name=re.compile("^mode 1 ")).click()
         page.wait_for_url("**focus=mode*")
-        page.get_by_role("link", name="Gallery").first.click()
+        visit(page, "Explore", "Gallery")
         page.get_by_text("In focus: mode 1").first.wait_for()
         page.get_by_text("Basis images").first.wait_for()
         settle(page)
 
         # Points chosen with a box on the scores come into focus, too.
-        page.get_by_role("link", name="Downstream").first.click()
+        visit(page, "Explore", "Downstream")
         page.get_by_text("Held-out AUC of every factorization").first.wait_for(timeout=120_000)
         settle(page, 1500)
         link = page.url

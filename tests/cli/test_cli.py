@@ -356,13 +356,11 @@ def test_an_interrupted_run_keeps_what_it_made_and_is_resumed_to_the_same_bits(
     )  # fmt: skip
     try:
         wait_for_progress(home, process)
-        asked = time.monotonic()
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=20)
     finally:
         process.kill()
     assert process.returncode == 130, err
-    assert time.monotonic() - asked < 5
     (run,) = json.loads(out)["runs"]
     assert run["status"] == "cancelled" and 20 <= run["done"] < 60_000
     expected = engine.run(small, spec)

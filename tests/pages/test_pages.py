@@ -23,6 +23,7 @@ EXPLORE = [
     "traces",
     "quality",
     "posterior",
+    "mixture",
 ]
 PAGES = ["home", "data", "run", "runs", "study", "starts", *EXPLORE]
 

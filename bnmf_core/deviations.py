@@ -98,20 +98,31 @@ def _of_row(X, starts, places, factors, right, mask, row, strip):
     largest = 0.0
     for first in range(0, n, STRIP):
         length = min(STRIP, n - first)
-        strip[:length] = 0.0
-        for r in range(R):
+        # Slices, whose places the compiler knows not to be negative: it adds several at once then.
+        here = strip[:length]
+        here[:] = 0.0
+        for r in range(0, R - 1, 2):  # two at a time: half the passes over the strip
+            one, part = factors[r], right[r, first : first + length]
+            two, other = factors[r + 1], right[r + 1, first : first + length]
             for j in range(length):
-                strip[j] += factors[r] * right[r, first + j]
+                here[j] += one * part[j] + two * other[j]
+        if R % 2:
+            one, part = factors[R - 1], right[R - 1, first : first + length]
+            for j in range(length):
+                here[j] += one * part[j]
         if is_sparse:
             while done < starts[row + 1] and places[done] < first + length:
                 strip[places[done] - first] -= X[0, done]
                 done += 1
         else:
+            values = X[row, first : first + length]
             for j in range(length):
-                strip[j] -= X[row, first + j]
+                here[j] -= values[j]
         if mask.size > 0:
+            seen = mask[row, first : first + length]
             for j in range(length):
-                strip[j] *= mask[row, first + j]
+                here[j] *= seen[j]
         for j in range(length):
-            largest = max(largest, abs(strip[j]))
+            size = abs(here[j])
+            largest = size if size > largest else largest
     return largest

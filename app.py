@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.common import guard
+from pages.frame import guard
 
 st.set_page_config(page_title="BNMF modes", page_icon=":material/blur_on:", layout="wide")
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from bnmf_core import RunSpec, distances, run
-from bnmf_core.studies.problems import COLUMNS, PROBLEMS, SIGMA
-from bnmf_core.studies.published import published
+from studies.problems import COLUMNS, PROBLEMS, SIGMA
+from studies.published import published
 
 SIGMAS = (0.5e-3, 0.7e-3, 1e-3, 1.4e-3, 2e-3)
 UPDATES = (1, 2, 3, 5, 10, 20, 30, 50, 100)

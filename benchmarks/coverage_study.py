@@ -14,12 +14,12 @@ from typing import Any
 from benchmarks import calibration, harness
 from benchmarks.covering_svg import covering_curves
 from benchmarks.tables import as_markdown, as_text
-from bnmf_core.studies import full
-from bnmf_core.studies.beside import beside
-from bnmf_core.studies.coverage import StudyPlan, coverage_study
-from bnmf_core.studies.problems import COLUMNS, PROBLEMS
-from bnmf_core.studies.published import DIFFERENCES
-from bnmf_core.studies.result import QUANTITIES, StudyResult
+from studies import full
+from studies.beside import beside
+from studies.coverage import StudyPlan, coverage_study
+from studies.problems import COLUMNS, PROBLEMS
+from studies.published import DIFFERENCES
+from studies.result import QUANTITIES, StudyResult
 
 OUT = Path(__file__).resolve().parent / ".study"
 DOCS = Path(__file__).resolve().parents[1] / "docs"

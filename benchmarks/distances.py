@@ -11,7 +11,7 @@ from scipy.optimize import linear_sum_assignment
 from benchmarks import harness
 from benchmarks.tables import part, spread
 from bnmf_core import covering_numbers, distances
-from bnmf_core.metrics.coverage import persistence
+from bnmf_core.compare.coverage import persistence
 
 TARGETS = {"distances and covering": 20.0}
 METRICS = ("max_angle", "wad", "l1_sum")

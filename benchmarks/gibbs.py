@@ -10,11 +10,11 @@ from scipy.special import log_ndtr, ndtri_exp
 from benchmarks import harness, peers
 from benchmarks.tables import part, spread
 from bnmf_core import Dataset, RunSpec, laurberg, run
-from bnmf_core.problem import Problem
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.runs.planning import make_plan
 from bnmf_core.samplers import gibbs
 from bnmf_core.solvers.starts import random_start
-from bnmf_core.threads import one_blas_thread
 
 TARGETS = {"nimfa Bd": 20.0, "numpy columns": 1.5}
 CASES = (("faces", 10), ("digits", 10), ("signatures", 4), ("laurberg 6×6", 3))

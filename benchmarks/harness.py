@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.tables import as_text
 from bnmf_core import Dataset, load_sample
-from bnmf_core.studies.coverage import StudyProgress
+from studies.coverage import StudyProgress
 
 ROOT = Path(__file__).resolve().parents[1]
 REPEATS = 5

@@ -11,11 +11,11 @@ from benchmarks.distances import FEATURES, perturbed
 from benchmarks.tables import part
 from bnmf_core import RunSpec, distances
 from bnmf_core.explorers import random_restarts
-from bnmf_core.problem import Problem
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.runs.planning import make_plan
 from bnmf_core.samplers import gibbs
 from bnmf_core.solvers import kernels
-from bnmf_core.threads import one_blas_thread
 
 SIZE = 1024
 COLUMNS = (

@@ -22,7 +22,7 @@ from streamlit.testing.v1 import AppTest
 from benchmarks import harness
 from benchmarks.tables import part
 from bnmf_core import RunSpec, load_sample
-from pages.common import services
+from pages.frame import services
 
 TARGETS = {"rerun, median ms": 150.0, "rerun, 95th percentile ms": 400.0, "first load, s": 2.0}
 PAGES = (
@@ -282,7 +282,7 @@ def _load_table(loads: list[dict[str, float]], why_not: str) -> dict[str, Any]:
 
 def _imports() -> dict[str, Any]:
     """What a fresh process spends on importing the engine, Streamlit and the pages' helpers."""
-    code = "import streamlit, bnmf_core, pages.common.run_card, pages.common.lens"
+    code = "import streamlit, bnmf_core, pages.parts.run_card, pages.frame.lens"
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-c", code],
         capture_output=True, text=True, cwd=harness.ROOT, check=True,

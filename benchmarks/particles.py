@@ -20,7 +20,7 @@ from benchmarks import harness, peers
 from benchmarks.tables import part, spread
 from bnmf_core import Dataset, RunSpec, registry, run
 from bnmf_core.explorers import q_transform, random_restarts
-from bnmf_core.residuals import relative_errors
+from bnmf_core.numerics.residuals import relative_errors
 from bnmf_core.runs.planning import make_plan
 
 STARTS = {"random_restarts": random_restarts.starts, "q_transform": q_transform.starts}

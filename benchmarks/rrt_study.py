@@ -22,16 +22,10 @@ from benchmarks.simplex_svg import simplex
 from benchmarks.svg import side_by_side
 from benchmarks.tables import as_markdown, as_text
 from bnmf_core import registry
-from bnmf_core.studies import rrt_result
-from bnmf_core.studies.result import StudyResult, number
-from bnmf_core.studies.rrt import RRTPlan, row, rrt_study
-from bnmf_core.studies.rrt_problems import (
-    ABSENT,
-    LAURBERG_NOISE,
-    METHODS,
-    NOISES,
-    PROBLEMS,
-)
+from studies import rrt_result
+from studies.result import StudyResult, number
+from studies.rrt import RRTPlan, row, rrt_study
+from studies.rrt_problems import ABSENT, LAURBERG_NOISE, METHODS, NOISES, PROBLEMS
 
 OUT = Path(__file__).resolve().parent / ".rrt_study"
 DOCS = Path(__file__).resolve().parents[1] / "docs"

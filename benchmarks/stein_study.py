@@ -18,11 +18,11 @@ from benchmarks import harness
 from benchmarks.svg import curves, side_by_side
 from benchmarks.tables import as_markdown, as_text
 from bnmf_core import registry
-from bnmf_core.studies import stein_result
-from bnmf_core.studies.result import StudyResult
-from bnmf_core.studies.stein import SteinPlan, stein_study
-from bnmf_core.studies.stein_problems import MODELS, PROBLEMS
-from bnmf_core.studies.stein_result import (
+from studies import stein_result
+from studies.result import StudyResult
+from studies.stein import SteinPlan, stein_study
+from studies.stein_problems import MODELS, PROBLEMS
+from studies.stein_result import (
     FORMS,
     QUANTITIES,
     SHORT_FORMS,
@@ -33,7 +33,7 @@ from bnmf_core.studies.stein_result import (
     selections,
     table,
 )
-from bnmf_core.studies.stein_sources import ALGORITHMS
+from studies.stein_sources import ALGORITHMS
 
 OUT = Path(__file__).resolve().parent / ".stein_study"
 DOCS = Path(__file__).resolve().parents[1] / "docs"

@@ -14,11 +14,11 @@ from benchmarks import harness
 from benchmarks.boxes_svg import boxes
 from benchmarks.svg import curves
 from benchmarks.tables import as_markdown, as_text
-from bnmf_core.studies import full
-from bnmf_core.studies.result import StudyResult
-from bnmf_core.studies.starts import BEST, RANDOM, SOLVED
-from bnmf_core.studies.transfer import PARTS, SHORT, TransferPlan, TransferStudy
-from bnmf_core.studies.transfer_tables import RATIOS, claims, ratios, reference, spread
+from studies import full
+from studies.result import StudyResult
+from studies.starts import BEST, RANDOM, SOLVED
+from studies.transfer import PARTS, SHORT, TransferPlan, TransferStudy
+from studies.transfer_tables import RATIOS, claims, ratios, reference, spread
 
 OUT = Path(__file__).resolve().parent / ".study"
 DOCS = Path(__file__).resolve().parents[1] / "docs"

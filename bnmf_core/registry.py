@@ -1,6 +1,5 @@
 """Every algorithm there is. A new one is a file and a line here; forms, tests and docs follow."""
 
-from bnmf_core.errors import NotFoundError
 from bnmf_core.explorers import (
     all_modes,
     dsgd,
@@ -14,8 +13,10 @@ from bnmf_core.explorers import (
     svgd,
 )
 from bnmf_core.models import MODELS
+from bnmf_core.nouns.algorithm import Algorithm
+from bnmf_core.nouns.errors import NotFoundError
+from bnmf_core.nouns.model import Model
 from bnmf_core.samplers import gibbs, hmc
-from bnmf_core.types import Algorithm, Model
 
 ALGORITHMS: dict[str, Algorithm] = {
     algorithm.key: algorithm

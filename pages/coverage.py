@@ -2,11 +2,12 @@
 
 import streamlit as st
 
+from bnmf_core.analysis.comparison import COVERAGE_POINTS, EXACT_LIMIT
 from bnmf_core.figures.coverage import persistence_plot
-from bnmf_core.runs.analysis import COVERAGE_POINTS, EXACT_LIMIT
-from pages.common import guard, lens, mixing_table, poor_fits
-from pages.common.services import algorithm_label
-from pages.common.view import chart, header
+from pages.frame import guard, lens
+from pages.frame.services import algorithm_label
+from pages.frame.view import chart, header
+from pages.parts import mixing_table, poor_fits
 
 guard.enter("coverage")
 header("Coverage", "Which method saw more different factorizations?")

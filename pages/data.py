@@ -7,11 +7,12 @@ from bnmf_core import load_file
 from bnmf_core.data.fetch import REMOTE, load_remote
 from bnmf_core.data.samples import SAMPLES, load_sample
 from bnmf_core.data.synthetic import GENERATORS
-from bnmf_core.errors import BNMFError
-from bnmf_core.settings import build
-from pages.common import data_view, forms, guard, link
-from pages.common.services import store
-from pages.common.view import header, plain
+from bnmf_core.nouns.errors import BNMFError
+from bnmf_core.nouns.settings import build
+from pages.frame import forms, guard, link
+from pages.frame.services import store
+from pages.frame.view import header, plain
+from pages.parts import data_view
 
 guard.enter("data")
 header("Data", "Is the matrix what you think it is? Rows are features, columns are observations.")

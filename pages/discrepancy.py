@@ -2,9 +2,10 @@
 
 import streamlit as st
 
-from bnmf_core.studies.stein_result import full_stein_study
-from pages.common import discrepancy_view, guard, kernel_view, lens
-from pages.common.view import header
+from pages.frame import guard, lens
+from pages.frame.view import header
+from pages.parts import discrepancy_view, kernel_view
+from studies.stein_result import full_stein_study
 
 guard.enter("discrepancy")
 header("Discrepancy", "Which is the better posterior per second?")

@@ -3,10 +3,10 @@
 import pandas as pd
 import streamlit as st
 
+from bnmf_core.compare.downstream import best_per_task
 from bnmf_core.figures.downstream import auc_plot
-from bnmf_core.metrics.downstream import best_per_task
-from pages.common import guard, lens, link
-from pages.common.view import chart, header, plain
+from pages.frame import guard, lens, link
+from pages.frame.view import chart, header, plain
 
 guard.enter("downstream")
 header(

@@ -2,8 +2,9 @@
 
 import streamlit as st
 
-from pages.common import gallery_view, guard, lens
-from pages.common.view import header
+from pages.frame import guard, lens
+from pages.frame.view import header
+from pages.parts import gallery_view
 
 guard.enter("gallery")
 header("Gallery", "What do the parts look like, and where do factorizations differ?")

@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from bnmf_core.errors import BNMFError
-from bnmf_core.examples import EXAMPLES
-from pages.common import guard, link, watch
-from pages.common.services import run_label, runner, store
-from pages.common.view import header, plain
+from bnmf_core.nouns.errors import BNMFError
+from bnmf_core.runs.examples import EXAMPLES
+from pages.frame import guard, link, watch
+from pages.frame.services import run_label, runner, store
+from pages.frame.view import header, plain
 
 guard.enter("home")
 header(

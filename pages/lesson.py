@@ -2,10 +2,11 @@
 
 import streamlit as st
 
-from bnmf_core.errors import BNMFError
-from pages.common import guard, lesson_view, link, watch
-from pages.common.services import run_label, runner, store
-from pages.common.view import header, plain
+from bnmf_core.nouns.errors import BNMFError
+from pages.frame import guard, link, watch
+from pages.frame.services import run_label, runner, store
+from pages.frame.view import header, plain
+from pages.parts import lesson_view
 
 guard.enter("lesson")
 header(

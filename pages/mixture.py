@@ -2,9 +2,10 @@
 
 import streamlit as st
 
-from bnmf_core.runs import variational_stage as stage
-from pages.common import guard, lens, mixture_view
-from pages.common.view import header
+from bnmf_core.analysis import variational as stage
+from pages.frame import guard, lens
+from pages.frame.view import header
+from pages.parts import mixture_view
 
 guard.enter("mixture")
 header(

@@ -4,14 +4,15 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.completion import completed
+from bnmf_core.compare.projection import simplex_projection
 from bnmf_core.figures.factorization_map import factorization_map
 from bnmf_core.figures.mode_count import mode_count, mode_counts
 from bnmf_core.figures.mode_share import mode_share
 from bnmf_core.figures.simplex import simplex_view
-from bnmf_core.projection import simplex_projection
-from pages.common import gallery_view, guard, lens, tables
-from pages.common.view import chart, header
+from bnmf_core.numerics.completion import completed
+from pages.frame import guard, lens
+from pages.frame.view import chart, header
+from pages.parts import gallery_view, tables
 
 guard.enter("modes")
 header(

@@ -1,8 +1,9 @@
 """Posterior: which of these factorizations make it up, and with what probability?"""
 
 from bnmf_core.figures.stein_weights import weight_bars
-from pages.common import guard, kernel_view, lens, posterior_view
-from pages.common.view import chart, header
+from pages.frame import guard, lens
+from pages.frame.view import chart, header
+from pages.parts import kernel_view, posterior_view
 
 guard.enter("posterior")
 header(

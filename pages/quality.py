@@ -3,10 +3,10 @@
 import numpy as np
 import streamlit as st
 
+from bnmf_core.analysis import quality as quality_stage
 from bnmf_core.figures.quality import hidden_plot, quality_plot
-from bnmf_core.runs import quality_stage
-from pages.common import guard, lens
-from pages.common.view import chart, header
+from pages.frame import guard, lens
+from pages.frame.view import chart, header
 
 guard.enter("quality")
 header("Quality", "Is each factorization good enough to be believed?")

@@ -4,13 +4,14 @@ import streamlit as st
 
 from bnmf_core import RunSpec
 from bnmf_core.data.samples import SAMPLES
-from bnmf_core.errors import BNMFError
 from bnmf_core.models import MODELS
+from bnmf_core.nouns.errors import BNMFError
 from bnmf_core.registry import ALGORITHMS
 from bnmf_core.runs.estimate import estimate
-from pages.common import forms, guard, link, where
-from pages.common.services import store
-from pages.common.view import duration, header, plain, size
+from pages.frame import forms, guard, link
+from pages.frame.services import store
+from pages.frame.view import duration, header, plain, size
+from pages.parts import where
 
 guard.enter("run")
 header("Run", "Choose how to factorize. Several algorithms run side by side on the same data.")

@@ -2,9 +2,10 @@
 
 import streamlit as st
 
-from pages.common import guard, run_card, watch
-from pages.common.services import store
-from pages.common.view import header
+from pages.frame import guard, watch
+from pages.frame.services import store
+from pages.frame.view import header
+from pages.parts import run_card
 
 AT_FIRST = 12
 

@@ -2,12 +2,13 @@
 
 import streamlit as st
 
-from bnmf_core.studies.full import full_transfer_study
-from bnmf_core.studies.own_starts import OwnStarts
-from bnmf_core.studies.transfer import PARTS
-from pages.common import guard, link, make_study, starts_view
-from pages.common.services import store
-from pages.common.view import header, plain
+from pages.frame import guard, link
+from pages.frame.services import store
+from pages.frame.view import header, plain
+from pages.parts import make_study, starts_view
+from studies.full import full_transfer_study
+from studies.own_starts import OwnStarts
+from studies.transfer import PARTS
 
 guard.enter("starts")
 header("Starts", "What does Q-Transform carry over from small data?")

@@ -2,14 +2,15 @@
 
 import streamlit as st
 
+from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.figures.coverage import persistence_plot
 from bnmf_core.figures.style import run_styles
-from bnmf_core.metrics import DISTANCES
-from bnmf_core.studies.beside import beside
-from bnmf_core.studies.problems import COLUMNS
-from bnmf_core.studies.result import QUANTITIES
-from pages.common import guard, link, study_view
-from pages.common.view import chart, header
+from pages.frame import guard, link
+from pages.frame.view import chart, header
+from pages.parts import study_view
+from studies.beside import beside
+from studies.problems import COLUMNS
+from studies.result import QUANTITIES
 
 guard.enter("study")
 header("Coverage study", "Which sampler sees more than one mode, when the modes are known?")

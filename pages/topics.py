@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.errors import BNMFError
+from bnmf_core.compare.topics import aligned_words, key_term_counts
 from bnmf_core.figures.key_terms import key_terms
-from bnmf_core.topics import aligned_words, key_term_counts
-from pages.common import guard, lens, link
-from pages.common.view import chart, csv, header, plain
+from bnmf_core.nouns.errors import BNMFError
+from pages.frame import guard, lens, link
+from pages.frame.view import chart, csv, header, plain
 
 guard.enter("topics")
 header("Topics", "What do the components say, and which words depend on the factorization?")

@@ -2,10 +2,11 @@
 
 import streamlit as st
 
+from bnmf_core.compare.distances.invariants import QUANTITIES
 from bnmf_core.figures.trace import trace_plot
-from bnmf_core.metrics.invariants import QUANTITIES
-from pages.common import guard, lens, link, mixing_table
-from pages.common.view import chart, header
+from pages.frame import guard, lens, link
+from pages.frame.view import chart, header
+from pages.parts import mixing_table
 
 MOST_STATES = 1500
 

@@ -2,10 +2,11 @@
 
 import streamlit as st
 
+from bnmf_core.analysis import tree as tree_stage
 from bnmf_core.figures.tree import growth
-from bnmf_core.runs import tree_stage
-from pages.common import guard, lens, tree_view
-from pages.common.view import chart, header
+from pages.frame import guard, lens
+from pages.frame.view import chart, header
+from pages.parts import tree_view
 
 guard.enter("tree")
 header("Tree", "Where did the tree go that the chains did not?")

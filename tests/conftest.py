@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from bnmf_core.dataset import Dataset
+from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.runs.jobs import JobRunner
-from bnmf_core.runs.store import RunStore
+from bnmf_core.store.run_store import RunStore
 
 # A time limit per example would test the machine's load, not the code.
 settings.register_profile("any speed", deadline=None)

@@ -9,11 +9,11 @@ import pytest
 from benchmarks import calibration, coverage_study
 from benchmarks.covering_svg import covering_curves
 from benchmarks.tables import as_text
-from bnmf_core.studies.coverage import StudyPlan
-from bnmf_core.studies.coverage import coverage_study as study_of
-from bnmf_core.studies.problems import COLUMNS, PROBLEMS
-from bnmf_core.studies.published import published
-from bnmf_core.studies.result import QUANTITIES
+from studies.coverage import StudyPlan
+from studies.coverage import coverage_study as study_of
+from studies.problems import COLUMNS, PROBLEMS
+from studies.published import published
+from studies.result import QUANTITIES
 
 
 def test_every_published_cell_is_there():

@@ -9,10 +9,10 @@ import pytest
 
 from benchmarks import rrt_study
 from benchmarks.svg import WIDTH
-from bnmf_core.studies import rrt_problems, rrt_result
-from bnmf_core.studies.result import StudyResult
-from bnmf_core.studies.rrt_problems import PROBLEMS
-from bnmf_core.studies.rrt_result import published
+from studies import rrt_problems, rrt_result
+from studies.result import StudyResult
+from studies.rrt_problems import PROBLEMS
+from studies.rrt_result import published
 
 
 def test_published_cells_are_those_of_the_paper():

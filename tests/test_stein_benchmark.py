@@ -7,9 +7,9 @@ import pytest
 
 from benchmarks import stein, stein_study
 from benchmarks.tables import as_text
-from bnmf_core.studies import stein_result
-from bnmf_core.studies.result import StudyResult
-from bnmf_core.studies.stein import COLUMNS
+from studies import stein_result
+from studies.result import StudyResult
+from studies.stein import COLUMNS
 
 
 def made_up() -> StudyResult:

@@ -7,8 +7,8 @@ import numpy as np
 from benchmarks import transfer_study
 from benchmarks.boxes_svg import LEFT, RIGHT, WIDTH, boxes
 from benchmarks.tables import as_markdown, as_text
-from bnmf_core.studies.full import full_transfer_study
-from bnmf_core.studies.transfer_tables import claims
+from studies.full import full_transfer_study
+from studies.transfer_tables import claims
 
 
 def test_the_stored_study_becomes_tables_and_figures():

@@ -8,8 +8,8 @@ from bnmf_core.cli.output import Output
 from bnmf_core.data.samples import SAMPLES
 from bnmf_core.data.synthetic import GENERATORS
 from bnmf_core.models import MODELS
+from bnmf_core.nouns.settings import Declaration, declarations
 from bnmf_core.registry import ALGORITHMS
-from bnmf_core.settings import Declaration, declarations
 
 
 def add_commands(commands: Any, parents: list[argparse.ArgumentParser]) -> None:

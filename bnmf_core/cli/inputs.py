@@ -10,11 +10,11 @@ from bnmf_core.data.load import LIMIT_BYTES, load_file, map_npy
 from bnmf_core.data.repair import hide_entries
 from bnmf_core.data.samples import SAMPLES, load_sample
 from bnmf_core.data.synthetic import GENERATORS
-from bnmf_core.dataset import Dataset
-from bnmf_core.errors import NotFoundError, SettingsError
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import NotFoundError, SettingsError
+from bnmf_core.nouns.settings import build, declarations
 from bnmf_core.registry import ALGORITHMS, algorithm
-from bnmf_core.runs.store import RunStore
-from bnmf_core.settings import build, declarations
+from bnmf_core.store.run_store import RunStore
 
 WORDS = {"true": True, "false": False, "none": None}
 

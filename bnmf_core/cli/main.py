@@ -8,7 +8,7 @@ from typing import Never
 
 from bnmf_core.cli import catalogue, libraries, results, running
 from bnmf_core.cli.output import Output
-from bnmf_core.errors import BNMFError, SettingsError
+from bnmf_core.nouns.errors import BNMFError, SettingsError
 
 OK, FAILED, CANCELLED = 0, 1, 130
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from bnmf_core.cli.output import Output, duration
-from bnmf_core.errors import StoreError
-from bnmf_core.home import data_home
-from bnmf_core.runs.store import RunRecord, RunStore
+from bnmf_core.nouns.errors import StoreError
+from bnmf_core.store.home import data_home
+from bnmf_core.store.run_store import RunRecord, RunStore
 
 
 def open_store(folder: Path | None) -> RunStore:

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from bnmf_core import files
+from bnmf_core.analysis import comparison as analysis
 from bnmf_core.cli.output import Output
 from bnmf_core.cli.records import document, open_store, show_runs
-from bnmf_core.errors import StoreError
-from bnmf_core.metrics import DISTANCES, find_distance
-from bnmf_core.metrics.coverage import covering_numbers
-from bnmf_core.modes import find_modes, suggest_threshold
-from bnmf_core.particles import Particles
-from bnmf_core.runs import analysis
+from bnmf_core.compare.coverage import covering_numbers
+from bnmf_core.compare.distances import DISTANCES, find_distance
+from bnmf_core.compare.modes import find_modes, suggest_threshold
+from bnmf_core.nouns.errors import StoreError
+from bnmf_core.nouns.particles import Particles
+from bnmf_core.store import files
 
 WRITERS = {
     "npz": Particles.save,

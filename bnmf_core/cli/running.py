@@ -13,11 +13,11 @@ from bnmf_core.cli.output import Output, duration
 from bnmf_core.cli.records import document, open_store, show_runs
 from bnmf_core.data.load import AXES
 from bnmf_core.data.samples import SAMPLES
-from bnmf_core.errors import RunError, SchedulerError, SettingsError
+from bnmf_core.nouns.errors import RunError, SchedulerError, SettingsError
+from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.registry import ALGORITHMS, MODELS, model
 from bnmf_core.runs.executors import default_scheduler
 from bnmf_core.runs.jobs import JobRunner
-from bnmf_core.types import RunSpec
 
 LOOK_EVERY = 0.1
 

@@ -8,8 +8,8 @@ import zlib
 import numpy as np
 from scipy import sparse
 
-from bnmf_core.data.names import clean_name, clean_names
-from bnmf_core.errors import DataError
+from bnmf_core.nouns.errors import DataError
+from bnmf_core.nouns.names import clean_name, clean_names
 
 MAX_MEMBERS = 64
 MAX_RATIO = 100

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from bnmf_core.data.samples import Sample
-from bnmf_core.dataset import Dataset
-from bnmf_core.errors import DataError, NotFoundError
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import DataError, NotFoundError
 
 TIMEOUT_SECONDS = 10.0
 TERMS = 1_000

@@ -8,10 +8,10 @@ import numpy as np
 
 from bnmf_core.data.arrays import read_npy, read_npz
 from bnmf_core.data.market import read_mtx
-from bnmf_core.data.names import clean_name
 from bnmf_core.data.tables import read_table
-from bnmf_core.dataset import Dataset
-from bnmf_core.errors import DataError
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import DataError
+from bnmf_core.nouns.names import clean_name
 
 LIMIT_BYTES = 256 * 2**20
 AXES = ("rows", "columns")

@@ -12,8 +12,8 @@ import numpy as np
 from scipy import sparse
 
 from bnmf_core.data.arrays import check_entries, check_side
-from bnmf_core.data.names import clean_name
-from bnmf_core.errors import DataError
+from bnmf_core.nouns.errors import DataError
+from bnmf_core.nouns.names import clean_name
 
 LAYOUTS = ("coordinate", "array")
 FIELDS = ("real", "double", "integer", "pattern")

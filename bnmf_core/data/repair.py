@@ -7,8 +7,8 @@ import dataclasses
 
 import numpy as np
 
-from bnmf_core.dataset import Dataset
-from bnmf_core.errors import DataError, SettingsError
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import DataError, SettingsError
 
 LARGEST_HIDDEN = 0.9
 # A sparse matrix is hidden from as a dense one of at most so many entries (64 MB).

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from bnmf_core.data.load import load_file
-from bnmf_core.dataset import Dataset
-from bnmf_core.errors import NotFoundError
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import NotFoundError
 
 FOLDER = Path(__file__).resolve().parents[2] / "sample_data"
 

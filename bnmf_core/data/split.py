@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bnmf_core.errors import SettingsError
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import SettingsError
 
 LARGEST_FRACTION = 0.5
 # All runs of a dataset hold out the same observations, whatever their own seeds are.
@@ -83,3 +84,8 @@ def _strata(labels: Sequence | None, held_out: int) -> np.ndarray | None:
     strata = np.array([number.get(name, rest) for name in classes])
     # Each side must be able to hold every class.
     return strata if len(np.unique(strata)) <= min(held_out, len(strata) - held_out) else None
+
+
+def split(dataset: Dataset, holdout: float) -> tuple[np.ndarray, np.ndarray]:
+    """Observations that runs see and that they do not: the same for every run of a dataset."""
+    return holdout_columns(dataset.N, holdout, SPLIT_SEED)

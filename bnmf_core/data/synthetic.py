@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from bnmf_core.dataset import Dataset, Truth
-from bnmf_core.errors import NotFoundError, SettingsError
-from bnmf_core.settings import setting
+from bnmf_core.nouns.dataset import Dataset, Truth
+from bnmf_core.nouns.errors import NotFoundError, SettingsError
+from bnmf_core.nouns.settings import setting
 
 KINDS = ("unique", "two", "infinite")
 EMBEDDINGS = ("dense", "identity")

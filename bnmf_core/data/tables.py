@@ -30,8 +30,8 @@ from itertools import islice
 import numpy as np
 
 from bnmf_core.data.arrays import check_entries
-from bnmf_core.data.names import clean_name, clean_names
-from bnmf_core.errors import DataError
+from bnmf_core.nouns.errors import DataError
+from bnmf_core.nouns.names import clean_name, clean_names
 
 MAX_ROWS = 5_000_000
 MAX_COLUMNS = 200_000

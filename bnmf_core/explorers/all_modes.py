@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bnmf_core.explorers import perturb
-from bnmf_core.problem import Problem
+from bnmf_core.nouns.problem import Problem
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from bnmf_core.explorers import stein_descent
 from bnmf_core.explorers.interior import Interior
 from bnmf_core.explorers.stein_direction import direction, discrepancy_gradient
 from bnmf_core.models import MODELS
-from bnmf_core.problem import Problem
+from bnmf_core.nouns.problem import Problem
 
 
 @dataclass(frozen=True)

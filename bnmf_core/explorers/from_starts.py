@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from bnmf_core.problem import Problem
-from bnmf_core.settings import setting
+from bnmf_core.nouns.algorithm import Algorithm, Batch, Shard
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.nouns.settings import setting
 from bnmf_core.solvers import SOLVERS
 from bnmf_core.solvers.solution import Solution, Stopping
-from bnmf_core.types import Algorithm, Batch, Shard
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import logsumexp
 
-from bnmf_core.problem import Problem
+from bnmf_core.nouns.problem import Problem
 from bnmf_core.samplers.coordinates import LogCoordinates
 
 

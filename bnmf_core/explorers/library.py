@@ -14,18 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from bnmf_core.dataset import Dataset
-from bnmf_core.errors import NotFoundError, StoreError
 from bnmf_core.explorers import processes, transforms
 from bnmf_core.explorers.transforms import SETS_IN_PAPER, Recipe, TransformLibrary, learn
-from bnmf_core.home import data_home
-from bnmf_core.problem import Problem
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import NotFoundError, StoreError
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.store.home import data_home
 
 _ENGINE = Path(__file__).resolve().parents[1]
 _LEARNING = (
     Path(processes.__file__),
     Path(transforms.__file__),
-    _ENGINE / "linalg.py",
+    _ENGINE / "numerics" / "linalg.py",
     *sorted((_ENGINE / "solvers").glob("*.py")),
 )
 

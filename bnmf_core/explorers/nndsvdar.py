@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from bnmf_core.dataset import Dataset
-from bnmf_core.errors import RunError
 from bnmf_core.explorers import from_starts
-from bnmf_core.linalg import signed_svd
-from bnmf_core.problem import Problem
-from bnmf_core.types import Shard
+from bnmf_core.nouns.algorithm import Shard
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import RunError
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.numerics.linalg import signed_svd
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from bnmf_core.dataset import Dataset
-from bnmf_core.errors import SettingsError
 from bnmf_core.explorers.planting import refuse_impossible
 from bnmf_core.explorers.stein_descent import shard_sizes
-from bnmf_core.problem import Problem
-from bnmf_core.settings import setting
+from bnmf_core.nouns.algorithm import Algorithm, Batch, Shard
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import SettingsError
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.nouns.settings import setting
 from bnmf_core.solvers import hals, solution
 from bnmf_core.solvers.starts import random_start
-from bnmf_core.types import Algorithm, Batch, Shard
 from bnmf_core.variational.ascent import climb, spread
 from bnmf_core.variational.mixture import best_scale, component_of, variance_alone
 

@@ -17,13 +17,13 @@ from typing import Any
 import numba
 import numpy as np
 
-from bnmf_core.dataset import Dataset
-from bnmf_core.errors import RunError
 from bnmf_core.explorers.from_starts import shard_sizes
-from bnmf_core.problem import Problem
-from bnmf_core.settings import setting
+from bnmf_core.nouns.algorithm import Algorithm, Batch, Shard
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import RunError
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.nouns.settings import setting
 from bnmf_core.solvers import solution
-from bnmf_core.types import Algorithm, Batch, Shard
 
 # Entries of noisy matrices that are held at once: 8 MB.
 NOISY_ENTRIES = 2**20

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from bnmf_core.dataset import Dataset
-from bnmf_core.deviations import largest_deviations
-from bnmf_core.errors import SettingsError
 from bnmf_core.explorers import oblique
-from bnmf_core.problem import Problem
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import SettingsError
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.numerics.deviations import largest_deviations
 from bnmf_core.solvers import SOLVERS, solution
 from bnmf_core.solvers.solution import Stopping, solve_with
 from bnmf_core.variational.ascent import climb

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from bnmf_core.errors import NotFoundError, RunError
+from bnmf_core.nouns.errors import NotFoundError, RunError
 
 # A part of a sparse target that holds nothing but zeros is drawn again this often.
 MOST_DRAWS = 50

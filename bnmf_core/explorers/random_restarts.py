@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from bnmf_core.explorers import from_starts
-from bnmf_core.problem import Problem
+from bnmf_core.nouns.algorithm import Shard
+from bnmf_core.nouns.problem import Problem
 from bnmf_core.solvers.starts import random_start
-from bnmf_core.types import Shard
 
 
 @dataclass(frozen=True)

@@ -20,14 +20,14 @@ from typing import Any
 
 import numpy as np
 
-from bnmf_core.dataset import Dataset
 from bnmf_core.explorers import oblique, planting
 from bnmf_core.explorers.tree import REJECTIONS, Tree, explanation
-from bnmf_core.problem import Problem
-from bnmf_core.settings import setting
+from bnmf_core.nouns.algorithm import Algorithm, Batch, Shard
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.nouns.settings import setting
 from bnmf_core.solvers import SOLVERS, solution
 from bnmf_core.solvers.starts import random_start
-from bnmf_core.types import Algorithm, Batch, Shard
 from bnmf_core.variational.mixture import Mixture, best_scale, component_of, variance_alone
 from bnmf_core.variational.online import OnlineSettings, propose
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from bnmf_core.dataset import Dataset
-from bnmf_core.errors import SettingsError
 from bnmf_core.explorers import perturb
-from bnmf_core.problem import Problem
-from bnmf_core.settings import setting
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import SettingsError
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.nouns.settings import setting
 
 
 @dataclass(frozen=True)

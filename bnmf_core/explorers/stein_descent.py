@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from bnmf_core.dataset import Dataset
-from bnmf_core.errors import RunError, SettingsError
 from bnmf_core.explorers.interior import Interior
 from bnmf_core.explorers.stein_direction import median_lengths
 from bnmf_core.models import MODELS
-from bnmf_core.problem import Problem
-from bnmf_core.settings import setting
+from bnmf_core.nouns.algorithm import Algorithm, Batch, Shard
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import RunError, SettingsError
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.nouns.settings import setting
 from bnmf_core.solvers import SOLVERS, hals, solution
 from bnmf_core.solvers.starts import random_start
-from bnmf_core.types import Algorithm, Batch, Shard
 
 # Multiply-adds that an elementwise pass over a coordinate, or over a pair, costs beside products.
 ENTRY_WORK, PAIR_WORK = 60.0, 60.0

@@ -14,7 +14,7 @@ import numpy as np
 from bnmf_core.explorers import stein_descent
 from bnmf_core.explorers.interior import Interior
 from bnmf_core.explorers.stein_direction import direction
-from bnmf_core.problem import Problem
+from bnmf_core.nouns.problem import Problem
 
 
 @dataclass(frozen=True)

@@ -17,16 +17,16 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from bnmf_core import files
 from bnmf_core.data.arrays import members
-from bnmf_core.dataset import Dataset
-from bnmf_core.errors import SettingsError, StoreError
 from bnmf_core.explorers.processes import Source, process
-from bnmf_core.linalg import balanced_svd
-from bnmf_core.problem import Problem
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import SettingsError, StoreError
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.numerics.linalg import balanced_svd
+from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.solvers import hals
 from bnmf_core.solvers.starts import random_start
-from bnmf_core.threads import one_blas_thread
+from bnmf_core.store import files
 
 SETS_IN_PAPER = 20
 LIBRARY_SEED = 1_208_0926

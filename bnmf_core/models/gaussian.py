@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from bnmf_core.dataset import Dataset
 from bnmf_core.models import likelihood
 from bnmf_core.models.reference import reference_errors
-from bnmf_core.settings import setting
-from bnmf_core.types import Model
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.model import Model
+from bnmf_core.nouns.settings import setting
 
 # An exact factorization leaves no residual; a smaller σ than this would be rounding noise.
 SMALLEST_RELATIVE_SIGMA = 1e-3

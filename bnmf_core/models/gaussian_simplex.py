@@ -11,8 +11,8 @@ import numpy as np
 from scipy.special import gammaln
 
 from bnmf_core.models import gaussian, likelihood
-from bnmf_core.settings import setting
-from bnmf_core.types import Model
+from bnmf_core.nouns.model import Model
+from bnmf_core.nouns.settings import setting
 
 
 @dataclass(frozen=True)

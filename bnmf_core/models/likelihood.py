@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from bnmf_core.linalg import blocks
-from bnmf_core.residuals import squared_errors
+from bnmf_core.numerics.linalg import blocks
+from bnmf_core.numerics.residuals import squared_errors
 
 # Entries of a residual (512 kB) that are worked on together: they stay in the cache.
 RESIDUAL_ENTRIES = 2**16

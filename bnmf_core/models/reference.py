@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from bnmf_core.dataset import Dataset
-from bnmf_core.problem import Problem
-from bnmf_core.residuals import squared_errors
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.numerics.residuals import squared_errors
 from bnmf_core.solvers import hals
 from bnmf_core.solvers.starts import random_start
 

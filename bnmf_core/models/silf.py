@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
-from bnmf_core.dataset import Dataset
 from bnmf_core.models import gaussian_simplex
 from bnmf_core.models.objectives import (
     FROBENIUS,
@@ -29,8 +28,9 @@ from bnmf_core.models.objectives import (
     objective_values,
     reference_values,
 )
-from bnmf_core.settings import setting
-from bnmf_core.types import Model
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.model import Model
+from bnmf_core.nouns.settings import setting
 
 # Paper 3, §6.1: ε = 1.2 × the largest f of 50 NMFs.
 REFERENCES, MARGIN = 50, 1.2

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from bnmf_core.dataset import Dataset
-from bnmf_core.deviations import culprits, largest_deviations
 from bnmf_core.models import gaussian
 from bnmf_core.models.reference import reference_factors
-from bnmf_core.settings import setting
-from bnmf_core.types import Model
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.model import Model
+from bnmf_core.nouns.settings import setting
+from bnmf_core.numerics.deviations import culprits, largest_deviations
 
 # Paper 2, §6: as many restarts give ε.
 REFERENCES = 10

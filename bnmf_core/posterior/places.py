@@ -15,12 +15,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bnmf_core import registry, settings
-from bnmf_core.data.split import SPLIT_SEED, holdout_columns
-from bnmf_core.dataset import Dataset
-from bnmf_core.errors import DataError, SettingsError
-from bnmf_core.particles import Particles
-from bnmf_core.problem import Problem
+from bnmf_core import registry
+from bnmf_core.data.split import split
+from bnmf_core.nouns import settings
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import DataError, SettingsError
+from bnmf_core.nouns.particles import Particles
+from bnmf_core.nouns.problem import Problem
 
 FORMS = ("interior", "paper")
 # In the interior form an entry counts as at least this part of its factor's mean entry: solvers
@@ -55,7 +56,7 @@ def problem_of(particles: Particles, dataset: Dataset) -> Problem:
     """
     spec, D, seen = particles.spec, particles.A.shape[1], particles.W.shape[2]
     if spec.holdout and dataset.N != seen:
-        dataset = dataset.columns(holdout_columns(dataset.N, spec.holdout, SPLIT_SEED)[0])
+        dataset = dataset.columns(split(dataset, spec.holdout)[0])
     if (dataset.D, dataset.N) != (D, seen):
         raise DataError(
             f"The factorizations are of a {D}×{seen} matrix, but what their run would see of "

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csgraph
 
-from bnmf_core.dataset import Dataset
-from bnmf_core.errors import SettingsError
-from bnmf_core.particles import Particles
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import SettingsError
+from bnmf_core.nouns.particles import Particles
 from bnmf_core.posterior.places import LIFT, Block, blocks, positions, problem_of
 
 # Paper 3, §6.1.

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 
-from bnmf_core.errors import DataError, RunError, SettingsError
+from bnmf_core.nouns.errors import DataError, RunError, SettingsError
 
 # As fast and exact as there is; the cross-check; the paper's own.
 SOLVERS = ("HIGHS", "CLARABEL", "SCS")

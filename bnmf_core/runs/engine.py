@@ -14,15 +14,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from bnmf_core.dataset import Dataset
-from bnmf_core.errors import RunError
-from bnmf_core.particles import Particles
-from bnmf_core.runs.checkpoint import Checkpoint, Failure, restore_generator
-from bnmf_core.runs.collect import Chunk, assemble
+from bnmf_core.nouns.algorithm import Shard
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import RunError
+from bnmf_core.nouns.particles import Particles
+from bnmf_core.nouns.spec import Progress, RunSpec
+from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.runs.planning import Plan, describe, make_plan
 from bnmf_core.runs.record import finite_states, record
-from bnmf_core.threads import one_blas_thread
-from bnmf_core.types import Progress, RunSpec, Shard
+from bnmf_core.store.checkpoint import Checkpoint, Failure, restore_generator
+from bnmf_core.store.chunks import Chunk, assemble
 
 WORKERS = 2
 

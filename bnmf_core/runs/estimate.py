@@ -3,13 +3,14 @@
 from dataclasses import dataclass
 from statistics import median
 
-from bnmf_core.dataset import Dataset
-from bnmf_core.problem import Problem
+from bnmf_core.data.split import split
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs.engine import WORKERS
 from bnmf_core.runs.memory import memory_needed
-from bnmf_core.runs.planning import check, split
-from bnmf_core.runs.store import RunStore
-from bnmf_core.types import RunSpec
+from bnmf_core.runs.planning import check
+from bnmf_core.store.run_store import RunStore
 
 # Multiply-adds per second and core assumed until runs of this store have shown better.
 FIRST_GUESS = 3e9

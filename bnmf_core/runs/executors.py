@@ -15,7 +15,7 @@ from threading import Lock
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from bnmf_core.errors import SchedulerError
+from bnmf_core.nouns.errors import SchedulerError
 from bnmf_core.runs.engine import WORKERS
 from bnmf_core.runs.parcel import Parcel, make_step
 from bnmf_core.runs.planning import Plan

@@ -14,16 +14,17 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bnmf_core.dataset import Dataset
-from bnmf_core.errors import BNMFError, RunError, SchedulerError
-from bnmf_core.runs import analysis, folders
-from bnmf_core.runs.collect import assemble
+from bnmf_core.analysis import comparison as analysis
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import BNMFError, RunError, SchedulerError
+from bnmf_core.nouns.spec import Progress, RunSpec
 from bnmf_core.runs.engine import Outcome, drive
 from bnmf_core.runs.executors import Executors
 from bnmf_core.runs.memory import check_memory
 from bnmf_core.runs.planning import check, describe, make_plan
-from bnmf_core.runs.store import RunStore, this_process
-from bnmf_core.types import Progress, RunSpec
+from bnmf_core.store import folders
+from bnmf_core.store.chunks import assemble
+from bnmf_core.store.run_store import RunStore, this_process
 
 log = logging.getLogger(__name__)
 

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bnmf_core.dataset import Dataset
-from bnmf_core.errors import RunError
-from bnmf_core.linalg import BLOCK_ENTRIES
-from bnmf_core.types import RunSpec
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import RunError
+from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.numerics.linalg import BLOCK_ENTRIES
 
 MEMORY_INFO = Path("/proc/meminfo")
 CONTROL_GROUPS = Path("/sys/fs/cgroup")

@@ -3,16 +3,16 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-
-from bnmf_core import registry, settings
-from bnmf_core.data.split import SPLIT_SEED, holdout_columns
-from bnmf_core.dataset import Dataset
-from bnmf_core.errors import SettingsError
-from bnmf_core.problem import Problem, check_fit
+from bnmf_core import registry
+from bnmf_core.data.split import split
+from bnmf_core.nouns import settings
+from bnmf_core.nouns.algorithm import Algorithm, Shard
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import SettingsError
+from bnmf_core.nouns.problem import Problem, check_fit
+from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.runs.memory import check_memory
-from bnmf_core.threads import one_blas_thread
-from bnmf_core.types import Algorithm, RunSpec, Shard
 
 MOST_PARTICLES = 1_000_000
 
@@ -60,11 +60,6 @@ def check(dataset: Dataset, spec: RunSpec) -> tuple[Algorithm, Any]:
     return algorithm, chosen
 
 
-def split(dataset: Dataset, holdout: float) -> tuple[np.ndarray, np.ndarray]:
-    """Observations that runs see and that they do not: the same for every run of a dataset."""
-    return holdout_columns(dataset.N, holdout, SPLIT_SEED)
-
-
 def make_plan(dataset: Dataset, spec: RunSpec) -> Plan:
     """Check everything and prepare what the particles share.
 
@@ -97,10 +92,3 @@ def describe(plan: Plan) -> dict[str, Any]:
         "settings": asdict(plan.settings),
         "model_settings": asdict(plan.problem.model_settings),
     }
-
-
-def evenly_spaced(count: int, most: int) -> np.ndarray:
-    """At most ``most`` of the numbers 0 … count − 1, evenly spaced, first and last included."""
-    if count <= most:
-        return np.arange(count)
-    return np.unique(np.linspace(0, count - 1, most).round().astype(np.int64))

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from bnmf_core.metrics.invariants import invariants
-from bnmf_core.residuals import squared_errors
-from bnmf_core.runs.collect import Chunk
+from bnmf_core.compare.distances.invariants import invariants
+from bnmf_core.nouns.algorithm import Batch, Shard
+from bnmf_core.numerics.residuals import squared_errors
 from bnmf_core.runs.planning import Plan
-from bnmf_core.types import Batch, Shard
+from bnmf_core.store.chunks import Chunk
 
 
 def finite_states(batch: Batch) -> Batch:

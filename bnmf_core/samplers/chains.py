@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from bnmf_core.problem import Problem
-from bnmf_core.settings import setting
-from bnmf_core.types import Batch, Shard
+from bnmf_core.nouns.algorithm import Batch, Shard
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.nouns.settings import setting
 
 FEWEST_SHARDS = 2
 MOST_TOGETHER = 8

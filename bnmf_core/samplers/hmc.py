@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bnmf_core.problem import Problem
+from bnmf_core.nouns.algorithm import Algorithm, Batch, Shard
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.nouns.settings import setting
 from bnmf_core.samplers.chains import chains_of, chains_setting, joined, shard_sizes
 from bnmf_core.samplers.coordinates import coordinates
 from bnmf_core.samplers.hamiltonian import Outcome, Point, accept, glide, half_kick, reasonable_step
 from bnmf_core.samplers.starting import checking, start_setting, starts
-from bnmf_core.settings import setting
-from bnmf_core.types import Algorithm, Batch, Shard
 
 # Multiply-adds of one step: about a third of a second on one core.
 STEP_WORK = 1.0e9

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from bnmf_core.dataset import Dataset
-from bnmf_core.errors import RunError, SettingsError
-from bnmf_core.problem import Problem
-from bnmf_core.settings import setting
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import RunError, SettingsError
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.nouns.settings import setting
 from bnmf_core.solvers import hals
 from bnmf_core.solvers.starts import random_start
 

@@ -17,7 +17,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from bnmf_core.problem import Problem
+from bnmf_core.nouns.problem import Problem
 from bnmf_core.solvers import solution as shared
 from bnmf_core.solvers.kernels import accelerated_round, sweep, sweep_each
 from bnmf_core.solvers.solution import (

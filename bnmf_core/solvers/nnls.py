@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-from bnmf_core.errors import DataError
+from bnmf_core.nouns.errors import DataError
 
 # Coordinate descent finds most of the zeros in a few sweeps; then the exact method starts.
 SWEEPS = 3

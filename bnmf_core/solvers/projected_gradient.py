@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bnmf_core.problem import Problem
+from bnmf_core.nouns.problem import Problem
 from bnmf_core.solvers.kernels import projected_gradient
 from bnmf_core.solvers.solution import full_solver, product_work
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bnmf_core.problem import Problem
+from bnmf_core.nouns.problem import Problem
 
 CHECK_EVERY = 5
 # Multiply-adds of one step: about a third of a second on one core.

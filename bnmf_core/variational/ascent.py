@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from bnmf_core.problem import Problem
+from bnmf_core.nouns.problem import Problem
 from bnmf_core.variational.mixture import log_kernel
 
 # L-BFGS's memory. Each call begins without any, so calls of few iterations lose by it.

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from bnmf_core.models import gaussian
-from bnmf_core.problem import Problem
+from bnmf_core.nouns.problem import Problem
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, logsumexp
 
-from bnmf_core.settings import setting
+from bnmf_core.nouns.settings import setting
 from bnmf_core.variational.mixture import Component, Mixture, log_kernel
 
 # Logits of a weight beyond this are 0 or 1 in double precision.

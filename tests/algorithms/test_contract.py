@@ -10,18 +10,18 @@ import pytest
 from scipy import sparse, stats
 
 from bnmf_core import registry
-from bnmf_core.dataset import Dataset, Truth
-from bnmf_core.errors import BNMFError, NotFoundError, RunError, SettingsError
-from bnmf_core.problem import Problem
+from bnmf_core.nouns.dataset import Dataset, Truth
+from bnmf_core.nouns.errors import BNMFError, NotFoundError, RunError, SettingsError
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.nouns.settings import declarations
+from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs import engine, planning
-from bnmf_core.runs.collect import assemble
-from bnmf_core.runs.folders import FolderSink
 from bnmf_core.runs.planning import describe
 from bnmf_core.samplers import gibbs, hmc
-from bnmf_core.settings import declarations
 from bnmf_core.solvers import hals, solution
 from bnmf_core.solvers.starts import random_start
-from bnmf_core.types import RunSpec
+from bnmf_core.store.chunks import assemble
+from bnmf_core.store.folders import FolderSink
 
 ALGORITHMS = list(registry.ALGORITHMS.values())
 FACTORS = ("A", "W", "log_joint", "error", "ids", "chain", "draw", "weights")

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from bnmf_core.completion import complete, mean_product
+from bnmf_core.compare.quality import hidden_error_of_means, hidden_errors
 from bnmf_core.data.repair import hide_entries
-from bnmf_core.dataset import Dataset
 from bnmf_core.explorers.interior import Interior
-from bnmf_core.linalg import balanced_svd
-from bnmf_core.metrics.quality import hidden_error_of_means, hidden_errors
 from bnmf_core.models import MODELS, gaussian, likelihood, objectives, silf
-from bnmf_core.problem import Problem
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.numerics.completion import complete, mean_product
+from bnmf_core.numerics.linalg import balanced_svd
 from bnmf_core.solvers import SOLVERS, hals, solution
 from bnmf_core.solvers.kernels import TILE, sweep_each
 from bnmf_core.solvers.solution import Stopping
@@ -213,7 +213,7 @@ def test_an_exact_product_is_completed():
 def test_the_completion_comes_ever_closer_to_its_rank(gappy, monkeypatch):
     data, distances = gappy.dataset, []
     for most in range(1, 12):
-        monkeypatch.setattr("bnmf_core.completion.MOST_ITERATIONS", most)
+        monkeypatch.setattr("bnmf_core.numerics.completion.MOST_ITERATIONS", most)
         singular = np.linalg.svd(complete(data.X, data.mask, 4), compute_uv=False)
         distances.append((singular[4:] ** 2).sum())
     assert (np.diff(distances) <= 1e-9 * distances[0]).all()

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse, stats
 
-from bnmf_core.dataset import Dataset
 from bnmf_core.models import gaussian, likelihood
 from bnmf_core.models.reference import reference_errors
-from bnmf_core.problem import Problem
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.problem import Problem
 
 
 @pytest.fixture(params=["dense", "sparse"])

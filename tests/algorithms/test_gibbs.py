@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from bnmf_core import registry
-from bnmf_core.errors import SettingsError
+from bnmf_core.nouns.algorithm import Shard
+from bnmf_core.nouns.errors import SettingsError
+from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs import engine, planning
 from bnmf_core.samplers import gibbs
 from bnmf_core.samplers.truncated_normal import TAIL, truncated_draw
-from bnmf_core.types import RunSpec, Shard
 
 from .kernels import make_problem
 

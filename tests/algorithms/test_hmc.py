@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 from bnmf_core import registry
-from bnmf_core.dataset import Dataset, Truth
-from bnmf_core.errors import BNMFError, RunError, SettingsError
+from bnmf_core.nouns.algorithm import Shard
+from bnmf_core.nouns.dataset import Dataset, Truth
+from bnmf_core.nouns.errors import BNMFError, RunError, SettingsError
+from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs import engine, planning
 from bnmf_core.samplers import gibbs, hamiltonian, hmc
 from bnmf_core.samplers.chains import chains_of, shard_sizes
 from bnmf_core.samplers.starting import LIFT, lifted, starts
-from bnmf_core.types import RunSpec, Shard
 
 from .kernels import MODELS, chart_of, draw_joint, flat_density, make_problem, many_problems
 

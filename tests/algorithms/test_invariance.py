@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from bnmf_core.dataset import Dataset
-from bnmf_core.metrics.invariants import INVARIANTS, invariants
+from bnmf_core.compare.distances.invariants import INVARIANTS, invariants
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs import engine
-from bnmf_core.types import RunSpec
 
 from .kernels import RATE, SIGMA, D, N, R, draw_joint, gibbs_kernel, hmc_kernel
 

@@ -7,11 +7,12 @@ import pytest
 
 from bnmf_core import registry
 from bnmf_core.data.synthetic import laurberg, low_rank
-from bnmf_core.errors import SettingsError
 from bnmf_core.explorers import nvi
-from bnmf_core.problem import Problem
+from bnmf_core.nouns.algorithm import Shard
+from bnmf_core.nouns.errors import SettingsError
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs import engine, planning
-from bnmf_core.types import RunSpec, Shard
 from bnmf_core.variational.ascent import bound
 
 

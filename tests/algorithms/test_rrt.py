@@ -8,18 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as some
 from scipy import sparse
 
+from bnmf_core.compare.distances import DISTANCES
+from bnmf_core.compare.distances.pairwise import cross, pairwise
 from bnmf_core.data.synthetic import laurberg, low_rank
-from bnmf_core.dataset import Dataset
-from bnmf_core.deviations import largest_deviations
-from bnmf_core.errors import SettingsError
 from bnmf_core.explorers import oblique, planting, rrt
 from bnmf_core.explorers.tree import REJECTIONS
-from bnmf_core.linalg import balanced_svd
-from bnmf_core.metrics import DISTANCES
-from bnmf_core.metrics.pairwise import cross, pairwise
-from bnmf_core.particles import Particles
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import SettingsError
+from bnmf_core.nouns.particles import Particles
+from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.numerics.deviations import largest_deviations
+from bnmf_core.numerics.linalg import balanced_svd
 from bnmf_core.runs import engine, planning
-from bnmf_core.types import RunSpec
 from bnmf_core.variational.mixture import best_scale
 
 MAX_ANGLE = DISTANCES["max_angle"]

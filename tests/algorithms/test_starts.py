@@ -8,14 +8,16 @@ from scipy import sparse
 from scipy.sparse.linalg import svds
 from sklearn.decomposition._nmf import _initialize_nmf
 
-from bnmf_core import linalg, registry, transform_library
-from bnmf_core.dataset import Dataset
+from bnmf_core import registry, transform_library
 from bnmf_core.explorers import nndsvdar, q_transform, random_restarts, transforms
-from bnmf_core.problem import Problem
-from bnmf_core.residuals import relative_errors
+from bnmf_core.nouns.algorithm import Shard
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.numerics import linalg
+from bnmf_core.numerics.residuals import relative_errors
 from bnmf_core.runs import engine
 from bnmf_core.solvers.starts import random_start
-from bnmf_core.types import RunSpec, Shard
 
 
 def make_problem(dataset, rank) -> Problem:

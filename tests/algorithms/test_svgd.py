@@ -6,18 +6,19 @@ import numpy as np
 import pytest
 
 from bnmf_core import registry
-from bnmf_core.dataset import Dataset
-from bnmf_core.errors import BNMFError, RunError, SettingsError
 from bnmf_core.explorers import dsgd, q_svgd, stein_descent, stein_direction, svgd
 from bnmf_core.explorers.interior import Interior
 from bnmf_core.models import silf
 from bnmf_core.models.objectives import OBJECTIVES
-from bnmf_core.particles import Particles
+from bnmf_core.nouns.algorithm import Shard
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import BNMFError, RunError, SettingsError
+from bnmf_core.nouns.particles import Particles
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.posterior import places, stein
-from bnmf_core.problem import Problem
 from bnmf_core.runs import engine
 from bnmf_core.solvers import solution
-from bnmf_core.types import RunSpec, Shard
 
 from .kernels import make_problem
 

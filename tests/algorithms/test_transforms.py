@@ -9,18 +9,20 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from bnmf_core import TransformLibrary, files, transform_library
-from bnmf_core.dataset import Dataset
-from bnmf_core.errors import BNMFError, NotFoundError, RunError, SettingsError, StoreError
+from bnmf_core import TransformLibrary, transform_library
 from bnmf_core.explorers import library, q_transform, transforms
 from bnmf_core.explorers.processes import PROCESSES, Source, process
 from bnmf_core.explorers.transforms import Recipe, learn
-from bnmf_core.linalg import balanced_svd
-from bnmf_core.problem import Problem
+from bnmf_core.nouns.algorithm import Shard
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import BNMFError, NotFoundError, RunError, SettingsError, StoreError
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.numerics.linalg import balanced_svd
 from bnmf_core.runs import engine
 from bnmf_core.solvers import hals
 from bnmf_core.solvers.starts import random_start
-from bnmf_core.types import RunSpec, Shard
+from bnmf_core.store import files
 
 
 def target(seed: int, D: int = 30, N: int = 40) -> Dataset:

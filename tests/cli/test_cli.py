@@ -17,16 +17,16 @@ import pytest
 
 from bnmf_core import registry
 from bnmf_core.cli import main
+from bnmf_core.compare.coverage import covering_numbers
 from bnmf_core.data.samples import SAMPLES, load_sample
 from bnmf_core.data.synthetic import GENERATORS, laurberg
-from bnmf_core.metrics.coverage import covering_numbers
 from bnmf_core.models import MODELS
-from bnmf_core.particles import Particles
+from bnmf_core.nouns.particles import Particles
+from bnmf_core.nouns.settings import declarations
+from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs import engine
 from bnmf_core.runs.jobs import JobRunner
-from bnmf_core.runs.store import RunStore
-from bnmf_core.settings import declarations
-from bnmf_core.types import RunSpec
+from bnmf_core.store.run_store import RunStore
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL_RUN = ["run", "laurberg_two", "--rank", "3", "--particles", "8"]

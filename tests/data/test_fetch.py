@@ -12,7 +12,7 @@ from sklearn.utils import Bunch
 
 from bnmf_core.data.fetch import GROUPS, REMOTE, TIMEOUT_SECONDS, load_remote
 from bnmf_core.data.samples import load_sample
-from bnmf_core.errors import DataError, NotFoundError
+from bnmf_core.nouns.errors import DataError, NotFoundError
 
 FETCHERS = {
     "newsgroups": "fetch_20newsgroups",

@@ -15,8 +15,8 @@ from scipy import sparse
 
 from bnmf_core.data import arrays, load, market, tables
 from bnmf_core.data.load import load_file
-from bnmf_core.data.names import clean_name, clean_names
-from bnmf_core.errors import DataError
+from bnmf_core.nouns.errors import DataError
+from bnmf_core.nouns.names import clean_name, clean_names
 
 AXES = st.sampled_from(["rows", "columns"])
 VALUES = st.just(0.0) | st.floats(1e-6, 1e6)

@@ -12,8 +12,8 @@ from bnmf_core.data.repair import (
     fill_with_feature_means,
     hide_entries,
 )
-from bnmf_core.dataset import Dataset
-from bnmf_core.errors import DataError, SettingsError
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import DataError, SettingsError
 
 
 def whole_of(dataset: Dataset) -> np.ndarray:

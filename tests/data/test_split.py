@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bnmf_core.data.split import holdout_columns
-from bnmf_core.errors import SettingsError
+from bnmf_core.nouns.errors import SettingsError
 
 
 @given(

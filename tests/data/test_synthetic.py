@@ -12,8 +12,8 @@ from bnmf_core.data.synthetic import (
     laurberg,
     low_rank,
 )
-from bnmf_core.errors import NotFoundError, SettingsError
-from bnmf_core.settings import build, declarations
+from bnmf_core.nouns.errors import NotFoundError, SettingsError
+from bnmf_core.nouns.settings import build, declarations
 
 
 def residual(X, truth):

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from bnmf_core import RunSpec, laurberg
-from bnmf_core.studies.coverage import CoverageStudy
-from pages.common import services, study_view
+from pages.frame import services
+from pages.parts import study_view
+from studies.coverage import CoverageStudy
 from tests.pages.test_pages import page, server, words
 
 __all__ = ["server"]

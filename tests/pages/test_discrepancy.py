@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from bnmf_core import RunSpec, laurberg
+from bnmf_core.analysis import stein as stein_stage
 from bnmf_core.figures.discrepancy import discrepancy_over_time
 from bnmf_core.figures.style import run_styles
-from bnmf_core.runs import stein_stage
-from bnmf_core.studies import stein_result
-from bnmf_core.studies.arrival import as_they_arrive
+from studies import stein_result
+from studies.arrival import as_they_arrive
 from tests.pages.test_pages import page, server, words
 from tests.test_stein_benchmark import made_up
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bnmf_core import RunSpec, laurberg
-from bnmf_core.runs import variational_stage as stage
+from bnmf_core.analysis import variational as stage
 from bnmf_core.variational.mixture import Component
 from tests.pages.test_pages import page, server, words
 

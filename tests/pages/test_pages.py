@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from bnmf_core import Dataset, RunSpec, laurberg
 from bnmf_core.data.repair import hide_entries
 from bnmf_core.runs import executors, jobs
-from pages.common import services
+from pages.frame import services
 
 ROOT = Path(__file__).resolve().parents[2]
 EXPLORE = [

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from bnmf_core import RunSpec, kernel_matrix, laurberg, stein_weights
+from bnmf_core.analysis import stein as stein_stage
 from bnmf_core.posterior.stein import kernel_similarity
-from bnmf_core.runs import stein_stage
 from tests.pages.test_pages import page, server, words
 
 __all__ = ["server"]

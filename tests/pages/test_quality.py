@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 
 from bnmf_core import RunSpec
+from bnmf_core.analysis import quality as quality_stage
 from bnmf_core.data.repair import hide_entries
 from bnmf_core.data.split import SPLIT_SEED, holdout_columns
 from bnmf_core.figures.quality import hidden_plot
 from bnmf_core.figures.style import run_styles
-from bnmf_core.runs import quality_stage
 from bnmf_core.solvers.nnls import solve_weights
 from tests.pages.test_pages import labelled, page, server, words
 

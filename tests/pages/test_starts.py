@@ -8,9 +8,9 @@ import pytest
 from bnmf_core import laurberg
 from bnmf_core.explorers import library
 from bnmf_core.explorers.transforms import Recipe, learn
-from bnmf_core.studies.own_starts import OwnStarts
-from bnmf_core.studies.transfer import PARTS
-from pages.common import services
+from pages.frame import services
+from studies.own_starts import OwnStarts
+from studies.transfer import PARTS
 from tests.pages.test_pages import page, server, words
 
 __all__ = ["server"]

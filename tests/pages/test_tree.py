@@ -3,7 +3,7 @@
 import pytest
 
 from bnmf_core import RunSpec, laurberg
-from pages.common import lesson_view
+from pages.parts import lesson_view
 from tests.pages.test_pages import page, server, words
 
 __all__ = ["server"]

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 import bnmf_core
 from bnmf_core import registry
 from bnmf_core.data.split import SPLIT_SEED, holdout_columns
-from bnmf_core.dataset import Dataset
-from bnmf_core.errors import DataError, SettingsError
-from bnmf_core.particles import Particles
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import DataError, SettingsError
+from bnmf_core.nouns.particles import Particles
+from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.posterior import places, stein
 from bnmf_core.posterior.places import Block
 from bnmf_core.runs import engine
-from bnmf_core.types import RunSpec
 
 from .definition import MODEL_SETTINGS, RATE, naive_places, naive_stein
 

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bnmf_core.errors import DataError, RunError, SettingsError
+from bnmf_core.nouns.errors import DataError, RunError, SettingsError
+from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.posterior import weights as module
 from bnmf_core.posterior.stein import kernel_matrix, ksd, suggested_lengths
 from bnmf_core.posterior.weights import SOLVERS, kkt_residual, stein_weights
 from bnmf_core.runs import engine
-from bnmf_core.types import RunSpec
 
 
 def gram(seed, M, n, spread=1.0):

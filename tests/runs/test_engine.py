@@ -10,11 +10,13 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from bnmf_core import registry
 from bnmf_core.data.synthetic import low_rank
-from bnmf_core.dataset import Dataset
-from bnmf_core.errors import RunError
-from bnmf_core.runs import checkpoint, engine, planning
-from bnmf_core.threads import one_blas_thread
-from bnmf_core.types import Batch, RunSpec
+from bnmf_core.nouns.algorithm import Batch
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import RunError
+from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.numerics.threads import one_blas_thread
+from bnmf_core.runs import engine, planning
+from bnmf_core.store import checkpoint
 
 QUICK = {"max_iterations": 20, "block": 5}
 

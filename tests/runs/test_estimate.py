@@ -7,11 +7,11 @@ from scipy import sparse
 from bnmf_core import registry
 from bnmf_core.data.repair import hide_entries
 from bnmf_core.data.synthetic import low_rank
-from bnmf_core.dataset import Dataset
-from bnmf_core.errors import BNMFError
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import BNMFError
+from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs import engine
 from bnmf_core.runs.estimate import estimate
-from bnmf_core.types import RunSpec
 
 PREPARING = 0.3
 

@@ -14,13 +14,13 @@ from scipy import sparse
 from bnmf_core import registry
 from bnmf_core.data.repair import hide_entries
 from bnmf_core.data.synthetic import low_rank
-from bnmf_core.dataset import Dataset
-from bnmf_core.errors import SchedulerError
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import SchedulerError
+from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs import engine, executors
 from bnmf_core.runs.executors import default_scheduler, open_executor
 from bnmf_core.runs.parcel import Parcel
 from bnmf_core.runs.planning import make_plan
-from bnmf_core.types import RunSpec
 from tests.runs.cluster import Cluster
 
 CHAINS = RunSpec("gibbs", 3, particles=128, seed=5, settings={"chains": 64, "warm_up": 20})

@@ -9,11 +9,12 @@ import pytest
 
 from bnmf_core import registry
 from bnmf_core.data.synthetic import low_rank
-from bnmf_core.dataset import Dataset
-from bnmf_core.errors import NotFoundError, RunError, SettingsError
+from bnmf_core.nouns.algorithm import Batch
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import NotFoundError, RunError, SettingsError
+from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs import engine, jobs
 from bnmf_core.runs.jobs import JobRunner
-from bnmf_core.types import Batch, RunSpec
 
 QUICK = {"max_iterations": 20, "block": 5}
 RESTARTS = RunSpec("random_restarts", 2, particles=15, settings=QUICK)

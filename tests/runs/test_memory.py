@@ -9,13 +9,13 @@ from scipy import sparse
 
 from bnmf_core.data.load import map_npy
 from bnmf_core.data.repair import hide_entries
-from bnmf_core.dataset import Dataset
-from bnmf_core.errors import DataError, RunError
-from bnmf_core.residuals import relative_errors, squared_errors
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import DataError, RunError
+from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.numerics.residuals import relative_errors, squared_errors
 from bnmf_core.runs import engine, memory
 from bnmf_core.runs.estimate import estimate
-from bnmf_core.runs.store import RunStore
-from bnmf_core.types import RunSpec
+from bnmf_core.store.run_store import RunStore
 
 SPEC = RunSpec("random_restarts", 3, particles=50)
 
@@ -156,7 +156,7 @@ def test_a_mapped_matrix_is_checked_like_any_other(tmp_path):
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("masked", [False, True])
 def test_errors_in_blocks_are_those_of_the_whole(monkeypatch, order, masked):
-    monkeypatch.setattr("bnmf_core.linalg.BLOCK_ENTRIES", 100)
+    monkeypatch.setattr("bnmf_core.numerics.linalg.BLOCK_ENTRIES", 100)
     rng = np.random.default_rng(4)
     X = np.asarray(rng.random((37, 29)), order=order)
     A, W = rng.random((2, 37, 3)), rng.random((2, 3, 29))

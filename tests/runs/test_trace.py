@@ -8,12 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from bnmf_core import files, registry
-from bnmf_core.errors import RunError, StoreError
-from bnmf_core.metrics.invariants import INVARIANTS, invariants
-from bnmf_core.particles import Particles
-from bnmf_core.runs import checkpoint, engine, folders, planning
-from bnmf_core.types import Batch, RunSpec
+from bnmf_core import registry
+from bnmf_core.compare.distances.invariants import INVARIANTS, invariants
+from bnmf_core.nouns.algorithm import Batch
+from bnmf_core.nouns.errors import RunError, StoreError
+from bnmf_core.nouns.particles import Particles
+from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.runs import engine, planning
+from bnmf_core.store import checkpoint, files, folders
 
 GIBBS = RunSpec("gibbs", 2, particles=7, seed=3,
                 settings={"chains": 3, "warm_up": 10, "thinning": 2})  # fmt: skip

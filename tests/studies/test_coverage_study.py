@@ -5,13 +5,13 @@ import json
 import numpy as np
 import pytest
 
-from bnmf_core.errors import Cancelled, NotFoundError, RunError, SettingsError, StoreError
-from bnmf_core.metrics import distances
+from bnmf_core.compare.distances import distances
+from bnmf_core.nouns.errors import Cancelled, NotFoundError, RunError, SettingsError, StoreError
 from bnmf_core.runs.engine import run
-from bnmf_core.studies import coverage
-from bnmf_core.studies.coverage import RADII, StudyPlan, coverage_study
-from bnmf_core.studies.problems import COLUMNS, PROBLEMS
-from bnmf_core.studies.result import StudyResult
+from studies import coverage
+from studies.coverage import RADII, StudyPlan, coverage_study
+from studies.problems import COLUMNS, PROBLEMS
+from studies.result import StudyResult
 
 FEW = StudyPlan(repetitions=2, samples=60)
 SOME = ["single_mode", "all_modes", "random_restarts", "filtered_restarts", "gibbs"]

@@ -6,20 +6,21 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from bnmf_core import RunSpec, laurberg, low_rank, registry, run, settings
-from bnmf_core.dataset import Dataset
-from bnmf_core.deviations import largest_deviations
-from bnmf_core.errors import Cancelled, NotFoundError, SettingsError
-from bnmf_core.metrics import distances
+from bnmf_core import RunSpec, laurberg, low_rank, registry, run
+from bnmf_core.compare.distances import distances
 from bnmf_core.models import gaussian
-from bnmf_core.problem import Problem
-from bnmf_core.studies import rrt, rrt_cell, rrt_problems, rrt_result, rrt_stream
-from bnmf_core.studies.result import StudyResult
-from bnmf_core.studies.rrt import RRTPlan, rrt_study
-from bnmf_core.studies.rrt_problems import METHODS, NOISES, PROBLEMS, RRTProblem
-from bnmf_core.types import Batch, Shard
+from bnmf_core.nouns import settings
+from bnmf_core.nouns.algorithm import Batch, Shard
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import Cancelled, NotFoundError, SettingsError
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.numerics.deviations import largest_deviations
 from bnmf_core.variational.mixture import best_scale, component_of
 from bnmf_core.variational.online import propose_all
+from studies import rrt, rrt_cell, rrt_problems, rrt_result, rrt_stream
+from studies.result import StudyResult
+from studies.rrt import RRTPlan, rrt_study
+from studies.rrt_problems import METHODS, NOISES, PROBLEMS, RRTProblem
 
 FEW = RRTPlan(repetitions=2, seconds=0.2)
 BRIEF = {

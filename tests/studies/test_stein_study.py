@@ -5,15 +5,15 @@ import pytest
 
 from bnmf_core import RunSpec, kernel_matrix, low_rank, run, stein_weights
 from bnmf_core.data import samples
-from bnmf_core.errors import Cancelled, NotFoundError, SettingsError
+from bnmf_core.nouns.errors import Cancelled, NotFoundError, SettingsError
 from bnmf_core.runs.planning import make_plan
-from bnmf_core.studies import stein, stein_problems, stein_result, stein_sources
-from bnmf_core.studies.arrival import as_they_arrive
-from bnmf_core.studies.result import StudyResult
-from bnmf_core.studies.stein import SteinPlan, stein_study
-from bnmf_core.studies.stein_measures import common_lengths
-from bnmf_core.studies.stein_problems import SteinProblem
-from bnmf_core.studies.stein_result import Selection
+from studies import stein, stein_problems, stein_result, stein_sources
+from studies.arrival import as_they_arrive
+from studies.result import StudyResult
+from studies.stein import SteinPlan, stein_study
+from studies.stein_measures import common_lengths
+from studies.stein_problems import SteinProblem
+from studies.stein_result import Selection
 
 FEW = SteinPlan(repetitions=2, sizes=(3, 6), iterations=(2, 6), seconds=0.5)
 SOME = ["q_transform", "random_restarts", "gibbs", "svgd"]

@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bnmf_core.dataset import Dataset
-from bnmf_core.errors import Cancelled, NotFoundError, RunError, SettingsError
 from bnmf_core.explorers.processes import PROCESSES
-from bnmf_core.problem import Problem
-from bnmf_core.studies import full, starts, transfer, transfer_tables, weight_times
-from bnmf_core.studies.own_starts import OwnStarts
-from bnmf_core.studies.result import StudyResult
-from bnmf_core.studies.transfer import TransferPlan, TransferStudy
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import Cancelled, NotFoundError, RunError, SettingsError
+from bnmf_core.nouns.problem import Problem
+from studies import full, starts, transfer, transfer_tables, weight_times
+from studies.own_starts import OwnStarts
+from studies.result import StudyResult
+from studies.transfer import TransferPlan, TransferStudy
 
 FEW = TransferPlan(
     targets=2, side=60, starts=12, solved=2, raced=2, rank=6, noisy_rank=8, source_ranks=(1, 3),

@@ -8,7 +8,7 @@ from scipy import optimize, stats
 
 from bnmf_core.models import gaussian
 from bnmf_core.models.reference import reference_factors
-from bnmf_core.problem import Problem
+from bnmf_core.nouns.problem import Problem
 from bnmf_core.variational.mixture import (
     Component,
     Mixture,

@@ -1,0 +1,1 @@
+"""Everything the pages show of a set of runs, computed once in the background and stored."""

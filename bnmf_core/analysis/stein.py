@@ -1,0 +1,153 @@
+"""The Stein part of an analysis: kernels of all members under one model, and their weights."""
+
+from dataclasses import fields
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bnmf_core import registry
+from bnmf_core.nouns.errors import BNMFError, RunError, raise_if_cancelled
+from bnmf_core.nouns.particles import Particles
+from bnmf_core.store import files
+
+FORMS = {
+    "interior": "Interior: in log coordinates, 0 for the posterior itself",
+    "paper": "Published: A and W as they are, not 0 at the boundary",
+}
+LENGTHS = {
+    "suggested": "median distances",
+    "published": "published (0.01 for A, 1000 for W)",
+}
+
+
+class SteinPart(NamedTuple):
+    """Kernels of the members under one form and one choice of length scales.
+
+    K : (m, m) Stein kernel. similarity : (2, m, m) base kernels of A and of W.
+    weights : (m,) of all members; solver : which found them.
+    lengths : c of A and of W. sentence : whether they tell the members apart.
+    """
+
+    K: np.ndarray
+    similarity: np.ndarray
+    weights: np.ndarray
+    solver: str
+    lengths: tuple[float, float]
+    sentence: str
+
+
+def members_of(analysis: Any) -> Particles:
+    """All members under the first run's model, at the scale that it demands; same AW."""
+    rows = np.arange(len(analysis.members))
+    first = analysis.particles[0]
+    A, W = registry.model(first.spec.model).scale(*analysis.factors(rows))
+    table = analysis.members
+    return Particles(
+        A, W, ids=rows, chain=table["chain"].to_numpy(), draw=table["draw"].to_numpy(),
+        weights=np.full(rows.size, 1 / rows.size), log_joint=table["log_joint"].to_numpy(),
+        error=table["error"].to_numpy(), seconds=table["seconds"].to_numpy(),
+        spec=first.spec, info=first.info,
+    )  # fmt: skip
+
+
+def compute(analysis: Any, report: Any, stopped: Any) -> None:
+    """Store what kernels of every form are made of, weights, and what cannot be had."""
+    from bnmf_core.posterior import stein  # noqa: PLC0415  (slow to import)
+
+    members = members_of(analysis)
+    told: dict[str, Any] = {"problems": {}}
+    for i, form in enumerate(FORMS):
+        raise_if_cancelled(stopped, "the Stein kernels")
+        try:
+            found = stein.products(members, analysis.dataset, form)
+            arrays = dict(vars(found))
+            for choice in LENGTHS:
+                weights, solver = weigh(found.kernel(*_lengths(found, choice)))
+                arrays |= {f"weights_{choice}": weights, f"solver_{choice}": np.array(solver)}
+            files.write_arrays(analysis.folder / f"stein-{form}.npz", arrays)
+        except BNMFError as error:
+            told["problems"][form] = str(error)
+        report((i + 1) / len(FORMS))
+    told["objective"] = _objectives(analysis, members)
+    files.write_json(analysis.folder / "stein.json", told)
+
+
+def _lengths(found: Any, choice: str | tuple[float, float]) -> tuple[float, float]:
+    from bnmf_core.posterior import stein  # noqa: PLC0415  (slow to import)
+
+    if choice == "suggested":
+        return found.median_lengths()
+    return (stein.LENGTH_A, stein.LENGTH_W) if choice == "published" else choice
+
+
+def weigh(K: np.ndarray, first: str = "HIGHS") -> tuple[np.ndarray, str]:
+    """Stein weights (m,) and the solver that found them: the first one, or else another.
+
+    Raises
+    ------
+    BNMFError
+        When none finds an answer.
+    """
+    from bnmf_core.posterior.weights import SOLVERS, stein_weights  # noqa: PLC0415  (slow to import)
+
+    others = [solver for solver in SOLVERS if solver != first]
+    for solver in (first, *others[:-1]):
+        try:
+            return stein_weights(K, solver), solver
+        except RunError:
+            continue
+    return stein_weights(K, others[-1]), others[-1]
+
+
+def residual(K: np.ndarray, weights: np.ndarray) -> float:
+    """How far weights (m,) are from the conditions of an optimum, 0 there."""
+    from bnmf_core.posterior.weights import kkt_residual  # noqa: PLC0415
+
+    return kkt_residual(K, weights)
+
+
+def _objectives(analysis: Any, members: Particles) -> list[float] | None:
+    """f of every member where the model has a threshold on it."""
+    from bnmf_core.posterior.places import problem_of  # noqa: PLC0415  (slow to import)
+
+    if members.spec.model != "silf":
+        return None
+    from bnmf_core.models.silf import objective  # noqa: PLC0415
+
+    problem = problem_of(members, analysis.dataset)
+    return objective(problem, members.A, members.W).tolist()
+
+
+def read(analysis: Any, form: str, choice: str | tuple[float, float]) -> SteinPart | str:
+    """The kernels of one form, or the sentence that says why there are none.
+
+    ``choice`` is a key of ``LENGTHS``, or c of A and of W: any lengths, from the same products.
+
+    Raises
+    ------
+    SettingsError
+        When a length is not a finite number above 0.
+    """
+    from bnmf_core.posterior import stein  # noqa: PLC0415  (slow to import)
+
+    problem = files.read_json(analysis.folder / "stein.json")["problems"].get(form)
+    if problem is not None:
+        return problem
+    stored = files.read_arrays(analysis.folder / f"stein-{form}.npz")
+    found = stein.Products(**{field.name: stored[field.name] for field in fields(stein.Products)})
+    lengths = _lengths(found, choice)
+    stein.check_lengths(*lengths)
+    K = found.kernel(*lengths)
+    if isinstance(choice, str):
+        weights, solver = stored[f"weights_{choice}"], str(stored[f"solver_{choice}"])
+    else:
+        weights, solver = weigh(K)
+    return SteinPart(
+        K, found.similarities(*lengths), weights, solver, lengths, found.sentence(*lengths)
+    )
+
+
+def objectives(analysis: Any) -> np.ndarray | None:
+    """f of every member (m,) under a SILF model, None under another."""
+    values = files.read_json(analysis.folder / "stein.json")["objective"]
+    return None if values is None else np.array(values)

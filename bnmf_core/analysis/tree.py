@@ -1,0 +1,219 @@
+"""The part of an analysis that shows where the nodes of trees lie, and where other runs went.
+
+A run is a tree when its particles tell which one they grew from: the diagnostic "parent", the
+number of a particle, −1 for one that the tree began with.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from bnmf_core.compare.distances import DISTANCES
+from bnmf_core.compare.distances.pairwise import cross, pairwise
+from bnmf_core.compare.projection import place, projection_quality, simplex_projection
+from bnmf_core.data.split import split
+from bnmf_core.nouns.errors import raise_if_cancelled
+from bnmf_core.numerics.completion import completed
+from bnmf_core.numerics.linalg import evenly_spaced
+from bnmf_core.store import files
+
+METRIC = "max_angle"
+# Nodes of all trees together, and entries of their factors: half a gigabyte.
+MOST_NODES = 1500
+MOST_ENTRIES = 2**26
+# Up to so many points have all their distances measured; more are placed by their distances to so
+# many of them (landmark scaling, de Silva & Tenenbaum 2004).
+LANDMARKS = 500
+MOST_KNOWN = 10
+# What is told of every particle, and what stands where nothing is.
+MISSING = {
+    "ids": -1, "parent": -1, "kind": -1, "turn": -1, "least_angle": np.nan, "log_joint": np.nan,
+    "error": np.nan, "seconds": np.nan,
+}  # fmt: skip
+
+
+class TreePart(NamedTuple):
+    """Trees, the other runs and the known factorizations on one map.
+
+    table : one row per point, trees first. Columns run (its id, "" for a known factorization), name
+        (of a known one), tree (whether it is a tree's node), ids (particle number), member (row in
+        the analysis' members, −1 for none), parent (particle number, −1 for none), parent_row (row
+        in this table, −1), to_parent (distance to it, NaN without), kind, turn, least_angle,
+        log_joint, error, seconds, x, y; x, y and to_parent in the unit of ``METRIC``.
+    kept : share of the distances that the map keeps, 0 to 1. nodes : of all trees, shown or not.
+    between_known : largest distance between known factorizations, 0 where there are not two.
+    data, bases : (N, 2) and (points, 3, 2) in the data's simplex at rank 3, else None.
+    """
+
+    table: pd.DataFrame
+    kept: float
+    nodes: int
+    between_known: float
+    data: np.ndarray | None
+    bases: np.ndarray | None
+
+
+def trees(analysis: Any) -> list[int]:
+    """Which of the analysis' runs are trees, by their number in it."""
+    return [i for i, p in enumerate(analysis.particles) if "parent" in p.diagnostics]
+
+
+def compute(analysis: Any, report: Any, stopped: Any) -> None:
+    """Store the map, where there is a tree."""
+    if not trees(analysis):
+        return
+    run, position, parent = _choose(analysis)
+    known = _known(analysis)
+    A, W = _factors(analysis, run, position)
+    A, W = (
+        np.concatenate([F, *(k[None] for k in ks)]) for F, ks in zip((A, W), known, strict=True)
+    )
+    landmarks = evenly_spaced(len(A), LANDMARKS)
+    apart = cross(
+        A,
+        W,
+        A[landmarks],
+        W[landmarks],
+        DISTANCES[METRIC],
+        lambda part: report(0.8 * part),
+        stopped,
+    )
+    among = apart[landmarks]
+    among = np.where(np.eye(len(among), dtype=bool), 0.0, np.minimum(among, among.T))
+    arrays = {
+        "run": run,
+        "position": position,
+        "parent": parent,
+        "to_parent": _to_parent(A, W, parent, stopped),
+        "points": place(apart, among),
+        "kept": np.array(projection_quality(among)),
+        "between_known": pairwise(A[run < 0], W[run < 0], DISTANCES[METRIC]).max(initial=0.0),
+    }
+    if analysis.rank == 3 and min(analysis.dataset.D, analysis.dataset.N) >= 3:
+        # What was not seen is no zero: the picture shows it as a product of rank 3 has it.
+        data, bases = simplex_projection(completed(analysis.dataset, 3), A)
+        arrays |= {"data": data, "bases": bases}
+    files.write_arrays(analysis.folder / "tree.npz", arrays)
+
+
+def _choose(analysis: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Run, position in its arrays and parent (row here, −1) of every point: (P,) each."""
+    found = trees(analysis)
+    first = analysis.particles[0]
+    room = MOST_ENTRIES // (first.R * (first.A.shape[1] + first.W.shape[2]))
+    most = max(1, min(MOST_NODES, room) // len(found))
+    parts = []
+    before = 0
+    for i in found:
+        particles = analysis.particles[i]
+        number = {int(n): row for row, n in enumerate(particles.ids)}
+        parent = np.array([number.get(int(p), -1) for p in particles.diagnostics["parent"]])
+        kept = with_ancestors(parent, most)
+        # −1 stays: it is what a parent that is not there finds.
+        row = np.full(len(parent) + 1, -1)
+        row[kept] = before + np.arange(kept.size)
+        parts.append((np.full(kept.size, i), kept, row[parent[kept]]))
+        before += kept.size
+    ids = [record.id for record in analysis.runs]
+    others = analysis.members[~analysis.members["run"].isin([ids[i] for i in found])]
+    run = np.array([ids.index(run_id) for run_id in others["run"]], dtype=np.int64)
+    parts.append((run, others["position"].to_numpy(dtype=np.int64), np.full(len(others), -1)))
+    known = len(_known(analysis)[0])
+    parts.append((np.full(known, -1), np.arange(known), np.full(known, -1)))
+    return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
+
+
+def with_ancestors(parent: np.ndarray, most: int) -> np.ndarray:
+    """Evenly spaced nodes and all that they grew from, at most ``most``: sorted numbers.
+
+    ``parent`` (M,) comes before its children; −1 for none.
+    """
+    wanted = most
+    while True:
+        kept = np.zeros(len(parent), dtype=bool)
+        kept[evenly_spaced(len(parent), wanted)] = True
+        for node in range(len(parent) - 1, -1, -1):
+            if kept[node] and parent[node] >= 0:
+                kept[parent[node]] = True
+        if kept.sum() <= most or wanted == 1:
+            return np.flatnonzero(kept)
+        wanted = max(1, 3 * wanted // 4)
+
+
+def _known(analysis: Any) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Bases and weights of the known exact factorizations of this rank, of what the runs saw."""
+    seen, _ = split(analysis.dataset, analysis.holdout)
+    fitting = _known_of_rank(analysis)
+    return [np.asarray(k.A, dtype=float) for k in fitting], [
+        np.asarray(k.W, dtype=float)[:, seen] for k in fitting
+    ]
+
+
+def _known_of_rank(analysis: Any) -> list[Any]:
+    return [k for k in analysis.dataset.truth if k.A.shape[1] == analysis.rank][:MOST_KNOWN]
+
+
+def _factors(analysis: Any, run: np.ndarray, position: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    rows = [position[run == i] for i in range(len(analysis.runs))]
+    order = np.concatenate([np.flatnonzero(run == i) for i in range(len(analysis.runs))])
+    back = np.argsort(order)
+    pairs = [(p.A[r], p.W[r]) for p, r in zip(analysis.particles, rows, strict=True)]
+    A, W = (np.concatenate(factors)[back] for factors in zip(*pairs, strict=True))
+    return A, W
+
+
+def _to_parent(A: np.ndarray, W: np.ndarray, parent: np.ndarray, stopped: Any) -> np.ndarray:
+    """Distance of every point to its parent (P,), NaN where it has none."""
+    apart = np.full(len(parent), np.nan)
+    for node in np.unique(parent[parent >= 0]):
+        raise_if_cancelled(stopped, "distances within the tree")
+        children = np.flatnonzero(parent == node)
+        one = slice(node, node + 1)
+        apart[children] = cross(A[one], W[one], A[children], W[children], DISTANCES[METRIC])[0]
+    return apart
+
+
+def read(analysis: Any) -> TreePart | None:
+    """The stored map; None where no run is a tree."""
+    found = trees(analysis)
+    if not found:
+        return None
+    stored = files.read_arrays(analysis.folder / "tree.npz")
+    run, position, parent_row = stored["run"], stored["position"], stored["parent"]
+    known = _known_of_rank(analysis)
+    ids = [record.id for record in analysis.runs]
+    members = {(r.run, r.position): r.Index for r in analysis.members.itertuples()}
+    run_ids = [ids[i] if i >= 0 else "" for i in run]
+    columns: dict[str, Any] = {
+        "run": run_ids,
+        "name": [known[p].name if i < 0 else "" for i, p in zip(run, position, strict=True)],
+        "tree": np.isin(run, found),
+        "member": [
+            members.get((i, p), -1) for i, p in zip(run_ids, position.tolist(), strict=True)
+        ],
+        "parent_row": parent_row,
+        "to_parent": stored["to_parent"],
+        "x": stored["points"][:, 0],
+        "y": stored["points"][:, 1],
+    }
+    columns |= {
+        name: _of_particles(analysis, run, position, name, missing)
+        for name, missing in MISSING.items()
+    }
+    nodes = sum(analysis.particles[i].M for i in found)
+    kept, between = float(stored["kept"]), float(stored["between_known"])
+    simplex = stored.get("data"), stored.get("bases")
+    return TreePart(pd.DataFrame(columns), kept, nodes, between, *simplex)
+
+
+def _of_particles(
+    analysis: Any, run: np.ndarray, position: np.ndarray, name: str, missing: float
+) -> np.ndarray:
+    """A quantity of every point (P,), ``missing`` where its run does not have it."""
+    result = np.full(len(run), missing)
+    for i, particles in enumerate(analysis.particles):
+        of_run = particles.diagnostics.get(name, getattr(particles, name, None))
+        if of_run is not None:
+            result[run == i] = np.asarray(of_run)[position[run == i]]
+    return result

@@ -1,0 +1,1 @@
+"""Factorizations beside each other: arrays in, arrays out."""

@@ -1,0 +1,70 @@
+"""How different, how widely spread and how good factorizations are."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from bnmf_core.compare.distances import pairwise
+from bnmf_core.compare.distances.frobenius_A import FROBENIUS_A
+from bnmf_core.compare.distances.frobenius_W import FROBENIUS_W
+from bnmf_core.compare.distances.l1_max import L1_MAX
+from bnmf_core.compare.distances.l1_sum import L1_SUM
+from bnmf_core.compare.distances.max_angle import MAX_ANGLE
+from bnmf_core.compare.distances.pairwise import Distance
+from bnmf_core.compare.distances.wad import WAD
+from bnmf_core.nouns.errors import NotFoundError
+
+# The order is the order on screen.
+DISTANCES: dict[str, Distance] = {
+    "max_angle": MAX_ANGLE,
+    "wad": WAD,
+    "l1_sum": L1_SUM,
+    "l1_max": L1_MAX,
+    "frobenius_A": FROBENIUS_A,
+    "frobenius_W": FROBENIUS_W,
+}
+
+
+def find_distance(metric: str) -> Distance:
+    """The distance called ``metric``.
+
+    Raises
+    ------
+    NotFoundError
+        Listing the distances that exist.
+    """
+    if metric not in DISTANCES:
+        raise NotFoundError(
+            f"There is no distance called {metric!r}; choose one of {', '.join(DISTANCES)}."
+        )
+    return DISTANCES[metric]
+
+
+def distances(
+    particles: Any,
+    metric: str = "max_angle",
+    on_progress: Callable[[float], None] | None = None,
+    cancel: Callable[[], bool] | None = None,
+) -> np.ndarray:
+    """Distances between all pairs of factorizations.
+
+    Parameters
+    ----------
+    particles : Particles, or any object with ``.A`` (M, D, R) and ``.W`` (M, R, N).
+    metric : a key of ``DISTANCES``.
+    on_progress : called with the fraction done, 0 to 1. cancel : asked between tiles.
+
+    Returns
+    -------
+    (M, M) float64, in the distance's unit: symmetric, with an exactly zero diagonal.
+
+    Raises
+    ------
+    NotFoundError
+        When there is no such metric; lists the ones there are.
+    Cancelled
+        When ``cancel()`` returned True.
+    """
+    distance = find_distance(metric)
+    return pairwise.pairwise(particles.A, particles.W, distance, on_progress, cancel)

@@ -1,0 +1,223 @@
+"""Distances between factorizations: one engine for all of them.
+
+A distance says three things: what is compared (rows free of scale, one per component), what
+it costs to match a component of one factorization with a component of the other, and how the
+costs of the best matching combine into one number. Column order is removed by the matching,
+which each distance finds for its own costs (paper 1, section 3.1: the permutation for angles
+is not the one for ℓ1).
+"""
+
+import math
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from bnmf_core.compare.distances.assignment import assign
+from bnmf_core.compare.distances.scaling import component_shares
+from bnmf_core.nouns.errors import DataError, raise_if_cancelled
+from bnmf_core.numerics.threads import one_blas_thread
+
+# A tile of the distance matrix holds at most this many costs, so that they stay in the cache,
+# and takes at most this many elementary operations, so that progress and cancelling answer
+# within about a second.
+COSTS_PER_TILE = 400_000
+OPERATIONS_PER_TILE = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class Distance:
+    """A distance between factorizations (A, W) and (A', W').
+
+    Attributes
+    ----------
+    key, label : registry key and name on screen.
+    unit : unit of the value, "°" or "".
+    upper : R → the largest value possible at rank R, ``inf`` when there is no bound.
+    compared : (A (M, D, R), W (M, R, N)) → (M, R, P) rows, one per component, free of scale.
+    cost : (left (K, R, P), right (L, R, P)) → (K, L, R, R) costs of matching two components;
+        the permutation with the smallest sum of costs is taken.
+    combine : (matched costs (K, L, R), shares (K, 1, R), shares (K, L, R)) → (K, L). The
+        shares are those of the matched components, None when not ``weighted``.
+    weighted : whether ``combine`` needs the components' shares of the reconstruction.
+    is_metric : whether the triangle inequality always holds.
+    summary : one sentence for the screen. reference : where it was published.
+    """
+
+    key: str
+    label: str
+    unit: str
+    upper: Callable[[int], float]
+    compared: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    cost: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    combine: Callable[..., np.ndarray]
+    is_metric: bool
+    summary: str
+    reference: str
+    weighted: bool = False
+
+
+def pairwise(
+    A: np.ndarray,
+    W: np.ndarray,
+    distance: Distance,
+    on_progress: Callable[[float], None] | None = None,
+    cancel: Callable[[], bool] | None = None,
+) -> np.ndarray:
+    """Distances between all pairs of M factorizations.
+
+    Parameters
+    ----------
+    A : (M, D, R) and W : (M, R, N), float32 or float64, possibly read-only memory maps.
+    on_progress : called with the fraction done, 0 to 1. cancel : asked between tiles.
+
+    Returns
+    -------
+    (M, M) float64, in the distance's unit: symmetric, with an exactly zero diagonal.
+
+    Raises
+    ------
+    DataError
+        When the shapes do not fit or an entry is not finite.
+    Cancelled
+        When ``cancel()`` returned True.
+    """
+    _check_shapes(A, W)
+    M = A.shape[0]
+    result = np.zeros((M, M))
+    tiles = _tiles(A, W)
+    pairs = [(rows, columns) for i, rows in enumerate(tiles) for columns in tiles[i:]]
+
+    def measure(pair: tuple[slice, slice]) -> None:
+        rows, columns = pair
+        left = _prepare(A[rows], W[rows], distance)
+        if columns is rows:
+            upper_half = np.triu(_tile(left, left, distance), 1)
+            result[rows, rows] = upper_half + upper_half.T
+        else:
+            block = _tile(left, _prepare(A[columns], W[columns], distance), distance)
+            result[rows, columns] = block
+            result[columns, rows] = block.T
+
+    _for_all(measure, pairs, distance, on_progress, cancel)
+    return result
+
+
+def cross(
+    A1: np.ndarray,
+    W1: np.ndarray,
+    A2: np.ndarray,
+    W2: np.ndarray,
+    distance: Distance,
+    on_progress: Callable[[float], None] | None = None,
+    cancel: Callable[[], bool] | None = None,
+) -> np.ndarray:
+    """Distances between the factorizations of two collections of the same matrix and rank.
+
+    Parameters
+    ----------
+    A1 : (M1, D, R), W1 : (M1, R, N), A2 : (M2, D, R), W2 : (M2, R, N).
+
+    Returns
+    -------
+    (M1, M2) float64, in the distance's unit.
+
+    Raises
+    ------
+    DataError
+        When the shapes do not fit or an entry is not finite.
+    Cancelled
+        When ``cancel()`` returned True.
+    """
+    _check_shapes(A1, W1)
+    _check_shapes(A2, W2)
+    if A1.shape[1:] != A2.shape[1:] or W1.shape[1:] != W2.shape[1:]:
+        raise DataError(
+            f"The first collection holds {_size(A1, W1)}, the second {_size(A2, W2)}; distances "
+            "need the same matrix and the same rank."
+        )
+    result = np.zeros((A1.shape[0], A2.shape[0]))
+    pairs = [(rows, columns) for rows in _tiles(A1, W1) for columns in _tiles(A2, W2)]
+
+    def measure(pair: tuple[slice, slice]) -> None:
+        rows, columns = pair
+        left = _prepare(A1[rows], W1[rows], distance)
+        right = _prepare(A2[columns], W2[columns], distance)
+        result[rows, columns] = _tile(left, right, distance)
+
+    _for_all(measure, pairs, distance, on_progress, cancel)
+    return result
+
+
+def _for_all(
+    measure: Callable[[tuple[slice, slice]], None],
+    pairs: list[tuple[slice, slice]],
+    distance: Distance,
+    on_progress: Callable[[float], None] | None,
+    cancel: Callable[[], bool] | None,
+) -> None:
+    # The kernels and the products release the interpreter, so threads share the tiles.
+    with one_blas_thread(), ThreadPoolExecutor(os.cpu_count() or 1) as executor:
+        futures = [executor.submit(measure, pair) for pair in pairs]
+        try:
+            for done, future in enumerate(futures, start=1):
+                raise_if_cancelled(cancel, f"the distances ({distance.label})")
+                future.result()
+                if on_progress is not None:
+                    on_progress(done / len(futures))
+        finally:
+            for future in futures:
+                future.cancel()
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    rows: np.ndarray
+    shares: np.ndarray | None
+
+
+def _prepare(A: np.ndarray, W: np.ndarray, distance: Distance) -> _Prepared:
+    rows = distance.compared(A, W)
+    shares = component_shares(A, W) if distance.weighted else None
+    # A cost that is not a number would send the matching astray without a trace.
+    if not np.isfinite(rows).all() or (shares is not None and not np.isfinite(shares).all()):
+        raise DataError(
+            "A factorization holds an entry that is not a finite number; leave it out before "
+            "measuring distances."
+        )
+    return _Prepared(rows, shares)
+
+
+def _tile(left: _Prepared, right: _Prepared, distance: Distance) -> np.ndarray:
+    costs = distance.cost(left.rows, right.rows)
+    K, L, R, _ = costs.shape
+    permutation = assign(costs.reshape(K * L, R, R)).reshape(K, L, R)
+    matched = np.take_along_axis(costs, permutation[..., None], axis=3)[..., 0]
+    if not distance.weighted:
+        return distance.combine(matched, None, None)
+    everywhere = np.broadcast_to(right.shares[None], (K, L, R))
+    right_shares = np.take_along_axis(everywhere, permutation, axis=2)
+    return distance.combine(matched, left.shares[:, None, :], right_shares)
+
+
+def _tiles(A: np.ndarray, W: np.ndarray) -> list[slice]:
+    M, D, R = A.shape
+    length = max(D, W.shape[2])
+    costs = min(COSTS_PER_TILE, OPERATIONS_PER_TILE / length)
+    size = max(1, int(math.sqrt(costs) / R))
+    return [slice(start, min(start + size, M)) for start in range(0, M, size)]
+
+
+def _check_shapes(A: np.ndarray, W: np.ndarray) -> None:
+    fits = A.ndim == 3 and W.ndim == 3 and A.shape[0] == W.shape[0] and A.shape[2] == W.shape[1]
+    if not fits or 0 in A.shape[1:]:
+        raise DataError(
+            f"A has shape {A.shape} and W {W.shape}; M factorizations of rank R are given as "
+            "A (M, D, R) and W (M, R, N)."
+        )
+
+
+def _size(A: np.ndarray, W: np.ndarray) -> str:
+    return f"rank-{A.shape[2]} factorizations of a {A.shape[1]}×{W.shape[2]} matrix"

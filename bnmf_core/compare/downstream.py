@@ -1,0 +1,240 @@
+"""Does the choice of factorization change what a classifier can tell (paper 3, figures 6, 8)?
+
+Every factorization's weights W are the features of the observations; a classifier is trained
+on them, and its area under the ROC curve (AUC) is measured on observations it has not seen.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.stats import rankdata
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import DataError, NotFoundError, SettingsError, raise_if_cancelled
+from bnmf_core.solvers.nnls import solve_weights
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Who trains and who is judged, the same for every factorization."""
+
+    observations: np.ndarray  # (n,) columns of X that take part
+    codes: np.ndarray  # (n,) class of each, as a position in ``tasks``
+    tasks: tuple[str, ...]
+    folds: tuple[tuple[np.ndarray, np.ndarray], ...]  # (train, test) positions among the n
+    left_out: dict[str, int]
+
+
+def downstream_auc(
+    A: np.ndarray,
+    dataset: Dataset,
+    label: str,
+    held_out: np.ndarray | None = None,
+    folds: int = 5,
+    seed: int = 0,
+    on_progress: Callable[[float], None] | None = None,
+    cancel: Callable[[], bool] | None = None,
+    max_classes: int = 100,
+) -> pd.DataFrame:
+    """AUC of predicting each class of a label from each factorization's weights.
+
+    For every factorization the weights of all observations are solved with its A held fixed
+    (non-negative least squares, column by column), standardised on the training observations
+    and given to one multinomial logistic regression. A class's AUC is one-vs-rest: the chance
+    that a member gets a higher probability of the class than a non-member, pooled over all
+    observations judged. All factorizations share one set of folds.
+
+    Parameters
+    ----------
+    A : (M, D, R) bases.
+    dataset : with labels; observations whose label is "" are skipped.
+    label : which of the dataset's labels to predict.
+    held_out : integer indices of observations the factorization did not see. With them the
+        classifier trains on all the others and is judged on these only. Without them every
+        observation is judged once, in stratified cross-validation; A has then seen them,
+        their labels it has not.
+    folds : number of cross-validation folds. seed : shuffles observations into folds.
+    on_progress : called with the fraction done. cancel : asked before each factorization.
+    max_classes : only the most frequent classes take part.
+
+    Returns
+    -------
+    A row per factorization and class: ``particle`` (0 to M − 1), ``label``, ``task`` (the
+    class), ``auc`` (0.5 is chance) and ``n_positive`` (members judged). ``attrs["left_out"]``
+    maps classes that could not take part (too few members) to their number of members.
+
+    Raises
+    ------
+    NotFoundError
+        When the dataset has no such label; lists the ones it has.
+    SettingsError
+        For folds below 2 or held-out indices that are not observations.
+    DataError
+        When fewer than two classes can be judged, or A does not fit.
+    Cancelled
+        When ``cancel()`` returned True.
+    """
+    if label not in dataset.labels:
+        known = ", ".join(dataset.labels) or "none"
+        raise NotFoundError(f"{dataset.name} has no label {label!r}; its labels are {known}.")
+    values = dataset.labels[label]
+    if held_out is None:
+        plan = _cross_validation(values, label, folds, seed, max_classes)
+    else:
+        plan = _held_out(values, label, held_out, max_classes)
+    X = dataset.X[:, plan.observations]
+    mask = None if dataset.mask is None else dataset.mask[:, plan.observations]
+    judged = np.concatenate([test for _, test in plan.folds])
+    members = plan.codes[judged, None] == np.arange(len(plan.tasks))
+    M, K = A.shape[0], len(plan.tasks)
+    scores = np.empty((M, K))
+    for m in range(M):
+        raise_if_cancelled(cancel, "the downstream AUC")
+        features = solve_weights(X, A[m : m + 1], mask)[0].T
+        probabilities = [_probabilities(features, plan.codes, *fold) for fold in plan.folds]
+        scores[m] = area_under_curve(np.concatenate(probabilities), members)
+        if on_progress is not None:
+            on_progress((m + 1) / M)
+    table = pd.DataFrame(
+        {
+            "particle": np.repeat(np.arange(M), K),
+            "label": label,
+            "task": np.tile(np.array(plan.tasks), M),
+            "auc": scores.ravel(),
+            "n_positive": np.tile(members.sum(axis=0), M),
+        }
+    )
+    table.attrs["left_out"] = plan.left_out
+    return table
+
+
+def best_per_task(table: pd.DataFrame) -> pd.DataFrame:
+    """The best factorization for each task of a :func:`downstream_auc` table.
+
+    Returns
+    -------
+    A row per task: ``label``, ``task``, ``particle`` (the lowest of equals), ``auc``, and over
+    all factorizations ``mean``, ``worst`` and ``difference`` (best − worst), ``n_positive``.
+    """
+    groups = table.groupby(["label", "task"], sort=False)["auc"]
+    best = table.loc[groups.idxmax()].reset_index(drop=True)
+    summary = groups.agg(mean="mean", worst="min").reset_index(drop=True)
+    best = best[["label", "task", "particle", "auc", "n_positive"]].join(summary)
+    return best.assign(difference=best["auc"] - best["worst"])
+
+
+def area_under_curve(scores: np.ndarray, members: np.ndarray) -> np.ndarray:
+    """Area under the ROC curve of each column, ties counted half (Mann–Whitney U).
+
+    Parameters
+    ----------
+    scores : (n, K). members : (n, K) bool; every column needs members and non-members.
+
+    Returns
+    -------
+    (K,) values from 0 to 1.
+    """
+    positive = members.sum(axis=0)
+    negative = members.shape[0] - positive
+    rank_sum = np.where(members, rankdata(scores, axis=0), 0.0).sum(axis=0)
+    return (rank_sum - positive * (positive + 1) / 2) / (positive * negative)
+
+
+def classifier() -> Pipeline:
+    """The classifier every factorization gets: scaling learnt with it, then a linear model.
+
+    Scaling makes the result independent of the arbitrary scale between A and W.
+    """
+    # newton-cg takes as long as the default solver, converges further, and is not slowed down
+    # by threads; newton-cholesky is ten times slower with forty classes.
+    return make_pipeline(StandardScaler(), LogisticRegression(solver="newton-cg", max_iter=1000))
+
+
+def _probabilities(
+    features: np.ndarray, codes: np.ndarray, train: np.ndarray, test: np.ndarray
+) -> np.ndarray:
+    model = classifier().fit(features[train], codes[train])
+    return model.predict_proba(features[test])
+
+
+def _cross_validation(
+    values: np.ndarray, label: str, folds: int, seed: int, max_classes: int
+) -> _Plan:
+    if folds < 2:
+        raise SettingsError(f"Cross-validation needs at least 2 folds; {folds} was given.")
+    names, counts = np.unique(values[values != ""], return_counts=True)
+    eligible = counts >= folds
+    reason = f"at least {folds} members, one for each fold"
+    chosen = _choose(names, counts, eligible, max_classes, label, reason)
+    observations, codes = _coded(values, chosen)
+    splitter = StratifiedKFold(folds, shuffle=True, random_state=seed)
+    return _Plan(
+        observations=observations,
+        codes=codes,
+        tasks=tuple(chosen.tolist()),
+        folds=tuple(splitter.split(observations, codes)),
+        left_out=_left_out(names, counts, chosen),
+    )
+
+
+def _held_out(values: np.ndarray, label: str, held_out: np.ndarray, max_classes: int) -> _Plan:
+    held_out = np.unique(np.asarray(held_out))
+    N = values.size
+    whole = held_out.dtype.kind in "iu"
+    if not held_out.size or not whole or held_out[0] < 0 or held_out[-1] >= N:
+        raise SettingsError(
+            f"The held-out observations are given by their positions, 0 to {N - 1}."
+        )
+    unseen = np.zeros(N, dtype=bool)
+    unseen[held_out] = True
+    names, counts = np.unique(values[values != ""], return_counts=True)
+    judged = np.array([(values[unseen] == name).sum() for name in names], dtype=int)
+    eligible = (judged >= 1) & (counts - judged >= 2)
+    reason = "a held-out member and two to train on"
+    chosen = _choose(names, counts, eligible, max_classes, label, reason)
+    observations, codes = _coded(values, chosen)
+    test = unseen[observations]
+    return _Plan(
+        observations=observations,
+        codes=codes,
+        tasks=tuple(chosen.tolist()),
+        folds=((np.flatnonzero(~test), np.flatnonzero(test)),),
+        left_out=_left_out(names, counts, chosen),
+    )
+
+
+def _choose(
+    names: np.ndarray,
+    counts: np.ndarray,
+    eligible: np.ndarray,
+    max_classes: int,
+    label: str,
+    reason: str,
+) -> np.ndarray:
+    order = np.argsort(-counts, kind="stable")
+    chosen = order[eligible[order]][:max_classes]
+    if chosen.size < 2:
+        raise DataError(
+            f"The label {label!r} cannot be judged: {chosen.size} of its {names.size} classes "
+            f"have {reason}, and two classes are needed."
+        )
+    return names[np.sort(chosen)]
+
+
+def _coded(values: np.ndarray, tasks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    observations = np.flatnonzero(np.isin(values, tasks))
+    return observations, np.searchsorted(tasks, values[observations])
+
+
+def _left_out(names: np.ndarray, counts: np.ndarray, chosen: np.ndarray) -> dict[str, int]:
+    return {
+        str(name): int(count)
+        for name, count in zip(names, counts, strict=True)
+        if name not in chosen
+    }

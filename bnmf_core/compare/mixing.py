@@ -1,0 +1,200 @@
+"""How well chains have mixed: autocorrelation, effective sample size, R̂, and what R̂ cannot see.
+
+Effective sample sizes and R̂ are those of Vehtari and others (2021, "Rank-normalization, folding,
+and localization"), from the library arviz-stats. The integrated autocorrelation time (IAT) is
+draws / ESS, unsplit and without ranks: 1 + 2 Σ ρ_t, cut by Geyer's initial monotone sequence.
+(emcee's ``integrated_time`` wants chains of 50 IATs; those of paper 1 are 7 to 14 long.)
+
+Tables 2 and 6 of paper 1 print something else, with the factor 2 left out: 1 + Σ ρ_t, cut where ρ_t
+first turns negative, averaged over the entries of A. That, and not draws / ESS, gives 1.008 for
+10,000 independent draws (published 1.009; draws / ESS: 1.017) and about 700 for Gibbs on its small
+problems (published 728 and 678; draws / ESS: about 1,370).
+:func:`published_autocorrelation_time` is for reproducing those tables only.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bnmf_core.compare.chain_modes import ChainModes, chain_modes_of
+from bnmf_core.compare.distances.invariants import QUANTITIES, invariants
+from bnmf_core.nouns.errors import DataError
+
+SHORTEST = 8  # R̂ splits each chain into halves of at least four draws
+TAIL = 0.05  # the tail is what lies beyond the 5 % and the 95 % quantiles
+WARNING = (
+    "R̂ near 1 does not show that the chains have found every mode: chains in different modes can "
+    "agree on every number here."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Mixing:
+    """What is known of how C chains of K draws mix.
+
+    Attributes
+    ----------
+    report : a table and the sentence that must be shown with it. They come as one, because R̂
+        alone misleads: it cannot see a mode that no chain has visited. The table has one row
+        per quantity and the columns ``label``, ``unit``, ``iat`` (draws; mean over the chains),
+        ``ess_bulk`` and ``ess_tail`` (draws), ``r_hat``, and ``reason``, which says why numbers
+        are missing, "" where none are.
+    modes : which chains sit in the same mode; None where that was not looked at.
+    chains, draws : C and K.
+    """
+
+    report: tuple[pd.DataFrame, str]
+    modes: ChainModes | None
+    chains: int
+    draws: int
+
+
+def mixing(quantities: Mapping[str, np.ndarray], modes: ChainModes | None = None) -> Mixing:
+    """Diagnostics of each quantity.
+
+    Parameters
+    ----------
+    quantities : name → (C, K) array, the draws of every chain in their order.
+    modes : what :func:`chain_modes` found for these chains.
+
+    Raises
+    ------
+    DataError
+        When an array is not C×K, or they differ in shape.
+    """
+    arrays = {key: np.asarray(values, dtype=np.float64) for key, values in quantities.items()}
+    shapes = {array.shape for array in arrays.values()}
+    if len(shapes) != 1 or len(next(iter(shapes))) != 2:
+        raise DataError(
+            "Mixing is measured on quantities with one row per chain and one column per draw, all "
+            f"of the same size; got {sorted(shapes)}."
+        )
+    chains, draws = next(iter(shapes))
+    rows = {key: _row(key, values) for key, values in arrays.items()}
+    table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("quantity")
+    where = "Whether they do was not looked at here." if modes is None else modes.sentence
+    return Mixing((table, f"{WARNING} {where}"), modes, chains, draws)
+
+
+def mixing_of(particles: Any, dataset: Any = None, metric: str = "max_angle") -> Mixing:
+    """Diagnostics of a run's chains, with the modes that they sit in.
+
+    Parameters
+    ----------
+    particles, dataset : see :func:`quantities_of`. metric : distance that tells modes apart.
+    """
+    return mixing(quantities_of(particles, dataset), chain_modes_of(particles, metric))
+
+
+def quantities_of(particles: Any, dataset: Any = None) -> dict[str, np.ndarray]:
+    """What can be followed along a run's chains: name → (C, K).
+
+    Parameters
+    ----------
+    particles : a run's Particles. Where it holds a ``trace`` of every sweep, that is taken, the
+        warm-up left out; else the kept draws.
+    dataset : what the run saw, needed for the log-likelihood of kept draws only.
+
+    Returns
+    -------
+    log_joint, log_likelihood (where known), error and the invariants. Chains of different
+    length are cut to the shortest.
+    """
+    trace = getattr(particles, "trace", None)
+    if trace:
+        kept = ~np.asarray(trace["warm_up"], dtype=bool)
+        values = {key: np.asarray(trace[key])[kept] for key in QUANTITIES if key in trace}
+        return _by_chain(values, np.asarray(trace["chain"])[kept], np.asarray(trace["sweep"])[kept])
+    values = {"log_joint": particles.log_joint}
+    sigma = particles.info.get("model_settings", {}).get("sigma")
+    if dataset is not None and sigma:
+        squared = np.asarray(particles.error) ** 2 * dataset.squared_norm
+        values["log_likelihood"] = -squared / (2 * sigma**2)
+    values["error"] = particles.error
+    values |= invariants(particles.A, particles.W)
+    return _by_chain(values, particles.chain, particles.draw)
+
+
+def autocorrelation_time(draws: np.ndarray) -> float:
+    """Integrated autocorrelation time of one chain (K,), in draws: K / ESS.
+
+    NaN where the chain is shorter than eight draws, constant or not finite.
+    """
+    draws = np.asarray(draws, dtype=np.float64)
+    if _reason(draws[None]):
+        return float("nan")
+    return draws.size / _ess(draws[None], "identity")
+
+
+def published_autocorrelation_time(draws: np.ndarray) -> float:
+    """The number that tables 2 and 6 of paper 1 print, about half of the IAT; see the module.
+
+    NaN where :func:`autocorrelation_time` is.
+    """
+    draws = np.asarray(draws, dtype=np.float64)
+    if _reason(draws[None]):
+        return float("nan")
+    covariance = _array_stats().autocov((draws - draws.mean()) / np.ptp(draws))
+    correlation = covariance / covariance[0]
+    negative = np.flatnonzero(correlation < 0)
+    end = negative[0] if negative.size else correlation.size
+    return float(1.0 + correlation[1:end].sum())
+
+
+def _row(key: str, values: np.ndarray) -> dict[str, Any]:
+    known = QUANTITIES.get(key)
+    label, unit = (known.label, known.unit) if known else (key, "")
+    row = {"label": label, "unit": unit, "iat": np.nan, "ess_bulk": np.nan, "ess_tail": np.nan}
+    row |= {"r_hat": np.nan, "reason": _reason(values)}
+    if row["reason"]:
+        return row
+    row["iat"] = float(np.mean([autocorrelation_time(chain) for chain in values]))
+    row["ess_bulk"] = _ess(values, "bulk")
+    row["ess_tail"] = _ess(values, "tail", TAIL)
+    if len(values) < 2:
+        row["reason"] = "R̂ compares chains, and there is only one."
+    else:
+        row["r_hat"] = float(_array_stats().rhat(values, method="rank"))
+    return row
+
+
+def _reason(values: np.ndarray) -> str:
+    """Why nothing can be said about (C, K) draws; "" where something can."""
+    if values.size == 0 or values.shape[1] < SHORTEST:
+        return f"A chain has {values.shape[1]} draws; at least {SHORTEST} are needed."
+    if not np.isfinite(values).all():
+        return "Some values are not finite."
+    spread, size = np.ptp(values, axis=1), np.abs(values).max(axis=1)
+    still = np.flatnonzero(spread <= 1e-14 * size)
+    if still.size:
+        return f"The value does not change in chain {still[0]}."
+    return ""
+
+
+def _ess(values: np.ndarray, method: str, tail: float | None = None) -> float:
+    # The library takes differences below 1e-15 for none: bring every quantity to one scale.
+    centred = values - values.mean()
+    return float(_array_stats().ess(centred / np.abs(centred).max(), method=method, prob=tail))
+
+
+def _array_stats() -> Any:
+    from arviz_stats.base import array_stats  # noqa: PLC0415 (takes a second to import)
+
+    return array_stats
+
+
+def _by_chain(
+    values: Mapping[str, np.ndarray], chain: np.ndarray, position: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Each (M,) array as (C, K), every chain in its own order and cut to the shortest."""
+    members = [np.flatnonzero(chain == c) for c in np.unique(chain)]
+    if not members:
+        return {key: np.empty((0, 0)) for key in values}
+    shortest = min(len(indices) for indices in members)
+    order = [
+        indices[np.argsort(position[indices], kind="stable")][:shortest] for indices in members
+    ]
+    return {key: np.stack([np.asarray(array)[i] for i in order]) for key, array in values.items()}

@@ -1,0 +1,86 @@
+"""How good factorizations are beside a reference run, and on entries that were hidden from them."""
+
+from typing import Any
+
+import numpy as np
+
+from bnmf_core.data.repair import fill_with_feature_means
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import DataError, SettingsError
+from bnmf_core.numerics.residuals import relative_errors
+
+FACTOR = 10.0
+
+
+def within_error(particles: Any, reference: Any, factor: float = FACTOR) -> np.ndarray:
+    """Whether ‖X − AW‖_F is at most ``factor`` × the reference run's largest.
+
+    With random restarts and a Gibbs run of the same data these are the "filtered random
+    restarts" of paper 1, section 4.2: poor local optima are left out.
+
+    Parameters
+    ----------
+    particles, reference : Particles of runs that saw the same data: their relative errors
+        ‖X − AW‖/‖X‖ are compared, so that the norm of X cancels. ``reference`` may also be
+        that largest relative error itself.
+
+    Returns
+    -------
+    (M,) bool.
+
+    Raises
+    ------
+    SettingsError
+        When the factor is not above 0.
+    DataError
+        When the runs saw different data, or the reference is empty.
+    """
+    if not (np.isfinite(factor) and factor > 0):
+        raise SettingsError(f"The factor was {factor!r}; a finite number above 0 is needed.")
+    if isinstance(reference, int | float):
+        largest = float(reference)
+    else:
+        _check_same_data(particles, reference)
+        largest = float(np.max(reference.error))
+    return np.asarray(particles.error) <= factor * largest
+
+
+def hidden_errors(dataset: Dataset, A: np.ndarray, W: np.ndarray) -> np.ndarray | None:
+    """‖X − AW‖/‖X‖ of each factorization over the entries that were hidden on purpose.
+
+    Parameters
+    ----------
+    dataset : the data that the factorizations were made of. A : (M, D, R). W : (M, R, N).
+
+    Returns
+    -------
+    (M,), or None where no hidden value above zero is known.
+    """
+    values, known = dataset.hidden_entries()
+    return relative_errors(values, A, W, known) if values.any() else None
+
+
+def hidden_error_of_means(dataset: Dataset) -> float | None:
+    """:func:`hidden_errors` of putting the mean of each feature's seen entries in every gap."""
+    values, known = dataset.hidden_entries()
+    if not values.any():
+        return None
+    filled = fill_with_feature_means(dataset).X[known]
+    return float(np.linalg.norm(filled - values[known]) / np.linalg.norm(values[known]))
+
+
+def _check_same_data(particles: Any, reference: Any) -> None:
+    if not len(reference.error):
+        raise DataError("The reference run holds no factorization to compare with.")
+    sizes = [(run.A.shape[1], run.W.shape[2]) for run in (particles, reference)]
+    if sizes[0] != sizes[1]:
+        raise DataError(
+            f"The factorizations are of a {sizes[0][0]}×{sizes[0][1]} matrix, the reference run's "
+            f"of a {sizes[1][0]}×{sizes[1][1]} one; both must have seen the same data."
+        )
+    names = [run.info.get("dataset") for run in (particles, reference)]
+    if None not in names and names[0] != names[1]:
+        raise DataError(
+            f"The factorizations are of {names[0]!r}, the reference run's of {names[1]!r}; both "
+            "must have seen the same data."
+        )

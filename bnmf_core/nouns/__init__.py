@@ -1,0 +1,1 @@
+"""What everything else speaks of: data, factorizations, algorithms, models, errors."""

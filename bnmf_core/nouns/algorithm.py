@@ -1,0 +1,102 @@
+"""What an algorithm is: two pure functions over shards, and the batches that they make."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A part of a run that depends on no other: one chain, or a block of restarts.
+
+    ``start`` and ``size`` say which particles of the run it makes. A shard is the unit of
+    checkpoints, of progress and of distribution.
+    """
+
+    index: int
+    start: int
+    size: int
+    seed: int
+
+    def generator(self) -> np.random.Generator:
+        """The generator that a shard's steps draw from."""
+        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(0, self.index)))
+
+    def particle_generator(self, i: int) -> np.random.Generator:
+        """The generator of this shard's i-th particle, whatever the shard's size.
+
+        Drawing a start from it makes the start depend on the seed and the particle's number
+        in the run only, not on how the run is cut into shards.
+        """
+        key = (1, self.start + i)
+        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
+
+
+@dataclass(frozen=True)
+class Batch:
+    """New states from one step: A (m, D, R), W (m, R, N), m ≥ 0, in order of their number.
+
+    ``diagnostics`` maps names to (m,) arrays (iterations used, a convergence flag, …).
+    ``chain`` (m,) numbers the chain in the run that made each state; None: the shard's index.
+    ``warm_up`` (m,) is True for states that are recorded in the trace only and never become
+    particles; None: there are none.
+    ``ended`` says, in a sentence, why the shard makes no more than it has made; "" while it does.
+    """
+
+    A: np.ndarray
+    W: np.ndarray
+    diagnostics: Mapping[str, np.ndarray] = field(default_factory=dict)
+    chain: np.ndarray | None = None
+    warm_up: np.ndarray | None = None
+    ended: str = ""
+
+    @property
+    def size(self) -> int:
+        """Number of states in the batch."""
+        return self.A.shape[0]
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """A way to make factorizations: two pure functions and their declared settings.
+
+    ``init(problem, settings, shard, rng) → State`` makes the starting state of one shard;
+    ``step(problem, state, settings, rng) → (State, Batch)`` is one bounded unit of work
+    (about a second or less). A State is a frozen dataclass of arrays and plain numbers, so
+    that it can be stored without pickling.
+
+    Attributes
+    ----------
+    key, label : registry key and name on screen.
+    family : "sampler" (leaves a distribution invariant) or "explorer".
+    shard_sizes : ``(settings, particles) → list`` of particles per shard.
+    work : ``(problem, settings) → float``, multiply-adds per particle, for estimates.
+    models : keys of the models it works with; None: every model.
+    color : its colour in every chart. summary : one sentence for the form.
+    reference : where it was published.
+    fraction : ``(state, settings) → float``, the part of a shard's work that is done.
+    check : ``(dataset, rank, model settings, settings)``, raises a BNMFError, in a sentence, where
+        a run could not start; asked before the run is queued. None: nothing to ask.
+    """
+
+    key: str
+    label: str
+    family: str
+    Settings: type
+    State: type
+    init: Callable[..., Any]
+    step: Callable[..., tuple[Any, Batch]]
+    shard_sizes: Callable[[Any, int], list[int]]
+    work: Callable[..., float]
+    fraction: Callable[[Any, Any], float]
+    models: tuple[str, ...] | None
+    color: str
+    summary: str
+    reference: str
+    check: Callable[..., None] | None = None
+
+    def works_with(self, model: str) -> bool:
+        """Whether it can be run with the model of this key."""
+        return self.models is None or model in self.models

@@ -1,0 +1,360 @@
+"""The data: a non-negative matrix with the names, labels and shape that make it readable."""
+
+import dataclasses
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from bnmf_core.nouns.errors import DataError, SettingsError
+from bnmf_core.nouns.names import clean_name, clean_names
+from bnmf_core.numerics.linalg import blocks
+
+
+@dataclass(frozen=True)
+class Truth:
+    """One known exact factorization: A (D, R), W (R, N) and how it is called."""
+
+    name: str
+    A: np.ndarray
+    W: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A non-negative matrix X (D, N): D features (rows) by N observations (columns).
+
+    Attributes
+    ----------
+    X : (D, N) float64 array, or scipy ``csc_array``. Read-only, and possibly memory-mapped.
+        Missing entries hold 0.
+    name : what the user calls it.
+    features : D row names. observations : N column names.
+    labels : name → (N,) array of strings; "" where an observation has no label.
+    mask : (D, N) bool, True where X was observed; None when every entry was.
+    hidden : (missing,) values of the missing entries, in the order of ``mask``'s False ones (row by
+        row), where they were hidden on purpose to see how well they are told; NaN where one is not
+        known, None when none is. No run sees them.
+    image_shape : (height, width) when a column is an image unfolded column-major.
+    unit : what one entry of X counts or measures ("counts", "grey level", …).
+    source : origin and licence in a sentence.
+    truth : exact factorizations that are known, for generated data.
+    """
+
+    X: Any
+    name: str
+    features: tuple[str, ...]
+    observations: tuple[str, ...]
+    labels: Mapping[str, np.ndarray] = field(default_factory=dict)
+    mask: np.ndarray | None = None
+    image_shape: tuple[int, int] | None = None
+    unit: str = ""
+    source: str = ""
+    truth: tuple[Truth, ...] = ()
+    hidden: np.ndarray | None = None
+
+    @classmethod
+    def from_array(
+        cls,
+        X: Any,
+        *,
+        features: Sequence[str] | None = None,
+        observations: Sequence[str] | None = None,
+        labels: Mapping[str, Sequence] | Sequence | None = None,
+        mask: np.ndarray | None = None,
+        image_shape: tuple[int, int] | None = None,
+        name: str = "matrix",
+        unit: str = "",
+        source: str = "",
+        truth: Sequence[Truth] = (),
+    ) -> "Dataset":
+        """Check and wrap a matrix X (D, N), dense or scipy sparse; X itself is never changed.
+
+        NaN means "not seen": it becomes a False in ``mask``. ``labels`` is one array of
+        length N or a mapping from names to such arrays. Names lose characters that cannot be
+        seen, and a repeated name gets a number.
+
+        A read-only memory map of float64 without missing entries is used where it lies, so
+        that it may be larger than memory; anything else is copied.
+
+        Raises
+        ------
+        DataError
+            Naming the row and column of the first entry that is negative, infinite or not
+            a number, or the length that does not fit.
+        """
+        X, mask = _checked_matrix(X, mask)
+        D, N = X.shape
+        features = _names(features, D, "feature", "features")
+        observations = _names(observations, N, "observation", "observations")
+        if labels is None:
+            labels = {}
+        elif not isinstance(labels, Mapping):
+            labels = {"label": labels}
+        if image_shape is not None and image_shape[0] * image_shape[1] != D:
+            raise DataError(
+                f"The image shape {image_shape[0]}×{image_shape[1]} has "
+                f"{image_shape[0] * image_shape[1]} pixels, but the matrix has {D} features."
+            )
+        _check_cells(X, mask, features, observations)
+        return cls(
+            X=_read_only(X),
+            name=clean_name(name) or "matrix",
+            features=features,
+            observations=observations,
+            labels={str(key): _label_array(key, value, N) for key, value in labels.items()},
+            mask=None if mask is None else _read_only(mask),
+            image_shape=None if image_shape is None else (int(image_shape[0]), int(image_shape[1])),
+            unit=unit,
+            source=source,
+            truth=tuple(truth),
+        )
+
+    @property
+    def D(self) -> int:
+        """Number of features (rows)."""
+        return self.X.shape[0]
+
+    @property
+    def N(self) -> int:
+        """Number of observations (columns)."""
+        return self.X.shape[1]
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether X is stored as its non-zero entries only."""
+        return sparse.issparse(self.X)
+
+    @property
+    def stored_entries(self) -> int:
+        """Entries held in memory: the non-zeros of a sparse X, else D·N."""
+        return int(self.X.nnz) if self.is_sparse else self.D * self.N
+
+    @cached_property
+    def missing(self) -> int:
+        """Number of entries that were not observed."""
+        return 0 if self.mask is None else int(self.mask.size - self.mask.sum())
+
+    @property
+    def observed(self) -> int:
+        """Number of entries that were observed, the zeros of a sparse X among them."""
+        return self.D * self.N - self.missing
+
+    @cached_property
+    def total(self) -> float:
+        """ΣX over the observed entries."""
+        return float((self.X.data if self.is_sparse else self.X).sum())
+
+    @property
+    def mean(self) -> float:
+        """Mean of the observed entries."""
+        return self.total / self.observed
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 (first 16 hex digits) of everything that can change a result or a view."""
+        digest = hashlib.sha256()
+        parts: list[np.ndarray] = []
+        if self.is_sparse:
+            parts += [self.X.data, self.X.indices.astype(np.int64), self.X.indptr.astype(np.int64)]
+        parts += [part for part in (self.mask, self.hidden) if part is not None]
+        order = () if self.is_sparse or self.X.flags.c_contiguous else ("by columns",)
+        words = (
+            (self.X.shape, self.is_sparse, self.image_shape, self.name, self.unit, *order),
+            (self.features, self.observations),
+            [(key, self.labels[key].tolist()) for key in sorted(self.labels)],
+            [truth.name for truth in self.truth],
+        )
+        digest.update(repr(words).encode())
+        if not self.is_sparse:  # as it lies in memory, a block at a time
+            X = self.X.T if order else self.X
+            for rows, columns in blocks(X):
+                digest.update(np.ascontiguousarray(X[rows, columns]))
+        for part in [*parts, *(factor for t in self.truth for factor in (t.A, t.W))]:
+            digest.update(np.ascontiguousarray(part))
+        return digest.hexdigest()[:16]
+
+    @cached_property
+    def squared_norm(self) -> float:
+        """‖X‖²_F; a missing entry, which holds 0, adds nothing."""
+        # In the order of memory: any other would copy X.
+        values = np.ravel(self.X.data if self.is_sparse else self.X, order="K")
+        # Unlike a BLAS product, einsum adds in the same order whatever the thread count.
+        return float(np.einsum("i,i->", values, values))
+
+    def dense(self) -> np.ndarray:
+        """X as a dense (D, N) array."""
+        return self.X.toarray() if self.is_sparse else self.X
+
+    def hidden_entries(self) -> tuple[np.ndarray, np.ndarray]:
+        """The values that were hidden on purpose, in place, and where they are known.
+
+        Returns
+        -------
+        (D, N) values, 0 elsewhere, and (D, N) bool; nowhere True when none is known.
+        """
+        values = np.zeros(self.X.shape)
+        if self.hidden is None:
+            return values, np.zeros(self.X.shape, dtype=bool)
+        values[~self.mask] = self.hidden
+        known = ~self.mask & ~np.isnan(values)
+        values[~known] = 0.0
+        return values, known
+
+    def known_factorizations(self, rank: int) -> tuple[Truth, ...]:
+        """The exact factorizations of this rank that are known.
+
+        Raises
+        ------
+        SettingsError
+            When none is known.
+        """
+        if not self.truth:
+            raise SettingsError(
+                f"No exact factorization of {self.name!r} is known to start from; choose data from "
+                "one of the generators, or start otherwise."
+            )
+        fitting = tuple(truth for truth in self.truth if truth.A.shape[1] == rank)
+        if not fitting:
+            ranks = ", ".join(str(rank) for rank in sorted({t.A.shape[1] for t in self.truth}))
+            raise SettingsError(
+                f"The known factorizations of {self.name!r} have rank {ranks}, and the run has "
+                f"rank {rank}; give the run that rank."
+            )
+        return fitting
+
+    def columns(self, index: np.ndarray) -> "Dataset":
+        """The dataset of the chosen observations only (integer indices, order kept)."""
+        index = np.asarray(index)
+        mask, hidden = self.mask, self.hidden
+        if hidden is not None:
+            values = np.zeros(self.X.shape)
+            values[~mask] = hidden
+            hidden = values[:, index][~mask[:, index]]
+        if mask is not None:
+            mask = mask[:, index]
+            if mask.all():
+                mask = hidden = None
+        return dataclasses.replace(
+            self,
+            X=_read_only(self.X[:, index] if self.is_sparse else np.take(self.X, index, axis=1)),
+            observations=tuple(self.observations[i] for i in index),
+            labels={key: value[index] for key, value in self.labels.items()},
+            mask=None if mask is None else _read_only(mask),
+            hidden=None if hidden is None else _read_only(hidden),
+            truth=tuple(Truth(t.name, t.A, t.W[:, index]) for t in self.truth),
+        )
+
+
+def _checked_matrix(X: Any, mask: np.ndarray | None) -> tuple[Any, np.ndarray | None]:
+    if sparse.issparse(X):
+        if X.dtype.kind == "c":
+            raise DataError("The matrix holds complex numbers; real numbers ≥ 0 are needed.")
+        X = sparse.csc_array(X, dtype=np.float64, copy=True)
+        X.sum_duplicates()
+        X.eliminate_zeros()
+        _check_size(X.shape)
+        if mask is not None:
+            raise DataError("A mask needs a dense matrix; this one is sparse.")
+        return X, None
+    given, X = X, np.asarray(X)
+    if X.ndim != 2:
+        raise DataError(f"A matrix needs two dimensions; this array has {X.ndim}.")
+    if X.dtype.kind == "c":
+        raise DataError("The matrix holds complex numbers; real numbers ≥ 0 are needed.")
+    if X.dtype.kind not in "buif":
+        raise DataError(f"The matrix holds values of type {X.dtype}; numbers are needed.")
+    if mask is None and _can_stay_on_disk(given):
+        _check_size(X.shape)
+        return given, None
+    X = np.array(X, dtype=np.float64, order="C")
+    _check_size(X.shape)
+    missing = np.isnan(X)
+    if mask is not None:
+        mask = np.asarray(mask, dtype=bool)
+        if mask.shape != X.shape:
+            raise DataError(f"The mask is {mask.shape}, but the matrix is {X.shape}.")
+        missing |= ~mask
+    if not missing.any():
+        return X, None
+    if missing.all():
+        raise DataError("Every entry of the matrix is missing.")
+    X[missing] = 0.0
+    return X, ~missing
+
+
+def _can_stay_on_disk(X: Any) -> bool:
+    if not isinstance(X, np.memmap) or X.dtype != np.float64 or X.flags.writeable:
+        return False
+    in_order = X.flags.c_contiguous or X.flags.f_contiguous
+    return in_order and not any(np.isnan(X[part]).any() for part in blocks(X))
+
+
+def _check_size(shape: tuple[int, ...]) -> None:
+    if min(shape) < 2:
+        raise DataError(
+            f"The matrix is {shape[0]}×{shape[1]}; at least 2 features and 2 observations are "
+            "needed to factorize it."
+        )
+
+
+def _check_cells(X: Any, mask: np.ndarray | None, features: tuple, observations: tuple) -> None:
+    is_sparse = sparse.issparse(X)
+    values = X.data[None] if is_sparse else X
+    largest = 0.0
+    # The first infinite entry is named before the first negative one.
+    first: dict[str, tuple[int, int]] = {}
+    for rows, columns in blocks(values):
+        block = values[rows, columns]
+        for words, bad in (("is not finite", ~np.isfinite(block)), ("is negative", block < 0)):
+            if bad.any():
+                d, n = np.argwhere(bad)[0]
+                first.setdefault(words, (int(d) + (rows.start or 0), int(n) + (columns.start or 0)))
+        largest = max(largest, float(block.max(initial=0.0)))
+    for words in ("is not finite", "is negative"):
+        if words not in first:
+            continue
+        d, n = first[words]
+        value = float(values[d, n])
+        if is_sparse:
+            d, n = int(X.indices[n]), int(np.searchsorted(X.indptr, n, side="right") - 1)
+        raise DataError(
+            f"The entry {value:g} at feature {d + 1} ({features[d]!r}), observation {n + 1} "
+            f"({observations[n]!r}) {words}; every entry must be a finite number ≥ 0."
+        )
+    if largest == 0.0:
+        raise DataError("Every entry of the matrix is zero; there is nothing to factorize.")
+    # X is squared in every error measure: keep the squares representable.
+    if not 1e-100 < largest < 1e100:
+        raise DataError(
+            f"The largest entry is {largest:g}; rescale the matrix so that it lies between "
+            "1e-100 and 1e100."
+        )
+
+
+def _names(names: Sequence[str] | None, count: int, singular: str, plural: str) -> tuple[str, ...]:
+    if names is None:
+        return tuple(f"{singular} {i + 1}" for i in range(count))
+    names = tuple(clean_names(names, singular))
+    if len(names) != count:
+        raise DataError(f"{len(names)} names were given for {count} {plural}.")
+    return names
+
+
+def _label_array(key: str, values: Sequence, N: int) -> np.ndarray:
+    array = np.asarray(["" if pd.isna(v) else str(v) for v in values])
+    if array.shape != (N,):
+        raise DataError(f"The labels {key!r} have {len(array)} values for {N} observations.")
+    array.flags.writeable = False
+    return array
+
+
+def _read_only(X: Any) -> Any:
+    for part in (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,):
+        part.flags.writeable = False
+    return X

@@ -1,0 +1,186 @@
+"""A collection of factorizations and what is known about each."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import pandas as pd
+
+from bnmf_core.nouns.errors import StoreError
+from bnmf_core.nouns.spec import RunSpec
+
+ARRAYS = ("A", "W", "ids", "chain", "draw", "weights", "log_joint", "error", "seconds")
+# Mappings from names to arrays, and what their arrays' names begin with in a file.
+NAMED = {"diagnostics": "diagnostic_", "trace": "trace_"}
+
+
+@dataclass(frozen=True, eq=False)
+class Particles:
+    """M factorizations of one matrix, particle-first.
+
+    Attributes
+    ----------
+    A : (M, D, R) bases. W : (M, R, N) weights of the observations the run saw.
+    ids : (M,) permanent number of each particle in its run.
+    chain : (M,) which independent chain (or 0-based restart block) made it.
+    draw : (M,) position within that chain.
+    weights : (M,) probability of each particle, summing to 1.
+    log_joint : (M,) full log joint density, nats.
+    error : (M,) relative Frobenius error ‖X − AW‖/‖X‖ on what the run saw.
+    seconds : (M,) since the run began, when the particle was finished.
+    diagnostics : name → (M,) array, what the algorithm reports of each particle.
+    trace : name → (S,) array over all S states that a sampler recorded, in the order in which
+        each chain made them, warm-up included; empty for explorers. ``chain``, ``sweep`` (the
+        number of the state in its chain), ``warm_up`` (True for states that are no particles),
+        ``log_joint``, ``log_likelihood``, ``error`` and label-invariant quantities. The rows
+        without ``warm_up`` are the particles of the whole run, in order.
+    info : the resolved settings, the stop reason, the dataset's name and hash.
+    """
+
+    A: np.ndarray
+    W: np.ndarray
+    ids: np.ndarray
+    chain: np.ndarray
+    draw: np.ndarray
+    weights: np.ndarray
+    log_joint: np.ndarray
+    error: np.ndarray
+    seconds: np.ndarray
+    spec: RunSpec
+    diagnostics: Mapping[str, np.ndarray] = field(default_factory=dict)
+    trace: Mapping[str, np.ndarray] = field(default_factory=dict)
+    info: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def M(self) -> int:
+        """Number of particles."""
+        return self.A.shape[0]
+
+    @property
+    def R(self) -> int:
+        """Rank: number of components of each factorization."""
+        return self.A.shape[2]
+
+    @property
+    def degenerate(self) -> np.ndarray:
+        """(M,) True where a column of A is all zero: that component has no direction."""
+        return (np.asarray(self.A).max(axis=1) <= 0.0).any(axis=1)
+
+    def __len__(self) -> int:
+        return self.M
+
+    def subset(self, index: np.ndarray) -> "Particles":
+        """The chosen particles (indices or a boolean mask); weights are renormalised.
+
+        The trace tells of whole chains and stays as it is.
+        """
+        chosen = {name: np.asarray(getattr(self, name)[index]) for name in ARRAYS}
+        total = chosen["weights"].sum()
+        if total > 0:
+            chosen["weights"] = chosen["weights"] / total
+        diagnostics = {key: value[index] for key, value in self.diagnostics.items()}
+        return replace(self, **chosen, diagnostics=diagnostics)
+
+    def scores(self) -> pd.DataFrame:
+        """One row per particle: what is known of it beside its factors and diagnostics."""
+        return pd.DataFrame({name: np.asarray(getattr(self, name)) for name in ARRAYS[2:]})
+
+    def to_xarray(self):
+        """An ``xarray.Dataset`` in ArviZ's spirit: named dimensions, the spec as attributes."""
+        import xarray  # noqa: PLC0415  (slow to import, needed for export only)
+
+        per_particle = {
+            name: (("particle",), np.asarray(getattr(self, name))) for name in ARRAYS[3:]
+        }
+        per_particle |= {
+            f"diagnostic_{key}": (("particle",), np.asarray(value))
+            for key, value in self.diagnostics.items()
+        }
+        per_state = {
+            f"trace_{key}": (("state",), np.asarray(value)) for key, value in self.trace.items()
+        }
+        return xarray.Dataset(
+            {
+                "A": (("particle", "feature", "component"), np.asarray(self.A)),
+                "W": (("particle", "component", "observation"), np.asarray(self.W)),
+                **per_particle,
+                **per_state,
+            },
+            coords={"particle": np.asarray(self.ids)},
+            attrs=_flat_attributes(self.spec, self.info),
+        )
+
+    def to_netcdf(self, target: str | Path | BinaryIO) -> None:
+        """Write :meth:`to_xarray` as a NetCDF-4 file."""
+        content = self.to_xarray().to_netcdf(engine="h5netcdf")
+        if isinstance(target, str | Path):
+            Path(target).write_bytes(content)
+        else:
+            target.write(content)
+
+    def save(self, target: str | Path | BinaryIO) -> None:
+        """Write one ``.npz`` (no pickles; readable by plain numpy) to a path or open file."""
+        meta = json.dumps({"spec": self.spec.to_dict(), "info": dict(self.info)}, default=str)
+        arrays = {name: getattr(self, name) for name in ARRAYS}
+        for kind, prefix in NAMED.items():
+            arrays |= {f"{prefix}{key}": value for key, value in getattr(self, kind).items()}
+        if isinstance(target, str | Path):
+            with Path(target).open("wb") as file:
+                np.savez(file, meta=np.array(meta), **arrays)
+        else:
+            np.savez(target, meta=np.array(meta), **arrays)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Particles":
+        """Read what :meth:`save` wrote.
+
+        Raises
+        ------
+        StoreError
+            When the file is torn, altered or not one of ours.
+        """
+        try:
+            with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as stored:
+                meta = json.loads(str(stored["meta"]))
+                arrays = {name: stored[name] for name in ARRAYS}
+                named = {kind: with_prefix(stored, prefix) for kind, prefix in NAMED.items()}
+            spec, info = RunSpec(**meta["spec"]), dict(meta["info"])
+            _check_shapes(arrays, **named)
+        except FileNotFoundError:
+            raise StoreError(f"There is no file called {Path(path).name}.") from None
+        except Exception as error:
+            raise StoreError(
+                f"{Path(path).name} is not a complete set of saved particles ({error})."
+            ) from error
+        return cls(**arrays, spec=spec, **named, info=info)
+
+
+def with_prefix(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+    """The arrays whose names begin with the prefix, by the rest of their names."""
+    return {key.removeprefix(prefix): arrays[key] for key in arrays if key.startswith(prefix)}
+
+
+def _check_shapes(
+    arrays: Mapping[str, np.ndarray],
+    diagnostics: Mapping[str, np.ndarray],
+    trace: Mapping[str, np.ndarray],
+) -> None:
+    (M, _, R), (M_of_W, R_of_W, _) = arrays["A"].shape, arrays["W"].shape
+    per_particle = [*(arrays[name] for name in ARRAYS[2:]), *diagnostics.values()]
+    if (M_of_W, R_of_W) != (M, R) or any(array.shape != (M,) for array in per_particle):
+        raise ValueError("its arrays do not fit together")
+    if any(values.ndim != 1 for values in trace.values()) or len({*map(len, trace.values())}) > 1:
+        raise ValueError("the arrays of its trace do not fit together")
+
+
+def _flat_attributes(spec: RunSpec, info: Mapping[str, Any]) -> dict[str, Any]:
+    # NetCDF attributes are scalars or strings.
+    flat = {**spec.to_dict(), **info}
+    return {
+        key: value if isinstance(value, int | float | str) else repr(value)
+        for key, value in flat.items()
+        if value is not None
+    }

@@ -1,0 +1,141 @@
+"""The problem one run solves: what is shared by all its particles, made once."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import RunError
+from bnmf_core.nouns.model import Model
+from bnmf_core.numerics.completion import completed
+from bnmf_core.numerics.linalg import Compression, balanced_svd, compress
+
+# Entries of X from which on products with a compressed X are worth the compression.
+SMALLEST_COMPRESSED = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A dataset, a model with resolved settings and a rank.
+
+    Attributes
+    ----------
+    dataset : the observations the run sees, X (D, N).
+    model, model_settings : the probability model and its settings, nothing left open.
+    rank : R.
+    """
+
+    dataset: Dataset
+    model: Model
+    model_settings: Any
+    rank: int
+
+    @classmethod
+    def prepare(cls, dataset: Dataset, model: Model, model_settings: Any, rank: int) -> "Problem":
+        """Check that the data and the rank fit, and take open model settings from the data.
+
+        Raises
+        ------
+        RunError
+            When the rank does not fit the matrix, or of a row or a column nothing was seen.
+        """
+        check_fit(dataset, np.arange(dataset.N), rank)
+        return cls(dataset, model, model.resolve(dataset, rank, model_settings), rank)
+
+    def times_rows(self, W: np.ndarray) -> np.ndarray:
+        """X Wᵀ of every particle, transposed: W (m, R, N) → (m, R, D), one product with X.
+
+        An unseen entry of X holds 0, so the sum is over the seen ones.
+        """
+        return _times(self.dataset.X.T, W)
+
+    def times_columns(self, A: np.ndarray) -> np.ndarray:
+        """AᵀX of every particle, given Aᵀ: A (m, R, D) → (m, R, N), one product with X."""
+        return _times(self.dataset.X, A)
+
+    @cached_property
+    def seen(self) -> np.ndarray | None:
+        """1 where X was seen and 0 elsewhere, (D, N); None when all of it was."""
+        return self.dataset.mask.astype(np.float64) if self.dataset.missing else None
+
+    @property
+    def compression_rank(self) -> int | None:
+        """R + 10, or None where X is too small for compression to pay."""
+        rank, D, N = self.rank + 10, self.dataset.D, self.dataset.N
+        return None if 2 * rank > min(D, N) or D * N < SMALLEST_COMPRESSED else rank
+
+    @cached_property
+    def completed(self) -> Any:
+        """X (D, N), its unseen entries filled by an iterated SVD of rank R, see ``completion``."""
+        return completed(self.dataset, self.rank)
+
+    @cached_property
+    def completed_squared_norm(self) -> float:
+        """‖completed X‖²."""
+        if not self.dataset.missing:
+            return self.dataset.squared_norm
+        return float(np.einsum("dn,dn->", self.completed, self.completed))
+
+    @cached_property
+    def compression(self) -> Compression:
+        """Completed X ≈ U Vᵀ of the compression rank."""
+        return compress(self.completed, self.compression_rank)
+
+    def svd(self, rank: int) -> tuple[np.ndarray, np.ndarray]:
+        """Top singular factors of the completed X, split evenly with fixed signs.
+
+        (D, rank) and (rank, N). Paper 3, §7.3: a matrix with gaps is completed first.
+        """
+        if rank not in self._svds:
+            self._svds[rank] = balanced_svd(self.completed, rank)
+        return self._svds[rank]
+
+    @cached_property
+    def _svds(self) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+        # Explorers ask for the same ones at every step.
+        return {}
+
+
+def _times(X: Any, F: np.ndarray) -> np.ndarray:
+    # F (m, R, n) times X (n, k): a sparse product is faster with the sparse matrix first, and as
+    # fast by columns as by rows, so that no second copy of it is kept.
+    m, R, n = F.shape
+    flat = F.reshape(m * R, n)
+    product = np.ascontiguousarray((X.T @ flat.T).T) if sparse.issparse(X) else flat @ X
+    return product.reshape(m, R, -1)
+
+
+def check_fit(dataset: Dataset, seen: np.ndarray, rank: int) -> None:
+    """Check that rank R and the observations that a run sees (indices) go together.
+
+    Raises
+    ------
+    RunError
+        When the rank does not fit the matrix, or of a row or a column nothing was seen.
+    """
+    largest = min(dataset.D, len(seen))
+    if not 1 <= rank <= largest:
+        raise RunError(
+            f"Rank {rank} was asked for; the run would see {dataset.D} features and {len(seen)} "
+            f"observations, so the rank must be between 1 and {largest}."
+        )
+    if not dataset.missing:
+        return
+    mask = dataset.mask[:, seen]
+    lines = (
+        ("feature", dataset.features, mask.any(axis=1)),
+        ("observation", [dataset.observations[n] for n in seen], mask.any(axis=0)),
+    )
+    for word, names, any_seen in lines:
+        if any_seen.all():
+            continue
+        first, count = names[int(np.argmin(any_seen))], int((~any_seen).sum())
+        others = f", nor of {count - 1} other{'s' * (count > 2)}," if count > 1 else ""
+        raise RunError(
+            f"No entry of the {word} {first!r}{others} was seen in what the run would see of "
+            f"{dataset.name!r}, so nothing can be said of it; leave such {word}s out, or fill the "
+            "missing entries on the Data page."
+        )

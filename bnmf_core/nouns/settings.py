@@ -1,0 +1,131 @@
+"""Declared settings: one dataclass field describes a value, its range and its words.
+
+The browser form, the command line and the docs table are all drawn from this metadata,
+so an algorithm or model declares a setting once.
+"""
+
+import dataclasses
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bnmf_core.nouns.errors import SettingsError
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """What is known about one setting beside its default value."""
+
+    label: str
+    help: str
+    minimum: float | None = None
+    maximum: float | None = None
+    unit: str = ""
+    choices: tuple[str, ...] = ()
+    advanced: bool = False
+    pattern: str = ""
+
+
+def setting(
+    default: Any,
+    label: str,
+    help: str,
+    *,
+    minimum: float | None = None,
+    maximum: float | None = None,
+    unit: str = "",
+    choices: Sequence[str] = (),
+    advanced: bool = False,
+    pattern: str = "",
+) -> Any:
+    """Declare a dataclass field; ``None`` as default means "taken from the data".
+
+    With ``pattern``, a regular expression, the value is text that matches it.
+    """
+    declaration = Declaration(
+        label, help, minimum, maximum, unit, tuple(choices), advanced, pattern
+    )
+    return dataclasses.field(default=default, metadata={"declaration": declaration})
+
+
+def declarations(settings_class: type) -> dict[str, tuple[dataclasses.Field, Declaration]]:
+    """Map each field name of a Settings dataclass to its field and declaration."""
+    return {f.name: (f, f.metadata["declaration"]) for f in dataclasses.fields(settings_class)}
+
+
+def build(settings_class: type, values: Mapping[str, Any], owner: str) -> Any:
+    """Make a Settings object from a mapping, checking names, types and ranges.
+
+    Raises
+    ------
+    SettingsError
+        Naming the owner (algorithm or model), the setting, the value and what is allowed.
+    """
+    known = declarations(settings_class)
+    unknown = sorted(set(values) - set(known))
+    if unknown:
+        raise SettingsError(
+            f"{owner} has no setting called {unknown[0]!r}; its settings are "
+            f"{', '.join(sorted(known)) or 'none'}."
+        )
+    checked = {name: _check(*known[name], value, owner) for name, value in values.items()}
+    return settings_class(**checked)
+
+
+def _check(field: dataclasses.Field, declared: Declaration, value: Any, owner: str) -> Any:
+    optional = "None" in str(field.type)
+    if value is None:
+        if optional:
+            return None
+        raise SettingsError(f"{owner}: {declared.label!r} needs a value.")
+    if declared.choices:
+        if value not in declared.choices:
+            raise SettingsError(
+                f"{owner}: {declared.label!r} was {value!r}; choose one of "
+                f"{', '.join(declared.choices)}."
+            )
+        return value
+    if declared.pattern:
+        if not isinstance(value, str) or not re.fullmatch(declared.pattern, value):
+            raise SettingsError(
+                f"{owner}: {declared.label!r} was {value!r}; {declared.help[:1].lower()}"
+                f"{declared.help[1:]}"
+            )
+        return value
+    kind = str(field.type)
+    if "bool" in kind:
+        if not isinstance(value, bool):
+            raise SettingsError(f"{owner}: {declared.label!r} was {value!r}; it is true or false.")
+        return value
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise SettingsError(
+            f"{owner}: {declared.label!r} was {value!r}; a number is needed."
+        ) from None
+    too_low = declared.minimum is not None and number < declared.minimum
+    too_high = declared.maximum is not None and number > declared.maximum
+    if not math.isfinite(number) or too_low or too_high:
+        raise SettingsError(
+            f"{owner}: {declared.label!r} was {value!r}; {_allowed(declared)} is allowed."
+        )
+    if "int" in kind:
+        if number != int(number):
+            raise SettingsError(
+                f"{owner}: {declared.label!r} was {value!r}; a whole number is needed."
+            )
+        return int(number)
+    return number
+
+
+def _allowed(declared: Declaration) -> str:
+    low, high = declared.minimum, declared.maximum
+    if low is not None and high is not None:
+        return f"{low:g} to {high:g}"
+    if low is not None:
+        return f"{low:g} or more"
+    if high is not None:
+        return f"{high:g} or less"
+    return "any finite number"

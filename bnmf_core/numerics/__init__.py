@@ -1,0 +1,1 @@
+"""Linear algebra and sums over entries that every room uses."""

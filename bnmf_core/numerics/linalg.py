@@ -1,0 +1,136 @@
+"""Linear algebra that several rooms share."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+# Above this size a few singular vectors are found faster by Lanczos iteration.
+DENSE_SVD_LIMIT = 800
+# A dense SVD works on a copy; beyond this many entries (64 MB) Lanczos iteration spares it.
+DENSE_SVD_ENTRIES = 2**23
+# Entries (8 MB) that are looked at together where a copy of a whole matrix would be too large.
+BLOCK_ENTRIES = 2**20
+COMPRESSION_SEED = 1
+POWER_ITERATIONS = 3
+
+
+def blocks(X: np.ndarray, entries: int = BLOCK_ENTRIES) -> Iterator[tuple[slice, slice]]:
+    """Rows and columns of consecutive parts of X (D, N), each together in memory.
+
+    Whole rows, or whole columns where X lies column by column: a matrix on disk is then read
+    from its beginning to its end. A part has about so many ``entries``.
+    """
+    by_columns = X.flags.f_contiguous and not X.flags.c_contiguous
+    length, width = X.shape[::-1] if by_columns else X.shape
+    step = max(1, entries // max(width, 1))
+    for first in range(0, length, step):
+        part = slice(first, min(first + step, length))
+        yield (slice(None), part) if by_columns else (part, slice(None))
+
+
+def evenly_spaced(count: int, most: int) -> np.ndarray:
+    """At most ``most`` of the numbers 0 … count − 1, evenly spaced, first and last included."""
+    if count <= most:
+        return np.arange(count)
+    return np.unique(np.linspace(0, count - 1, most).round().astype(np.int64))
+
+
+def signed_svd(X: Any, rank: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Top singular triplets with the signs of Bro, Acar & Kolda (2008).
+
+    Each pair (u, v) points the way most of the data point: with Y the data less the other
+    components, uᵀY = σ v, so the paper's two votes Σ sign(uᵀy)(uᵀy)² and Σ sign(vᵀy)(vᵀy)²
+    are σ² Σ sign(v) v² and σ² Σ sign(u) u², and the larger one decides.
+
+    Parameters
+    ----------
+    X : (D, N) array or sparse array. rank : number of triplets, at most min(D, N).
+
+    Returns
+    -------
+    U (D, rank), singular values (rank,) from large to small, V (N, rank).
+    """
+    smallest = min(X.shape)
+    large = smallest > DENSE_SVD_LIMIT or X.shape[0] * X.shape[1] > DENSE_SVD_ENTRIES
+    if rank < smallest and (sparse.issparse(X) or large):
+        U, s, V = _lanczos_svd(X, rank)
+    else:
+        dense = X.toarray() if sparse.issparse(X) else X
+        U, s, Vt = np.linalg.svd(dense, full_matrices=False)
+        U, s, V = U[:, :rank], s[:rank], Vt[:rank].T
+    votes = (np.sign(U) * U**2).sum(axis=0) + (np.sign(V) * V**2).sum(axis=0)
+    signs = np.where(votes < 0, -1.0, 1.0)
+    return U * signs, s, V * signs
+
+
+def _lanczos_svd(X: Any, rank: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    # scipy's svds restarts from unseeded random vectors where the Krylov space is exhausted
+    # (a matrix of few distinct singular values), so the same X would not give the same bits.
+    if X.shape[0] < X.shape[1]:
+        V, s, U = _lanczos_svd(X.T, rank)
+        return U, s, V
+    n = X.shape[1]
+    normal = LinearOperator((n, n), matvec=lambda v: X.T @ (X @ v), dtype=np.float64)
+    _, basis = eigsh(normal, k=rank, v0=np.full(n, n**-0.5), rng=np.random.default_rng(0))
+    basis, _ = np.linalg.qr(basis)
+    U, s, Vt = np.linalg.svd(X @ basis, full_matrices=False)
+    return U, s, basis @ Vt.T
+
+
+def balanced_svd(X: Any, rank: int) -> tuple[np.ndarray, np.ndarray]:
+    """A_SVD = U√Σ (D, rank) and W_SVD = √Σ Vᵀ (rank, N): the SVD split evenly."""
+    U, s, V = signed_svd(X, rank)
+    root = np.sqrt(s)
+    return U * root, (V * root).T
+
+
+def rank_explaining(X: Any, share: float, limit: int) -> tuple[np.ndarray, int | None]:
+    """Singular values, and the smallest rank whose share of Σσ² reaches ``share``.
+
+    Returns
+    -------
+    (values (k,), rank or None when more than ``limit`` components would be needed)
+    """
+    k = min(limit, *X.shape)
+    _, s, _ = signed_svd(X, k)
+    entries = X.data if sparse.issparse(X) else X
+    total = float(np.vdot(entries, entries))
+    reached = np.flatnonzero(np.cumsum(s**2) >= share * total)
+    return s, int(reached[0]) + 1 if reached.size else None
+
+
+@dataclass(frozen=True)
+class Compression:
+    """X ≈ U Vᵀ in single precision: U (D, K), V (N, K), the shorter one orthonormal; ‖U Vᵀ‖²."""
+
+    U: np.ndarray
+    V: np.ndarray
+    squared_norm: float
+
+    @property
+    def rank(self) -> int:
+        """K."""
+        return self.U.shape[1]
+
+
+def compress(X: Any, rank: int) -> Compression:
+    """Randomised subspace iteration (Halko, Martinsson & Tropp 2011, algorithm 4.4).
+
+    It works on the shorter side of X (D, N), dense or sparse, so that of the longer side no
+    more than one array is held. ``rank`` is K, below min(D, N).
+    """
+    if X.shape[0] > X.shape[1]:
+        turned = compress(X.T, rank)
+        return Compression(turned.V, turned.U, turned.squared_norm)
+    Xt = X.T
+    rng = np.random.default_rng(COMPRESSION_SEED)
+    U = np.linalg.qr(rng.standard_normal((X.shape[0], rank)))[0]
+    for _ in range(POWER_ITERATIONS):
+        U = np.linalg.qr(X @ (Xt @ U))[0]
+    V = np.ascontiguousarray(Xt @ U, dtype=np.float32)
+    squared_norm = float(np.einsum("nk,nk->", V, V, dtype=np.float64))
+    return Compression(np.ascontiguousarray(U, dtype=np.float32), V, squared_norm)

@@ -1,0 +1,76 @@
+"""Ready-made studies: data and runs that show something in half a minute."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from bnmf_core.data.samples import load_sample
+from bnmf_core.data.synthetic import laurberg
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.spec import RunSpec
+
+
+@dataclass(frozen=True)
+class Example:
+    """A dataset and the runs to make of it, with the question they answer."""
+
+    key: str
+    label: str
+    question: str
+    dataset: Callable[[], Dataset]
+    specs: tuple[RunSpec, ...]
+
+
+def _two_solutions() -> Dataset:
+    return laurberg("two", noise=0.001, rng=np.random.default_rng(0))
+
+
+_LONG = {"max_iterations": 5000, "tolerance": 1e-6}
+
+EXAMPLES: dict[str, Example] = {
+    example.key: example
+    for example in (
+        Example(
+            "faces",
+            "400 faces",
+            "Which parts are faces made of, and does a second look find the same parts?",
+            lambda: load_sample("faces"),
+            (
+                RunSpec("q_transform", rank=10, particles=60),
+                RunSpec("gibbs", rank=10, particles=60),
+            ),
+        ),
+        Example(
+            "newsgroups",
+            "Newsgroup posts",
+            "Do different sets of topics tell me different things about the same posts?",
+            lambda: load_sample("newsgroups"),
+            (
+                RunSpec("q_transform", rank=16, particles=40),
+                RunSpec("random_restarts", rank=16, particles=40),
+            ),
+        ),
+        Example(
+            "two_solutions",
+            "A matrix with exactly two answers",
+            "Which methods find both, and which stay in the one they started in?",
+            _two_solutions,
+            (
+                RunSpec("random_restarts", rank=3, particles=60, settings=_LONG),
+                RunSpec("q_transform", rank=3, particles=60, settings=_LONG),
+                RunSpec("gibbs", rank=3, particles=60, settings={"thinning": 20}),
+            ),
+        ),
+        Example(
+            "signatures",
+            "Mutations in 21 breast cancers",
+            "How sure can I be of each mutational signature?",
+            lambda: load_sample("signatures"),
+            (
+                RunSpec("random_restarts", rank=4, particles=60),
+                RunSpec("gibbs", rank=4, particles=60),
+            ),
+        ),
+    )
+}

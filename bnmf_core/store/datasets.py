@@ -1,0 +1,83 @@
+"""Datasets on disk: one folder each, named by the content's hash."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from bnmf_core.nouns.dataset import Dataset, Truth
+from bnmf_core.store import files
+
+
+def write_dataset(folder: Path, dataset: Dataset) -> None:
+    """Write a dataset; ``meta.json`` comes last and makes it complete."""
+    arrays: dict[str, np.ndarray] = {
+        "features": np.array(dataset.features),
+        "observations": np.array(dataset.observations),
+    }
+    if dataset.is_sparse:
+        X = dataset.X
+        arrays |= {"data": X.data, "indices": X.indices, "indptr": X.indptr}
+    else:
+        files.write_array(folder / "X.npy", dataset.X)
+    if dataset.mask is not None:
+        arrays["mask"] = dataset.mask
+    if dataset.hidden is not None:
+        arrays["hidden"] = dataset.hidden
+    keys = list(dataset.labels)
+    arrays |= {f"label_{i}": dataset.labels[key] for i, key in enumerate(keys)}
+    for i, truth in enumerate(dataset.truth):
+        arrays |= {f"truth_A_{i}": truth.A, f"truth_W_{i}": truth.W}
+    files.write_arrays(folder / "arrays.npz", arrays)
+    files.write_json(
+        folder / "meta.json",
+        {
+            "name": dataset.name,
+            "shape": dataset.X.shape,
+            "sparse": dataset.is_sparse,
+            "labels": keys,
+            "truth": [truth.name for truth in dataset.truth],
+            "image_shape": dataset.image_shape,
+            "unit": dataset.unit,
+            "source": dataset.source,
+            "missing": dataset.missing,
+            "stored_entries": dataset.stored_entries,
+        },
+    )
+
+
+def read_dataset(folder: Path) -> Dataset:
+    """Read a dataset back; a dense X is memory-mapped.
+
+    Raises
+    ------
+    StoreError
+        When a file is missing or torn.
+    """
+    meta: dict[str, Any] = files.read_json(folder / "meta.json")
+    arrays = files.read_arrays(folder / "arrays.npz")
+    for array in arrays.values():
+        array.flags.writeable = False
+    if meta["sparse"]:
+        parts = (arrays["data"], arrays["indices"], arrays["indptr"])
+        X: Any = sparse.csc_array(parts, shape=tuple(meta["shape"]))
+    else:
+        X = files.read_array(folder / "X.npy")
+    image_shape = meta["image_shape"]
+    return Dataset(
+        X=X,
+        name=meta["name"],
+        features=tuple(arrays["features"].tolist()),
+        observations=tuple(arrays["observations"].tolist()),
+        labels={key: arrays[f"label_{i}"] for i, key in enumerate(meta["labels"])},
+        mask=arrays.get("mask"),
+        hidden=arrays.get("hidden"),
+        image_shape=None if image_shape is None else tuple(image_shape),
+        unit=meta["unit"],
+        source=meta["source"],
+        truth=tuple(
+            Truth(name, arrays[f"truth_A_{i}"], arrays[f"truth_W_{i}"])
+            for i, name in enumerate(meta["truth"])
+        ),
+    )

@@ -1,0 +1,1 @@
+"""What every page is framed by: admission, links, the shared panel, charts, watching runs."""

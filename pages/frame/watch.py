@@ -1,0 +1,81 @@
+"""Polling: one fragment that redraws progress until nothing is active any more."""
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from bnmf_core.runs.jobs import AnalysisStatus
+from bnmf_core.store.run_store import RunRecord
+from pages.frame.services import algorithm_label, run_label, runner, store
+from pages.frame.view import duration, plain
+
+EVERY = 1.0
+
+
+def progress_bar(run: RunRecord) -> None:
+    """One line of progress for a run, with the time left."""
+    label = run_label(run)
+    if run.status == "queued":
+        st.progress(0.0, text=f"{plain(label)}: waiting for its turn")
+        return
+    made = f"{run.done} of {run.spec.particles} factorizations"
+    left = "preparing" if run.fraction == 0 else f"{duration(run.remaining)} left"
+    st.progress(min(run.fraction, 1.0), text=f"{plain(label)}: {made}, {left}")
+
+
+def until_done(active: Callable[[], bool], draw: Callable[[], None]) -> None:
+    """Draw now; while ``active()`` holds, redraw every second, then rerun the whole page."""
+    polling = active()
+
+    @st.fragment(run_every=EVERY if polling else None)
+    def poll() -> None:
+        if polling and not active():
+            st.rerun()
+        draw()
+
+    poll()
+
+
+def runs_until_done(run_ids: list[str]) -> None:
+    """Progress bars of runs, and a cancel button, until all have ended."""
+
+    def active() -> bool:
+        return any(store().run(run_id).active for run_id in run_ids)
+
+    def draw() -> None:
+        for run_id in run_ids:
+            run = store().run(run_id)
+            if run.active:
+                progress_bar(run)
+            else:
+                words = f"{algorithm_label(run.spec.algorithm)}: {run.status}, {run.done} made"
+                st.progress(1.0, text=plain(words))
+        if st.button("Cancel", key="cancel_watched", icon=":material/cancel:"):
+            for run_id in run_ids:
+                if store().run(run_id).active:
+                    runner().cancel(run_id)
+
+    until_done(active, draw)
+
+
+def analysis_until(found, stage: str, waiting_for: str) -> None:
+    """Progress of an analysis until one of its stages is there; then the page is redrawn."""
+
+    def status() -> AnalysisStatus:
+        return runner().analysis_status(found)
+
+    def active() -> bool:
+        return not found.ready(stage) and status().status == "running"
+
+    def draw() -> None:
+        now = status()
+        if now.status == "failed":
+            st.error(f"The comparison could not be computed: {plain(now.message)}")
+            if st.button("Try again", key="analyse_again"):
+                runner().analyse_again(found)
+                st.rerun()
+            return
+        left = "" if now.remaining is None else f", {duration(now.remaining)} left"
+        st.progress(now.fraction, text=f"{waiting_for}: {now.stage.lower()}{left}")
+
+    until_done(active, draw)

@@ -1,0 +1,49 @@
+"""A study that is made in the background: its button, its progress, its result."""
+
+import streamlit as st
+
+from bnmf_core.nouns.errors import BNMFError
+from pages.frame import watch
+from pages.frame.services import studies
+from pages.frame.view import duration, plain
+from studies.background import Study
+from studies.result import StudyResult
+
+
+def result(study: Study, button: str, name: str) -> StudyResult:
+    """The study's result once it has been made; before that, stops the page.
+
+    ``button`` is what the button that starts it says; ``name`` begins the keys of the widgets.
+    """
+    runner = studies()
+    status = runner.status(study)
+    if status.status == "complete":
+        return runner.result(study)
+    if status.status == "running":
+        _watch(study, name)
+        st.stop()
+    if status.status == "failed":
+        st.error(plain(status.message))
+    if status.status == "cancelled":
+        st.info("The study was cancelled; what was measured is kept, and it goes on from there.")
+    if st.button(button, type="primary", key=f"{name}_start"):
+        try:
+            runner.start(study)
+        except BNMFError as error:
+            st.error(plain(str(error)))
+            st.stop()
+        st.rerun()
+    st.stop()
+
+
+def _watch(study: Study, name: str) -> None:
+    runner = studies()
+
+    def draw() -> None:
+        now = runner.status(study)
+        left = "" if now.remaining is None else f", {duration(now.remaining)} left"
+        st.progress(now.fraction, text=f"{plain(now.stage)}{left}")
+        if st.button("Cancel", key=f"{name}_cancel", icon=":material/cancel:"):
+            runner.cancel()
+
+    watch.until_done(lambda: runner.status(study).status == "running", draw)

@@ -1,0 +1,202 @@
+"""The parts of the Mixture page: which run, its numbers, bounds, fates, spread, components."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from bnmf_core.analysis import variational as stage
+from bnmf_core.analysis.variational import Proposals
+from bnmf_core.figures.coverage import persistence_plot
+from bnmf_core.figures.elbo import FATES, bound_over_proposals, fate_bars
+from bnmf_core.variational.online import REASONS
+from pages.frame import link
+from pages.frame.lens import Lens
+from pages.frame.services import run_label
+from pages.frame.view import chart, plain
+
+QUANTITIES = {"elbo": "ELBO", "entropy": "Entropy", "energy": "Energy"}
+NATS = "{:,.3f}"
+
+
+def without(look: Lens) -> None:
+    """Say of every run without a mixture why there is none, and which runs ended early and why."""
+    names = {run.id: run_label(run) for run in look.analysis.runs}
+    for run_id, why in stage.without(look.analysis).items():
+        st.info(f"{plain(names[run_id])} has no mixture. {plain(why)}")
+    for run, particles in zip(look.analysis.runs, look.analysis.particles, strict=True):
+        reasons = dict.fromkeys(c["reason"] for c in particles.info.get("failed_chains") or [])
+        for reason in reasons:
+            st.caption(f"{plain(run_label(run))} ended early. {plain(reason)}")
+
+
+def ask(look: Lens, found: dict[str, Proposals]) -> tuple[str, str]:
+    """At which scale factorizations are proposed, a key of ``VARIANTS``, and the run looked at.
+
+    At first that is the run with the largest bound.
+    """
+    columns = st.columns(2, vertical_alignment="bottom")
+    variant = columns[0].segmented_control(
+        "Scale of A and W", list(stage.VARIANTS), default="best", required=True,
+        format_func=stage.VARIANTS.get, key="mixture_variant",
+        help="The scale changes no product AW, but how flat the posterior is around it, and so "
+        "the bound. At the best one, columns of A are equally long, and as long as makes the "
+        "posterior flattest.",
+    )  # fmt: skip
+    names = {run.id: run_label(run) for run in look.analysis.runs}
+    best = max(found, key=lambda run_id: np.nan_to_num(elbo(found[run_id]), nan=-np.inf))
+    run_id = columns[1].selectbox(
+        "Mixture of", list(found), index=list(found).index(best), format_func=names.get,
+        key="mixture_run",
+    )  # fmt: skip
+    return variant, run_id
+
+
+def elbo(of_run: Proposals) -> float:
+    """The bound of the final mixture, NaN where nothing was possible."""
+    return float(of_run.decisions["elbo"].iloc[-1])
+
+
+def numbers(mixtures: dict[str, dict[str, Proposals]], variant: str, run_id: str) -> None:
+    """Bound, entropy, energy, components and proposals; what the scale alone is worth.
+
+    ``mixtures`` : variant → run id → proposals.
+    """
+    of_run = mixtures[variant][run_id]
+    last = of_run.decisions.iloc[-1]
+    if np.isnan(last["elbo"]):
+        st.info("The model gives every factorization of this run probability 0; none could join.")
+        return
+    columns = st.columns(5)
+    for column, (key, label) in zip(columns, QUANTITIES.items(), strict=False):
+        column.metric(f"{label} (nats)", NATS.format(last[key]))
+    columns[3].metric("Components", f"{int(last['components'])}")
+    columns[4].metric("Proposals", f"{len(of_run.decisions):,}")
+    worth = elbo(mixtures["best"][run_id]) - elbo(mixtures["found"][run_id])
+    words = f"Scale alone is worth {worth:,.3f} nats here: the bound at the best scale, less that "
+    words += "of the same factorizations as they were found."
+    if len(of_run.decisions) < of_run.total:
+        words += f" Proposed: {len(of_run.decisions):,} of {of_run.total:,}, evenly spaced."
+    if of_run.fixed_variance is not None:
+        words += (
+            f" The likelihood is flat, so that all components share σ = "
+            f"{np.sqrt(of_run.fixed_variance):.3g}, in all runs of this model."
+        )
+    if of_run.own_bounds:
+        count = len(of_run.own_bounds)
+        of_which = "" if count == 1 else f" (the largest of {count} mixtures)"
+        words += (
+            " With equal weights and its own variances, the mixture that this run fitted has a "
+            f"bound of {max(of_run.own_bounds):,.3f} nats{of_which}."
+        )
+    st.caption(plain(words))
+
+
+def bounds(look: Lens, found: dict[str, Proposals], where: str) -> None:
+    """ELBO, entropy or energy over proposals."""
+    columns = st.columns(2, vertical_alignment="bottom")
+    key = columns[0].segmented_control(
+        "Quantity", list(QUANTITIES), default="elbo", required=True, format_func=QUANTITIES.get,
+        key="mixture_quantity",
+    )  # fmt: skip
+    from_best = columns[1].toggle(
+        "Difference from the best, logarithmic", True, key="mixture_from_best",
+        help="Early gains can be millions of nats; the logarithm keeps late ones readable.",
+    )  # fmt: skip
+    parts = []
+    for run_id, of_run in found.items():
+        part = of_run.decisions[["number", "joined", "gain"]].copy()
+        part.insert(0, "run", run_id)
+        part.insert(1, "proposal", np.arange(1, len(part) + 1))
+        part["value"], part["model"] = of_run.decisions[key], of_run.model
+        part["reason"] = of_run.decisions["reason"].map(REASONS)
+        parts.append(part)
+    table = pd.concat(parts, ignore_index=True)
+    table["best"] = table.groupby("model")["value"].transform("max")
+    chart(
+        bound_over_proposals(table, look.styles, QUANTITIES[key], from_best),
+        "A mark is a factorization that joined. A line that falls to the bottom has reached the "
+        "best value of all runs." if from_best else
+        "A mark is a factorization that joined; where the line is level, proposals were rejected.",
+        name="bound_over_proposals", origin=where, table=table,
+    )  # fmt: skip
+    if table["model"].nunique() > 1:
+        st.caption(
+            "These runs have different models or settings. Bounds of different models cannot be "
+            "compared; the best is that of the runs under the same one."
+        )
+
+
+def fates(look: Lens, found: dict[str, Proposals], where: str) -> None:
+    """How many joined, left and were rejected, and why."""
+    rows = []
+    for run_id, of_run in found.items():
+        made = of_run.decisions
+        fate = made["reason"].where(~made["joined"], "remain")
+        counts = fate.mask(made["joined"] & (made["left"] >= 0), "left").value_counts()
+        rows += [(run_id, fate, int(counts.get(fate, 0))) for fate in FATES]
+    table = pd.DataFrame(rows, columns=["run", "fate", "count"])
+    near = " Too near: moving a component by σ in every dimension would gain more."
+    fixed = any(of_run.fixed_variance is not None for of_run in found.values())
+    chart(
+        fate_bars(table, look.styles),
+        f"A factorization joins when it raises the bound by {stage.TOLERANCE:g} nats at least, and "
+        "leaves when its loss costs less." + near * fixed,
+        name="fates", origin=where, table=table,
+    )  # fmt: skip
+
+
+def spread(look: Lens, variant: str, where: str) -> None:
+    """Persistence of the components of each run under the distance in use."""
+    kind = st.segmented_control(
+        "Components", list(stage.KINDS), default="remain", required=True,
+        format_func=stage.KINDS.get, key="mixture_kind",
+    )  # fmt: skip
+    curves, table = stage.coverage(look.analysis, look.metric, variant, kind)
+    if curves.empty:
+        return
+    words = "How many balls of radius ε cover all components. One component is one ball."
+    if table["compared"].max() >= stage.MOST_COMPARED:
+        words += f" Of a run at most {stage.MOST_COMPARED} are compared, evenly spaced."
+    distance = look.distance
+    styles = {run_id: look.styles[run_id] for run_id in table["run"]}
+    title = f"Persistence of the components {stage.KINDS[kind]}"
+    chart(
+        persistence_plot(curves, styles, distance.label, distance.unit, title=title),
+        words, name="component_persistence", origin=where, table=table,
+    )  # fmt: skip
+
+
+def components(look: Lens, run_id: str, of_run: Proposals) -> None:
+    """The components of one run's mixture, and a button that brings them into focus."""
+    ids = [run.id for run in look.analysis.runs]
+    particles = look.analysis.particles[ids.index(run_id)]
+    table = of_run.components.rename(columns={"variance": "deviation"})
+    table["deviation"] = np.sqrt(table["deviation"])
+    place = pd.Series(np.arange(particles.M), index=np.asarray(particles.ids))
+    table["error"] = np.asarray(particles.error)[place[table["number"]].to_numpy()]
+    st.subheader("Components that remain", anchor=False)
+    st.dataframe(
+        table, hide_index=True, height=min(38 + 35 * max(len(table), 1), 360),
+        column_config={
+            "number": st.column_config.NumberColumn("factorization"),
+            "weight": st.column_config.NumberColumn("weight", format="%.3g"),
+            "deviation": st.column_config.NumberColumn(
+                "standard deviation σ", format="%.3g", help="Of every entry of A and W alike."
+            ),
+            "log_joint": st.column_config.NumberColumn("log joint (nats)", format="%.3f"),
+            "error": st.column_config.NumberColumn("relative error", format="%.4g"),
+        },
+    )  # fmt: skip
+    members = look.analysis.members
+    mine = (members["run"] == run_id) & members["particle"].isin(table["number"])
+    rows = np.flatnonzero(mine)
+    if rows.size < len(table):
+        st.caption(
+            f"{rows.size} of these {len(table)} are among the factorizations that other pages "
+            "show, which are at most 200 of a run, evenly spaced."
+        )
+    if st.button(
+        "Focus on these", key="focus_components", disabled=not rows.size,
+        help="All other pages then bring these components forward.",
+    ):  # fmt: skip
+        link.put_next("focus", "rows:" + ".".join(str(row) for row in rows))

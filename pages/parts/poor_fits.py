@@ -1,0 +1,40 @@
+"""The filter of paper 1: leave out factorizations that fit much worse than a chosen run's."""
+
+import numpy as np
+import streamlit as st
+
+from bnmf_core.compare.quality import FACTOR, within_error
+from pages.frame.lens import Lens
+
+
+def ask(look: Lens) -> tuple[np.ndarray, str]:
+    """Which members (m,) bool are kept, and in words what was left out ("" for nothing)."""
+    members = look.analysis.members
+    everyone = np.ones(len(members), dtype=bool)
+    if len(look.styles) < 2:
+        return everyone, ""
+    with st.expander("Leave out poor fits"):
+        run_ids = list(look.styles)
+        samplers = [run.id for run in look.analysis.runs if run.spec.algorithm == "gibbs"]
+        asked = st.toggle(
+            "Keep only factorizations whose error is comparable with those of a chosen run",
+            key="filter_poor",
+        )
+        left, right = st.columns(2)
+        reference = left.selectbox(
+            "Compared with", run_ids, index=run_ids.index(samplers[0]) if samplers else 0,
+            format_func=lambda run: look.styles[run].label, key="filter_reference",
+            disabled=not asked,
+        )  # fmt: skip
+        factor = right.number_input(
+            "Largest error, as a multiple of that run's largest", 0.1, 1000.0, FACTOR,
+            key="filter_factor", disabled=not asked,
+            help="Random restarts filtered at 10 times the largest error of a Gibbs chain are the "
+            "“filtered random restarts” of the literature.",
+        )  # fmt: skip
+    if not asked:
+        return everyone, ""
+    largest = float(members.loc[members["run"] == reference, "error"].max())
+    kept = within_error(members, largest, factor)
+    words = f"{(~kept).sum()} of {len(kept)} factorizations left out: error above {factor:g}"
+    return kept, f"{words} times the largest of {look.styles[reference].label}"

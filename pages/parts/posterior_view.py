@@ -1,0 +1,163 @@
+"""The parts of the Posterior page: leaving particles out, weights, modes, the threshold."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from bnmf_core.analysis import stein as stein_stage
+from bnmf_core.analysis.stein import SteinPart
+from bnmf_core.figures.mode_share import mode_share
+from bnmf_core.figures.stein_weights import likelihood_curve
+from bnmf_core.figures.style import RunStyle
+from bnmf_core.posterior.stein import ksd
+from pages.frame import link
+from pages.frame.lens import Lens
+from pages.frame.view import chart, plain
+
+# Weights below this are a solver's rounding.
+SMALLEST = 1e-4
+MOST_BARS = 60
+COMBINED = "#3B3B58"
+
+
+def ask_kept(look: Lens) -> np.ndarray:
+    """Which members take part: (m,) bool."""
+    rows = range(len(look.analysis.members))
+    dropped = st.multiselect(
+        "Leave factorizations out", list(rows), format_func=look.name, key="stein_dropped",
+        help="The discrepancy and the weights are computed again without them.",
+    )  # fmt: skip
+    kept = np.ones(len(rows), dtype=bool)
+    kept[[row for row in dropped if row < kept.size]] = False
+    if not kept.any():
+        st.info("Every factorization is left out; keep at least one.")
+        st.stop()
+    return kept
+
+
+def weights(part: SteinPart, kept: np.ndarray) -> np.ndarray:
+    """Stein weights (m,) of the kept members, 0 for the others, with how far they are optimal."""
+    solvers = ("HIGHS", "CLARABEL", "SCS")
+    solver = st.segmented_control(
+        "Solver", solvers, default="HIGHS", required=True, key="stein_solver",
+        help="All three solve the same quadratic program; where the chosen one finds no answer "
+        "in five seconds, another is taken.",
+    )  # fmt: skip
+    result, used = part.weights, part.solver
+    if not kept.all() or solver != "HIGHS":
+        result = np.zeros(kept.size)
+        result[kept], used = _weighed(part.K[np.ix_(kept, kept)], solver)
+    residual = stein_stage.residual(part.K[np.ix_(kept, kept)], result[kept])
+    st.caption(f"Weights by {used}; largest violation of the optimality conditions {residual:.1e}")
+    return result
+
+
+@st.cache_data(max_entries=16, show_spinner="Weighing the factorizations …")
+def _weighed(K: np.ndarray, solver: str) -> tuple[np.ndarray, str]:
+    return stein_stage.weigh(K, solver)
+
+
+def numbers(look: Lens, part: SteinPart, kept: np.ndarray, found: np.ndarray) -> None:
+    """The discrepancy of equal and of Stein weights, run by run and together."""
+    columns = st.columns(3)
+    columns[0].metric("Discrepancy, equal weights", f"{ksd(part.K, kept / kept.sum()):.4g}")
+    columns[1].metric("Discrepancy, Stein weights", f"{ksd(part.K, found):.4g}")
+    columns[2].metric("Factorizations with a weight", int((found > SMALLEST).sum()))
+    runs = look.analysis.members["run"].to_numpy()
+    if len(look.styles) < 2:
+        return
+    rows = []
+    for run_id, style in look.styles.items():
+        mine = kept & (runs == run_id)
+        if mine.any():
+            share = float(found[runs == run_id].sum())
+            alone = ksd(part.K, mine / mine.sum())
+            rows.append((style.label, int(mine.sum()), alone, share))
+    table = pd.DataFrame(rows, columns=["run", "factorizations", "discrepancy", "weight"])
+    st.dataframe(
+        table, hide_index=True,
+        column_config={
+            "discrepancy": st.column_config.NumberColumn(
+                "discrepancy, equal weights", format="%.3e"
+            ),
+            "weight": st.column_config.NumberColumn(
+                "weight in the whole", format="percent", help="Sum of the Stein weights."
+            ),
+        },
+    )  # fmt: skip
+
+
+def origin(look: Lens, form: str, part: SteinPart, kept: np.ndarray) -> str:
+    """Where the numbers come from."""
+    model = look.analysis.runs[0].spec.model
+    words = (
+        f"{look.origin} · {form} form, model {model}, lengths {part.lengths[0]:.3g} for A and "
+        f"{part.lengths[1]:.3g} for W"
+    )
+    left_out = int((~kept).sum())
+    return words + (f" · {left_out} left out" if left_out else "")
+
+
+def table(look: Lens, found: np.ndarray) -> pd.DataFrame:
+    """Particles with a weight, the largest first."""
+    rows = np.flatnonzero(found > SMALLEST)
+    rows = rows[np.argsort(-found[rows], kind="stable")][:MOST_BARS]
+    members = look.analysis.members.iloc[rows]
+    return pd.DataFrame(
+        {
+            "run": members["run"].to_numpy(),
+            "name": [look.name(int(row)) for row in rows],
+            "weight": found[rows],
+            "mode": look.modes.labels[rows] + 1,
+            "error": members["error"].to_numpy(),
+            "log_joint": members["log_joint"].to_numpy(),
+        }
+    )
+
+
+def focus_button(look: Lens, found: np.ndarray) -> None:
+    """Bring the weighted ones into focus on all pages."""
+    rows = np.flatnonzero(found > SMALLEST)
+    if st.button("Focus on these", key="focus_weighted", help="The gallery, the words and the "
+                 "scores then show the factorizations with a weight."):  # fmt: skip
+        link.put_next("focus", "rows:" + ".".join(str(row) for row in rows))
+
+
+def modes(look: Lens, found: np.ndarray, where: str) -> None:
+    """The probability of every mode."""
+    mass = np.bincount(look.modes.labels, found, minlength=look.modes.count)
+    shares = pd.DataFrame({"mode": np.arange(1, mass.size + 1), "run": "all", "share": mass})
+    style = RunStyle("all runs, Stein weights", COMBINED, "circle", "solid")
+    figure = mode_share(shares, {"all": style})
+    figure.update_layout(title_text="Probability of each mode")
+    figure.update_yaxes(title="probability")
+    chart(
+        figure,
+        "The sum of the weights in every mode. It is a probability as far as the particles "
+        "describe the posterior: a mode that none of them has found has none.",
+        name="mode_mass", origin=where, table=shares.drop(columns="run"),
+    )  # fmt: skip
+
+
+def threshold(look: Lens) -> None:
+    """The likelihood over the objective, for models with a threshold."""
+    found = stein_stage.objectives(look.analysis)
+    if found is None:
+        return
+    from bnmf_core.models.silf import silf, threshold_sentence  # noqa: PLC0415
+
+    chosen = look.analysis.particles[0].info["model_settings"]
+    epsilon, beta, C = (chosen[name] for name in ("epsilon", "beta", "C"))
+    high = max(float(np.quantile(found, 0.98)), (1 + 2 * beta) * epsilon)
+    line = np.linspace(min(float(found.min()), (1 - 2 * beta) * epsilon), high, 400)
+    label = f"objective f ({chosen['objective'].replace('_', ' ')})"
+    chart(
+        likelihood_curve(
+            found, (line, np.exp(-C * silf(line, epsilon, beta))), epsilon,
+            list(look.analysis.members["run"]), look.styles, label,
+        ),
+        "Left of the threshold every factorization is equally likely; how fast it falls beyond is "
+        "set by C and β.",
+        name="threshold", origin=look.origin,
+    )  # fmt: skip
+    st.caption(plain(threshold_sentence(found, epsilon)))

@@ -1,0 +1,74 @@
+"""Choosing, starting and describing coverage studies."""
+
+import pandas as pd
+import streamlit as st
+
+from pages.parts import make_study
+from studies.coverage import CoverageStudy, StudyPlan
+from studies.full import full_study
+from studies.published import DIFFERENCES
+from studies.result import StudyResult
+
+SHORT = StudyPlan(repetitions=2, samples=500)
+SHORT_PROBLEMS = ("unique_small", "two_small", "infinite_small")
+
+
+def choose() -> tuple[StudyResult, str]:
+    """The study to look at and where it comes from; stops the page while there is none."""
+    full = full_study()
+    options = {"full": "Full study", "short": "Short study, made here"}
+    if full is None:
+        del options["full"]
+    which = st.segmented_control(
+        "Study", list(options), default=next(iter(options)), required=True,
+        format_func=options.get, key="study_which",
+        help="The full study comes with the program and took about half an hour; the short one "
+        "is made here in about half a minute.",
+    )  # fmt: skip
+    if which == "full":
+        return full, _origin(full, "Made with benchmarks/coverage_study.py")
+    short = _short()
+    return short, _origin(short, "Made here")
+
+
+def _short() -> StudyResult:
+    words = f"{SHORT.repetitions} repetitions of {SHORT.samples} samples of the small problems"
+    return make_study.result(
+        CoverageStudy(SHORT_PROBLEMS, SHORT), f"Make the short study ({words})", "study"
+    )
+
+
+def _origin(study: StudyResult, made: str) -> str:
+    plan = study.settings
+    return (
+        f"{made}: {plan['repetitions']} repetitions of {plan['samples']:,} samples, "
+        f"noise σ = {plan['sigma']:g}, seed {plan['seed']}"
+    )
+
+
+def curves(
+    study: StudyResult, problem: str, metric: str, columns: list[str]
+) -> tuple[pd.DataFrame, dict[str, list[str]]]:
+    """Every repetition's curve as a run of its own, and which of them belong together.
+
+    A repetition that kept no sample has no curve.
+    """
+    parts, groups = [], {}
+    for column in columns:
+        names = [column]
+        for repetition, covering in enumerate(study.curves[problem, column, metric]):
+            if covering.min() < 1:
+                continue
+            name = f"{column} {repetition + 1}"
+            names.append(name)
+            radii = study.radii[metric]
+            parts.append(pd.DataFrame({"run": name, "epsilon": radii, "covering": covering}))
+        groups[column] = names
+    return pd.concat(parts, ignore_index=True), groups
+
+
+def notes(study: StudyResult) -> None:
+    """What was reduced, and how the published numbers are to be read."""
+    with st.expander("What differs from the publication, and why"):
+        for note in (*study.notes, *DIFFERENCES):
+            st.markdown(f"- {note}")

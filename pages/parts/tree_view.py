@@ -1,0 +1,79 @@
+"""Trees on screen: the growing map, the simplex picture, the table of nodes, why a tree ended."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from bnmf_core.analysis.comparison import Analysis
+from bnmf_core.analysis.tree import METRIC, TreePart, trees
+from bnmf_core.compare.distances import DISTANCES
+from bnmf_core.explorers.tree import KINDS
+from bnmf_core.figures import tree
+from bnmf_core.figures.style import RunStyle
+from pages.frame.services import run_label
+from pages.frame.view import chart, plain
+
+SHOWN = {
+    "run": "run", "ids": "number", "parent": "parent", "kind": "kind", "turn": "turn",
+    "to_parent": "distance to parent (°)", "least_angle": "least angle (°)",
+    "log_joint": "log joint", "error": "error", "seconds": "seconds",
+}  # fmt: skip
+
+
+def growing_map(part: TreePart, styles: Mapping[str, RunStyle], origin: str) -> None:
+    """The map with its buttons."""
+    distance = DISTANCES[METRIC]
+    chart(
+        tree.tree_map(part.table, styles, distance.label, distance.unit, part.kept),
+        "Play: every node grows from its parent, dark ones first. Other runs fill in as they came, "
+        "by the same clock. Near points are alike.",
+        name="tree_map", origin=origin, table=nodes(part, everything=True),
+    )  # fmt: skip
+
+
+def simplex(
+    part: TreePart, styles: Mapping[str, RunStyle], origin: str, name: str = "tree_simplex"
+) -> None:
+    """The triangles of these runs; nothing unless the rank is 3."""
+    if part.bases is None:
+        return
+    mine = part.table["run"].isin([*styles, ""])
+    corners = pd.DataFrame(part.bases[mine].reshape(-1, 2), columns=["x", "y"])
+    corners.insert(0, "run", np.repeat(part.table.loc[mine, "run"].to_numpy(), 3))
+    chart(
+        tree.tree_simplex(part.table, part.bases, part.data, styles),
+        "Crosses are columns of X. A triangle that holds them all explains them all; its corners "
+        "are the columns of A. Dashed: what is known to be exact.",
+        name=name, origin=origin, table=corners,
+    )  # fmt: skip
+
+
+def nodes(part: TreePart, everything: bool = False) -> pd.DataFrame:
+    """The nodes as a table to read; with ``everything``, all points and where they lie."""
+    points = part.table if everything else part.table[part.table["tree"]]
+    kinds = dict(enumerate(KINDS))
+    words = points.assign(
+        kind=points["kind"].map(kinds).fillna("known" if everything else "node"),
+        parent=points["parent"].where(points["parent"] >= 0).astype("Int64"),
+        ids=points["ids"].where(points["ids"] >= 0).astype("Int64"),
+        turn=points["turn"].where(points["turn"] >= 0).astype("Int64"),
+    )
+    if everything:
+        other = ~points["tree"] & (points["run"] != "")
+        words.loc[other, "kind"] = "particle"
+        words.loc[points["run"] == "", "run"] = points["name"]
+    position = ["x", "y"] if everything else []
+    return words[[*SHOWN, *position]].rename(columns=SHOWN)
+
+
+def endings(analysis: Analysis) -> None:
+    """Why a tree stopped before it had as many nodes as were asked for."""
+    for i in trees(analysis):
+        run, particles = analysis.runs[i], analysis.particles[i]
+        for failed in particles.info.get("failed_chains", ()):
+            st.info(
+                f"**{plain(run_label(run))}** ended with {particles.M} of {run.spec.particles} "
+                f"nodes. {plain(failed['reason'])}"
+            )

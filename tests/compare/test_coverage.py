@@ -1,0 +1,127 @@
+"""Covering numbers against definitions, bounds and a naive greedy cover."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.distance import pdist, squareform
+
+from bnmf_core.compare.coverage import (
+    covering_numbers,
+    largest_distance,
+    mean_distance,
+    persistence,
+)
+from bnmf_core.nouns.errors import DataError, SettingsError
+
+generated = settings(max_examples=40, deadline=None, database=None, derandomize=True)
+
+
+@st.composite
+def point_distances(draw, most=14):
+    """Distances between points of a small grid, so that duplicates and ties occur."""
+    M = draw(st.integers(1, most))
+    seed = draw(st.integers(0, 10_000))
+    points = np.random.default_rng(seed).integers(0, 5, size=(M, 2)).astype(float)
+    return np.zeros((1, 1)) if M == 1 else squareform(pdist(points))
+
+
+def naive_greedy(distances, epsilon):
+    uncovered, centres = set(range(len(distances))), 0
+    while uncovered:
+        gains = [sum(row[j] <= epsilon for j in uncovered) for row in distances]
+        centre = gains.index(max(gains))
+        uncovered -= {j for j in uncovered if distances[centre, j] <= epsilon}
+        centres += 1
+    return centres
+
+
+def smallest_cover(distances, epsilon):
+    M = len(distances)
+    for size in range(1, M + 1):
+        for centres in itertools.combinations(range(M), size):
+            if (distances[list(centres)] <= epsilon).any(axis=0).all():
+                return size
+
+
+@pytest.mark.parametrize("method", ["greedy", "exact"])
+@given(distances=point_distances())
+@generated
+def test_ends_of_the_curve(method, distances):
+    distinct = len(np.unique(distances, axis=0))
+    epsilons, covering = persistence(distances, count=5, method=method)
+    assert covering[0] == distinct
+    assert covering[-1] == 1
+    assert epsilons[0] == 0 and epsilons[-1] == distances.max()
+
+
+@given(distances=point_distances(most=9))
+@generated
+def test_exact_equals_enumeration_and_never_rises(distances):
+    epsilons = np.array([0.0, 1.0, 1.5, 2.0, 3.0, 4.5])
+    exact = covering_numbers(distances, epsilons, "exact")
+    assert exact.tolist() == [smallest_cover(distances, epsilon) for epsilon in epsilons]
+    assert (np.diff(exact) <= 0).all()
+
+
+@given(distances=point_distances(most=30))
+@generated
+def test_greedy_equals_the_naive_greedy(distances):
+    epsilons = np.array([2.0, 0.0, 1.0, 3.5])
+    expected = [naive_greedy(distances, epsilon) for epsilon in epsilons]
+    assert covering_numbers(distances, epsilons).tolist() == expected
+
+
+@given(distances=point_distances(most=30), seed=st.integers(0, 1000))
+@generated
+def test_exact_is_unchanged_by_order_and_bounds_greedy(distances, seed):
+    epsilons = np.array([0.5, 1.0, 2.0, 3.0])
+    exact = covering_numbers(distances, epsilons, "exact")
+    order = np.random.default_rng(seed).permutation(len(distances))
+    shuffled = distances[np.ix_(order, order)]
+    np.testing.assert_array_equal(covering_numbers(shuffled, epsilons, "exact"), exact)
+    greedy = covering_numbers(distances, epsilons)
+    assert (exact <= greedy).all()
+    assert (greedy <= (1 + np.log(len(distances))) * exact).all()
+
+
+def test_two_far_groups_persist_at_two():
+    points = np.array([0.0, 0.1, 0.2, 10.0, 10.1])[:, None]
+    distances = squareform(pdist(points))
+    covering = covering_numbers(distances, [0.05, 0.1, 5.0, 9.9, 10.1])
+    assert covering.tolist() == [5, 2, 2, 1, 1]
+
+
+def test_diameter_and_mean_over_ordered_pairs():
+    # Slip 5: the zero diagonal counts, so two points at distance 3 have mean 1.5.
+    distances = np.array([[0.0, 3.0], [3.0, 0.0]])
+    assert largest_distance(distances) == 3.0
+    assert mean_distance(distances) == 1.5
+
+
+def test_identical_points_are_one_ball_everywhere():
+    epsilons, covering = persistence(np.zeros((4, 4)), count=3)
+    assert epsilons.tolist() == [0, 0, 0] and covering.tolist() == [1, 1, 1]
+
+
+def test_a_given_upper_radius_is_the_last():
+    epsilons, covering = persistence(np.array([[0.0, 3.0], [3.0, 0.0]]), count=4, upper=6.0)
+    assert epsilons.tolist() == [0, 2, 4, 6] and covering.tolist() == [2, 2, 1, 1]
+
+
+def test_what_cannot_be_covered_is_said():
+    line = np.abs(np.subtract.outer(np.arange(201.0), np.arange(201.0)))
+    with pytest.raises(SettingsError, match="200"):
+        covering_numbers(line, [1.0], "exact")
+    with pytest.raises(SettingsError, match="greedy, exact"):
+        covering_numbers(line, [1.0], "fast")
+    with pytest.raises(SettingsError, match="≥ 0"):
+        covering_numbers(line, [-1.0])
+    with pytest.raises(DataError, match="symmetric"):
+        covering_numbers(np.array([[0.0, 1.0], [2.0, 0.0]]), [1.0])
+    with pytest.raises(DataError, match="finite"):
+        covering_numbers(np.array([[0.0, np.nan], [np.nan, 0.0]]), [1.0])
+    with pytest.raises(DataError, match="M×M"):
+        mean_distance(np.zeros((2, 3)))

@@ -1,0 +1,147 @@
+"""Particles: parts of a collection, and files that give back what was written."""
+
+import io
+import json
+
+import numpy as np
+import pytest
+import xarray
+
+from bnmf_core.nouns.errors import StoreError
+from bnmf_core.nouns.particles import ARRAYS, Particles
+from bnmf_core.nouns.spec import RunSpec
+
+
+@pytest.fixture
+def particles() -> Particles:
+    rng = np.random.default_rng(0)
+    M, D, R, N = 6, 4, 2, 5
+    A = rng.random((M, D, R))
+    A[2, :, 1] = 0.0
+    return Particles(
+        A=A,
+        W=rng.random((M, R, N)),
+        ids=np.arange(M) + 10,
+        chain=np.repeat([0, 1], 3),
+        draw=np.tile(np.arange(3), 2),
+        weights=np.arange(1.0, M + 1) / 21,
+        log_joint=rng.standard_normal(M),
+        error=rng.random(M),
+        seconds=np.linspace(0.1, 1, M),
+        spec=RunSpec("gibbs", R, particles=M, settings={"thinning": 2}),
+        diagnostics={"iterations": np.arange(M), "converged": np.arange(M) % 2 == 0},
+        info={"dataset": "Bücher ≥ 0 · 書", "settings": {"sigma": None}, "stop_reason": "complete"},
+    )
+
+
+def assert_same(one: Particles, other: Particles):
+    for name in ARRAYS:
+        ours, theirs = getattr(one, name), getattr(other, name)
+        assert ours.dtype == theirs.dtype
+        np.testing.assert_array_equal(ours, theirs)
+    assert set(one.diagnostics) == set(other.diagnostics)
+    for key, values in one.diagnostics.items():
+        assert values.dtype == other.diagnostics[key].dtype
+        np.testing.assert_array_equal(values, other.diagnostics[key])
+    assert (one.spec, dict(one.info)) == (other.spec, dict(other.info))
+
+
+def test_a_saved_file_gives_everything_back(particles, tmp_path):
+    particles.save(tmp_path / "some.npz")
+    assert_same(Particles.load(tmp_path / "some.npz"), particles)
+    held = io.BytesIO()
+    particles.save(held)
+    (tmp_path / "other.npz").write_bytes(held.getvalue())
+    assert_same(Particles.load(tmp_path / "other.npz"), particles)
+
+
+def test_a_saved_file_needs_no_pickle(particles, tmp_path):
+    particles.save(tmp_path / "some.npz")
+    with np.load(tmp_path / "some.npz", allow_pickle=False) as stored:
+        np.testing.assert_array_equal(stored["A"], particles.A)
+        assert json.loads(str(stored["meta"]))["spec"]["algorithm"] == "gibbs"
+
+
+def test_a_file_that_was_cut_or_altered_is_refused(particles, tmp_path):
+    path = tmp_path / "some.npz"
+    particles.save(path)
+    content = path.read_bytes()
+    rng = np.random.default_rng(1)
+    for _ in range(60):
+        path.write_bytes(content[: rng.integers(len(content))])
+        with pytest.raises(StoreError, match=r"some\.npz is not a complete set"):
+            Particles.load(path)
+    # Every array carries a checksum: a changed byte of its content is noticed.
+    first = content.index(particles.A.tobytes())
+    for place in rng.integers(first, first + particles.A.nbytes, 20):
+        changed = bytearray(content)
+        changed[place] ^= 0x41
+        path.write_bytes(changed)
+        with pytest.raises(StoreError, match=r"some\.npz is not a complete set"):
+            Particles.load(path)
+
+
+def test_arrays_that_do_not_fit_together_are_refused(particles, tmp_path):
+    path = tmp_path / "some.npz"
+    particles.save(path)
+    with np.load(path) as stored:
+        arrays = dict(stored)
+    for change in (
+        {"W": arrays["W"][1:]},
+        {"W": arrays["W"][:, :1]},
+        {"A": arrays["A"][0]},
+        {"weights": arrays["weights"][:2]},
+        {"diagnostic_iterations": np.zeros((6, 2))},
+        {"meta": np.array(json.dumps({"spec": {"algorithm": "gibbs", "rank": 2}}))},
+        {"meta": np.array(json.dumps({"spec": {"colour": "red"}, "info": {}}))},
+        {"meta": np.array("[1, 2")},
+        {"A": np.array([{"a": 1}], dtype=object)},
+    ):
+        np.savez(path, **(arrays | change))
+        with pytest.raises(StoreError, match="not a complete set"):
+            Particles.load(path)
+
+
+def test_a_file_that_is_not_there_or_not_ours_is_named(tmp_path):
+    with pytest.raises(StoreError, match=r"There is no file called none\.npz"):
+        Particles.load(tmp_path / "none.npz")
+    (tmp_path / "notes.txt").write_text("hello")
+    with pytest.raises(StoreError, match=r"notes\.txt is not"):
+        Particles.load(tmp_path / "notes.txt")
+    np.save(tmp_path / "one.npy", np.ones(3))
+    with pytest.raises(StoreError, match=r"one\.npy is not"):
+        Particles.load(tmp_path / "one.npy")
+
+
+@pytest.mark.parametrize("index", [np.array([4, 1, 1]), np.array([True, False] * 3)])
+def test_a_subset_keeps_rows_together_and_weights_a_distribution(particles, index):
+    part = particles.subset(index)
+    for name in set(ARRAYS) - {"weights"}:
+        np.testing.assert_array_equal(getattr(part, name), getattr(particles, name)[index])
+    for key, values in part.diagnostics.items():
+        np.testing.assert_array_equal(values, particles.diagnostics[key][index])
+    chosen = particles.weights[index]
+    np.testing.assert_allclose(part.weights, chosen / chosen.sum(), rtol=1e-15)
+    assert len(part) == part.M == chosen.size
+
+
+def test_a_component_without_direction_makes_a_particle_degenerate(particles):
+    np.testing.assert_array_equal(particles.degenerate, [False, False, True, False, False, False])
+
+
+def test_netcdf_gives_back_names_values_and_words(particles, tmp_path):
+    path = tmp_path / "some.nc"
+    particles.to_netcdf(path)
+    with xarray.open_dataset(path, engine="h5netcdf") as stored:
+        assert stored["A"].dims == ("particle", "feature", "component")
+        assert stored["W"].dims == ("particle", "component", "observation")
+        np.testing.assert_array_equal(stored["particle"], particles.ids)
+        for name in set(ARRAYS) - {"ids"}:
+            np.testing.assert_array_equal(stored[name], getattr(particles, name))
+        for key, values in particles.diagnostics.items():
+            np.testing.assert_array_equal(stored[f"diagnostic_{key}"], values)
+        assert stored.attrs["algorithm"] == "gibbs"
+        assert stored.attrs["dataset"] == "Bücher ≥ 0 · 書"
+    held = io.BytesIO()
+    particles.to_netcdf(held)
+    assert held.getvalue()[:4] == b"\x89HDF"

@@ -1,0 +1,430 @@
+"""The store: what was put in comes back, for its owner only, whatever happens to the files."""
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from bnmf_core.data.repair import hide_entries
+from bnmf_core.nouns.dataset import Dataset, Truth
+from bnmf_core.nouns.errors import NotFoundError, StoreError
+from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.runs import engine, planning
+from bnmf_core.runs.jobs import JobRunner
+from bnmf_core.runs.planning import describe
+from bnmf_core.store import files, folders
+from bnmf_core.store.home import data_home
+from bnmf_core.store.run_store import SILENCE, RunStore, this_process
+
+SPEC = RunSpec("random_restarts", 2, particles=6, settings={"block": 2, "max_iterations": 20})
+
+
+def save_run(store, dataset, spec=SPEC, final=True) -> str:
+    """A run made at once, without a job runner."""
+    run_id = store.create_run(store.add_dataset(dataset), spec)
+    sink = folders.FolderSink(store.run_folder(run_id))
+    plan = planning.make_plan(dataset, spec)
+    starts = [shard.start for shard in plan.shards]
+    sink.write_plan(describe(plan), starts)
+    for shard in plan.shards:
+        checkpoint = None
+        while checkpoint is None or checkpoint.produced < shard.size:
+            checkpoint, chunk = engine.advance(plan, shard, checkpoint)
+            sink.save(shard, checkpoint, chunk)
+    particles = engine.assemble(sink.chunks(), starts, spec, describe(plan))
+    if final:
+        folders.write_particles(store.run_folder(run_id), particles, final=True)
+        store.update(run_id, status="complete", done=spec.particles)
+    return run_id
+
+
+# Datasets
+
+
+def make_datasets() -> dict[str, Dataset]:
+    rng = np.random.default_rng(0)
+    X = rng.random((4, 6))
+    mask = rng.random((4, 6)) > 0.2
+    names = {"features": ["höhe", "Größe ≥ 2", "書", ""], "observations": list("abcdef")}
+    return {
+        "dense": Dataset.from_array(X, name="dense"),
+        "sparse": Dataset.from_array(sparse.csc_array(np.where(X > 0.5, X, 0)), name="sparse"),
+        "mask": Dataset.from_array(X, mask=mask, name="masked"),
+        "hidden": hide_entries(Dataset.from_array(X, mask=mask), 0.3, rng),
+        "words": Dataset.from_array(
+            X, **names, name="Bücher · 書 🌿", unit="Anzahl", source="O'Brien; \"quoted\"",
+            labels={"Klasse": ["ä", "", "ä", "b", "b", None], "1": [1, 2, 3, 4, 5, 6]},
+            image_shape=(2, 2), truth=[Truth("é", rng.random((4, 2)), rng.random((2, 6)))],
+        ),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "mask", "hidden", "words"])
+def test_a_dataset_comes_back_as_it_was(store, kind):
+    dataset = make_datasets()[kind]
+    dataset_id = store.add_dataset(dataset)
+    back = RunStore(store.root).dataset(dataset_id)  # as after a restart
+    assert back.hash == dataset.hash == dataset_id
+    for name in ("name", "features", "observations", "image_shape", "unit", "source", "missing"):
+        assert getattr(back, name) == getattr(dataset, name)
+    assert back.is_sparse == dataset.is_sparse
+    np.testing.assert_array_equal(back.dense(), dataset.dense())
+    assert list(back.labels) == list(dataset.labels)
+    for key, values in dataset.labels.items():
+        np.testing.assert_array_equal(back.labels[key], values)
+    if dataset.mask is not None:
+        np.testing.assert_array_equal(back.mask, dataset.mask)
+    assert (back.hidden is None) == (dataset.hidden is None)
+    if dataset.hidden is not None:
+        np.testing.assert_array_equal(back.hidden, dataset.hidden)
+    for ours, theirs in zip(dataset.truth, back.truth, strict=True):
+        assert ours.name == theirs.name
+        np.testing.assert_array_equal(ours.A, theirs.A)
+        np.testing.assert_array_equal(ours.W, theirs.W)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "mask", "hidden", "words"])
+def test_a_stored_dataset_cannot_be_changed(store, kind):
+    back = store.dataset(store.add_dataset(make_datasets()[kind]))
+    arrays = [back.X.data, back.X.indices, back.X.indptr] if back.is_sparse else [back.X]
+    arrays += [*back.labels.values(), *(a for a in (back.mask, back.hidden) if a is not None)]
+    for array in arrays:
+        assert not array.flags.writeable
+
+
+def test_the_same_content_is_kept_once(store, small):
+    first = store.add_dataset(small)
+    again = store.add_dataset(Dataset.from_array(small.X, name="small", labels=small.labels))
+    assert first == again
+    assert store.datasets() == {first: "small"}
+
+
+def test_many_threads_may_add_the_same_dataset(store):
+    dataset = Dataset.from_array(np.random.default_rng(0).random((300, 400)))
+    errors = []
+
+    def add():
+        try:
+            store.add_dataset(dataset)
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=add) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    np.testing.assert_array_equal(store.dataset(dataset.hash).X, dataset.X)
+    assert not list(store.root.rglob("*.part"))
+
+
+def test_a_half_written_dataset_is_written_again(store, small):
+    folder = store.root / "datasets" / small.hash
+    folder.mkdir(parents=True)
+    (folder / "X.npy").write_bytes(b"\x93NUMPY\x01")
+    store.add_dataset(small)
+    np.testing.assert_array_equal(store.dataset(small.hash).X, small.X)
+
+
+# Files
+
+
+def test_damaged_files_are_never_anything_but_a_store_error(tmp_path):
+    path = tmp_path / "some.npz"
+    whole = {"A": np.arange(6.0).reshape(2, 3), "meta": np.array("{}")}
+    files.write_arrays(path, whole)
+    content, rng = path.read_bytes(), np.random.default_rng(1)
+    for trial in range(400):
+        damaged = bytearray(content)
+        if trial % 2:
+            damaged = damaged[: rng.integers(len(damaged))]
+        else:
+            damaged[rng.integers(len(damaged))] = rng.integers(256)
+        path.write_bytes(damaged)
+        try:
+            found = files.read_arrays(path)
+        except StoreError as error:
+            assert "some.npz cannot be read" in str(error)
+        else:  # a byte that does not matter, or a changed name of an array
+            for name in set(found) & set(whole):
+                np.testing.assert_array_equal(found[name], whole[name])
+
+
+def test_a_damaged_array_or_json_is_a_store_error(tmp_path):
+    path = tmp_path / "some.npy"
+    files.write_array(path, np.arange(60.0).reshape(20, 3))
+    content, rng = path.read_bytes(), np.random.default_rng(2)
+    for trial in range(300):
+        damaged = bytearray(content)
+        if trial % 2:
+            damaged = damaged[: rng.integers(len(damaged))]
+        else:
+            damaged[rng.integers(128)] = rng.integers(256)
+        path.write_bytes(damaged)
+        try:
+            files.read_array(path)
+        except StoreError as error:
+            assert "some.npy cannot be read" in str(error)
+    (tmp_path / "some.json").write_bytes(b'{"a": \xff')
+    with pytest.raises(StoreError, match=r"some\.json cannot be read"):
+        files.read_json(tmp_path / "some.json")
+    for read in (files.read_arrays, files.read_array, files.read_json):
+        with pytest.raises(StoreError, match="nowhere cannot be read"):
+            read(tmp_path / "nowhere")
+
+
+def test_a_write_that_fails_leaves_the_old_file(tmp_path):
+    path = tmp_path / "some.json"
+    files.write_json(path, 1)
+
+    def broken(file):
+        file.write(b"half of")
+        raise OSError("the disk is full")
+
+    with pytest.raises(OSError, match="disk is full"):
+        files.write(path, broken)
+    assert files.read_json(path) == 1
+
+
+# Runs
+
+
+def test_a_finished_run_is_memory_mapped_and_read_only(store, small):
+    run_id = save_run(store, small)
+    particles = RunStore(store.root).particles(run_id)
+    expected = engine.run(small, SPEC)
+    for name in ("A", "W", "log_joint", "error", "ids", "chain", "draw", "weights"):
+        values = getattr(particles, name)
+        assert isinstance(values, np.memmap)
+        np.testing.assert_array_equal(values, getattr(expected, name))
+        with pytest.raises(ValueError, match="read-only"):
+            values[...] = 0
+    for key, values in expected.diagnostics.items():
+        np.testing.assert_array_equal(particles.diagnostics[key], values)
+    assert particles.spec == SPEC
+    assert not list(store.run_folder(run_id).glob("chunk-*"))
+
+
+def test_an_unfinished_run_shows_what_it_has(store, small):
+    run_id = save_run(store, small, final=False)
+    folder = store.run_folder(run_id)
+    (folder / "chunk-00002-00000000.npz").unlink()
+    expected = engine.run(small, SPEC)
+    particles = store.particles(run_id)
+    np.testing.assert_array_equal(particles.A, expected.A[:4])
+    np.testing.assert_array_equal(particles.ids, np.arange(4))
+    np.testing.assert_allclose(particles.weights, 1 / 4)
+    assert particles.info["stop_reason"] == "queued"
+
+
+def test_what_was_being_written_when_the_power_went_is_ignored(store, small):
+    run_id = save_run(store, small, final=False)
+    folder = store.run_folder(run_id)
+    before = store.particles(run_id)
+    (folder / "chunk-00001-00000002.npz.123.part").write_bytes(b"half a chunk")
+    (folder / "particles.json.123.part").write_bytes(b"{")
+    np.testing.assert_array_equal(store.particles(run_id).A, before.A)
+
+
+def test_a_torn_chunk_is_a_sentence(store, small):
+    run_id = save_run(store, small, final=False)
+    path = store.run_folder(run_id) / "chunk-00001-00000000.npz"
+    path.write_bytes(path.read_bytes()[:-200])
+    with pytest.raises(StoreError, match=r"chunk-00001-00000000\.npz cannot be read"):
+        store.particles(run_id)
+
+
+@pytest.mark.parametrize("name", ["A", "weights", "diagnostic_iterations"])
+def test_a_torn_array_of_a_finished_run_is_a_sentence(store, small, name):
+    run_id = save_run(store, small)
+    path = store.run_folder(run_id) / "particles" / f"{name}.npy"
+    path.write_bytes(path.read_bytes()[:-8])
+    with pytest.raises(StoreError, match=rf"{name}\.npy cannot be read"):
+        store.particles(run_id)
+    path.unlink()
+    with pytest.raises(StoreError, match=rf"{name}\.npy cannot be read"):
+        store.particles(run_id)
+
+
+def test_a_run_without_factorizations_says_so(store, small):
+    run_id = store.create_run(store.add_dataset(small), SPEC)
+    with pytest.raises(StoreError, match="has not saved a factorization yet"):
+        store.particles(run_id)
+
+
+def test_finishing_never_leaves_a_checkpoint_without_its_chunks(store, small, monkeypatch):
+    run_id = save_run(store, small, final=False)
+    folder = store.run_folder(run_id)
+    particles = store.particles(run_id)
+    unlink = type(folder).unlink
+
+    def checked(path, *arguments, **keywords):
+        unlink(path, *arguments, **keywords)
+        checkpoints = {p.name.split("-")[1].split(".")[0] for p in folder.glob("checkpoint-*")}
+        assert checkpoints <= {p.name.split("-")[1] for p in folder.glob("chunk-*")}
+
+    monkeypatch.setattr(type(folder), "unlink", checked)
+    folders.write_particles(folder, particles, final=True)
+    assert not list(folder.glob("*.npz"))
+
+
+def test_a_record_keeps_its_spec_and_its_changes(store, small):
+    spec = RunSpec("gibbs", 3, particles=9, seed=2**40, settings={"start": "prior"}, holdout=0.25)
+    run_id = store.create_run(store.add_dataset(small), spec, name="größer", study="together")
+    store.update(run_id, status="running", done=4, fraction=0.5, remaining=1.5)
+    record = store.run(run_id)
+    assert (record.spec, record.name, record.study) == (spec, "größer", "together")
+    assert (record.status, record.done, record.remaining) == ("running", 4, 1.5)
+    assert record.active and record.process == this_process()
+    with pytest.raises(StoreError, match="no changeable entry owner"):
+        store.update(run_id, owner="someone")
+
+
+def test_runs_come_newest_first(store, small):
+    dataset_id = store.add_dataset(small)
+    ids = [store.create_run(dataset_id, SPEC) for _ in range(4)]
+    assert [run.id for run in store.runs()] == ids[::-1]
+
+
+@pytest.mark.parametrize("status", ["queued", "running"])
+def test_an_active_run_cannot_be_deleted(store, small, status):
+    run_id = save_run(store, small)
+    store.update(run_id, status=status)
+    with pytest.raises(StoreError, match="still running; cancel it before deleting it"):
+        store.delete_run(run_id)
+    store.update(run_id, status="complete")
+    store.delete_run(run_id)
+    assert store.runs() == [] and not store.run_folder(run_id).exists()
+    with pytest.raises(NotFoundError, match=f"no run '{run_id}'"):
+        store.run(run_id)
+
+
+def test_another_owner_sees_nothing(store, small):
+    run_id = save_run(store, small)
+    other = RunStore(store.root, owner="other")
+    assert other.runs() == [] and other.datasets() == {}
+    for look in (other.run, other.particles, other.delete_run):
+        with pytest.raises(NotFoundError, match=f"no run '{run_id}'"):
+            look(run_id)
+    with pytest.raises(NotFoundError, match="no dataset"):
+        other.dataset(small.hash)
+    other.update(run_id, name="mine")
+    assert store.run(run_id).name == ""
+    assert other.mark_interrupted() == []
+
+
+def test_two_owners_may_have_the_same_data(store, small):
+    store.add_dataset(small)
+    other = RunStore(store.root, owner="other")
+    other.add_dataset(small)
+    for one in (store, other):
+        assert one.datasets() == {small.hash: "small"}
+        np.testing.assert_array_equal(one.dataset(small.hash).X, small.X)
+
+
+# Processes
+
+
+def test_a_run_whose_process_is_gone_is_marked(store, small):
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    dataset_id, host = store.add_dataset(small), socket.gethostname()
+    processes = {
+        "dead": f"{host}:{gone.pid}:0",
+        # A restarted container: same name and number, another life.
+        "before": f"{host}:{os.getpid()}:0",
+        "alive": this_process(),
+        "parent": f"{host}:{os.getppid()}:0",
+        "elsewhere": f"not-{host}:1:0",
+        "silent": f"not-{host}:1:0",
+    }
+    ids = {}
+    for name, process in processes.items():
+        ids[name] = store.create_run(dataset_id, SPEC, name)
+        store.update(ids[name], status="running", process=process)
+    store.update(ids["silent"], heartbeat=time.time() - SILENCE - 1)
+    finished = store.create_run(dataset_id, SPEC)
+    store.update(finished, status="complete", process=processes["dead"])
+    assert set(store.mark_interrupted()) == {ids["dead"], ids["before"], ids["silent"]}
+    assert store.run(ids["dead"]).status == "interrupted"
+    assert "what was saved is kept" in store.run(ids["dead"]).message
+    assert all(store.run(ids[name]).status == "running" for name in ("alive", "elsewhere"))
+    assert store.run(finished).status == "complete"
+
+
+KILLED = """
+import sys
+from bnmf_core.store.home import data_home
+from bnmf_core.runs.jobs import JobRunner
+from bnmf_core.store.run_store import RunStore
+from bnmf_core.samplers import gibbs
+from bnmf_core.solvers import solution
+from bnmf_core.nouns.spec import RunSpec
+
+gibbs.STEP_WORK, solution.STEP_WORK = 1.5e6, 3e6  # many small steps
+store = RunStore(sys.argv[1])
+specs = [
+    RunSpec("gibbs", 3, particles=800, seed=7),
+    RunSpec("random_restarts", 3, particles=600, seed=7, settings={"block": 4}),
+]
+print(*JobRunner(store).start(sys.argv[2], specs), flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_killed_program_loses_nothing_that_it_reported(store, small):
+    """SIGKILL in the middle: reported particles are there, and resuming changes no bit."""
+    dataset_id = store.add_dataset(small)
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(store.root), dataset_id],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        run_ids = process.stdout.readline().split()
+        end = time.monotonic() + 60
+        while min(store.run(run_id).done for run_id in run_ids) < 20:
+            assert time.monotonic() < end and process.poll() is None
+            time.sleep(0.005)
+    finally:
+        process.kill()
+        process.communicate()
+    killed = [store.run(run_id) for run_id in run_ids]
+    whole = {record.id: engine.run(small, record.spec) for record in killed}
+    for record in killed:
+        assert record.status == "running" and 20 <= record.done < record.spec.particles
+        particles = store.particles(record.id)
+        assert particles.M >= record.done
+        expected = whole[record.id].subset(particles.ids)
+        for name in ("A", "W", "log_joint", "error", "chain", "draw"):
+            np.testing.assert_array_equal(getattr(particles, name), getattr(expected, name))
+    runner = JobRunner(store)
+    try:
+        assert [store.run(run_id).status for run_id in run_ids] == ["interrupted"] * 2
+        for run_id in run_ids:
+            runner.resume(run_id)
+        runner.wait(run_ids)
+    finally:
+        runner.close()
+    for run_id in run_ids:
+        assert store.run(run_id).status == "complete"
+        particles = store.particles(run_id)
+        for name in ("A", "W", "log_joint", "error", "ids", "chain", "draw"):
+            np.testing.assert_array_equal(getattr(particles, name), getattr(whole[run_id], name))
+        for key, values in whole[run_id].diagnostics.items():
+            np.testing.assert_array_equal(particles.diagnostics[key], values)
+
+
+def test_the_home_folder_is_the_one_that_is_named(home, monkeypatch, tmp_path):
+    from_environment = home / "deep" / "er"
+    monkeypatch.setenv("BNMF_HOME", str(from_environment))
+    assert data_home() == from_environment and from_environment.is_dir()
+    monkeypatch.delenv("BNMF_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path / "someone"))
+    assert data_home() == tmp_path / "someone" / ".local" / "share" / "bnmf"

@@ -174,8 +174,8 @@ import numpy as np
 from bnmf_core.data.load import map_npy
 from bnmf_core.registry import ALGORITHMS
 from bnmf_core.runs.jobs import JobRunner
-from bnmf_core.runs.store import RunStore
-from bnmf_core.types import RunSpec
+from bnmf_core.store.run_store import RunStore
+from bnmf_core.nouns.spec import RunSpec
 
 highest, done = 0, threading.Event()
 

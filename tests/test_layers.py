@@ -9,7 +9,7 @@ ENGINE = Path(__file__).resolve().parents[1] / "bnmf_core"
 
 # From the bottom up; a module may import from its own layer and from lower ones.
 LAYERS = [
-    ["nouns.errors", "nouns.settings", "nouns.names"],
+    ["version", "nouns.errors", "nouns.settings", "nouns.names"],
     ["numerics"],
     ["nouns"],
     ["store"],

@@ -147,7 +147,7 @@ class Particles:
                 meta = json.loads(str(stored["meta"]))
                 arrays = {name: stored[name] for name in ARRAYS}
                 named = {kind: with_prefix(stored, prefix) for kind, prefix in NAMED.items()}
-            spec, info = RunSpec(**meta["spec"]), dict(meta["info"])
+            spec, info = RunSpec.from_dict(meta["spec"]), dict(meta["info"])
             _check_shapes(arrays, **named)
         except FileNotFoundError:
             raise StoreError(f"There is no file called {Path(path).name}.") from None

@@ -36,6 +36,21 @@ class RunSpec:
         plain["model_settings"] = dict(self.model_settings)
         return plain
 
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "RunSpec":
+        """The inverse of :meth:`to_dict`; what was added since has its default.
+
+        Raises
+        ------
+        ValueError
+            Naming an entry that is not known: such a run would not be what it says it is.
+        """
+        known = [field.name for field in dataclasses.fields(cls)]
+        unknown = sorted(set(values) - set(known))
+        if unknown:
+            raise ValueError(f"its entry {unknown[0]!r} is not known here")
+        return cls(**values)
+
 
 @dataclass(frozen=True)
 class Progress:

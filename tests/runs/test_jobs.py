@@ -284,7 +284,11 @@ def test_the_study_is_analysed_also_when_the_last_run_was_cancelled_in_the_queue
     runner, store, small, gate, monkeypatch
 ):
     asked = []
-    monkeypatch.setattr(JobRunner, "analyse", lambda self, run_ids: asked.append(set(run_ids)))
+
+    def analyse(self, run_ids, first=None, watched=True):
+        asked.append(set(run_ids))
+
+    monkeypatch.setattr(JobRunner, "analyse", analyse)
     run_ids = runner.start(small, [RESTARTS] * (jobs.RUNS_AT_ONCE + 1))
     wait_until(lambda: sum(run.status == "running" for run in store.runs()) == jobs.RUNS_AT_ONCE)
     runner.cancel(run_ids[-1])

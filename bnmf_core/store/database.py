@@ -1,13 +1,19 @@
 """The index of the store: one SQLite file that every process and thread may use at once."""
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
+import weakref
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from bnmf_core.nouns.errors import StoreError
+from bnmf_core.store import files
 
 NAME = "index.sqlite"
+# Room that is given up on a full disk, so that the end of a run can be written there, and runs
+# deleted.
+RESERVE, RESERVED = "index.reserve", 2**18
 # Counted up when a program of before could no longer read what is written.
 LAYOUT = 1
 SCHEMA = """
@@ -51,6 +57,13 @@ class Database:
                 )
             if layout < LAYOUT:
                 _bring_up_to_date(connection)
+        # While one is open, the files beside the index stay: without them a full disk could not
+        # even be read.
+        self._keeper = sqlite3.connect(self.path, timeout=30, check_same_thread=False)
+        self._keeper.execute("SELECT count(*) FROM runs").fetchone()
+        weakref.finalize(self, self._keeper.close)
+        self._reserve = folder / RESERVE
+        self._set_aside()
 
     @contextmanager
     def connect(self) -> Iterator[sqlite3.Connection]:
@@ -65,6 +78,29 @@ class Database:
                 yield connection
         finally:
             connection.close()
+
+    def write(self, statement: str, arguments: Sequence[Any] = ()) -> int:
+        """Change rows in one statement, also on a full disk; returns how many there were."""
+        try:
+            return self._write(statement, arguments)
+        except sqlite3.OperationalError:
+            if not self._reserve.exists():
+                raise
+            self._reserve.unlink(missing_ok=True)
+        try:
+            return self._write(statement, arguments)
+        finally:
+            self._set_aside()
+
+    def _write(self, statement: str, arguments: Sequence[Any]) -> int:
+        with self.connect() as connection:
+            return connection.execute(statement, arguments).rowcount
+
+    def _set_aside(self) -> None:
+        """Take the reserve again, if the disk has so much room."""
+        if not self._reserve.exists():
+            with suppress(OSError):
+                files.write(self._reserve, lambda file: file.write(bytes(RESERVED)))
 
 
 def _bring_up_to_date(connection: sqlite3.Connection) -> None:

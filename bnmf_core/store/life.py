@@ -83,8 +83,7 @@ class Life:
             wish="",
             version=VERSION,
         )
-        with self._database.connect() as connection:
-            records.insert(connection, record)
+        records.insert(self._database, record)
         return claim
 
     def resume(self, run_id: str) -> Claim:

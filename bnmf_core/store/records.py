@@ -4,7 +4,6 @@ import json
 import os
 import secrets
 import socket
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -91,12 +90,12 @@ def select(
     return records, unreadable
 
 
-def insert(connection: sqlite3.Connection, record: RunRecord) -> None:
+def insert(database: Database, record: RunRecord) -> None:
     """Enter a new run."""
     values = {name: getattr(record, name) for name in COLUMNS}
     values["spec"] = json.dumps(record.spec.to_dict())
     marks = ", ".join("?" * len(values))
-    connection.execute(f"INSERT INTO runs ({SELECTED}) VALUES ({marks})", tuple(values.values()))
+    database.write(f"INSERT INTO runs ({SELECTED}) VALUES ({marks})", tuple(values.values()))
 
 
 def swap(database: Database, seen: RunRecord, **values: Any) -> bool:
@@ -108,23 +107,18 @@ def swap(database: Database, seen: RunRecord, **values: Any) -> bool:
     if unknown:
         raise StoreError(f"A run has no entry {', '.join(unknown)}.")
     changes = ", ".join(f"{STORED.get(name, name)} = ?" for name in values)
-    with database.connect() as connection:
-        arguments = (*values.values(), *_seen(seen))
-        done = connection.execute(f"UPDATE runs SET {changes} WHERE {UNCHANGED}", arguments)
-    return done.rowcount == 1
+    arguments = (*values.values(), *_seen(seen))
+    return database.write(f"UPDATE runs SET {changes} WHERE {UNCHANGED}", arguments) == 1
 
 
 def remove(database: Database, seen: RunRecord) -> bool:
     """Delete a run's entry, but only if nobody has changed its state or claim since."""
-    with database.connect() as connection:
-        done = connection.execute(f"DELETE FROM runs WHERE {UNCHANGED}", _seen(seen))
-    return done.rowcount == 1
+    return database.write(f"DELETE FROM runs WHERE {UNCHANGED}", _seen(seen)) == 1
 
 
 def remove_unreadable(database: Database, owner: str, run_id: str) -> None:
     """Delete the entry of a run that cannot be read, whatever its state."""
-    with database.connect() as connection:
-        connection.execute("DELETE FROM runs WHERE id = ? AND owner = ?", (run_id, owner))
+    database.write("DELETE FROM runs WHERE id = ? AND owner = ?", (run_id, owner))
 
 
 def _seen(record: RunRecord) -> tuple[Any, ...]:

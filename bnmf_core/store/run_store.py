@@ -61,11 +61,10 @@ class RunStore:
         if not (folder / "meta.json").exists():
             write_dataset(folder, dataset)
         meta = {"D": dataset.D, "N": dataset.N, "labels": list(dataset.labels)}
-        with self.database.connect() as connection:
-            connection.execute(
-                "INSERT OR IGNORE INTO datasets VALUES (?, ?, ?, ?, ?)",
-                (dataset.hash, self.owner, dataset.name, time.time(), json.dumps(meta)),
-            )
+        self.database.write(
+            "INSERT OR IGNORE INTO datasets VALUES (?, ?, ?, ?, ?)",
+            (dataset.hash, self.owner, dataset.name, time.time(), json.dumps(meta)),
+        )
         return dataset.hash
 
     def dataset(self, dataset_id: str) -> Dataset:
@@ -123,10 +122,9 @@ class RunStore:
 
     def rename(self, run_id: str, name: str) -> None:
         """Give a run a name."""
-        with self.database.connect() as connection:
-            connection.execute(
-                "UPDATE runs SET name = ? WHERE id = ? AND owner = ?", (name, run_id, self.owner)
-            )
+        self.database.write(
+            "UPDATE runs SET name = ? WHERE id = ? AND owner = ?", (name, run_id, self.owner)
+        )
 
     def delete_run(self, run_id: str) -> None:
         """Remove a run that is not active, with all its files.

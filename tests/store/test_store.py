@@ -205,7 +205,8 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path):
 # Runs
 
 
-def test_a_finished_run_is_memory_mapped_and_read_only(store, small):
+def test_a_finished_run_is_memory_mapped_and_read_only(store, small, monkeypatch):
+    monkeypatch.setattr(files, "SMALLEST_MAPPED", 0)
     run_id = save_run(store, small)
     particles = RunStore(store.root).particles(run_id)
     expected = engine.run(small, SPEC)
@@ -219,6 +220,15 @@ def test_a_finished_run_is_memory_mapped_and_read_only(store, small):
         np.testing.assert_array_equal(particles.diagnostics[key], values)
     assert particles.spec == SPEC
     assert not list(store.run_folder(run_id).glob("chunk-*"))
+
+
+def test_small_runs_hold_no_file_open_and_cannot_be_changed(store, small):
+    run_ids = [save_run(store, small) for _ in range(12)]
+    before = len(os.listdir("/proc/self/fd"))
+    opened = [store.particles(run_id) for run_id in run_ids]
+    assert len(os.listdir("/proc/self/fd")) <= before
+    with pytest.raises(ValueError, match="read-only"):
+        opened[0].A[...] = 0
 
 
 def test_an_unfinished_run_shows_what_it_has(store, small):

@@ -153,9 +153,15 @@ def open_comparison(store: RunStore, run_ids: Sequence[str]) -> Comparison:
                 )
     particles = tuple(store.particles(record.id) for record in records)
     parts = [(record.id, p.M) for record, p in zip(records, particles, strict=True)]
-    key = hashlib.sha256(repr((LAYOUT, parts)).encode()).hexdigest()[:12]
+    key = comparison_key(parts)
     folder = store.root / "analyses" / key
     return Comparison(key, folder, records, particles, store.dataset(first.dataset))
+
+
+def comparison_key(parts: Sequence[tuple[str, int]]) -> str:
+    """What a comparison of these runs is called: of each, its id and how many particles it has."""
+    plain = [(run_id, int(count)) for run_id, count in parts]
+    return hashlib.sha256(repr((LAYOUT, plain)).encode()).hexdigest()[:12]
 
 
 def write_about(comparison: Comparison) -> None:

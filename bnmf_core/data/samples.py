@@ -11,7 +11,11 @@ from bnmf_core.data.load import load_file
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import NotFoundError
 
-FOLDER = Path(__file__).resolve().parents[2] / "sample_data"
+# Beside the engine in a checkout, inside it where it was installed.
+_PLACES = [Path(__file__).resolve().parents[2], Path(__file__).resolve().parent]
+FOLDER = next(
+    (place / "sample_data" for place in _PLACES if (place / "sample_data").is_dir()), _PLACES[1]
+)
 
 
 @dataclass(frozen=True)

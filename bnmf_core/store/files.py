@@ -55,10 +55,13 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
         raise StoreError(f"The stored file {path.name} cannot be read: {error}.") from error
 
 
-def read_array(path: Path) -> np.ndarray:
-    """A ``.npy``, read-only: a large one is memory-mapped, and keeps its file open."""
+def read_array(path: Path, mapped: bool = False) -> np.ndarray:
+    """A ``.npy``, read-only; a large one, or any if so wished, is memory-mapped.
+
+    A mapped one keeps its file open.
+    """
     try:
-        if path.stat().st_size >= SMALLEST_MAPPED:
+        if mapped or path.stat().st_size >= SMALLEST_MAPPED:
             return np.load(path, mmap_mode="r", allow_pickle=False)
         array = np.load(path, allow_pickle=False)
         array.flags.writeable = False

@@ -92,6 +92,23 @@ class RunStore:
             entries.append(DatasetEntry(dataset_id, name, created, meta["D"], meta["N"], labels))
         return entries
 
+    def dataset_is_shared(self, dataset_id: str) -> bool:
+        """Whether another owner has the same data."""
+        with self.database.connect() as connection:
+            found = connection.execute(
+                "SELECT 1 FROM datasets WHERE id = ? AND owner != ?", (dataset_id, self.owner)
+            )
+            return found.fetchone() is not None
+
+    def remove_dataset(self, dataset_id: str) -> bool:
+        """Remove a dataset's entry unless a run uses it; its files stay. Whether it was removed."""
+        removed = self.database.write(
+            "DELETE FROM datasets WHERE id = ? AND owner = ? AND NOT EXISTS "
+            "(SELECT 1 FROM runs WHERE dataset = datasets.id AND runs.owner = datasets.owner)",
+            (dataset_id, self.owner),
+        )
+        return removed == 1
+
     def _read_dataset(self, dataset_id: str) -> Dataset:
         return read_dataset(self.root / "datasets" / dataset_id)
 
@@ -119,6 +136,17 @@ class RunStore:
     def unreadable(self) -> dict[str, str]:
         """Runs that another version wrote and this one cannot read: id → a sentence."""
         return self._select()[1]
+
+    def made(self) -> dict[str, int]:
+        """How many particles each run has, of every owner, readable or not."""
+        with self.database.connect() as connection:
+            return dict(connection.execute("SELECT id, done FROM runs").fetchall())
+
+    def datasets_in_use(self) -> set[str]:
+        """Ids of the data of this owner's runs, readable or not."""
+        with self.database.connect() as connection:
+            rows = connection.execute("SELECT dataset FROM runs WHERE owner = ?", (self.owner,))
+            return {row[0] for row in rows}
 
     def rename(self, run_id: str, name: str) -> None:
         """Give a run a name."""

@@ -145,7 +145,14 @@ SAMPLES: dict[str, Sample] = {
 
 
 def sample_names() -> list[str]:
-    """Names that ``load_sample`` knows."""
+    """Names that ``load_sample`` knows.
+
+    Examples
+    --------
+    >>> from bnmf_core import sample_names
+    >>> sample_names()
+    ['faces', 'digits', 'newsgroups', 'leukemia', 'signatures']
+    """
     return list(SAMPLES)
 
 
@@ -156,6 +163,13 @@ def load_sample(name: str) -> Dataset:
     ------
     NotFoundError
         Listing the names that exist.
+
+    Examples
+    --------
+    >>> from bnmf_core import load_sample
+    >>> faces = load_sample("faces")
+    >>> faces.X.shape, faces.image_shape
+    ((644, 400), (28, 23))
     """
     if name not in SAMPLES:
         raise NotFoundError(

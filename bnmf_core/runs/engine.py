@@ -229,6 +229,13 @@ def run(
     ------
     BNMFError
         When the spec or the data do not fit.
+
+    Examples
+    --------
+    >>> from bnmf_core import RunSpec, laurberg, run
+    >>> particles = run(laurberg("two"), RunSpec("random_restarts", rank=3, particles=5))
+    >>> particles.M
+    5
     """
     plan = make_plan(dataset, spec)
     sink = MemorySink()

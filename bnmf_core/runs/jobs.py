@@ -59,6 +59,17 @@ class JobRunner:
     Parameters
     ----------
     store : where runs are entered and results are written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from bnmf_core import JobRunner, RunSpec, RunStore, laurberg
+    >>> runner = JobRunner(RunStore(tempfile.mkdtemp()))
+    >>> run_ids = runner.start(laurberg("two"), [RunSpec("random_restarts", rank=3, particles=5)])
+    >>> runner.wait(run_ids)
+    >>> runner.store.run(run_ids[0]).status
+    'complete'
+    >>> runner.close()
     """
 
     def __init__(self, store: RunStore) -> None:

@@ -42,6 +42,15 @@ class RunStore:
     Attributes
     ----------
     life : moves runs from state to state.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from bnmf_core import RunStore, laurberg
+    >>> store = RunStore(tempfile.mkdtemp())
+    >>> dataset_id = store.add_dataset(laurberg("two"))
+    >>> store.dataset(dataset_id).X.shape, store.runs()
+    ((6, 6), [])
     """
 
     def __init__(self, root: str | Path, owner: str = "local") -> None:

@@ -4,10 +4,10 @@ import pandas as pd
 import streamlit as st
 
 from pages.parts import make_study
-from studies.coverage import CoverageStudy, StudyPlan
-from studies.full import full_study
-from studies.published import DIFFERENCES
+from studies.coverage.findings import DIFFERENCES
+from studies.coverage.plan import CoverageStudy, StudyPlan
 from studies.result import StudyResult
+from studies.result import full as full_study
 
 SHORT = StudyPlan(repetitions=2, samples=500)
 SHORT_PROBLEMS = ("unique_small", "two_small", "infinite_small")
@@ -15,7 +15,7 @@ SHORT_PROBLEMS = ("unique_small", "two_small", "infinite_small")
 
 def choose() -> tuple[StudyResult, str]:
     """The study to look at and where it comes from; stops the page while there is none."""
-    full = full_study()
+    full = full_study("coverage")
     options = {"full": "Full study", "short": "Short study, made here"}
     if full is None:
         del options["full"]
@@ -26,7 +26,7 @@ def choose() -> tuple[StudyResult, str]:
         "is made here in about half a minute.",
     )  # fmt: skip
     if which == "full":
-        return full, _origin(full, "Made with benchmarks/coverage_study.py")
+        return full, _origin(full, "Made with python -m studies coverage")
     short = _short()
     return short, _origin(short, "Made here")
 

@@ -6,7 +6,7 @@ import pytest
 from bnmf_core import RunSpec, laurberg
 from pages.frame import services
 from pages.parts import study_view
-from studies.coverage import CoverageStudy
+from studies.coverage.plan import CoverageStudy
 from tests.pages.test_pages import page, server, words
 
 __all__ = ["server"]
@@ -80,7 +80,7 @@ def test_explorers_have_no_traces_and_the_page_says_why(server, compared):
 
 def test_the_short_study_is_made_here_and_kept(server, monkeypatch):
     monkeypatch.setattr(study_view, "SHORT", study_view.StudyPlan(1, 20))
-    monkeypatch.setattr(study_view, "full_study", lambda: None)
+    monkeypatch.setattr(study_view, "full_study", lambda name: None)
     app = page("study")
     app.button(key="study_start").click().run()
     services.studies().wait(60)

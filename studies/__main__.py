@@ -1,0 +1,19 @@
+"""The studies on the command line: ``python -m studies coverage|stein|rrt|transfer --help``."""
+
+import sys
+from importlib import import_module
+
+STUDIES = ("coverage", "stein", "rrt", "transfer")
+
+
+def main(arguments: list[str]) -> int:
+    """Make the study that the first argument names, with the options behind it."""
+    if not arguments or arguments[0] not in STUDIES:
+        print(f"usage: python -m studies {{{','.join(STUDIES)}}} [--help]", file=sys.stderr)
+        return 2
+    report = import_module(f"studies.{arguments[0]}.report").REPORT
+    return report.main(arguments[1:])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -5,16 +5,29 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from studies.result import StudyResult
 
+T = TypeVar("T")
+
+T = TypeVar("T")
+
 
 @cache
-def words(study: str) -> dict[str, Any]:
-    """Titles, templates and tables of words of the study in the folder of this name."""
-    path = Path(__file__).resolve().parent / study / "words.toml"
+def words(study: str, file: str = "words") -> dict[str, Any]:
+    """What a study says, in its ``words.toml``; or what it runs, in its ``plan.toml``."""
+    path = Path(__file__).resolve().parent / study / f"{file}.toml"
     return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def declared(kind: Callable[..., T], entries: Mapping[str, Mapping[str, Any]]) -> dict[str, T]:
+    """Entries of a table, each by its key, which it also knows; lists become tuples."""
+    found = {}
+    for key, entry in entries.items():
+        plain = {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}
+        found[key] = kind(key=key, **plain)
+    return found
 
 
 @dataclass(frozen=True)

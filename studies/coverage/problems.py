@@ -8,6 +8,7 @@ import numpy as np
 
 from bnmf_core.data.synthetic import laurberg
 from bnmf_core.nouns.dataset import Dataset
+from studies.words import declared, words
 
 # Not published. With it, Gibbs, which has nothing else to choose, gives the published angles.
 SIGMA = 1e-3
@@ -62,38 +63,12 @@ class Column:
     filtered: bool = False
 
 
-PROBLEMS: dict[str, StudyProblem] = {
-    problem.key: problem
-    for problem in (
-        StudyProblem("unique_small", "One mode, 6×6", "unique", 3, False),
-        StudyProblem("two_small", "Two modes, 6×6", "two", 3, False),
-        StudyProblem("infinite_small", "Infinitely many modes, 7×9", "infinite", 6, False),
-        StudyProblem("unique_large", "One mode, 500×50", "unique", 3, True),
-        StudyProblem("two_large", "Two modes, 500×50", "two", 3, True),
-        StudyProblem("infinite_large", "Infinitely many modes, 500×50", "infinite", 6, True),
-    )
-}
-# Where paper 1 is silent, what its numbers tell (calibration.py): three updates of the
-# small problems and about twenty of the large ones; restarts that stop at a relative error of 1 %.
-_UPDATES = {"max_iterations": 3, "tolerance": 0.0}
-_UPDATES_LARGE = {"max_iterations": 20}
-_LIN = {"solver": "projected_gradient", "block": 200, "good_enough": 0.01}
-_LIN_LARGE = {"block": 20, "good_enough": 0.0}
-_GIBBS = {"chains": 1, "warm_up": 0, "thinning": 1, "start": "known"}
-_HMC = {"chains": 1, "warm_up": 200, "leapfrog_steps": 100, "thinning": 1, "start": "known"}
-COLUMNS: dict[str, Column] = {
-    column.key: column
-    for column in (
-        Column("single_mode", "Single mode", "single_mode", _UPDATES, _UPDATES_LARGE, None, 2000),
-        Column("all_modes", "All modes", "all_modes", _UPDATES, _UPDATES_LARGE, None, 2000),
-        Column(
-            "random_restarts", "Random restarts", "random_restarts", _LIN, _LIN_LARGE, None, 1000
-        ),
-        Column(
-            "filtered_restarts", "Random restarts (filtered)", "random_restarts", _LIN,
-            _LIN_LARGE, None, 1000, needs="gibbs", filtered=True,
-        ),
-        Column("gibbs", "Gibbs", "gibbs", _GIBBS),
-        Column("hmc", "HMC", "hmc", _HMC, {}, 1000, 1000),
-    )
-}  # fmt: skip
+TABLES = words("coverage", "plan")
+PROBLEMS = declared(StudyProblem, TABLES["problems"])
+COLUMNS = declared(
+    Column,
+    {
+        key: entry | {k: TABLES["settings"][v] for k, v in entry.items() if k.endswith("settings")}
+        for key, entry in TABLES["columns"].items()
+    },
+)

@@ -12,6 +12,7 @@ from bnmf_core.data.synthetic import laurberg
 from bnmf_core.nouns.dataset import Dataset
 from studies.rrt import documents
 from studies.stein.problems import PROBLEMS as STEIN_PROBLEMS
+from studies.words import declared, words
 
 # Half the width of the uniform noise on the synthetic data, whose mean entry is 6.7; not published.
 LAURBERG_NOISE = 0.05
@@ -117,90 +118,26 @@ def _laurberg(embedding: str) -> Callable[[Path | None, int], Dataset]:
     return make
 
 
-def _olivetti(data: Path | None, seed: int) -> Dataset:
-    return STEIN_PROBLEMS["olivetti"].dataset(data, seed)
-
-
-_REAL = (
-    "gaussian", "gaussian_10", "gaussian_100", "uniform", "uniform_flat", "uniform_2",
-    "uniform_8",
-)  # fmt: skip
-_SYNTHETIC = ("demonstration", "demonstration_tight")
-PROBLEMS: dict[str, RRTProblem] = {
-    problem.key: problem
-    for problem in (
-        RRTProblem(
-            "laurberg_dense", "Two solutions, dense embedding", 3, _laurberg("dense"), (),
-            LAURBERG_SIZE, _SYNTHETIC, known=True,
-        ),
-        RRTProblem(
-            "laurberg_identity", "Two solutions, identity embedding", 3, _laurberg("identity"), (),
-            LAURBERG_SIZE, _SYNTHETIC, known=True,
-        ),
-        RRTProblem(
-            "newsgroups", "20 Newsgroups", 4, lambda data, seed: documents.posts(data),
-            (documents.POSTS,), (813, 2034), _REAL,
-        ),
-        RRTProblem(
-            "bbc", "BBC", 4, lambda data, seed: documents.articles(data),
-            (documents.ARTICLES, documents.TOPICS), (6045, 1162), _REAL,
-        ),
-        RRTProblem(
-            "all_aml", "ALL/AML", 3, lambda data, seed: load_sample("leukemia"), (), (5000, 38),
-            _REAL,
-        ),
-        RRTProblem(
-            "olivetti", "Olivetti faces", 4, _olivetti,
-            (STEIN_PROBLEMS["olivetti"].file,), (4096, 400), _REAL,
-        ),
-    )
-}  # fmt: skip
+MAKERS: dict[str, Callable[[Path | None, int], Dataset]] = {
+    "laurberg_dense": _laurberg("dense"),
+    "laurberg_identity": _laurberg("identity"),
+    "newsgroups": lambda data, seed: documents.posts(data),
+    "bbc": lambda data, seed: documents.articles(data),
+    "all_aml": lambda data, seed: load_sample("leukemia"),
+    "olivetti": STEIN_PROBLEMS["olivetti"].dataset,
+}
+TABLES = words("rrt", "plan")
+PROBLEMS = declared(
+    RRTProblem,
+    {
+        key: entry | {"make": MAKERS[key], "noises": TABLES["noises_of"][entry["noises"]]}
+        for key, entry in TABLES["problems"].items()
+    },
+)
 # Published, and not measured: the data are not at hand in the paper's form.
-ABSENT = ("Reuters", "Hubble")
-
-# λ with which priors hardly differ: entries of A and W sum up to 1e6 at most on these data.
-FLAT = 1e-9
-_ALL = ("nvi_4", "nvi_10", "gibbs", "hmc", "rrt")
-NOISES: dict[str, Noise] = {
-    noise.key: noise
-    for noise in (
-        Noise("demonstration", "ε of ten restarts", "uniform", 1.0, ("nvi_10", "hmc", "rrt")),
-        Noise(
-            "demonstration_tight", "ε twice the noise", "uniform", 1.0, ("nvi_10", "hmc", "rrt"),
-            of_noise=2.0,
-        ),
-        Noise("gaussian", "Gaussian, σ", "gaussian", 1.0, _ALL, "table 1"),
-        Noise("gaussian_10", "Gaussian, variance ×10", "gaussian", 10.0, _ALL),
-        Noise("gaussian_100", "Gaussian, σ ×10", "gaussian", 100.0, _ALL, "table 2"),
-        Noise(
-            "uniform", "Uniform, ε", "uniform", 1.0, ("nvi_4", "nvi_10", "hmc", "rrt", "rrt_long"),
-            "table 3",
-        ),
-        Noise(
-            "uniform_flat", "Uniform, ε, prior almost flat", "uniform", 1.0,
-            ("nvi_10", "hmc", "rrt"), rate=FLAT,
-        ),
-        Noise("uniform_2", "Uniform, 2ε", "uniform", 2.0, ("hmc", "rrt")),
-        Noise("uniform_8", "Uniform, 8ε", "uniform", 8.0, ("hmc", "rrt")),
-    )
-}  # fmt: skip
-
-# The paper's chains are as long, but for the clock; the warm-up only finds HMC's step size.
-_HMC = {"chains": 1, "warm_up": 20, "thinning": 1, "leapfrog_steps": 10}
-METHODS: dict[str, Method] = {
-    method.key: method
-    for method in (
-        Method("nvi_4", "NVI-4", "nvi", 4, {"together": 4, "per_step": 10}),
-        Method("nvi_10", "NVI-10", "nvi", 10, {"together": 10, "per_step": 10}),
-        Method(
-            "gibbs", "Gibbs", "gibbs", 10_000, {"chains": 1, "warm_up": 0, "thinning": 1},
-            ("best", "found"),
-        ),
-        Method("hmc", "HMC", "hmc", 10_000, _HMC, ("best", "found")),
-        Method("rrt", "RRT", "rrt", 5000, {"attempts": 10_000}, ("best", "prior")),
-        Method("rrt_long", "RRT, s₀ = 0.5", "rrt", 5000, {"attempts": 10_000, "step": 0.5}),
-    )
-}  # fmt: skip
+ABSENT = TABLES["absent"]
+NOISES = declared(Noise, TABLES["noises"])
+METHODS = declared(Method, TABLES["methods"])
 # The scale of A and W at which a proposal is tried → what it adds to a column's key and label: the
 # one with the smallest curvature (paper 2, §3.2), the one it came with, the most probable a priori.
 SCALES = {

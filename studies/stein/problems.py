@@ -8,10 +8,9 @@ import numpy as np
 from bnmf_core.data.repair import hide_entries
 from bnmf_core.data.samples import load_sample
 from bnmf_core.nouns.dataset import Dataset
+from studies.words import declared, words
 
 MODELS = ("gaussian", "silf")
-FROM_THE_PAPER = "as in paper 3, table 1"
-FROM_VARIANCE = "70 % of the variance about the mean observation, by singular values"
 
 
 @dataclass(frozen=True)
@@ -75,41 +74,11 @@ class SteinProblem:
         return Dataset.from_array(X, name=self.label)
 
 
-def _hidden(fraction: float) -> SteinProblem:
-    return SteinProblem(
-        f"faces_hidden_{fraction:.0%}".rstrip("%"),
-        f"Faces, {fraction:.0%} hidden",
-        12,
-        FROM_VARIANCE,
-        sample="faces",
-        models=("silf",),
-        hidden=fraction,
-    )
-
-
-PROBLEMS: dict[str, SteinProblem] = {
-    problem.key: problem
-    for problem in (
-        SteinProblem("faces", "Faces", 12, FROM_VARIANCE, sample="faces"),
-        SteinProblem("digits", "Digits", 9, FROM_VARIANCE, sample="digits"),
-        SteinProblem(
-            "newsgroups", "Newsgroups", 16, "the number of groups, as in paper 3",
-            sample="newsgroups",
-        ),
-        SteinProblem(
-            "cbcl", "CBCL faces", 10, FROM_THE_PAPER,
-            file="cbcl/CBCL_uint8.mat", variable="X", largest=255.0,
-        ),
-        SteinProblem(
-            "olivetti", "Olivetti faces", 10, FROM_THE_PAPER,
-            file="olivetti/olivettifaces.mat", variable="faces", largest=255.0,
-        ),
-        SteinProblem(
-            "samson", "Samson", 3, "the number of materials in the scene",
-            file="samson/samson_dataset.mat", variable="Y",
-        ),
-        _hidden(0.1),
-        _hidden(0.3),
-        _hidden(0.5),
-    )
-}  # fmt: skip
+TABLES = words("stein", "plan")
+PROBLEMS = declared(
+    SteinProblem,
+    {
+        key: entry | {"reason": TABLES["reasons"][entry["reason"]]}
+        for key, entry in TABLES["problems"].items()
+    },
+)

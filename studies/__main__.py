@@ -3,6 +3,8 @@
 import sys
 from importlib import import_module
 
+from bnmf_core.nouns.errors import BNMFError
+
 STUDIES = ("coverage", "stein", "rrt", "transfer")
 
 
@@ -12,7 +14,11 @@ def main(arguments: list[str]) -> int:
         print(f"usage: python -m studies {{{','.join(STUDIES)}}} [--help]", file=sys.stderr)
         return 2
     report = import_module(f"studies.{arguments[0]}.report").REPORT
-    return report.main(arguments[1:])
+    try:
+        return report.main(arguments[1:])
+    except BNMFError as error:
+        print(error, file=sys.stderr)
+        return 1
 
 
 if __name__ == "__main__":

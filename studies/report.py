@@ -10,7 +10,7 @@ import time
 from argparse import Namespace
 from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,19 +36,20 @@ class Report:
     ----------
     key : its folder here, its results and its pages of documentation.
     words : ``about``, for the command line, and ``heading`` of the documentation, if it has one.
-    options : of the command line beside the common ones, as ``argparse`` takes them.
-    study : what the options ask for. sections : the study in tables, with names of its figures.
-    figures : file name → SVG. instead : what is told without a study, if the options ask for it.
+    study, short : the whole study, and one that is soon done. Names in their tables and numbers of
+        their plans become options of the command line.
+    sections : the study in tables, with names of its figures. figures : file name → SVG.
+    calibrate : what is told in the place of a study by ``--calibrate``.
     workers : processes at once when nothing is said; None: as many as there are cores.
     """
 
     key: str
     words: Mapping[str, Any]
-    options: Mapping[str, Mapping[str, Any]]
-    study: Callable[[Namespace], Study]
+    study: Study
+    short: Study
     sections: Callable[[StudyResult, Collection[str]], list[Section]]
     figures: Callable[[StudyResult], dict[str, str]]
-    instead: Callable[[Namespace], Section | None] = lambda asked: None
+    calibrate: Callable[[int | None], Section] | None = None
     workers: int | None = None
 
     def document(self, study: StudyResult, drawn: Iterable[str]) -> str:
@@ -71,12 +72,12 @@ class Report:
     def main(self, arguments: list[str]) -> int:
         """The command line."""
         asked = self._parser().parse_args(arguments)
-        told = self.instead(asked)
-        if told is not None:
+        if self.calibrate and asked.calibrate:
+            told = self.calibrate(asked.repetitions)
             print(_as_json([told]) if asked.json else as_text(told))
             return 0
         with _workers(asked.workers) as executor:
-            made = self.study(asked).make(
+            made = self._asked(asked).make(
                 asked.out / "cells", on_progress=_reporter(), executor=executor
             )
         where = {"machine": harness.machine(), "workers": asked.workers}
@@ -91,30 +92,56 @@ class Report:
         print(f"Figures and study.json are in {asked.out}.", file=sys.stderr)
         return 0
 
+    def _asked(self, asked: Namespace) -> Study:
+        """The study that the options ask for."""
+        usual = self.short if asked.short else self.study
+        given = {name: value for name, value in vars(asked).items() if value is not None}
+        chosen = {name: tuple(given[name]) for name in usual.tables if name in given}
+        if given.get("only"):
+            words = tuple(f"_{word}" for word in asked.only)
+            table = usual.tables["problems"][1]
+            found = tuple(key for key in table if f"_{key}".endswith(words))
+            chosen["problems"] = found or tuple(asked.only)
+        if hasattr(usual, "data"):
+            chosen["data"] = asked.data
+        numbers = {name: given[name] for name in _numbers(usual.plan) if name in given}
+        return replace(usual, plan=replace(usual.plan, **numbers), **chosen)
+
     def _parser(self) -> argparse.ArgumentParser:
         parser = argparse.ArgumentParser(
             prog=f"python -m studies {self.key}",
             description=self.words["about"],
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        common: dict[str, dict[str, Any]] = {
-            "--short": {"action": "store_true", "help": "soon done: numbers mean little"},
-            "--keep": {"action": "store_true", "help": "show it on its page and in docs/ from now"},
-            "--out": {
-                "type": Path,
-                "default": ROOT / "studies" / ".made" / self.key,
-                "help": "where results are kept",
-            },
-            "--workers": {
-                "type": int,
-                "default": self.workers or os.cpu_count() or 1,
-                "help": "processes",
-            },
-            "--json": {"action": "store_true", "help": "print everything as JSON"},
-        }
-        for name, option in {**self.options, **common}.items():
-            parser.add_argument(name, **option)
+        option = parser.add_argument
+        for name, (kind, entries) in self.study.tables.items():
+            words = f"this {kind} only, or these"
+            option(f"--{name[:-1]}", dest=name, nargs="+", choices=tuple(entries), help=words)
+        if "problems" in self.study.tables:
+            words = "problems that are called so, or whose name ends so"
+            option("--only", nargs="+", help=words)
+        for name, usual in _numbers(self.study.plan).items():
+            if isinstance(usual, bool):
+                option(f"--{name}", default=None, action=argparse.BooleanOptionalAction)
+            else:
+                option(f"--{name}", type=type(usual), help=f"{usual:,g} when left out")
+        if hasattr(self.study, "data"):
+            option("--data", type=Path, help="folder with public data sets")
+        if self.calibrate:
+            option("--calibrate", action="store_true", help="find what is not published")
+        option("--short", action="store_true", help="soon done: numbers mean little")
+        option("--keep", action="store_true", help="show it on its page and in docs/ from now on")
+        out = ROOT / "studies" / ".made" / self.key
+        option("--out", type=Path, default=out, help="where results are kept")
+        workers = self.workers or os.cpu_count() or 1
+        option("--workers", type=int, default=workers, help="processes")
+        option("--json", action="store_true", help="print everything as JSON")
         return parser
+
+
+def _numbers(plan: Any) -> dict[str, int | float]:
+    """The numbers of a plan that are single ones, by their names."""
+    return {name: value for name, value in asdict(plan).items() if isinstance(value, int | float)}
 
 
 def as_table(title: str, frame: pd.DataFrame) -> dict[str, Any]:

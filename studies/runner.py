@@ -4,11 +4,11 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Executor, wait
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from bnmf_core.nouns.errors import (
     NotFoundError,
@@ -22,6 +22,7 @@ from studies.result import StudyResult
 # The numbers of one cell, as JSON has them.
 Cell = dict[str, Any]
 Cancel = Callable[[], bool] | None
+P = TypeVar("P", bound="DataSet")
 
 
 @dataclass(frozen=True)
@@ -52,14 +53,36 @@ class Study(ABC):
     """An experiment: which cells there are, how one is measured, and what they are put together to.
 
     A subclass is a dataclass of what decides the numbers; it can be sent to another process.
+
+    Attributes
+    ----------
+    title : what is cancelled, in words. tables : field → what its entries are called, and those
+        there are; a field that names none of them stands for all.
     """
 
     title: ClassVar[str]
+    tables: ClassVar[Mapping[str, tuple[str, Collection[str]]]] = {}
 
     @property
-    @abstractmethod
     def decides(self) -> Any:
         """What decides the numbers, as JSON has it."""
+        return [type(self).__name__, asdict(self) | {"data": None}]
+
+    def asked(self, field: str) -> list[str]:
+        """The names in a field, or all there are.
+
+        Raises
+        ------
+        NotFoundError
+            For one that is not in its table.
+        """
+        kind, entries = self.tables[field]
+        asked = list(getattr(self, field) or entries)
+        for key in asked:
+            if key not in entries:
+                there = ", ".join(entries)
+                raise NotFoundError(f"There is no {kind} {key!r}; there are {there}.")
+        return asked
 
     @abstractmethod
     def batches(self) -> list[list[Task]]:
@@ -177,21 +200,6 @@ def stored(place: Path | None) -> Cell | None:
         return None
 
 
-def known(entries: Collection[str], asked: Iterable[str] | None, kind: str) -> list[str]:
-    """The names asked for, all of them where none is.
-
-    Raises
-    ------
-    NotFoundError
-        For one that is not among the entries.
-    """
-    asked = list(asked or entries)
-    for key in asked:
-        if key not in entries:
-            raise NotFoundError(f"There is no {kind} {key!r}; there are {', '.join(entries)}.")
-    return asked
-
-
 def require(fine: object, words: str) -> None:
     """Refuse a study that makes no sense.
 
@@ -204,12 +212,40 @@ def require(fine: object, words: str) -> None:
         raise SettingsError(words)
 
 
-def absent(labels: Iterable[str]) -> list[str]:
-    """A note on each data set that cannot be had."""
-    return [
-        f"{label} is left out: its data are not in the folder of public data sets."
-        for label in labels
-    ]
+class DataSet(Protocol):
+    """A data set that may lie in the folder of public ones."""
+
+    @property
+    def label(self) -> str:
+        """Its name on screen."""
+
+    def present(self, data: Path | None) -> bool:
+        """Whether it can be had with this folder."""
+
+
+def at_hand(problems: Iterable[P], data: Path | None) -> tuple[list[P], list[str]]:
+    """The data sets that can be had, and a note on each of the others."""
+    there, notes = [], []
+    for problem in problems:
+        if problem.present(data):
+            there.append(problem)
+        else:
+            notes.append(
+                f"{problem.label} is left out: its data are not in the folder of public data sets."
+            )
+    return there, notes
+
+
+def one_by_one(tasks: list[Task], notes: Iterable[str] = ()) -> list[list[Task]]:
+    """A batch for each task.
+
+    Raises
+    ------
+    SettingsError
+        With the notes on what is left out, where that is everything.
+    """
+    require(tasks, " ".join(["None of what was asked for can be measured.", *notes]))
+    return [[task] for task in tasks]
 
 
 def refused(

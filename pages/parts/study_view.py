@@ -5,12 +5,9 @@ import streamlit as st
 
 from pages.parts import make_study
 from studies.coverage.findings import DIFFERENCES
-from studies.coverage.plan import CoverageStudy, StudyPlan
+from studies.coverage.plan import SHORT
 from studies.result import StudyResult
 from studies.result import full as full_study
-
-SHORT = StudyPlan(repetitions=2, samples=500)
-SHORT_PROBLEMS = ("unique_small", "two_small", "infinite_small")
 
 
 def choose() -> tuple[StudyResult, str]:
@@ -32,10 +29,9 @@ def choose() -> tuple[StudyResult, str]:
 
 
 def _short() -> StudyResult:
-    words = f"{SHORT.repetitions} repetitions of {SHORT.samples} samples of the small problems"
-    return make_study.result(
-        CoverageStudy(SHORT_PROBLEMS, SHORT), f"Make the short study ({words})", "study"
-    )
+    plan = SHORT.plan
+    words = f"{plan.repetitions} repetitions of {plan.samples} samples of the small problems"
+    return make_study.result(SHORT, f"Make the short study ({words})", "study")
 
 
 def _origin(study: StudyResult, made: str) -> str:

@@ -19,8 +19,9 @@ SAMPLES, LARGE_SAMPLES = 1000, 100
 REPETITIONS = 3
 
 
-def measure(repetitions: int = REPETITIONS) -> dict[str, Any]:
+def measure(repetitions: int | None = None) -> dict[str, Any]:
     """Largest and mean angles against the published ones, and the misfit of each choice."""
+    repetitions = repetitions or REPETITIONS
     gibbs_rows, update_rows, misfits = [], [], {}
     for sigma in SIGMAS:
         for key in ("unique_small", "two_small"):

@@ -20,7 +20,7 @@ from bnmf_core.nouns.spec import RunSpec
 from studies.coverage import measure
 from studies.coverage.problems import COLUMNS, PROBLEMS, SIGMA, Column, StudyProblem
 from studies.result import StudyResult, values_of
-from studies.runner import Cancel, Cell, Study, Task, digest, known, require
+from studies.runner import Cancel, Cell, Study, Task, digest, require
 from studies.words import words
 
 NOTES = words("coverage")["notes"]
@@ -53,7 +53,8 @@ class CoverageStudy(Study):
     problems: Sequence[str] = ()
     plan: StudyPlan = StudyPlan()
     columns: Sequence[str] = ()
-    title: ClassVar[str] = "the coverage study"
+    title = "the coverage study"
+    tables: ClassVar = {"problems": ("problem", PROBLEMS), "columns": ("column", COLUMNS)}
 
     @property
     def decides(self) -> list[Any]:
@@ -154,11 +155,11 @@ class CoverageStudy(Study):
         return notes
 
     def _problems(self) -> list[StudyProblem]:
-        return [PROBLEMS[key] for key in known(PROBLEMS, self.problems, "problem")]
+        return [PROBLEMS[key] for key in self.asked("problems")]
 
     def _columns(self) -> tuple[list[Column], list[str]]:
         """Those that can be measured, and notes on the others."""
-        asked = [COLUMNS[key] for key in known(COLUMNS, self.columns, "column")]
+        asked = [COLUMNS[key] for key in self.asked("columns")]
         there = {column.key: column for column in asked if column.algorithm in registry.ALGORITHMS}
         notes = [
             NOTES["no_algorithm"].format(column=column.label, algorithm=column.algorithm)
@@ -182,3 +183,8 @@ class CoverageStudy(Study):
             f"{problem.key}/{column.key}-{repetition}-{name}.json",
             f"{problem.label}: {column.label}, repetition {repetition + 1}",
         )
+
+
+SHORT = CoverageStudy(
+    ("unique_small", "two_small", "infinite_small"), StudyPlan(repetitions=2, samples=500)
+)

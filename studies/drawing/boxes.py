@@ -6,6 +6,8 @@ from math import floor, log10
 
 import numpy as np
 
+from benchmarks.svg import canvas
+
 WIDTH, ROW = 560, 34
 LEFT, RIGHT, TOP, BOTTOM = 150, 30, 56, 46
 TICKS = 5
@@ -27,11 +29,7 @@ def boxes(
         return LEFT + x / end * (WIDTH - LEFT - RIGHT)
 
     drawn = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '
-        'font-family="sans-serif" font-size="12">',
-        f"<title>{escape(title)}</title>",
-        f'<rect width="{WIDTH}" height="{height}" fill="white"/>',
-        f'<text x="10" y="20" font-size="14">{escape(title)}</text>',
+        *canvas(title, WIDTH, height, 10),
         _text((LEFT + WIDTH - RIGHT) / 2, height - 10, x_label),
     ]
     for i in range(round(end / step) + 1):

@@ -5,6 +5,8 @@ from math import ceil, floor, log10
 
 import numpy as np
 
+from benchmarks.svg import canvas
+
 WIDTH, HEIGHT = 640, 360
 LEFT, RIGHT, TOP, BOTTOM = 60, 210, 34, 48
 COLORS = ("#56B4E9", "#009E73", "#E69F00", "#CC79A7", "#D55E00", "#0072B2")
@@ -26,11 +28,7 @@ def covering_curves(title: str, x_label: str, series: dict[str, np.ndarray]) -> 
         return HEIGHT - BOTTOM - log10(y) / y_high * (HEIGHT - TOP - BOTTOM)
 
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
-        'font-family="sans-serif" font-size="12">',
-        f"<title>{escape(title)}</title>",
-        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
-        f'<text x="{LEFT}" y="20" font-size="14">{escape(title)}</text>',
+        *canvas(title, WIDTH, HEIGHT, LEFT),
         f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 10}" text-anchor="middle">'
         f"{escape(x_label)}</text>",
         f'<text transform="translate(16 {HEIGHT / 2}) rotate(-90)" text-anchor="middle">'

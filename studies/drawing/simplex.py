@@ -1,10 +1,8 @@
 """Data and rank-3 bases in the plane of the data as a small SVG panel (paper 2, figures 1 to 3)."""
 
-from html import escape
-
 import numpy as np
 
-from benchmarks.svg import HEIGHT, WIDTH
+from benchmarks.svg import HEIGHT, WIDTH, canvas
 
 MARGIN, TOP = 20, 34
 KNOWN, DATA = "#D55E00", "#999999"
@@ -33,11 +31,7 @@ def simplex(
         return [(left + x, HEIGHT - MARGIN - y) for x, y in moved]
 
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
-        'font-family="sans-serif" font-size="12">',
-        f"<title>{escape(title)}</title>",
-        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
-        f'<text x="{MARGIN}" y="20" font-size="14">{escape(title)}</text>',
+        *canvas(title, WIDTH, HEIGHT, MARGIN),
     ]
     path = " ".join(f"M{x - 2:.1f} {y:.1f}h4m-2 -2v4" for x, y in place(data))
     lines.append(f'<path d="{path}" stroke="{DATA}" fill="none"/>')

@@ -25,7 +25,7 @@ from studies.rrt.problems import (
     RRTProblem,
     row,
 )
-from studies.runner import Cancel, Cell, Study, Task, absent, digest, known, refused, require
+from studies.runner import Cancel, Cell, Study, Task, at_hand, digest, one_by_one, refused, require
 from studies.words import words
 
 CURVES = ("components", "draws")
@@ -47,13 +47,12 @@ class RRTStudy(Study):
     noises: Sequence[str] = ()
     methods: Sequence[str] = ()
     data: Path | None = None
-    title: ClassVar[str] = "the study of components"
-
-    @property
-    def decides(self) -> list[Any]:
-        """What decides the numbers."""
-        asked = [list(keys) for keys in (self.problems, self.noises, self.methods)]
-        return ["rrt", *asked, asdict(self.plan)]
+    title = "the study of components"
+    tables: ClassVar = {
+        "problems": ("data set", PROBLEMS),
+        "noises": ("noise", NOISES),
+        "methods": ("method", METHODS),
+    }
 
     def batches(self) -> list[list[Task]]:
         """One batch a cell."""
@@ -64,21 +63,18 @@ class RRTStudy(Study):
             f"of {plan.tolerance:g} was asked for; at least 1 repetition, a time and a gain above "
             "0 are needed.",
         )
-        noises = known(NOISES, self.noises, "noise")
-        methods = known(METHODS, self.methods, "method")
+        problems, notes = self._problems()
+        noises, methods = self.asked("noises"), self.asked("methods")
         tasks = [
             self._task(problem, NOISES[noise], METHODS[method], repetition)
-            for problem in self._problems()
-            if problem.present(self.data)
+            for problem in problems
             for noise in problem.noises
             if noise in noises
             for method in NOISES[noise].methods
             if method in methods
             for repetition in range(plan.repetitions)
         ]
-        none = ["None of what was asked for can be measured.", *self._absent()]
-        require(tasks, " ".join(none))
-        return [[task] for task in tasks]
+        return one_by_one(tasks, notes)
 
     def measure(self, task: Task, before: dict[Hashable, Cell], cancel: Cancel) -> Cell:
         """Columns → quantities, their covering curves, why the method ended or was left out."""
@@ -113,15 +109,12 @@ class RRTStudy(Study):
             curves={key: np.array(numbers) for key, numbers in curves.items()},
             radii={f"wad_{kind}": measure.RADII for kind in CURVES},
             labels=labels,
-            notes=(*self._absent(), *_left_out(cells)),
+            notes=(*self._problems()[1], *_left_out(cells)),
             settings=asdict(self.plan) | told,
         )
 
-    def _problems(self) -> list[RRTProblem]:
-        return [PROBLEMS[key] for key in known(PROBLEMS, self.problems, "data set")]
-
-    def _absent(self) -> list[str]:
-        return absent(p.label for p in self._problems() if not p.present(self.data))
+    def _problems(self) -> tuple[list[RRTProblem], list[str]]:
+        return at_hand((PROBLEMS[key] for key in self.asked("problems")), self.data)
 
     def _task(self, problem: RRTProblem, noise: Noise, method: Method, repetition: int) -> Task:
         fixed = [problem.rank, problem.known, asdict(noise), asdict(method)]

@@ -1,9 +1,6 @@
 """The study of components on the command line and in the documentation."""
 
-from argparse import Namespace
 from collections.abc import Collection
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,33 +16,10 @@ from studies.rrt.findings import QUANTITIES, WORDS
 from studies.rrt.plan import RRTStudy
 from studies.rrt.problems import ABSENT, LAURBERG_NOISE, METHODS, NOISES, PROBLEMS, RRTPlan, row
 
-SHORT = RRTPlan(repetitions=1, seconds=0.2)
-SHORT_PROBLEMS = ("laurberg_dense",)
-SHORT_NOISES = ("demonstration_tight",)
+SHORT = RRTStudy(("laurberg_dense",), RRTPlan(1, seconds=0.2), ("demonstration_tight",))
 # Noises whose mixtures keep many components, and so have curves to draw.
 DRAWN = ("uniform", "uniform_flat")
 KINDS = {"wad_components": "components", "wad_draws": "draws of the mixture"}
-OPTIONS = {
-    "--data": {"type": Path, "help": "folder with public data sets"},
-    "--repetitions": {"type": int, "help": "3 when left out"},
-    "--seconds": {"type": float, "help": "of each method after its first proposal"},
-    "--only": {"nargs": "+", "choices": tuple(PROBLEMS), "help": "these data sets only"},
-    "--noise": {"nargs": "+", "choices": tuple(NOISES), "help": "these only"},
-    "--method": {"nargs": "+", "choices": tuple(METHODS), "help": "these only"},
-}
-
-
-def study(asked: Namespace) -> RRTStudy:
-    """The study that the command line asks for."""
-    usual = SHORT if asked.short else RRTPlan()
-    plan = replace(
-        usual,
-        repetitions=asked.repetitions or usual.repetitions,
-        seconds=asked.seconds or usual.seconds,
-    )
-    problems = asked.only or (SHORT_PROBLEMS if asked.short else ())
-    noises = asked.noise or (SHORT_NOISES if asked.short else ())
-    return RRTStudy(problems, plan, noises, asked.method or (), asked.data)
 
 
 def sections(found: StudyResult, drawn: Collection[str] = ()) -> list[Section]:
@@ -135,4 +109,4 @@ def figures(found: StudyResult) -> dict[str, str]:
     return drawn
 
 
-REPORT = Report("rrt", WORDS, OPTIONS, study, sections, figures)
+REPORT = Report("rrt", WORDS, RRTStudy(), SHORT, sections, figures)

@@ -20,7 +20,7 @@ import pandas as pd
 from bnmf_core import registry
 from bnmf_core.numerics.threads import one_blas_thread
 from studies.result import StudyResult, values_of
-from studies.runner import Cancel, Cell, Study, Task, absent, digest, known, refused, require
+from studies.runner import Cancel, Cell, Study, Task, at_hand, digest, one_by_one, refused, require
 from studies.stein import measure
 from studies.stein.problems import MODELS, PROBLEMS, SteinPlan, SteinProblem
 from studies.stein.sources import ALGORITHMS, CHAINS, DESCENTS, SWEEPS, kind
@@ -46,13 +46,12 @@ class SteinStudy(Study):
     algorithms: Sequence[str] = ()
     models: Sequence[str] = ()
     data: Path | None = None
-    title: ClassVar[str] = "the study of Stein discrepancies"
-
-    @property
-    def decides(self) -> list[Any]:
-        """What decides the numbers."""
-        asked = [list(keys) for keys in (self.problems, self.algorithms, self.models)]
-        return ["stein", *asked, asdict(self.plan)]
+    title = "the study of Stein discrepancies"
+    tables: ClassVar = {
+        "problems": ("data set", PROBLEMS),
+        "algorithms": ("algorithm", ALGORITHMS),
+        "models": ("model", MODELS),
+    }
 
     def batches(self) -> list[list[Task]]:
         """One batch a cell."""
@@ -70,18 +69,15 @@ class SteinStudy(Study):
             "observations held out was asked for; at least 1 repetition of 2 particles, 1 "
             "iteration, a time above 0 and a part between 0 and 0.5 are needed.",
         )
-        models = known(MODELS, self.models, "model")
+        problems, notes = self._problems()
         tasks = [
             self._task(problem, model, repetition)
-            for problem in self._problems()
-            if problem.present(self.data)
+            for problem in problems
             for model in problem.models
-            if model in models
+            if model in self.asked("models")
             for repetition in range(plan.repetitions)
         ]
-        none = ["None of what was asked for can be measured.", *self._absent()]
-        require(tasks, " ".join(none))
-        return [[task] for task in tasks]
+        return one_by_one(tasks, notes)
 
     def measure(self, task: Task, before: dict[Hashable, Cell], cancel: Cancel) -> Cell:
         """Every algorithm: lengths, measured numbers, and what is left out, and why."""
@@ -115,22 +111,21 @@ class SteinStudy(Study):
             if cell["lengths"]
         ]
         labels = {key: PROBLEMS[key].label for key, _, _ in cells}
-        labels |= {key: registry.algorithm(key).label for key in self._algorithms()}
+        labels |= {key: registry.algorithm(key).label for key in self.asked("algorithms")}
         ranks = {key: [PROBLEMS[key].rank, PROBLEMS[key].reason] for key, _, _ in cells}
-        notes = (*self._absent(), *self._unfit(cells), *_left_out(cells))
+        notes = (*self._problems()[1], *self._unfit(cells), *_left_out(cells))
         notes += tuple(_stopped(values, labels, self.plan))
         settings = asdict(self.plan) | {"lengths": lengths, "ranks": ranks}
         return StudyResult(values, labels=labels, notes=notes, settings=settings)
 
-    def _problems(self) -> list[SteinProblem]:
-        return [PROBLEMS[key] for key in known(PROBLEMS, self.problems, "data set")]
-
-    def _algorithms(self) -> list[str]:
-        return known(ALGORITHMS, self.algorithms, "algorithm")
+    def _problems(self) -> tuple[list[SteinProblem], list[str]]:
+        return at_hand((PROBLEMS[key] for key in self.asked("problems")), self.data)
 
     def _working(self, model: str) -> list[str]:
         """The algorithms that can be run with the model."""
-        return [key for key in self._algorithms() if registry.algorithm(key).works_with(model)]
+        return [
+            key for key in self.asked("algorithms") if registry.algorithm(key).works_with(model)
+        ]
 
     def _task(self, problem: SteinProblem, model: str, repetition: int) -> Task:
         asked = self._working(model)
@@ -143,12 +138,9 @@ class SteinStudy(Study):
             f"{problem.label}: {model}, repetition {repetition + 1}",
         )
 
-    def _absent(self) -> list[str]:
-        return absent(p.label for p in self._problems() if not p.present(self.data))
-
     def _unfit(self, cells: dict[Any, Cell]) -> Iterator[str]:
         for model in dict.fromkeys(model for _, model, _ in cells):
-            unfit = [key for key in self._algorithms() if key not in self._working(model)]
+            unfit = [key for key in self.asked("algorithms") if key not in self._working(model)]
             labels = ", ".join(registry.algorithm(key).label for key in unfit)
             if labels:
                 yield NOTES["unfit"].format(model=model, labels=labels)

@@ -1,8 +1,6 @@
 """The study of Stein discrepancies on the command line and in the documentation."""
 
-from argparse import Namespace
 from collections.abc import Collection
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -14,29 +12,15 @@ from studies.result import StudyResult
 from studies.stein import findings
 from studies.stein.findings import FORMS, QUANTITIES, SHORT_FORMS, WORDS, Selection
 from studies.stein.plan import SteinStudy
-from studies.stein.problems import MODELS, PROBLEMS, SteinPlan
+from studies.stein.problems import SteinPlan
 from studies.stein.sources import ALGORITHMS
 from studies.words import titled
 
-SHORT = SteinPlan(repetitions=1, sizes=(5, 10), iterations=(5, 20), seconds=1.0)
-SHORT_PROBLEMS = ("faces", "digits")
+SHORT = SteinStudy(
+    ("faces", "digits"), SteinPlan(repetitions=1, sizes=(5, 10), iterations=(5, 20), seconds=1.0)
+)
 # Errors and diversity hardly depend on M: they are told for the largest only.
 FOR_EVERY_M = ("paper_weighted", "interior_weighted", "paper_equal", "interior_equal", "seconds")
-OPTIONS = {
-    "--data": {"type": Path, "help": "folder with public data sets"},
-    "--repetitions": {"type": int, "help": "3 when left out"},
-    "--only": {"nargs": "+", "choices": tuple(PROBLEMS), "help": "these data sets only"},
-    "--model": {"nargs": "+", "choices": MODELS, "help": "these only"},
-    "--algorithm": {"nargs": "+", "choices": ALGORITHMS, "help": "these only"},
-}
-
-
-def study(asked: Namespace) -> SteinStudy:
-    """The study that the command line asks for."""
-    plan = SHORT if asked.short else SteinPlan(asked.repetitions or SteinPlan.repetitions)
-    usual = SHORT_PROBLEMS if asked.short else PROBLEMS
-    problems = tuple(key for key in PROBLEMS if key in (asked.only or usual))
-    return SteinStudy(problems, plan, asked.algorithm or (), asked.model or (), asked.data)
 
 
 def sections(found: StudyResult, drawn: Collection[str] = ()) -> list[Section]:
@@ -131,4 +115,4 @@ def _mean_points(part: pd.DataFrame) -> list[tuple[float, float]]:
     return list(points.itertuples(index=False, name=None))
 
 
-REPORT = Report("stein", WORDS, OPTIONS, study, sections, figures)
+REPORT = Report("stein", WORDS, SteinStudy(), SHORT, sections, figures)

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +35,7 @@ class OwnStarts(Study):
     count: int = 50
     solved: int = 5
     seed: int = 0
-    title: ClassVar[str] = "the errors of starts"
+    title = "the errors of starts"
 
     @property
     def decides(self) -> list[Any]:

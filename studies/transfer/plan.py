@@ -15,7 +15,7 @@ import pandas as pd
 
 from bnmf_core.explorers.processes import PROCESSES
 from studies.result import StudyResult, values_of
-from studies.runner import Cancel, Cell, Study, Task, digest, known, require
+from studies.runner import Cancel, Cell, Study, Task, digest, one_by_one, require
 from studies.transfer import measure, starts, weight_times
 from studies.transfer.measure import TRANSFER, Place, TransferPlan
 from studies.transfer.starts import BEST, RANDOM, SOLVED
@@ -29,18 +29,6 @@ PARTS: dict[str, tuple[str, str]] = WORDS["parts"]
 REFERENCE = "reference"
 LABELS = starts.LABELS | {TRANSFER: "Q-Transform"} | weight_times.LABELS
 
-SHORT = TransferPlan(
-    targets=1,
-    side=100,
-    starts=20,
-    solved=3,
-    raced=2,
-    source_ranks=(1, 3, 10),
-    noises=(0.01, 0.3, 10.0),
-    transfer_ranks=(1, 3, 10),
-    particles=(5, 25, 100),
-)
-
 
 @dataclass(frozen=True)
 class TransferStudy(Study):
@@ -48,7 +36,8 @@ class TransferStudy(Study):
 
     plan: TransferPlan = field(default_factory=TransferPlan)
     parts: tuple[str, ...] = tuple(PARTS)
-    title: ClassVar[str] = "the transfer study"
+    title = "the transfer study"
+    tables: ClassVar = {"parts": ("part", PARTS)}
 
     @property
     def decides(self) -> list[Any]:
@@ -57,7 +46,7 @@ class TransferStudy(Study):
 
     def batches(self) -> list[list[Task]]:
         """One batch a cell."""
-        plan, parts = self.plan, known(PARTS, self.parts, "part")
+        plan, parts = self.plan, self.asked("parts")
         fine = self.parts and min(plan.targets, plan.starts, plan.raced) >= 1
         require(fine, "A study needs a part, a target and a start to measure.")
         varied: dict[str, list[tuple[str, float | None]]] = {
@@ -102,16 +91,12 @@ class TransferStudy(Study):
 
 def batches_of(places: list[Place], decides: Any) -> list[list[Task]]:
     """A batch for each cell; ``decides`` : what decides its numbers beside its place."""
-    return [
-        [
-            Task(
-                place,
-                f"transfer/{place.problem}-{place.column}-{digest([asdict(place), decides])}.json",
-                LABELS[place.column] + ("" if place.x is None else f", {place.x:g}"),
-            )
-        ]
-        for place in places
-    ]
+    tasks = []
+    for place in places:
+        name = f"{place.problem}-{place.column}-{digest([asdict(place), decides])}.json"
+        words = LABELS[place.column] + ("" if place.x is None else f", {place.x:g}")
+        tasks.append(Task(place, f"transfer/{name}", words))
+    return one_by_one(tasks)
 
 
 def collected(cells: dict[Place, Cell]) -> pd.DataFrame:
@@ -122,3 +107,6 @@ def collected(cells: dict[Place, Cell]) -> pd.DataFrame:
         for row in cell["rows"]
     ]
     return values_of(COLUMNS, rows).astype({"x": float}).fillna({"x": 0.0})
+
+
+SHORT = TransferStudy(TransferPlan(**words("transfer", "plan")["short"]))

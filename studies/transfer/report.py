@@ -1,6 +1,5 @@
 """The transfer study on the command line and in the documentation."""
 
-from argparse import Namespace
 from collections.abc import Collection
 from typing import Any
 
@@ -11,17 +10,10 @@ from studies.drawing.boxes import boxes
 from studies.report import Report, Section
 from studies.result import StudyResult
 from studies.transfer.findings import RATIOS, claims, ratios, reference, spread
-from studies.transfer.measure import TransferPlan
 from studies.transfer.plan import PARTS, SHORT, WORDS, TransferStudy
 from studies.transfer.starts import BEST, RANDOM, SOLVED
 
 ERROR = WORDS["error"]
-OPTIONS = {"--part": {"nargs": "+", "choices": tuple(PARTS), "help": "these only"}}
-
-
-def study(asked: Namespace) -> TransferStudy:
-    """The study that the command line asks for."""
-    return TransferStudy(SHORT if asked.short else TransferPlan(), tuple(asked.part or PARTS))
 
 
 def sections(found: StudyResult, drawn: Collection[str] = ()) -> list[Section]:
@@ -137,4 +129,4 @@ def _quartiles(row: Any) -> str:
 
 
 # One cell at a time: more at once would disturb the times.
-REPORT = Report("transfer", WORDS, OPTIONS, study, sections, figures, workers=1)
+REPORT = Report("transfer", WORDS, TransferStudy(), SHORT, sections, figures, workers=1)

@@ -3,15 +3,20 @@
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
 
-from bnmf_core.nouns.errors import Cancelled, StoreError
+from bnmf_core.nouns.errors import Cancelled, NotFoundError, StoreError
 from studies.__main__ import STUDIES, main
+from studies.coverage.plan import CoverageStudy, StudyPlan
 from studies.report import DOCS, Report
 from studies.result import StudyResult, full, values_of
+from studies.rrt.plan import RRTPlan, RRTStudy
 from studies.runner import Progress, Study, Task
+from studies.stein.plan import SteinPlan, SteinStudy
+from studies.transfer.plan import TransferPlan, TransferStudy
 
 
 def report_of(name) -> Report:
@@ -33,8 +38,45 @@ def test_the_command_line_names_its_options(name, capsys):
         main([name, "--help"])
     told = capsys.readouterr().out
     assert f"python -m studies {name}" in told
-    for option in (*report_of(name).options, "--short", "--keep", "--out", "--workers", "--json"):
+    own = {
+        "coverage": "--repetitions --samples --only --problem --column --no-capped --calibrate",
+        "stein": "--data --repetitions --only --model --algorithm",
+        "rrt": "--data --repetitions --seconds --only --noise --method",
+        "transfer": "--part",
+    }
+    for option in f"{own[name]} --short --keep --out --workers --json".split():
         assert option in told
+
+
+def test_options_change_the_study_they_name(monkeypatch, capsys):
+    asked = []
+
+    def made(self, *args, **more):
+        asked.append(self)
+        raise NotFoundError("Enough.")
+
+    monkeypatch.setattr(Study, "make", made)
+    for words in (
+        "coverage --only large --column gibbs hmc --samples 70 --no-capped",
+        "coverage --short --repetitions 3 --problem two_small",
+        "stein --only faces 10 --model silf --data here",
+        "rrt --short --seconds 0.5",
+        "transfer --part noise --targets 1",
+    ):
+        assert main([*words.split(), "--workers", "1"]) == 1
+    assert "Enough." in capsys.readouterr().err
+    large = ("unique_large", "two_large", "infinite_large")
+    plan = StudyPlan(samples=70, capped=False)
+    assert asked == [
+        CoverageStudy(large, plan, ("gibbs", "hmc")),
+        CoverageStudy(("two_small",), StudyPlan(3, 500)),
+        SteinStudy(("faces", "faces_hidden_10"), SteinPlan(), (), ("silf",), Path("here")),
+        RRTStudy(("laurberg_dense",), RRTPlan(1, 0.5), ("demonstration_tight",)),
+        TransferStudy(TransferPlan(targets=1), ("noise",)),
+    ]
+    monkeypatch.undo()
+    assert main(["stein", "--only", "nonsense", "--workers", "1", "--short"]) == 1
+    assert "There is no data set 'nonsense'; there are faces" in capsys.readouterr().err
 
 
 def test_an_unknown_study_is_answered_with_those_there_are(capsys):

@@ -200,16 +200,16 @@ def stored(place: Path | None) -> Cell | None:
         return None
 
 
-def require(fine: object, words: str) -> None:
+def require(fine: object, words: str, plan: Any = None) -> None:
     """Refuse a study that makes no sense.
 
     Raises
     ------
     SettingsError
-        With these words, where it is not fine.
+        With these words, where it is not fine; they may name numbers of its plan.
     """
     if not fine:
-        raise SettingsError(words)
+        raise SettingsError(words if plan is None else words.format_map(asdict(plan)))
 
 
 class DataSet(Protocol):

@@ -22,12 +22,13 @@ def words(study: str, file: str = "words") -> dict[str, Any]:
 
 
 def declared(kind: Callable[..., T], entries: Mapping[str, Mapping[str, Any]]) -> dict[str, T]:
-    """Entries of a table, each by its key, which it also knows; lists become tuples."""
-    found = {}
-    for key, entry in entries.items():
-        plain = {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}
-        found[key] = kind(key=key, **plain)
-    return found
+    """Entries of a table, each by its key, which it also knows."""
+    return {key: kind(key=key, **constant(entry)) for key, entry in entries.items()}
+
+
+def constant(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """An entry whose lists are tuples."""
+    return {name: tuple(v) if isinstance(v, list) else v for name, v in entry.items()}
 
 
 @dataclass(frozen=True)

@@ -65,12 +65,8 @@ class CoverageStudy(Study):
     def batches(self) -> list[list[Task]]:
         """One batch a repetition: its columns look at the same data, some at the same run."""
         plan = self.plan
-        require(
-            plan.repetitions >= 1 and plan.samples >= 2 and plan.sigma > 0,
-            f"A study of {plan.repetitions} repetitions of {plan.samples} samples with noise "
-            f"{plan.sigma:g} was asked for; at least 1 repetition of 2 samples and noise above 0 "
-            "are needed.",
-        )
+        fine = plan.repetitions >= 1 and plan.samples >= 2 and plan.sigma > 0
+        require(fine, NOTES["refused"], plan)
         problems, (columns, _) = self._problems(), self._columns()
         # A filtered column comes after the one it needs, beside the one that looks at the same run.
         shared = {column.algorithm for column in columns if column.filtered}

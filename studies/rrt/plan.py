@@ -28,6 +28,7 @@ from studies.rrt.problems import (
 from studies.runner import Cancel, Cell, Study, Task, at_hand, digest, one_by_one, refused, require
 from studies.words import words
 
+NOTES = words("rrt")["notes"]
 CURVES = ("components", "draws")
 
 
@@ -57,12 +58,8 @@ class RRTStudy(Study):
     def batches(self) -> list[list[Task]]:
         """One batch a cell."""
         plan = self.plan
-        require(
-            plan.repetitions >= 1 and plan.seconds > 0 and plan.tolerance > 0,
-            f"A study of {plan.repetitions} repetitions of {plan.seconds:g} s with a smallest gain "
-            f"of {plan.tolerance:g} was asked for; at least 1 repetition, a time and a gain above "
-            "0 are needed.",
-        )
+        fine = plan.repetitions >= 1 and plan.seconds > 0 and plan.tolerance > 0
+        require(fine, NOTES["refused"], plan)
         problems, notes = self._problems()
         noises, methods = self.asked("noises"), self.asked("methods")
         tasks = [
@@ -138,4 +135,4 @@ def _left_out(cells: dict[Any, Cell]) -> Iterator[str]:
     )
     for label, reason, places in refused(found):
         where = ", ".join(f"{place}, {count}×" for place, count in places.items())
-        yield words("rrt")["notes"]["left_out"].format(label=label, places=where, reason=reason)
+        yield NOTES["left_out"].format(label=label, places=where, reason=reason)

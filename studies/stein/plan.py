@@ -56,19 +56,9 @@ class SteinStudy(Study):
     def batches(self) -> list[list[Task]]:
         """One batch a cell."""
         plan = self.plan
-        require(
-            plan.repetitions >= 1
-            and plan.sizes
-            and min(plan.sizes) >= 2
-            and plan.iterations
-            and min(plan.iterations) >= 1
-            and plan.seconds > 0
-            and 0 < plan.holdout <= 0.5,
-            f"A study of {plan.repetitions} repetitions of M = {list(plan.sizes)} with descents of "
-            f"{list(plan.iterations)} iterations in {plan.seconds:g} s and {plan.holdout:g} of the "
-            "observations held out was asked for; at least 1 repetition of 2 particles, 1 "
-            "iteration, a time above 0 and a part between 0 and 0.5 are needed.",
-        )
+        least = min(plan.repetitions, *plan.iterations, *(size - 1 for size in plan.sizes))
+        fine = least >= 1 and plan.seconds > 0 and 0 < plan.holdout <= 0.5
+        require(fine and plan.sizes and plan.iterations, NOTES["refused"], plan)
         problems, notes = self._problems()
         tasks = [
             self._task(problem, model, repetition)
@@ -85,14 +75,9 @@ class SteinStudy(Study):
         plan, problem = self.plan, PROBLEMS[key]
         dataset = problem.dataset(self.data, plan.seed)
         with one_blas_thread():
-            return measure.measured(
-                dataset,
-                problem.rank,
-                model,
-                self._working(model),
-                plan.seed + 1000 * (repetition + 1),
-                plan,
-            )
+            seed = plan.seed + 1000 * (repetition + 1)
+            fit = self._working(model)
+            return measure.measured(dataset, problem.rank, model, fit, seed, plan)
 
     def result(self, cells: dict[Any, Cell]) -> StudyResult:
         """Values with the columns problem, model, column (the algorithm), particles (M), and so on.

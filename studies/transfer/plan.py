@@ -19,7 +19,7 @@ from studies.runner import Cancel, Cell, Study, Task, digest, one_by_one, requir
 from studies.transfer import measure, starts, weight_times
 from studies.transfer.measure import TRANSFER, Place, TransferPlan
 from studies.transfer.starts import BEST, RANDOM, SOLVED
-from studies.words import words
+from studies.words import constant, words
 
 WORDS = words("transfer")
 COLUMNS = ["problem", "column", "x", "repetition"]
@@ -48,7 +48,7 @@ class TransferStudy(Study):
         """One batch a cell."""
         plan, parts = self.plan, self.asked("parts")
         fine = self.parts and min(plan.targets, plan.starts, plan.raced) >= 1
-        require(fine, "A study needs a part, a target and a start to measure.")
+        require(fine, WORDS["refused"])
         varied: dict[str, list[tuple[str, float | None]]] = {
             "process": [(key, None) for key in PROCESSES],
             "source_rank": [("gaussian", float(rank)) for rank in plan.source_ranks],
@@ -109,4 +109,4 @@ def collected(cells: dict[Place, Cell]) -> pd.DataFrame:
     return values_of(COLUMNS, rows).astype({"x": float}).fillna({"x": 0.0})
 
 
-SHORT = TransferStudy(TransferPlan(**words("transfer", "plan")["short"]))
+SHORT = TransferStudy(TransferPlan(**constant(words("transfer", "plan")["short"])))

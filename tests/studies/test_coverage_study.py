@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bnmf_core.compare.distances import distances
-from bnmf_core.nouns.errors import Cancelled, NotFoundError, RunError, SettingsError, StoreError
+from bnmf_core.nouns.errors import NotFoundError, RunError, SettingsError, StoreError
 from bnmf_core.runs.engine import run
 from studies.coverage import measure
 from studies.coverage.measure import RADII
@@ -87,18 +87,9 @@ def test_a_study_survives_being_stored(study, tmp_path):
             StudyResult.load(tmp_path / name)
 
 
-def test_an_interrupted_study_goes_on_where_it_stopped(study, tmp_path, monkeypatch):
-    seen, asked = [], CoverageStudy(["unique_small", "two_small"], FEW, SOME)
-    with pytest.raises(Cancelled):
-        asked.make(tmp_path, seen.append, lambda: len(seen) > 7)
-    stored = sorted(tmp_path.rglob("*.json"))
-    assert len(stored) == 7 and seen[-1].done == 7 and seen[-1].total == 20
-    torn = stored[0]
-    torn.write_text(torn.read_text()[:-20])
-    measured, numbers = [], measure.numbers
-    monkeypatch.setattr(measure, "numbers", lambda *args: measured.append(args) or numbers(*args))
-    again = asked.make(tmp_path)
-    assert len(measured) == 20 - 6
+def test_an_interrupted_study_goes_on_where_it_stopped(study, tmp_path, goes_on):
+    asked = CoverageStudy(["unique_small", "two_small"], FEW, SOME)
+    again = goes_on(asked, measure, "numbers", 7, 20)
     both = [result.values[result.values["quantity"] != "seconds"] for result in (study, again)]
     assert both[0].equals(both[1])
     # Another plan does not take its cells from there.

@@ -12,7 +12,7 @@ from bnmf_core.models import gaussian
 from bnmf_core.nouns import settings
 from bnmf_core.nouns.algorithm import Batch, Shard
 from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import Cancelled, NotFoundError, SettingsError
+from bnmf_core.nouns.errors import NotFoundError, SettingsError
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.deviations import largest_deviations
 from bnmf_core.variational.mixture import best_scale, component_of
@@ -308,18 +308,9 @@ def test_the_study_survives_being_stored(study, tmp_path):
     assert findings.endings(again).equals(findings.endings(study))
 
 
-def test_an_interrupted_study_goes_on_where_it_stopped(tmp_path, monkeypatch):
-    seen = []
+def test_an_interrupted_study_goes_on_where_it_stopped(goes_on):
     asked = RRTStudy(["tiny"], RRTPlan(2, 0.1), ["gaussian"], ["gibbs", "hmc"])
-    with pytest.raises(Cancelled):
-        asked.make(tmp_path, seen.append, lambda: len(seen) > 2)
-    cells = sorted(tmp_path.rglob("*.json"))
-    assert len(cells) == 2 and seen[-1].total == 4
-    cells[0].write_text("{")
-    made, whole = [], measure.measured
-    monkeypatch.setattr(measure, "measured", lambda *args: made.append(args) or whole(*args))
-    found = asked.make(tmp_path)
-    assert len(made) == 3
+    found = goes_on(asked, measure, "measured", 2, 4)
     assert set(found.values["repetition"]) == {0, 1}
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from bnmf_core import RunSpec, kernel_matrix, low_rank, run, stein_weights
 from bnmf_core.data import samples
-from bnmf_core.nouns.errors import Cancelled, NotFoundError, SettingsError
+from bnmf_core.nouns.errors import NotFoundError, SettingsError
 from bnmf_core.runs.planning import make_plan
 from studies.result import StudyResult
 from studies.stein import findings, measure, problems, sources
@@ -151,19 +151,9 @@ def test_the_study_survives_being_stored(study, tmp_path):
     assert findings.findings(again) == findings.findings(study)
 
 
-def test_an_interrupted_study_goes_on_where_it_stopped(tmp_path, monkeypatch):
-    seen = []
-    plan = SteinPlan(2, (3,), (2,), 0.3)
-    asked = SteinStudy(["tiny"], plan, ["random_restarts", "svgd"])
-    with pytest.raises(Cancelled):
-        asked.make(tmp_path, seen.append, lambda: len(seen) > 2)
-    cells = sorted(tmp_path.rglob("*.json"))
-    assert len(cells) == 2 and seen[-1].total == 4
-    cells[0].write_text("{")
-    measured, whole = [], measure.measured
-    monkeypatch.setattr(measure, "measured", lambda *args: measured.append(args) or whole(*args))
-    found = asked.make(tmp_path)
-    assert len(measured) == 3
+def test_an_interrupted_study_goes_on_where_it_stopped(goes_on):
+    asked = SteinStudy(["tiny"], SteinPlan(2, (3,), (2,), 0.3), ["random_restarts", "svgd"])
+    found = goes_on(asked, measure, "measured", 2, 4)
     assert len(found.values["repetition"].unique()) == 2
 
 

@@ -128,18 +128,9 @@ def test_numbers_depend_on_the_plan_only(study):
     assert other.key != TransferStudy(FEW, ("process",)).key != TransferStudy(FEW).key
 
 
-def test_a_study_survives_being_stored_and_goes_on_where_it_stopped(tmp_path, monkeypatch):
-    seen = []
+def test_a_study_survives_being_stored_and_goes_on_where_it_stopped(tmp_path, goes_on):
     task = TransferStudy(replace(FEW, targets=1), ("process",))
-    with pytest.raises(Cancelled, match="transfer study"):
-        task.make(tmp_path, seen.append, lambda: len(seen) > 3)
-    kept = list(tmp_path.rglob("*.json"))
-    assert len(kept) == seen[-1].done == 3 and seen[-1].total == 9
-    kept[0].write_text("{")
-    measured, whole = [], measure.measured
-    monkeypatch.setattr(measure, "measured", lambda *args: measured.append(1) or whole(*args))
-    found = task.make(tmp_path)
-    assert len(measured) == 9 - 2
+    found = goes_on(task, measure, "measured", 3, 9)
     found.save(tmp_path / "study.json")
     pd.testing.assert_frame_equal(StudyResult.load(tmp_path / "study.json").values, found.values)
 

@@ -10,12 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar
 
-from bnmf_core.nouns.errors import (
-    NotFoundError,
-    SettingsError,
-    StoreError,
-    raise_if_cancelled,
-)
+from bnmf_core.nouns.errors import NotFoundError, SettingsError, StoreError, raise_if_cancelled
 from bnmf_core.store.files import read_json, write_json
 from studies.result import StudyResult
 
@@ -248,9 +243,7 @@ def one_by_one(tasks: list[Task], notes: Iterable[str] = ()) -> list[list[Task]]
     return [[task] for task in tasks]
 
 
-def refused(
-    found: Iterable[tuple[str, str, str]],
-) -> Iterator[tuple[str, str, dict[str, int]]]:
+def refused(found: Iterable[tuple[str, str, str]]) -> Iterator[tuple[str, str, dict[str, int]]]:
     """What could not be made and why, with how often in which place.
 
     Parameters

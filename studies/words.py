@@ -1,7 +1,7 @@
 """Sentences made from numbers: each study keeps its templates in a ``words.toml``."""
 
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -56,6 +56,22 @@ def sentences(
         for finding in findings
         for numbers in finding.measure(study, *finding.about)
     ]
+
+
+def in_parts(
+    joint: str,
+) -> Callable[[Callable[..., Iterable[str]]], Callable[..., Iterator[dict[str, str]]]]:
+    """Let a function that yields parts of one sentence fill its template's ``parts``, if any."""
+
+    def decorate(function: Callable[..., Iterable[str]]) -> Callable[..., Iterator[dict[str, str]]]:
+        def measure(*arguments: Any) -> Iterator[dict[str, str]]:
+            parts = joint.join(function(*arguments))
+            if parts:
+                yield {"parts": parts}
+
+        return measure
+
+    return decorate
 
 
 def of(part: int, whole: int) -> str:

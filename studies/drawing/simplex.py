@@ -30,9 +30,7 @@ def simplex(
         moved = moved[np.isfinite(moved).all(axis=1)]
         return [(left + x, HEIGHT - MARGIN - y) for x, y in moved]
 
-    lines = [
-        *canvas(title, WIDTH, HEIGHT, MARGIN),
-    ]
+    lines = [*canvas(title, WIDTH, HEIGHT, MARGIN)]
     path = " ".join(f"M{x - 2:.1f} {y:.1f}h4m-2 -2v4" for x, y in place(data))
     lines.append(f'<path d="{path}" stroke="{DATA}" fill="none"/>')
     for k, triangle in enumerate(known):

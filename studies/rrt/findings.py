@@ -10,7 +10,7 @@ import pandas as pd
 from studies.result import Grid, StudyResult, number, published, spread
 from studies.rrt.problems import METHODS, NOISES, PROBLEMS, SCALES, row
 from studies.rrt.stream import CLOCK
-from studies.words import Finding, clause, listed, of, sentences, words
+from studies.words import Finding, clause, in_parts, listed, of, sentences, words
 
 WORDS = words("rrt")
 # Quantity → title, in the order of the document.
@@ -97,12 +97,7 @@ def published_noise(_: StudyResult | None = None) -> Numbers:
             told["elbo"][key][problem][OURS]["mean"] for key in ("gaussian", "gaussian_100")
         )
         apart.append((one - ten) / (D * N))
-    yield {
-        "least": min(apart),
-        "most": max(apart),
-        "larger": loss(100.0),
-        "smaller": loss(10.0),
-    }
+    yield {"least": min(apart), "most": max(apart), "larger": loss(100.0), "smaller": loss(10.0)}
 
 
 def loss(times: float) -> float:
@@ -172,31 +167,27 @@ def _ordered(study: StudyResult, noise: str) -> Numbers:
         yield {"noise": study.labels[noise], "same": of(same, pairs), "table": table_}
 
 
-def _collapse(study: StudyResult) -> Numbers:
+@in_parts("; ")
+def _collapse(study: StudyResult) -> Iterator[str]:
     """Where a method has followed the bound to where it has no maximum."""
-    parts = []
     for noise in TESTED:
         found = values(study, noise, "collapsed")
         for (problem, column), part in found.groupby(["problem", "column"], sort=False):
             gone = int((part["value"] > 0).sum())
             if gone:
                 place = f"{study.labels[problem]} ({study.labels[noise]})"
-                parts.append(f"{study.labels[column]} on {place} {of(gone, len(part))}")
-    if parts:
-        yield {"parts": "; ".join(parts)}
+                yield f"{study.labels[column]} on {place} {of(gone, len(part))}"
 
 
-def _kept(study: StudyResult) -> Numbers:
+@in_parts(", ")
+def _kept(study: StudyResult) -> Iterator[str]:
     """How many mixtures keep one component."""
-    parts = []
     for noise in TESTED:
         found = values(study, noise, "components")
         found = found[~found["column"].isin(["nvi_4", "nvi_10"])]["value"]
         if len(found):
             one = of(int((found == 1).sum()), len(found))
-            parts.append(f"{study.labels[noise]} {one} (most {int(found.max())})")
-    if parts:
-        yield {"parts": ", ".join(parts)}
+            yield f"{study.labels[noise]} {one} (most {int(found.max())})"
 
 
 def _rescaled(study: StudyResult) -> Numbers:
@@ -217,9 +208,9 @@ def _rescaled(study: StudyResult) -> Numbers:
             yield {"words": with_, "parts": "; ".join(parts)}
 
 
-def _prior(study: StudyResult) -> Numbers:
+@in_parts("; ")
+def _prior(study: StudyResult) -> Iterator[str]:
     """What the methods' bounds differ by: energy or entropy."""
-    parts = []
     for noise in ("uniform", "uniform_flat"):
         columns = [c for c in means(study, noise, "energy") if c in CENTRAL]
         if len(columns) < 2:
@@ -229,9 +220,7 @@ def _prior(study: StudyResult) -> Numbers:
             found = means(study, noise, quantity)[columns]
             apart = (found.max(axis=1) - found.min(axis=1)).dropna()
             ranges.append(f"{number(apart.min())} to {number(apart.max())} nats of {quantity}")
-        parts.append(f"{study.labels[noise]} {', '.join(ranges)}")
-    if parts:
-        yield {"parts": "; ".join(parts)}
+        yield f"{study.labels[noise]} {', '.join(ranges)}"
 
 
 def _covers(study: StudyResult, noise: str, kind: str) -> Numbers:
@@ -259,19 +248,18 @@ def _covers(study: StudyResult, noise: str, kind: str) -> Numbers:
     }
 
 
-def _longer(study: StudyResult) -> Numbers:
+@in_parts(", ")
+def _longer(study: StudyResult) -> Iterator[str]:
     """What longer first steps of the tree change."""
     pair = [OURS, "rrt_long"]
     made, counts = (means(study, "uniform", quantity) for quantity in ("proposals", "components"))
     if not set(pair) <= set(made):
         return
-    parts = []
     for problem in made.index[made[pair].notna().all(axis=1)]:
         before, after = made.loc[problem, pair]
         few, many = counts.loc[problem, pair]
-        words_ = f"{before:.0f} → {after:.0f} ({few:.3g} → {many:.3g})"
-        parts.append(f"{study.labels[problem]} {words_}")
-    yield {"parts": ", ".join(parts)}
+        counted = f"({few:.3g} → {many:.3g})"
+        yield f"{study.labels[problem]} {before:.0f} → {after:.0f} {counted}"
 
 
 def endings(study: StudyResult) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from bnmf_core.nouns.errors import NotFoundError
 from studies.result import Grid, StudyResult, spread
 from studies.stein.arrival import WEIGHTS
 from studies.stein.sources import kind
-from studies.words import Finding, clause, listed, of, sentences, words
+from studies.words import Finding, clause, in_parts, listed, of, sentences, words
 
 WORDS = words("stein")
 FORMS: dict[str, str] = WORDS["forms"]
@@ -210,16 +210,14 @@ def _constant(study: StudyResult, model: str) -> Numbers:
         yield {"model": MODELS[model], "places": places}
 
 
-def _saturation(study: StudyResult) -> Numbers:
+@in_parts(" and between ")
+def _saturation(study: StudyResult) -> Iterator[str]:
     """Between what medians of the kernel's similarity lie."""
-    ranges = []
     for form, name in SHORT_FORMS.items():
         medians = _last(study.values, f"{form}_similarity_median")["value"]
         if len(medians):
             low, high = medians.quantile([0.1, 0.9])
-            ranges.append(f"{low:.2g} and {high:.2g} in the {name}")
-    if ranges:
-        yield {"ranges": " and between ".join(ranges)}
+            yield f"{low:.2g} and {high:.2g} in the {name}"
 
 
 def _last(values: pd.DataFrame, quantity: str) -> pd.DataFrame:

@@ -83,10 +83,7 @@ def best(problem: Problem, transfer_rank: int) -> Factors:
 
 
 def solved(
-    problem: Problem,
-    starts: Factors,
-    stopping: Stopping = STOPPING,
-    cancel: Cancel = None,
+    problem: Problem, starts: Factors, stopping: Stopping = STOPPING, cancel: Cancel = None
 ) -> tuple[Solution, float]:
     """The starts solved side by side, and the seconds of processor time that it took.
 

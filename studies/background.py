@@ -108,7 +108,8 @@ class StudyRunner:
             self._status[key] = StudyStatus("failed", message=str(error))
         except Exception:
             log.exception("study %s failed", key)
-            self._status[key] = StudyStatus(
-                "failed", message="The study stopped for a reason that is not known; its measured "
-                "cells are kept, and it can be started again."
-            )  # fmt: skip
+            words = (
+                "The study stopped for a reason that is not known; its measured cells are kept, "
+                "and it can be started again."
+            )
+            self._status[key] = StudyStatus("failed", message=words)

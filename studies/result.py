@@ -200,11 +200,8 @@ class Grid:
         columns = list(rows["column"].unique()) if columns is None else columns
         lines = []
         for problem in rows["problem"].unique():
-            ours = [
-                self._cell(*found.loc[(problem, column)]) if (problem, column) in found.index
-                else "—"
-                for column in columns
-            ]  # fmt: skip
+            pairs = [(problem, column) for column in columns]
+            ours = [self._cell(*found.loc[p]) if p in found.index else "—" for p in pairs]
             source = [] if told is None else ["ours"]
             lines.append([labels[problem], *source, *ours])
             cells = [(told or {}).get(problem, {}).get(column) for column in columns]

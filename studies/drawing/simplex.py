@@ -10,9 +10,13 @@ DASHES = ("", "6 4")
 
 
 def simplex(
-    title: str, data: np.ndarray, known: np.ndarray, bases: np.ndarray, color: str,
+    title: str,
+    data: np.ndarray,
+    known: np.ndarray,
+    bases: np.ndarray,
+    color: str,
     within: np.ndarray,
-) -> str:  # fmt: skip
+) -> str:
     """Crosses for data, a triangle for each known basis, dots for the columns of found ones.
 
     Parameters

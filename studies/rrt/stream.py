@@ -139,9 +139,13 @@ def streamed(
 
 
 def fitted(
-    problem: Problem, settings: Any, shard: Shard, variance: float | None, seconds: float,
+    problem: Problem,
+    settings: Any,
+    shard: Shard,
+    variance: float | None,
+    seconds: float,
     begin: nvi.State | None = None,
-) -> Streamed:  # fmt: skip
+) -> Streamed:
     """The mixture that NVI fits, as far as it gets in so many seconds after its starts are solved.
 
     ``variance`` : σ² of all components, where it is fixed; None: what NVI finds.

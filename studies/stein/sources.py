@@ -25,25 +25,16 @@ from bnmf_core.nouns.particles import Particles
 from bnmf_core.nouns.spec import Progress, RunSpec
 from bnmf_core.numerics.linalg import evenly_spaced
 from bnmf_core.runs.engine import run
+from studies.words import words
 
-ALGORITHMS = (
-    "q_transform", "random_restarts", "nndsvdar", "gibbs", "hmc", "svgd", "q_svgd", "dsgd",
-)  # fmt: skip
-# The published length of a chain, in sweeps or trajectories; slower ones are stopped by the clock.
-SWEEPS = 10_000
-CHAINS: Mapping[str, Mapping[str, Any]] = {
-    "gibbs": {"chains": 1, "warm_up": 50, "thinning": 10},
-    "hmc": {"chains": 1, "warm_up": 50, "thinning": 2, "leapfrog_steps": 10},
-}
-# As in the paper: no solver improves the starts before the particles move.
-DESCENTS: Mapping[str, Any] = {"solver_iterations": 0}
+PLAN = words("stein", "plan")
+ALGORITHMS = tuple(PLAN["algorithms"])
+SWEEPS: int = PLAN["sweeps"]
+CHAINS: Mapping[str, Mapping[str, Any]] = PLAN["chains"]
+DESCENTS: Mapping[str, Any] = PLAN["descents"]
+BRIEF: Mapping[str, Any] = PLAN["brief"]
 # Parts of a chain's draws after which it is looked at.
 PARTS = (0.125, 0.25, 0.5, 1.0)
-# Settings with which a run does little, and yet calls all that a real one calls.
-BRIEF: Mapping[str, Any] = {
-    "max_iterations": 10, "iterations": 1, "solver_iterations": 1, "warm_up": 0, "thinning": 1,
-    "leapfrog_steps": 1,
-}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -55,12 +55,6 @@ class TransferPlan:
     seed: int = 0
 
 
-SHORT = TransferPlan(
-    targets=1, side=100, starts=20, solved=3, raced=2, source_ranks=(1, 3, 10),
-    noises=(0.01, 0.3, 10.0), transfer_ranks=(1, 3, 10), particles=(5, 25, 100),
-)  # fmt: skip
-
-
 @dataclass(frozen=True)
 class Place:
     """What a cell measures: a part of the study, a column of it, the varied value, a target."""
@@ -132,9 +126,7 @@ def _race(place: Place, plan: TransferPlan, cancel: Cancel) -> Rows:
         if name == RANDOM:
             arrived = replace(RACE, good_enough=ARRIVED * float(np.median(final)))
         near, near_seconds = starts.solved(problem, raced, arrived, cancel)
-        measured |= {
-            "final": final, "iterations": solution.iterations, "arrival": near.iterations,
-        }  # fmt: skip
+        measured |= {"final": final, "iterations": solution.iterations, "arrival": near.iterations}
         named = {f"{quantity}_{name}": values for quantity, values in measured.items()}
         found += rows(named, place.target * plan.starts)
         totals = {f"seconds_{name}": seconds, f"arrival_seconds_{name}": near_seconds}

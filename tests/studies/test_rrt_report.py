@@ -77,9 +77,12 @@ def made_up() -> StudyResult:
         ):
             for repetition, jitter in enumerate((-0.5, 0.5)):
                 numbers = {
-                    "elbo": 1e6 * level + jitter, "energy": level, "entropy": level,
-                    "components": count, "wad_components_largest": wide,
-                }  # fmt: skip
+                    "elbo": 1e6 * level + jitter,
+                    "energy": level,
+                    "entropy": level,
+                    "components": count,
+                    "wad_components_largest": wide,
+                }
                 rows += [
                     (f"{problem}/uniform", column, repetition, *pair) for pair in numbers.items()
                 ]
@@ -91,14 +94,21 @@ def made_up() -> StudyResult:
     radii = np.geomspace(1e-3, 90, 20)
     curves = np.stack([np.maximum(1, np.round(5 - np.arange(20) / 3))] * 2)
     settings = {
-        "repetitions": 2, "seconds": 1.0, "tolerance": 1e-4, "seed": 0, "workers": 1,
-        "machine": {"processor": "some", "cores": 2}, "sizes": {"bbc": [10, 20]},
-        "noises": {"bbc/uniform": {"epsilon": 0.5, "rate": 1.0}}, "pictures": {},
+        "repetitions": 2,
+        "seconds": 1.0,
+        "tolerance": 1e-4,
+        "seed": 0,
+        "workers": 1,
+        "machine": {"processor": "some", "cores": 2},
+        "sizes": {"bbc": [10, 20]},
+        "noises": {"bbc/uniform": {"epsilon": 0.5, "rate": 1.0}},
+        "pictures": {},
         "ended": [
-            ["bbc/uniform", "hmc", 0, "The end."], ["bbc/uniform", "hmc", 1, "the clock"],
+            ["bbc/uniform", "hmc", 0, "The end."],
+            ["bbc/uniform", "hmc", 1, "the clock"],
             *(["bbc/uniform", "rrt", r, "the clock"] for r in range(2)),
         ],
-    }  # fmt: skip
+    }
     return StudyResult(
         values,
         curves={("bbc/uniform", column, "wad_components"): curves for column in ("hmc", "rrt")},

@@ -197,12 +197,22 @@ def test_points_are_factors_again():
 def test_every_method_is_measured_on_every_data_set(study):
     counts = study.values.groupby(["problem", "column", "repetition"]).size()
     assert counts.nunique() == 1
-    assert set(study.values["problem"]) == {"tiny/gaussian", "tiny/uniform",
-                                            "known/demonstration_tight"}  # fmt: skip
+    assert set(study.values["problem"]) == {
+        "tiny/gaussian",
+        "tiny/uniform",
+        "known/demonstration_tight",
+    }
     columns = study.values[study.values["problem"] == "tiny/gaussian"]["column"].unique()
     assert list(columns) == [
-        "nvi_4", "nvi_10", "gibbs", "gibbs_found", "hmc", "hmc_found", "rrt", "rrt_prior",
-    ]  # fmt: skip
+        "nvi_4",
+        "nvi_10",
+        "gibbs",
+        "gibbs_found",
+        "hmc",
+        "hmc_found",
+        "rrt",
+        "rrt_prior",
+    ]
     assert any("Absent is left out" in note for note in study.notes)
     assert study.values["value"].notna().all()
     assert study.settings["sizes"]["tiny"] == [12, 15]

@@ -19,8 +19,10 @@ def made_up() -> StudyResult:
     rows = []
     for problem, ours, theirs in (("one", 1.0, 5.0), ("two", 8.0, 2.0)):
         for column, level, seconds in (
-            ("q_transform", ours, 0.5), ("gibbs", theirs, 2.0), ("svgd", 50.0, 1.0),
-        ):  # fmt: skip
+            ("q_transform", ours, 0.5),
+            ("gibbs", theirs, 2.0),
+            ("svgd", 50.0, 1.0),
+        ):
             for repetition in range(2):
                 for point, factor in enumerate((2.0, 1.0)):
                     numbers = {f"{form}_weighted": level * factor for form in findings.FORMS}
@@ -34,8 +36,12 @@ def made_up() -> StudyResult:
     labels |= {"q_transform": "Q-Transform", "gibbs": "Gibbs", "svgd": "SVGD"}
     settings = {"repetitions": 2, "holdout": 0.1, "seconds": 6.0, "seed": 0, "ranks": {}}
     settings |= {"machine": {"processor": "some", "cores": 2}, "workers": 1}
-    return StudyResult(pd.DataFrame(rows, columns=columns), labels=labels, settings=settings,
-                       notes=("SVGD was stopped by the clock.",))  # fmt: skip
+    return StudyResult(
+        pd.DataFrame(rows, columns=columns),
+        labels=labels,
+        settings=settings,
+        notes=("SVGD was stopped by the clock.",),
+    )
 
 
 def test_the_verdict_follows_the_numbers():

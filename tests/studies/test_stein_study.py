@@ -83,8 +83,9 @@ def test_a_cell_is_what_its_run_gives(study):
 def test_stein_weights_never_do_worse_than_equal_ones(study):
     wide = study.values.pivot_table(
         index=["model", "column", "particles", "repetition", "point"],
-        columns="quantity", values="value",
-    )  # fmt: skip
+        columns="quantity",
+        values="value",
+    )
     for form in findings.FORMS:
         assert (wide[f"{form}_weighted"] <= wide[f"{form}_equal"] * (1 + 1e-6)).all()
         assert (wide[f"{form}_weighted"] > 0).all()

@@ -16,9 +16,18 @@ from studies.transfer.own import OwnStarts
 from studies.transfer.plan import TransferPlan, TransferStudy
 
 FEW = TransferPlan(
-    targets=2, side=60, starts=12, solved=2, raced=2, rank=6, noisy_rank=8, source_ranks=(1, 3),
-    noises=(0.01, 10.0), transfer_ranks=(1, 3, 6), particles=(4, 9),
-)  # fmt: skip
+    targets=2,
+    side=60,
+    starts=12,
+    solved=2,
+    raced=2,
+    rank=6,
+    noisy_rank=8,
+    source_ranks=(1, 3),
+    noises=(0.01, 10.0),
+    transfer_ranks=(1, 3, 6),
+    particles=(4, 9),
+)
 
 
 def make_problem(dataset, rank) -> Problem:

@@ -99,8 +99,8 @@ class Report:
         chosen = {name: tuple(given[name]) for name in usual.tables if name in given}
         if given.get("only"):
             words = tuple(f"_{word}" for word in asked.only)
-            table = usual.tables["problems"][1]
-            found = tuple(key for key in table if f"_{key}".endswith(words))
+            every = chosen.get("problems", usual.tables["problems"][1])
+            found = tuple(key for key in every if f"_{key}".endswith(words))
             chosen["problems"] = found or tuple(asked.only)
         if hasattr(usual, "data"):
             chosen["data"] = asked.data

@@ -58,7 +58,7 @@ def test_options_change_the_study_they_name(monkeypatch, capsys):
     monkeypatch.setattr(Study, "make", made)
     for words in (
         "coverage --only large --column gibbs hmc --samples 70 --no-capped",
-        "coverage --short --repetitions 3 --problem two_small",
+        "coverage --short --repetitions 3 --only small --problem two_small two_large",
         "stein --only faces 10 --model silf --data here",
         "rrt --short --seconds 0.5",
         "transfer --part noise --targets 1",

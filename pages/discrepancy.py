@@ -5,7 +5,7 @@ import streamlit as st
 from pages.frame import guard, lens
 from pages.frame.view import header
 from pages.parts import discrepancy_view, kernel_view
-from studies.stein_result import full_stein_study
+from studies.result import full
 
 guard.enter("discrepancy")
 header("Discrepancy", "Which is the better posterior per second?")
@@ -14,7 +14,7 @@ st.caption(
     "small slopes, or slopes that cancel. It does not say whether a mode was missed: one that no "
     "factorization has reached does not count."
 )
-study = full_stein_study()
+study = full("stein")
 views = {"runs": "Runs in view", "study": "Full study"}
 if study is None:
     del views["study"]

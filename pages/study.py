@@ -8,9 +8,8 @@ from bnmf_core.figures.style import run_styles
 from pages.frame import guard, link
 from pages.frame.view import chart, header
 from pages.parts import study_view
-from studies.beside import beside
-from studies.problems import COLUMNS
-from studies.result import QUANTITIES
+from studies.coverage.findings import QUANTITIES, beside
+from studies.coverage.problems import COLUMNS
 
 guard.enter("study")
 header("Coverage study", "Which sampler sees more than one mode, when the modes are known?")

@@ -6,8 +6,8 @@ from bnmf_core.nouns.errors import BNMFError
 from pages.frame import watch
 from pages.frame.services import studies
 from pages.frame.view import duration, plain
-from studies.background import Study
 from studies.result import StudyResult
+from studies.runner import Study
 
 
 def result(study: Study, button: str, name: str) -> StudyResult:

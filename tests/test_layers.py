@@ -10,7 +10,7 @@ ENGINE = Path(__file__).resolve().parents[1] / "bnmf_core"
 
 # From the bottom up; a module may import from its own layer and from lower ones.
 LAYERS = [
-    ["version", "nouns.errors", "nouns.settings", "nouns.names"],
+    ["version", "lazy", "nouns.errors", "nouns.settings", "nouns.names", "nouns.plain"],
     ["numerics"],
     ["nouns"],
     ["store"],

@@ -81,7 +81,7 @@ def align(particles: Particles, reference: int | np.ndarray = 0) -> Particles:
                 f"{particles.M - 1}."
             )
         reference = particles.A[int(reference)]
-    permutation = matching(particles.A, reference)
+    permutation = matching(particles.A, np.asarray(reference))
     return dataclasses.replace(
         particles,
         A=np.take_along_axis(particles.A, permutation[:, None, :], axis=2),

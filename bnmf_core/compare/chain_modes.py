@@ -6,7 +6,6 @@ same total, shares, overlaps and sparseness. The distance between factorizations
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -15,6 +14,7 @@ from scipy.sparse.csgraph import connected_components
 from bnmf_core.compare.coverage import checked_distances
 from bnmf_core.compare.distances import find_distance, pairwise
 from bnmf_core.nouns.errors import DataError
+from bnmf_core.nouns.particles import Particles
 
 # Draws that are compared: of each chain, and of all chains together.
 PER_CHAIN, TOGETHER = 200, 1000
@@ -71,7 +71,7 @@ def chain_modes(distances: np.ndarray, chain: np.ndarray, unit: str = "") -> Cha
     )
 
 
-def chain_modes_of(particles: Any, metric: str = "max_angle") -> ChainModes:
+def chain_modes_of(particles: Particles, metric: str = "max_angle") -> ChainModes:
     """:func:`chain_modes` of a run, from at most 200 evenly spaced draws of each chain."""
     chain = np.asarray(particles.chain)
     numbers = np.unique(chain)

@@ -4,7 +4,10 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
+from bnmf_core.lazy import lazy
 from bnmf_core.nouns.errors import DataError, RunError, SettingsError
+
+optimize = lazy("scipy.optimize")
 
 METHODS = ("greedy", "exact")
 # The exact covering number is an integer program; beyond this it may take hours.
@@ -129,7 +132,7 @@ def checked_distances(distances: np.ndarray) -> np.ndarray:
 
 
 @njit(cache=True, nogil=True)
-def _greedy(distances, epsilons):
+def _greedy(distances: np.ndarray, epsilons: np.ndarray) -> np.ndarray:
     M = distances.shape[0]
     result = np.empty(epsilons.size, np.int64)
     gain = np.empty(M, np.int64)
@@ -159,8 +162,6 @@ def _greedy(distances, epsilons):
 
 
 def _exact(distances: np.ndarray, epsilons: np.ndarray) -> np.ndarray:
-    from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415  (slow to import)
-
     M = distances.shape[0]
     solved: dict[int, int] = {}
     result = np.empty(epsilons.size, np.int64)
@@ -169,11 +170,11 @@ def _exact(distances: np.ndarray, epsilons: np.ndarray) -> np.ndarray:
         # Balls only grow with ε: as many near pairs means the same near pairs.
         pairs = int(near.sum())
         if pairs not in solved:
-            solution = milp(
+            solution = optimize.milp(
                 np.ones(M),
                 integrality=np.ones(M),
-                bounds=Bounds(0, 1),
-                constraints=LinearConstraint(sparse.csc_array(near.astype(float)), lb=1),
+                bounds=optimize.Bounds(0, 1),
+                constraints=optimize.LinearConstraint(sparse.csc_array(near.astype(float)), lb=1),
                 options={"mip_rel_gap": 0.0},
             )
             if not solution.success:

@@ -14,14 +14,18 @@ problems (published 728 and 678; draws / ESS: about 1,370).
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from bnmf_core.compare.chain_modes import ChainModes, chain_modes_of
 from bnmf_core.compare.distances.invariants import QUANTITIES, invariants
+from bnmf_core.lazy import lazy
+from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import DataError
+from bnmf_core.nouns.particles import Particles
+
+arviz = lazy("arviz_stats.base")
 
 SHORTEST = 8  # R̂ splits each chain into halves of at least four draws
 TAIL = 0.05  # the tail is what lies beyond the 5 % and the 95 % quantiles
@@ -79,7 +83,9 @@ def mixing(quantities: Mapping[str, np.ndarray], modes: ChainModes | None = None
     return Mixing((table, f"{WARNING} {where}"), modes, chains, draws)
 
 
-def mixing_of(particles: Any, dataset: Any = None, metric: str = "max_angle") -> Mixing:
+def mixing_of(
+    particles: Particles, dataset: Dataset | None = None, metric: str = "max_angle"
+) -> Mixing:
     """Diagnostics of a run's chains, with the modes that they sit in.
 
     Parameters
@@ -89,7 +95,7 @@ def mixing_of(particles: Any, dataset: Any = None, metric: str = "max_angle") ->
     return mixing(quantities_of(particles, dataset), chain_modes_of(particles, metric))
 
 
-def quantities_of(particles: Any, dataset: Any = None) -> dict[str, np.ndarray]:
+def quantities_of(particles: Particles, dataset: Dataset | None = None) -> dict[str, np.ndarray]:
     """What can be followed along a run's chains: name → (C, K).
 
     Parameters
@@ -110,7 +116,7 @@ def quantities_of(particles: Any, dataset: Any = None) -> dict[str, np.ndarray]:
         return _by_chain(values, np.asarray(trace["chain"])[kept], np.asarray(trace["sweep"])[kept])
     values = {"log_joint": particles.log_joint}
     sigma = particles.info.get("model_settings", {}).get("sigma")
-    if dataset is not None and sigma:
+    if dataset is not None and isinstance(sigma, int | float) and sigma > 0:
         squared = np.asarray(particles.error) ** 2 * dataset.squared_norm
         values["log_likelihood"] = -squared / (2 * sigma**2)
     values["error"] = particles.error
@@ -137,17 +143,23 @@ def published_autocorrelation_time(draws: np.ndarray) -> float:
     draws = np.asarray(draws, dtype=np.float64)
     if _reason(draws[None]):
         return float("nan")
-    covariance = _array_stats().autocov((draws - draws.mean()) / np.ptp(draws))
+    covariance = arviz.array_stats.autocov((draws - draws.mean()) / np.ptp(draws))
     correlation = covariance / covariance[0]
     negative = np.flatnonzero(correlation < 0)
     end = negative[0] if negative.size else correlation.size
     return float(1.0 + correlation[1:end].sum())
 
 
-def _row(key: str, values: np.ndarray) -> dict[str, Any]:
+def _row(key: str, values: np.ndarray) -> dict[str, str | float]:
     known = QUANTITIES.get(key)
     label, unit = (known.label, known.unit) if known else (key, "")
-    row = {"label": label, "unit": unit, "iat": np.nan, "ess_bulk": np.nan, "ess_tail": np.nan}
+    row: dict[str, str | float] = {
+        "label": label,
+        "unit": unit,
+        "iat": np.nan,
+        "ess_bulk": np.nan,
+        "ess_tail": np.nan,
+    }
     row |= {"r_hat": np.nan, "reason": _reason(values)}
     if row["reason"]:
         return row
@@ -157,7 +169,7 @@ def _row(key: str, values: np.ndarray) -> dict[str, Any]:
     if len(values) < 2:
         row["reason"] = "R̂ compares chains, and there is only one."
     else:
-        row["r_hat"] = float(_array_stats().rhat(values, method="rank"))
+        row["r_hat"] = float(arviz.array_stats.rhat(values, method="rank"))
     return row
 
 
@@ -177,13 +189,7 @@ def _reason(values: np.ndarray) -> str:
 def _ess(values: np.ndarray, method: str, tail: float | None = None) -> float:
     # The library takes differences below 1e-15 for none: bring every quantity to one scale.
     centred = values - values.mean()
-    return float(_array_stats().ess(centred / np.abs(centred).max(), method=method, prob=tail))
-
-
-def _array_stats() -> Any:
-    from arviz_stats.base import array_stats  # noqa: PLC0415 (takes a second to import)
-
-    return array_stats
+    return float(arviz.array_stats.ess(centred / np.abs(centred).max(), method=method, prob=tail))
 
 
 def _by_chain(

@@ -10,7 +10,11 @@ import numpy as np
 import pandas as pd
 
 from bnmf_core.compare.coverage import checked_distances
+from bnmf_core.lazy import lazy
 from bnmf_core.nouns.errors import DataError, SettingsError
+
+hierarchy = lazy("scipy.cluster.hierarchy")
+distance = lazy("scipy.spatial.distance")
 
 # Distances below this are rounding, in degrees as in ℓ1 units.
 NEGLIGIBLE = 1e-6
@@ -106,8 +110,6 @@ def find_modes(
     >>> modes.count, modes.labels, modes.share.round(2)
     (2, array([0, 0, 1]), array([0.67, 0.33]))
     """
-    from scipy.cluster import hierarchy  # noqa: PLC0415  (slow to import)
-
     distances = checked_distances(distances)
     M = distances.shape[0]
     if not threshold >= 0:
@@ -173,10 +175,7 @@ def suggest_threshold(linkage_or_distances: np.ndarray) -> float:
 def _complete_linkage(distances: np.ndarray) -> np.ndarray:
     if distances.shape[0] == 1:
         return np.empty((0, 4))
-    from scipy.cluster import hierarchy  # noqa: PLC0415  (slow to import)
-    from scipy.spatial.distance import squareform  # noqa: PLC0415  (slow to import)
-
-    return hierarchy.linkage(squareform(distances, checks=False), "complete")
+    return hierarchy.linkage(distance.squareform(distances, checks=False), "complete")
 
 
 def _checked_weights(weights: np.ndarray | None, M: int) -> np.ndarray:

@@ -1,12 +1,14 @@
 """Pictures of many factorizations in the plane."""
 
-from typing import Any
-
 import numpy as np
 
 from bnmf_core.compare.coverage import checked_distances
+from bnmf_core.lazy import lazy
 from bnmf_core.nouns.errors import DataError, SettingsError
 from bnmf_core.numerics.linalg import signed_svd
+from bnmf_core.numerics.matrix import Matrix
+
+manifold = lazy("sklearn.manifold")
 
 
 def project(distances: np.ndarray, dimensions: int = 2) -> np.ndarray:
@@ -64,7 +66,7 @@ def place(distances: np.ndarray, among: np.ndarray, dimensions: int = 2) -> np.n
     return -0.5 * (np.square(distances) - np.square(among).mean(axis=0)) @ directions
 
 
-def simplex_projection(X: Any, A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def simplex_projection(X: Matrix, A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Data and rank-3 bases in one plane, as in figures 1 to 3 of paper 2.
 
     Columns are projected into the span of the first three left singular vectors of X and
@@ -121,9 +123,7 @@ def _classical_scaling(distances: np.ndarray, dimensions: int) -> tuple[np.ndarr
     M = distances.shape[0]
     if M == 1:
         return np.zeros((1, dimensions)), np.zeros(dimensions)
-    from sklearn.manifold import ClassicalMDS  # noqa: PLC0415  (slow to import)
-
-    scaling = ClassicalMDS(n_components=M, metric="precomputed")
+    scaling = manifold.ClassicalMDS(n_components=M, metric="precomputed")
     # Distances that no Euclidean space holds have negative eigenvalues, whose square roots
     # are not numbers: those axes carry nothing.
     with np.errstate(invalid="ignore"):

@@ -1,18 +1,19 @@
 """How good factorizations are beside a reference run, and on entries that were hidden from them."""
 
-from typing import Any
-
 import numpy as np
 
 from bnmf_core.data.repair import fill_with_feature_means
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import DataError, SettingsError
+from bnmf_core.nouns.particles import Particles
 from bnmf_core.numerics.residuals import relative_errors
 
 FACTOR = 10.0
 
 
-def within_error(particles: Any, reference: Any, factor: float = FACTOR) -> np.ndarray:
+def within_error(
+    particles: Particles, reference: Particles | float, factor: float = FACTOR
+) -> np.ndarray:
     """Whether ‖X − AW‖_F is at most ``factor`` × the reference run's largest.
 
     With random restarts and a Gibbs run of the same data these are the "filtered random
@@ -69,7 +70,7 @@ def hidden_error_of_means(dataset: Dataset) -> float | None:
     return float(np.linalg.norm(filled - values[known]) / np.linalg.norm(values[known]))
 
 
-def _check_same_data(particles: Any, reference: Any) -> None:
+def _check_same_data(particles: Particles, reference: Particles) -> None:
     if not len(reference.error):
         raise DataError("The reference run holds no factorization to compare with.")
     sizes = [(run.A.shape[1], run.W.shape[2]) for run in (particles, reference)]

@@ -8,8 +8,10 @@ import zlib
 import numpy as np
 from scipy import sparse
 
+from bnmf_core.nouns.dataset import Parts
 from bnmf_core.nouns.errors import DataError
 from bnmf_core.nouns.names import clean_name, clean_names
+from bnmf_core.numerics.matrix import Sparse
 
 MAX_MEMBERS = 64
 MAX_RATIO = 100
@@ -27,13 +29,13 @@ _NAMED_KEYS = {"X", "features", "observations", "image_shape", "mask"}
 _LABELS = "labels_"
 
 
-def read_npy(content: bytes, observations: str, limit_bytes: int) -> dict:
+def read_npy(content: bytes, observations: str, limit_bytes: int) -> Parts:
     """The arguments of ``Dataset.from_array`` for one array in a .npy file."""
     matrix = _matrix(_array(content, "The file"), "The array")
     return {"X": matrix.T if observations == "rows" else matrix}
 
 
-def read_npz(content: bytes, observations: str, limit_bytes: int) -> dict:
+def read_npz(content: bytes, observations: str, limit_bytes: int) -> Parts:
     """The arguments of ``Dataset.from_array`` for a .npz file.
 
     Three layouts: one array; a matrix stored by ``scipy.sparse.save_npz``; or arrays called
@@ -42,7 +44,7 @@ def read_npz(content: bytes, observations: str, limit_bytes: int) -> dict:
     """
     arrays = members(content, limit_bytes)
     if {"format", "shape", "data"} <= set(arrays):
-        X = _sparse_matrix(arrays)
+        X: np.ndarray | sparse.coo_array | Sparse = _sparse_matrix(arrays)
         known = _SPARSE_KEYS | _NAMED_KEYS - {"X", "mask"}
     elif "X" in arrays:
         X = _matrix(arrays["X"], "The array 'X'")
@@ -62,7 +64,7 @@ def read_npz(content: bytes, observations: str, limit_bytes: int) -> dict:
             f"The archive holds an array called {foreign[0]!r}; beside the matrix only "
             "features, observations, image_shape, mask and labels_<name> are read."
         )
-    parts = {"X": X.T if observations == "rows" else X}
+    parts: Parts = {"X": X.T if observations == "rows" else X}
     if "mask" in arrays:
         mask = arrays["mask"]
         if mask.ndim != 2 or mask.dtype.kind not in "bui":
@@ -70,9 +72,11 @@ def read_npz(content: bytes, observations: str, limit_bytes: int) -> dict:
         parts["mask"] = (mask.T if observations == "rows" else mask).astype(bool)
     if "image_shape" in arrays:
         parts["image_shape"] = _image_shape(arrays["image_shape"])
-    for key, singular in (("features", "feature"), ("observations", "observation")):
-        if key in arrays:
-            parts[key] = clean_names(_words(arrays[key], key), singular)
+    if "features" in arrays:
+        parts["features"] = clean_names(_words(arrays["features"], "features"), "feature")
+    if "observations" in arrays:
+        names = _words(arrays["observations"], "observations")
+        parts["observations"] = clean_names(names, "observation")
     parts["labels"] = {
         clean_name(key[len(_LABELS) :]) or "label": [
             clean_name(word) for word in _words(array, key)
@@ -220,7 +224,7 @@ def _check_archive(entries: list[zipfile.ZipInfo], size: int, limit_bytes: int) 
         )
 
 
-def _sparse_matrix(arrays: dict[str, np.ndarray]) -> sparse.sparray:
+def _sparse_matrix(arrays: dict[str, np.ndarray]) -> sparse.coo_array | Sparse:
     """A matrix in the layout of ``scipy.sparse.save_npz``, every index checked."""
     kind = _scalar_text(arrays["format"])
     layout = _SPARSE_LAYOUTS.get(kind)

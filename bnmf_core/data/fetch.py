@@ -5,13 +5,20 @@ import socket
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bnmf_core.data.samples import Sample
-from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.lazy import lazy
+from bnmf_core.nouns.dataset import Dataset, Parts, Words
 from bnmf_core.nouns.errors import DataError, NotFoundError
+
+if TYPE_CHECKING:
+    from sklearn.utils import Bunch
+
+datasets = lazy("sklearn.datasets")
+text = lazy("sklearn.feature_extraction.text")
 
 TIMEOUT_SECONDS = 10.0
 TERMS = 1_000
@@ -49,10 +56,8 @@ def _impatience(seconds: float) -> Iterator[None]:
         socket.setdefaulttimeout(previous)
 
 
-def _fetch(label: str, fetcher: str, **arguments: Any) -> Any:
+def _fetch(label: str, fetcher: str, **arguments: object) -> "Bunch":
     """Call one of scikit-learn's fetchers; a failure on the way becomes one sentence."""
-    from sklearn import datasets  # noqa: PLC0415  (slow to import)
-
     try:
         with _impatience(TIMEOUT_SECONDS):
             # One retry is the least that the fetchers accept.
@@ -72,9 +77,7 @@ def _newsgroups() -> Dataset:
         categories=GROUPS,
         remove=("headers", "footers", "quotes"),
     )
-    from sklearn.feature_extraction.text import CountVectorizer  # noqa: PLC0415  (slow to import)
-
-    vectorizer = CountVectorizer(
+    vectorizer = text.CountVectorizer(
         stop_words="english", token_pattern=r"(?u)\b[a-zA-Z]{3,}\b", max_features=TERMS
     )
     counts = vectorizer.fit_transform(posts.data)
@@ -96,8 +99,7 @@ def _olivetti() -> Dataset:
     label = REMOTE["olivetti"].label
     faces = _fetch(label, "fetch_olivetti_faces")
     return Dataset.from_array(
-        **_pictures(np.asarray(faces.images)),
-        labels={"person": [f"person {number + 1}" for number in faces.target]},
+        **_pictures(faces.images, [f"person {number + 1}" for number in faces.target]),
         name=label,
         unit="grey level",
         source="Olivetti faces, AT&T Laboratories Cambridge (Samaria and Harter, 1994), through "
@@ -109,8 +111,7 @@ def _lfw() -> Dataset:
     label = REMOTE["lfw"].label
     faces = _fetch(label, "fetch_lfw_people", min_faces_per_person=70, resize=0.4)
     return Dataset.from_array(
-        **_pictures(np.asarray(faces.images)),
-        labels={"person": np.array(faces.target_names)[np.asarray(faces.target)]},
+        **_pictures(faces.images, np.array(faces.target_names)[np.asarray(faces.target)]),
         name=label,
         unit="grey level",
         source="Labeled Faces in the Wild (Huang and others, 2007), people with at least 70 "
@@ -138,13 +139,15 @@ def _rcv1() -> Dataset:
     )
 
 
-def _pictures(images: np.ndarray) -> dict:
-    """Pictures (N, height, width) as columns, unfolded column by column."""
+def _pictures(images: np.ndarray, persons: Words) -> Parts:
+    """Pictures (N, height, width) of persons as columns, unfolded column by column."""
+    images = np.asarray(images)
     count, height, width = images.shape
     return {
         "X": images.transpose(0, 2, 1).reshape(count, -1).T,
         "features": [f"row {y + 1}, column {x + 1}" for x in range(width) for y in range(height)],
         "observations": [f"picture {n + 1}" for n in range(count)],
+        "labels": {"person": persons},
         "image_shape": (height, width),
     }
 

@@ -1,6 +1,7 @@
 """Files of users → Dataset. Nothing in a file is trusted, and its content decides its format."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
@@ -9,7 +10,7 @@ import numpy as np
 from bnmf_core.data.arrays import read_npy, read_npz
 from bnmf_core.data.market import read_mtx
 from bnmf_core.data.tables import read_table
-from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.dataset import Dataset, Parts
 from bnmf_core.nouns.errors import DataError
 from bnmf_core.nouns.names import clean_name
 
@@ -17,7 +18,8 @@ LIMIT_BYTES = 256 * 2**20
 AXES = ("rows", "columns")
 ACCEPTED = "CSV, TSV, NPY, NPZ and Matrix Market (MTX) files can be read"
 
-_READERS = {
+Reader = Callable[[bytes, str, int], Parts]
+_READERS: dict[str, tuple[bytes, Reader]] = {
     "an NPY array": (b"\x93NUMPY", read_npy),
     "an NPZ archive": (b"PK\x03\x04", read_npz),
     "a Matrix Market file": (b"%%MatrixMarket", read_mtx),
@@ -141,9 +143,10 @@ def _read_bytes(source: str | os.PathLike | bytes | BinaryIO, limit_bytes: int) 
     elif isinstance(source, bytes | bytearray | memoryview):
         content = bytes(source)
     else:
-        content = source.read(limit_bytes + 1)
-        if isinstance(content, str):
+        read: object = source.read(limit_bytes + 1)
+        if not isinstance(read, bytes):
             raise DataError("The file is open in text mode; open it in binary mode.")
+        content = read
     if len(content) > limit_bytes:
         raise DataError(
             f"The file is larger than {limit_bytes / 2**20:,.4g} MB, the most that can be read."
@@ -153,7 +156,7 @@ def _read_bytes(source: str | os.PathLike | bytes | BinaryIO, limit_bytes: int) 
     return content
 
 
-def _format(content: bytes) -> tuple[str, object]:
+def _format(content: bytes) -> tuple[str, Reader]:
     """What the content looks like, and the function that reads it."""
     for what, (start, read) in _READERS.items():
         if content[: len(start)].lower() == start.lower():

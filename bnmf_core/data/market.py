@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from bnmf_core.data.arrays import check_entries, check_side
+from bnmf_core.nouns.dataset import Parts
 from bnmf_core.nouns.errors import DataError
 from bnmf_core.nouns.names import clean_name
 
@@ -42,7 +43,7 @@ class _Header:
         return 1 if not self.coordinate else 2 if self.pattern else 3
 
 
-def read_mtx(content: bytes, observations: str, limit_bytes: int) -> dict:
+def read_mtx(content: bytes, observations: str, limit_bytes: int) -> Parts:
     """The arguments of ``Dataset.from_array`` for a Matrix Market file.
 
     Coordinate files become sparse matrices, array files dense ones. Entries that occur

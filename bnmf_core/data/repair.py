@@ -9,6 +9,7 @@ import numpy as np
 
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import DataError, SettingsError
+from bnmf_core.numerics.matrix import dense
 
 LARGEST_HIDDEN = 0.9
 # A sparse matrix is hidden from as a dense one of at most so many entries (64 MB).
@@ -33,8 +34,9 @@ def fill_with_feature_means(dataset: Dataset) -> Dataset:
     """Put the mean of each feature's seen entries where an entry is missing."""
     mask = _mask(dataset)
     seen = mask.sum(axis=1)
-    means = np.divide((dataset.X * mask).sum(axis=1), seen, out=np.zeros(dataset.D), where=seen > 0)
-    X = np.where(mask, dataset.X, means[:, None])
+    filled = dense(dataset.X)
+    means = np.divide((filled * mask).sum(axis=1), seen, out=np.zeros(dataset.D), where=seen > 0)
+    X = np.where(mask, filled, means[:, None])
     X.flags.writeable = False
     name = f"{dataset.name} ({dataset.missing} entries filled with feature means)"
     return dataclasses.replace(dataset, X=X, name=name, mask=None, hidden=None)

@@ -8,8 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from bnmf_core.data.load import load_file
+from bnmf_core.lazy import lazy
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import NotFoundError
+
+datasets = lazy("sklearn.datasets")
 
 # Beside the engine in a checkout, inside it where it was installed.
 _PLACES = [Path(__file__).resolve().parents[2], Path(__file__).resolve().parent]
@@ -36,9 +39,9 @@ class Sample:
     suggested_rank: int
 
 
-def _shipped(file_name: str, **described: str) -> Dataset:
+def _shipped(file_name: str, name: str, unit: str, source: str) -> Dataset:
     dataset = load_file(FOLDER / file_name, observations="columns")
-    return dataclasses.replace(dataset, **described)
+    return dataclasses.replace(dataset, name=name, unit=unit, source=source)
 
 
 def _faces() -> Dataset:
@@ -52,9 +55,7 @@ def _faces() -> Dataset:
 
 
 def _digits() -> Dataset:
-    from sklearn.datasets import load_digits  # noqa: PLC0415  (slow to import)
-
-    images, target = load_digits(return_X_y=True)
+    images, target = datasets.load_digits(return_X_y=True)
     # scikit-learn unfolds the pictures row by row; the columns here unfold column by column.
     columns = images.reshape(-1, 8, 8).transpose(0, 2, 1).reshape(-1, 64).T
     return Dataset.from_array(

@@ -5,8 +5,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from bnmf_core.lazy import lazy
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import SettingsError
+
+model_selection = lazy("sklearn.model_selection")
 
 LARGEST_FRACTION = 0.5
 # All runs of a dataset hold out the same observations, whatever their own seeds are.
@@ -56,9 +59,7 @@ def holdout_columns(
         return np.arange(N), np.arange(0)
     # scikit-learn takes seeds of 32 bits only.
     seed = int(np.random.default_rng(seed).integers(2**32))
-    from sklearn.model_selection import train_test_split  # noqa: PLC0415  (slow to import)
-
-    train_index, held_out_index = train_test_split(
+    train_index, held_out_index = model_selection.train_test_split(
         np.arange(N),
         test_size=held_out,
         random_state=seed,

@@ -7,7 +7,6 @@ row 6 of A_δ in eq. 9 put right: it is (0, 0, 0, 0, 0, 1), or else X = A_δ W w
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -257,7 +256,7 @@ class Generator:
     label: str
     summary: str
     Settings: type
-    make: Callable[[Any, np.random.Generator], Dataset]
+    make: Callable[..., Dataset]
 
 
 @dataclass(frozen=True)

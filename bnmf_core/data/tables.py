@@ -30,6 +30,7 @@ from itertools import islice
 import numpy as np
 
 from bnmf_core.data.arrays import check_entries
+from bnmf_core.nouns.dataset import Parts
 from bnmf_core.nouns.errors import DataError
 from bnmf_core.nouns.names import clean_name, clean_names
 
@@ -72,7 +73,7 @@ class _Sheet:
     words: dict[int, tuple[int, int, str]]
 
 
-def read_table(content: bytes, observations: str, limit_bytes: int) -> dict:
+def read_table(content: bytes, observations: str, limit_bytes: int) -> Parts:
     """The arguments of ``Dataset.from_array`` for a table of text."""
     dialect = _dialect(content)
     sheet = _read_sheet(content, dialect)
@@ -223,7 +224,7 @@ def _dialect(content: bytes) -> _Dialect:
 
 
 def _sample_rows(lines: list[str], delimiter: str) -> list[list[str]]:
-    rows = []
+    rows: list[list[str]] = []
     # What cannot be cut is reported with its row when the table is read.
     with suppress(csv.Error):
         rows.extend(row for row in csv.reader(lines, delimiter=delimiter) if any(row))
@@ -300,13 +301,13 @@ def _add_numbers(numbers: array, row: list[str], dialect: _Dialect) -> list[int]
     """Append the numbers of a row, NaN where there is none; return the columns of words."""
     if not dialect.decimal_comma:
         try:
-            values = [float(cell) for cell in row]
+            plain = [float(cell) for cell in row]
         except ValueError:
             pass
         else:
             # float() also takes 1_000, which no table means as a number.
             if not any("_" in cell for cell in row):
-                numbers.extend(values)
+                numbers.extend(plain)
                 return []
     values = [_number(cell, dialect) for cell in row]
     numbers.extend(np.nan if value is None else value for value in values)

@@ -5,15 +5,33 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Required, TypeAlias, TypedDict, TypeVar
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from bnmf_core.nouns.errors import DataError, SettingsError
 from bnmf_core.nouns.names import clean_name, clean_names
+from bnmf_core.nouns.plain import Value
 from bnmf_core.numerics.linalg import blocks
+from bnmf_core.numerics.matrix import Matrix, dense, is_sparse, parts, stored
+
+MatrixT = TypeVar("MatrixT", bound=Matrix)
+Words: TypeAlias = Sequence[Value] | np.ndarray
+Given: TypeAlias = ArrayLike | Matrix | sparse.sparray | sparse.spmatrix
+
+
+class Parts(TypedDict, total=False):
+    """What a reader of files finds: the arguments of :meth:`Dataset.from_array`."""
+
+    X: Required[Given]
+    features: Sequence[str] | None
+    observations: Sequence[str] | None
+    labels: Mapping[str, Words]
+    mask: np.ndarray
+    image_shape: tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -55,7 +73,7 @@ class Dataset:
     array([0., 3., 1.])
     """
 
-    X: Any
+    X: Matrix
     name: str
     features: tuple[str, ...]
     observations: tuple[str, ...]
@@ -70,11 +88,11 @@ class Dataset:
     @classmethod
     def from_array(
         cls,
-        X: Any,
+        X: Given,
         *,
         features: Sequence[str] | None = None,
         observations: Sequence[str] | None = None,
-        labels: Mapping[str, Sequence] | Sequence | None = None,
+        labels: Mapping[str, Words] | Words | None = None,
         mask: np.ndarray | None = None,
         image_shape: tuple[int, int] | None = None,
         name: str = "matrix",
@@ -97,10 +115,10 @@ class Dataset:
             Naming the row and column of the first entry that is negative, infinite or not
             a number, or the length that does not fit.
         """
-        X, mask = _checked_matrix(X, mask)
-        D, N = X.shape
-        features = _names(features, D, "feature", "features")
-        observations = _names(observations, N, "observation", "observations")
+        checked, mask = _checked_matrix(X, mask)
+        D, N = checked.shape
+        of_rows = _names(features, D, "feature", "features")
+        of_columns = _names(observations, N, "observation", "observations")
         if labels is None:
             labels = {}
         elif not isinstance(labels, Mapping):
@@ -110,12 +128,12 @@ class Dataset:
                 f"The image shape {image_shape[0]}×{image_shape[1]} has "
                 f"{image_shape[0] * image_shape[1]} pixels, but the matrix has {D} features."
             )
-        _check_cells(X, mask, features, observations)
+        _check_cells(checked, of_rows, of_columns)
         return cls(
-            X=_read_only(X),
+            X=_read_only(checked),
             name=clean_name(name) or "matrix",
-            features=features,
-            observations=observations,
+            features=of_rows,
+            observations=of_columns,
             labels={str(key): _label_array(key, value, N) for key, value in labels.items()},
             mask=None if mask is None else _read_only(mask),
             image_shape=None if image_shape is None else (int(image_shape[0]), int(image_shape[1])),
@@ -137,12 +155,12 @@ class Dataset:
     @property
     def is_sparse(self) -> bool:
         """Whether X is stored as its non-zero entries only."""
-        return sparse.issparse(self.X)
+        return is_sparse(self.X)
 
     @property
     def stored_entries(self) -> int:
         """Entries held in memory: the non-zeros of a sparse X, else D·N."""
-        return int(self.X.nnz) if self.is_sparse else self.D * self.N
+        return int(self.X.nnz) if is_sparse(self.X) else self.D * self.N
 
     @cached_property
     def missing(self) -> int:
@@ -157,7 +175,7 @@ class Dataset:
     @cached_property
     def total(self) -> float:
         """ΣX over the observed entries."""
-        return float((self.X.data if self.is_sparse else self.X).sum())
+        return float(stored(self.X).sum())
 
     @property
     def mean(self) -> float:
@@ -168,11 +186,14 @@ class Dataset:
     def hash(self) -> str:
         """SHA-256 (first 16 hex digits) of everything that can change a result or a view."""
         digest = hashlib.sha256()
-        parts: list[np.ndarray] = []
-        if self.is_sparse:
-            parts += [self.X.data, self.X.indices.astype(np.int64), self.X.indptr.astype(np.int64)]
-        parts += [part for part in (self.mask, self.hidden) if part is not None]
-        order = () if self.is_sparse or self.X.flags.c_contiguous else ("by columns",)
+        arrays: list[np.ndarray] = []
+        by_columns = False
+        if is_sparse(self.X):
+            arrays += [self.X.data, self.X.indices.astype(np.int64), self.X.indptr.astype(np.int64)]
+        else:
+            by_columns = not self.X.flags.c_contiguous
+        arrays += [part for part in (self.mask, self.hidden) if part is not None]
+        order = ("by columns",) if by_columns else ()
         words = (
             (self.X.shape, self.is_sparse, self.image_shape, self.name, self.unit, *order),
             (self.features, self.observations),
@@ -180,25 +201,25 @@ class Dataset:
             [truth.name for truth in self.truth],
         )
         digest.update(repr(words).encode())
-        if not self.is_sparse:  # as it lies in memory, a block at a time
-            X = self.X.T if order else self.X
+        if not is_sparse(self.X):  # as it lies in memory, a block at a time
+            X = self.X.T if by_columns else self.X
             for rows, columns in blocks(X):
-                digest.update(np.ascontiguousarray(X[rows, columns]))
-        for part in [*parts, *(factor for t in self.truth for factor in (t.A, t.W))]:
-            digest.update(np.ascontiguousarray(part))
+                digest.update(np.ascontiguousarray(X[rows, columns]).data)
+        for part in [*arrays, *(factor for t in self.truth for factor in (t.A, t.W))]:
+            digest.update(np.ascontiguousarray(part).data)
         return digest.hexdigest()[:16]
 
     @cached_property
     def squared_norm(self) -> float:
         """‖X‖²_F; a missing entry, which holds 0, adds nothing."""
         # In the order of memory: any other would copy X.
-        values = np.ravel(self.X.data if self.is_sparse else self.X, order="K")
+        values = np.ravel(stored(self.X), order="K")
         # Unlike a BLAS product, einsum adds in the same order whatever the thread count.
         return float(np.einsum("i,i->", values, values))
 
     def dense(self) -> np.ndarray:
         """X as a dense (D, N) array."""
-        return self.X.toarray() if self.is_sparse else self.X
+        return dense(self.X)
 
     def hidden_entries(self) -> tuple[np.ndarray, np.ndarray]:
         """The values that were hidden on purpose, in place, and where they are known.
@@ -208,7 +229,7 @@ class Dataset:
         (D, N) values, 0 elsewhere, and (D, N) bool; nowhere True when none is known.
         """
         values = np.zeros(self.X.shape)
-        if self.hidden is None:
+        if self.hidden is None or self.mask is None:
             return values, np.zeros(self.X.shape, dtype=bool)
         values[~self.mask] = self.hidden
         known = ~self.mask & ~np.isnan(values)
@@ -241,7 +262,7 @@ class Dataset:
         """The dataset of the chosen observations only (integer indices, order kept)."""
         index = np.asarray(index)
         mask, hidden = self.mask, self.hidden
-        if hidden is not None:
+        if hidden is not None and mask is not None:
             values = np.zeros(self.X.shape)
             values[~mask] = hidden
             hidden = values[:, index][~mask[:, index]]
@@ -249,9 +270,11 @@ class Dataset:
             mask = mask[:, index]
             if mask.all():
                 mask = hidden = None
+        # ``take`` is faster than an index, and keeps the order of memory.
+        chosen = self.X[:, index] if is_sparse(self.X) else np.take(self.X, index, axis=1)
         return dataclasses.replace(
             self,
-            X=_read_only(self.X[:, index] if self.is_sparse else np.take(self.X, index, axis=1)),
+            X=_read_only(chosen),
             observations=tuple(self.observations[i] for i in index),
             labels={key: value[index] for key, value in self.labels.items()},
             mask=None if mask is None else _read_only(mask),
@@ -260,25 +283,25 @@ class Dataset:
         )
 
 
-def _checked_matrix(X: Any, mask: np.ndarray | None) -> tuple[Any, np.ndarray | None]:
-    if sparse.issparse(X):
-        if X.dtype.kind == "c":
+def _checked_matrix(given: Given, mask: np.ndarray | None) -> tuple[Matrix, np.ndarray | None]:
+    if is_sparse(given):
+        if given.dtype.kind == "c":
             raise DataError("The matrix holds complex numbers; real numbers ≥ 0 are needed.")
-        X = sparse.csc_array(X, dtype=np.float64, copy=True)
-        X.sum_duplicates()
-        X.eliminate_zeros()
-        _check_size(X.shape)
+        by_columns = sparse.csc_array(given, dtype=np.float64, copy=True)
+        by_columns.sum_duplicates()
+        by_columns.eliminate_zeros()
+        _check_size(by_columns.shape)
         if mask is not None:
             raise DataError("A mask needs a dense matrix; this one is sparse.")
-        return X, None
-    given, X = X, np.asarray(X)
+        return by_columns, None
+    X = np.asarray(given)
     if X.ndim != 2:
         raise DataError(f"A matrix needs two dimensions; this array has {X.ndim}.")
     if X.dtype.kind == "c":
         raise DataError("The matrix holds complex numbers; real numbers ≥ 0 are needed.")
     if X.dtype.kind not in "buif":
         raise DataError(f"The matrix holds values of type {X.dtype}; numbers are needed.")
-    if mask is None and _can_stay_on_disk(given):
+    if mask is None and isinstance(given, np.memmap) and _can_stay_on_disk(given):
         _check_size(X.shape)
         return given, None
     X = np.array(X, dtype=np.float64, order="C")
@@ -297,8 +320,8 @@ def _checked_matrix(X: Any, mask: np.ndarray | None) -> tuple[Any, np.ndarray | 
     return X, ~missing
 
 
-def _can_stay_on_disk(X: Any) -> bool:
-    if not isinstance(X, np.memmap) or X.dtype != np.float64 or X.flags.writeable:
+def _can_stay_on_disk(X: np.memmap) -> bool:
+    if X.dtype != np.float64 or X.flags.writeable:
         return False
     in_order = X.flags.c_contiguous or X.flags.f_contiguous
     return in_order and not any(np.isnan(X[part]).any() for part in blocks(X))
@@ -312,9 +335,8 @@ def _check_size(shape: tuple[int, ...]) -> None:
         )
 
 
-def _check_cells(X: Any, mask: np.ndarray | None, features: tuple, observations: tuple) -> None:
-    is_sparse = sparse.issparse(X)
-    values = X.data[None] if is_sparse else X
+def _check_cells(X: Matrix, features: tuple[str, ...], observations: tuple[str, ...]) -> None:
+    values = X.data[None] if is_sparse(X) else X
     largest = 0.0
     # The first infinite entry is named before the first negative one.
     first: dict[str, tuple[int, int]] = {}
@@ -330,7 +352,7 @@ def _check_cells(X: Any, mask: np.ndarray | None, features: tuple, observations:
             continue
         d, n = first[words]
         value = float(values[d, n])
-        if is_sparse:
+        if is_sparse(X):
             d, n = int(X.indices[n]), int(np.searchsorted(X.indptr, n, side="right") - 1)
         raise DataError(
             f"The entry {value:g} at feature {d + 1} ({features[d]!r}), observation {n + 1} "
@@ -349,13 +371,13 @@ def _check_cells(X: Any, mask: np.ndarray | None, features: tuple, observations:
 def _names(names: Sequence[str] | None, count: int, singular: str, plural: str) -> tuple[str, ...]:
     if names is None:
         return tuple(f"{singular} {i + 1}" for i in range(count))
-    names = tuple(clean_names(names, singular))
-    if len(names) != count:
-        raise DataError(f"{len(names)} names were given for {count} {plural}.")
-    return names
+    clean = tuple(clean_names(names, singular))
+    if len(clean) != count:
+        raise DataError(f"{len(clean)} names were given for {count} {plural}.")
+    return clean
 
 
-def _label_array(key: str, values: Sequence, N: int) -> np.ndarray:
+def _label_array(key: str, values: Words, N: int) -> np.ndarray:
     array = np.asarray(["" if pd.isna(v) else str(v) for v in values])
     if array.shape != (N,):
         raise DataError(f"The labels {key!r} have {len(array)} values for {N} observations.")
@@ -363,7 +385,7 @@ def _label_array(key: str, values: Sequence, N: int) -> np.ndarray:
     return array
 
 
-def _read_only(X: Any) -> Any:
-    for part in (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,):
+def _read_only(X: MatrixT) -> MatrixT:
+    for part in parts(X):
         part.flags.writeable = False
     return X

@@ -2,15 +2,21 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 import pandas as pd
 
+from bnmf_core.lazy import lazy
 from bnmf_core.nouns.errors import StoreError
-from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.nouns.spec import RunInfo, RunSpec
+
+if TYPE_CHECKING:
+    import xarray
+else:
+    xarray = lazy("xarray")  # needed for export only
 
 ARRAYS = ("A", "W", "ids", "chain", "draw", "weights", "log_joint", "error", "seconds")
 # Mappings from names to arrays, and what their arrays' names begin with in a file.
@@ -61,7 +67,33 @@ class Particles:
     spec: RunSpec
     diagnostics: Mapping[str, np.ndarray] = field(default_factory=dict)
     trace: Mapping[str, np.ndarray] = field(default_factory=dict)
-    info: Mapping[str, Any] = field(default_factory=dict)
+    info: RunInfo = field(default_factory=RunInfo)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        arrays: Mapping[str, np.ndarray],
+        spec: RunSpec,
+        diagnostics: Mapping[str, np.ndarray],
+        trace: Mapping[str, np.ndarray],
+        info: RunInfo,
+    ) -> "Particles":
+        """Particles whose arrays, one for each of ``ARRAYS``, are given by name."""
+        return cls(
+            A=arrays["A"],
+            W=arrays["W"],
+            ids=arrays["ids"],
+            chain=arrays["chain"],
+            draw=arrays["draw"],
+            weights=arrays["weights"],
+            log_joint=arrays["log_joint"],
+            error=arrays["error"],
+            seconds=arrays["seconds"],
+            spec=spec,
+            diagnostics=diagnostics,
+            trace=trace,
+            info=info,
+        )
 
     @property
     def M(self) -> int:
@@ -91,16 +123,14 @@ class Particles:
         if total > 0:
             chosen["weights"] = chosen["weights"] / total
         diagnostics = {key: value[index] for key, value in self.diagnostics.items()}
-        return replace(self, **chosen, diagnostics=diagnostics)
+        return self.from_arrays(chosen, self.spec, diagnostics, self.trace, self.info)
 
     def scores(self) -> pd.DataFrame:
         """One row per particle: what is known of it beside its factors and diagnostics."""
         return pd.DataFrame({name: np.asarray(getattr(self, name)) for name in ARRAYS[2:]})
 
-    def to_xarray(self):
+    def to_xarray(self) -> "xarray.Dataset":
         """An ``xarray.Dataset`` in ArviZ's spirit: named dimensions, the spec as attributes."""
-        import xarray  # noqa: PLC0415  (slow to import, needed for export only)
-
         per_particle = {
             name: (("particle",), np.asarray(getattr(self, name))) for name in ARRAYS[3:]
         }
@@ -138,9 +168,9 @@ class Particles:
             arrays |= {f"{prefix}{key}": value for key, value in getattr(self, kind).items()}
         if isinstance(target, str | Path):
             with Path(target).open("wb") as file:
-                np.savez(file, meta=np.array(meta), **arrays)
+                np.savez(file, allow_pickle=False, meta=np.array(meta), **arrays)
         else:
-            np.savez(target, meta=np.array(meta), **arrays)
+            np.savez(target, allow_pickle=False, meta=np.array(meta), **arrays)
 
     @classmethod
     def load(cls, path: str | Path) -> "Particles":
@@ -156,15 +186,15 @@ class Particles:
                 meta = json.loads(str(stored["meta"]))
                 arrays = {name: stored[name] for name in ARRAYS}
                 named = {kind: with_prefix(stored, prefix) for kind, prefix in NAMED.items()}
-            spec, info = RunSpec.from_dict(meta["spec"]), dict(meta["info"])
-            _check_shapes(arrays, **named)
+            spec, info = RunSpec.from_dict(meta["spec"]), RunInfo(**meta["info"])
+            _check_shapes(arrays, named["diagnostics"], named["trace"])
         except FileNotFoundError:
             raise StoreError(f"There is no file called {Path(path).name}.") from None
         except Exception as error:
             raise StoreError(
                 f"{Path(path).name} is not a complete set of saved particles ({error})."
             ) from error
-        return cls(**arrays, spec=spec, **named, info=info)
+        return cls.from_arrays(arrays, spec, named["diagnostics"], named["trace"], info)
 
 
 def with_prefix(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
@@ -185,9 +215,9 @@ def _check_shapes(
         raise ValueError("the arrays of its trace do not fit together")
 
 
-def _flat_attributes(spec: RunSpec, info: Mapping[str, Any]) -> dict[str, Any]:
+def _flat_attributes(spec: RunSpec, info: RunInfo) -> dict[str, bool | int | float | str]:
     # NetCDF attributes are scalars or strings.
-    flat = {**spec.to_dict(), **info}
+    flat: dict[str, object] = {**spec.to_dict(), **info}
     return {
         key: value if isinstance(value, int | float | str) else repr(value)
         for key, value in flat.items()

@@ -9,9 +9,13 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 from bnmf_core.nouns.errors import SettingsError
+from bnmf_core.nouns.plain import Value
+
+Default = TypeVar("Default")
+SettingsT = TypeVar("SettingsT")
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,7 @@ class Declaration:
 
 
 def setting(
-    default: Any,
+    default: Default,
     label: str,
     help: str,
     *,
@@ -39,7 +43,7 @@ def setting(
     choices: Sequence[str] = (),
     advanced: bool = False,
     pattern: str = "",
-) -> Any:
+) -> Default:
     """Declare a dataclass field; ``None`` as default means "taken from the data".
 
     With ``pattern``, a regular expression, the value is text that matches it.
@@ -55,7 +59,7 @@ def declarations(settings_class: type) -> dict[str, tuple[dataclasses.Field, Dec
     return {f.name: (f, f.metadata["declaration"]) for f in dataclasses.fields(settings_class)}
 
 
-def build(settings_class: type, values: Mapping[str, Any], owner: str) -> Any:
+def build(settings_class: type[SettingsT], values: Mapping[str, Value], owner: str) -> SettingsT:
     """Make a Settings object from a mapping, checking names, types and ranges.
 
     Raises
@@ -74,7 +78,7 @@ def build(settings_class: type, values: Mapping[str, Any], owner: str) -> Any:
     return settings_class(**checked)
 
 
-def _check(field: dataclasses.Field, declared: Declaration, value: Any, owner: str) -> Any:
+def _check(field: dataclasses.Field, declared: Declaration, value: Value, owner: str) -> Value:
     optional = "None" in str(field.type)
     if value is None:
         if optional:

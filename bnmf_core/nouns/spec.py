@@ -1,9 +1,11 @@
-"""What a run is asked to do, and how far it is."""
+"""What a run is asked to do, how far it is, and how it went."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict
+
+from bnmf_core.nouns.plain import Plain, Value
 
 
 @dataclass(frozen=True)
@@ -32,16 +34,14 @@ class RunSpec:
     model: str = "gaussian"
     particles: int = 100
     seed: int = 0
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    model_settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Value] = field(default_factory=dict)
+    model_settings: Mapping[str, Value] = field(default_factory=dict)
     holdout: float = 0.0
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Plain]:
         """Plain values, ready for JSON."""
-        plain = dataclasses.asdict(self)
-        plain["settings"] = dict(self.settings)
-        plain["model_settings"] = dict(self.model_settings)
-        return plain
+        chosen = {"settings": dict(self.settings), "model_settings": dict(self.model_settings)}
+        return dataclasses.asdict(self) | chosen
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "RunSpec":
@@ -85,3 +85,33 @@ class Progress:
     seconds: float
     remaining: float | None
     stage: str
+
+
+class FailedChain(TypedDict):
+    """A chain (of an explorer: a block) that did not reach its end.
+
+    ``after_draw`` is how many particles of it are kept; ``reason`` says why, in a sentence.
+    """
+
+    chain: int
+    after_draw: int
+    reason: str
+
+
+class RunInfo(TypedDict, total=False):
+    """What is known of a run beside its spec, as it is stored with its particles.
+
+    version : of the program. dataset : its name. algorithm_label : as on screen.
+    settings, model_settings : every one, with the value that it took.
+    stop_reason : "complete", "cancelled", or the state of a run that is not over.
+    run_seconds : how long it took. failed_chains : those that did not reach their end.
+    """
+
+    version: str
+    dataset: str
+    algorithm_label: str
+    settings: Mapping[str, Value]
+    model_settings: Mapping[str, Value]
+    stop_reason: str
+    run_seconds: float
+    failed_chains: Sequence[FailedChain]

@@ -1,10 +1,10 @@
 """How far AW lies from X at the entry where they differ most."""
 
-from typing import Any
-
 import numpy as np
 from numba import njit
 from scipy import sparse
+
+from bnmf_core.numerics.matrix import Matrix, is_sparse
 
 # Where every entry was seen, the kernels are handed this instead of a mask.
 ALL_SEEN = np.ones((0, 0), dtype=bool)
@@ -12,10 +12,12 @@ ALL_SEEN = np.ones((0, 0), dtype=bool)
 STRIP = 2048
 # Sums may be reordered, so that several entries are compared at once.
 FAST = {"nnan", "nsz", "reassoc", "contract"}
+# X, where a sparse row starts, the places in it, left and right factors, what was seen.
+Rows = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 def largest_deviations(
-    X: Any, A: np.ndarray, W: np.ndarray, mask: np.ndarray | None = None
+    X: Matrix, A: np.ndarray, W: np.ndarray, mask: np.ndarray | None = None
 ) -> np.ndarray:
     """max |X − AW| over the seen entries, of each factorization: (M,).
 
@@ -29,14 +31,14 @@ def largest_deviations(
 
 
 def within(
-    X: Any, A: np.ndarray, W: np.ndarray, bound: float, mask: np.ndarray | None = None
+    X: Matrix, A: np.ndarray, W: np.ndarray, bound: float, mask: np.ndarray | None = None
 ) -> np.ndarray:
     """Whether |X − AW| ≤ bound at every seen entry, for each factorization: (M,) bool."""
     return culprits(X, A, W, bound, mask) < 0
 
 
 def culprits(
-    X: Any,
+    X: Matrix,
     A: np.ndarray,
     W: np.ndarray,
     bound: float,
@@ -52,11 +54,11 @@ def culprits(
     return _search(*_by_rows(X, A, W, mask), bound, first)[1]
 
 
-def _by_rows(X: Any, A: np.ndarray, W: np.ndarray, mask: np.ndarray | None) -> tuple:
+def _by_rows(X: Matrix, A: np.ndarray, W: np.ndarray, mask: np.ndarray | None) -> Rows:
     """The arguments of the search: rows of X lie together; a sparse X is searched by columns."""
     A = np.asarray(A, dtype=np.float64)
     W = np.asarray(W, dtype=np.float64)
-    if sparse.issparse(X):
+    if is_sparse(X):
         X = sparse.csc_array(X)
         left = np.ascontiguousarray(W.transpose(0, 2, 1))
         right = np.ascontiguousarray(A.transpose(0, 2, 1))
@@ -69,7 +71,16 @@ def _by_rows(X: Any, A: np.ndarray, W: np.ndarray, mask: np.ndarray | None) -> t
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def _search(X, starts, places, left, right, mask, bound, suspects):
+def _search(
+    X: np.ndarray,
+    starts: np.ndarray,
+    places: np.ndarray,
+    left: np.ndarray,
+    right: np.ndarray,
+    mask: np.ndarray,
+    bound: float,
+    suspects: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
     """Largest deviation found (M,), and the row where the bound was first exceeded (M,).
 
     ``left`` (M, rows, R) and ``right`` (M, R, n). With ``starts`` of length > 1, row i of X holds
@@ -91,7 +102,16 @@ def _search(X, starts, places, left, right, mask, bound, suspects):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def _of_row(X, starts, places, factors, right, mask, row, strip):
+def _of_row(
+    X: np.ndarray,
+    starts: np.ndarray,
+    places: np.ndarray,
+    factors: np.ndarray,
+    right: np.ndarray,
+    mask: np.ndarray,
+    row: int,
+    strip: np.ndarray,
+) -> float:
     R, n = right.shape
     is_sparse = starts.size > 1
     done = starts[row] if is_sparse else 0

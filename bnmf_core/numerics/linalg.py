@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
+
+from bnmf_core.numerics.matrix import Matrix, dense, is_sparse, stored
 
 # Above this size a few singular vectors are found faster by Lanczos iteration.
 DENSE_SVD_LIMIT = 800
@@ -39,7 +39,7 @@ def evenly_spaced(count: int, most: int) -> np.ndarray:
     return np.unique(np.linspace(0, count - 1, most).round().astype(np.int64))
 
 
-def signed_svd(X: Any, rank: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def signed_svd(X: Matrix, rank: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Top singular triplets with the signs of Bro, Acar & Kolda (2008).
 
     Each pair (u, v) points the way most of the data point: with Y the data less the other
@@ -56,18 +56,17 @@ def signed_svd(X: Any, rank: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """
     smallest = min(X.shape)
     large = smallest > DENSE_SVD_LIMIT or X.shape[0] * X.shape[1] > DENSE_SVD_ENTRIES
-    if rank < smallest and (sparse.issparse(X) or large):
+    if rank < smallest and (is_sparse(X) or large):
         U, s, V = _lanczos_svd(X, rank)
     else:
-        dense = X.toarray() if sparse.issparse(X) else X
-        U, s, Vt = np.linalg.svd(dense, full_matrices=False)
+        U, s, Vt = np.linalg.svd(dense(X), full_matrices=False)
         U, s, V = U[:, :rank], s[:rank], Vt[:rank].T
     votes = (np.sign(U) * U**2).sum(axis=0) + (np.sign(V) * V**2).sum(axis=0)
     signs = np.where(votes < 0, -1.0, 1.0)
     return U * signs, s, V * signs
 
 
-def _lanczos_svd(X: Any, rank: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _lanczos_svd(X: Matrix, rank: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     # scipy's svds restarts from unseeded random vectors where the Krylov space is exhausted
     # (a matrix of few distinct singular values), so the same X would not give the same bits.
     if X.shape[0] < X.shape[1]:
@@ -81,14 +80,14 @@ def _lanczos_svd(X: Any, rank: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     return U, s, basis @ Vt.T
 
 
-def balanced_svd(X: Any, rank: int) -> tuple[np.ndarray, np.ndarray]:
+def balanced_svd(X: Matrix, rank: int) -> tuple[np.ndarray, np.ndarray]:
     """A_SVD = U√Σ (D, rank) and W_SVD = √Σ Vᵀ (rank, N): the SVD split evenly."""
     U, s, V = signed_svd(X, rank)
     root = np.sqrt(s)
     return U * root, (V * root).T
 
 
-def rank_explaining(X: Any, share: float, limit: int) -> tuple[np.ndarray, int | None]:
+def rank_explaining(X: Matrix, share: float, limit: int) -> tuple[np.ndarray, int | None]:
     """Singular values, and the smallest rank whose share of Σσ² reaches ``share``.
 
     Returns
@@ -97,7 +96,7 @@ def rank_explaining(X: Any, share: float, limit: int) -> tuple[np.ndarray, int |
     """
     k = min(limit, *X.shape)
     _, s, _ = signed_svd(X, k)
-    entries = X.data if sparse.issparse(X) else X
+    entries = stored(X)
     total = float(np.vdot(entries, entries))
     reached = np.flatnonzero(np.cumsum(s**2) >= share * total)
     return s, int(reached[0]) + 1 if reached.size else None
@@ -117,7 +116,7 @@ class Compression:
         return self.U.shape[1]
 
 
-def compress(X: Any, rank: int) -> Compression:
+def compress(X: Matrix, rank: int) -> Compression:
     """Randomised subspace iteration (Halko, Martinsson & Tropp 2011, algorithm 4.4).
 
     It works on the shorter side of X (D, N), dense or sparse, so that of the longer side no

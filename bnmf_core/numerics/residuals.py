@@ -1,16 +1,15 @@
 """How far factorizations are from the data: squared and relative Frobenius errors."""
 
-from typing import Any
-
 import numpy as np
 from scipy import sparse
 
 from bnmf_core.nouns.errors import DataError
 from bnmf_core.numerics.linalg import blocks
+from bnmf_core.numerics.matrix import Matrix, is_sparse
 
 
 def squared_errors(
-    X: Any, A: np.ndarray, W: np.ndarray, mask: np.ndarray | None = None
+    X: Matrix, A: np.ndarray, W: np.ndarray, mask: np.ndarray | None = None
 ) -> np.ndarray:
     """Squared Frobenius error ‖X − A W‖²_F of each factorization.
 
@@ -32,14 +31,14 @@ def squared_errors(
     """
     _check(X, A, W, mask)
     errors = np.empty(A.shape[0])
-    if sparse.issparse(X):
+    if is_sparse(X):
         X = sparse.csc_array(X, dtype=np.float64)
         norm = float(np.vdot(X.data, X.data))
         transposed = X.T
         for m in range(A.shape[0]):
             basis = np.asarray(A[m], dtype=np.float64)
             weights = np.asarray(W[m], dtype=np.float64)
-            product = np.vdot(transposed @ basis, weights.T)
+            product = np.vdot(np.asarray(transposed @ basis), weights.T)
             square = np.vdot(basis.T @ basis, weights @ weights.T)
             errors[m] = max(norm - 2.0 * product + square, 0.0)
         return errors
@@ -57,7 +56,7 @@ def squared_errors(
 
 
 def relative_errors(
-    X: Any, A: np.ndarray, W: np.ndarray, mask: np.ndarray | None = None
+    X: Matrix, A: np.ndarray, W: np.ndarray, mask: np.ndarray | None = None
 ) -> np.ndarray:
     """Relative Frobenius error ‖X − A W‖_F / ‖X‖_F of each factorization: (M,).
 
@@ -76,8 +75,8 @@ def relative_errors(
     return np.sqrt(errors / norm)
 
 
-def _squared_norm(X: Any, mask: np.ndarray | None) -> float:
-    if sparse.issparse(X):
+def _squared_norm(X: Matrix, mask: np.ndarray | None) -> float:
+    if is_sparse(X):
         return float(np.vdot(X.data, X.data))
     norm = 0.0
     for rows, columns in blocks(X):
@@ -88,7 +87,7 @@ def _squared_norm(X: Any, mask: np.ndarray | None) -> float:
     return norm
 
 
-def _check(X: Any, A: np.ndarray, W: np.ndarray, mask: np.ndarray | None) -> None:
+def _check(X: Matrix, A: np.ndarray, W: np.ndarray, mask: np.ndarray | None) -> None:
     D, N = X.shape
     fits = A.ndim == 3 and W.ndim == 3 and A.shape[0] == W.shape[0] and A.shape[2] == W.shape[1]
     if not fits or A.shape[1] != D or W.shape[2] != N:
@@ -96,7 +95,7 @@ def _check(X: Any, A: np.ndarray, W: np.ndarray, mask: np.ndarray | None) -> Non
             f"A {A.shape} and W {W.shape} do not reproduce a {D}×{N} matrix; A is (M, {D}, R) "
             f"and W (M, R, {N})."
         )
-    if mask is not None and sparse.issparse(X):
+    if mask is not None and is_sparse(X):
         raise DataError("A mask needs a dense matrix; this one is sparse.")
     if mask is not None and mask.shape != X.shape:
         raise DataError(f"The mask is {mask.shape}, but the matrix is {X.shape}.")

@@ -9,13 +9,22 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from typing import Protocol
 
 import scipy.linalg  # noqa: F401  (its BLAS must be loaded before the controller looks)
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
+
+class Limit(Protocol):
+    """A limit on threads that was set."""
+
+    def restore_original_limits(self) -> None:
+        """Lift it again."""
+
+
 _lock = threading.Lock()
 _users = 0
-_limit = None
+_limit: Limit | None = None
 
 
 def worker_count() -> int:
@@ -48,7 +57,7 @@ def one_blas_thread() -> Iterator[None]:
     finally:
         with _lock:
             _users -= 1
-            if _users == 0:
+            if _users == 0 and _limit is not None:
                 _clear_control()
                 _limit.restore_original_limits()
                 _clear_control()

@@ -8,17 +8,30 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
+from bnmf_core.lazy import lazy
 from bnmf_core.nouns.errors import SchedulerError
 from bnmf_core.runs.engine import WORKERS
 from bnmf_core.runs.parcel import Parcel, make_step
 from bnmf_core.runs.planning import Plan
+
+if TYPE_CHECKING:
+    import dask
+    import distributed
+    from distributed import comm
+else:  # optional
+    dask = lazy("dask")
+    distributed = lazy("distributed")
+    comm = lazy("distributed.comm")
+
+Arguments = ParamSpec("Arguments")
+Made = TypeVar("Made")
 
 # Seconds within which a cluster must answer.
 PATIENCE = 5.0
@@ -64,10 +77,10 @@ class ClusterExecutor(Executor):
     def __init__(self, address: str) -> None:
         self.address = address
         self._client = _connect(address)
-        self._plans: WeakKeyDictionary[Plan, Any] = WeakKeyDictionary()
+        self._plans: WeakKeyDictionary[Plan, distributed.Future] = WeakKeyDictionary()
         self._lock = Lock()
         # dask forgets a step that nobody holds.
-        self._under_way: dict[Future, Any] = {}
+        self._under_way: dict[Future, distributed.Future] = {}
         self._threads, self._counted = self._count_threads(), time.monotonic()
         if not self._threads:
             self.shutdown()
@@ -90,9 +103,18 @@ class ClusterExecutor(Executor):
         """Whether the scheduler still answers."""
         return self._client.status == "running"
 
-    def submit(self, function: Callable, plan: Plan, /, *rest: Any) -> Future:
+    def submit(
+        self,
+        function: Callable[Arguments, Made],
+        /,
+        *arguments: Arguments.args,
+        **named: Arguments.kwargs,
+    ) -> Future[Made]:
         """Make ``function(plan, *rest)`` on a worker; the plan travels only the first time."""
-        step: Future = Future()
+        plan, *rest = arguments
+        if named or not isinstance(plan, Plan):
+            raise TypeError("A cluster makes steps of a plan, whose arguments have no names.")
+        step: Future[Made] = Future()
         step.add_done_callback(self._forget)
         self._send(step, function, plan, rest, sendings=1)
         return step
@@ -107,8 +129,15 @@ class ClusterExecutor(Executor):
     def _count_threads(self) -> int:
         return sum(self._client.nthreads(callback_timeout=PATIENCE).values())
 
-    def _send(self, step: Future, function: Callable, plan: Plan, rest: tuple, sendings: int):
-        def receive(remote: Any) -> None:
+    def _send(
+        self,
+        step: Future[Made],
+        function: Callable[..., Made],
+        plan: Plan,
+        rest: Sequence[object],
+        sendings: int,
+    ) -> None:
+        def receive(remote: "distributed.Future") -> None:
             try:
                 made = remote.result()
             except CancelledError:  # not by us: the plan or the scheduler was lost
@@ -137,7 +166,7 @@ class ClusterExecutor(Executor):
             self._forget(step)
         remote.add_done_callback(receive)
 
-    def _sent(self, plan: Plan) -> Any:
+    def _sent(self, plan: Plan) -> "distributed.Future":
         with self._lock:
             if plan not in self._plans:
                 self._client.wait_for_workers(1, timeout=PATIENCE)
@@ -207,18 +236,16 @@ class Executors:
                 executor.shutdown()
 
 
-def _connect(address: str) -> Any:
+def _connect(address: str) -> "distributed.Client":
     try:
-        import dask  # noqa: PLC0415  (optional, and slow to import)
-        from distributed import Client  # noqa: PLC0415
-        from distributed.comm import connect  # noqa: PLC0415
+        Client, connect, config = distributed.Client, comm.connect, dask.config
     except ImportError:
         raise SchedulerError(
             "Running on a cluster needs dask, which is not installed; install it with "
             "“pip install -r requirements-cluster.txt”, or run on this machine."
         ) from None
     # A checkpoint of many large factors is no mistake.
-    dask.config.set({"distributed.admin.large-graph-warning-threshold": "10 GB"})
+    config.set({"distributed.admin.large-graph-warning-threshold": "10 GB"})
     # A lost scheduler is told to the user in our own words, without a traceback.
     logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
     try:
@@ -234,7 +261,7 @@ def _connect(address: str) -> Any:
         ) from error
 
 
-async def _shake_hands(connect: Callable, address: str) -> None:
+async def _shake_hands(connect: Callable[..., Awaitable["comm.Comm"]], address: str) -> None:
     async def attempt() -> None:
         comm = await connect(address, timeout=PATIENCE)
         await comm.close()

@@ -7,12 +7,14 @@ once for the plan, for the checkpoint at every step.
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
-from scipy import sparse
 
+from bnmf_core.numerics.matrix import is_sparse, parts
 from bnmf_core.runs.planning import Plan
+
+Made = TypeVar("Made")
 
 
 class Parcel:
@@ -21,15 +23,15 @@ class Parcel:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, Plan]:
         # A memory map would be read into the pickle; a plain view of it is sent as it lies.
-        return {"plan": _with_arrays(self.plan, _plain)}
+        return {"plan": _of_plan(self.plan, _plain)}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.plan = _with_arrays(state["plan"], _aligned)
+    def __setstate__(self, state: dict[str, Plan]) -> None:
+        self.plan = _of_plan(state["plan"], _aligned)
 
 
-def make_step(function: Callable, parcel: Parcel, *rest: Any) -> Any:
+def make_step(function: Callable[..., Made], parcel: Parcel, *rest: object) -> Made:
     """``function(plan, *rest)``, on a worker."""
     return function(parcel.plan, *(_with_arrays(value, _own) for value in rest))
 
@@ -48,13 +50,19 @@ def _own(array: np.ndarray) -> np.ndarray:
     return np.require(array, requirements=["ALIGNED", "WRITEABLE"])
 
 
-def _with_arrays(value: Any, change: Callable[[np.ndarray], np.ndarray]) -> Any:
+def _of_plan(plan: Plan, change: Callable[[np.ndarray], np.ndarray]) -> Plan:
+    changed = _with_arrays(plan, change)
+    assert isinstance(changed, Plan)
+    return changed
+
+
+def _with_arrays(value: object, change: Callable[[np.ndarray], np.ndarray]) -> object:
     """The value with ``change`` applied to the arrays of its dataclasses, all the way down."""
     if isinstance(value, np.ndarray):
         return change(value)
-    if sparse.issparse(value):
-        parts = tuple(change(part) for part in (value.data, value.indices, value.indptr))
-        return type(value)(parts, shape=value.shape)
+    if is_sparse(value):
+        data, indices, indptr = (change(part) for part in parts(value))
+        return type(value)((data, indices, indptr), shape=value.shape)
     if not dataclasses.is_dataclass(value) or isinstance(value, type):
         return value
     before = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}

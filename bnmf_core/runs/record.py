@@ -1,7 +1,6 @@
 """What the engine notes of the states that one step made: densities, errors, the chain's trace."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -21,12 +20,17 @@ def finite_states(batch: Batch) -> Batch:
 def first_states(batch: Batch, count: int) -> Batch:
     """The first ``count`` states of a batch."""
 
-    def cut(values: Any) -> Any:
+    def cut(values: np.ndarray | None) -> np.ndarray | None:
         return None if values is None else values[:count]
 
-    diagnostics = {key: values[:count] for key, values in batch.diagnostics.items()}
-    parts = {name: cut(getattr(batch, name)) for name in ("A", "W", "chain", "warm_up")}
-    return replace(batch, **parts, diagnostics=diagnostics)
+    return replace(
+        batch,
+        A=batch.A[:count],
+        W=batch.W[:count],
+        chain=cut(batch.chain),
+        warm_up=cut(batch.warm_up),
+        diagnostics={key: values[:count] for key, values in batch.diagnostics.items()},
+    )
 
 
 def record(plan: Plan, shard: Shard, batch: Batch, recorded: int, produced: int) -> Chunk:

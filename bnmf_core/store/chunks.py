@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
 from bnmf_core.nouns.errors import RunError
 from bnmf_core.nouns.particles import Particles
-from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.nouns.spec import RunInfo, RunSpec
 
 PER_PARTICLE = ("chain", "log_joint", "error", "seconds")
 
@@ -42,7 +41,7 @@ class Chunk:
 
 
 def assemble(
-    chunks: Sequence[Chunk], starts: Sequence[int], spec: RunSpec, info: dict[str, Any]
+    chunks: Sequence[Chunk], starts: Sequence[int], spec: RunSpec, info: RunInfo
 ) -> Particles:
     """All chunks in order of shard and draw, as one collection with equal weights.
 
@@ -65,16 +64,12 @@ def assemble(
     trace = _join([chunk.trace for chunk in chunks if chunk.trace])
     if trace:
         trace["sweep"] = count_within(trace["chain"])
-    return Particles(
-        **joined,
-        ids=np.concatenate(number),
-        draw=count_within(joined["chain"]),
-        weights=np.full(sum(sizes), 1 / sum(sizes)),
-        spec=spec,
-        diagnostics=diagnostics,
-        trace=trace,
-        info=info,
-    )
+    joined |= {
+        "ids": np.concatenate(number),
+        "draw": count_within(joined["chain"]),
+        "weights": np.full(sum(sizes), 1 / sum(sizes)),
+    }
+    return Particles.from_arrays(joined, spec, diagnostics, trace, info)
 
 
 def _moved(chunks: list[Chunk], name: str, total: int) -> np.ndarray:

@@ -5,9 +5,9 @@ import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from bnmf_core.nouns.errors import StoreError
+from bnmf_core.nouns.plain import Value
 from bnmf_core.store import files
 
 NAME = "index.sqlite"
@@ -79,7 +79,7 @@ class Database:
         finally:
             connection.close()
 
-    def write(self, statement: str, arguments: Sequence[Any] = ()) -> int:
+    def write(self, statement: str, arguments: Sequence[Value] = ()) -> int:
         """Change rows in one statement, also on a full disk; returns how many there were."""
         try:
             return self._write(statement, arguments)
@@ -92,7 +92,7 @@ class Database:
         finally:
             self._set_aside()
 
-    def _write(self, statement: str, arguments: Sequence[Any]) -> int:
+    def _write(self, statement: str, arguments: Sequence[Value]) -> int:
         with self.connect() as connection:
             return connection.execute(statement, arguments).rowcount
 

@@ -1,12 +1,12 @@
 """Datasets on disk: one folder each, named by the content's hash."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from bnmf_core.nouns.dataset import Dataset, Truth
+from bnmf_core.numerics.matrix import Matrix, is_sparse
 from bnmf_core.store import files
 
 
@@ -16,11 +16,11 @@ def write_dataset(folder: Path, dataset: Dataset) -> None:
         "features": np.array(dataset.features),
         "observations": np.array(dataset.observations),
     }
-    if dataset.is_sparse:
-        X = dataset.X
+    X = dataset.X
+    if is_sparse(X):
         arrays |= {"data": X.data, "indices": X.indices, "indptr": X.indptr}
     else:
-        files.write_array(folder / "X.npy", dataset.X)
+        files.write_array(folder / "X.npy", X)
     if dataset.mask is not None:
         arrays["mask"] = dataset.mask
     if dataset.hidden is not None:
@@ -55,13 +55,14 @@ def read_dataset(folder: Path) -> Dataset:
     StoreError
         When a file is missing or torn.
     """
-    meta: dict[str, Any] = files.read_json(folder / "meta.json")
+    meta = files.read_json(folder / "meta.json")
     arrays = files.read_arrays(folder / "arrays.npz")
     for array in arrays.values():
         array.flags.writeable = False
     if meta["sparse"]:
         parts = (arrays["data"], arrays["indices"], arrays["indptr"])
-        X: Any = sparse.csc_array(parts, shape=tuple(meta["shape"]))
+        D, N = meta["shape"]
+        X: Matrix = sparse.csc_array(parts, shape=(D, N))
     else:
         X = files.read_array(folder / "X.npy", mapped=True)
     image_shape = meta["image_shape"]

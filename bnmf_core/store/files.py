@@ -15,7 +15,7 @@ from bnmf_core.nouns.errors import StoreError
 SMALLEST_MAPPED = 2**20
 
 
-def write(path: Path, content: Callable[[BinaryIO], None]) -> None:
+def write(path: Path, content: Callable[[BinaryIO], object]) -> None:
     """Let ``content`` write into a file beside ``path``, make it durable, then rename it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     # Threads that write the same content at once must not write into each other's file.
@@ -33,7 +33,7 @@ def write(path: Path, content: Callable[[BinaryIO], None]) -> None:
 
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     """Write named arrays as one ``.npz``."""
-    write(path, lambda file: np.savez(file, **arrays))
+    write(path, lambda file: np.savez(file, allow_pickle=False, **arrays))
 
 
 def write_array(path: Path, array: np.ndarray) -> None:
@@ -41,7 +41,7 @@ def write_array(path: Path, array: np.ndarray) -> None:
     write(path, lambda file: np.save(file, array))
 
 
-def write_json(path: Path, value: Any) -> None:
+def write_json(path: Path, value: object) -> None:
     """Write plain values as JSON."""
     write(path, lambda file: file.write(json.dumps(value, default=str).encode()))
 

@@ -1,14 +1,13 @@
 """A run's folder: chunks and checkpoints while it runs, whole arrays once it has ended."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from bnmf_core.nouns.algorithm import Shard
 from bnmf_core.nouns.errors import StoreError
 from bnmf_core.nouns.particles import ARRAYS, NAMED, Particles, with_prefix
-from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.nouns.spec import RunInfo, RunSpec
 from bnmf_core.store import files
 from bnmf_core.store.checkpoint import Checkpoint, from_arrays, to_arrays
 from bnmf_core.store.chunks import PER_PARTICLE, Chunk, assemble
@@ -52,7 +51,7 @@ class FolderSink:
         """Every chunk on disk."""
         return [_read_chunk(path) for path in sorted(self.folder.glob("chunk-*.npz"))]
 
-    def write_plan(self, info: dict[str, Any], starts: list[int]) -> None:
+    def write_plan(self, info: RunInfo, starts: list[int]) -> None:
         """Keep the resolved settings and where each shard's particles begin."""
         files.write_json(self.folder / PLAN, {"info": info, "starts": starts})
 
@@ -61,16 +60,20 @@ def _read_chunk(path: Path) -> Chunk:
     _, shard, position = path.stem.split("-")
     arrays = files.read_arrays(path)
     size = arrays["A"].shape[0]
-    # What chunks from before there was a trace do not say.
-    arrays = {
-        "first": position, "states": size, "chain": np.full(size, int(shard)), **arrays,
-    }  # fmt: skip
     return Chunk(
         shard=int(shard),
         position=int(position),
-        **{name: int(arrays[name]) for name in NUMBERS},
-        **{name: arrays[name] for name in ("A", "W", *PER_PARTICLE)},
-        **{kind: with_prefix(arrays, prefix) for kind, prefix in NAMED.items()},
+        # Chunks from before there was a trace do not say the first, the states and the chain.
+        first=int(arrays["first"]) if "first" in arrays else int(position),
+        states=int(arrays["states"]) if "states" in arrays else size,
+        chain=arrays.get("chain", np.full(size, int(shard))),
+        A=arrays["A"],
+        W=arrays["W"],
+        log_joint=arrays["log_joint"],
+        error=arrays["error"],
+        seconds=arrays["seconds"],
+        diagnostics=with_prefix(arrays, NAMED["diagnostics"]),
+        trace=with_prefix(arrays, NAMED["trace"]),
     )
 
 
@@ -121,7 +124,7 @@ def read_particles(folder: Path) -> Particles:
         raise StoreError(
             f"The run was made by another version of this program and cannot be read: {error}."
         ) from error
-    return Particles(**arrays, spec=spec, **named, info=meta["info"])
+    return Particles.from_arrays(arrays, spec, named["diagnostics"], named["trace"], meta["info"])
 
 
 def read_partial(folder: Path, spec: RunSpec, status: str) -> Particles:

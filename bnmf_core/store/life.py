@@ -13,9 +13,10 @@ of two processes that want to move the same run, one does and the other is told.
 import secrets
 import time
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bnmf_core.nouns.errors import NotFoundError, RunError, StoreError
+from bnmf_core.nouns.plain import Value
 from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.store import records
 from bnmf_core.store.database import Database
@@ -96,7 +97,7 @@ class Life:
         """
         claim = Claim(run_id, self._new_token())
 
-        def queue(seen: RunRecord) -> dict[str, Any]:
+        def queue(seen: RunRecord) -> dict[str, Value]:
             if seen.status not in RESUMABLE:
                 raise RunError(f"Run {run_id} is {seen.status}; there is nothing to resume.")
             known = [part for part in seen.version.split(", ") if part]
@@ -112,7 +113,7 @@ class Life:
     def cancel(self, run_id: str) -> None:
         """Ask a run to stop: at once while it waits, after its current step while it runs."""
 
-        def stop(seen: RunRecord) -> dict[str, Any]:
+        def stop(seen: RunRecord) -> dict[str, Value]:
             if seen.status == "queued":
                 return {"status": "cancelled", "message": "Cancelled before it began."}
             return {"wish": CANCEL} if seen.status == "running" else {}
@@ -143,23 +144,28 @@ class Life:
     def begin(self, claim: Claim) -> bool:
         """Whether the claimed run is still there to be made; then it is running."""
         now = self._clock()
-        values = {"status": "running", "message": "Preparing", "heartbeat": now}
+        values: dict[str, Value] = {"status": "running", "message": "Preparing", "heartbeat": now}
         return self._move_own(claim, ("queued",), values)
 
-    def report(self, claim: Claim, **progress: Any) -> bool:
+    def report(self, claim: Claim, **progress: Value) -> bool:
         """Write how far the run is, and renew the claim; False where it is no longer ours."""
         return self._move_own(claim, ("running",), progress | {"heartbeat": self._clock()})
 
-    def end(self, claim: Claim, status: str, message: str = "", **last: Any) -> bool:
+    def end(self, claim: Claim, status: str, message: str = "", **last: Value) -> bool:
         """The run has come to an end; False where it is no longer ours."""
         if status not in ENDED:
             raise StoreError(f"A run cannot end as {status!r}; it ends as one of {ENDED}.")
-        values = {"status": status, "message": message, "remaining": None, "wish": ""}
+        values: dict[str, Value] = {
+            "status": status,
+            "message": message,
+            "remaining": None,
+            "wish": "",
+        }
         return self._move_own(claim, records.ACTIVE, values | last)
 
     def withdraw(self, claim: Claim, message: str) -> bool:
         """Give up a claimed run that has not begun; it can be resumed."""
-        values = {"status": "interrupted", "message": message}
+        values: dict[str, Value] = {"status": "interrupted", "message": message}
         return self._move_own(claim, ("queued",), values)
 
     def beat(self, claims: Iterable[Claim]) -> dict[Claim, str]:
@@ -177,7 +183,7 @@ class Life:
 
     # The one way in which rows change
 
-    def _move(self, run_id: str, decide: Callable[[RunRecord], dict[str, Any]]) -> None:
+    def _move(self, run_id: str, decide: Callable[[RunRecord], dict[str, Value]]) -> None:
         """Change a run as ``decide`` says of its present state, which may say nothing ({})."""
         for _ in range(MOST_TRIES):
             seen = self._read(run_id)
@@ -186,7 +192,7 @@ class Life:
                 return
         raise RunError(f"Run {run_id} is being changed by others; try again.")
 
-    def _move_own(self, claim: Claim, states: tuple[str, ...], values: dict[str, Any]) -> bool:
+    def _move_own(self, claim: Claim, states: tuple[str, ...], values: dict[str, Value]) -> bool:
         for _ in range(MOST_TRIES):
             seen = self._find(claim.run_id)
             if seen is None or seen.token != claim.token or seen.status not in states:

@@ -6,9 +6,9 @@ import secrets
 import socket
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
 
 from bnmf_core.nouns.errors import StoreError
+from bnmf_core.nouns.plain import Value
 from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.store.database import Database
 
@@ -68,7 +68,7 @@ SELECTED = ", ".join(STORED.get(name, name) for name in COLUMNS)
 
 
 def select(
-    database: Database, owner: str, condition: str = "", arguments: Sequence[Any] = ()
+    database: Database, owner: str, condition: str = "", arguments: Sequence[Value] = ()
 ) -> tuple[list[RunRecord], dict[str, str]]:
     """Records of an owner as they are written, and those that cannot be read: id → why."""
     with database.connect() as connection:
@@ -98,7 +98,7 @@ def insert(database: Database, record: RunRecord) -> None:
     database.write(f"INSERT INTO runs ({SELECTED}) VALUES ({marks})", tuple(values.values()))
 
 
-def swap(database: Database, seen: RunRecord, **values: Any) -> bool:
+def swap(database: Database, seen: RunRecord, **values: Value) -> bool:
     """Change a run, but only if nobody has changed its state or claim since it was read.
 
     ``seen`` is the record as it is written, not as of a time. Returns whether it was changed.
@@ -121,7 +121,7 @@ def remove_unreadable(database: Database, owner: str, run_id: str) -> None:
     database.write("DELETE FROM runs WHERE id = ? AND owner = ?", (run_id, owner))
 
 
-def _seen(record: RunRecord) -> tuple[Any, ...]:
+def _seen(record: RunRecord) -> tuple[Value, ...]:
     return record.id, record.owner, record.status, record.token, record.heartbeat
 
 

@@ -16,11 +16,11 @@ EVENNESS = 1e-9
 
 
 # Costs are finite: minima need no rule for what is not a number.
-FINITE = {"error_model": "numpy", "fastmath": {"nnan", "ninf", "nsz"}}
+FINITE = {"nnan", "ninf", "nsz"}
 
 
 @njit(cache=True, nogil=True)
-def assign(costs):
+def assign(costs: np.ndarray) -> np.ndarray:
     """Best permutation of each cost matrix.
 
     Among permutations whose totals agree to about nine digits, the one with the most even costs
@@ -56,8 +56,8 @@ def assign(costs):
     return permutation
 
 
-@njit(cache=True, nogil=True, **FINITE)
-def _reduce(costs, reduced, least):
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FINITE)
+def _reduce(costs: np.ndarray, reduced: np.ndarray, least: np.ndarray) -> None:
     """Scaled costs less the smallest of their row, then of their column; least is overwritten."""
     R = costs.shape[0]
     largest = 0.0
@@ -82,7 +82,9 @@ def _reduce(costs, reduced, least):
 
 
 @njit(cache=True, nogil=True)
-def _match_cheapest(reduced, column_of_row, row_of_column):
+def _match_cheapest(
+    reduced: np.ndarray, column_of_row: np.ndarray, row_of_column: np.ndarray
+) -> None:
     """The rows that can be matched at once, without any augmentation."""
     R = reduced.shape[0]
     column_of_row[:] = -1
@@ -95,10 +97,17 @@ def _match_cheapest(reduced, column_of_row, row_of_column):
                 break
 
 
-@njit(cache=True, nogil=True, **FINITE)
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FINITE)
 def _augment(
-    start, reduced, column_of_row, row_of_column, potential, shortest, row_before, order
-):  # fmt: skip
+    start: int,
+    reduced: np.ndarray,
+    column_of_row: np.ndarray,
+    row_of_column: np.ndarray,
+    potential: np.ndarray,
+    shortest: np.ndarray,
+    row_before: np.ndarray,
+    order: np.ndarray,
+) -> None:
     """Match one more row, ``start``, along the shortest alternating path to a free column."""
     R = reduced.shape[0]
     for column in range(R):

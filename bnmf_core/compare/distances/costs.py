@@ -62,11 +62,11 @@ def _products(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def _empty_rows(rows: np.ndarray) -> np.ndarray:
-    return ~rows.any(axis=2)
+    return np.logical_not(rows.any(axis=2))
 
 
 @njit(cache=True, nogil=True, fastmath=ANY_ORDER)
-def _squared_difference(u, v):
+def _squared_difference(u: np.ndarray, v: np.ndarray) -> float:
     total = 0.0
     for p in range(u.shape[0]):
         difference = u[p] - v[p]
@@ -75,7 +75,7 @@ def _squared_difference(u, v):
 
 
 @njit(cache=True, nogil=True, fastmath=ANY_ORDER)
-def _squared_sum(u, v):
+def _squared_sum(u: np.ndarray, v: np.ndarray) -> float:
     total = 0.0
     for p in range(u.shape[0]):
         together = u[p] + v[p]
@@ -84,13 +84,13 @@ def _squared_sum(u, v):
 
 
 @njit(cache=True, nogil=True)
-def _kahan_angle(u, v):
+def _kahan_angle(u: np.ndarray, v: np.ndarray) -> float:
     apart = np.sqrt(_squared_difference(u, v))
     return np.degrees(2.0 * np.arctan2(apart, np.sqrt(_squared_sum(u, v))))
 
 
 @njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
-def _degrees_of_cosines(cosines):
+def _degrees_of_cosines(cosines: np.ndarray) -> None:
     """Arc cosines of flat cosines in [0, 1] in place, to 2e-14 rad, several at a time.
 
     2·arctan √((1 − c)/(1 + c)), the arctangent by its series after one halving of the range;
@@ -123,7 +123,14 @@ def _degrees_of_cosines(cosines):
 
 
 @njit(cache=True, nogil=True)
-def _angles_from_cosines(cosines, left, right, left_empty, right_empty, costs):
+def _angles_from_cosines(
+    cosines: np.ndarray,
+    left: np.ndarray,
+    right: np.ndarray,
+    left_empty: np.ndarray,
+    right_empty: np.ndarray,
+    costs: np.ndarray,
+) -> None:
     K, R, L, S = cosines.shape
     _degrees_of_cosines(cosines.reshape(-1))
     for k in range(K):
@@ -140,7 +147,13 @@ def _angles_from_cosines(cosines, left, right, left_empty, right_empty, costs):
 
 
 @njit(cache=True, nogil=True)
-def _angles_of_pairs(left, right, left_empty, right_empty, result):
+def _angles_of_pairs(
+    left: np.ndarray,
+    right: np.ndarray,
+    left_empty: np.ndarray,
+    right_empty: np.ndarray,
+    result: np.ndarray,
+) -> None:
     for k in range(left.shape[0]):
         for r in range(left.shape[1]):
             if left_empty[k, r] or right_empty[k, r]:
@@ -150,7 +163,14 @@ def _angles_of_pairs(left, right, left_empty, right_empty, result):
 
 
 @njit(cache=True, nogil=True)
-def _squares_from_products(products, left, right, left_squares, right_squares, costs):
+def _squares_from_products(
+    products: np.ndarray,
+    left: np.ndarray,
+    right: np.ndarray,
+    left_squares: np.ndarray,
+    right_squares: np.ndarray,
+    costs: np.ndarray,
+) -> None:
     K, R, L, S = products.shape
     for k in range(K):
         for r in range(R):
@@ -164,7 +184,7 @@ def _squares_from_products(products, left, right, left_squares, right_squares, c
 
 
 @njit(cache=True, nogil=True, fastmath=ANY_ORDER)
-def _sum_absolute_differences(left, right, costs):
+def _sum_absolute_differences(left: np.ndarray, right: np.ndarray, costs: np.ndarray) -> None:
     # Two rows against two: each entry that is read serves two sums. An odd last row goes twice.
     R, S = left.shape[1], right.shape[1]
     left_rows, right_rows = left.shape[0] * R, right.shape[0] * S

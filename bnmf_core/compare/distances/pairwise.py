@@ -195,7 +195,7 @@ def _tile(left: _Prepared, right: _Prepared, distance: Distance) -> np.ndarray:
     K, L, R, _ = costs.shape
     permutation = assign(costs.reshape(K * L, R, R)).reshape(K, L, R)
     matched = np.take_along_axis(costs, permutation[..., None], axis=3)[..., 0]
-    if not distance.weighted:
+    if left.shares is None or right.shares is None:
         return distance.combine(matched, None, None)
     everywhere = np.broadcast_to(right.shares[None], (K, L, R))
     right_shares = np.take_along_axis(everywhere, permutation, axis=2)

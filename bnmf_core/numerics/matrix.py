@@ -1,0 +1,34 @@
+"""The matrix X as it comes and is kept: all of its entries, or the non-zero ones only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from scipy import sparse
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
+Sparse: TypeAlias = sparse.csc_array | sparse.csr_array
+Matrix: TypeAlias = np.ndarray | Sparse
+
+
+def is_sparse(X: object) -> TypeIs[Sparse]:
+    """Whether X holds its non-zero entries only."""
+    return sparse.issparse(X)
+
+
+def dense(X: Matrix) -> np.ndarray:
+    """X with all of its entries; X itself where it has them."""
+    return X.toarray() if is_sparse(X) else X
+
+
+def parts(X: Matrix) -> tuple[np.ndarray, ...]:
+    """The arrays that X is made of: itself, or the non-zero entries and their places."""
+    return (X.data, X.indices, X.indptr) if is_sparse(X) else (X,)
+
+
+def stored(X: Matrix) -> np.ndarray:
+    """The entries that are kept: the non-zero ones (k,) of a sparse X, or X itself."""
+    return X.data if is_sparse(X) else X

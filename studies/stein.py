@@ -212,7 +212,7 @@ def _collect(
 
 def working(algorithms: list[str], model: str) -> list[str]:
     """Those that can be run with the model."""
-    return [key for key in algorithms if registry.algorithm(key).works_with(model)]
+    return [key for key in algorithms if registry.algorithm(key).works_with(registry.model(model))]
 
 
 def _unfit(cells: dict[Cell, dict[str, Any]], algorithms: list[str]) -> list[str]:

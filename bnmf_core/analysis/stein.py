@@ -110,12 +110,10 @@ def _objectives(analysis: Any, members: Particles) -> list[float] | None:
     """f of every member where the model has a threshold on it."""
     from bnmf_core.posterior.places import problem_of  # noqa: PLC0415  (slow to import)
 
-    if members.spec.model != "silf":
+    threshold = registry.model(members.spec.model).threshold
+    if threshold is None:
         return None
-    from bnmf_core.models.silf import objective  # noqa: PLC0415
-
-    problem = problem_of(members, analysis.dataset)
-    return objective(problem, members.A, members.W).tolist()
+    return threshold.values(problem_of(members, analysis.dataset), members.A, members.W).tolist()
 
 
 def read(analysis: Any, form: str, choice: str | tuple[float, float]) -> SteinPart | str:
@@ -148,6 +146,6 @@ def read(analysis: Any, form: str, choice: str | tuple[float, float]) -> SteinPa
 
 
 def objectives(analysis: Any) -> np.ndarray | None:
-    """f of every member (m,) under a SILF model, None under another."""
+    """f of every member (m,) under a model with a threshold, None under another."""
     values = files.read_json(analysis.folder / "stein.json")["objective"]
     return None if values is None else np.array(values)

@@ -19,7 +19,7 @@ import numpy as np
 from bnmf_core.explorers import stein_descent
 from bnmf_core.explorers.interior import Interior
 from bnmf_core.explorers.stein_direction import direction, discrepancy_gradient
-from bnmf_core.models import MODELS
+from bnmf_core.nouns.model import Capability
 from bnmf_core.nouns.problem import Problem
 
 
@@ -51,7 +51,7 @@ ALGORITHM = stein_descent.explorer(
     downhill,
     follow_lengths=False,
     passes=3.0,
-    models=tuple(key for key, model in MODELS.items() if model.score_along is not None),
+    beside=(Capability.SCORE_ALONG,),
     key="dsgd",
     label="DSGD",
     Settings=Settings,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bnmf_core.nouns.algorithm import Algorithm, Batch, Shard
+from bnmf_core.nouns.algorithm import ANY_SCALE, Algorithm, Batch, Needs, Shard
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.settings import setting
 from bnmf_core.solvers import SOLVERS
@@ -78,7 +78,7 @@ def explorer(
         shard_sizes=shard_sizes,
         work=work,
         fraction=fraction,
-        models=None,
+        needs=Needs.of(supports=ANY_SCALE),
         **described,
     )
 

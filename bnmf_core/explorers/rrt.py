@@ -16,19 +16,24 @@ points on the way become nodes; here only the last one does.
 """
 
 from dataclasses import dataclass, fields, replace
-from typing import Any
 
 import numpy as np
 
 from bnmf_core.explorers import oblique, planting
 from bnmf_core.explorers.tree import REJECTIONS, Tree, explanation
-from bnmf_core.nouns.algorithm import Algorithm, Batch, Shard
-from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.algorithm import Algorithm, Batch, Needs, Shard
+from bnmf_core.nouns.model import Capability
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.settings import setting
 from bnmf_core.solvers import SOLVERS, solution
 from bnmf_core.solvers.starts import random_start
-from bnmf_core.variational.mixture import Mixture, best_scale, component_of, variance_alone
+from bnmf_core.variational.mixture import (
+    NO_BORDERS,
+    Mixture,
+    best_scale,
+    component_of,
+    variance_alone,
+)
 from bnmf_core.variational.online import OnlineSettings, propose
 
 QUALITY, DIVERSITY = "quality", "diversity"
@@ -180,20 +185,20 @@ class State:
     mixture_numbers: np.ndarray
 
 
-def check(dataset: Dataset, rank: int, model_settings: Any, settings: Settings) -> None:
+def check(problem: Problem, settings: Settings) -> None:
     """What can be said before the run is queued: whether the start is known, and possible."""
     if settings.start != "known":
         return
-    known = dataset.known_factorizations(rank)
-    epsilon = getattr(model_settings, "epsilon", None)
-    if epsilon is not None:
+    known = problem.dataset.known_factorizations(problem.rank)
+    threshold = problem.model.threshold
+    if threshold is not None and threshold.epsilon(problem.model_settings) is not None:
         A, W = (np.stack(factors) for factors in zip(*((k.A, k.W) for k in known), strict=True))
-        planting.refuse_impossible(dataset, A, W, epsilon)
+        planting.possible_starts(problem, A, W)
 
 
 def init(problem: Problem, settings: Settings, shard: Shard, rng: np.random.Generator) -> State:
     """The starts, not yet solved."""
-    check(problem.dataset, problem.rank, problem.model_settings, settings)
+    check(problem, settings)
     usual = DIVERSITY if problem.model.offending is not None else QUALITY
     way = usual if settings.way == "by the model" else settings.way
     known = settings.start == "known"
@@ -217,7 +222,9 @@ def init(problem: Problem, settings: Settings, shard: Shard, rng: np.random.Gene
     )  # fmt: skip
 
 
-def step(problem: Problem, state: State, settings: Settings, rng: np.random.Generator):
+def step(
+    problem: Problem, state: State, settings: Settings, rng: np.random.Generator
+) -> tuple[State, Batch]:
     """Solve some starts, or plant the tree, or make some attempts to grow it."""
     if state.unsolved:
         A, W, unsolved = planting.solved(problem, state.A, state.W, state.unsolved, settings)
@@ -383,7 +390,7 @@ ALGORITHM = Algorithm(
     shard_sizes=shard_sizes,
     work=work,
     fraction=fraction,
-    models=("gaussian", "uniform"),
+    needs=Needs.of(Capability.CURVATURE, supports=NO_BORDERS),
     color="#117733",
     summary="Grow a tree through the space of good factorizations, from solved ones towards where "
     "nothing is known yet.",

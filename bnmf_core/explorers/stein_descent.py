@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from bnmf_core.explorers.interior import Interior
+from bnmf_core.explorers.interior import SUPPORTS, Interior
 from bnmf_core.explorers.stein_direction import median_lengths
-from bnmf_core.models import MODELS
-from bnmf_core.nouns.algorithm import Algorithm, Batch, Shard
-from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.algorithm import Algorithm, Batch, Needs, Shard
 from bnmf_core.nouns.errors import RunError, SettingsError
+from bnmf_core.nouns.model import Capability
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.settings import setting
 from bnmf_core.solvers import SOLVERS, hals, solution
@@ -145,24 +144,24 @@ def explorer(
     *,
     follow_lengths: bool,
     passes: float,
-    models: tuple[str, ...] | None = None,
+    beside: tuple[Capability, ...] = (),
     **described: Any,
 ) -> Algorithm:
     """The algorithm that moves particles from ``starts`` along ``direction``.
 
     ``follow_lengths``: whether open length scales are taken anew at each iteration, or from the
     starts. ``passes``: how many times the work of one Stein variational gradient an iteration
-    takes. ``described`` holds key, label, Settings, color, summary and reference.
+    takes. ``beside``: what is asked of a model beside slopes and a density that is nowhere zero, as
+    elsewhere no slope leads back. ``described`` holds key, label, Settings, color, summary and
+    reference.
     """
     label = described["label"]
 
-    def check(dataset: Dataset, rank: int, model_settings: Any, settings: Any) -> None:
-        if model_settings.rate <= 0:
-            raise SettingsError(
-                f"{label} needs a prior rate λ above 0: with a flat prior the posterior has no "
-                "finite total, and the particles would drift off."
-            )
-        if dataset.squared_norm == 0:
+    def check(problem: Problem, settings: DescentSettings) -> None:
+        needed = problem.model.improper(problem.model_settings)
+        if needed:
+            raise SettingsError(f"{label} needs {needed}, and the particles would drift off.")
+        if problem.dataset.squared_norm == 0:
             raise RunError(
                 f"Every entry that the run sees is zero, so {label} has nothing to start from; "
                 "choose other observations."
@@ -170,7 +169,7 @@ def explorer(
 
     def init(problem: Problem, settings: Any, shard: Shard, rng: np.random.Generator) -> State:
         # Asked again: what the run sees may be zero where the dataset is not.
-        check(problem.dataset, problem.rank, problem.model_settings, settings)
+        check(problem, settings)
         chart = Interior.of(problem)
         q = chart.to_position(*starts(problem, settings, shard))
         nothing = np.zeros_like(q)
@@ -178,7 +177,9 @@ def explorer(
         unsolved = 0 if from_prior or settings.solver_iterations == 0 else shard.size
         return State(q, nothing, nothing, _lengths(chart, q, settings), unsolved, 0)
 
-    def step(problem: Problem, state: State, settings: Any, rng: np.random.Generator):
+    def step(
+        problem: Problem, state: State, settings: Any, rng: np.random.Generator
+    ) -> tuple[State, Batch]:
         """Some starts, or some iterations of the whole group; hand it over after the last one."""
         chart, m = Interior.of(problem), state.q.shape[0]
         D, N, R = problem.dataset.D, problem.dataset.N, problem.rank
@@ -212,15 +213,10 @@ def explorer(
         shard_sizes=shard_sizes,
         work=work,
         fraction=fraction,
-        models=_with_slopes() if models is None else models,
+        needs=Needs.of(Capability.SCORE, Capability.NOWHERE_ZERO, *beside, supports=SUPPORTS),
         check=check,
         **described,
     )
-
-
-def _with_slopes() -> tuple[str, ...]:
-    """Models whose density is nowhere zero: elsewhere no slope leads back."""
-    return tuple(key for key, model in MODELS.items() if model.offending is None)
 
 
 def moved(state: State, chart: Interior, towards: np.ndarray, settings: Any) -> State:

@@ -37,7 +37,7 @@ def estimate(dataset: Dataset, spec: RunSpec, store: RunStore | None = None) -> 
     needed = memory_needed(dataset, spec)
     if spec.holdout:
         dataset = dataset.columns(split(dataset, spec.holdout)[0])
-    problem = Problem(dataset, model=None, model_settings=None, rank=spec.rank)
+    problem = Problem.without_model(dataset, spec.rank)
     work = spec.particles * algorithm.work(problem, settings)
     shards = len(algorithm.shard_sizes(settings, spec.particles))
     rate = _measured_rate(store, spec.algorithm) or FIRST_GUESS * min(shards, WORKERS)
@@ -54,7 +54,7 @@ def _measured_rate(store: RunStore | None, algorithm_key: str) -> float | None:
             continue
         dataset = store.dataset(run.dataset)
         algorithm, settings = check(dataset, run.spec)
-        problem = Problem(dataset, model=None, model_settings=None, rank=run.spec.rank)
+        problem = Problem.without_model(dataset, run.spec.rank)
         rates.append(run.done * algorithm.work(problem, settings) / run.seconds)
         if len(rates) == 5:
             break

@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bnmf_core.nouns.algorithm import Algorithm, Batch, Shard
+from bnmf_core.nouns.algorithm import Algorithm, Batch, Needs, Shard
+from bnmf_core.nouns.model import Capability
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.settings import setting
 from bnmf_core.samplers.chains import chains_of, chains_setting, joined, shard_sizes
-from bnmf_core.samplers.coordinates import coordinates
+from bnmf_core.samplers.coordinates import SUPPORTS, Coordinates, coordinates
 from bnmf_core.samplers.hamiltonian import Outcome, Point, accept, glide, half_kick, reasonable_step
 from bnmf_core.samplers.starting import checking, start_setting, starts
 
@@ -142,7 +143,9 @@ def init(problem: Problem, settings: Settings, shard: Shard, rng: np.random.Gene
     )
 
 
-def step(problem: Problem, state: State, settings: Settings, rng: np.random.Generator):
+def step(
+    problem: Problem, state: State, settings: Settings, rng: np.random.Generator
+) -> tuple[State, Batch]:
     """A bounded number of leapfrog steps; what is kept and what is recorded as in Gibbs."""
     chart = coordinates(problem)
     density = chart.density(problem)
@@ -214,7 +217,7 @@ def _adapt(state: State, settings: Settings, outcome: Outcome) -> State:
     return replace(state, shortfall=shortfall, log_step=log_step, log_step_mean=log_step_mean)
 
 
-def _record(state: State, chart, settings: Settings, draw: int) -> Batch:
+def _record(state: State, chart: Coordinates, settings: Settings, draw: int) -> Batch:
     # A chain that has made its draws goes on beside the others, unrecorded.
     chosen = np.flatnonzero(state.draws >= draw)
     A, W = chart.to_factors(state.q[chosen])
@@ -265,7 +268,7 @@ ALGORITHM = Algorithm(
     work=work,
     fraction=fraction,
     check=checking("HMC"),
-    models=None,
+    needs=Needs.of(Capability.SCORE, supports=SUPPORTS),
     color="#7F3C8D",
     summary="Walk through the posterior along its slopes, all factors at once. Right in the long "
     "run and for every model; rarely leaves the mode it starts in.",

@@ -100,9 +100,7 @@ def from_arrays(arrays: Mapping[str, np.ndarray], State: type) -> Checkpoint:
             None, meta["generator"], produced, meta["fraction"], recorded, draws, failure
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise StoreError(
-            f"A checkpoint holds something else than a run's state: {error}."
-        ) from None
+        raise StoreError(f"A checkpoint holds something else than a state: {error}.") from None
     try:
         if "state" in meta:
             state = _unpacked(meta["state"], State, arrays)
@@ -138,11 +136,11 @@ def _unpacked(stored: Mapping[str, Any], kind: Any, arrays: Mapping[str, np.ndar
     kinds = [
         option for option in (get_args(kind) if union else (kind,)) if option is not type(None)
     ]
+    classes = [option for option in kinds if dataclasses.is_dataclass(option)]
     if "array" in stored:
-        if stored["array"] not in arrays:
+        if classes or stored["array"] not in arrays:
             raise _AnotherVersion
         return arrays[stored["array"]]
-    classes = [option for option in kinds if dataclasses.is_dataclass(option)]
     if "fields" in stored:
         for option in classes:
             if set(stored["fields"]) == {part.name for part in dataclasses.fields(option)}:

@@ -24,10 +24,8 @@ from bnmf_core.nouns.problem import Problem
 
 
 @dataclass(frozen=True)
-class Settings(stein_descent.DescentSettings):
+class Settings(stein_descent.StartSettings):
     """How the particles move, and where they start."""
-
-    start: str = stein_descent.start_setting()
 
 
 def downhill(
@@ -37,13 +35,14 @@ def downhill(
     m, R = q.shape[:2]
     positions, score = chart.parts(q), chart.score(problem, q)
     scores = [part.reshape(m, -1) for part in chart.split(score)]
-    towards = chart.joined(*direction(positions, scores, lengths, exponent), R)
+    of_A, of_W = direction(positions, scores, lengths, exponent)
+    towards = chart.joined(of_A, of_W, R)
     curved = chart.split(chart.score_along(problem, q, towards))
-    gradient = discrepancy_gradient(
+    by_A, by_W = discrepancy_gradient(
         positions, scores, [part.reshape(m, -1) for part in curved], chart.dimensions(q), lengths,
         exponent,
     )  # fmt: skip
-    return -chart.joined(*gradient, R)
+    return -chart.joined(by_A, by_W, R)
 
 
 ALGORITHM = stein_descent.explorer(

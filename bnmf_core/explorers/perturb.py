@@ -12,7 +12,7 @@ its log-likelihood of −22.0 is what clipping gives; without it, it would be �
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TypeVar
 
 import numba
 import numpy as np
@@ -83,19 +83,24 @@ class State:
     start: int
 
 
-Starts = Callable[[Problem, Any, np.random.Generator], tuple[np.ndarray, np.ndarray]]
+SettingsT = TypeVar("SettingsT", bound=PerturbSettings)
 
 
-def explorer(start: Starts, **described: Any) -> Algorithm:
+def explorer(
+    start: Callable[[Problem, SettingsT, np.random.Generator], tuple[np.ndarray, np.ndarray]],
+    Settings: type[SettingsT],
+    check: Callable[[Problem, SettingsT], None],
+    **described: str,
+) -> Algorithm[SettingsT, State]:
     """The algorithm that perturbs and factors from ``start(problem, settings, rng) → (A, W)``.
 
-    ``described`` holds key, label, Settings, color, summary and, where more than :func:`check` is
-    to be asked, check.
+    ``check`` asks at least what :func:`check` does. ``described`` holds key, label, color and
+    summary.
     """
 
-    described = {"check": check} | described
-
-    def init(problem: Problem, settings: Any, shard: Shard, rng: np.random.Generator) -> State:
+    def init(
+        problem: Problem, settings: SettingsT, shard: Shard, rng: np.random.Generator
+    ) -> State:
         pairs = [start(problem, settings, shard.particle_generator(i)) for i in range(shard.size)]
         return State(
             A=np.stack([A for A, _ in pairs]).astype(np.float64),
@@ -109,7 +114,9 @@ def explorer(start: Starts, **described: Any) -> Algorithm:
 
     return Algorithm(
         family="explorer",
+        Settings=Settings,
         State=State,
+        check=check,
         init=init,
         step=step,
         shard_sizes=shard_sizes,

@@ -1,6 +1,6 @@
 """What a tree of :mod:`bnmf_core.explorers.rrt` is planted with: solved and possible starts."""
 
-from typing import Any, NoReturn
+from typing import NoReturn, Protocol
 
 import numpy as np
 
@@ -17,8 +17,20 @@ from bnmf_core.variational.mixture import best_scale, component_of
 ROOM = 1e-9
 
 
+class SolverSettings(Protocol):
+    """Settings with a solver among them."""
+
+    @property
+    def solver(self) -> str:
+        """Key of the solver."""
+
+    @property
+    def solver_iterations(self) -> int:
+        """How many it takes at most."""
+
+
 def solved(
-    problem: Problem, A: np.ndarray, W: np.ndarray, unsolved: int, settings: Any
+    problem: Problem, A: np.ndarray, W: np.ndarray, unsolved: int, settings: SolverSettings
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """Solve some more of the starts A (M, D, R), W (M, R, N); how many are unsolved then.
 

@@ -4,6 +4,7 @@ X_dn ~ N((AW)_dn, σ²), every entry of A and W ~ Exp(λ).
 """
 
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
@@ -32,6 +33,22 @@ class Settings:
     rate: float = setting(
         1.0, "Prior rate λ", "Rate of the exponential prior on every entry of A and W.", minimum=0
     )
+
+
+class Rated(Protocol):
+    """Settings with the rate of exponential priors among them."""
+
+    @property
+    def rate(self) -> float:
+        """Of the priors, λ."""
+
+
+class Resolved(Rated, Protocol):
+    """Settings with nothing left open."""
+
+    @property
+    def sigma(self) -> float:
+        """Standard deviation of the noise."""
 
 
 def resolve(dataset: Dataset, rank: int, settings: Settings) -> Settings:
@@ -85,20 +102,20 @@ def curvature(
     return trace, by_A, by_W
 
 
-def improper(settings: Settings) -> str:
+def improper(settings: Rated) -> str:
     """What a flat prior on positive entries would need for a posterior with a finite total."""
     if settings.rate > 0:
         return ""
     return "a prior rate λ above 0: with a flat prior the posterior has no finite total"
 
 
-def conditionals(settings: Settings) -> Conditionals:
+def conditionals(settings: Resolved) -> Conditionals:
     """Every entry is drawn from a normal cut to x ≥ 0 (Schmidt, Winther & Hansen 2009)."""
     prior_of_both = EntryPrior(settings.rate)
     return Conditionals(settings.sigma**2, prior_of_both, prior_of_both)
 
 
-def noise_level(settings: Settings) -> float:
+def noise_level(settings: Resolved) -> float:
     """σ."""
     return settings.sigma
 

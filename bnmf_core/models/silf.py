@@ -233,7 +233,7 @@ def _log_radial_integral(entries: int, epsilon: float, beta: float, C: float) ->
 
 
 def _relative_error(settings: Settings, squared_norm: float) -> float | None:
-    if settings.objective != FROBENIUS:
+    if settings.objective != FROBENIUS or settings.epsilon is None:
         return None
     return float(np.sqrt(settings.epsilon / squared_norm))
 

@@ -98,8 +98,8 @@ def log_joint_and_score(
 
     A trajectory that leaves the feasible region can so come back to it.
     """
-    slopes = (np.full(F.shape, -problem.model_settings.rate) for F in (A, W))
-    return log_joint(problem, A, W), *slopes
+    by_A, by_W = (np.full(F.shape, -problem.model_settings.rate) for F in (A, W))
+    return log_joint(problem, A, W), by_A, by_W
 
 
 def score(problem: Problem, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -64,7 +64,8 @@ class Problem:
     @cached_property
     def seen(self) -> np.ndarray | None:
         """1 where X was seen and 0 elsewhere, (D, N); None when all of it was."""
-        return self.dataset.mask.astype(np.float64) if self.dataset.missing else None
+        mask = self.dataset.mask
+        return mask.astype(np.float64) if mask is not None and self.dataset.missing else None
 
     @property
     def compression_rank(self) -> int | None:

@@ -142,7 +142,7 @@ def _lifted(F: np.ndarray, support: Support, lift: float) -> np.ndarray:
 
 def _interior_block(F: np.ndarray, support: Support, score: np.ndarray | None = None) -> Block:
     block = _block(interior.coordinates(F, support, axis=1), score)
-    return replace(block, dimension=interior.dimension(*F.shape[1:], support))
+    return replace(block, dimension=interior.dimension(F.shape[1], F.shape[2], support))
 
 
 def _block(F: np.ndarray, score: np.ndarray | None = None) -> Block:

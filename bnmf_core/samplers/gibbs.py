@@ -116,8 +116,8 @@ def sweep(
     """Draw every column of A (c, R, D), then every row of W (c, R, N); new arrays."""
     drawn = given(problem.model.conditionals)(problem.model_settings)
     variance = drawn.noise_variance
-    if problem.dataset.missing:
-        seen = given(problem.seen)
+    seen = problem.seen
+    if seen is not None and problem.dataset.missing:
         A = draw_seen(A, problem.times_rows(W), W, seen.T, variance, drawn.A, rng)
         return A, draw_seen(W, problem.times_columns(A), A, seen, variance, drawn.W, rng)
     A = draw(A, problem.times_rows(W), gram(W), variance, drawn.A, rng)

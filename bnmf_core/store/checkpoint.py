@@ -58,7 +58,7 @@ class _AnotherVersion(Exception):
 
 def restore_generator(state: dict[str, Any]) -> np.random.Generator:
     """A generator that continues from a stored state."""
-    bits = np.random.PCG64()
+    bits: np.random.BitGenerator = np.random.PCG64()
     bits.state = state
     return np.random.Generator(bits)
 
@@ -136,7 +136,7 @@ def _unpacked(stored: Mapping[str, Any], kind: Any, arrays: Mapping[str, np.ndar
     kinds = [
         option for option in (get_args(kind) if union else (kind,)) if option is not type(None)
     ]
-    classes = [option for option in kinds if dataclasses.is_dataclass(option)]
+    classes: list[Any] = [option for option in kinds if dataclasses.is_dataclass(option)]
     if "array" in stored:
         if classes or stored["array"] not in arrays:
             raise _AnotherVersion

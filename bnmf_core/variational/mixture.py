@@ -174,7 +174,7 @@ class Mixture:
         return logsumexp(logs, b=self.weights, axis=1)
 
 
-def log_kernel(squared: np.ndarray, variance: float | np.ndarray, d: int) -> np.ndarray:
+def log_kernel(squared: float | np.ndarray, variance: float | np.ndarray, d: int) -> np.ndarray:
     """log N(δ; 0, variance · I) for ‖δ‖² = ``squared`` in d dimensions."""
     return -0.5 * d * np.log(2 * np.pi * variance) - squared / (2 * variance)
 

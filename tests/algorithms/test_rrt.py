@@ -358,3 +358,11 @@ def test_a_tree_covers_more_than_a_chain_of_the_same_time_from_the_same_start():
         chain = engine.run(data, hmc)
     ranges = [pairwise(p.A, p.W, MAX_ANGLE).max() for p in (tree, chain)]
     assert ranges[0] > 3 * ranges[1]
+
+
+def test_quality_is_looked_for_under_a_flat_likelihood_too():
+    """No bound has a best variance there, so no start is optimised under it."""
+    chosen = spec(way="quality", start="restarts", starts=8, particles=20, polish=50)
+    tree = engine.run(laurberg("two", noise=0.01), chosen)
+    assert tree.M > 1 and np.isfinite(tree.log_joint).all()
+    assert 1 not in tree.diagnostics["kind"]

@@ -29,7 +29,7 @@ def samples(options: argparse.Namespace, output: Output) -> None:
         "generators": [_described(entry) for entry in GENERATORS.values()],
         "algorithms": [
             _described(entry) | {"family": entry.family, "reference": entry.reference,
-                                 "models": [key for key in MODELS if entry.works_with(key)]}
+                                 "models": [m.key for m in MODELS.values() if entry.works_with(m)]}
             for entry in ALGORITHMS.values()
         ],
         "models": [_described(entry) for entry in MODELS.values()],

@@ -111,7 +111,7 @@ def folder() -> Path:
 
 def _completed(dataset: Dataset, rank: int) -> Any:
     """X (D, N), its gaps filled as a run of this rank would fill them."""
-    return Problem(dataset, model=None, model_settings=None, rank=rank).completed
+    return Problem.without_model(dataset, rank).completed
 
 
 def _given(key: str) -> Path:

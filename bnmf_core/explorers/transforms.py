@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -192,7 +191,7 @@ def _learn(recipe: Recipe, index: int, target: Any) -> tuple[np.ndarray, np.ndar
     rng = np.random.default_rng([LIBRARY_SEED, rank, index])
     X = process(recipe.process).make(recipe.source, target, rng)
     dataset = Dataset.from_array(X, name="source of transforms")
-    problem = Problem(dataset, model=None, model_settings=SimpleNamespace(), rank=rank)
+    problem = Problem.without_model(dataset, rank)
     starts = [random_start(dataset, rank, rng) for _ in range(recipe.restarts)]
     A, W = hals.solve(
         problem, np.stack([a for a, _ in starts]), np.stack([w for _, w in starts]), 500, 1e-5

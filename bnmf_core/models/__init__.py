@@ -2,8 +2,11 @@
 
 from bnmf_core.models import gaussian, gaussian_simplex, silf, uniform
 from bnmf_core.nouns.model import Model
+from bnmf_core.nouns.registry import Registry
 
-MODELS: dict[str, Model] = {
-    model.key: model
-    for model in (gaussian.MODEL, gaussian_simplex.MODEL, silf.MODEL, uniform.MODEL)
-}
+MODELS = Registry(
+    "model",
+    Model,
+    (gaussian.MODEL, gaussian_simplex.MODEL, silf.MODEL, uniform.MODEL),
+    "bnmf.models",
+)

@@ -17,12 +17,12 @@ from bnmf_core.explorers import (
     single_mode,
     svgd,
 )
-from bnmf_core.models import MODELS
 from bnmf_core.nouns import settings
 from bnmf_core.nouns.algorithm import Algorithm
 from bnmf_core.nouns.model import Model
 from bnmf_core.nouns.particles import Particles
 from bnmf_core.nouns.registry import Registry
+from bnmf_core.probability import MODELS
 from bnmf_core.samplers import gibbs, hmc
 
 ALGORITHMS = Registry(
@@ -47,12 +47,26 @@ ALGORITHMS = Registry(
 
 
 def algorithms() -> list[str]:
-    """Keys of all algorithms, in the order in which they are offered."""
+    """Keys of all algorithms, in the order in which they are offered.
+
+    Examples
+    --------
+    >>> from bnmf_core import algorithms
+    >>> "gibbs" in algorithms()
+    True
+    """
     return list(ALGORITHMS)
 
 
 def models() -> list[str]:
-    """Keys of all models."""
+    """Keys of all models.
+
+    Examples
+    --------
+    >>> from bnmf_core import models
+    >>> models()
+    ['gaussian', 'gaussian_simplex', 'silf', 'uniform']
+    """
     return list(MODELS)
 
 

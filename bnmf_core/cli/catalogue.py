@@ -7,8 +7,8 @@ from typing import Any
 from bnmf_core.cli.output import Output
 from bnmf_core.data.samples import SAMPLES
 from bnmf_core.data.synthetic import GENERATORS
-from bnmf_core.models import MODELS
 from bnmf_core.nouns.settings import Declaration, declarations
+from bnmf_core.probability import MODELS
 from bnmf_core.registry import ALGORITHMS
 
 

@@ -53,6 +53,12 @@ def transform_library(
     ------
     BNMFError
         When something is out of range, or a target is missing.
+
+    Examples
+    --------
+    >>> from bnmf_core import transform_library
+    >>> transform_library(rank=2, sets=2, restarts=3).count
+    6
     """
     recipe = Recipe(rank, process, size, source_rank, noise, restarts)
     if processes.process(process).needs_target:

@@ -87,6 +87,13 @@ class TransformLibrary:
     ----------
     Q_A : (n, R_SVD, R_T), A_NMF ≈ A_SVD Q_A. Q_W : (n, R_T, R_SVD), W_NMF ≈ Q_W W_SVD. Read-only.
     recipe : how they were learned, in plain values; empty where that is not known.
+
+    Examples
+    --------
+    >>> from bnmf_core import transform_library
+    >>> library = transform_library(rank=2, sets=2)
+    >>> type(library).__name__, library.Q_A.shape
+    ('TransformLibrary', (10, 2, 2))
     """
 
     Q_A: np.ndarray

@@ -156,6 +156,14 @@ def kernel_matrix(
     SettingsError, DataError
         When a parameter is out of range, the dataset is not the run's, an entry has no logarithm
         or a slope is not finite (naming the particles).
+
+    Examples
+    --------
+    >>> from bnmf_core import RunSpec, kernel_matrix, laurberg, run
+    >>> data = laurberg("two", noise=0.01)
+    >>> particles = run(data, RunSpec("gibbs", rank=3, particles=6))
+    >>> kernel_matrix(particles, data, form="interior").shape
+    (6, 6)
     """
     check_lengths(length_A, length_W, exponent)
     return products(particles, dataset, form, lift).kernel(length_A, length_W, exponent=exponent)

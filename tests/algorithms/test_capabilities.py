@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from bnmf_core import registry
-from bnmf_core.models import MODELS
 from bnmf_core.nouns.errors import SettingsError
 from bnmf_core.nouns.model import Capability, Model, Support, given
 from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.probability import MODELS
 from bnmf_core.runs import planning
 
 EVERY = ("gaussian", "gaussian_simplex", "silf", "uniform")

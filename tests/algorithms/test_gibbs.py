@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from bnmf_core import registry
-from bnmf_core.models import gaussian
 from bnmf_core.nouns.algorithm import Shard
 from bnmf_core.nouns.errors import SettingsError
 from bnmf_core.nouns.model import EntryPrior
 from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.probability import gaussian
 from bnmf_core.runs import engine, planning
 from bnmf_core.samplers import gibbs
 from bnmf_core.samplers.truncated_normal import TAIL, truncated_draw

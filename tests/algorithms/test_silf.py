@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, sparse, stats
 
-from bnmf_core.models import gaussian_simplex, objectives, silf
-from bnmf_core.models.reference import reference_errors
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import RunError, SettingsError
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.nouns.threshold import threshold_sentence
+from bnmf_core.probability import gaussian_simplex, objectives, silf
+from bnmf_core.probability.reference import reference_errors
 from bnmf_core.runs import engine
 
 MODEL = silf.MODEL

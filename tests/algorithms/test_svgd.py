@@ -8,8 +8,6 @@ import pytest
 from bnmf_core import registry
 from bnmf_core.explorers import dsgd, q_svgd, stein_descent, stein_direction, svgd
 from bnmf_core.explorers.interior import Interior
-from bnmf_core.models import silf
-from bnmf_core.models.objectives import OBJECTIVES
 from bnmf_core.nouns.algorithm import Shard
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import BNMFError, RunError, SettingsError
@@ -17,6 +15,8 @@ from bnmf_core.nouns.particles import Particles
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.posterior import places, stein
+from bnmf_core.probability import silf
+from bnmf_core.probability.objectives import OBJECTIVES
 from bnmf_core.runs import engine
 from bnmf_core.solvers import solution
 

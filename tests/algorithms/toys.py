@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from bnmf_core.explorers.transforms import equal_norms
-from bnmf_core.models import gaussian, likelihood
 from bnmf_core.nouns.model import Conditionals, EntryPrior, Model, Support
 from bnmf_core.nouns.settings import setting
+from bnmf_core.probability import gaussian, likelihood
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from bnmf_core.models import gaussian
 from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.probability import gaussian
 
 
 def resolve(dataset: Dataset, rank: int, settings: gaussian.Settings) -> gaussian.Settings:

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from bnmf_core.models import likelihood
-from bnmf_core.models.reference import reference_start
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.linalg import BLOCK_ENTRIES, blocks
 from bnmf_core.numerics.residuals import squared_errors
+from bnmf_core.probability import likelihood
+from bnmf_core.probability.reference import reference_start
 from bnmf_core.solvers import hals
 
 FROBENIUS, KULLBACK_LEIBLER, ITAKURA_SAITO = "frobenius", "kullback_leibler", "itakura_saito"

@@ -1,8 +1,8 @@
 """Probability models of X given (A, W). One file each, one line here."""
 
-from bnmf_core.models import gaussian, gaussian_simplex, silf, uniform
 from bnmf_core.nouns.model import Model
 from bnmf_core.nouns.registry import Registry
+from bnmf_core.probability import gaussian, gaussian_simplex, silf, uniform
 
 MODELS = Registry(
     "model",

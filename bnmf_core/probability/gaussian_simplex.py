@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln
 
-from bnmf_core.models import gaussian, likelihood
 from bnmf_core.nouns.model import Model, Support
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.settings import setting
+from bnmf_core.probability import gaussian, likelihood
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,13 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
-from bnmf_core.models import gaussian, gaussian_simplex
-from bnmf_core.models.objectives import (
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.model import Model, Support
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.nouns.settings import setting
+from bnmf_core.nouns.threshold import Threshold
+from bnmf_core.probability import gaussian, gaussian_simplex
+from bnmf_core.probability.objectives import (
     FROBENIUS,
     OBJECTIVES,
     gradients_along,
@@ -28,11 +33,6 @@ from bnmf_core.models.objectives import (
     objective_values,
     reference_values,
 )
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.model import Model, Support
-from bnmf_core.nouns.problem import Problem
-from bnmf_core.nouns.settings import setting
-from bnmf_core.nouns.threshold import Threshold
 
 # Paper 3, §6.1: ε = 1.2 × the largest f of 50 NMFs.
 REFERENCES, MARGIN = 50, 1.2

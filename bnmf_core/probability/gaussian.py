@@ -8,12 +8,12 @@ from typing import Protocol
 
 import numpy as np
 
-from bnmf_core.models import likelihood
-from bnmf_core.models.reference import reference_errors
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.model import Conditionals, EntryPrior, Model, Support
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.settings import setting
+from bnmf_core.probability import likelihood
+from bnmf_core.probability.reference import reference_errors
 
 # An exact factorization leaves no residual; a smaller σ than this would be rounding noise.
 SMALLEST_RELATIVE_SIGMA = 1e-3

@@ -100,7 +100,7 @@ def given(key: str) -> TransformLibrary:
     if not path.is_file():
         raise NotFoundError(
             f"There is no library of transforms {key!r} here; bring it in again on the Starts "
-            "page or by “python -m bnmf_core transforms --add FILE”, or leave the setting empty."
+            "page or by “bnmf transforms --add FILE”, or leave the setting empty."
         )
     found = TransformLibrary.load(path)
     if found.key != key:

@@ -1,10 +1,10 @@
 """Quality: is each factorization good enough?"""
 
-import numpy as np
 import streamlit as st
 
 from bnmf_core.analysis import quality as quality_stage
 from bnmf_core.figures.quality import hidden_plot, quality_plot
+from bnmf_core.registry import model_of
 from pages.frame import guard, lens
 from pages.frame.view import chart, header
 
@@ -13,11 +13,11 @@ header("Quality", "Is each factorization good enough to be believed?")
 look = lens.look("quality")
 analysis = look.analysis
 table = quality_stage.table(analysis, look.metric)
-settings = analysis.particles[0].info["model_settings"]
+model, settings = model_of(analysis.particles[0])
 threshold = None
-if settings.get("objective") == "frobenius":
-    level = float(np.sqrt(settings["epsilon"] / analysis.seen_squared_norm))
-    threshold = (level, "threshold ε of the model")
+if model.threshold is not None:
+    level = model.threshold.relative_error(settings, analysis.seen_squared_norm)
+    threshold = None if level is None else (level, "threshold ε of the model")
 pictures = {
     "log_joint": (
         "Joint density of every factorization", "log joint (nats)",

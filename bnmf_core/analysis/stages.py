@@ -17,11 +17,13 @@ from bnmf_core.analysis import (
 from bnmf_core.analysis.comparison import Comparison, write_about
 from bnmf_core.analysis.stage import Report, Stage, Stopped
 from bnmf_core.nouns.errors import Cancelled
+from bnmf_core.nouns.registry import Registry
 from bnmf_core.numerics.threads import one_blas_thread
 
-STAGES: dict[str, Stage[Any]] = {
-    stage.key: stage
-    for stage in (
+STAGES: Registry[Stage[Any]] = Registry(
+    "stage of an analysis",
+    Stage,
+    (
         distances.STAGE,
         structure.STAGE,
         tree.STAGE,
@@ -31,8 +33,9 @@ STAGES: dict[str, Stage[Any]] = {
         variational.STAGE,
         quality.STAGE,
         downstream.STAGE,
-    )
-}
+    ),
+    "bnmf.stages",
+)
 
 
 def in_order(wanted: Sequence[str] | None = None) -> list[str]:

@@ -88,6 +88,16 @@ def test_any_executor_will_do_and_the_order_does_not_matter(small):
     np.testing.assert_array_equal(particles.A, engine.run(small, spec).A)
 
 
+def assert_same_state(one, other):
+    for field in dataclasses.fields(one):
+        ours, theirs = getattr(one, field.name), getattr(other, field.name)
+        assert type(ours) is type(theirs)
+        if dataclasses.is_dataclass(ours):
+            assert_same_state(ours, theirs)
+        else:
+            np.testing.assert_array_equal(ours, theirs)
+
+
 @pytest.mark.parametrize("key", list(registry.ALGORITHMS))
 def test_a_checkpoint_is_its_own_inverse(key):
     # Some explorers start at a factorization that is known of the data.
@@ -98,12 +108,22 @@ def test_a_checkpoint_is_its_own_inverse(key):
     assert (back.produced, back.fraction, back.generator) == (
         made.produced, made.fraction, made.generator,
     )  # fmt: skip
-    for field in dataclasses.fields(made.state):
-        ours, theirs = getattr(made.state, field.name), getattr(back.state, field.name)
-        np.testing.assert_array_equal(ours, theirs)
-        assert type(ours) is type(theirs)
+    assert_same_state(made.state, back.state)
     drawn = checkpoint.restore_generator(back.generator).random(5)
     np.testing.assert_array_equal(drawn, checkpoint.restore_generator(made.generator).random(5))
+
+
+def test_draws_of_a_chain_are_counted_over_all_steps(small, monkeypatch):
+    """A chain that fails later is reported after as many draws as it has made in all."""
+    monkeypatch.setattr("bnmf_core.samplers.gibbs.STEP_WORK", 1.0)  # one sweep a step
+    chain = {"warm_up": 2, "thinning": 1, "chains": 1}
+    plan = planning.make_plan(small, RunSpec("gibbs", 2, particles=5, settings=chain))
+    made, counts = None, []
+    while made is None or made.produced < 5:
+        made, _ = engine.advance(plan, plan.shards[0], made)
+        counts.append((made.produced, made.draws.get("0", 0)))
+    assert counts[-1] == (5, 5) and len(counts) >= 5
+    assert all(produced == drawn for produced, drawn in counts)
 
 
 def test_the_plan_does_not_depend_on_the_number_of_threads(two_threads):

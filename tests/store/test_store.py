@@ -278,6 +278,30 @@ def test_a_run_without_factorizations_says_so(store, small):
         store.particles(run_id)
 
 
+def test_a_checkpoint_never_speaks_of_a_chunk_that_is_not_there(store, small, monkeypatch):
+    """The disk is full, or the power goes, between any two files."""
+    run_id = store.life.enter(store.add_dataset(small), SPEC).run_id
+    sink = folders.FolderSink(store.run_folder(run_id))
+    plan = planning.make_plan(small, SPEC)
+    shard, written = plan.shards[0], []
+    checkpoint, chunk = None, None
+    while chunk is None:
+        checkpoint, chunk = engine.advance(plan, shard, checkpoint)
+
+    def first_only(path, arrays):
+        if written:
+            raise OSError("no room")
+        written.append(path.name)
+        write_arrays(path, arrays)
+
+    write_arrays = files.write_arrays
+    monkeypatch.setattr(files, "write_arrays", first_only)
+    with pytest.raises(OSError, match="no room"):
+        sink.save(shard, checkpoint, chunk)
+    assert sink.checkpoint(shard, plan.algorithm.State) is None
+    assert written == ["chunk-00000-00000000.npz"]
+
+
 def test_finishing_never_leaves_a_checkpoint_without_its_chunks(store, small, monkeypatch):
     run_id = save_run(store, small, final=False)
     folder = store.run_folder(run_id)

@@ -5,6 +5,7 @@ importing the package, or one part of it, stays quick.
 """
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 _HOME = {
     "Dataset": "nouns.dataset",
@@ -37,10 +38,38 @@ _HOME = {
 __all__ = list(_HOME)
 
 
-def __getattr__(name: str):
-    if name not in _HOME:
-        raise AttributeError(f"bnmf_core has no public name {name!r}")
-    return getattr(import_module(f"bnmf_core.{_HOME[name]}"), name)
+if TYPE_CHECKING:  # for type checkers, the same names
+    from bnmf_core.compare.alignment import align as align
+    from bnmf_core.compare.coverage import covering_numbers as covering_numbers
+    from bnmf_core.compare.distances import distances as distances
+    from bnmf_core.compare.downstream import downstream_auc as downstream_auc
+    from bnmf_core.compare.modes import find_modes as find_modes
+    from bnmf_core.compare.projection import project as project
+    from bnmf_core.compare.topics import top_words as top_words
+    from bnmf_core.data.load import load_file as load_file
+    from bnmf_core.data.samples import load_sample as load_sample
+    from bnmf_core.data.samples import sample_names as sample_names
+    from bnmf_core.data.synthetic import laurberg as laurberg
+    from bnmf_core.data.synthetic import low_rank as low_rank
+    from bnmf_core.explorers.library import transform_library as transform_library
+    from bnmf_core.explorers.transforms import TransformLibrary as TransformLibrary
+    from bnmf_core.nouns.dataset import Dataset as Dataset
+    from bnmf_core.nouns.particles import Particles as Particles
+    from bnmf_core.nouns.spec import Progress as Progress
+    from bnmf_core.nouns.spec import RunSpec as RunSpec
+    from bnmf_core.posterior.stein import kernel_matrix as kernel_matrix
+    from bnmf_core.posterior.weights import stein_weights as stein_weights
+    from bnmf_core.registry import algorithms as algorithms
+    from bnmf_core.registry import models as models
+    from bnmf_core.runs.engine import run as run
+    from bnmf_core.runs.jobs import JobRunner as JobRunner
+    from bnmf_core.store.run_store import RunStore as RunStore
+else:
+
+    def __getattr__(name: str) -> object:
+        if name not in _HOME:
+            raise AttributeError(f"bnmf_core has no public name {name!r}")
+        return getattr(import_module(f"bnmf_core.{_HOME[name]}"), name)
 
 
 def __dir__() -> list[str]:

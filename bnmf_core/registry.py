@@ -3,8 +3,6 @@
 Packages add theirs through the entry points ``bnmf.algorithms`` and ``bnmf.models``.
 """
 
-from typing import Any
-
 from bnmf_core.explorers import (
     all_modes,
     dsgd,
@@ -80,7 +78,7 @@ def model(key: str) -> Model:
     return MODELS[key]
 
 
-def model_of(particles: Particles) -> tuple[Model, Any]:
+def model_of(particles: Particles) -> tuple[Model, object]:
     """The model of the run that made the particles, and its settings as the run took them.
 
     Raises

@@ -92,7 +92,7 @@ class Comparison:
     def rows_by_run(self) -> list[np.ndarray]:
         """Rows of ``members`` of each run, in the order of the runs."""
         groups = self.members.groupby("run", sort=False).indices
-        return [groups[run_id] for run_id in self.run_ids]
+        return [np.asarray(groups[run_id]) for run_id in self.run_ids]
 
     def factors(self, index: Sequence[int] | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """A (k, D, R) and W (k, R, N) of the chosen rows of ``members``, in their order."""

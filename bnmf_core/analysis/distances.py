@@ -28,11 +28,12 @@ def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopp
     A, W = comparison.factors(np.arange(len(comparison.members)))
     for i, (key, distance) in enumerate(DISTANCES.items()):
         path = folder / f"{key}.npy"
+
+        def of_distance(part: float, i: int = i) -> None:
+            report((i + part) / len(DISTANCES))
+
         if not path.exists():
-            matrix = pairwise(
-                A, W, distance, lambda part, i=i: report((i + part) / len(DISTANCES)), stopped
-            )
-            files.write_array(path, matrix)
+            files.write_array(path, pairwise(A, W, distance, of_distance, stopped))
 
 
 def read(comparison: Comparison, folder: Path) -> Distances:

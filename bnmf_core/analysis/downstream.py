@@ -8,6 +8,7 @@ import pandas as pd
 
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.stage import Report, Stage, Stopped
+from bnmf_core.compare.downstream import downstream_auc
 from bnmf_core.data.split import split
 from bnmf_core.nouns.errors import DataError
 from bnmf_core.store import files
@@ -27,8 +28,6 @@ class Scores:
 
 def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopped) -> None:
     """Store the area under the ROC curve of every member, for every class of every label."""
-    from bnmf_core.compare.downstream import downstream_auc  # noqa: PLC0415  (slow to import)
-
     scores, left_out = [], {}
     labels = list(comparison.dataset.labels)
     held_out = split(comparison.dataset, comparison.holdout)[1] if comparison.holdout else None

@@ -1,13 +1,14 @@
 """How well the chains of samplers have mixed."""
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.stage import Report, Stage, Stopped
+from bnmf_core.compare.mixing import mixing_of
 from bnmf_core.nouns.errors import raise_if_cancelled
 from bnmf_core.nouns.particles import Particles
 from bnmf_core.store import files
@@ -32,9 +33,7 @@ class MixingReport(NamedTuple):
 
 def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopped) -> None:
     """Store a report for every run of a sampler."""
-    from bnmf_core.compare.mixing import mixing_of  # noqa: PLC0415  (its library is slow to import)
-
-    result: dict[str, dict[str, Any]] = {}
+    result: dict[str, dict[str, object]] = {}
     runs = zip(comparison.run_ids, comparison.particles, strict=True)
     for i, (run_id, particles) in enumerate(runs):
         raise_if_cancelled(stopped, "mixing")
@@ -46,7 +45,7 @@ def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopp
                 "sentence": sentence,
                 "chains": found.chains,
                 "draws": found.draws,
-                "modes": found.modes.labels.tolist(),
+                "modes": [] if found.modes is None else found.modes.labels.tolist(),
                 "proposals": _proposals(particles),
             }
         report((i + 1) / len(comparison.runs))

@@ -75,8 +75,9 @@ def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopp
         if unseen is not None:
             solved = solve_weights(unseen.X, A, unseen.mask)
             held_out += relative_errors(unseen.X, A, solved, unseen.mask).tolist()
-        if by_means is not None:
-            hidden += hidden_errors(data, A, W).tolist()
+        errors = hidden_errors(data, A, W)
+        if errors is not None:
+            hidden += errors.tolist()
         report((first + rows.size) / count)
     found = {"held_out": held_out, "hidden": hidden, "hidden_by_means": by_means}
     files.write_json(folder / "quality.json", found)

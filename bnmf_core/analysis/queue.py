@@ -12,7 +12,6 @@ import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from bnmf_core.analysis import stages
 from bnmf_core.analysis.comparison import Comparison, open_comparison
@@ -185,7 +184,7 @@ class AnalysisQueue:
             stage = todo[0]
             before = total - sum(left.weight for left in todo)
 
-            def report(part: float, stage: Stage[Any] = stage, before: float = before) -> None:
+            def report(part: float, stage: Stage[object] = stage, before: float = before) -> None:
                 fraction = (before + part * stage.weight) / total
                 elapsed = self._clock() - began
                 left = elapsed * (1 - fraction) / fraction if fraction > 0 else None
@@ -193,7 +192,7 @@ class AnalysisQueue:
                     told = AnalysisStatus("running", fraction, stage.label, "", left)
                     self._status[key] = told
 
-            def stopped(stage: Stage[Any] = stage) -> bool:
+            def stopped(stage: Stage[object] = stage) -> bool:
                 return self._gives_way(comparison, stage)
 
             with suppress(Cancelled):
@@ -205,7 +204,7 @@ class AnalysisQueue:
             elif key in self._status:
                 self._status[key] = replace(self._status[key], stage=WAITING, remaining=None)
 
-    def _todo(self, comparison: Comparison) -> list[Stage[Any]]:
+    def _todo(self, comparison: Comparison) -> list[Stage[object]]:
         """What is missing of a comparison, what was asked for last coming first."""
         with self._changed:
             entry = self._waiting.get(comparison.key)
@@ -214,7 +213,7 @@ class AnalysisQueue:
             wanted = list(entry.wanted)
         return stages.missing(comparison, [*wanted, *stages.STAGES])
 
-    def _gives_way(self, comparison: Comparison, stage: Stage[Any]) -> bool:
+    def _gives_way(self, comparison: Comparison, stage: Stage[object]) -> bool:
         """Whether a stage has to stop: another comparison or another stage is needed first."""
         with self._changed:
             if self._next() != comparison.key:

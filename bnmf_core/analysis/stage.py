@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.compare.distances import DISTANCES
@@ -37,7 +37,7 @@ class Stage(Generic[Result_co]):
 
     key: str
     label: str
-    needs: tuple["Stage[Any]", ...]
+    needs: tuple["Stage[object]", ...]
     version: int
     compute: Callable[[Comparison, Path, Report, Stopped], None]
     read: Callable[[Comparison, Path], Result_co]

@@ -1,7 +1,6 @@
 """Every stage there is, one line each, in the order in which they are computed."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from bnmf_core.analysis import (
     distances,
@@ -20,7 +19,7 @@ from bnmf_core.nouns.errors import Cancelled
 from bnmf_core.nouns.registry import Registry
 from bnmf_core.numerics.threads import one_blas_thread
 
-STAGES: Registry[Stage[Any]] = Registry(
+STAGES: Registry[Stage[object]] = Registry(
     "stage of an analysis",
     Stage,
     (
@@ -57,7 +56,7 @@ def complete(comparison: Comparison) -> bool:
     return all(stage.ready(comparison) for stage in STAGES.values())
 
 
-def missing(comparison: Comparison, wanted: Sequence[str] | None = None) -> list[Stage[Any]]:
+def missing(comparison: Comparison, wanted: Sequence[str] | None = None) -> list[Stage[object]]:
     """What is not stored yet of these stages (None: of all) and of what they need, in order."""
     return [STAGES[key] for key in in_order(wanted) if not STAGES[key].ready(comparison)]
 
@@ -77,7 +76,7 @@ def compute(
     before = 0.0
     for stage in todo:
 
-        def report(part: float, before: float = before, stage: Stage[Any] = stage) -> None:
+        def report(part: float, before: float = before, stage: Stage[object] = stage) -> None:
             on_progress((before + part * stage.weight) / total, stage.label)
 
         try:
@@ -87,7 +86,7 @@ def compute(
         before += stage.weight
 
 
-def make(comparison: Comparison, stage: Stage[Any], report: Report, stopped: Stopped) -> None:
+def make(comparison: Comparison, stage: Stage[object], report: Report, stopped: Stopped) -> None:
     """Compute one stage, whose needs are stored.
 
     Raises

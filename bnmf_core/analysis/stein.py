@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,10 +11,10 @@ from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.stage import Report, Stage, Stopped
 from bnmf_core.nouns.errors import BNMFError, RunError, raise_if_cancelled
 from bnmf_core.nouns.particles import Particles
+from bnmf_core.posterior import stein
+from bnmf_core.posterior.places import problem_of
+from bnmf_core.posterior.weights import SOLVERS, kkt_residual, stein_weights
 from bnmf_core.store import files
-
-if TYPE_CHECKING:
-    from bnmf_core.posterior.stein import Products
 
 FORMS = {
     "interior": "Interior: in log coordinates, 0 for the posterior itself",
@@ -64,8 +64,6 @@ class SteinKernels:
         SettingsError
             When a length is not a finite number above 0.
         """
-        from bnmf_core.posterior import stein  # noqa: PLC0415  (slow to import)
-
         if form in self.problems:
             return self.problems[form]
         stored = files.read_arrays(self.folder / f"{form}.npz")
@@ -98,10 +96,8 @@ def members_of(comparison: Comparison) -> Particles:
 
 def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopped) -> None:
     """Store what kernels of every form are made of, weights, and what cannot be had."""
-    from bnmf_core.posterior import stein  # noqa: PLC0415  (slow to import)
-
     members = members_of(comparison)
-    told: dict[str, Any] = {"problems": {}}
+    problems: dict[str, str] = {}
     for i, form in enumerate(FORMS):
         raise_if_cancelled(stopped, "the Stein kernels")
         try:
@@ -112,18 +108,16 @@ def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopp
                 arrays |= {f"weights_{choice}": weights, f"solver_{choice}": np.array(solver)}
             files.write_arrays(folder / f"{form}.npz", arrays)
         except BNMFError as error:
-            told["problems"][form] = str(error)
+            problems[form] = str(error)
         report((i + 1) / len(FORMS))
-    told["objective"] = _objectives(comparison, members)
+    told = {"problems": problems, "objective": _objectives(comparison, members)}
     files.write_json(folder / "stein.json", told)
 
 
-def _lengths(found: "Products", choice: str | tuple[float, float]) -> tuple[float, float]:
-    from bnmf_core.posterior import stein  # noqa: PLC0415  (slow to import)
-
-    if choice == "suggested":
-        return found.median_lengths()
-    return (stein.LENGTH_A, stein.LENGTH_W) if choice == "published" else choice
+def _lengths(found: stein.Products, choice: str | tuple[float, float]) -> tuple[float, float]:
+    if not isinstance(choice, str):
+        return choice
+    return found.median_lengths() if choice == "suggested" else (stein.LENGTH_A, stein.LENGTH_W)
 
 
 def weigh(K: np.ndarray, first: str = "HIGHS") -> tuple[np.ndarray, str]:
@@ -134,8 +128,6 @@ def weigh(K: np.ndarray, first: str = "HIGHS") -> tuple[np.ndarray, str]:
     BNMFError
         When none finds an answer.
     """
-    from bnmf_core.posterior.weights import SOLVERS, stein_weights  # noqa: PLC0415  (slow to import)
-
     others = [solver for solver in SOLVERS if solver != first]
     for solver in (first, *others[:-1]):
         try:
@@ -147,15 +139,11 @@ def weigh(K: np.ndarray, first: str = "HIGHS") -> tuple[np.ndarray, str]:
 
 def residual(K: np.ndarray, weights: np.ndarray) -> float:
     """How far weights (m,) are from the conditions of an optimum, 0 there."""
-    from bnmf_core.posterior.weights import kkt_residual  # noqa: PLC0415
-
     return kkt_residual(K, weights)
 
 
 def _objectives(comparison: Comparison, members: Particles) -> list[float] | None:
     """f of every member where the model has a threshold on it."""
-    from bnmf_core.posterior.places import problem_of  # noqa: PLC0415  (slow to import)
-
     threshold = registry.model(members.spec.model).threshold
     if threshold is None:
         return None

@@ -100,7 +100,8 @@ def coverage_of(
     matrix = np.array(distances.STAGE.of(comparison).matrix(metric))
     upper = largest_distance(matrix)
     found, spread = [], []
-    for run_id, rows in comparison.members[kept].groupby("run", sort=False).groups.items():
+    for run_id, labels in comparison.members[kept].groupby("run", sort=False).groups.items():
+        rows = np.asarray(labels)
         within = matrix[np.ix_(rows, rows)]
         epsilon, covering = persistence(within, COVERAGE_POINTS, upper)
         found.append(pd.DataFrame({"run": run_id, "epsilon": epsilon, "covering": covering}))

@@ -5,7 +5,7 @@ number of a particle, −1 for one that the tree began with.
 """
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -125,7 +125,8 @@ def _choose(comparison: Comparison) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     parts.append((run, others["position"].to_numpy(dtype=np.int64), np.full(len(others), -1)))
     known = len(_known(comparison)[0])
     parts.append((np.full(known, -1), np.arange(known), np.full(known, -1)))
-    return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
+    runs, positions, parents = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return runs, positions, parents
 
 
 def with_ancestors(parent: np.ndarray, most: int) -> np.ndarray:
@@ -191,7 +192,7 @@ def read(comparison: Comparison, folder: Path) -> TreePart | None:
     ids = comparison.run_ids
     members = {(r.run, r.position): r.Index for r in comparison.members.itertuples()}
     run_ids = [ids[i] if i >= 0 else "" for i in run]
-    columns: dict[str, Any] = {
+    columns: dict[str, object] = {
         "run": run_ids,
         "name": [known[p].name if i < 0 else "" for i, p in zip(run, position, strict=True)],
         "tree": np.isin(run, found),
@@ -209,8 +210,8 @@ def read(comparison: Comparison, folder: Path) -> TreePart | None:
     }
     nodes = sum(comparison.particles[i].M for i in found)
     kept, between = float(stored["kept"]), float(stored["between_known"])
-    simplex = stored.get("data"), stored.get("bases")
-    return TreePart(pd.DataFrame(columns), kept, nodes, between, *simplex)
+    data, bases = stored.get("data"), stored.get("bases")
+    return TreePart(pd.DataFrame(columns), kept, nodes, between, data, bases)
 
 
 def _of_particles(

@@ -7,7 +7,7 @@ at first (online variational inference; paper 2, §3.1): as they are, and at the
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 import pandas as pd
@@ -23,6 +23,7 @@ from bnmf_core.nouns.model import Support
 from bnmf_core.nouns.particles import Particles
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.linalg import evenly_spaced
+from bnmf_core.posterior.places import problem_of
 from bnmf_core.store import files
 from bnmf_core.variational.mixture import NO_BORDERS, Mixture, component_of, variance_alone
 from bnmf_core.variational.online import Decision, OnlineSettings, propose
@@ -65,6 +66,19 @@ class Proposals(NamedTuple):
     own_bounds: list[float]
 
 
+class OfRun(TypedDict):
+    """What is told of one run beside its arrays; see :class:`Proposals`."""
+
+    fixed_variance: float | None
+    total: int
+    model: int
+    own_bounds: list[float]
+
+
+# A model's key and its settings: bounds of runs that share both can be compared.
+Kind = tuple[str, object]
+
+
 @dataclass(frozen=True)
 class Mixtures:
     """What is stored of every run.
@@ -74,7 +88,7 @@ class Mixtures:
 
     folder: Path
     without: dict[str, str]
-    runs: dict[str, dict[str, Any]]
+    runs: dict[str, OfRun]
 
     def proposals(self, variant: str) -> dict[str, Proposals]:
         """Run id → what became of its factorizations; ``variant`` is a key of ``VARIANTS``."""
@@ -130,23 +144,24 @@ Groups = dict[tuple[str, str], np.ndarray]
 
 def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopped) -> None:
     """Store the decisions of every run, its mixtures, and how far their components are apart."""
-    from bnmf_core.posterior.places import problem_of  # noqa: PLC0415  (slow to import)
-
-    told: dict[str, Any] = {"without": {}, "runs": {}}
+    without: dict[str, str] = {}
+    runs: dict[str, OfRun] = {}
     candidates: dict[str, Candidates] = {}
     for record, particles in zip(comparison.runs, comparison.particles, strict=True):
         if reason := _why_none(particles):
-            told["without"][record.id] = reason
+            without[record.id] = reason
             continue
         in_order = np.argsort(np.asarray(particles.ids), kind="stable")
         rows = in_order[evenly_spaced(particles.M, MOST_PROPOSALS)]
         candidates[record.id] = Candidates(
             particles, problem_of(particles, comparison.dataset), rows
         )  # fmt: skip
-    kinds = [(c.problem.model.key, c.problem.model_settings) for c in candidates.values()]
+    kinds: list[Kind] = [
+        (c.problem.model.key, c.problem.model_settings) for c in candidates.values()
+    ]
     variances = _fixed_variances(list(candidates.values()), kinds)
     for (run_id, of_run), kind in zip(candidates.items(), kinds, strict=True):
-        told["runs"][run_id] = {
+        runs[run_id] = {
             "fixed_variance": variances[kind],
             "total": of_run.particles.M,
             "model": list(variances).index(kind),
@@ -165,16 +180,16 @@ def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopp
     compared: dict[str, Groups] = {run_id: {} for run_id in candidates}
     for run_id, of_run in candidates.items():
         for variant in VARIANTS:
-            variance = told["runs"][run_id]["fixed_variance"]
+            variance = runs[run_id]["fixed_variance"]
             mixture, decisions = _proposed(of_run, variant == "best", variance, tick)
             path = folder / f"{run_id}-{variant}.npz"
             files.write_arrays(path, _arrays(mixture, decisions))
             joined = of_run.rows[[decision.joined for decision in decisions]]
             remain = joined[np.isin(np.asarray(of_run.particles.ids)[joined], mixture.numbers)]
-            for kind, rows in (("remain", remain), ("joined", joined)):
-                compared[run_id][variant, kind] = rows[evenly_spaced(rows.size, MOST_COMPARED)]
+            for which, rows in (("remain", remain), ("joined", joined)):
+                compared[run_id][variant, which] = rows[evenly_spaced(rows.size, MOST_COMPARED)]
     _distances(comparison, folder, candidates, compared, report, stopped)
-    files.write_json(folder / "mixtures.json", told)
+    files.write_json(folder / "mixtures.json", {"without": without, "runs": runs})
 
 
 def _proposed(
@@ -203,10 +218,10 @@ def _why_none(particles: Particles) -> str:
     return f"{model.label}: {why}. The Posterior page weighs its factorizations in another way."
 
 
-def _fixed_variances(candidates: list[Candidates], kinds: list) -> dict[Any, float | None]:
+def _fixed_variances(candidates: list[Candidates], kinds: list[Kind]) -> dict[Kind, float | None]:
     # Under a flat likelihood, one variance for all runs of the same model and settings: the
     # entropy of d dimensions would tell runs of different variance apart, not their coverage.
-    found: dict[Any, float | None] = {}
+    found: dict[Kind, float | None] = {}
     for of_run, kind in zip(candidates, kinds, strict=True):
         found.setdefault(kind, None)
         if of_run.problem.model.offending is None:

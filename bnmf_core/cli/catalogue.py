@@ -2,17 +2,65 @@
 
 import argparse
 import dataclasses
-from typing import Any
+from typing import Protocol, Required, TypedDict
 
+from bnmf_core.cli.commands import Commands
 from bnmf_core.cli.output import Output
 from bnmf_core.data.samples import SAMPLES
 from bnmf_core.data.synthetic import GENERATORS
+from bnmf_core.nouns.algorithm import Algorithm
 from bnmf_core.nouns.settings import Declaration, declarations
 from bnmf_core.probability import MODELS
 from bnmf_core.registry import ALGORITHMS
 
 
-def add_commands(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
+class Entry(Protocol):
+    """What algorithms, models and generators have in common."""
+
+    @property
+    def key(self) -> str:
+        """It is called so on the command line."""
+
+    @property
+    def label(self) -> str:
+        """It is called so on screen."""
+
+    @property
+    def summary(self) -> str:
+        """One sentence."""
+
+    @property
+    def Settings(self) -> type:
+        """A dataclass of declared settings."""
+
+
+class SettingRow(TypedDict):
+    """A setting as plain values; ``allowed`` in words."""
+
+    key: str
+    default: object
+    allowed: str
+    minimum: float | None
+    maximum: float | None
+    choices: tuple[str, ...]
+    label: str
+    help: str
+    unit: str
+
+
+class Described(TypedDict, total=False):
+    """An entry as plain values; the last three are an algorithm's."""
+
+    key: Required[str]
+    label: Required[str]
+    summary: Required[str]
+    settings: Required[list[SettingRow]]
+    family: str
+    reference: str
+    models: list[str]
+
+
+def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> None:
     """Add ``samples``."""
     words = "list samples, generators, algorithms and models with their settings"
     command = commands.add_parser("samples", parents=parents, help=words, description=words)
@@ -21,29 +69,20 @@ def add_commands(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
 
 def samples(options: argparse.Namespace, output: Output) -> None:
     """Print what there is."""
-    document = {
-        "samples": [
-            {"key": s.key, "label": s.label, "summary": s.summary, "rank": s.suggested_rank}
-            for s in SAMPLES.values()
-        ],
+    known = {
         "generators": [_described(entry) for entry in GENERATORS.values()],
-        "algorithms": [
-            _described(entry) | {"family": entry.family, "reference": entry.reference,
-                                 "models": [m.key for m in MODELS.values() if entry.works_with(m)]}
-            for entry in ALGORITHMS.values()
-        ],
+        "algorithms": [_described_algorithm(entry) for entry in ALGORITHMS.values()],
         "models": [_described(entry) for entry in MODELS.values()],
-    }  # fmt: skip
+    }
+    options_of = {"generators": "--data-set", "algorithms": "--set", "models": "--model-set"}
 
     def show() -> None:
         output.table(
             ["sample", "rank", "what it is"],
-            [(s["key"], s["rank"], s["summary"]) for s in document["samples"]],
+            [(s.key, s.suggested_rank, s.summary) for s in SAMPLES.values()],
         )
-        for kind, option in (
-            ("generators", "--data-set"), ("algorithms", "--set"), ("models", "--model-set"),
-        ):  # fmt: skip
-            for entry in document[kind]:
+        for kind, option in options_of.items():
+            for entry in known[kind]:
                 title = f"{kind[:-1]} {entry['key']}: {entry['summary']}"
                 rows = [
                     (s["key"], _default(s["default"]), s["allowed"], s["label"])
@@ -54,10 +93,14 @@ def samples(options: argparse.Namespace, output: Output) -> None:
                 else:
                     output.say(title)
 
-    output.result(document, show)
+    listed = [
+        {"key": s.key, "label": s.label, "summary": s.summary, "rank": s.suggested_rank}
+        for s in SAMPLES.values()
+    ]
+    output.result({"samples": listed} | known, show)
 
 
-def _described(entry: Any) -> dict[str, Any]:
+def _described(entry: Entry) -> Described:
     return {
         "key": entry.key,
         "label": entry.label,
@@ -69,7 +112,15 @@ def _described(entry: Any) -> dict[str, Any]:
     }
 
 
-def _setting(name: str, field: dataclasses.Field, declared: Declaration) -> dict[str, Any]:
+def _described_algorithm(entry: Algorithm) -> Described:
+    told = _described(entry)
+    told["family"] = entry.family
+    told["reference"] = entry.reference
+    told["models"] = [model.key for model in MODELS.values() if entry.works_with(model)]
+    return told
+
+
+def _setting(name: str, field: dataclasses.Field, declared: Declaration) -> SettingRow:
     low, high = declared.minimum, declared.maximum
     if declared.choices:
         allowed = ", ".join(declared.choices)
@@ -94,7 +145,7 @@ def _setting(name: str, field: dataclasses.Field, declared: Declaration) -> dict
     }
 
 
-def _default(value: Any) -> str:
+def _default(value: object) -> str:
     if value is None:
         return "none"
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,14 +1,14 @@
 """``clean``: what nothing uses any more, and its removal."""
 
 import argparse
-from typing import Any
 
 from bnmf_core.analysis.unused import DATASET, find_unused, remove_unused
+from bnmf_core.cli.commands import Commands
 from bnmf_core.cli.output import Output
 from bnmf_core.cli.records import open_store
 
 
-def add_commands(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
+def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> None:
     """Add ``clean``."""
     words = "remove comparisons that nothing uses any more; datasets without runs if asked to"
     command = commands.add_parser("clean", parents=parents, help=words, description=words)

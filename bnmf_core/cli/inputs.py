@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -12,11 +11,12 @@ from bnmf_core.data.samples import SAMPLES, load_sample
 from bnmf_core.data.synthetic import GENERATORS
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import NotFoundError, SettingsError
+from bnmf_core.nouns.plain import Value
 from bnmf_core.nouns.settings import build, declarations
 from bnmf_core.registry import ALGORITHMS, algorithm
 from bnmf_core.store.run_store import RunStore
 
-WORDS = {"true": True, "false": False, "none": None}
+WORDS: dict[str, bool | None] = {"true": True, "false": False, "none": None}
 
 
 def find_data(
@@ -54,7 +54,7 @@ def find_data(
         return load_sample(name)
     if name in GENERATORS and observations is None:
         generator = GENERATORS[name]
-        settings = build(
+        settings: object = build(
             generator.Settings, typed(generator.Settings, values or {}, generator.label),
             generator.label,
         )  # fmt: skip
@@ -90,7 +90,7 @@ def pairs(texts: Sequence[str], option: str) -> dict[str, str]:
     return found
 
 
-def typed(settings_class: type, values: Mapping[str, str], owner: str) -> dict[str, Any]:
+def typed(settings_class: type, values: Mapping[str, str], owner: str) -> dict[str, Value]:
     """The values as their declarations want them, checked.
 
     Raises
@@ -99,17 +99,17 @@ def typed(settings_class: type, values: Mapping[str, str], owner: str) -> dict[s
         Naming the setting, its value and what is allowed.
     """
     choices = {key: declared.choices for key, (_, declared) in declarations(settings_class).items()}
-    read = {
+    read: dict[str, Value] = {
         key: value if choices.get(key) else WORDS.get(value.lower(), value)
         for key, value in values.items()
     }
-    checked = build(settings_class, read, owner)
+    checked: object = build(settings_class, read, owner)
     return {key: getattr(checked, key) for key in values}
 
 
 def settings_by_algorithm(
     keys: Sequence[str], values: Mapping[str, str]
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, dict[str, Value]]:
     """Which of the ``--set`` values each chosen algorithm takes.
 
     "key=value" goes to every algorithm that has the setting, "algorithm.key=value" to one.

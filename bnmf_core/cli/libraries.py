@@ -3,8 +3,8 @@
 import argparse
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
+from bnmf_core.cli.commands import Commands
 from bnmf_core.cli.inputs import find_data
 from bnmf_core.cli.output import Output
 from bnmf_core.cli.records import open_store
@@ -16,7 +16,7 @@ from bnmf_core.nouns.errors import StoreError
 USUAL = {field.name: field.default for field in fields(Recipe)}
 
 
-def add_commands(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
+def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> None:
     """Add ``transforms``."""
     words = "learn a library of transforms for Q-Transform, or bring one in for runs"
     command = commands.add_parser("transforms", parents=parents, help=words, description=words)
@@ -70,8 +70,8 @@ def _learned(options: argparse.Namespace) -> TransformLibrary:
     target = None
     if options.target is not None:
         store = open_store(options.store)
-        target = find_data(options.target, store)
-        target = store.dataset(target) if isinstance(target, str) else target
+        data = find_data(options.target, store)
+        target = store.dataset(data) if isinstance(data, str) else data
     return library.transform_library(
         options.rank, options.sets, process=options.process, size=options.size,
         source_rank=options.source_rank, noise=options.noise, restarts=options.restarts,

@@ -5,7 +5,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from rich import box
@@ -28,7 +27,7 @@ class Output:
         self._screen = Console(highlight=False, markup=False, soft_wrap=True, width=width)
         self._aside = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 
-    def result(self, document: Any, show: Callable[[], None]) -> None:
+    def result(self, document: object, show: Callable[[], None]) -> None:
         """Print the document as JSON where that was asked for, else call ``show``."""
         if self.as_json:
             sys.stdout.write(json.dumps(document, default=_plain, indent=1, allow_nan=False) + "\n")
@@ -47,22 +46,24 @@ class Output:
         """A sentence that says what went wrong."""
         self._aside.print(Text(" ".join(words.split()), style="red"))
 
-    def table(self, columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str = "") -> None:
+    def table(
+        self, columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = ""
+    ) -> None:
         """Rows of values below the names of their columns; numbers stand on the right.
 
         Only the last column is broken into lines where the screen is narrow.
         """
-        rows = [list(row) for row in rows]
+        cells = [list(row) for row in rows]
         if title:
             self.say(title)
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
         for position, column in enumerate(columns):
-            numbers = all(isinstance(row[position], int | float | np.number) for row in rows)
+            numbers = all(isinstance(row[position], int | float | np.number) for row in cells)
             table.add_column(
                 column, justify="right" if numbers else "left", overflow="fold",
                 no_wrap=position < len(columns) - 1,
             )  # fmt: skip
-        for row in rows:
+        for row in cells:
             table.add_row(*(Text(_short(value)) for value in row))
         self._screen.print(table, soft_wrap=False)
 
@@ -88,13 +89,13 @@ def duration(seconds: float | None) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     if isinstance(value, float | np.floating):
         return f"{value:.4g}"
     return str(value)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if isinstance(value, Path):

@@ -4,10 +4,10 @@ import sqlite3
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from bnmf_core.cli.output import Output, duration
 from bnmf_core.nouns.errors import StoreError
+from bnmf_core.nouns.plain import Plain
 from bnmf_core.store.home import data_home
 from bnmf_core.store.records import RunRecord
 from bnmf_core.store.run_store import RunStore
@@ -29,7 +29,7 @@ def open_store(folder: Path | None) -> RunStore:
         raise StoreError(f"The folder of runs cannot be used: {error}.") from error
 
 
-def document(record: RunRecord, store: RunStore) -> dict[str, Any]:
+def document(record: RunRecord, store: RunStore) -> dict[str, Plain]:
     """A run as plain values."""
     return {
         "id": record.id,

@@ -2,13 +2,15 @@
 
 import argparse
 import math
+from collections.abc import Callable, Hashable
 from pathlib import Path
-from typing import Any
+from typing import BinaryIO, TypedDict
 
 import numpy as np
 
 from bnmf_core.analysis import distances, stages, structure
 from bnmf_core.analysis.comparison import Comparison, open_comparison
+from bnmf_core.cli.commands import Commands
 from bnmf_core.cli.output import Output
 from bnmf_core.cli.records import document, open_store, show_runs
 from bnmf_core.compare.coverage import covering_numbers
@@ -18,14 +20,43 @@ from bnmf_core.nouns.errors import StoreError
 from bnmf_core.nouns.particles import Particles
 from bnmf_core.store import files
 
-WRITERS = {
+WRITERS: dict[str, Callable[[Particles, BinaryIO], None]] = {
     "npz": Particles.save,
     "nc": Particles.to_netcdf,
     "csv": lambda particles, file: particles.scores().to_csv(file, index=False),
 }
 
 
-def add_commands(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
+class ComparedRun(TypedDict):
+    """What one run covers; ``covering_numbers`` at the radii, the curve at its own."""
+
+    id: str
+    name: str
+    algorithm: str
+    members: int
+    largest_distance: float
+    mean_distance: float
+    error: dict[str, float]
+    covering_numbers: np.ndarray
+    covering_curve: np.ndarray
+
+
+class Compared(TypedDict):
+    """The document of ``metrics``; each of ``modes`` is a row of their table."""
+
+    distance: dict[str, str]
+    rank: int
+    members: int
+    threshold: float
+    threshold_suggested: bool
+    mode_count: int
+    modes: list[dict[Hashable, object]]
+    radii: list[float]
+    curve_radii: np.ndarray
+    runs: list[ComparedRun]
+
+
+def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> None:
     """Add ``runs``, ``metrics`` and ``export``."""
     words = "list all runs, newest first"
     command = commands.add_parser("runs", parents=parents, help=words, description=words)
@@ -133,7 +164,7 @@ def export(options: argparse.Namespace, output: Output) -> None:
     )
 
 
-def _compare(found: Comparison, options: argparse.Namespace) -> dict[str, Any]:
+def _compare(found: Comparison, options: argparse.Namespace) -> Compared:
     key, members = options.distance, found.members
     matrix = np.asarray(distances.STAGE.of(found).matrix(key))
     within = structure.STAGE.of(found)
@@ -142,11 +173,12 @@ def _compare(found: Comparison, options: argparse.Namespace) -> dict[str, Any]:
     threshold = suggest_threshold(tree) if suggested else options.threshold
     weights = members["weight"].to_numpy() / len(found.runs)
     modes = find_modes(matrix, threshold, weights, tree)
-    radii = options.radius or [threshold]
+    radii: list[float] = options.radius or [threshold]
     best = members.groupby(modes.labels)["error"].min()
     spread = within.spread(key).set_index("run")
+    largest, mean = spread["largest"].to_dict(), spread["mean"].to_dict()
     curve = within.coverage(key)
-    per_run = []
+    per_run: list[ComparedRun] = []
     for record in found.runs:
         own = np.flatnonzero(members["run"] == record.id)
         error = members["error"].to_numpy()[own]
@@ -156,12 +188,14 @@ def _compare(found: Comparison, options: argparse.Namespace) -> dict[str, Any]:
                 "name": record.name,
                 "algorithm": record.spec.algorithm,
                 "members": own.size,
-                "largest_distance": float(spread.loc[record.id, "largest"]),
-                "mean_distance": float(spread.loc[record.id, "mean"]),
+                "largest_distance": largest[record.id],
+                "mean_distance": mean[record.id],
                 "error": {
                     "least": error.min(), "median": np.median(error), "most": error.max(),
                 },
-                "covering_numbers": covering_numbers(matrix[np.ix_(own, own)], radii),
+                "covering_numbers": covering_numbers(
+                    matrix[np.ix_(own, own)], np.array(radii)
+                ),
                 "covering_curve": curve.loc[curve["run"] == record.id, "covering"].to_numpy(),
             }
         )  # fmt: skip

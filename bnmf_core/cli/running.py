@@ -6,9 +6,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from typing import Any
+from types import FrameType
 
 from bnmf_core.cli import inputs
+from bnmf_core.cli.commands import Commands
 from bnmf_core.cli.output import Output, duration
 from bnmf_core.cli.records import document, open_store, show_runs
 from bnmf_core.data.load import AXES
@@ -22,7 +23,7 @@ from bnmf_core.runs.jobs import JobRunner
 LOOK_EVERY = 0.1
 
 
-def add_commands(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
+def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> None:
     """Add ``run`` and ``resume``."""
     where = argparse.ArgumentParser(add_help=False)
     where.add_argument(
@@ -185,7 +186,7 @@ def _interrupt() -> Iterator[threading.Event]:
     """The first Ctrl-C sets the event; a second one ends the program at once."""
     event = threading.Event()
 
-    def handle(number: int, frame: Any) -> None:
+    def handle(number: int, frame: FrameType | None) -> None:
         if event.is_set():
             raise KeyboardInterrupt
         event.set()

@@ -6,18 +6,24 @@ on them, and its area under the ROC curve (AUC) is measured on observations it h
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
 
+from bnmf_core.lazy import lazy
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import DataError, NotFoundError, SettingsError, raise_if_cancelled
 from bnmf_core.solvers.nnls import solve_weights
+
+if TYPE_CHECKING:
+    from sklearn.pipeline import Pipeline
+
+linear_model = lazy("sklearn.linear_model")
+model_selection = lazy("sklearn.model_selection")
+pipeline = lazy("sklearn.pipeline")
+preprocessing = lazy("sklearn.preprocessing")
+stats = lazy("scipy.stats")
 
 
 @dataclass(frozen=True)
@@ -153,18 +159,19 @@ def area_under_curve(scores: np.ndarray, members: np.ndarray) -> np.ndarray:
     """
     positive = members.sum(axis=0)
     negative = members.shape[0] - positive
-    rank_sum = np.where(members, rankdata(scores, axis=0), 0.0).sum(axis=0)
+    rank_sum = np.where(members, stats.rankdata(scores, axis=0), 0.0).sum(axis=0)
     return (rank_sum - positive * (positive + 1) / 2) / (positive * negative)
 
 
-def classifier() -> Pipeline:
+def classifier() -> "Pipeline":
     """The classifier every factorization gets: scaling learnt with it, then a linear model.
 
     Scaling makes the result independent of the arbitrary scale between A and W.
     """
     # newton-cg takes as long as the default solver, converges further, and is not slowed down
     # by threads; newton-cholesky is ten times slower with forty classes.
-    return make_pipeline(StandardScaler(), LogisticRegression(solver="newton-cg", max_iter=1000))
+    regression = linear_model.LogisticRegression(solver="newton-cg", max_iter=1000)
+    return pipeline.make_pipeline(preprocessing.StandardScaler(), regression)
 
 
 def _probabilities(
@@ -184,7 +191,7 @@ def _cross_validation(
     reason = f"at least {folds} members, one for each fold"
     chosen = _choose(names, counts, eligible, max_classes, label, reason)
     observations, codes = _coded(values, chosen)
-    splitter = StratifiedKFold(folds, shuffle=True, random_state=seed)
+    splitter = model_selection.StratifiedKFold(folds, shuffle=True, random_state=seed)
     return _Plan(
         observations=observations,
         codes=codes,

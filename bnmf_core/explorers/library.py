@@ -10,7 +10,6 @@ from contextlib import suppress
 from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from bnmf_core.explorers.transforms import SETS_IN_PAPER, Recipe, TransformLibra
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import NotFoundError, StoreError
 from bnmf_core.nouns.problem import Problem
+from bnmf_core.numerics.matrix import Matrix
 from bnmf_core.store.home import data_home
 
 _ENGINE = Path(__file__).resolve().parents[1]
@@ -115,7 +115,7 @@ def folder() -> Path:
     return data_home() / "transforms"
 
 
-def _completed(dataset: Dataset, rank: int) -> Any:
+def _completed(dataset: Dataset, rank: int) -> Matrix:
     """X (D, N), its gaps filled as a run of this rank would fill them."""
     return Problem.without_model(dataset, rank).completed
 

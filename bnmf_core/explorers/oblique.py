@@ -70,7 +70,7 @@ def unit_columns(A: np.ndarray) -> np.ndarray:
 
 
 @njit(cache=True, nogil=True)
-def path(Q, target, step, growth, most):
+def path(Q: np.ndarray, target: np.ndarray, step: float, growth: float, most: int) -> np.ndarray:
     """Points from Q towards the target (R, R), each a step further: (k ≤ most, R, R).
 
     A step goes along the tangent towards the target and is retracted; steps grow by a part

@@ -216,7 +216,15 @@ def _noisy(X: np.ndarray, sigma: float, state: State, chosen: np.ndarray) -> np.
 
 # Sums in any order, so that the compiler may add several entries at a time.
 @numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _update(X, A, W, gram, linear, column, total):  # noqa: PLR0912 (one loop nest)
+def _update(  # noqa: PLR0912 (one loop nest)
+    X: np.ndarray,
+    A: np.ndarray,
+    W: np.ndarray,
+    gram: np.ndarray,
+    linear: np.ndarray,
+    column: np.ndarray,
+    total: np.ndarray,
+) -> tuple[float, float]:
     """One update of A (D, R), then of W (R, N), in place; ⟨W, AᵀX⟩ and ⟨AᵀA, WWᵀ⟩ back.
 
     A row of A needs only its own row of X, which is then in the cache for AᵀX: one pass.
@@ -269,7 +277,16 @@ def _update(X, A, W, gram, linear, column, total):  # noqa: PLR0912 (one loop ne
 
 
 @numba.njit(cache=True, nogil=True)
-def multiply_until_settled(X, A, W, iterations, squared_error, updates, most, tolerance):
+def multiply_until_settled(
+    X: np.ndarray,
+    A: np.ndarray,
+    W: np.ndarray,
+    iterations: np.ndarray,
+    squared_error: np.ndarray,
+    updates: int,
+    most: int,
+    tolerance: float,
+) -> np.ndarray:
     """Multiplicative updates of each particle on its own matrix, in place.
 
     Parameters

@@ -5,6 +5,7 @@ from typing import NoReturn, Protocol
 import numpy as np
 
 from bnmf_core.explorers import oblique
+from bnmf_core.lazy import lazy
 from bnmf_core.nouns.errors import SettingsError
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.threshold import rounded_up
@@ -12,6 +13,8 @@ from bnmf_core.solvers import SOLVERS, solution
 from bnmf_core.solvers.solution import Stopping, solve_with
 from bnmf_core.variational.ascent import climb
 from bnmf_core.variational.mixture import best_scale, component_of
+
+optimize = lazy("scipy.optimize")
 
 # The ε that is shown in a refusal is larger by this part.
 ROOM = 1e-9
@@ -97,8 +100,6 @@ def polished(
 
 def in_one_order(A: np.ndarray) -> np.ndarray:
     """The bases (M, D, R), components matched to the first one's: no branch twice in the tree."""
-    from scipy.optimize import linear_sum_assignment  # noqa: PLC0415  (slow to import)
-
     directions = oblique.unit_columns(A)
-    order = [linear_sum_assignment(-directions[0].T @ other)[1] for other in directions]
+    order = [optimize.linear_sum_assignment(-directions[0].T @ other)[1] for other in directions]
     return np.stack([a[:, columns] for a, columns in zip(A, order, strict=True)])

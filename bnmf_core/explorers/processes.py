@@ -7,12 +7,11 @@ A new process is one function and one line in ``PROCESSES``.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from bnmf_core.nouns.errors import NotFoundError, RunError
+from bnmf_core.numerics.matrix import Matrix, is_sparse
 
 # A part of a sparse target that holds nothing but zeros is drawn again this often.
 MOST_DRAWS = 50
@@ -50,24 +49,24 @@ class Process:
     label: str
     summary: str
     needs_target: bool
-    make: Callable[[Source, Any, np.random.Generator], np.ndarray]
+    make: Callable[[Source, Matrix | None, np.random.Generator], np.ndarray]
 
 
-def gaussian(source: Source, target: Any, rng: np.random.Generator) -> np.ndarray:
+def gaussian(source: Source, target: Matrix | None, rng: np.random.Generator) -> np.ndarray:
     """A W with entries |N(0, 1)|: normal ones, made non-negative."""
     A = np.abs(rng.standard_normal((source.size, source.rank)))
     W = np.abs(rng.standard_normal((source.rank, source.size)))
     return _noisy_product(A, W, 1.0, source, rng)
 
 
-def uniform(source: Source, target: Any, rng: np.random.Generator) -> np.ndarray:
+def uniform(source: Source, target: Matrix | None, rng: np.random.Generator) -> np.ndarray:
     """A W with entries uniform on (0, 1)."""
     A = rng.uniform(size=(source.size, source.rank))
     W = rng.uniform(size=(source.rank, source.size))
     return _noisy_product(A, W, 1 / 3, source, rng)
 
 
-def dirichlet(source: Source, target: Any, rng: np.random.Generator) -> np.ndarray:
+def dirichlet(source: Source, target: Matrix | None, rng: np.random.Generator) -> np.ndarray:
     """A W whose columns, of A and of W, are uniform on the simplex: Dirichlet with α = 1."""
     D, R = source.size, source.rank
     A = rng.dirichlet(np.ones(D), size=R).T
@@ -77,33 +76,35 @@ def dirichlet(source: Source, target: Any, rng: np.random.Generator) -> np.ndarr
     return _noisy_product(A, W, typical, source, rng)
 
 
-def uniform_data(source: Source, target: Any, rng: np.random.Generator) -> np.ndarray:
+def uniform_data(source: Source, target: Matrix | None, rng: np.random.Generator) -> np.ndarray:
     """Entries of X_S itself uniform on (0, 1); no factors, no noise."""
     return rng.uniform(size=(source.size, source.size))
 
 
-def sub_sample(source: Source, target: Any, rng: np.random.Generator) -> np.ndarray:
+def sub_sample(source: Source, target: Matrix | None, rng: np.random.Generator) -> np.ndarray:
     """Rows and columns of the target, chosen at random."""
+    assert target is not None  # see ``needs_target``
     D, N = target.shape
     for _ in range(MOST_DRAWS):
         rows = rng.choice(D, min(source.size, D), replace=False)
         columns = rng.choice(N, min(source.size, N), replace=False)
-        part = (
-            target[:, columns][rows] if sparse.issparse(target) else target[np.ix_(rows, columns)]
-        )
+        part = target[:, columns][rows] if is_sparse(target) else target[np.ix_(rows, columns)]
         X = _dense(part)
         if X.any():
             return X
     raise _only_zeros(source, "rows and columns")
 
 
-def column_projection(source: Source, target: Any, rng: np.random.Generator) -> np.ndarray:
+def column_projection(
+    source: Source, target: Matrix | None, rng: np.random.Generator
+) -> np.ndarray:
     """Columns of the target, chosen at random, under a random projection P (size, D).
 
     The paper names the projection only. Read here so that X_S = P X[:, columns] is non-negative:
     entries of P are |N(0, 1)|, and all columns of one X_S are projected by the same P, since
     projections of their own would leave nothing in common between them.
     """
+    assert target is not None  # see ``needs_target``
     D, N = target.shape
     for _ in range(MOST_DRAWS):
         columns = rng.choice(N, min(source.size, N), replace=False)
@@ -149,8 +150,8 @@ def _noisy_product(
     return np.maximum(A @ W + noise, 0.0)
 
 
-def _dense(part: Any) -> np.ndarray:
-    return part.toarray() if sparse.issparse(part) else np.array(part)
+def _dense(part: Matrix) -> np.ndarray:
+    return part.toarray() if is_sparse(part) else np.array(part)
 
 
 def _only_zeros(source: Source, of_what: str) -> RunError:

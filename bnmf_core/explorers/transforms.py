@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
@@ -20,8 +20,10 @@ from bnmf_core.data.arrays import members
 from bnmf_core.explorers.processes import Source, process
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import SettingsError, StoreError
+from bnmf_core.nouns.plain import Value
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.linalg import balanced_svd
+from bnmf_core.numerics.matrix import Matrix
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.solvers import hals
 from bnmf_core.solvers.starts import random_start
@@ -98,7 +100,7 @@ class TransformLibrary:
 
     Q_A: np.ndarray
     Q_W: np.ndarray
-    recipe: Mapping[str, Any] = field(default_factory=dict)
+    recipe: Mapping[str, Value] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         # The layout in memory decides how a product rounds, so it is always the same: Q_A row by
@@ -129,7 +131,7 @@ class TransformLibrary:
         """SHA-256 (first 16 hex digits) of the transforms: what a run records."""
         digest = hashlib.sha256(repr(self.Q_A.shape).encode())
         for Q in (self.Q_A, self.Q_W):
-            digest.update(np.ascontiguousarray(Q, dtype="<f8"))
+            digest.update(np.ascontiguousarray(Q, dtype="<f8").data)
         return digest.hexdigest()[:16]
 
     def save(self, target: str | Path | BinaryIO) -> None:
@@ -138,7 +140,7 @@ class TransformLibrary:
         if isinstance(target, str | Path):
             files.write_arrays(Path(target), arrays)
         else:
-            np.savez(target, **arrays)
+            np.savez(target, allow_pickle=False, **arrays)
 
     @classmethod
     def load(cls, source: str | Path | BinaryIO) -> "TransformLibrary":
@@ -169,7 +171,9 @@ class TransformLibrary:
         return cls(Q_A, Q_W, recipe)
 
 
-def learn(recipe: Recipe, sets: int = SETS_IN_PAPER, target: Any = None) -> TransformLibrary:
+def learn(
+    recipe: Recipe, sets: int = SETS_IN_PAPER, target: Matrix | None = None
+) -> TransformLibrary:
     """Algorithm 2 on so many source matrices; ``target`` (D, N) where the process needs one.
 
     The first pairs are the same whatever ``sets`` is: each source matrix has its own seed, which is
@@ -193,7 +197,7 @@ def learn(recipe: Recipe, sets: int = SETS_IN_PAPER, target: Any = None) -> Tran
     return TransformLibrary(Q_A, Q_W, asdict(recipe))
 
 
-def _learn(recipe: Recipe, index: int, target: Any) -> tuple[np.ndarray, np.ndarray]:
+def _learn(recipe: Recipe, index: int, target: Matrix | None) -> tuple[np.ndarray, np.ndarray]:
     rank = recipe.rank
     rng = np.random.default_rng([LIBRARY_SEED, rank, index])
     X = process(recipe.process).make(recipe.source, target, rng)
@@ -222,7 +226,7 @@ def equal_norms(A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return A * s[:, None, :], W / s[:, :, None]
 
 
-def _checked(arrays: Mapping[str, np.ndarray], recipe: Any) -> tuple[np.ndarray, np.ndarray]:
+def _checked(arrays: Mapping[str, np.ndarray], recipe: object) -> tuple[np.ndarray, np.ndarray]:
     """Q_A and Q_W of a file, or a StoreError that says what is wrong with them."""
     Q_A, Q_W = arrays["Q_A"], arrays["Q_W"]
     if not isinstance(recipe, dict):

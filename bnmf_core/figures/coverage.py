@@ -30,8 +30,8 @@ def persistence_plot(
     groups = repetitions or {run_id: [run_id] for run_id in styles}
     figure = go.Figure()
     for number, (first, run_ids) in enumerate(groups.items()):
-        part = curves[curves["run"].isin(run_ids)].groupby("epsilon")["covering"]
-        part = part.agg(["mean", "min", "max", "size"]).reset_index()
+        covering = curves[curves["run"].isin(run_ids)].groupby("epsilon")["covering"]
+        part = covering.agg(["mean", "min", "max", "size"]).reset_index()
         if part.empty:
             continue
         # Later curves are thinner, so that one that coincides with another is still seen.

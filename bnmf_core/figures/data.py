@@ -1,17 +1,16 @@
 """A look at the data: the matrix itself, and how many components it needs."""
 
-from typing import Any
-
 import numpy as np
 import plotly.graph_objects as go
 from scipy import sparse
 
 from bnmf_core.figures.style import HIGHLIGHT, layout
+from bnmf_core.numerics.matrix import Matrix, dense
 
 MOST_CELLS = 160
 
 
-def matrix_preview(X: Any, mask: np.ndarray | None, unit: str) -> go.Figure:
+def matrix_preview(X: Matrix, mask: np.ndarray | None, unit: str) -> go.Figure:
     """Heat map of X with at most 160×160 cells: means of blocks, or single entries if it has gaps.
 
     A mean would hide the gaps, so a matrix with gaps is shown by entries at equal distances.
@@ -27,7 +26,7 @@ def matrix_preview(X: Any, mask: np.ndarray | None, unit: str) -> go.Figure:
         middle = 0.5
     else:
         row_size, column_size = -(-D // MOST_CELLS), -(-N // MOST_CELLS)
-        cells = np.where(mask, X, np.nan)[::row_size, ::column_size]
+        cells = np.where(mask, dense(X), np.nan)[::row_size, ::column_size]
         how = f", one entry of every {row_size}×{column_size}"
         middle = 0.0
     figure = go.Figure(
@@ -49,7 +48,7 @@ def matrix_preview(X: Any, mask: np.ndarray | None, unit: str) -> go.Figure:
     return layout(figure, title, height=420)
 
 
-def block_means(X: Any) -> tuple[np.ndarray, int, int]:
+def block_means(X: Matrix) -> tuple[np.ndarray, int, int]:
     """Means over blocks of rows and columns: (rows, columns) ≤ 160 each, and the block sizes."""
     D, N = X.shape
     row_size, column_size = -(-D // MOST_CELLS), -(-N // MOST_CELLS)

@@ -43,15 +43,15 @@ def run_styles(runs: Sequence[tuple[str, str, str]]) -> dict[str, RunStyle]:
     return styles
 
 
-def safe(text: str, longest: int = LONGEST_LABEL) -> str:
+def safe(text: object, longest: int = LONGEST_LABEL) -> str:
     """Text that a chart shows as it is: no HTML, no formulas, shortened."""
-    text = "".join(character for character in str(text) if character.isprintable())
-    if len(text) > longest:
-        text = text[: longest - 1] + "…"
+    shown = "".join(character for character in str(text) if character.isprintable())
+    if len(shown) > longest:
+        shown = shown[: longest - 1] + "…"
     # Plotly reads a little HTML, and MathJax where a text begins and ends with a dollar sign.
     for plain, escaped in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("$", "&#36;")):
-        text = text.replace(plain, escaped)
-    return text
+        shown = shown.replace(plain, escaped)
+    return shown
 
 
 def layout(
@@ -61,7 +61,7 @@ def layout(
     *,
     margin: dict | None = None,
     legend: dict | None = None,
-    **changes,
+    **changes: object,
 ) -> go.Figure:
     """Give a figure its title and the common margins; returns the same figure.
 

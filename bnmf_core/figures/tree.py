@@ -58,7 +58,7 @@ def tree_map(
     title = f"The tree as it grew, {kept:.0%} of distance kept"
     found = position[~known]
     figure = _animated(figure, title, found, grown, points, when)
-    _note_beyond(figure, position[known], points.loc[known, "name"], unit)
+    _note_beyond(figure, position[known], points.loc[known, "name"].tolist(), unit)
     return figure
 
 
@@ -113,9 +113,10 @@ def growth(points: pd.DataFrame, styles: Mapping[str, RunStyle]) -> go.Figure:
         part = points[(points["run"] == run_id) & points["tree"]]
         if part.empty:
             continue
+        members = [row if row >= 0 else None for row in part["member"].tolist()]
         figure.add_scatter(
             x=arrival(part), y=part["ids"] + 1, mode="lines+markers", name=style.label,
-            customdata=np.where(part["member"] >= 0, part["member"], None),
+            customdata=np.array(members, dtype=object),
             line={"color": style.color, "width": 1}, marker={"symbol": style.symbol, "size": 5},
             hovertemplate="node %{y:.0f} after %{x:.2f} s<extra>%{fullData.name}</extra>",
         )  # fmt: skip
@@ -275,7 +276,7 @@ def _nodes(
     )
     return go.Scatter(
         x=_small(position[rows, 0]), y=_small(position[rows, 1]), mode="markers", name=style.label,
-        customdata=_small(part[["ids", "parent", "to_parent"]]),
+        customdata=_small(part[["ids", "parent", "to_parent"]].to_numpy()),
         marker={
             "color": _small(seconds[rows]), "colorscale": COLORS, "size": 7,
             "cmin": float(np.min(of_run)), "cmax": float(np.max(of_run)), "symbol": style.symbol,
@@ -293,7 +294,7 @@ def _particles(
 ) -> go.Scatter:
     return go.Scatter(
         x=_small(position[rows, 0]), y=_small(position[rows, 1]), mode="markers", name=style.label,
-        customdata=_small(points["ids"].iloc[rows]),
+        customdata=_small(points["ids"].iloc[rows].to_numpy()),
         marker={"color": style.color, "symbol": style.symbol, "size": 7, "opacity": 0.6},
         hovertemplate="factorization %{customdata:.0f} of " + style.label + "<extra></extra>",
     )  # fmt: skip

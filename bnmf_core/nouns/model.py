@@ -101,7 +101,7 @@ Derivatives = Callable[
 ]
 
 
-def always_proper(settings: Any) -> str:
+def always_proper(settings: object) -> str:
     """Of a prior that has a finite total whatever its settings: nothing is needed of them."""
     return ""
 

@@ -5,13 +5,13 @@ from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
-from scipy import sparse
 
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import RunError
 from bnmf_core.nouns.model import Model
 from bnmf_core.numerics.completion import completed
 from bnmf_core.numerics.linalg import Compression, balanced_svd, compress
+from bnmf_core.numerics.matrix import Matrix, dense, is_sparse
 
 # Entries of X from which on products with a compressed X are worth the compression.
 SMALLEST_COMPRESSED = 20_000
@@ -39,7 +39,9 @@ class Problem:
         return cls(dataset, cast(Model, None), None, rank)
 
     @classmethod
-    def prepare(cls, dataset: Dataset, model: Model, model_settings: Any, rank: int) -> "Problem":
+    def prepare(
+        cls, dataset: Dataset, model: Model, model_settings: object, rank: int
+    ) -> "Problem":
         """Check that the data and the rank fit, and take open model settings from the data.
 
         Raises
@@ -74,7 +76,7 @@ class Problem:
         return None if 2 * rank > min(D, N) or D * N < SMALLEST_COMPRESSED else rank
 
     @cached_property
-    def completed(self) -> np.ndarray | sparse.csc_array:
+    def completed(self) -> Matrix:
         """X (D, N), its unseen entries filled by an iterated SVD of rank R, see ``completion``."""
         return completed(self.dataset, self.rank)
 
@@ -83,11 +85,13 @@ class Problem:
         """‖completed X‖²."""
         if not self.dataset.missing:
             return self.dataset.squared_norm
-        return float(np.einsum("dn,dn->", self.completed, self.completed))
+        filled = dense(self.completed)
+        return float(np.einsum("dn,dn->", filled, filled))
 
     @cached_property
     def compression(self) -> Compression:
-        """Completed X ≈ U Vᵀ of the compression rank."""
+        """Completed X ≈ U Vᵀ of the compression rank, which has to be known."""
+        assert self.compression_rank is not None
         return compress(self.completed, self.compression_rank)
 
     def svd(self, rank: int) -> tuple[np.ndarray, np.ndarray]:
@@ -105,12 +109,12 @@ class Problem:
         return {}
 
 
-def _times(X: np.ndarray | sparse.csc_array, F: np.ndarray) -> np.ndarray:
+def _times(X: Matrix, F: np.ndarray) -> np.ndarray:
     # F (m, R, n) times X (n, k): a sparse product is faster with the sparse matrix first, and as
     # fast by columns as by rows, so that no second copy of it is kept.
     m, R, n = F.shape
     flat = F.reshape(m * R, n)
-    product = np.ascontiguousarray((X.T @ flat.T).T) if sparse.issparse(X) else flat @ X
+    product = np.ascontiguousarray((X.T @ flat.T).T) if is_sparse(X) else flat @ X
     return product.reshape(m, R, -1)
 
 
@@ -128,7 +132,7 @@ def check_fit(dataset: Dataset, seen: np.ndarray, rank: int) -> None:
             f"Rank {rank} was asked for; the run would see {dataset.D} features and {len(seen)} "
             f"observations, so the rank must be between 1 and {largest}."
         )
-    if not dataset.missing:
+    if dataset.mask is None or not dataset.missing:
         return
     mask = dataset.mask[:, seen]
     lines = (

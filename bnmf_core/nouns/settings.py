@@ -78,6 +78,11 @@ def build(settings_class: type[SettingsT], values: Mapping[str, Value], owner: s
     return settings_class(**checked)
 
 
+def values_of(settings: object) -> dict[str, Value]:
+    """The value of every setting, by its name."""
+    return {name: getattr(settings, name) for name in declarations(type(settings))}
+
+
 def _check(field: dataclasses.Field, declared: Declaration, value: Value, owner: str) -> Value:
     optional = "None" in str(field.type)
     if value is None:

@@ -121,7 +121,7 @@ def _factors(
     if form == "paper":
         return A, W
     A, W = _lifted(A, model.support_A, lift), _lifted(W, model.support_W, lift)
-    empty = (A <= 0).any(axis=(1, 2)) | (W <= 0).any(axis=(1, 2))
+    empty = np.logical_or((A <= 0).any(axis=(1, 2)), (W <= 0).any(axis=(1, 2)))
     if empty.any():
         raise SettingsError(
             f"An entry of 0 has no logarithm, and {_named(particles, empty)} such entries; lift "
@@ -151,7 +151,8 @@ def _block(F: np.ndarray, score: np.ndarray | None = None) -> Block:
 
 
 def _check_finite(particles: Particles, by_A: np.ndarray, by_W: np.ndarray) -> None:
-    wrong = ~(np.isfinite(by_A).all(axis=(1, 2)) & np.isfinite(by_W).all(axis=(1, 2)))
+    fine = np.isfinite(by_A).all(axis=(1, 2)) & np.isfinite(by_W).all(axis=(1, 2))
+    wrong = np.logical_not(fine)
     if wrong.any():
         raise DataError(
             "The model's slope is not finite everywhere: "

@@ -4,7 +4,10 @@ import warnings
 
 import numpy as np
 
+from bnmf_core.lazy import lazy
 from bnmf_core.nouns.errors import DataError, RunError, SettingsError
+
+cvxpy = lazy("cvxpy")
 
 # As fast and exact as there is; the cross-check; the paper's own.
 SOLVERS = ("HIGHS", "CLARABEL", "SCS")
@@ -110,8 +113,6 @@ def check_kernel(K: np.ndarray) -> np.ndarray:
 
 
 def _solve(unit: np.ndarray, scale: np.ndarray, solver: str) -> np.ndarray:
-    import cvxpy  # noqa: PLC0415  (slow to import)
-
     z = cvxpy.Variable(scale.size, nonneg=True)
     # Without psd_wrap, cvxpy's own test of K fails where K is nearly singular.
     energy = cvxpy.quad_form(z, cvxpy.psd_wrap(unit))

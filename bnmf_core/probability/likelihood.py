@@ -9,6 +9,7 @@ import numpy as np
 
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.linalg import blocks
+from bnmf_core.numerics.matrix import dense
 from bnmf_core.numerics.residuals import squared_errors
 
 # Entries of a residual (512 kB) that are worked on together: they stay in the cache.
@@ -128,6 +129,8 @@ def _seen_gradients_along(
 
 def _seen_blocks(problem: Problem, M: int) -> Iterator[tuple[int, slice, slice, np.ndarray]]:
     """Each particle with each block of X, and 1 where the block was seen."""
-    for rows, columns in blocks(problem.dataset.X, RESIDUAL_ENTRIES):
+    seen = problem.seen
+    assert seen is not None
+    for rows, columns in blocks(dense(problem.dataset.X), RESIDUAL_ENTRIES):
         for m in range(M):
-            yield m, rows, columns, problem.seen[rows, columns]
+            yield m, rows, columns, seen[rows, columns]

@@ -12,17 +12,21 @@ many zeros depends on that floor.
 
 import warnings
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
+from bnmf_core.lazy import lazy
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.linalg import BLOCK_ENTRIES, blocks
+from bnmf_core.numerics.matrix import Matrix
 from bnmf_core.numerics.residuals import squared_errors
 from bnmf_core.probability import likelihood
 from bnmf_core.probability.reference import reference_start
 from bnmf_core.solvers import hals
+
+decomposition = lazy("sklearn.decomposition")
+exceptions = lazy("sklearn.exceptions")
 
 FROBENIUS, KULLBACK_LEIBLER, ITAKURA_SAITO = "frobenius", "kullback_leibler", "itakura_saito"
 OBJECTIVES = (FROBENIUS, KULLBACK_LEIBLER, ITAKURA_SAITO)
@@ -151,7 +155,7 @@ def _divergence(
     return values, by_A, by_W
 
 
-def _dense_blocks(X: Any) -> Iterator[tuple[slice, slice, np.ndarray]]:
+def _dense_blocks(X: Matrix) -> Iterator[tuple[slice, slice, np.ndarray]]:
     if isinstance(X, np.ndarray):
         for rows, columns in blocks(X):
             yield rows, columns, X[rows, columns]
@@ -169,16 +173,15 @@ def _floor(dataset: Dataset) -> float:
 def _minimised(
     problem: Problem, A: np.ndarray, W: np.ndarray, objective: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    from sklearn.decomposition import non_negative_factorization  # noqa: PLC0415  (slow to import)
-    from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415  (slow to import)
-
     dataset = problem.dataset
     X = dataset.X.T
     if objective == ITAKURA_SAITO:  # scikit-learn takes no zeros there
         X = dataset.dense().T + _floor(dataset)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the limit is the paper's own
-        Wt, At, _ = non_negative_factorization(
+        warnings.simplefilter(
+            "ignore", exceptions.ConvergenceWarning
+        )  # the limit is the paper's own
+        Wt, At, _ = decomposition.non_negative_factorization(
             X, W.T.copy(), A.T.copy(), n_components=A.shape[1], init="custom", solver="mu",
             beta_loss=objective.replace("_", "-"), tol=REFERENCE_TOLERANCE,
             max_iter=REFERENCE_ITERATIONS,
@@ -197,7 +200,8 @@ def _minimised_on_seen(
     objective still never rises.
     """
     data, floor = problem.dataset, _floor(problem.dataset)
-    x, seen = data.X + floor, problem.seen
+    x, seen = data.dense() + floor, problem.seen
+    assert seen is not None
     square_root = objective == ITAKURA_SAITO
 
     def factor(A: np.ndarray, W: np.ndarray, on_A: bool) -> np.ndarray:

@@ -13,11 +13,12 @@ settings only.
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
+from bnmf_core.lazy import lazy
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.model import Model, Support
 from bnmf_core.nouns.problem import Problem
@@ -33,6 +34,8 @@ from bnmf_core.probability.objectives import (
     objective_values,
     reference_values,
 )
+
+optimize = lazy("scipy.optimize")
 
 # Paper 3, §6.1: ε = 1.2 × the largest f of 50 NMFs.
 REFERENCES, MARGIN = 50, 1.2
@@ -79,7 +82,7 @@ class Settings:
     )
 
 
-def silf(y: Any, epsilon: float, beta: float) -> np.ndarray:
+def silf(y: ArrayLike, epsilon: float, beta: float) -> np.ndarray:
     """Soft insensitive loss of y ≥ 0, entry by entry (paper 3, §5.2).
 
     0 up to (1 − β)ε, (y − (1 − β)ε)²/(4βε) up to (1 + β)ε, y − ε beyond.
@@ -90,7 +93,7 @@ def silf(y: Any, epsilon: float, beta: float) -> np.ndarray:
     return bend * (bend / (4 * beta * epsilon)) + straight
 
 
-def silf_slope(y: Any, epsilon: float, beta: float) -> np.ndarray:
+def silf_slope(y: ArrayLike, epsilon: float, beta: float) -> np.ndarray:
     """The derivative of :func:`silf`: from 0 at (1 − β)ε to 1 at (1 + β)ε in a straight line."""
     y = np.asarray(y, dtype=np.float64)
     return np.clip((y - (1 - beta) * epsilon) / (2 * beta * epsilon), 0.0, 1.0)
@@ -198,15 +201,13 @@ def _log_radial_integral(entries: int, epsilon: float, beta: float, C: float) ->
     The sphere's area leaves π^(n/2)/Γ(n/2) ∫ exp(h(s)) ds, h(s) = (n/2)s − C·SILF(eˢ) with
     s = log ‖E‖². h is concave and analytic between the joints: Gauss–Legendre on each piece.
     """
-    from scipy.optimize import brentq  # noqa: PLC0415  (slow to import)
-
     half = 0.5 * entries
     joints = [np.log(y) for y in ((1 - beta) * epsilon, (1 + beta) * epsilon) if y > 0]
 
-    def height(s):
+    def height(s: np.ndarray) -> np.ndarray:
         return half * s - C * silf(np.exp(s), epsilon, beta)
 
-    def slope(s):
+    def slope(s: np.ndarray) -> np.ndarray:
         y = np.exp(s)
         return half - C * y * silf_slope(y, epsilon, beta)
 
@@ -215,7 +216,7 @@ def _log_radial_integral(entries: int, epsilon: float, beta: float, C: float) ->
     lower = upper - 1.0
     while slope(lower) <= 0:
         lower -= 1.0
-    peak = brentq(slope, lower, upper, xtol=1e-14)
+    peak = optimize.brentq(slope, lower, upper, xtol=1e-14)
     top = height(peak)
     ends = []
     for direction in (-1.0, 1.0):

@@ -7,10 +7,10 @@ the loop (:func:`drive`) saves what comes back, reports, and hands out the next 
 
 import time
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, Executor, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from bnmf_core.nouns.algorithm import Shard
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import RunError
 from bnmf_core.nouns.particles import Particles
-from bnmf_core.nouns.spec import Progress, RunSpec
+from bnmf_core.nouns.spec import FailedChain, Progress, RunInfo, RunSpec
 from bnmf_core.numerics.threads import one_blas_thread, worker_count
 from bnmf_core.runs.planning import Plan, describe, make_plan
 from bnmf_core.runs.record import finite_states, record
@@ -58,7 +58,7 @@ class Outcome:
 
     stop_reason: str
     seconds: float
-    failed_chains: tuple[dict[str, Any], ...] = ()
+    failed_chains: tuple[FailedChain, ...] = ()
 
     @property
     def message(self) -> str:
@@ -73,7 +73,7 @@ class Outcome:
             words = f"Cancelled; what was made is kept. {words}".rstrip()
         return words
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> RunInfo:
         """The entries it adds to a run's info."""
         return {
             "stop_reason": self.stop_reason,
@@ -102,14 +102,19 @@ class MemorySink:
         return chunks
 
 
-def advance(plan: Plan, shard: Shard, checkpoint: Checkpoint | None):
+# What a step leaves: the shard's next checkpoint, and what it has made.
+Step = tuple[Checkpoint, Chunk | None]
+
+
+def advance(plan: Plan, shard: Shard, checkpoint: Checkpoint | None) -> Step:
     """One step of one shard; pure. Returns the new checkpoint and a Chunk or None.
 
     A value that is not finite ends the shard, and so does an algorithm that says it can make no
     more: the states before it are kept, and the checkpoint says why it does not go on.
     """
     with one_blas_thread():
-        produced, recorded, draws = 0, 0, {}
+        produced, recorded = 0, 0
+        draws: dict[str, int] = {}
         if checkpoint is None:
             rng = shard.generator()
             state = plan.algorithm.init(plan.problem, plan.settings, shard, rng)
@@ -166,7 +171,7 @@ def drive(
     latest = {shard: sink.checkpoint(shard, plan.algorithm.State) for shard in plan.shards}
     at_start = _fraction(plan, latest)
     waiting = [shard for shard in plan.shards if not _finished(shard, latest[shard])]
-    running: dict[Any, Shard] = {}
+    running: dict[Future[Step], Shard] = {}
     cancelled = False
     try:
         while waiting or running:
@@ -203,7 +208,7 @@ def drive(
             future.cancel()
     reason = "complete" if all(_finished(s, latest[s]) for s in plan.shards) else "cancelled"
     failed = _failed_chains(latest)
-    if reason == "complete" and not any(checkpoint.produced for checkpoint in latest.values()):
+    if reason == "complete" and not any(c.produced for c in latest.values() if c is not None):
         raise RunError(failed[0]["reason"])
     return Outcome(reason, seconds_before + time.perf_counter() - began, failed)
 
@@ -252,7 +257,7 @@ def _finished(shard: Shard, checkpoint: Checkpoint | None) -> bool:
     return checkpoint.failure is not None or checkpoint.produced >= shard.size
 
 
-def _failed_chains(latest: dict[Shard, Checkpoint | None]) -> tuple[dict[str, Any], ...]:
+def _failed_chains(latest: dict[Shard, Checkpoint | None]) -> tuple[FailedChain, ...]:
     return tuple(
         {"chain": int(chain), "after_draw": draws, "reason": checkpoint.failure.reason}
         for shard, checkpoint in latest.items()

@@ -1,7 +1,6 @@
 """A run that has been checked and is ready to start."""
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from bnmf_core import registry
 from bnmf_core.data.split import split
@@ -10,7 +9,7 @@ from bnmf_core.nouns.algorithm import Algorithm, Shard
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import SettingsError
 from bnmf_core.nouns.problem import Problem, check_fit
-from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.nouns.spec import RunInfo, RunSpec
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.runs.memory import check_memory
 from bnmf_core.version import VERSION
@@ -24,12 +23,12 @@ class Plan:
 
     spec: RunSpec
     algorithm: Algorithm
-    settings: Any
+    settings: object
     problem: Problem
     shards: tuple[Shard, ...]
 
 
-def check(dataset: Dataset, spec: RunSpec) -> tuple[Algorithm, Any]:
+def check(dataset: Dataset, spec: RunSpec) -> tuple[Algorithm, object]:
     """The algorithm and its settings, if the spec makes sense for the dataset.
 
     Raises
@@ -51,7 +50,7 @@ def check(dataset: Dataset, spec: RunSpec) -> tuple[Algorithm, Any]:
         raise SettingsError(f"The rank was {spec.rank!r}; a whole number of 1 or more is needed.")
     if not (isinstance(spec.seed, int) and 0 <= spec.seed < 2**63):
         raise SettingsError(f"The seed was {spec.seed!r}; a whole number ≥ 0 is needed.")
-    model_settings = settings.build(model.Settings, spec.model_settings, model.label)
+    model_settings: object = settings.build(model.Settings, spec.model_settings, model.label)
     check_fit(dataset, split(dataset, spec.holdout)[0], spec.rank)
     chosen = settings.build(algorithm.Settings, spec.settings, algorithm.label)
     if algorithm.check is not None:
@@ -73,7 +72,7 @@ def make_plan(dataset: Dataset, spec: RunSpec) -> Plan:
     if spec.holdout:
         seen = dataset.columns(split(dataset, spec.holdout)[0])
     model = registry.model(spec.model)
-    model_settings = settings.build(model.Settings, spec.model_settings, model.label)
+    model_settings: object = settings.build(model.Settings, spec.model_settings, model.label)
     with one_blas_thread():
         problem = Problem.prepare(seen, model, model_settings, spec.rank)
     shards, begin = [], 0
@@ -83,12 +82,12 @@ def make_plan(dataset: Dataset, spec: RunSpec) -> Plan:
     return Plan(spec, algorithm, chosen, problem, tuple(shards))
 
 
-def describe(plan: Plan) -> dict[str, Any]:
+def describe(plan: Plan) -> RunInfo:
     """What the run is: every setting with the value it took, and the data."""
     return {
         "version": VERSION,
         "dataset": plan.problem.dataset.name,
         "algorithm_label": plan.algorithm.label,
-        "settings": asdict(plan.settings),
-        "model_settings": asdict(plan.problem.model_settings),
+        "settings": settings.values_of(plan.settings),
+        "model_settings": settings.values_of(plan.problem.model_settings),
     }

@@ -4,7 +4,7 @@ The chains of one shard share every product with X. There are two shards at leas
 cores busy, and more where the chains are many, so that a cluster can share them.
 """
 
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -24,7 +24,7 @@ class ChainSettings(Protocol):
         """How many there are."""
 
 
-def chains_setting(default: int) -> Any:
+def chains_setting(default: int) -> int:
     """The declared setting "chains", the same for every sampler but for its default."""
     return setting(
         default,

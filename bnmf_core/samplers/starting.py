@@ -1,7 +1,7 @@
 """Where chains start, whichever sampler walks them, and what is refused before they do."""
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -16,7 +16,7 @@ START_ITERATIONS = 200
 LIFT = 1e-3
 
 
-def start_setting() -> Any:
+def start_setting() -> str:
     """The declared setting "start", the same for every sampler."""
     return setting(
         "restart",

@@ -9,6 +9,7 @@ to about 1e-13, without a branch, so that the compiler makes several draws at a 
 """
 
 import math
+from collections.abc import Callable
 
 import numba
 import numpy as np
@@ -23,7 +24,7 @@ ROOT_OF_HALF = math.sqrt(0.5)
 # How many draws pass through each stage together: what they need stays in the first cache.
 TILE = 128
 # Of floating point, only fused products and reciprocals are left to the compiler.
-VECTOR = {"error_model": "numpy", "fastmath": {"contract", "arcp", "nnan", "ninf"}}
+VECTOR = {"contract", "arcp", "nnan", "ninf"}
 
 LOG_TWO = math.log(2.0)
 # log 2 in two parts: a whole number times the first is exact.
@@ -36,13 +37,17 @@ LARGEST_LOG = 500.0
 SMALLEST_LOG = 0.98 * LOG_TWO
 
 
-def _polynomial(function, low: float, high: float, degree: int) -> np.ndarray:
+def _polynomial(
+    function: Callable[[np.ndarray], np.ndarray], low: float, high: float, degree: int
+) -> np.ndarray:
     """Coefficients, highest first, of the Chebyshev interpolant of ``function`` on [low, high]."""
 
-    def on_unit_interval(x):
+    def on_unit_interval(x: np.ndarray) -> np.ndarray:
         return function(0.5 * ((high - low) * x + high + low))
 
-    return chebyshev.cheb2poly(chebyshev.chebinterpolate(on_unit_interval, degree))[::-1].copy()
+    # numpy says that the function gives one number; it gives one for each point.
+    found: np.ndarray = chebyshev.chebinterpolate(on_unit_interval, degree)
+    return chebyshev.cheb2poly(found)[::-1].copy()
 
 
 def _log_scaled_survival(s: np.ndarray) -> np.ndarray:
@@ -67,7 +72,8 @@ LOGARITHM = np.array([2.0 / (2 * i + 1) for i in range(9, -1, -1)])
 
 
 @numba.njit(cache=True, inline="always")
-def _evaluate(coefficients, count, x):  # ``count`` (even) written out, so that loops unroll
+def _evaluate(coefficients: np.ndarray, count: int, x: float) -> float:
+    # ``count`` (even) is written out by whoever calls, so that loops unroll.
     # Even and odd powers apart: two short chains of products instead of a long one.
     square = x * x
     odd, even = 0.0, 0.0
@@ -78,12 +84,12 @@ def _evaluate(coefficients, count, x):  # ``count`` (even) written out, so that 
 
 
 @numba.njit(cache=True, inline="always")
-def _to_unit_interval(s, low, high):
+def _to_unit_interval(s: float, low: float, high: float) -> float:
     return (2.0 * s - (high + low)) / (high - low)
 
 
 @numba.njit(cache=True, inline="always")
-def _log(x):
+def _log(x: float) -> float:
     bits = np.float64(x).view(np.int64)
     exponent = (bits - SQUARE_ROOT_OF_HALF) >> 52
     m = np.int64(bits - (exponent << 52)).view(np.float64)  # between √½ and √2
@@ -92,15 +98,15 @@ def _log(x):
 
 
 @numba.njit(cache=True, inline="always")
-def _exp(x):  # for −700 < x < 700
+def _exp(x: float) -> float:  # for −700 < x < 700
     k = np.floor(x / LOG_TWO + 0.5)
     rest = (x - k * LOG_TWO_HIGH) - k * LOG_TWO_LOW
     power = np.int64((np.int64(k) + 1023) << 52).view(np.float64)
     return _evaluate(EXPONENTIAL, 14, rest) * power
 
 
-@numba.njit(cache=True, **VECTOR)
-def _survival(a, scale, log_rest):
+@numba.njit(cache=True, error_model="numpy", fastmath=VECTOR)
+def _survival(a: np.ndarray, scale: np.ndarray, log_rest: np.ndarray) -> None:
     """Take S(|a|) apart: S = scale·exp(log_rest)."""
     for i in range(a.shape[0]):
         x = min(abs(a[i]), TAIL)
@@ -111,8 +117,15 @@ def _survival(a, scale, log_rest):
         )
 
 
-@numba.njit(cache=True, **VECTOR)
-def _smaller_tail(a, u, scale, log_rest, minus_log, sign):
+@numba.njit(cache=True, error_model="numpy", fastmath=VECTOR)
+def _smaller_tail(
+    a: np.ndarray,
+    u: np.ndarray,
+    scale: np.ndarray,
+    log_rest: np.ndarray,
+    minus_log: np.ndarray,
+    sign: np.ndarray,
+) -> None:
     """−log of the smaller of S(z) and 1 − S(z), and the sign of z."""
     for i in range(a.shape[0]):
         beyond = scale[i] * _exp(log_rest[i])  # S(|a|)
@@ -125,8 +138,8 @@ def _smaller_tail(a, u, scale, log_rest, minus_log, sign):
         sign[i] = -1.0 if (negative and lower) else 1.0
 
 
-@numba.njit(cache=True, **VECTOR)
-def _excess(a, minus_log, sign, result):
+@numba.njit(cache=True, error_model="numpy", fastmath=VECTOR)
+def _excess(a: np.ndarray, minus_log: np.ndarray, sign: np.ndarray, result: np.ndarray) -> None:
     """z − a, at least 0."""
     for i in range(a.shape[0]):
         x = np.sqrt(2.0 * minus_log[i])
@@ -157,7 +170,7 @@ def tail_excess(a: float, log_u: float) -> float:
 
 
 @numba.njit(cache=True)
-def _draw(a, u, excess, work):
+def _draw(a: np.ndarray, u: np.ndarray, excess: np.ndarray, work: np.ndarray) -> None:
     """excess (n,) with S(a + excess) = u·S(a); work (4, n) is overwritten."""
     n = a.shape[0]
     scale, log_rest, minus_log, sign = work[0, :n], work[1, :n], work[2, :n], work[3, :n]
@@ -169,8 +182,16 @@ def _draw(a, u, excess, work):
             excess[i] = tail_excess(a[i], math.log(u[i]))
 
 
-@numba.njit(cache=True, **VECTOR)
-def _standardised(f, c, G, r, shift, scale, a):
+@numba.njit(cache=True, error_model="numpy", fastmath=VECTOR)
+def _standardised(
+    f: np.ndarray,
+    c: np.ndarray,
+    G: np.ndarray,
+    r: int,
+    shift: float,
+    scale: float,
+    a: np.ndarray,
+) -> None:
     """a ← (shift − c + Σ_{k≠r} f_k G_kr)/scale: how far zero lies above the mean, in sd."""
     for i in range(a.shape[0]):
         a[i] = shift - c[i]

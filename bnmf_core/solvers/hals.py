@@ -77,7 +77,7 @@ def _advance_approach(problem: Problem, solution: Solution, stopping: Stopping) 
     iterations, squared_error = solution.iterations.copy(), solution.squared_error.copy()
     step, limit = solution.step.copy(), solution.limit.copy()
     A, W = solution.A.copy(), solution.W.copy()
-    fit = int(shared.STEP_WORK / (ROUND * work_per_iteration(problem, approaching=True)))
+    fit = int(shared.STEP_WORK / (ROUND * work_per_iteration(problem, problem.compression_rank)))
     # One round of as many particles as fit, those that have done the least first.
     for _ in range(max(1, fit // max(1, active.sum()))):
         waiting = np.flatnonzero(active)
@@ -119,11 +119,14 @@ def _polish(F: np.ndarray, linear: np.ndarray, G: np.ndarray, step: np.ndarray) 
     return F
 
 
-def work_per_iteration(problem: Problem, approaching: bool = False) -> float:
-    """Multiply-adds of one iteration of one particle, in units of a fast dense product."""
+def work_per_iteration(problem: Problem, compressed_to: int | None = None) -> float:
+    """Multiply-adds of one iteration of one particle, in units of a fast dense product.
+
+    On X itself, or on X compressed to this rank.
+    """
     R, length = problem.rank, problem.dataset.D + problem.dataset.N
-    if approaching:
-        return 4.0 * R * length * (problem.compression_rank + APPROACH_SWEEPS * R)
+    if compressed_to is not None:
+        return 4.0 * R * length * (compressed_to + APPROACH_SWEEPS * R)
     # Sweeps reach about an eighth of a product's rate.
     return product_work(problem) + 16.0 * FULL_SWEEPS * R * R * length
 
@@ -132,7 +135,7 @@ def work(problem: Problem, typical: float) -> float:
     """Multiply-adds of a particle that takes the typical number of iterations."""
     if problem.compression_rank is None:
         return typical * work_per_iteration(problem)
-    approach = work_per_iteration(problem, approaching=True)
+    approach = work_per_iteration(problem, problem.compression_rank)
     return typical * approach + 2 * CHECK_EVERY * work_per_iteration(problem)
 
 

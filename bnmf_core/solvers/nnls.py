@@ -1,12 +1,11 @@
 """Weights for a given basis: non-negative least squares, many columns and bases at once."""
 
-from typing import Any
-
 import numpy as np
 from numba import njit
 from scipy import sparse
 
 from bnmf_core.nouns.errors import DataError
+from bnmf_core.numerics.matrix import Matrix, is_sparse
 
 # Coordinate descent finds most of the zeros in a few sweeps; then the exact method starts.
 SWEEPS = 3
@@ -16,7 +15,7 @@ TOLERANCE = 1e-12
 DEPENDENT = 1e-13
 
 
-def solve_weights(X: Any, A: np.ndarray, mask: np.ndarray | None = None) -> np.ndarray:
+def solve_weights(X: Matrix, A: np.ndarray, mask: np.ndarray | None = None) -> np.ndarray:
     """Best non-negative weights of every observation, each basis held fixed.
 
     W[m] = argmin over W ≥ 0 of ‖X − A[m] W‖²_F on the normal equations AᵀA, AᵀX: a few sweeps
@@ -46,15 +45,15 @@ def solve_weights(X: Any, A: np.ndarray, mask: np.ndarray | None = None) -> np.n
             f"The bases are {A.shape}; a {X.shape[0]}×{X.shape[1]} matrix needs (M, "
             f"{X.shape[0]}, R)."
         )
-    if mask is not None and (sparse.issparse(X) or mask.shape != X.shape):
+    if mask is not None and (is_sparse(X) or mask.shape != X.shape):
         raise DataError("A mask needs a dense matrix of its own shape.")
-    if sparse.issparse(X):
-        transposed = sparse.csc_array(X, dtype=np.float64).T
+    if is_sparse(X):
+        transposed: Matrix = sparse.csc_array(X, dtype=np.float64).T
     else:
         transposed = np.asarray(X, dtype=np.float64).T
         if mask is not None:
             transposed = np.where(mask.T, transposed, 0.0)
-            seen = np.asarray(mask, dtype=np.float64).T
+    seen = None if mask is None else np.asarray(mask, dtype=np.float64).T
     M, D, R = A.shape
     W = np.empty((M, R, X.shape[1]))
     for m in range(M):
@@ -65,7 +64,7 @@ def solve_weights(X: Any, A: np.ndarray, mask: np.ndarray | None = None) -> np.n
             raise DataError(f"The basis at position {m} holds an entry that is not finite.")
         length[length == 0] = 1.0
         basis /= length
-        if mask is None:
+        if seen is None:
             gram = (basis.T @ basis)[None]
         else:
             products = (basis[:, :, None] * basis[:, None, :]).reshape(D, R * R)
@@ -76,7 +75,7 @@ def solve_weights(X: Any, A: np.ndarray, mask: np.ndarray | None = None) -> np.n
 
 
 @njit(cache=True, nogil=True)
-def _solve_columns(gram, target):
+def _solve_columns(gram: np.ndarray, target: np.ndarray) -> np.ndarray:
     N, R = target.shape
     weights = np.zeros((N, R))
     factor = np.empty((R, R))
@@ -96,7 +95,7 @@ def _solve_columns(gram, target):
 
 
 @njit(cache=True, nogil=True)
-def _sweep(G, b, w):
+def _sweep(G: np.ndarray, b: np.ndarray, w: np.ndarray) -> None:
     """One pass of coordinate descent over w, in place."""
     for r in range(w.shape[0]):
         if G[r, r] <= 0.0:
@@ -108,7 +107,16 @@ def _sweep(G, b, w):
 
 
 @njit(cache=True, nogil=True)
-def _active_set(G, b, w, tolerance, factor, trial, support, closed):
+def _active_set(
+    G: np.ndarray,
+    b: np.ndarray,
+    w: np.ndarray,
+    tolerance: float,
+    factor: np.ndarray,
+    trial: np.ndarray,
+    support: np.ndarray,
+    closed: np.ndarray,
+) -> None:
     """Move w ≥ 0 to the minimum of ½wᵀGw − bᵀw over w ≥ 0, in place.
 
     ``support`` lists the components free to be positive and ``factor`` is the Cholesky factor
@@ -140,7 +148,16 @@ def _active_set(G, b, w, tolerance, factor, trial, support, closed):
 
 
 @njit(cache=True, nogil=True)
-def _retreat(G, w, step, factor, support, count, trial, closed):
+def _retreat(
+    G: np.ndarray,
+    w: np.ndarray,
+    step: float,
+    factor: np.ndarray,
+    support: np.ndarray,
+    count: int,
+    trial: np.ndarray,
+    closed: np.ndarray,
+) -> int:
     """Go towards the trial point until the first weight reaches zero, and take that one out.
 
     Returns how many components stay in the support, whose factor is made anew.
@@ -162,7 +179,16 @@ def _retreat(G, w, step, factor, support, count, trial, closed):
 
 
 @njit(cache=True, nogil=True)
-def _enter(G, b, w, tolerance, factor, support, count, closed):
+def _enter(
+    G: np.ndarray,
+    b: np.ndarray,
+    w: np.ndarray,
+    tolerance: float,
+    factor: np.ndarray,
+    support: np.ndarray,
+    count: int,
+    closed: np.ndarray,
+) -> bool:
     """Let in the zero weight whose growth lowers the objective fastest; False if none does."""
     while True:
         steepest = -tolerance
@@ -184,7 +210,7 @@ def _enter(G, b, w, tolerance, factor, support, count, closed):
 
 
 @njit(cache=True, nogil=True)
-def _extend(G, factor, support, count, r):
+def _extend(G: np.ndarray, factor: np.ndarray, support: np.ndarray, count: int, r: int) -> bool:
     """Add component r to the Cholesky factor; False when it depends on those already in."""
     remaining = G[r, r]
     for j in range(count):
@@ -201,7 +227,9 @@ def _extend(G, factor, support, count, r):
 
 
 @njit(cache=True, nogil=True)
-def _solve_on_support(factor, b, support, count, trial):
+def _solve_on_support(
+    factor: np.ndarray, b: np.ndarray, support: np.ndarray, count: int, trial: np.ndarray
+) -> None:
     for i in range(count):
         total = b[support[i]]
         for k in range(i):

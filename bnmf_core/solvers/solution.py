@@ -139,7 +139,7 @@ def advance_full(
         last = iterations[chosen] >= stopping.max_iterations
         due = (iterations[chosen] % CHECK_EVERY == 0) | last
         A, W, overlap, size = iterate(problem, update, A, W, step_A, step_W, due.any())
-        if not due.any():
+        if overlap is None or size is None:
             continue
         # ‖X − AW‖² from products that are already there.
         now = np.maximum(squared_norm - 2 * overlap + size, 0.0)
@@ -181,9 +181,11 @@ def _iterate_seen(
     problem: Problem, update: Update, A: np.ndarray, W: np.ndarray, step_A: np.ndarray,
     step_W: np.ndarray, measured: bool,
 ) -> Iterated:  # fmt: skip
-    A, _ = _update_seen(update, A, problem.times_rows(W), W, problem.seen.T, step_A, False)
+    seen = problem.seen
+    assert seen is not None
+    A, _ = _update_seen(update, A, problem.times_rows(W), W, seen.T, step_A, False)
     linear = problem.times_columns(A)
-    W, size = _update_seen(update, W, linear, A, problem.seen, step_W, measured)
+    W, size = _update_seen(update, W, linear, A, seen, step_W, measured)
     return A, W, np.einsum("mrn,mrn->m", W, linear) if measured else None, size
 
 

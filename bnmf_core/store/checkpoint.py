@@ -7,14 +7,15 @@ same shape; what it is read into is told by the dataclasses' own types.
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from types import UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import TypedDict, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from bnmf_core.nouns.errors import StoreError
+from bnmf_core.nouns.plain import Plain, Value
 
 ANOTHER_VERSION = (
     "This run was begun by another version of the program and cannot be continued; what it has "
@@ -43,8 +44,8 @@ class Checkpoint:
     failure : set where the shard has failed; it is not tried again.
     """
 
-    state: Any
-    generator: dict[str, Any]
+    state: object
+    generator: Mapping[str, Plain]
     produced: int
     fraction: float
     recorded: int = 0
@@ -52,11 +53,24 @@ class Checkpoint:
     failure: Failure | None = None
 
 
+class Packed(TypedDict, total=False):
+    """A part of a state as JSON, with one entry, by what the part is.
+
+    array : where its array is among the arrays. fields : those of a dataclass. items : of a tuple.
+    value : a plain one.
+    """
+
+    array: str
+    fields: dict[str, "Packed"]
+    items: list["Packed"]
+    value: Value
+
+
 class _AnotherVersion(Exception):
     """What is stored is not a state of this version."""
 
 
-def restore_generator(state: dict[str, Any]) -> np.random.Generator:
+def restore_generator(state: Mapping[str, Plain]) -> np.random.Generator:
     """A generator that continues from a stored state."""
     bits: np.random.BitGenerator = np.random.PCG64()
     bits.state = state
@@ -112,7 +126,7 @@ def from_arrays(arrays: Mapping[str, np.ndarray], State: type) -> Checkpoint:
     return dataclasses.replace(known, state=state)
 
 
-def _packed(value: Any, place: str, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+def _packed(value: object, place: str, arrays: dict[str, np.ndarray]) -> Packed:
     """What a part of a state is, as JSON; its arrays are put among ``arrays``."""
     if isinstance(value, np.ndarray):
         arrays[place] = value
@@ -127,16 +141,20 @@ def _packed(value: Any, place: str, arrays: dict[str, np.ndarray]) -> dict[str, 
     if isinstance(value, tuple):
         parts = enumerate(value)
         return {"items": [_packed(part, f"{place}.{i}", arrays) for i, part in parts]}
-    return {"value": value.item() if isinstance(value, np.generic) else value}
+    plain = value.item() if isinstance(value, np.generic) else value
+    assert plain is None or isinstance(plain, bool | int | float | str)
+    return {"value": plain}
 
 
-def _unpacked(stored: Mapping[str, Any], kind: Any, arrays: Mapping[str, np.ndarray]) -> Any:
+def _unpacked(stored: Packed, kind: object, arrays: Mapping[str, np.ndarray]) -> object:
     """The inverse of :func:`_packed`, for a part whose declared type is ``kind``."""
     union = get_origin(kind) in (Union, UnionType)
     kinds = [
         option for option in (get_args(kind) if union else (kind,)) if option is not type(None)
     ]
-    classes: list[Any] = [option for option in kinds if dataclasses.is_dataclass(option)]
+    classes = [
+        option for option in kinds if isinstance(option, type) and dataclasses.is_dataclass(option)
+    ]
     if "array" in stored:
         if classes or stored["array"] not in arrays:
             raise _AnotherVersion
@@ -158,7 +176,9 @@ def _unpacked(stored: Mapping[str, Any], kind: Any, arrays: Mapping[str, np.ndar
     return stored["value"]
 
 
-def _of_tuple(stored: list[Any], kinds: list[Any], arrays: Mapping[str, np.ndarray]) -> list[Any]:
+def _of_tuple(
+    stored: Sequence[Packed], kinds: Sequence[object], arrays: Mapping[str, np.ndarray]
+) -> list[object]:
     declared = next((get_args(option) for option in kinds if get_origin(option) is tuple), None)
     if declared is None:
         raise _AnotherVersion
@@ -169,8 +189,8 @@ def _of_tuple(stored: list[Any], kinds: list[Any], arrays: Mapping[str, np.ndarr
     return [_unpacked(part, kind, arrays) for part, kind in zip(stored, declared, strict=True)]
 
 
-def _from_flat(arrays: Mapping[str, np.ndarray], plain: Mapping[str, Any], State: type) -> Any:
-    fields = {
+def _from_flat(arrays: Mapping[str, np.ndarray], plain: Mapping[str, Plain], State: type) -> object:
+    fields: dict[str, object] = {
         name.removeprefix(FLAT): value for name, value in arrays.items() if name.startswith(FLAT)
     } | dict(plain)
     try:

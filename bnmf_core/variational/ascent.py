@@ -8,9 +8,12 @@ the bound has no slope that leads back, so there each centre goes as far as it s
 import numpy as np
 from scipy.special import logsumexp
 
+from bnmf_core.lazy import lazy
 from bnmf_core.nouns.model import given
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.variational.mixture import log_kernel
+
+optimize = lazy("scipy.optimize")
 
 # L-BFGS's memory. Each call begins without any, so calls of few iterations lose by it.
 MEMORY = 10
@@ -33,8 +36,6 @@ def climb(
     -------
     A, W, log_variances, bound: the bound is never below where it began.
     """
-    from scipy.optimize import minimize  # noqa: PLC0415  (slow to import)
-
     M = A.shape[0]
     x = np.concatenate([A.ravel(), W.ravel(), log_variances])
     # The factors at one scale, so that one step size suits all: curvature differs by σ² only.
@@ -45,7 +46,7 @@ def climb(
         value, by_A, by_W, by_v = bound(problem, *parts)
         return -value, -np.concatenate([by_A.ravel(), by_W.ravel(), by_v])
 
-    found = minimize(
+    found = optimize.minimize(
         loss, x, jac=True, method="L-BFGS-B", bounds=limits,
         options={"maxiter": iterations, "maxcor": MEMORY, "ftol": 0.0, "gtol": 0.0},
     )  # fmt: skip

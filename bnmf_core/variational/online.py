@@ -11,8 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, logsumexp
 
+from bnmf_core.lazy import lazy
 from bnmf_core.nouns.settings import setting
 from bnmf_core.variational.mixture import Component, Mixture, log_kernel
+
+optimize = lazy("scipy.optimize")
 
 # Logits of a weight beyond this are 0 or 1 in double precision.
 LARGEST_LOGIT = 700.0
@@ -140,15 +143,13 @@ def best_joining(
     -------
     (weight, variance, gain): gain is 0 at weight 0, so it is never below.
     """
-    from scipy.optimize import minimize  # noqa: PLC0415  (slow to import)
-
     bound = _Bound(mixture, component, apart)
     # Without overlap, the weight's logit is the difference of the two bounds.
     start = np.clip(component.bound(variance) - bound.elbo, -LARGEST_LOGIT / 2, LARGEST_LOGIT / 2)
     x = np.array([start, np.log(variance)])
     reach = 0.0 if fixed else REACH
     limits = [(-LARGEST_LOGIT, LARGEST_LOGIT), (x[1] - reach, x[1] + reach)]
-    found = minimize(bound.loss, x, jac=True, method="L-BFGS-B", bounds=limits)
+    found = optimize.minimize(bound.loss, x, jac=True, method="L-BFGS-B", bounds=limits)
     candidates = [x, found.x]
     gains = [-bound.loss(point)[0] for point in candidates]
     best = int(np.argmax(gains))

@@ -16,7 +16,7 @@ from bnmf_core.explorers import (
     svgd,
 )
 from bnmf_core.nouns import settings
-from bnmf_core.nouns.algorithm import Algorithm
+from bnmf_core.nouns.algorithm import Algorithm, AnyAlgorithm
 from bnmf_core.nouns.model import Model
 from bnmf_core.nouns.particles import Particles
 from bnmf_core.nouns.registry import Registry
@@ -68,7 +68,7 @@ def models() -> list[str]:
     return list(MODELS)
 
 
-def algorithm(key: str) -> Algorithm:
+def algorithm(key: str) -> AnyAlgorithm:
     """The algorithm with this key, or a sentence that lists the keys there are."""
     return ALGORITHMS[key]
 

@@ -15,7 +15,8 @@ from bnmf_core.nouns.errors import RunError
 from bnmf_core.nouns.particles import Particles
 from bnmf_core.numerics.linalg import evenly_spaced
 from bnmf_core.store import files
-from bnmf_core.store.run_store import RunRecord, RunStore
+from bnmf_core.store.records import RunRecord
+from bnmf_core.store.run_store import RunStore
 
 MEMBERS_PER_RUN = 200
 # Part of the key: what an older program stored of other members is not read.

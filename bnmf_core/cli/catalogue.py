@@ -8,7 +8,8 @@ from bnmf_core.cli.commands import Commands
 from bnmf_core.cli.output import Output
 from bnmf_core.data.samples import SAMPLES
 from bnmf_core.data.synthetic import GENERATORS
-from bnmf_core.nouns.algorithm import Algorithm
+from bnmf_core.nouns.algorithm import AnyAlgorithm
+from bnmf_core.nouns.plain import Value
 from bnmf_core.nouns.settings import Declaration, declarations
 from bnmf_core.probability import MODELS
 from bnmf_core.registry import ALGORITHMS
@@ -112,7 +113,7 @@ def _described(entry: Entry) -> Described:
     }
 
 
-def _described_algorithm(entry: Algorithm) -> Described:
+def _described_algorithm(entry: AnyAlgorithm) -> Described:
     told = _described(entry)
     told["family"] = entry.family
     told["reference"] = entry.reference
@@ -120,7 +121,7 @@ def _described_algorithm(entry: Algorithm) -> Described:
     return told
 
 
-def _setting(name: str, field: dataclasses.Field, declared: Declaration) -> SettingRow:
+def _setting(name: str, field: dataclasses.Field[Value], declared: Declaration) -> SettingRow:
     low, high = declared.minimum, declared.maximum
     if declared.choices:
         allowed = ", ".join(declared.choices)

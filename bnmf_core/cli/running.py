@@ -16,7 +16,8 @@ from bnmf_core.data.load import AXES
 from bnmf_core.data.samples import SAMPLES
 from bnmf_core.nouns.errors import RunError, SchedulerError, SettingsError
 from bnmf_core.nouns.spec import RunSpec
-from bnmf_core.registry import ALGORITHMS, MODELS, model
+from bnmf_core.probability import MODELS
+from bnmf_core.registry import ALGORITHMS, model
 from bnmf_core.runs.executors import default_scheduler
 from bnmf_core.runs.jobs import JobRunner
 

@@ -44,7 +44,7 @@ _REFUSED = (
 
 
 def load_file(
-    source: str | os.PathLike | bytes | BinaryIO,
+    source: str | os.PathLike[str] | bytes | BinaryIO,
     *,
     filename: str | None = None,
     observations: str = "rows",
@@ -99,7 +99,7 @@ def load_file(
         raise DataError(f"The file could not be read as {what}.") from error
 
 
-def map_npy(path: str | os.PathLike, *, observations: str = "rows") -> Dataset:
+def map_npy(path: str | os.PathLike[str], *, observations: str = "rows") -> Dataset:
     """The matrix of an NPY file of float64 that stays on the disk: it may exceed memory.
 
     ``observations`` is "rows" or "columns", the axis of the file that holds the observations.
@@ -132,7 +132,7 @@ def _check_axis(observations: str) -> None:
         )
 
 
-def _read_bytes(source: str | os.PathLike | bytes | BinaryIO, limit_bytes: int) -> bytes:
+def _read_bytes(source: str | os.PathLike[str] | bytes | BinaryIO, limit_bytes: int) -> bytes:
     if isinstance(source, str | os.PathLike):
         try:
             with open(source, "rb") as file:

@@ -17,7 +17,7 @@ SPLIT_SEED = 0
 
 
 def holdout_columns(
-    N: int, fraction: float, seed: int, labels: Sequence | None = None
+    N: int, fraction: float, seed: int, labels: Sequence[object] | np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Split N observations into training and held-out ones, at random.
 
@@ -68,7 +68,7 @@ def holdout_columns(
     return np.sort(train_index), np.sort(held_out_index)
 
 
-def _strata(labels: Sequence | None, held_out: int) -> np.ndarray | None:
+def _strata(labels: Sequence[object] | np.ndarray | None, held_out: int) -> np.ndarray | None:
     """Classes (N,) as numbers, each of two observations or more; None if that is impossible."""
     if labels is None:
         return None

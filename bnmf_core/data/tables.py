@@ -297,7 +297,7 @@ def _ragged(line: int, cells: int, other_line: int, other_cells: int) -> DataErr
     )
 
 
-def _add_numbers(numbers: array, row: list[str], dialect: _Dialect) -> list[int]:
+def _add_numbers(numbers: "array[float]", row: list[str], dialect: _Dialect) -> list[int]:
     """Append the numbers of a row, NaN where there is none; return the columns of words."""
     if not dialect.decimal_comma:
         try:

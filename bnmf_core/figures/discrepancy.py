@@ -45,7 +45,7 @@ def discrepancy_over_time(
     return layout(figure, title, height=440)
 
 
-def _logarithmic(values: pd.Series) -> dict:
+def _logarithmic(values: pd.Series) -> dict[str, object]:
     # Ticks at 1, 2, 5, 10 … over a few decades, at powers of ten over many.
     decades = np.log10(values.max() / values.min()) if len(values) else 0.0
     step = "D2" if decades < 3 else max(1, round(decades / 6))

@@ -93,7 +93,7 @@ def hidden_plot(
     return layout(figure, title, height=420, legend={"y": -0.2, "yanchor": "top"})
 
 
-def _marker(style: RunStyle, focus: np.ndarray) -> dict:
+def _marker(style: RunStyle, focus: np.ndarray) -> dict[str, object]:
     return {
         "color": style.color,
         "symbol": style.symbol,

@@ -59,8 +59,8 @@ def layout(
     title: str,
     height: int = 420,
     *,
-    margin: dict | None = None,
-    legend: dict | None = None,
+    margin: dict[str, object] | None = None,
+    legend: dict[str, object] | None = None,
     **changes: object,
 ) -> go.Figure:
     """Give a figure its title and the common margins; returns the same figure.
@@ -90,7 +90,7 @@ def layout(
     return figure.update_layout(common | changes, overwrite=True)
 
 
-def count_axis(largest: float, logarithmic: bool) -> dict:
+def count_axis(largest: float, logarithmic: bool) -> dict[str, object]:
     """An axis for counts from 1 on: ticks at 1, 2, 5, 10, 20, … when logarithmic."""
     if not logarithmic:
         return {"type": "linear", "rangemode": "tozero"}

@@ -238,7 +238,7 @@ def _note_beyond(figure: go.Figure, known: np.ndarray, names: Sequence[str], uni
         )  # fmt: skip
 
 
-def _pace(milliseconds: int, mode: str = "afterall") -> dict:
+def _pace(milliseconds: int, mode: str = "afterall") -> dict[str, object]:
     return {
         "frame": {"duration": milliseconds, "redraw": False},
         "transition": {"duration": 0},

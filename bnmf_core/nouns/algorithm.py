@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -150,3 +150,7 @@ class Algorithm(Generic[SettingsT, StateT]):
                 f"{model.support_A.of('A')} and {model.support_W.of('W')}."
             )
         return ""
+
+
+# One of which no more is known than that its parts fit together.
+AnyAlgorithm: TypeAlias = Algorithm[Any, Any]

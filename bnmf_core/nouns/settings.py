@@ -54,7 +54,7 @@ def setting(
     return dataclasses.field(default=default, metadata={"declaration": declaration})
 
 
-def declarations(settings_class: type) -> dict[str, tuple[dataclasses.Field, Declaration]]:
+def declarations(settings_class: type) -> dict[str, tuple[dataclasses.Field[Value], Declaration]]:
     """Map each field name of a Settings dataclass to its field and declaration."""
     return {f.name: (f, f.metadata["declaration"]) for f in dataclasses.fields(settings_class)}
 
@@ -83,7 +83,9 @@ def values_of(settings: object) -> dict[str, Value]:
     return {name: getattr(settings, name) for name in declarations(type(settings))}
 
 
-def _check(field: dataclasses.Field, declared: Declaration, value: Value, owner: str) -> Value:
+def _check(
+    field: dataclasses.Field[Value], declared: Declaration, value: Value, owner: str
+) -> Value:
     optional = "None" in str(field.type)
     if value is None:
         if optional:

@@ -104,6 +104,7 @@ class MemorySink:
 
 # What a step leaves: the shard's next checkpoint, and what it has made.
 Step = tuple[Checkpoint, Chunk | None]
+Latest = dict[Shard, Checkpoint | None]
 
 
 def advance(plan: Plan, shard: Shard, checkpoint: Checkpoint | None) -> Step:
@@ -168,7 +169,7 @@ def drive(
         is kept.
     """
     began = time.perf_counter()
-    latest = {shard: sink.checkpoint(shard, plan.algorithm.State) for shard in plan.shards}
+    latest: Latest = {shard: sink.checkpoint(shard, plan.algorithm.State) for shard in plan.shards}
     at_start = _fraction(plan, latest)
     waiting = [shard for shard in plan.shards if not _finished(shard, latest[shard])]
     running: dict[Future[Step], Shard] = {}
@@ -257,7 +258,7 @@ def _finished(shard: Shard, checkpoint: Checkpoint | None) -> bool:
     return checkpoint.failure is not None or checkpoint.produced >= shard.size
 
 
-def _failed_chains(latest: dict[Shard, Checkpoint | None]) -> tuple[FailedChain, ...]:
+def _failed_chains(latest: Latest) -> tuple[FailedChain, ...]:
     return tuple(
         {"chain": int(chain), "after_draw": draws, "reason": checkpoint.failure.reason}
         for shard, checkpoint in latest.items()
@@ -266,12 +267,12 @@ def _failed_chains(latest: dict[Shard, Checkpoint | None]) -> tuple[FailedChain,
     )
 
 
-def _fraction(plan: Plan, latest: dict[Shard, Checkpoint | None]) -> float:
+def _fraction(plan: Plan, latest: Latest) -> float:
     parts = [shard.size * c.fraction for shard, c in latest.items() if c is not None]
     return sum(parts) / plan.spec.particles
 
 
-def _progress(plan: Plan, latest: dict, at_start: float, began: float, before: float) -> Progress:
+def _progress(plan: Plan, latest: Latest, at_start: float, began: float, before: float) -> Progress:
     fraction = _fraction(plan, latest)
     elapsed = time.perf_counter() - began
     gained = fraction - at_start

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
 from threading import Lock
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
 from bnmf_core.lazy import lazy
@@ -24,11 +24,11 @@ from bnmf_core.runs.planning import Plan
 if TYPE_CHECKING:
     import dask
     import distributed
-    from distributed import comm
+    from distributed.comm import core as comm
 else:  # optional
     dask = lazy("dask")
     distributed = lazy("distributed")
-    comm = lazy("distributed.comm")
+    comm = lazy("distributed.comm.core")
 
 Arguments = ParamSpec("Arguments")
 Made = TypeVar("Made")
@@ -77,10 +77,10 @@ class ClusterExecutor(Executor):
     def __init__(self, address: str) -> None:
         self.address = address
         self._client = _connect(address)
-        self._plans: WeakKeyDictionary[Plan, distributed.Future] = WeakKeyDictionary()
+        self._plans: WeakKeyDictionary[Plan, distributed.Future[Parcel]] = WeakKeyDictionary()
         self._lock = Lock()
         # dask forgets a step that nobody holds.
-        self._under_way: dict[Future, distributed.Future] = {}
+        self._under_way: dict[Future[Any], distributed.Future[Any]] = {}
         self._threads, self._counted = self._count_threads(), time.monotonic()
         if not self._threads:
             self.shutdown()
@@ -137,7 +137,7 @@ class ClusterExecutor(Executor):
         rest: Sequence[object],
         sendings: int,
     ) -> None:
-        def receive(remote: "distributed.Future") -> None:
+        def receive(remote: "distributed.Future[Made]") -> None:
             try:
                 made = remote.result()
             except CancelledError:  # not by us: the plan or the scheduler was lost
@@ -166,14 +166,14 @@ class ClusterExecutor(Executor):
             self._forget(step)
         remote.add_done_callback(receive)
 
-    def _sent(self, plan: Plan) -> "distributed.Future":
+    def _sent(self, plan: Plan) -> "distributed.Future[Parcel]":
         with self._lock:
             if plan not in self._plans:
                 self._client.wait_for_workers(1, timeout=PATIENCE)
                 self._plans[plan] = self._client.scatter(Parcel(plan), broadcast=True, hash=False)
             return self._plans[plan]
 
-    def _forget(self, step: Future) -> None:
+    def _forget(self, step: Future[Made]) -> None:
         remote = self._under_way.pop(step, None)
         if remote is not None and step.cancelled():
             with suppress(Exception):
@@ -269,6 +269,6 @@ async def _shake_hands(connect: Callable[..., Awaitable["comm.Comm"]], address: 
     await asyncio.wait_for(attempt(), PATIENCE)
 
 
-def _fail(step: Future, error: Exception) -> None:
+def _fail(step: Future[Made], error: Exception) -> None:
     if step.set_running_or_notify_cancel():
         step.set_exception(error)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from bnmf_core import registry
 from bnmf_core.data.split import split
 from bnmf_core.nouns import settings
-from bnmf_core.nouns.algorithm import Algorithm, Shard
+from bnmf_core.nouns.algorithm import AnyAlgorithm, Shard
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import SettingsError
 from bnmf_core.nouns.problem import Problem, check_fit
@@ -22,13 +22,13 @@ class Plan:
     """A run that has been checked and is ready to start."""
 
     spec: RunSpec
-    algorithm: Algorithm
+    algorithm: AnyAlgorithm
     settings: object
     problem: Problem
     shards: tuple[Shard, ...]
 
 
-def check(dataset: Dataset, spec: RunSpec) -> tuple[Algorithm, object]:
+def check(dataset: Dataset, spec: RunSpec) -> tuple[AnyAlgorithm, object]:
     """The algorithm and its settings, if the spec makes sense for the dataset.
 
     Raises

@@ -9,7 +9,7 @@ import queue
 import threading
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -76,11 +76,15 @@ class JobRunner:
     Parameters
     ----------
     store : where runs are entered and results are written.
+    schedulers : the addresses of dask schedulers that may be used, asked for each time; None
+        for any. A server that others use names them, as what answers there is trusted.
     """
 
-    def __init__(self, store: RunStore) -> None:
+    def __init__(
+        self, store: RunStore, schedulers: Callable[[], Collection[str]] | None = None
+    ) -> None:
         self.store = store
-        self._executors = Executors()
+        self._executors = Executors(allowed=schedulers)
         self._tickets: dict[str, Ticket] = {}
         self._analyses: dict[str, AnalysisStatus] = {}
         self._opened: dict[str, analysis.Analysis] = {}

@@ -89,6 +89,17 @@ class RunRecord:
         return self.status in ACTIVE
 
 
+@dataclass(frozen=True)
+class DatasetRecord:
+    """What the index knows of a dataset: its id, name, size (D, N) and time of arrival."""
+
+    id: str
+    name: str
+    D: int
+    N: int
+    created: float
+
+
 class RunStore:
     """Datasets, runs and their results under one folder, for one owner.
 
@@ -130,12 +141,21 @@ class RunStore:
 
     def datasets(self) -> dict[str, str]:
         """Names by id, newest first."""
+        return {record.id: record.name for record in self.dataset_records()}
+
+    def dataset_records(self) -> list[DatasetRecord]:
+        """What is known of each dataset without opening it, newest first."""
         with self._connect() as connection:
             rows = connection.execute(
-                "SELECT id, name FROM datasets WHERE owner = ? ORDER BY created DESC, rowid DESC",
+                "SELECT id, name, meta, created FROM datasets WHERE owner = ? "
+                "ORDER BY created DESC, rowid DESC",
                 (self.owner,),
-            )
-            return dict(rows.fetchall())
+            ).fetchall()
+        sizes = [json.loads(meta) for _, _, meta, _ in rows]
+        return [
+            DatasetRecord(id_, name, size["D"], size["N"], created)
+            for (id_, name, _, created), size in zip(rows, sizes, strict=True)
+        ]
 
     def _read_dataset(self, dataset_id: str) -> Dataset:
         return read_dataset(self.root / "datasets" / dataset_id)

@@ -12,10 +12,8 @@ from bnmf_core.figures.discrepancy import discrepancy_over_time
 from bnmf_core.figures.style import run_styles
 from studies import stein_result
 from studies.arrival import as_they_arrive
-from tests.pages.test_pages import page, server, words
+from tests.pages.apps import page, words
 from tests.test_stein_benchmark import made_up
-
-__all__ = ["server"]
 
 
 @pytest.fixture

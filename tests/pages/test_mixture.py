@@ -6,9 +6,7 @@ import pytest
 from bnmf_core import RunSpec, laurberg
 from bnmf_core.analysis import variational as stage
 from bnmf_core.variational.mixture import Component
-from tests.pages.test_pages import page, server, words
-
-__all__ = ["server"]
+from tests.pages.apps import page, words
 
 WARM_UP = {"warm_up": 5, "thinning": 1}
 

@@ -6,9 +6,7 @@ import pytest
 from bnmf_core import RunSpec, kernel_matrix, laurberg, stein_weights
 from bnmf_core.analysis import stein as stein_stage
 from bnmf_core.posterior.stein import kernel_similarity
-from tests.pages.test_pages import page, server, words
-
-__all__ = ["server"]
+from tests.pages.apps import page, words
 
 
 @pytest.fixture

@@ -11,9 +11,7 @@ from bnmf_core.data.split import SPLIT_SEED, holdout_columns
 from bnmf_core.figures.quality import hidden_plot
 from bnmf_core.figures.style import run_styles
 from bnmf_core.solvers.nnls import solve_weights
-from tests.pages.test_pages import labelled, page, server, words
-
-__all__ = ["labelled", "server"]
+from tests.pages.apps import page, words
 
 
 @pytest.fixture

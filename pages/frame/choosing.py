@@ -75,7 +75,7 @@ def dataset(label: str, invitation: str = "") -> str:
     else:
         link.one_of("data", names)
     st.selectbox(
-        label,
+        plain(label),
         list(names),
         format_func=names.get,
         key=link.key("data"),

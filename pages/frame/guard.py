@@ -4,6 +4,7 @@ import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 from pages.frame import declared, link
+from pages.frame.words import plain
 
 
 def admit() -> StreamlitPage:
@@ -31,5 +32,5 @@ def enter(key: str) -> None:
         st.rerun()
     page = declared.page(key)
     link.sync(page.parameters)
-    st.title(page.heading or page.title, anchor=False)
+    st.title(plain(page.heading or page.title), anchor=False)
     st.markdown(page.question)

@@ -62,7 +62,7 @@ def one_entry_for_each_page() -> None:
 def to(page_key: str, label: str = "", **parameters: str) -> None:
     """Draw a link to a page; ``label`` is plain text, the page's own invitation if left out."""
     page = declared.page(page_key)
-    words = plain(label) if label else page.invitation or page.title
+    words = plain(label or page.invitation or page.title)
     icon = f":material/{page.icon}:"
     st.page_link(str(page.script), label=words, icon=icon, query_params=parameters)
 

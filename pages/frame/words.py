@@ -9,7 +9,7 @@ from typing import Any, NewType
 # Characters that begin Markdown, HTML, an entity or a formula.
 _SPECIAL = re.compile(r"[\\`*_\[\]<>$~&|]")
 # At the beginning of a text only: headings and lists.
-_BEGINNING = re.compile(r"^\s*(?:([#+-])|(\d+)(?=[.)]))")
+_BEGINNING = re.compile(r"^\s*(?:([#+-])(?=[#+-]|\s|$)|(\d+)(?=[.)](?:\s|$)))")
 # Directives (:red[…]), and what the browser makes of text after Markdown has been read, where a
 # backslash no longer helps: icons, emoji, links, arrows. A character that is not seen and joins
 # words breaks them up.

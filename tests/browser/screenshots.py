@@ -4,9 +4,14 @@ import sys
 import tempfile
 from pathlib import Path
 
+from pages.frame import declared
 from tests.browser.conftest import browser_page, running_server, settle
 
-PAGES = ("home", "data", "run", "runs", "modes", "gallery", "topics", "downstream", "coverage")
+
+def pictured(folder: Path) -> list[str]:
+    """The pages of which the folder has a picture, or all of them where it has none."""
+    keys = [page.key for page in declared.PAGES]
+    return [key for key in keys if (folder / f"{key}.png").exists()] or keys
 
 
 def main(folder: Path) -> None:
@@ -22,7 +27,7 @@ def main(folder: Path) -> None:
         page.wait_for_url("**/modes**")
         page.goto(f"{address}/downstream")
         page.get_by_text("Held-out AUC of every").first.wait_for(timeout=120_000)
-        for name in PAGES:
+        for name in pictured(folder):
             page.goto(f"{address}/{name}")
             settle(page, 2500)
             page.screenshot(path=folder / f"{name}.png")

@@ -16,7 +16,7 @@ def page(name: str, **parameters) -> AppTest:
     app.run()
     for key, value in parameters.items():
         app.query_params[key] = value
-    app.switch_page(f"pages/{name}.py")
+    app.switch_page(str(declared.page(name).script))
     return app.run()
 
 

@@ -69,8 +69,8 @@ for key in chosen:
     with st.expander(f"Settings of {plain(algorithm.label)}"):
         st.caption(plain(f"{algorithm.summary} ({algorithm.reference})"))
         settings = forms.settings_form(algorithm.Settings, f"settings_{key}")
-    spec = RunSpec(key, int(rank), model_key, int(particles), int(seed), settings,
-                   model_settings, holdout / 100)  # fmt: skip
+    numbers = int(particles), int(seed), settings, model_settings, holdout / 100
+    spec = RunSpec(key, int(rank), model_key, *numbers)
     try:
         cost = estimate(dataset, spec, store())
     except BNMFError as error:

@@ -7,26 +7,10 @@ import streamlit as st
 from bnmf_core.compare.topics import aligned_words, key_term_counts
 from bnmf_core.figures.key_terms import key_terms
 from pages.frame import guard, link, panel, view
-from pages.frame.words import Markdown, plain
+from pages.frame.words import plain
+from pages.topics_parts import topic
 
 guard.enter("topics")
-
-
-def topic_table(component: int, part: pd.DataFrame, names: list[str], count: int) -> Markdown:
-    """One topic as a Markdown table: a row per factorization, changed words marked."""
-    differing = part[part["changed"]].groupby("factorization").size()
-    words = f"{int(differing.max()):d} of {count:d} words differ" if len(differing) else "all agree"
-    lines = [f"| Topic {component + 1:d} | {words} |", "|:--|:--|"]
-    for k, name in enumerate(names):
-        line = part[part["factorization"] == k]
-        text = " ".join(
-            f":orange-badge[● {plain(word)}]" if changed else plain(word)
-            for word, changed in zip(line["word"], line["changed"], strict=True)
-        )
-        lines.append(f"| :small[{plain(name)}] | {text} |")
-    return Markdown("\n".join(lines))
-
-
 look = panel.look()
 dataset = look.analysis.dataset
 if dataset.image_shape is not None:
@@ -56,7 +40,7 @@ st.markdown(
     "are marked **●**"
 )
 for component, part in words.groupby("component"):
-    st.markdown(topic_table(component, part, names, count))
+    topic.show(component, part, names, count)
 view.origin_line(look.origin, f"λ = {relevance:g}")
 named = words.assign(factorization=[names[k] for k in words["factorization"]])
 st.download_button(

@@ -79,7 +79,7 @@ def dataset(label: str, invitation: str = "") -> str:
         list(names),
         format_func=names.get,
         key=link.key("data"),
-        index=None,
+        index=None if gone else 0,
         placeholder="Choose a dataset",
         on_change=lambda: st.session_state.pop(f"{_GONE}_data", None),
     )

@@ -11,10 +11,11 @@ LENS = ("runs", "metric", "threshold", "focus")
 class Page:
     """A page: where it stands in the menus, what it answers, how others invite to it.
 
-    ``key`` is its address and, unless ``file`` says otherwise, its script ``pages/<key>.py``;
-    ``section`` its menu, "" for a place of its own; ``question`` stands under its heading, which
-    is its title unless ``heading`` is given; ``invitation`` is what links to it say, its title
-    if left out; ``parameters`` are the values of :mod:`pages.frame.link` that its address holds.
+    ``key`` is its name in addresses and of its script, ``pages/<key>.py`` unless ``file`` says
+    otherwise; ``section`` its menu, "" for a place of its own; ``question`` stands under its
+    heading, which is its title unless ``heading`` is given; ``invitation`` is what links to it
+    say, its title if left out; ``parameters`` are the values of :mod:`pages.frame.link` that its
+    address holds.
     """
 
     key: str
@@ -31,6 +32,11 @@ class Page:
     def script(self) -> Path:
         """The page's script."""
         return self.file or PAGES_FOLDER / f"{self.key}.py"
+
+    @property
+    def address(self) -> str:
+        """What follows the server's address: nothing for the page where everybody arrives."""
+        return "" if self is PAGES[0] else self.key
 
 
 # In the order of a user's thoughts; the first is where everybody arrives.

@@ -39,7 +39,7 @@ LINKED: dict[str, Callable[[str], Any]] = {
 # Streamlit makes an entry of the browser's history of each change of the address, so that Back
 # would stay on the page for many clicks. With this, every page visited is one entry.
 HISTORY = """
-<style>.st-key-history {display: none}</style>
+<style>[data-testid="stLayoutWrapper"]:has(> .st-key-history) {display: none}</style>
 <script>
 if (!window.oneEntryForEachPage) {
   window.oneEntryForEachPage = true;

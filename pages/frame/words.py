@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any, NewType
+from typing import Any
 
 # Characters that begin Markdown, HTML, an entity or a formula.
 _SPECIAL = re.compile(r"[\\`*_\[\]<>$~&|]")
@@ -16,8 +16,6 @@ _BEGINNING = re.compile(r"^\s*(?:([#+-])(?=[#+-]|\s|$)|(\d+)(?=[.)](?:\s|$)))")
 _READ_LATER = re.compile(
     r":(?=[\w+/-])|www(?=\.)|@(?=\w)|(?<!\S)[<>~-]+(?=[<>=-](?:\s|$))", re.IGNORECASE
 )
-# Text that was made as Markdown, with all that comes from elsewhere passed through ``plain``.
-Markdown = NewType("Markdown", str)
 JOINER = "\N{WORD JOINER}"
 
 

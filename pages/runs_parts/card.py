@@ -10,15 +10,15 @@ from bnmf_core.store.run_store import RunRecord
 from pages.frame import link, view
 from pages.frame.services import algorithm_label, run_label, runner, store
 from pages.frame.watch import progress_bar
-from pages.frame.words import Markdown, duration, moment, plain
+from pages.frame.words import duration, moment, plain
 
 BADGES = {
-    "queued": Markdown(":gray-badge[waiting]"),
-    "running": Markdown(":blue-badge[running]"),
-    "complete": Markdown(":green-badge[complete]"),
-    "cancelled": Markdown(":orange-badge[cancelled]"),
-    "interrupted": Markdown(":orange-badge[interrupted]"),
-    "failed": Markdown(":red-badge[failed]"),
+    "queued": ":gray-badge[waiting]",
+    "running": ":blue-badge[running]",
+    "complete": ":green-badge[complete]",
+    "cancelled": ":orange-badge[cancelled]",
+    "interrupted": ":orange-badge[interrupted]",
+    "failed": ":red-badge[failed]",
 }
 
 

@@ -33,9 +33,10 @@ def test_no_page_asks_another_host_and_names_are_shown_as_they_are(chromium, tmp
     with chromium() as page, running_server(tmp_path) as address:
         page.on("request", lambda request: hosts.add(urlsplit(request.url).netloc))
         for declared_page in declared.PAGES:
-            page.goto(f"{address}/{declared_page.key}")
+            page.goto(f"{address}/{declared_page.address}")
             page.get_by_role("heading", level=1).first.wait_for()
             settle(page, 1200)
+            assert page.get_by_text("Page not found").count() == 0
             assert page.locator("a[href*='127.0.0.2'], a[href*='ab.org']").count() == 0
             assert page.locator("img[src*='127.0.0.2']").count() == 0
             assert hosts <= {urlsplit(address).netloc, ""}, declared_page.key

@@ -24,7 +24,7 @@ NAMED = frozenset({"body", "label", "text", "value", "delta", "help", "captions"
 ONLY_NAMED = frozenset({"page_link", "progress"})
 # Their options are Markdown, too; those of select boxes are not.
 WITH_OPTIONS = frozenset({"radio", "pills", "segmented_control"})
-SAFE = frozenset({"plain", "duration", "size", "moment", "Markdown", "shown"})
+SAFE = frozenset({"plain", "duration", "size", "moment", "shown"})
 # Said by the developers in the list of pages.
 TRUSTED = frozenset({"page.question"})
 NUMBERS = tuple("dfgeEG%,")
@@ -103,8 +103,6 @@ class _Safety:
                 return table.id.isupper() and self.of(table)
             case ast.Call(func=ast.Attribute(value=ast.Constant(), attr="join"), args=[parts]):
                 return self.of(parts)
-            case ast.Call(func=ast.Name(id="Markdown"), args=[text]):
-                return self.of(text)
             case ast.Call(func=ast.Name(id=name)):
                 return name in SAFE or self._function(name)
             case ast.Name(id=name):

@@ -4,43 +4,57 @@ REQUIREMENTS ?= requirements.txt
 VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8501
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
 
-.PHONY: help setup run test test-long lint bench screenshots lock clean
+.PHONY: help setup run test test-fast test-long mutants lint bench screenshots lock clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
 
-setup: $(VENV)/.ready ## make the virtual environment and install what it lacks
+setup: $(VENV)/.ready ## make the virtual environment with all that the app needs
 
-$(VENV)/.ready: $(REQUIREMENTS)
+$(VENV)/.ready: $(REQUIREMENTS) requirements-engine.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Python 3.11 or newer is needed; name one with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(REQUIREMENTS)
+	$(PIP) -r $(REQUIREMENTS)
+	$(PIP) --no-deps --editable .
+	touch $@
+
+$(VENV)/.tested: $(VENV)/.ready requirements-test.txt requirements-cluster.txt
+	$(PIP) -r requirements-test.txt
 	touch $@
 
 run: setup ## open the app in the browser (PORT=8501)
 	$(BIN)/streamlit run app.py --server.port $(PORT)
 
-test: setup lint ## every test but the long proofs
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+test: $(VENV)/.tested lint ## every test but the long proofs
+	$(PYTEST)
 
-test-long: setup ## the long statistical proofs
-	$(BIN)/python -m pytest -n 2 -m long
+test-fast: $(VENV)/.tested ## facts about the engine, in under a minute
+	$(PYTEST) -m "not (long or slow or browser or page or study)"
 
-lint: setup
+test-long: $(VENV)/.tested ## the long statistical proofs
+	$(PYTEST) -m long
+
+mutants: $(VENV)/.tested ## plant mistakes in the engine and see that tests catch each of them
+	$(BIN)/python -m tests.mutants
+
+lint: $(VENV)/.tested
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy
 
-bench: setup ## every benchmark; writes benchmarks/RESULTS.md
+bench: $(VENV)/.tested ## every benchmark; writes benchmarks/RESULTS.md
 	$(BIN)/python -m benchmarks
 
-screenshots: setup ## pictures of every page into docs/ (needs chromium)
+screenshots: $(VENV)/.tested ## pictures of every page into docs/ (needs chromium)
 	$(BIN)/python -m tests.browser.screenshots docs
 
-lock: setup ## pin what is installed now into requirements.lock
+lock: $(VENV)/.tested ## pin what is installed now into requirements.lock
 	$(BIN)/python -m pip freeze --exclude-editable > requirements.lock
 
 clean: ## remove the virtual environment and caches
-	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -3,13 +3,10 @@
 import argparse
 import contextlib
 import json
-import multiprocessing
 import os
 import platform
-import sys
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from importlib import metadata
 from pathlib import Path
 from statistics import median
@@ -21,7 +18,6 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.tables import as_text
 from bnmf_core import Dataset, load_sample
-from studies.coverage import StudyProgress
 
 ROOT = Path(__file__).resolve().parents[1]
 REPEATS = 5
@@ -38,24 +34,6 @@ def seconds(function: Callable[[], Any]) -> float:
     began = time.perf_counter()
     function()
     return time.perf_counter() - began
-
-
-def workers(count: int) -> ProcessPoolExecutor:
-    """So many processes for a study's cells."""
-    # A fresh interpreter each: a fork would copy the threads' locks.
-    return ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn"))
-
-
-def reporter() -> Callable[[StudyProgress], None]:
-    """Prints how far a study is, and for how many minutes it has been made."""
-    began = time.perf_counter()
-
-    def report(progress: StudyProgress) -> None:
-        minutes = (time.perf_counter() - began) / 60
-        words = f"{progress.done}/{progress.total} {progress.stage} ({minutes:.1f} min)"
-        print(words, file=sys.stderr, flush=True)
-
-    return report
 
 
 def in_turn(repeats: int, *sides: Callable[[int], float]) -> list[list[float]]:

@@ -34,11 +34,7 @@ def curves(
 
     middle_x, middle_y = (LEFT + WIDTH - RIGHT) / 2, (TOP + HEIGHT - BOTTOM) / 2
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
-        'font-family="sans-serif" font-size="12">',
-        f"<title>{escape(title)}</title>",
-        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
-        f'<text x="{LEFT}" y="20" font-size="14">{escape(title)}</text>',
+        *canvas(title, WIDTH, HEIGHT, LEFT),
         f'<text x="{middle_x}" y="{HEIGHT - 10}" text-anchor="middle">{escape(x_label)}</text>',
         f'<text transform="translate(18 {middle_y}) rotate(-90)" text-anchor="middle">'
         f"{escape(y_label)}</text>",
@@ -61,6 +57,17 @@ def curves(
         lines.append(f'<circle cx="{WIDTH - RIGHT + 14}" cy="{y - 4}" r="4" fill="{color}"/>')
         lines.append(f'<text x="{WIDTH - RIGHT + 24}" y="{y}">{escape(name)}</text>')
     return "\n".join([*lines, "</svg>", ""])
+
+
+def canvas(title: str, width: int, height: int, left: int) -> list[str]:
+    """The first lines of a drawing: white, with a title that begins ``left`` from its side."""
+    return [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+        'font-family="sans-serif" font-size="12">',
+        f"<title>{escape(title)}</title>",
+        f'<rect width="{width}" height="{height}" fill="white"/>',
+        f'<text x="{left}" y="20" font-size="14">{escape(title)}</text>',
+    ]
 
 
 def side_by_side(title: str, drawings: Sequence[str]) -> str:

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bnmf_core.analysis.comparison import COVERAGE_POINTS, EXACT_LIMIT
+from bnmf_core.analysis import exact, mixing, structure
 from bnmf_core.figures.coverage import persistence_plot
 from pages.coverage_parts import poor_fits
 from pages.frame import guard, panel, view
@@ -11,7 +11,7 @@ from pages.frame.words import plain, shown
 from pages.parts import mixing_table
 
 guard.enter("coverage")
-look = panel.look("mixing")
+look = panel.look(mixing.STAGE, exact.STAGE)
 analysis, distance = look.analysis, look.distance
 kept, left_out = poor_fits.ask(look)
 columns = st.columns(3, vertical_alignment="bottom")
@@ -38,14 +38,15 @@ together = repeated and columns[2].toggle(
 )
 if left_out:
     method = "greedy"
-    curves, spread = analysis.coverage_of(look.metric, kept)
+    curves, spread = structure.coverage_of(analysis, look.metric, kept)
     st.warning(plain(left_out))
 else:
-    curves, spread = analysis.coverage(look.metric, method), analysis.spread(look.metric)
+    found = exact.STAGE.of(analysis) if method == "exact" else look.structure
+    curves, spread = found.coverage(look.metric), look.structure.spread(look.metric)
 if curves.empty:
     view.nothing(
-        f"Exact covering numbers are for at most {EXACT_LIMIT} factorizations; these runs have "
-        "more. Choose greedy."
+        f"Exact covering numbers are for at most {exact.EXACT_LIMIT} factorizations; these runs "
+        "have more. Choose greedy."
     )
 title = "Persistence of the covering number" + (", poor fits left out" if left_out else "")
 view.chart(
@@ -78,8 +79,8 @@ columns_shown = {
     "members": numbers("factorizations compared"),
 }
 st.dataframe(spread, hide_index=True, column_config=columns_shown)
-view.origin_line(look.origin, f"{method} covering numbers, {COVERAGE_POINTS} radii")
+view.origin_line(look.origin, f"{method} covering numbers, {structure.COVERAGE_POINTS} radii")
 if spread["members"].nunique() > 1:
     st.warning("The runs have different numbers of factorizations; more of them cover more.")
-if reports := analysis.mixing():
+if reports := mixing.STAGE.of(analysis):
     mixing_table.show(look, reports)

@@ -2,11 +2,12 @@
 
 import streamlit as st
 
+from bnmf_core.analysis import stein
 from pages.discrepancy_parts import runs_part, study_part
 from pages.frame import guard, panel
 from pages.frame.words import shown
 from pages.parts import kernel
-from studies.stein_result import full_stein_study
+from studies.result import full
 
 guard.enter("discrepancy")
 st.caption(
@@ -14,7 +15,7 @@ st.caption(
     "small slopes, or slopes that cancel. It does not say whether a mode was missed: one that no "
     "factorization has reached does not count."
 )
-study = full_stein_study()
+study = full("stein")
 views = {"runs": "Runs in view", "study": "Full study"}
 if study is None:
     del views["study"]
@@ -32,6 +33,6 @@ if view == "study":
     study_part.show(study)
     study_part.notes(study)
 else:
-    look = panel.look("stein")
+    look = panel.look(stein.STAGE)
     form, part = kernel.ask(look)
     runs_part.show(look, part, form)

@@ -3,15 +3,17 @@
 import pandas as pd
 import streamlit as st
 
+from bnmf_core.analysis import downstream
 from bnmf_core.compare.downstream import best_per_task
 from bnmf_core.figures.downstream import auc_plot
 from pages.frame import focusing, guard, link, panel, view
 from pages.frame.words import plain
 
 guard.enter("downstream")
-look = panel.look("downstream")
+look = panel.look(downstream.STAGE)
 analysis = look.analysis
-scores = analysis.downstream()
+found = downstream.STAGE.of(analysis)
+scores = found.table
 if scores.empty:
     view.nothing(
         "No label can be scored: at least two of its classes need five members each."
@@ -59,7 +61,7 @@ else:
         "observations, never the labels; weights are solved with A fixed. Hold observations out "
         "on the Run page for scores on unseen ones."
     )
-if left_out := analysis.downstream_left_out().get(link.get("label")):
+if left_out := found.left_out.get(link.get("label")):
     st.caption(f"Too few members to score: {plain(', '.join(left_out))}.")
 table = spread.join(best.set_index("task")[["particle", "auc"]]).reset_index()
 table["best factorization"] = [look.name(int(row)) for row in table["particle"]]

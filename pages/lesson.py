@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from bnmf_core.analysis import tree
 from pages.frame import choosing, guard, link, panel, view, watch
 from pages.frame.services import run_label, runner, store
 from pages.lesson_parts import lesson
@@ -49,7 +50,7 @@ for run in runs:
 made = [run.id for run in runs if run.done]
 if not made:
     st.stop()
-lesson.show(panel.analysed(made, "tree"))
+lesson.show(panel.analysed(made, tree.STAGE))
 st.subheader("To try", anchor=False)
 st.markdown(
     "- Move a to 0.55 and run again: how much farther does the tree come, and how much farther the "

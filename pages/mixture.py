@@ -15,9 +15,10 @@ st.caption(
     "in the paper: energies differ by thousands of nats, and a further component that is equally "
     "good adds 0.7. Small or very noisy data keep more."
 )
-look = panel.look("variational")
-mixture.without(look)
-mixtures = {variant: stage.read(look.analysis, variant) for variant in stage.VARIANTS}
+look = panel.look(stage.STAGE)
+stored = stage.STAGE.of(look.analysis)
+mixture.without(look, stored.without)
+mixtures = {variant: stored.proposals(variant) for variant in stage.VARIANTS}
 if not mixtures["best"]:
     view.nothing(
         "None of these runs has a model that a mixture of Gaussians can approximate. Run the "
@@ -34,5 +35,5 @@ where = (
 )
 mixture.bounds(look, found, where)
 mixture.fates(look, found, where)
-mixture.spread(look, variant, where)
+mixture.spread(look, stored, variant, where)
 mixture.components(look, run_id, found[run_id])

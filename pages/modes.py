@@ -18,7 +18,7 @@ from pages.parts import bases
 guard.enter("modes")
 look = panel.look()
 analysis, modes, distance = look.analysis, look.modes, look.distance
-points, kept = analysis.projection(look.metric)
+points, kept = look.structure.projection(look.metric)
 tables.facts(look)
 
 left, right = st.columns([4, 3], gap="medium")
@@ -62,7 +62,7 @@ bases.show(look, rows, names, difference=False, name="modes_gallery")
 
 left, right = st.columns(2, gap="medium")
 with left:
-    linkage = np.asarray(analysis.linkage(look.metric))
+    linkage = np.asarray(look.structure.linkage(look.metric))
     heights, counts = mode_counts(linkage)
     view.chart(
         mode_count(linkage, modes.threshold, distance.label, distance.unit),

@@ -1,12 +1,13 @@
 """Posterior: which of these factorizations make it up, and with what probability?"""
 
+from bnmf_core.analysis import stein
 from bnmf_core.figures.stein_weights import weight_bars
 from pages.frame import guard, panel, view
 from pages.parts import kernel
 from pages.posterior_parts import similarity, weighing
 
 guard.enter("posterior")
-look = panel.look("stein")
+look = panel.look(stein.STAGE)
 form, part = kernel.ask(look)
 kept = weighing.ask_kept(look)
 weights = weighing.weights(part, kept)

@@ -3,14 +3,15 @@
 import numpy as np
 import streamlit as st
 
-from bnmf_core.analysis import quality as quality_stage
+from bnmf_core.analysis import quality
 from bnmf_core.figures.quality import hidden_plot, quality_plot
 from pages.frame import focusing, guard, panel, view
 
 guard.enter("quality")
-look = panel.look("quality")
+look = panel.look(quality.STAGE)
 analysis = look.analysis
-table = quality_stage.table(analysis, look.metric)
+found = quality.STAGE.of(analysis)
+table = found.table(look.metric)
 settings = analysis.particles[0].info["model_settings"]
 threshold = None
 if settings.get("objective") == "frobenius":
@@ -66,7 +67,7 @@ for number, key in enumerate(shown):
 if "hidden" in table:
     with columns[len(shown) % 2]:
         event = view.chart(
-            hidden_plot(table, look.styles, look.focus, quality_stage.hidden_by_means(analysis)),
+            hidden_plot(table, look.styles, look.focus, found.hidden_by_means),
             "Entries that were hidden on purpose. Where this error is far above that on seen "
             "entries, a factorization fits what it saw rather than what there is; the mean of each "
             "feature in every gap is what it has to beat.",

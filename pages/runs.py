@@ -4,13 +4,15 @@ import streamlit as st
 
 from pages.frame import guard, view, watch
 from pages.frame.services import dataset_names, store
+from pages.frame.words import plain
 from pages.runs_parts import card
 
 AT_FIRST = 12
 
 guard.enter("runs")
-store().mark_interrupted()  # a run of a terminal that was closed
 runs = store().runs()
+for sentence in store().unreadable().values():
+    st.warning(plain(sentence))
 if not runs:
     view.nothing("Nothing has been run yet.", "home", "run")
 most = st.session_state.get("runs_shown", AT_FIRST)

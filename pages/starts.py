@@ -7,9 +7,9 @@ from pages.frame.services import store
 from pages.frame.words import plain, shown
 from pages.parts import make_study
 from pages.starts_parts import libraries, study_parts
-from studies.full import full_transfer_study
-from studies.own_starts import OwnStarts
-from studies.transfer import PARTS
+from studies.result import full
+from studies.transfer.own import OwnStarts
+from studies.transfer.plan import PARTS
 
 guard.enter("starts")
 st.markdown(
@@ -17,9 +17,9 @@ st.markdown(
     "matrices. Here is what the quality of these starts depends on: the experiments of “A "
     "particle-based variational approach to Bayesian NMF”, made again."
 )
-study = full_transfer_study()
+study = full("transfer")
 if study is None:
-    st.info("The stored study is missing; `python -m benchmarks.transfer_study --keep` makes it.")
+    st.info("The stored study is missing; `python -m studies transfer --keep` makes it.")
 else:
     present = set(study.values["problem"])
     parts = {key: words for key, (words, _) in PARTS.items() if key in present}
@@ -34,11 +34,11 @@ else:
     plan = study.settings
     rank = plan["noisy_rank"] if which == "noise" else plan["rank"]
     origin = (
-        f"Made with benchmarks/transfer_study.py, {PARTS[which][1]} of the paper: "
+        f"Made with python -m studies transfer, {PARTS[which][1]} of the paper: "
         f"{plan['targets']} targets of {plan['side']}×{plan['side']} and rank {rank}, "
         f"{plan['starts']} starts each"
         if which != "weights"
-        else f"Made with benchmarks/transfer_study.py, {PARTS[which][1]} of the paper: rank 3, "
+        else f"Made with python -m studies transfer, {PARTS[which][1]} of the paper: rank 3, "
         "30×40, the published kernel"
     )
     study_parts.part(study, which, quantity, origin)

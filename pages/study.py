@@ -8,9 +8,8 @@ from bnmf_core.figures.style import run_styles
 from pages.frame import guard, link, view
 from pages.frame.words import plain
 from pages.study_parts import views
-from studies.beside import beside
-from studies.problems import COLUMNS
-from studies.result import QUANTITIES
+from studies.coverage.findings import QUANTITIES, beside
+from studies.coverage.problems import COLUMNS
 
 guard.enter("study")
 st.markdown(

@@ -3,6 +3,7 @@
 import pandas as pd
 import streamlit as st
 
+from bnmf_core.analysis import mixing
 from bnmf_core.compare.distances.invariants import QUANTITIES
 from bnmf_core.figures.trace import trace_plot
 from pages.frame import guard, link, panel, view
@@ -11,7 +12,7 @@ from pages.parts import mixing_table
 MOST_STATES = 1500
 
 guard.enter("traces")
-look = panel.look("mixing")
+look = panel.look(mixing.STAGE)
 analysis = look.analysis
 traces = {run.id: analysis.trace(run.id, MOST_STATES) for run in analysis.runs}
 traces = {run_id: table for run_id, table in traces.items() if len(table)}
@@ -43,4 +44,4 @@ view.chart(
         ["run", *next(iter(traces.values())).columns]
     ],
 )
-mixing_table.show(look, analysis.mixing())
+mixing_table.show(look, mixing.STAGE.of(analysis))

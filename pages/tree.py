@@ -8,8 +8,8 @@ from pages.frame import focusing, guard, panel, view
 from pages.parts import tree
 
 guard.enter("tree")
-look = panel.look("tree")
-part = tree_stage.read(look.analysis)
+look = panel.look(tree_stage.STAGE)
+part = tree_stage.STAGE.of(look.analysis)
 if part is None:
     view.nothing(
         "None of these runs is a tree. RRT grows one from solved or known factorizations towards "

@@ -3,32 +3,14 @@
 import logging
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
 
 from bnmf_core.nouns.errors import BNMFError, Cancelled, RunError
-from studies.coverage import StudyProgress
 from studies.result import StudyResult
+from studies.runner import Progress, Study
 
 log = logging.getLogger(__name__)
-
-
-class Study(Protocol):
-    """A study that can be made in the background and found again."""
-
-    @property
-    def key(self) -> str:
-        """What it is called: changes with everything that decides its numbers."""
-
-    def make(
-        self,
-        folder: Path,
-        on_progress: Callable[[StudyProgress], None],
-        cancel: Callable[[], bool],
-    ) -> StudyResult:
-        """Measure what is not in the folder yet; asks ``cancel`` after every cell."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +92,7 @@ class StudyRunner:
     def _make(self, study: Study) -> None:
         began, key = time.perf_counter(), study.key
 
-        def report(progress: StudyProgress) -> None:
+        def report(progress: Progress) -> None:
             part = progress.done / progress.total
             seconds = time.perf_counter() - began
             remaining = seconds * (1 - part) / part if part else None
@@ -118,10 +100,7 @@ class StudyRunner:
 
         try:
             found = study.make(self.folder / "cells", report, self._cancel.is_set)
-            self.folder.mkdir(parents=True, exist_ok=True)
-            aside = self._path(study).with_suffix(".part")
-            found.save(aside)
-            aside.replace(self._path(study))
+            found.save(self._path(study))
             self._status[key] = StudyStatus("complete", 1.0)
         except Cancelled:
             self._status[key] = replace(self._status[key], status="cancelled", remaining=None)
@@ -129,7 +108,8 @@ class StudyRunner:
             self._status[key] = StudyStatus("failed", message=str(error))
         except Exception:
             log.exception("study %s failed", key)
-            self._status[key] = StudyStatus(
-                "failed", message="The study stopped for a reason that is not known; its measured "
-                "cells are kept, and it can be started again."
-            )  # fmt: skip
+            words = (
+                "The study stopped for a reason that is not known; its measured cells are kept, "
+                "and it can be started again."
+            )
+            self._status[key] = StudyStatus("failed", message=words)

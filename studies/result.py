@@ -1,8 +1,11 @@
-"""What a study found: one value per cell and repetition, and covering curves where it has any."""
+"""What a study found: values in rows, covering curves; how they are kept, and put into tables."""
 
+import gzip
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -10,19 +13,13 @@ import numpy as np
 import pandas as pd
 
 from bnmf_core.nouns.errors import NotFoundError, StoreError
+from bnmf_core.store.files import write
 
-# In the order of paper 1's tables: of the small problems, of the large ones.
-QUANTITIES: dict[str, tuple[str, str]] = {
-    "log_likelihood": ("Mean log-likelihood −‖X − AW‖²/(2σ²)", "tables 1 and 5"),
-    "iat": ("IAT as published, 1 + Σρ", "tables 2 and 6"),
-    "iat_proper": ("IAT, 1 + 2Σρ", ""),
-    "max_angle_largest": ("Largest pairwise maximum angle, °", "tables 3 and 7"),
-    "l1_max_largest": ("Largest pairwise ℓ1 distance, largest column", "tables 3 and 7"),
-    "max_angle_average": ("Mean pairwise maximum angle, °", "tables 4 and 8"),
-    "l1_max_average": ("Mean pairwise ℓ1 distance, largest column", "tables 4 and 8"),
-    "kept": ("Samples", ""),
-    "seconds": ("Seconds to make them", ""),
-}
+HERE = Path(__file__).resolve().parent
+# The full studies that come with the program, and what the papers print.
+RESULTS, PUBLISHED = HERE / "results", HERE / "published"
+QUANTILES = {"least": 0.0, "lower": 0.25, "median": 0.5, "upper": 0.75, "most": 1.0}
+QUARTILES = ("lower", "median", "upper")
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,18 +56,15 @@ class StudyResult:
         if chosen.empty:
             known = ", ".join(self.values["quantity"].unique())
             raise NotFoundError(f"The study has no {quantity!r}; it has {known}.")
-        groups = chosen.groupby(["problem", "column"], sort=False)["value"]
-        summary = groups.agg(
-            mean="mean",
-            lower=lambda values: values.quantile(0.25),
-            median="median",
-            upper=lambda values: values.quantile(0.75),
-        )
+        parts = ["mean", *QUARTILES]
+        wide = spread(chosen, ["problem", "column"], *parts).unstack("column").swaplevel(axis=1)
         order = chosen["column"].unique()
-        table = summary.unstack("column").swaplevel(axis=1)
-        problems = chosen["problem"].unique()
-        parts = ["mean", "lower", "median", "upper"]
-        return table.loc[problems, [(column, part) for column in order for part in parts]]
+        pairs = [(column, part) for column in order for part in parts]
+        return wide.loc[chosen["problem"].unique(), pairs]
+
+    def measured(self, quantity: str) -> bool:
+        """Whether there is any number of this quantity."""
+        return bool((self.values["quantity"] == quantity).any())
 
     def curve(self, problem: str, column: str, metric: str) -> pd.DataFrame:
         """``radius``, and mean, least and largest covering number over the repetitions."""
@@ -85,7 +79,7 @@ class StudyResult:
         )
 
     def save(self, path: str | Path) -> None:
-        """Write everything as one JSON file."""
+        """Write everything as one JSON file, compressed where the name ends in ``.gz``."""
         plain = {
             "values": {name: _plain(self.values[name]) for name in self.values},
             "curves": [[*key, numbers.tolist()] for key, numbers in self.curves.items()],
@@ -94,7 +88,10 @@ class StudyResult:
             "notes": list(self.notes),
             "settings": dict(self.settings),
         }
-        Path(path).write_text(json.dumps(plain))
+        path, whole = Path(path), json.dumps(plain).encode()
+        if path.suffix == ".gz":
+            whole = gzip.compress(whole, mtime=0)
+        write(path, lambda file: file.write(whole))
 
     @classmethod
     def load(cls, path: str | Path) -> "StudyResult":
@@ -106,7 +103,8 @@ class StudyResult:
             When the file is missing, torn or not one of ours.
         """
         try:
-            plain = json.loads(Path(path).read_text())
+            whole = Path(path).read_bytes()
+            plain = json.loads(gzip.decompress(whole) if Path(path).suffix == ".gz" else whole)
             values = pd.DataFrame({name: _read(part) for name, part in plain["values"].items()})
             values["value"] = values["value"].astype(float)
             return cls(
@@ -117,8 +115,49 @@ class StudyResult:
                 notes=tuple(plain["notes"]),
                 settings=plain["settings"],
             )
-        except (OSError, KeyError, TypeError, ValueError) as error:
+        except (OSError, EOFError, KeyError, TypeError, ValueError) as error:
             raise StoreError(f"{Path(path).name} is not a stored study ({error}).") from None
+
+
+@cache
+def full(name: str) -> StudyResult | None:
+    """The study that ``python -m studies NAME --keep`` measured; None without one."""
+    path = kept_at(name)
+    return StudyResult.load(path) if path.is_file() else None
+
+
+def kept_at(name: str) -> Path:
+    """Where the full study of this name is kept."""
+    return RESULTS / f"{name}.json.gz"
+
+
+@cache
+def published(name: str) -> dict[str, Any]:
+    """What a paper prints, in the keys of the study.
+
+    - ``coverage`` (paper 1, tables 1 to 8, from its appendices A and B): problem → column →
+      quantity → ``mean`` and ``quartiles`` (three) over ten repetitions. An ℓ1 distance of 0.0
+      means below 0.005.
+    - ``rrt`` (paper 2, tables 1 to 3): ``sizes`` (D, N, R of each data set), and quantity → noise →
+      data set → column → ``mean`` and ``quartiles`` (25 %, 75 %) as printed.
+    """
+    return json.loads((PUBLISHED / f"{name}.json").read_text())
+
+
+def values_of(varied: Sequence[str], rows: Iterable[Sequence[Any]]) -> pd.DataFrame:
+    """Rows of measured numbers: what they belong to, in the columns ``varied``; quantity; value."""
+    return pd.DataFrame(rows, columns=[*varied, "quantity", "value"]).astype({"value": float})
+
+
+def spread(rows: pd.DataFrame, keys: list[str], *parts: str) -> pd.DataFrame:
+    """Of ``value`` in every group of rows: "mean", or quantiles by their names in ``QUANTILES``."""
+    groups = rows.groupby(keys, sort=False, dropna=False)["value"]
+    return pd.DataFrame(
+        {
+            part: groups.mean() if part == "mean" else groups.quantile(QUANTILES[part])
+            for part in parts
+        }
+    )
 
 
 def number(value: float) -> str:
@@ -126,6 +165,56 @@ def number(value: float) -> str:
     if value == 0:
         return "0"
     return f"{value:.3g}" if 1e-4 <= abs(value) < 1e4 else f"{value:.2e}"
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table of problems by columns in words: the mean and, in brackets, quantiles.
+
+    Attributes
+    ----------
+    parts : names of ``QUANTILES``. joint : what stands between them. write : a number in words.
+    """
+
+    parts: tuple[str, ...] = QUARTILES
+    joint: str = ", "
+    write: Callable[[float], str] = number
+
+    def table(
+        self,
+        rows: pd.DataFrame,
+        labels: Mapping[str, str],
+        first: str = "data",
+        told: Mapping[str, Mapping[str, Mapping[str, Any]]] | None = None,
+        columns: Sequence[str] | None = None,
+    ) -> pd.DataFrame:
+        """One row per problem, and one below it where numbers of it are published.
+
+        Parameters
+        ----------
+        rows : columns problem, column and value. first : what the column of problems is called.
+        told : problem → column → ``mean`` and ``quartiles`` as published; with it, a second column
+            ``source`` says "ours" or "published". columns : in this order; None: as they come.
+        """
+        found = spread(rows, ["problem", "column"], "mean", *self.parts)
+        columns = list(rows["column"].unique()) if columns is None else columns
+        lines = []
+        for problem in rows["problem"].unique():
+            pairs = [(problem, column) for column in columns]
+            ours = [self._cell(*found.loc[p]) if p in found.index else "—" for p in pairs]
+            source = [] if told is None else ["ours"]
+            lines.append([labels[problem], *source, *ours])
+            cells = [(told or {}).get(problem, {}).get(column) for column in columns]
+            if any(cells):
+                printed = [self._cell(c["mean"], *c["quartiles"]) if c else "—" for c in cells]
+                lines.append([labels[problem], "published", *printed])
+        source = [] if told is None else ["source"]
+        return pd.DataFrame(lines, columns=[first, *source, *(labels[key] for key in columns)])
+
+    def _cell(self, mean: float, *quantiles: float) -> str:
+        if math.isnan(mean):
+            return "—"
+        return f"{self.write(mean)} ({self.joint.join(self.write(q) for q in quantiles)})"
 
 
 def _plain(column: pd.Series) -> Any:

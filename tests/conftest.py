@@ -1,5 +1,7 @@
 """What the tests of several rooms share."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -11,6 +13,17 @@ from bnmf_core.store.run_store import RunStore
 # A time limit per example would test the machine's load, not the code.
 settings.register_profile("any speed", deadline=None)
 settings.load_profile("any speed")
+
+# Tests of these folders carry the marker, so that they can be left out.
+MARKED = {"pages": "page", "browser": "browser", "studies": "study"}
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        folder = item.path.relative_to(HERE).parts[0] if item.path.is_relative_to(HERE) else ""
+        if folder in MARKED:
+            item.add_marker(MARKED[folder])
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,7 @@
 """Imports point one way, and the engine knows nothing of the user interface."""
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ ENGINE = Path(__file__).resolve().parents[1] / "bnmf_core"
 
 # From the bottom up; a module may import from its own layer and from lower ones.
 LAYERS = [
-    ["nouns.errors", "nouns.settings", "nouns.names"],
+    ["version", "nouns.errors", "nouns.settings", "nouns.names"],
     ["numerics"],
     ["nouns"],
     ["store"],
@@ -39,21 +40,33 @@ def layer(module: str) -> int:
     return max(found)[1]
 
 
+def imports(path: Path) -> Iterator[str]:
+    """Every name that a module imports, with the module it comes from."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
 MODULES = sorted(p for p in ENGINE.rglob("*.py") if p.parent != ENGINE or p.stem != "__init__")
+STUDIES = sorted((ENGINE.parent / "studies").rglob("*.py"))
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ENGINE)))
 def test_a_module_imports_only_from_its_layer_and_below(path):
     own = ".".join(path.relative_to(ENGINE).with_suffix("").parts).removesuffix(".__init__")
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-        else:
-            continue
-        for name in names:
-            assert not name.startswith(("streamlit", "pages", "studies")), f"{own} imports {name}"
-            if name.startswith("bnmf_core."):
-                imported = name.removeprefix("bnmf_core.")
-                assert layer(imported) <= layer(own), f"{own} imports {imported}"
+    for name in imports(path):
+        assert not name.startswith(("streamlit", "pages", "studies")), f"{own} imports {name}"
+        if name.startswith("bnmf_core."):
+            imported = name.removeprefix("bnmf_core.")
+            assert layer(imported) <= layer(own), f"{own} imports {imported}"
+
+
+@pytest.mark.parametrize("path", STUDIES, ids=lambda p: str(p.relative_to(ENGINE.parent)))
+def test_a_study_knows_the_engine_and_no_page(path):
+    for name in imports(path):
+        assert not name.startswith(("streamlit", "pages", "bnmf_core.figures")), name
+        # Only what is told of a study draws and prints; what measures it needs no benchmark.
+        if name.startswith("benchmarks"):
+            assert path.stem == "report" or path.parent.name == "drawing", name

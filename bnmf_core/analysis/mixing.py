@@ -1,11 +1,15 @@
-"""The part of an analysis that says how well the chains of samplers have mixed."""
+"""How well the chains of samplers have mixed."""
 
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.analysis.stage import Report, Stage, Stopped
 from bnmf_core.nouns.errors import raise_if_cancelled
+from bnmf_core.nouns.particles import Particles
 from bnmf_core.store import files
 
 
@@ -26,17 +30,18 @@ class MixingReport(NamedTuple):
     proposals: str
 
 
-def compute(analysis: Any, report: Any, stopped: Any) -> None:
+def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopped) -> None:
     """Store a report for every run of a sampler."""
     from bnmf_core.compare.mixing import mixing_of  # noqa: PLC0415  (its library is slow to import)
 
-    result = {}
-    for i, (record, particles) in enumerate(zip(analysis.runs, analysis.particles, strict=True)):
+    result: dict[str, dict[str, Any]] = {}
+    runs = zip(comparison.run_ids, comparison.particles, strict=True)
+    for i, (run_id, particles) in enumerate(runs):
         raise_if_cancelled(stopped, "mixing")
         if particles.trace:
             found = mixing_of(particles)
             table, sentence = found.report
-            result[record.id] = {
+            result[run_id] = {
                 "table": table.reset_index().to_dict("list"),
                 "sentence": sentence,
                 "chains": found.chains,
@@ -44,20 +49,20 @@ def compute(analysis: Any, report: Any, stopped: Any) -> None:
                 "modes": found.modes.labels.tolist(),
                 "proposals": _proposals(particles),
             }
-        report((i + 1) / len(analysis.runs))
-    files.write_json(analysis.folder / "mixing.json", result)
+        report((i + 1) / len(comparison.runs))
+    files.write_json(folder / "mixing.json", result)
 
 
-def read(analysis: Any) -> dict[str, MixingReport]:
+def read(comparison: Comparison, folder: Path) -> dict[str, MixingReport]:
     """Run id → its stored report."""
-    stored = files.read_json(analysis.folder / "mixing.json")
+    stored = files.read_json(folder / "mixing.json")
     return {
         run_id: MixingReport(**entry | {"table": pd.DataFrame(entry["table"])})
         for run_id, entry in stored.items()
     }
 
 
-def _proposals(particles: Any) -> str:
+def _proposals(particles: Particles) -> str:
     known = particles.diagnostics
     if "acceptance" not in known:
         return ""
@@ -69,3 +74,13 @@ def _proposals(particles: Any) -> str:
         low, high = np.min(known["step_size"]), np.max(known["step_size"])
         words += f", step sizes {low:.2g} to {high:.2g}"
     return words
+
+
+STAGE = Stage(
+    key="mixing",
+    label="Measuring how well chains have mixed",
+    needs=(),
+    version=1,
+    compute=compute,
+    read=read,
+)

@@ -1,14 +1,20 @@
-"""The Stein part of an analysis: kernels of all members under one model, and their weights."""
+"""Stein kernels of all members under one model, and their weights."""
 
-from dataclasses import fields
-from typing import Any, NamedTuple
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from bnmf_core import registry
+from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.analysis.stage import Report, Stage, Stopped
 from bnmf_core.nouns.errors import BNMFError, RunError, raise_if_cancelled
 from bnmf_core.nouns.particles import Particles
 from bnmf_core.store import files
+
+if TYPE_CHECKING:
+    from bnmf_core.posterior.stein import Products
 
 FORMS = {
     "interior": "Interior: in log coordinates, 0 for the posterior itself",
@@ -36,12 +42,52 @@ class SteinPart(NamedTuple):
     sentence: str
 
 
-def members_of(analysis: Any) -> Particles:
+@dataclass(frozen=True)
+class SteinKernels:
+    """What kernels of every form are made of, as it is stored.
+
+    problems : form → the sentence that says why there are none.
+    objective : f of every member where the model has a threshold on it, else None.
+    """
+
+    folder: Path
+    problems: dict[str, str]
+    objective: list[float] | None
+
+    def part(self, form: str, choice: str | tuple[float, float]) -> SteinPart | str:
+        """The kernels of one form, or the sentence that says why there are none.
+
+        ``choice`` is a key of ``LENGTHS``, or c of A and of W: any lengths, from the same products.
+
+        Raises
+        ------
+        SettingsError
+            When a length is not a finite number above 0.
+        """
+        from bnmf_core.posterior import stein  # noqa: PLC0415  (slow to import)
+
+        if form in self.problems:
+            return self.problems[form]
+        stored = files.read_arrays(self.folder / f"{form}.npz")
+        names = [field.name for field in fields(stein.Products)]
+        found = stein.Products(**{name: stored[name] for name in names})
+        lengths = _lengths(found, choice)
+        stein.check_lengths(*lengths)
+        K = found.kernel(*lengths)
+        if isinstance(choice, str):
+            weights, solver = stored[f"weights_{choice}"], str(stored[f"solver_{choice}"])
+        else:
+            weights, solver = weigh(K)
+        similarity, sentence = found.similarities(*lengths), found.sentence(*lengths)
+        return SteinPart(K, similarity, weights, solver, lengths, sentence)
+
+
+def members_of(comparison: Comparison) -> Particles:
     """All members under the first run's model, at the scale that it demands; same AW."""
-    rows = np.arange(len(analysis.members))
-    first = analysis.particles[0]
-    A, W = registry.model(first.spec.model).scale(*analysis.factors(rows))
-    table = analysis.members
+    rows = np.arange(len(comparison.members))
+    first = comparison.particles[0]
+    A, W = registry.model(first.spec.model).scale(*comparison.factors(rows))
+    table = comparison.members
     return Particles(
         A, W, ids=rows, chain=table["chain"].to_numpy(), draw=table["draw"].to_numpy(),
         weights=np.full(rows.size, 1 / rows.size), log_joint=table["log_joint"].to_numpy(),
@@ -50,29 +96,29 @@ def members_of(analysis: Any) -> Particles:
     )  # fmt: skip
 
 
-def compute(analysis: Any, report: Any, stopped: Any) -> None:
+def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopped) -> None:
     """Store what kernels of every form are made of, weights, and what cannot be had."""
     from bnmf_core.posterior import stein  # noqa: PLC0415  (slow to import)
 
-    members = members_of(analysis)
+    members = members_of(comparison)
     told: dict[str, Any] = {"problems": {}}
     for i, form in enumerate(FORMS):
         raise_if_cancelled(stopped, "the Stein kernels")
         try:
-            found = stein.products(members, analysis.dataset, form)
+            found = stein.products(members, comparison.dataset, form)
             arrays = dict(vars(found))
             for choice in LENGTHS:
                 weights, solver = weigh(found.kernel(*_lengths(found, choice)))
                 arrays |= {f"weights_{choice}": weights, f"solver_{choice}": np.array(solver)}
-            files.write_arrays(analysis.folder / f"stein-{form}.npz", arrays)
+            files.write_arrays(folder / f"{form}.npz", arrays)
         except BNMFError as error:
             told["problems"][form] = str(error)
         report((i + 1) / len(FORMS))
-    told["objective"] = _objectives(analysis, members)
-    files.write_json(analysis.folder / "stein.json", told)
+    told["objective"] = _objectives(comparison, members)
+    files.write_json(folder / "stein.json", told)
 
 
-def _lengths(found: Any, choice: str | tuple[float, float]) -> tuple[float, float]:
+def _lengths(found: "Products", choice: str | tuple[float, float]) -> tuple[float, float]:
     from bnmf_core.posterior import stein  # noqa: PLC0415  (slow to import)
 
     if choice == "suggested":
@@ -106,7 +152,7 @@ def residual(K: np.ndarray, weights: np.ndarray) -> float:
     return kkt_residual(K, weights)
 
 
-def _objectives(analysis: Any, members: Particles) -> list[float] | None:
+def _objectives(comparison: Comparison, members: Particles) -> list[float] | None:
     """f of every member where the model has a threshold on it."""
     from bnmf_core.posterior.places import problem_of  # noqa: PLC0415  (slow to import)
 
@@ -114,40 +160,21 @@ def _objectives(analysis: Any, members: Particles) -> list[float] | None:
         return None
     from bnmf_core.models.silf import objective  # noqa: PLC0415
 
-    problem = problem_of(members, analysis.dataset)
+    problem = problem_of(members, comparison.dataset)
     return objective(problem, members.A, members.W).tolist()
 
 
-def read(analysis: Any, form: str, choice: str | tuple[float, float]) -> SteinPart | str:
-    """The kernels of one form, or the sentence that says why there are none.
-
-    ``choice`` is a key of ``LENGTHS``, or c of A and of W: any lengths, from the same products.
-
-    Raises
-    ------
-    SettingsError
-        When a length is not a finite number above 0.
-    """
-    from bnmf_core.posterior import stein  # noqa: PLC0415  (slow to import)
-
-    problem = files.read_json(analysis.folder / "stein.json")["problems"].get(form)
-    if problem is not None:
-        return problem
-    stored = files.read_arrays(analysis.folder / f"stein-{form}.npz")
-    found = stein.Products(**{field.name: stored[field.name] for field in fields(stein.Products)})
-    lengths = _lengths(found, choice)
-    stein.check_lengths(*lengths)
-    K = found.kernel(*lengths)
-    if isinstance(choice, str):
-        weights, solver = stored[f"weights_{choice}"], str(stored[f"solver_{choice}"])
-    else:
-        weights, solver = weigh(K)
-    return SteinPart(
-        K, found.similarities(*lengths), weights, solver, lengths, found.sentence(*lengths)
-    )
+def read(comparison: Comparison, folder: Path) -> SteinKernels:
+    """The stored kernels."""
+    return SteinKernels(folder, **files.read_json(folder / "stein.json"))
 
 
-def objectives(analysis: Any) -> np.ndarray | None:
-    """f of every member (m,) under a SILF model, None under another."""
-    values = files.read_json(analysis.folder / "stein.json")["objective"]
-    return None if values is None else np.array(values)
+STAGE = Stage(
+    key="stein",
+    label="Weighing factorizations by their Stein discrepancy",
+    needs=(),
+    version=1,
+    compute=compute,
+    read=read,
+    weight=2.0,
+)

@@ -1,18 +1,22 @@
-"""The part of an analysis that shows where the nodes of trees lie, and where other runs went.
+"""Where the nodes of trees lie, and where other runs went.
 
 A run is a tree when its particles tell which one they grew from: the diagnostic "parent", the
 number of a particle, −1 for one that the tree began with.
 """
 
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.analysis.stage import Report, Stage, Stopped
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.distances.pairwise import cross, pairwise
 from bnmf_core.compare.projection import place, projection_quality, simplex_projection
 from bnmf_core.data.split import split
+from bnmf_core.nouns.dataset import Truth
 from bnmf_core.nouns.errors import raise_if_cancelled
 from bnmf_core.numerics.completion import completed
 from bnmf_core.numerics.linalg import evenly_spaced
@@ -38,8 +42,8 @@ class TreePart(NamedTuple):
 
     table : one row per point, trees first. Columns run (its id, "" for a known factorization), name
         (of a known one), tree (whether it is a tree's node), ids (particle number), member (row in
-        the analysis' members, −1 for none), parent (particle number, −1 for none), parent_row (row
-        in this table, −1), to_parent (distance to it, NaN without), kind, turn, least_angle,
+        the comparison's members, −1 for none), parent (particle number, −1 for none), parent_row
+        (row in this table, −1), to_parent (distance to it, NaN without), kind, turn, least_angle,
         log_joint, error, seconds, x, y; x, y and to_parent in the unit of ``METRIC``.
     kept : share of the distances that the map keeps, 0 to 1. nodes : of all trees, shown or not.
     between_known : largest distance between known factorizations, 0 where there are not two.
@@ -54,18 +58,18 @@ class TreePart(NamedTuple):
     bases: np.ndarray | None
 
 
-def trees(analysis: Any) -> list[int]:
-    """Which of the analysis' runs are trees, by their number in it."""
-    return [i for i, p in enumerate(analysis.particles) if "parent" in p.diagnostics]
+def trees(comparison: Comparison) -> list[int]:
+    """Which of the comparison's runs are trees, by their number in it."""
+    return [i for i, p in enumerate(comparison.particles) if "parent" in p.diagnostics]
 
 
-def compute(analysis: Any, report: Any, stopped: Any) -> None:
+def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopped) -> None:
     """Store the map, where there is a tree."""
-    if not trees(analysis):
+    if not trees(comparison):
         return
-    run, position, parent = _choose(analysis)
-    known = _known(analysis)
-    A, W = _factors(analysis, run, position)
+    run, position, parent = _choose(comparison)
+    known = _known(comparison)
+    A, W = _factors(comparison, run, position)
     A, W = (
         np.concatenate([F, *(k[None] for k in ks)]) for F, ks in zip((A, W), known, strict=True)
     )
@@ -90,23 +94,23 @@ def compute(analysis: Any, report: Any, stopped: Any) -> None:
         "kept": np.array(projection_quality(among)),
         "between_known": pairwise(A[run < 0], W[run < 0], DISTANCES[METRIC]).max(initial=0.0),
     }
-    if analysis.rank == 3 and min(analysis.dataset.D, analysis.dataset.N) >= 3:
+    if comparison.rank == 3 and min(comparison.dataset.D, comparison.dataset.N) >= 3:
         # What was not seen is no zero: the picture shows it as a product of rank 3 has it.
-        data, bases = simplex_projection(completed(analysis.dataset, 3), A)
+        data, bases = simplex_projection(completed(comparison.dataset, 3), A)
         arrays |= {"data": data, "bases": bases}
-    files.write_arrays(analysis.folder / "tree.npz", arrays)
+    files.write_arrays(folder / "tree.npz", arrays)
 
 
-def _choose(analysis: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _choose(comparison: Comparison) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Run, position in its arrays and parent (row here, −1) of every point: (P,) each."""
-    found = trees(analysis)
-    first = analysis.particles[0]
+    found = trees(comparison)
+    first = comparison.particles[0]
     room = MOST_ENTRIES // (first.R * (first.A.shape[1] + first.W.shape[2]))
     most = max(1, min(MOST_NODES, room) // len(found))
     parts = []
     before = 0
     for i in found:
-        particles = analysis.particles[i]
+        particles = comparison.particles[i]
         number = {int(n): row for row, n in enumerate(particles.ids)}
         parent = np.array([number.get(int(p), -1) for p in particles.diagnostics["parent"]])
         kept = with_ancestors(parent, most)
@@ -115,11 +119,11 @@ def _choose(analysis: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         row[kept] = before + np.arange(kept.size)
         parts.append((np.full(kept.size, i), kept, row[parent[kept]]))
         before += kept.size
-    ids = [record.id for record in analysis.runs]
-    others = analysis.members[~analysis.members["run"].isin([ids[i] for i in found])]
+    ids = comparison.run_ids
+    others = comparison.members[~comparison.members["run"].isin([ids[i] for i in found])]
     run = np.array([ids.index(run_id) for run_id in others["run"]], dtype=np.int64)
     parts.append((run, others["position"].to_numpy(dtype=np.int64), np.full(len(others), -1)))
-    known = len(_known(analysis)[0])
+    known = len(_known(comparison)[0])
     parts.append((np.full(known, -1), np.arange(known), np.full(known, -1)))
     return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
 
@@ -141,29 +145,31 @@ def with_ancestors(parent: np.ndarray, most: int) -> np.ndarray:
         wanted = max(1, 3 * wanted // 4)
 
 
-def _known(analysis: Any) -> tuple[list[np.ndarray], list[np.ndarray]]:
+def _known(comparison: Comparison) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Bases and weights of the known exact factorizations of this rank, of what the runs saw."""
-    seen, _ = split(analysis.dataset, analysis.holdout)
-    fitting = _known_of_rank(analysis)
+    seen, _ = split(comparison.dataset, comparison.holdout)
+    fitting = _known_of_rank(comparison)
     return [np.asarray(k.A, dtype=float) for k in fitting], [
         np.asarray(k.W, dtype=float)[:, seen] for k in fitting
     ]
 
 
-def _known_of_rank(analysis: Any) -> list[Any]:
-    return [k for k in analysis.dataset.truth if k.A.shape[1] == analysis.rank][:MOST_KNOWN]
+def _known_of_rank(comparison: Comparison) -> list[Truth]:
+    return [k for k in comparison.dataset.truth if k.A.shape[1] == comparison.rank][:MOST_KNOWN]
 
 
-def _factors(analysis: Any, run: np.ndarray, position: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    rows = [position[run == i] for i in range(len(analysis.runs))]
-    order = np.concatenate([np.flatnonzero(run == i) for i in range(len(analysis.runs))])
+def _factors(
+    comparison: Comparison, run: np.ndarray, position: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    rows = [position[run == i] for i in range(len(comparison.runs))]
+    order = np.concatenate([np.flatnonzero(run == i) for i in range(len(comparison.runs))])
     back = np.argsort(order)
-    pairs = [(p.A[r], p.W[r]) for p, r in zip(analysis.particles, rows, strict=True)]
+    pairs = [(p.A[r], p.W[r]) for p, r in zip(comparison.particles, rows, strict=True)]
     A, W = (np.concatenate(factors)[back] for factors in zip(*pairs, strict=True))
     return A, W
 
 
-def _to_parent(A: np.ndarray, W: np.ndarray, parent: np.ndarray, stopped: Any) -> np.ndarray:
+def _to_parent(A: np.ndarray, W: np.ndarray, parent: np.ndarray, stopped: Stopped) -> np.ndarray:
     """Distance of every point to its parent (P,), NaN where it has none."""
     apart = np.full(len(parent), np.nan)
     for node in np.unique(parent[parent >= 0]):
@@ -174,16 +180,16 @@ def _to_parent(A: np.ndarray, W: np.ndarray, parent: np.ndarray, stopped: Any) -
     return apart
 
 
-def read(analysis: Any) -> TreePart | None:
+def read(comparison: Comparison, folder: Path) -> TreePart | None:
     """The stored map; None where no run is a tree."""
-    found = trees(analysis)
+    found = trees(comparison)
     if not found:
         return None
-    stored = files.read_arrays(analysis.folder / "tree.npz")
+    stored = files.read_arrays(folder / "tree.npz")
     run, position, parent_row = stored["run"], stored["position"], stored["parent"]
-    known = _known_of_rank(analysis)
-    ids = [record.id for record in analysis.runs]
-    members = {(r.run, r.position): r.Index for r in analysis.members.itertuples()}
+    known = _known_of_rank(comparison)
+    ids = comparison.run_ids
+    members = {(r.run, r.position): r.Index for r in comparison.members.itertuples()}
     run_ids = [ids[i] if i >= 0 else "" for i in run]
     columns: dict[str, Any] = {
         "run": run_ids,
@@ -198,22 +204,32 @@ def read(analysis: Any) -> TreePart | None:
         "y": stored["points"][:, 1],
     }
     columns |= {
-        name: _of_particles(analysis, run, position, name, missing)
+        name: _of_particles(comparison, run, position, name, missing)
         for name, missing in MISSING.items()
     }
-    nodes = sum(analysis.particles[i].M for i in found)
+    nodes = sum(comparison.particles[i].M for i in found)
     kept, between = float(stored["kept"]), float(stored["between_known"])
     simplex = stored.get("data"), stored.get("bases")
     return TreePart(pd.DataFrame(columns), kept, nodes, between, *simplex)
 
 
 def _of_particles(
-    analysis: Any, run: np.ndarray, position: np.ndarray, name: str, missing: float
+    comparison: Comparison, run: np.ndarray, position: np.ndarray, name: str, missing: float
 ) -> np.ndarray:
     """A quantity of every point (P,), ``missing`` where its run does not have it."""
     result = np.full(len(run), missing)
-    for i, particles in enumerate(analysis.particles):
+    for i, particles in enumerate(comparison.particles):
         of_run = particles.diagnostics.get(name, getattr(particles, name, None))
         if of_run is not None:
             result[run == i] = np.asarray(of_run)[position[run == i]]
     return result
+
+
+STAGE = Stage(
+    key="tree",
+    label="Mapping trees and what lies around them",
+    needs=(),
+    version=1,
+    compute=compute,
+    read=read,
+)

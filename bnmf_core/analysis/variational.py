@@ -1,4 +1,4 @@
-"""The variational part of an analysis: what every factorization adds to a mixture of Gaussians.
+"""What every factorization adds to a variational mixture of Gaussians.
 
 All factorizations of a run are proposed, in the order of their number, to a mixture that is empty
 at first (online variational inference; paper 2, §3.1): as they are, and at their best scale.
@@ -6,12 +6,15 @@ at first (online variational inference; paper 2, §3.1): as they are, and at the
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from bnmf_core import registry
+from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.analysis.stage import Report, Stage, Stopped
 from bnmf_core.compare.coverage import largest_distance, mean_distance, persistence
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.distances.pairwise import pairwise
@@ -61,6 +64,51 @@ class Proposals(NamedTuple):
     own_bounds: list[float]
 
 
+@dataclass(frozen=True)
+class Mixtures:
+    """What is stored of every run.
+
+    without : run id → why there is no mixture for it. runs : what is told of the others.
+    """
+
+    folder: Path
+    without: dict[str, str]
+    runs: dict[str, dict[str, Any]]
+
+    def proposals(self, variant: str) -> dict[str, Proposals]:
+        """Run id → what became of its factorizations; ``variant`` is a key of ``VARIANTS``."""
+        found = {}
+        for run_id, told in self.runs.items():
+            stored = files.read_arrays(self.folder / f"{run_id}-{variant}.npz")
+            components = pd.DataFrame({name: stored.pop(f"component_{name}") for name in COMPONENT})
+            components.columns = pd.Index(["number", "weight", "variance", "log_joint"])
+            components = components.sort_values("weight", ascending=False, ignore_index=True)
+            found[run_id] = Proposals(pd.DataFrame(stored), components, **told)
+        return found
+
+    def coverage(self, metric: str, variant: str, kind: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """How far the components of every run are apart; ``kind`` is a key of ``KINDS``.
+
+        Returns
+        -------
+        curves (columns run, epsilon, covering) and spread (run, largest, mean, components
+        compared), in the unit of the metric; without runs that have none.
+        """
+        stored = files.read_arrays(self.folder / f"distances-{metric}.npz")
+        place = list(VARIANTS).index(variant), list(KINDS).index(kind)
+        curves, spread = [], []
+        for position, run_id in enumerate(stored["run_ids"].tolist()):
+            at = position, *place
+            if stored["compared"][at]:
+                covering = stored["covering"][at]
+                columns = {"run": run_id, "epsilon": stored["epsilon"], "covering": covering}
+                curves.append(pd.DataFrame(columns))
+                spread.append((run_id, *(stored[name][at] for name in SPREAD)))
+        empty = pd.DataFrame(columns=["run", "epsilon", "covering"])
+        together = pd.concat(curves, ignore_index=True) if curves else empty
+        return together, pd.DataFrame(spread, columns=["run", *SPREAD])
+
+
 @dataclass(frozen=True, eq=False)
 class Candidates:
     """The proposals of one run: rows of its particles, and the problem that it solved."""
@@ -79,20 +127,20 @@ class Candidates:
 Groups = dict[tuple[str, str], np.ndarray]
 
 
-def compute(analysis: Any, report: Callable[[float], None], stopped: Any) -> None:
+def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopped) -> None:
     """Store the decisions of every run, its mixtures, and how far their components are apart."""
     from bnmf_core.posterior.places import problem_of  # noqa: PLC0415  (slow to import)
 
-    told: dict[str, Any] = {"none": {}, "runs": {}}
+    told: dict[str, Any] = {"without": {}, "runs": {}}
     candidates: dict[str, Candidates] = {}
-    for record, particles in zip(analysis.runs, analysis.particles, strict=True):
+    for record, particles in zip(comparison.runs, comparison.particles, strict=True):
         if reason := _why_none(particles):
-            told["none"][record.id] = reason
+            told["without"][record.id] = reason
             continue
         in_order = np.argsort(np.asarray(particles.ids), kind="stable")
         rows = in_order[evenly_spaced(particles.M, MOST_PROPOSALS)]
         candidates[record.id] = Candidates(
-            particles, problem_of(particles, analysis.dataset), rows
+            particles, problem_of(particles, comparison.dataset), rows
         )  # fmt: skip
     kinds = [(c.problem.model.key, c.problem.model_settings) for c in candidates.values()]
     variances = _fixed_variances(list(candidates.values()), kinds)
@@ -118,14 +166,14 @@ def compute(analysis: Any, report: Callable[[float], None], stopped: Any) -> Non
         for variant in VARIANTS:
             variance = told["runs"][run_id]["fixed_variance"]
             mixture, decisions = _proposed(of_run, variant == "best", variance, tick)
-            path = analysis.folder / f"variational-{run_id}-{variant}.npz"
+            path = folder / f"{run_id}-{variant}.npz"
             files.write_arrays(path, _arrays(mixture, decisions))
             joined = of_run.rows[[decision.joined for decision in decisions]]
             remain = joined[np.isin(np.asarray(of_run.particles.ids)[joined], mixture.numbers)]
             for kind, rows in (("remain", remain), ("joined", joined)):
                 compared[run_id][variant, kind] = rows[evenly_spaced(rows.size, MOST_COMPARED)]
-    _distances(analysis, candidates, compared, report, stopped)
-    files.write_json(analysis.folder / "variational.json", told)
+    _distances(comparison, folder, candidates, compared, report, stopped)
+    files.write_json(folder / "mixtures.json", told)
 
 
 def _proposed(
@@ -183,17 +231,18 @@ def _arrays(mixture: Mixture, decisions: list[Decision]) -> dict[str, np.ndarray
 
 
 def _distances(
-    analysis: Any,
+    comparison: Comparison,
+    folder: Path,
     candidates: dict[str, Candidates],
     compared: dict[str, Groups],
-    report: Callable[[float], None],
-    stopped: Any,
+    report: Report,
+    stopped: Stopped,
 ) -> None:
     """Covering curves of the components of every run, on one grid of radii per distance."""
-    shape = (len(analysis.runs), len(VARIANTS), len(KINDS))
+    shape = (len(comparison.runs), len(VARIANTS), len(KINDS))
     for i, (key, distance) in enumerate(DISTANCES.items()):
         within: dict[tuple[int, int, int], np.ndarray] = {}
-        for position, record in enumerate(analysis.runs):
+        for position, record in enumerate(comparison.runs):
             groups = compared.get(record.id, {})
             rows = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *groups.values()]))
             if not rows.size:
@@ -208,6 +257,7 @@ def _distances(
                     within[place] = matrix[np.ix_(inside, inside)]
         upper = max(map(largest_distance, within.values()), default=0.0)
         arrays = {
+            "run_ids": np.array(comparison.run_ids),
             "epsilon": np.linspace(0.0, upper, RADII),
             "covering": np.full((*shape, RADII), -1),
             "largest": np.full(shape, np.nan),
@@ -219,47 +269,22 @@ def _distances(
             arrays["largest"][place] = largest_distance(matrix)
             arrays["mean"][place] = mean_distance(matrix)
             arrays["compared"][place] = len(matrix)
-        files.write_arrays(analysis.folder / f"variational-{key}.npz", arrays)
+        files.write_arrays(folder / f"distances-{key}.npz", arrays)
         report(PROPOSING + (1 - PROPOSING) * (i + 1) / len(DISTANCES))
 
 
-def read(analysis: Any, variant: str) -> dict[str, Proposals]:
-    """Run id → what became of its factorizations; without runs whose model is not fit for it."""
-    found = {}
-    for run_id, told in files.read_json(analysis.folder / "variational.json")["runs"].items():
-        stored = files.read_arrays(analysis.folder / f"variational-{run_id}-{variant}.npz")
-        components = pd.DataFrame({name: stored.pop(f"component_{name}") for name in COMPONENT})
-        components.columns = ["number", "weight", "variance", "log_joint"]
-        components = components.sort_values("weight", ascending=False, ignore_index=True)
-        found[run_id] = Proposals(pd.DataFrame(stored), components, **told)
-    return found
+def read(comparison: Comparison, folder: Path) -> Mixtures:
+    """What is stored of every run."""
+    return Mixtures(folder, **files.read_json(folder / "mixtures.json"))
 
 
-def without(analysis: Any) -> dict[str, str]:
-    """Run id → why there is no mixture for it."""
-    return files.read_json(analysis.folder / "variational.json")["none"]
-
-
-def coverage(
-    analysis: Any, metric: str, variant: str, kind: str
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """How far the components of every run are apart; ``kind`` is a key of ``KINDS``.
-
-    Returns
-    -------
-    curves (columns run, epsilon, covering) and spread (run, largest, mean, components compared),
-    in the unit of the metric; without runs that have none.
-    """
-    stored = files.read_arrays(analysis.folder / f"variational-{metric}.npz")
-    variant_at, kind_at = list(VARIANTS).index(variant), list(KINDS).index(kind)
-    curves, spread = [], []
-    for position, record in enumerate(analysis.runs):
-        place = position, variant_at, kind_at
-        if stored["compared"][place]:
-            covering = stored["covering"][place]
-            columns = {"run": record.id, "epsilon": stored["epsilon"], "covering": covering}
-            curves.append(pd.DataFrame(columns))
-            spread.append((record.id, *(stored[name][place] for name in SPREAD)))
-    empty = pd.DataFrame(columns=["run", "epsilon", "covering"])
-    together = pd.concat(curves, ignore_index=True) if curves else empty
-    return together, pd.DataFrame(spread, columns=["run", *SPREAD])
+STAGE = Stage(
+    key="variational",
+    label="Proposing factorizations to a variational mixture",
+    needs=(),
+    version=1,
+    compute=compute,
+    read=read,
+    by_distance=True,
+    weight=2.0,
+)

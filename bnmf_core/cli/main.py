@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Never
 
-from bnmf_core.cli import catalogue, libraries, results, running
+from bnmf_core.cli import catalogue, cleaning, libraries, results, running
 from bnmf_core.cli.output import Output
 from bnmf_core.nouns.errors import BNMFError, SettingsError
 
@@ -24,7 +24,7 @@ class Parser(argparse.ArgumentParser):
 def parser() -> Parser:
     """The whole command line; algorithms, models and settings come from the registry."""
     whole = Parser(
-        prog="python -m bnmf_core",
+        prog="bnmf",
         description="Make and compare non-negative matrix factorizations, X ≈ A W. Runs started "
         "here show up in the dashboard, and the other way round.",
     )
@@ -35,7 +35,7 @@ def parser() -> Parser:
         "--store", type=Path, metavar="FOLDER",
         help="where runs are kept (default: BNMF_HOME, else ~/.local/share/bnmf)",
     )  # fmt: skip
-    for room in (catalogue, running, results, libraries):
+    for room in (catalogue, running, results, libraries, cleaning):
         room.add_commands(commands, [shared])
     return whole
 

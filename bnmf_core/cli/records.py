@@ -1,5 +1,6 @@
 """Runs of the store, as tables and as JSON."""
 
+import sqlite3
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -8,7 +9,8 @@ from typing import Any
 from bnmf_core.cli.output import Output, duration
 from bnmf_core.nouns.errors import StoreError
 from bnmf_core.store.home import data_home
-from bnmf_core.store.run_store import RunRecord, RunStore
+from bnmf_core.store.records import RunRecord
+from bnmf_core.store.run_store import RunStore
 
 
 def open_store(folder: Path | None) -> RunStore:
@@ -20,11 +22,11 @@ def open_store(folder: Path | None) -> RunStore:
         When the folder cannot be made or written.
     """
     try:
-        store = RunStore(data_home() if folder is None else folder)
-        store.mark_interrupted()
-    except (OSError, ValueError) as error:
+        return RunStore(data_home() if folder is None else folder)
+    except StoreError:
+        raise
+    except (OSError, ValueError, sqlite3.Error) as error:
         raise StoreError(f"The folder of runs cannot be used: {error}.") from error
-    return store
 
 
 def document(record: RunRecord, store: RunStore) -> dict[str, Any]:
@@ -35,6 +37,7 @@ def document(record: RunRecord, store: RunStore) -> dict[str, Any]:
         "study": record.study,
         "status": record.status,
         "message": record.message,
+        "version": record.version,
         "dataset": {"id": record.dataset, "name": store.datasets().get(record.dataset, "")},
         "created": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="seconds"),
         "seconds": record.seconds,

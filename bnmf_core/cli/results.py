@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from bnmf_core.analysis import comparison as analysis
+from bnmf_core.analysis import distances, stages, structure
+from bnmf_core.analysis.comparison import Comparison, open_comparison
 from bnmf_core.cli.output import Output
 from bnmf_core.cli.records import document, open_store, show_runs
 from bnmf_core.compare.coverage import covering_numbers
@@ -66,14 +67,14 @@ def metrics(options: argparse.Namespace, output: Output) -> None:
     """Compare the factorizations of runs, through the analysis that the dashboard shows."""
     store = open_store(options.store)
     distance = find_distance(options.distance)
-    found = analysis.open_analysis(store, options.run_ids)
+    found = open_comparison(store, options.run_ids)
     with output.progress() as bars:
         task = bars.add_task("Comparing", total=1.0, made="")
 
         def report(fraction: float, stage: str) -> None:
             bars.update(task, completed=fraction, description=stage)
 
-        analysis.compute(found, report, lambda: False, ("distances", "structure"))
+        stages.compute(found, report, lambda: False, ["structure"])
     told = _compare(found, options)
 
     def show() -> None:
@@ -132,17 +133,19 @@ def export(options: argparse.Namespace, output: Output) -> None:
     )
 
 
-def _compare(found: analysis.Analysis, options: argparse.Namespace) -> dict[str, Any]:
+def _compare(found: Comparison, options: argparse.Namespace) -> dict[str, Any]:
     key, members = options.distance, found.members
-    matrix, tree = np.asarray(found.distances(key)), np.asarray(found.linkage(key))
+    matrix = np.asarray(distances.STAGE.of(found).matrix(key))
+    within = structure.STAGE.of(found)
+    tree = np.asarray(within.linkage(key))
     suggested = options.threshold is None
     threshold = suggest_threshold(tree) if suggested else options.threshold
     weights = members["weight"].to_numpy() / len(found.runs)
     modes = find_modes(matrix, threshold, weights, tree)
     radii = options.radius or [threshold]
     best = members.groupby(modes.labels)["error"].min()
-    spread = found.spread(key).set_index("run")
-    curve = found.coverage(key)
+    spread = within.spread(key).set_index("run")
+    curve = within.coverage(key)
     per_run = []
     for record in found.runs:
         own = np.flatnonzero(members["run"] == record.id)

@@ -64,6 +64,15 @@ def align(particles: Particles, reference: int | np.ndarray = 0) -> Particles:
         When there is no particle at that position.
     DataError
         When the reference basis has another shape.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bnmf_core import RunSpec, align, laurberg, run
+    >>> particles = run(laurberg("unique"), RunSpec("q_transform", rank=3, particles=2))
+    >>> aligned = align(particles, reference=0)
+    >>> bool(np.array_equal(aligned.A[0], particles.A[0]))
+    True
     """
     if np.ndim(reference) == 0:
         if not 0 <= reference < particles.M:

@@ -37,6 +37,14 @@ def covering_numbers(
         For an unknown method, a negative radius, or "exact" with more than 200 samples.
     DataError
         When the distances are not a square, symmetric matrix of finite numbers ≥ 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bnmf_core import covering_numbers
+    >>> apart = np.array([[0.0, 1.0, 9.0], [1.0, 0.0, 9.0], [9.0, 9.0, 0.0]])
+    >>> covering_numbers(apart, [0.0, 1.0, 9.0])
+    array([3, 2, 1])
     """
     distances = checked_distances(distances)
     epsilons = np.atleast_1d(np.asarray(epsilons, dtype=np.float64))

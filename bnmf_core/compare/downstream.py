@@ -79,6 +79,17 @@ def downstream_auc(
         When fewer than two classes can be judged, or A does not fit.
     Cancelled
         When ``cancel()`` returned True.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bnmf_core import Dataset, downstream_auc
+    >>> X = np.array([[5.0, 1.0] * 10, [1.0, 5.0] * 10])
+    >>> data = Dataset.from_array(X, labels={"kind": ["long", "short"] * 10})
+    >>> downstream_auc(np.eye(2)[None], data, "kind")[["task", "auc"]]
+        task  auc
+    0   long  1.0
+    1  short  1.0
     """
     if label not in dataset.labels:
         known = ", ".join(dataset.labels) or "none"

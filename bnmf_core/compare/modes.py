@@ -96,6 +96,15 @@ def find_modes(
         For a negative threshold.
     DataError
         When the distances are not distances, or the weights do not fit them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bnmf_core import find_modes
+    >>> apart = np.array([[0.0, 1.0, 9.0], [1.0, 0.0, 9.0], [9.0, 9.0, 0.0]])
+    >>> modes = find_modes(apart, threshold=2.0)
+    >>> modes.count, modes.labels, modes.share.round(2)
+    (2, array([0, 0, 1]), array([0.67, 0.33]))
     """
     from scipy.cluster import hierarchy  # noqa: PLC0415  (slow to import)
 

@@ -20,6 +20,14 @@ def project(distances: np.ndarray, dimensions: int = 2) -> np.ndarray:
     -------
     (M, dimensions), the widest axis first, centred. The coordinate that is largest in size is
     positive on every axis. An axis without extent is all zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bnmf_core import project
+    >>> project(np.array([[0.0, 4.0], [4.0, 0.0]])).round(2) + 0.0
+    array([[ 2.,  0.],
+           [-2.,  0.]])
     """
     positions, _ = _classical_scaling(distances, dimensions)
     return positions[:, :dimensions]

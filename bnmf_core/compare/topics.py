@@ -84,6 +84,15 @@ def top_words(
 
     Where a component uses fewer than ``count`` features the rest is "". Other arguments as
     for :func:`relevance_scores`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bnmf_core import top_words
+    >>> A = np.array([[5.0, 0.0], [1.0, 1.0], [0.0, 7.0]])
+    >>> top_words(A, ["moon", "and", "goal"], count=2)
+    array([['moon', 'and'],
+           ['goal', 'and']], dtype='<U4')
     """
     return _words(top_indices(A, count, relevance, background), _names(features, A))
 

@@ -67,6 +67,16 @@ def load_file(
     DataError
         One sentence that names what is wrong and where; rows and columns count from 1 as in
         the file, its header line included.
+
+    Examples
+    --------
+    >>> from bnmf_core import load_file
+    >>> data = load_file(b"name,red,green\\nfirst,1,2\\nsecond,3,4\\n", filename="lamps.csv")
+    >>> data.features, data.observations
+    (('red', 'green'), ('first', 'second'))
+    >>> data.X
+    array([[1., 3.],
+           [2., 4.]])
     """
     _check_axis(observations)
     if filename is None and isinstance(source, str | os.PathLike):

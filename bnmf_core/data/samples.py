@@ -11,7 +11,11 @@ from bnmf_core.data.load import load_file
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import NotFoundError
 
-FOLDER = Path(__file__).resolve().parents[2] / "sample_data"
+# Beside the engine in a checkout, inside it where it was installed.
+_PLACES = [Path(__file__).resolve().parents[2], Path(__file__).resolve().parent]
+FOLDER = next(
+    (place / "sample_data" for place in _PLACES if (place / "sample_data").is_dir()), _PLACES[1]
+)
 
 
 @dataclass(frozen=True)
@@ -141,7 +145,14 @@ SAMPLES: dict[str, Sample] = {
 
 
 def sample_names() -> list[str]:
-    """Names that ``load_sample`` knows."""
+    """Names that ``load_sample`` knows.
+
+    Examples
+    --------
+    >>> from bnmf_core import sample_names
+    >>> sample_names()
+    ['faces', 'digits', 'newsgroups', 'leukemia', 'signatures']
+    """
     return list(SAMPLES)
 
 
@@ -152,6 +163,13 @@ def load_sample(name: str) -> Dataset:
     ------
     NotFoundError
         Listing the names that exist.
+
+    Examples
+    --------
+    >>> from bnmf_core import load_sample
+    >>> faces = load_sample("faces")
+    >>> faces.X.shape, faces.image_shape
+    ((644, 400), (28, 23))
     """
     if name not in SAMPLES:
         raise NotFoundError(

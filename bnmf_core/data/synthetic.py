@@ -61,6 +61,13 @@ def laurberg(
     ------
     NotFoundError
         If there is no such kind. SettingsError: naming the value and what is allowed.
+
+    Examples
+    --------
+    >>> from bnmf_core import laurberg
+    >>> data = laurberg("two")
+    >>> data.X.shape, [truth.name for truth in data.truth]
+    ((6, 6), ['A, W', 'A Q, Q W'])
     """
     if kind not in KINDS:
         raise NotFoundError(
@@ -125,6 +132,13 @@ def low_rank(
     Dataset
         Its ``truth`` holds the (A, W) that X was made of, exact when there is no noise. It
         need not be the only exact factorization.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bnmf_core import low_rank
+    >>> low_rank(6, 8, rank=2, noise=0.1, rng=np.random.default_rng(1)).X.shape
+    (6, 8)
     """
     for words, value, least in (
         ("number of features", features, 2),

@@ -44,6 +44,15 @@ class Dataset:
     unit : what one entry of X counts or measures ("counts", "grey level", …).
     source : origin and licence in a sentence.
     truth : exact factorizations that are known, for generated data.
+
+    Examples
+    --------
+    >>> from bnmf_core import Dataset
+    >>> data = Dataset.from_array([[1.0, 0.0, 2.0], [0.0, 3.0, 1.0]], features=["cat", "dog"])
+    >>> data.D, data.N, data.features
+    (2, 3, ('cat', 'dog'))
+    >>> data.X[1]
+    array([0., 3., 1.])
     """
 
     X: Any

@@ -38,6 +38,15 @@ class Particles:
         ``log_joint``, ``log_likelihood``, ``error`` and label-invariant quantities. The rows
         without ``warm_up`` are the particles of the whole run, in order.
     info : the resolved settings, the stop reason, the dataset's name and hash.
+
+    Examples
+    --------
+    >>> from bnmf_core import RunSpec, laurberg, run
+    >>> particles = run(laurberg("two"), RunSpec("random_restarts", rank=3, particles=4))
+    >>> particles.A.shape, particles.W.shape
+    ((4, 6, 3), (4, 3, 6))
+    >>> bool((particles.error < 0.01).all())
+    True
     """
 
     A: np.ndarray
@@ -147,7 +156,7 @@ class Particles:
                 meta = json.loads(str(stored["meta"]))
                 arrays = {name: stored[name] for name in ARRAYS}
                 named = {kind: with_prefix(stored, prefix) for kind, prefix in NAMED.items()}
-            spec, info = RunSpec(**meta["spec"]), dict(meta["info"])
+            spec, info = RunSpec.from_dict(meta["spec"]), dict(meta["info"])
             _check_shapes(arrays, **named)
         except FileNotFoundError:
             raise StoreError(f"There is no file called {Path(path).name}.") from None

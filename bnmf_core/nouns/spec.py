@@ -18,6 +18,13 @@ class RunSpec:
     seed : every random number of the run comes from it.
     settings, model_settings : values by name; what is left out takes its default.
     holdout : fraction of the observations that the run does not see (0 to 0.5).
+
+    Examples
+    --------
+    >>> from bnmf_core import RunSpec
+    >>> spec = RunSpec("gibbs", rank=3, particles=20, settings={"warm_up": 50})
+    >>> RunSpec.from_dict(spec.to_dict()) == spec
+    True
     """
 
     algorithm: str
@@ -36,6 +43,21 @@ class RunSpec:
         plain["model_settings"] = dict(self.model_settings)
         return plain
 
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "RunSpec":
+        """The inverse of :meth:`to_dict`; what was added since has its default.
+
+        Raises
+        ------
+        ValueError
+            Naming an entry that is not known: such a run would not be what it says it is.
+        """
+        known = [field.name for field in dataclasses.fields(cls)]
+        unknown = sorted(set(values) - set(known))
+        if unknown:
+            raise ValueError(f"its entry {unknown[0]!r} is not known here")
+        return cls(**values)
+
 
 @dataclass(frozen=True)
 class Progress:
@@ -47,6 +69,14 @@ class Progress:
     fraction : part of the whole work that is done, 0 to 1.
     seconds : since the run began. remaining : seconds still to go, None while unknown.
     stage : what is being done now, in words.
+
+    Examples
+    --------
+    >>> from bnmf_core import RunSpec, laurberg, run
+    >>> told = []
+    >>> _ = run(laurberg("two"), RunSpec("gibbs", rank=3, particles=5), on_progress=told.append)
+    >>> told[-1].done, told[-1].total, told[-1].fraction
+    (5, 5, 1.0)
     """
 
     done: int

@@ -4,6 +4,7 @@ A fixed thread count also keeps results equal bit for bit. ``threadpoolctl`` set
 the whole process, so overlapping users are counted: the first sets it, the last lifts it.
 """
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,17 @@ from threadpoolctl import OpenBLASController, ThreadpoolController
 _lock = threading.Lock()
 _users = 0
 _limit = None
+
+
+def worker_count() -> int:
+    """Steps of runs that are made at the same time: ``BNMF_WORKERS``, else one for each core."""
+    asked = os.environ.get("BNMF_WORKERS", "").strip()
+    if asked.isdigit() and int(asked) >= 1:
+        return int(asked)
+    try:
+        return len(os.sched_getaffinity(0))  # those that this process may use
+    except AttributeError:  # not on macOS
+        return os.cpu_count() or 1
 
 
 @lru_cache(maxsize=1)

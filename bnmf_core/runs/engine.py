@@ -19,13 +19,13 @@ from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import RunError
 from bnmf_core.nouns.particles import Particles
 from bnmf_core.nouns.spec import Progress, RunSpec
-from bnmf_core.numerics.threads import one_blas_thread
+from bnmf_core.numerics.threads import one_blas_thread, worker_count
 from bnmf_core.runs.planning import Plan, describe, make_plan
 from bnmf_core.runs.record import finite_states, record
 from bnmf_core.store.checkpoint import Checkpoint, Failure, restore_generator
 from bnmf_core.store.chunks import Chunk, assemble
 
-WORKERS = 2
+WORKERS = worker_count()
 
 
 class Cancel(Protocol):
@@ -229,6 +229,13 @@ def run(
     ------
     BNMFError
         When the spec or the data do not fit.
+
+    Examples
+    --------
+    >>> from bnmf_core import RunSpec, laurberg, run
+    >>> particles = run(laurberg("two"), RunSpec("random_restarts", rank=3, particles=5))
+    >>> particles.M
+    5
     """
     plan = make_plan(dataset, spec)
     sink = MemorySink()

@@ -5,6 +5,7 @@ from statistics import median
 
 from bnmf_core.data.split import split
 from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import BNMFError
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs.engine import WORKERS
@@ -52,8 +53,11 @@ def _measured_rate(store: RunStore | None, algorithm_key: str) -> float | None:
         same = run.spec.algorithm == algorithm_key and run.status == "complete"
         if not same or run.seconds <= 0.5:
             continue
-        dataset = store.dataset(run.dataset)
-        algorithm, settings = check(dataset, run.spec)
+        try:
+            dataset = store.dataset(run.dataset)
+            algorithm, settings = check(dataset, run.spec)
+        except BNMFError:  # a run of another version, or of data that are gone, tells nothing
+            continue
         problem = Problem(dataset, model=None, model_settings=None, rank=run.spec.rank)
         rates.append(run.done * algorithm.work(problem, settings) / run.seconds)
         if len(rates) == 5:

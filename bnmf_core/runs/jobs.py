@@ -1,11 +1,11 @@
-"""Runs and analyses in background threads: queued, watched, cancelled, resumed.
+"""Runs in background threads: queued, watched, cancelled, resumed; their analyses beside them.
 
-The threads never touch the user interface. What they do is told in the store (runs) and in a
-small table of analysis progress; a page polls both.
+The threads never touch the user interface. What they do is told in the store; a page polls it.
 """
 
 import logging
 import queue
+import sqlite3
 import threading
 import time
 import traceback
@@ -14,9 +14,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bnmf_core.analysis import comparison as analysis
+from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.analysis.queue import AnalysisQueue, AnalysisStatus
 from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import BNMFError, RunError, SchedulerError
+from bnmf_core.nouns.errors import BNMFError, NotFoundError, RunError, SchedulerError
 from bnmf_core.nouns.spec import Progress, RunSpec
 from bnmf_core.runs.engine import Outcome, drive
 from bnmf_core.runs.executors import Executors
@@ -24,50 +25,32 @@ from bnmf_core.runs.memory import check_memory
 from bnmf_core.runs.planning import check, describe, make_plan
 from bnmf_core.store import folders
 from bnmf_core.store.chunks import assemble
-from bnmf_core.store.run_store import RunStore, this_process
+from bnmf_core.store.life import CANCEL, Claim
+from bnmf_core.store.run_store import RunStore
 
 log = logging.getLogger(__name__)
 
 RUNS_AT_ONCE = 3
 LONGEST_QUEUE = 50
-ANALYSES_OPEN = 16
 SAVE_PROGRESS_EVERY = 0.3
-
-
-@dataclass(frozen=True)
-class AnalysisStatus:
-    """How far an analysis is: status running, complete or failed; fraction 0 to 1.
-
-    ``remaining`` is in seconds, None while it is unknown.
-    """
-
-    status: str
-    fraction: float
-    stage: str
-    message: str = ""
-    remaining: float | None = None
+# How often the claims on runs are renewed, and wishes of other processes heard; far below LEASE.
+BEAT_EVERY = 1.0
+CLOSED_EARLY = "The program stopped before this began."
+CLOSED = "The program stopped; what was saved is kept."
 
 
 @dataclass(eq=False)
 class Ticket:
-    """A run's place in the queue; a resumed run gets a new one. Guarded by the runner's lock."""
+    """A run's place in the queue; a resumed run gets a new one.
 
-    run_id: str
+    ``end`` is how the run has ended (status and message) when the store could not be told yet.
+    """
+
+    claim: Claim
     scheduler: str = ""
     cancel: threading.Event = field(default_factory=threading.Event)
-    begun: bool = False
-
-
-@dataclass(frozen=True)
-class Stop:
-    """Whether a run shall stop: this process said so, or another one by a file."""
-
-    event: threading.Event
-    file: Path
-
-    def is_set(self) -> bool:
-        """Asked by the loop between steps."""
-        return self.event.is_set() or self.file.exists()
+    lost: bool = False
+    end: tuple[str, str] | None = None
 
 
 class JobRunner:
@@ -78,29 +61,34 @@ class JobRunner:
     store : where runs are entered and results are written.
     schedulers : the addresses of dask schedulers that may be used, asked for each time; None
         for any. A server that others use names them, as what answers there is trusted.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from bnmf_core import JobRunner, RunSpec, RunStore, laurberg
+    >>> runner = JobRunner(RunStore(tempfile.mkdtemp()))
+    >>> run_ids = runner.start(laurberg("two"), [RunSpec("random_restarts", rank=3, particles=5)])
+    >>> runner.wait(run_ids)
+    >>> runner.store.run(run_ids[0]).status
+    'complete'
+    >>> runner.close()
     """
 
     def __init__(
         self, store: RunStore, schedulers: Callable[[], Collection[str]] | None = None
     ) -> None:
         self.store = store
+        self._life = store.life
         self._executors = Executors(allowed=schedulers)
-        self._tickets: dict[str, Ticket] = {}
-        self._analyses: dict[str, AnalysisStatus] = {}
-        self._opened: dict[str, analysis.Analysis] = {}
+        self._analyses = AnalysisQueue(store)
+        self._tickets: dict[Claim, Ticket] = {}
         self._lock = threading.Lock()
         self._closing = threading.Event()
-        self._run_queue: queue.SimpleQueue = queue.SimpleQueue()
-        self._analysis_queue: queue.SimpleQueue = queue.SimpleQueue()
-        work = [(self._run_queue, self._run)] * RUNS_AT_ONCE + [
-            (self._analysis_queue, self._analyse)
-        ]
-        self._threads = [
-            threading.Thread(target=self._serve, args=arguments, daemon=True) for arguments in work
-        ]
+        self._queue: queue.SimpleQueue[Ticket | None] = queue.SimpleQueue()
+        work = [self._serve] * RUNS_AT_ONCE + [self._beat]
+        self._threads = [threading.Thread(target=act, daemon=True) for act in work]
         for thread in self._threads:
             thread.start()
-        store.mark_interrupted()
 
     def start(
         self,
@@ -131,30 +119,21 @@ class JobRunner:
             raise RunError(
                 f"{LONGEST_QUEUE} runs are already waiting; let some finish or cancel them first."
             )
-        run_ids: list[str] = []
+        claims: list[Claim] = []
         for i, spec in enumerate(specs):
             name = names[i] if i < len(names) else ""
-            study = run_ids[0] if run_ids else None
-            run_ids.append(self.store.create_run(dataset_id, spec, name, study))
-        for run_id in run_ids:
-            self._enqueue(run_id, scheduler)
-        return run_ids
+            study = claims[0].run_id if claims else None
+            claims.append(self._life.enter(dataset_id, spec, name, study))
+        for claim in claims:
+            self._enqueue(claim, scheduler)
+        return [claim.run_id for claim in claims]
 
     def cancel(self, run_id: str) -> None:
         """Ask a run to stop after its current step; what it has made is kept."""
-        record = self.store.run(run_id)
-        with self._lock:
-            ticket = self._tickets.get(run_id)
-            if ticket is None:
-                if record.active:  # another process makes it
-                    folder = self.store.run_folder(run_id)
-                    folder.mkdir(parents=True, exist_ok=True)
-                    (folder / folders.CANCEL).touch()
-                return
-            ticket.cancel.set()
-            if not ticket.begun:
-                message = "Cancelled before it began."
-                self.store.update(run_id, status="cancelled", message=message)
+        self._life.cancel(run_id)
+        for ticket in self._held():  # no need to wait for the next beat
+            if ticket.claim.run_id == run_id:
+                ticket.cancel.set()
 
     def resume(self, run_id: str, scheduler: str = "") -> None:
         """Go on with a run that was cancelled, interrupted or failed, wherever it was begun.
@@ -166,42 +145,27 @@ class JobRunner:
         RunError
             When there is nothing to go on with.
         """
-        record = self.store.run(run_id)
-        if record.active or record.status == "complete":
-            raise RunError(f"Run {run_id} is {record.status}; there is nothing to resume.")
         self._executors.get(scheduler)
-        (self.store.run_folder(run_id) / folders.CANCEL).unlink(missing_ok=True)
-        self.store.update(
-            run_id, status="queued", message="", process=this_process(), heartbeat=time.time()
-        )
-        self._enqueue(run_id, scheduler)
+        self._enqueue(self._life.resume(run_id), scheduler)
 
-    def analyse(self, run_ids: Sequence[str]) -> analysis.Analysis:
-        """The analysis of these runs; what is missing of it is computed in the background."""
-        found = analysis.open_analysis(self.store, run_ids)
-        with self._lock:  # an opened one has its table of members at hand
-            found = self._opened.setdefault(found.key, found)
-            while len(self._opened) > ANALYSES_OPEN:
-                self._opened.pop(next(iter(self._opened)))
-        if not found.complete:
-            with self._lock:
-                known = self._analyses.get(found.key)
-                if known is None or known.status == "complete":
-                    self._analyses[found.key] = AnalysisStatus("running", 0.0, "Waiting to start")
-                    self._analysis_queue.put(found)
+    def analyse(
+        self, run_ids: Sequence[str], first: str | None = None, watched: bool = True
+    ) -> Comparison:
+        """The comparison of these runs; what is missing of it is computed in the background.
+
+        ``first`` is the stage that is needed before the others; see :class:`AnalysisQueue`.
+        """
+        found = self._analyses.open(run_ids)
+        self._analyses.ask(found, first, watched)
         return found
 
-    def analyse_again(self, found: analysis.Analysis) -> None:
+    def analyse_again(self, found: Comparison) -> None:
         """Forget that an analysis failed; the next call of :meth:`analyse` tries it again."""
-        with self._lock:
-            self._analyses.pop(found.key, None)
+        self._analyses.again(found)
 
-    def analysis_status(self, found: analysis.Analysis) -> AnalysisStatus:
+    def analysis_status(self, found: Comparison) -> AnalysisStatus:
         """How far the analysis is."""
-        if found.complete:
-            return AnalysisStatus("complete", 1.0, "Done")
-        with self._lock:
-            return self._analyses.get(found.key, AnalysisStatus("running", 0.0, "Waiting to start"))
+        return self._analyses.status(found)
 
     def wait(self, run_ids: Sequence[str], timeout: float = 60.0) -> None:
         """Block until none of the runs is active; for scripts and tests."""
@@ -211,7 +175,7 @@ class JobRunner:
                 raise RunError(f"The runs were not finished after {timeout:g} seconds.")
             time.sleep(0.02)
 
-    def wait_analysis(self, run_ids: Sequence[str], timeout: float = 120.0) -> analysis.Analysis:
+    def wait_analysis(self, run_ids: Sequence[str], timeout: float = 120.0) -> Comparison:
         """Block until the runs and their analysis are done; for scripts and tests."""
         self.wait(run_ids, timeout)
         end = time.monotonic() + timeout
@@ -220,6 +184,7 @@ class JobRunner:
             if time.monotonic() > end:
                 raise RunError(f"The analysis was not finished after {timeout:g} seconds.")
             time.sleep(0.02)
+            self._analyses.ask(found)
         if status.status == "failed":
             raise RunError(status.message)
         return found
@@ -227,81 +192,112 @@ class JobRunner:
     def close(self) -> None:
         """Stop everything after the current steps; unfinished runs can be resumed."""
         self._closing.set()
-        with self._lock:
-            left = list(self._tickets.values())
-            for ticket in left:
-                if not ticket.begun and not ticket.cancel.is_set():
-                    message = "The program stopped before this began."
-                    self.store.update(ticket.run_id, status="interrupted", message=message)
-                ticket.cancel.set()
+        for ticket in self._held():
+            # Those that have begun tell it themselves, with what they have saved.
+            self._life.withdraw(ticket.claim, CLOSED_EARLY)
+            ticket.cancel.set()
         for _ in range(RUNS_AT_ONCE):
-            self._run_queue.put(None)
-        self._analysis_queue.put(None)
+            self._queue.put(None)
+        self._analyses.close()
         for thread in self._threads:
             thread.join(timeout=10)
         self._executors.close()
 
+    def _enqueue(self, claim: Claim, scheduler: str) -> None:
+        ticket = Ticket(claim, scheduler)
+        with self._lock:
+            self._tickets[claim] = ticket
+        self._queue.put(ticket)
+
+    def _held(self) -> list[Ticket]:
+        with self._lock:
+            return list(self._tickets.values())
+
     # In the background threads
 
-    def _enqueue(self, run_id: str, scheduler: str) -> None:
-        ticket = Ticket(run_id, scheduler)
-        with self._lock:
-            self._tickets[run_id] = ticket
-        self._run_queue.put(ticket)
-
-    def _serve(self, work: queue.SimpleQueue, act: Callable) -> None:
-        while (item := work.get()) is not None and not self._closing.is_set():
+    def _serve(self) -> None:
+        while (ticket := self._queue.get()) is not None and not self._closing.is_set():
             try:
-                act(item)
+                self._work(ticket)
             except Exception:  # the thread must live on to serve the others
                 log.exception("unforeseen error in the background")
 
-    def _run(self, ticket: Ticket) -> None:
-        with self._lock:
-            ticket.begun = not ticket.cancel.is_set()
+    def _work(self, ticket: Ticket) -> None:
         try:
-            if ticket.begun:
+            if self._life.begin(ticket.claim):
                 self._make(ticket)
+        except (sqlite3.Error, OSError) as error:
+            ticket.end = "failed", f"The run could not begin ({error}); it can be resumed."
+            raise
         finally:
+            self._forget(ticket)
+        self._analyse_study(ticket.claim.run_id)
+
+    def _beat(self) -> None:
+        """Renew the claims on all runs that wait or run here, and hear what others wish."""
+        while not self._closing.wait(BEAT_EVERY):
+            for ticket in self._held():
+                # A disk that is full, or an index that others hold, may be free the next time.
+                with suppress(sqlite3.Error, OSError):
+                    self._beat_one(ticket)
+
+    def _beat_one(self, ticket: Ticket) -> None:
+        if ticket.end is not None:
+            self._life.end(ticket.claim, *ticket.end)
+            ticket.end = None
+            self._forget(ticket)
+            return
+        sign = self._life.beat([ticket.claim])[ticket.claim]
+        ticket.lost = ticket.lost or sign == "lost"
+        if ticket.lost or sign == CANCEL:
+            ticket.cancel.set()
+
+    def _forget(self, ticket: Ticket) -> None:
+        """Renew a claim no longer; one whose end has yet to be told stays until it is."""
+        if ticket.end is None:
             with self._lock:
-                if self._tickets.get(ticket.run_id) is ticket:
-                    del self._tickets[ticket.run_id]
-        self._analyse_study(ticket.run_id)
+                self._tickets.pop(ticket.claim, None)
 
     def _make(self, ticket: Ticket) -> None:
-        run_id = ticket.run_id
-        folder = self.store.run_folder(run_id)
         try:
             outcome = self._drive(ticket)
             status, message = outcome.stop_reason, outcome.message
             if self._closing.is_set() and status != "complete":
-                status, message = "interrupted", "The program stopped; what was saved is kept."
-            self.store.update(run_id, status=status, message=message, remaining=None)
+                status, message = "interrupted", CLOSED
         except BNMFError as error:
             lost = isinstance(error, SchedulerError)
-            status = "interrupted" if lost else "failed"
-            self.store.update(run_id, status=status, message=str(error), remaining=None)
+            status, message = "interrupted" if lost else "failed", str(error)
         except MemoryError:
             message = "There was not enough memory; ask for a lower rank or fewer factorizations."
-            self.store.update(run_id, status="failed", message=message, remaining=None)
+            status = "failed"
+        except OSError as error:
+            words = error.strerror or str(error)
+            status, message = "failed", f"The results could not be written ({words}); free some "
+            message += "space, then resume the run: what was saved is kept."
+            log.exception("run %s failed", ticket.claim.run_id)
         except Exception as error:
-            _write_traceback(folder)
-            log.exception("run %s failed", run_id)
             message = f"Something unforeseen went wrong ({type(error).__name__}: {error})."
-            self.store.update(run_id, status="failed", message=message, remaining=None)
-        finally:
-            (folder / folders.CANCEL).unlink(missing_ok=True)
+            status = "failed"
+            log.exception("run %s failed", ticket.claim.run_id)
+            self._tell(ticket, status, message)
+            _write_traceback(self.store.run_folder(ticket.claim.run_id))
+            return
+        self._tell(ticket, status, message)
+
+    def _tell(self, ticket: Ticket, status: str, message: str) -> None:
+        """Write how a run has ended; where that cannot be written now, the beat goes on trying."""
+        try:
+            self._life.end(ticket.claim, status, message)
+        except (sqlite3.Error, OSError):
+            log.exception("the end of run %s cannot be written yet", ticket.claim.run_id)
+            ticket.end = status, message
 
     def _drive(self, ticket: Ticket) -> Outcome:
-        run_id = ticket.run_id
-        record = self.store.run(run_id)
-        folder = self.store.run_folder(run_id)
+        claim = ticket.claim
+        record = self.store.run(claim.run_id)
+        folder = self.store.run_folder(claim.run_id)
         folder.mkdir(parents=True, exist_ok=True)
         (folder / folders.COMPLETE).unlink(missing_ok=True)
-        self.store.update(
-            run_id, status="running", message="Preparing", heartbeat=time.time(),
-            process=this_process(),
-        )  # fmt: skip
         plan = make_plan(self.store.dataset(record.dataset), record.spec)
         sink = folders.FolderSink(folder)
         info, starts = describe(plan), [shard.start for shard in plan.shards]
@@ -313,63 +309,50 @@ class JobRunner:
             now = time.monotonic()
             if now - saved >= SAVE_PROGRESS_EVERY or progress.done != counted:
                 saved, counted = now, progress.done
-                self.store.update(
-                    run_id, message=progress.stage, done=progress.done, seconds=progress.seconds,
-                    fraction=progress.fraction, remaining=progress.remaining,
-                    heartbeat=time.time(),
-                )  # fmt: skip
+                ours = self._life.report(
+                    claim,
+                    message=progress.stage,
+                    done=progress.done,
+                    seconds=progress.seconds,
+                    fraction=progress.fraction,
+                    remaining=progress.remaining,
+                )
+                if not ours:  # somebody else has taken the run over
+                    ticket.lost = True
+                    ticket.cancel.set()
 
-        stop = Stop(ticket.cancel, folder / folders.CANCEL)
         executor = self._executors.get(ticket.scheduler)
-        outcome = drive(plan, sink, executor, report, stop, record.seconds)
+        outcome = drive(plan, sink, executor, report, ticket.cancel, record.seconds)
         chunks = sink.chunks()
-        if any(chunk.size for chunk in chunks):
+        if any(chunk.size for chunk in chunks) and not ticket.lost:
             particles = assemble(chunks, starts, record.spec, info | outcome.to_dict())
             final = outcome.stop_reason == "complete"
             folders.write_particles(folder, particles, final)
-            self.store.update(run_id, done=particles.M, seconds=outcome.seconds)
-            if final:  # the last report may have been too soon after the one before to be kept
-                self.store.update(run_id, fraction=1.0)
+            # The last report may have been too soon after the one before to be kept.
+            whole = {"fraction": 1.0} if final else {}
+            self._life.report(claim, done=particles.M, seconds=outcome.seconds, **whole)
         return outcome
 
     def _analyse_study(self, run_id: str) -> None:
         # The runs that were started side by side are looked at together, once all have ended.
-        study = self.store.run(run_id).study
+        try:
+            study = self.store.run(run_id).study
+        except NotFoundError:  # it was deleted as soon as it had ended
+            return
         runs = [run for run in reversed(self.store.runs()) if run.study == study]
         usable = [
             run.id for run in runs if run.done > 0 and run.status in ("complete", "cancelled")
         ]
         if usable and not any(run.active for run in runs):
             try:
-                self.analyse(usable)
+                self.analyse(usable, watched=False)
             except BNMFError:
                 for one in usable:
                     with suppress(BNMFError):
-                        self.analyse([one])
-
-    def _analyse(self, found: analysis.Analysis) -> None:
-        began = time.monotonic()
-
-        def report(fraction: float, stage: str) -> None:
-            elapsed = time.monotonic() - began
-            left = elapsed * (1 - fraction) / fraction if fraction > 0 else None
-            with self._lock:
-                self._analyses[found.key] = AnalysisStatus("running", fraction, stage, "", left)
-
-        try:
-            analysis.compute(found, report, self._closing.is_set)
-            status = AnalysisStatus("complete", 1.0, "Done")
-        except Exception as error:
-            _write_traceback(found.folder)
-            log.exception("analysis %s failed", found.key)
-            words = (
-                str(error) if isinstance(error, BNMFError) else f"{type(error).__name__}: {error}"
-            )
-            status = AnalysisStatus("failed", 1.0, "Failed", words)
-        with self._lock:
-            self._analyses[found.key] = status
+                        self.analyse([one], watched=False)
 
 
 def _write_traceback(folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "error.txt").write_text(traceback.format_exc())
+    with suppress(OSError):  # the reason may be that the disk is full
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "error.txt").write_text(traceback.format_exc())

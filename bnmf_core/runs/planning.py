@@ -13,6 +13,7 @@ from bnmf_core.nouns.problem import Problem, check_fit
 from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.runs.memory import check_memory
+from bnmf_core.version import VERSION
 
 MOST_PARTICLES = 1_000_000
 
@@ -87,6 +88,7 @@ def make_plan(dataset: Dataset, spec: RunSpec) -> Plan:
 def describe(plan: Plan) -> dict[str, Any]:
     """What the run is: every setting with the value it took, and the data."""
     return {
+        "version": VERSION,
         "dataset": plan.problem.dataset.name,
         "algorithm_label": plan.algorithm.label,
         "settings": asdict(plan.settings),

@@ -63,7 +63,7 @@ def read_dataset(folder: Path) -> Dataset:
         parts = (arrays["data"], arrays["indices"], arrays["indptr"])
         X: Any = sparse.csc_array(parts, shape=tuple(meta["shape"]))
     else:
-        X = files.read_array(folder / "X.npy")
+        X = files.read_array(folder / "X.npy", mapped=True)
     image_shape = meta["image_shape"]
     return Dataset(
         X=X,

@@ -11,17 +11,24 @@ import numpy as np
 
 from bnmf_core.nouns.errors import StoreError
 
+# Bytes of a file from which on it is mapped into memory instead of read.
+SMALLEST_MAPPED = 2**20
+
 
 def write(path: Path, content: Callable[[BinaryIO], None]) -> None:
     """Let ``content`` write into a file beside ``path``, make it durable, then rename it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     # Threads that write the same content at once must not write into each other's file.
     aside = path.with_name(path.name + f".{os.getpid()}-{threading.get_ident()}.part")
-    with aside.open("wb") as file:
-        content(file)
-        file.flush()
-        os.fsync(file.fileno())
-    aside.replace(path)
+    try:
+        with aside.open("wb") as file:
+            content(file)
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(path)
+    except BaseException:
+        aside.unlink(missing_ok=True)  # on a full disk, its room is needed
+        raise
 
 
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
@@ -48,10 +55,17 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
         raise StoreError(f"The stored file {path.name} cannot be read: {error}.") from error
 
 
-def read_array(path: Path) -> np.ndarray:
-    """Memory-map a ``.npy`` read-only."""
+def read_array(path: Path, mapped: bool = False) -> np.ndarray:
+    """A ``.npy``, read-only; a large one, or any if so wished, is memory-mapped.
+
+    A mapped one keeps its file open.
+    """
     try:
-        return np.load(path, mmap_mode="r", allow_pickle=False)
+        if mapped or path.stat().st_size >= SMALLEST_MAPPED:
+            return np.load(path, mmap_mode="r", allow_pickle=False)
+        array = np.load(path, allow_pickle=False)
+        array.flags.writeable = False
+        return array
     except Exception as error:  # a damaged header can raise almost anything
         raise StoreError(f"The stored file {path.name} cannot be read: {error}.") from error
 

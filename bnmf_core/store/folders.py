@@ -15,8 +15,6 @@ from bnmf_core.store.chunks import PER_PARTICLE, Chunk, assemble
 
 COMPLETE = "particles.json"
 PLAN = "plan.json"
-# Asks the process that makes the run, whichever it is, to stop.
-CANCEL = "cancel"
 # Plain numbers of a chunk that its file's name does not tell.
 NUMBERS = ("first", "states")
 
@@ -117,7 +115,13 @@ def read_particles(folder: Path) -> Particles:
         }
         for kind, prefix in NAMED.items()
     }
-    return Particles(**arrays, spec=RunSpec(**meta["spec"]), **named, info=meta["info"])
+    try:
+        spec = RunSpec.from_dict(meta["spec"])
+    except ValueError as error:
+        raise StoreError(
+            f"The run was made by another version of this program and cannot be read: {error}."
+        ) from error
+    return Particles(**arrays, spec=spec, **named, info=meta["info"])
 
 
 def read_partial(folder: Path, spec: RunSpec, status: str) -> Particles:

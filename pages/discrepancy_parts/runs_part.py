@@ -8,7 +8,7 @@ from bnmf_core.analysis.stein import SteinPart
 from bnmf_core.figures.discrepancy import discrepancy_over_time
 from pages.frame.lens import Lens
 from pages.frame.view import chart
-from studies.arrival import WEIGHTS, as_they_arrive
+from studies.stein.arrival import WEIGHTS, as_they_arrive
 
 READING = {
     "weighted": "Lower and further left is better: fewer seconds for particles whose best weights "

@@ -6,10 +6,10 @@ from bnmf_core.figures.discrepancy import discrepancy_over_time
 from bnmf_core.figures.style import run_styles
 from pages.frame import view
 from pages.frame.words import plain, shown
-from studies import stein_result
-from studies.arrival import WEIGHTS
 from studies.result import StudyResult
-from studies.stein_result import QUANTITIES, Selection
+from studies.stein import findings
+from studies.stein.arrival import WEIGHTS
+from studies.stein.findings import QUANTITIES, Selection
 
 DIVERSITY = ("max_angle", "frobenius_A", "frobenius_W")
 
@@ -20,10 +20,10 @@ def show(study: StudyResult) -> None:
     left, right = st.columns(2)
     form = left.segmented_control(
         "Form",
-        list(stein_result.SHORT_FORMS),
+        list(findings.SHORT_FORMS),
         default="interior",
         required=True,
-        format_func=shown(stein_result.SHORT_FORMS),
+        format_func=shown(findings.SHORT_FORMS),
         key="study_form",
     )
     weights = right.segmented_control(
@@ -35,21 +35,21 @@ def show(study: StudyResult) -> None:
         key="study_weights",
     )
     quantity = f"{form}_{weights}"
-    points = stein_result.over_time(study, chosen, problem, quantity)
+    points = findings.over_time(study, chosen, problem, quantity)
     points = points.rename(columns={"column": "run"}).assign(M=chosen.M)
     keys = list(dict.fromkeys(points["run"]))
     plan = study.settings
     origin = (
-        f"Made with benchmarks/stein_study.py: {plan['repetitions']} repetitions, seed "
+        f"Made with python -m studies stein: {plan['repetitions']} repetitions, seed "
         f"{plan['seed']}, {plan['holdout']:.0%} of the observations held out, one thread; chains "
         f"and descents stopped after {plan['seconds']:g} s"
     )
-    label = f"{study.labels[problem]}, {stein_result.MODELS[chosen.model]}, M = {chosen.M}"
+    label = f"{study.labels[problem]}, {findings.MODELS[chosen.model]}, M = {chosen.M}"
     view.chart(
         discrepancy_over_time(
             points,
             run_styles([(key, key, study.labels[key]) for key in keys]),
-            f"{label}: {stein_result.SHORT_FORMS[form]}, {WEIGHTS[weights]}",
+            f"{label}: {findings.SHORT_FORMS[form]}, {WEIGHTS[weights]}",
         ),
         "Lower and further left is better. One line for each repetition: solvers make M "
         "factorizations once; a chain is thinned to M at several times; a descent is made with "
@@ -63,10 +63,10 @@ def show(study: StudyResult) -> None:
 
 def _ask(study: StudyResult) -> tuple[Selection, str]:
     columns = st.columns(3)
-    every = stein_result.selections(study)
+    every = findings.selections(study)
     models = list(dict.fromkeys(one.model for one in every))
     model = columns[0].selectbox(
-        "Model", models, format_func=stein_result.MODELS.get, key="study_model"
+        "Model", models, format_func=findings.MODELS.get, key="study_model"
     )
     sizes = [one.M for one in every if one.model == model]
     M = columns[1].segmented_control(
@@ -97,7 +97,7 @@ def _tables(study: StudyResult, chosen: Selection, quantity: str) -> None:
         format_func=lambda key: QUANTITIES[key][0],
     )
     title, where = QUANTITIES[which]
-    st.dataframe(stein_result.table(study, chosen, which), hide_index=True)
+    st.dataframe(findings.table(study, chosen, which), hide_index=True)
     words = f"{title}, M = {chosen.M}. Mean over the repetitions and, in brackets, the range"
     view.origin_line(words + (f"; published: {where} of the paper." if where else "."))
 
@@ -105,7 +105,7 @@ def _tables(study: StudyResult, chosen: Selection, quantity: str) -> None:
 def notes(study: StudyResult) -> None:
     """What the study says of the published ordering, and what was left out or cut short."""
     with st.expander("Does the published ordering hold?"):
-        for sentence in stein_result.findings(study):
+        for sentence in findings.findings(study):
             st.markdown(f"- {plain(sentence)}")
     with st.expander("What was left out or cut short"):
         for note in study.notes:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 import streamlit as st
 
-from bnmf_core.store.run_store import RunRecord
+from bnmf_core.store.records import RunRecord
 from pages.frame import link, view
 from pages.frame.services import dataset_label, dataset_names, run_label, store
 from pages.frame.words import plain, told_apart
@@ -24,7 +24,10 @@ def runs(on_change: Callable[[], None]) -> list[RunRecord]:
     failed = [run for run in kept if run.id in gone]
     for run in failed:
         st.error(f"Run {plain(run.id)} made nothing: {plain(run.message or run.status)}")
-    not_found("run", gone - {run.id for run in failed})
+    unreadable = store().unreadable()
+    for run_id in gone & unreadable.keys():
+        view.problem(unreadable[run_id])
+    not_found("run", gone - unreadable.keys() - {run.id for run in failed})
     if not by_id:
         if gone:
             st.stop()
@@ -62,7 +65,7 @@ def dataset(label: str, invitation: str = "") -> str:
 
     ``invitation`` is said where there are no data; left out, a link leads to where they come in.
     """
-    names = told_apart({data.id: dataset_label(data) for data in store().dataset_records()})
+    names = told_apart({data.id: dataset_label(data) for data in store().dataset_entries()})
     asked = link.get("data")
     gone = _gone("data", [asked] if asked and asked not in names else [])
     not_found("dataset", gone)

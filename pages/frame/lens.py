@@ -8,7 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from bnmf_core.analysis.comparison import Analysis
+from bnmf_core.analysis import distances, structure
+from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.analysis.structure import Structure
 from bnmf_core.compare.alignment import matching
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.distances.pairwise import Distance
@@ -25,7 +27,7 @@ class Lens:
     ``focus`` is (m,) bool over the analysis' members; ``focus_name`` says what it is.
     """
 
-    analysis: Analysis
+    analysis: Comparison
     metric: str
     modes: Modes
     focus: np.ndarray
@@ -35,6 +37,15 @@ class Lens:
     def distance(self) -> Distance:
         """The distance in use."""
         return DISTANCES[self.metric]
+
+    @cached_property
+    def structure(self) -> Structure:
+        """Merging distances, map, coverage and spread of what is looked at."""
+        return structure.STAGE.of(self.analysis)
+
+    def matrix(self, metric: str = "") -> np.ndarray:
+        """Distances (m, m) between the members, in the distance in use if none is named."""
+        return distances.STAGE.of(self.analysis).matrix(metric or self.metric)
 
     @cached_property
     def styles(self) -> dict[str, RunStyle]:
@@ -86,7 +97,7 @@ class Lens:
         else:
             mine = self.focus if run is None else self.focus & (self.analysis.members["run"] == run)
             inside = np.flatnonzero(mine)
-            matrix = np.asarray(self.analysis.distances(self.metric))[np.ix_(inside, inside)]
+            matrix = np.asarray(self.matrix())[np.ix_(inside, inside)]
             taken = [int(matrix.sum(axis=1).argmin())] if inside.size else []
             while len(taken) < min(most, inside.size):
                 nearest = matrix[:, taken].min(axis=1)

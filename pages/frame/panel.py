@@ -4,10 +4,14 @@ One panel serves all of these pages, so that a choice made on one of them holds 
 and the address holds it too.
 """
 
+from typing import Any
+
 import numpy as np
 import streamlit as st
 
-from bnmf_core.analysis.comparison import Analysis
+from bnmf_core.analysis import distances, structure
+from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.analysis.stage import Stage
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.modes import find_modes, suggest_threshold
 from pages.frame import choosing, declared, focusing, link, view, watch
@@ -15,10 +19,10 @@ from pages.frame.lens import Lens
 from pages.frame.services import runner
 
 
-def look(stage: str = "structure") -> Lens:
+def look(*stages: Stage[Any]) -> Lens:
     """Draw the panel and return what is looked at; designed states stop the page instead.
 
-    ``stage`` is the part of the analysis that the page needs.
+    ``stages`` are the parts of the analysis that the page needs beside the modes.
     """
     chosen = choosing.runs(forget)
     waiting = [run.id for run in chosen if run.active]
@@ -26,19 +30,19 @@ def look(stage: str = "structure") -> Lens:
         st.info("These runs are still working. This page fills itself when they are done.")
         watch.runs_until_done(waiting)
         st.stop()
-    analysis = analysed([run.id for run in chosen], "structure", stage)
+    analysis = analysed([run.id for run in chosen], structure.STAGE, *stages)
     with st.sidebar:
         looked_at = _panel(analysis)
     link.share(*declared.LENS)
     return looked_at
 
 
-def analysed(run_ids: list[str], *stages: str) -> Analysis:
-    """The analysis of these runs with these stages; its progress until they are there."""
+def analysed(run_ids: list[str], *stages: Stage[Any]) -> Comparison:
+    """The comparison of these runs with these stages; its progress until they are there."""
     with view.told():
-        analysis = runner().analyse(run_ids)
+        analysis = runner().analyse(run_ids, stages[0].key)
     for stage in stages:
-        if not analysis.ready(stage):
+        if not stage.ready(analysis):
             watch.analysis_until(analysis, stage, "Comparing the factorizations")
             st.stop()
     return analysis
@@ -50,7 +54,7 @@ def forget() -> None:
     link.put("focus", "")
 
 
-def _panel(analysis: Analysis) -> Lens:
+def _panel(analysis: Comparison) -> Lens:
     metric = link.one_of("metric", DISTANCES, "max_angle")
     st.selectbox(
         "Distance",
@@ -60,11 +64,11 @@ def _panel(analysis: Analysis) -> Lens:
         format_func=lambda key: f"{DISTANCES[key].label} ({DISTANCES[key].unit})",
         help="How different two factorizations are; order and scale of components never count.",
     )
-    linkage = np.asarray(analysis.linkage(metric))
+    linkage = np.asarray(structure.STAGE.of(analysis).linkage(metric))
     largest = float(linkage[-1, 2]) if len(linkage) else 0.0
     threshold = _threshold(linkage, largest, metric)
     weights = analysis.members["weight"].to_numpy() / len(analysis.runs)
-    modes = find_modes(analysis.distances(metric), threshold, weights, linkage)
+    modes = find_modes(distances.STAGE.of(analysis).matrix(metric), threshold, weights, linkage)
     focus, focus_name = focusing.ask(modes, len(analysis.members))
     return Lens(analysis, metric, modes, focus, focus_name)
 

@@ -9,7 +9,8 @@ from bnmf_core import JobRunner, RunStore
 from bnmf_core.registry import ALGORITHMS
 from bnmf_core.runs.executors import allowed_schedulers
 from bnmf_core.store.home import data_home
-from bnmf_core.store.run_store import DatasetRecord, RunRecord
+from bnmf_core.store.records import RunRecord
+from bnmf_core.store.run_store import DatasetEntry
 from pages.frame.words import moment, told_apart
 
 if TYPE_CHECKING:
@@ -47,11 +48,11 @@ def run_label(run: RunRecord) -> str:
 
 def dataset_names() -> dict[str, str]:
     """Datasets by id, newest first; those of one name are told apart by size and arrival."""
-    records = store().dataset_records()
+    records = store().dataset_entries()
     taken = Counter(record.name for record in records)
     return told_apart({r.id: r.name if taken[r.name] == 1 else dataset_label(r) for r in records})
 
 
-def dataset_label(record: DatasetRecord) -> str:
+def dataset_label(record: DatasetEntry) -> str:
     """A dataset with its size and its time of arrival."""
     return f"{record.name} · {record.D:,}×{record.N:,} · {moment(record.created)}"

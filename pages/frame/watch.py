@@ -1,12 +1,14 @@
 """Polling: one fragment that redraws progress until nothing is active any more."""
 
 from collections.abc import Callable
+from typing import Any
 
 import streamlit as st
 
-from bnmf_core.analysis.comparison import Analysis
-from bnmf_core.runs.jobs import AnalysisStatus
-from bnmf_core.store.run_store import RunRecord
+from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.analysis.queue import AnalysisStatus
+from bnmf_core.analysis.stage import Stage
+from bnmf_core.store.records import RunRecord
 from pages.frame.services import algorithm_label, run_label, runner, store
 from pages.frame.words import duration, plain
 
@@ -61,14 +63,15 @@ def runs_until_done(run_ids: list[str]) -> None:
     until_done(active, draw)
 
 
-def analysis_until(found: Analysis, stage: str, waiting_for: str) -> None:
+def analysis_until(found: Comparison, stage: Stage[Any], waiting_for: str) -> None:
     """Progress of an analysis until one of its stages is there; then the page is redrawn."""
 
     def status() -> AnalysisStatus:
+        runner().analyse(found.run_ids, stage.key)  # somebody still watches it
         return runner().analysis_status(found)
 
     def active() -> bool:
-        return not found.ready(stage) and status().status == "running"
+        return not stage.ready(found) and status().status == "running"
 
     def draw() -> None:
         now = status()

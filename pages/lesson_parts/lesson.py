@@ -6,8 +6,9 @@ import numpy as np
 import streamlit as st
 
 from bnmf_core import RunSpec
+from bnmf_core.analysis import distances
 from bnmf_core.analysis import tree as tree_stage
-from bnmf_core.analysis.comparison import Analysis
+from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.compare.coverage import largest_so_far
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.data.synthetic import laurberg
@@ -136,7 +137,7 @@ def specs(model: str, level: dict[str, float], seed: int, others: Sequence[str])
     ]
 
 
-def show(analysis: Analysis) -> None:
+def show(analysis: Comparison) -> None:
     """What the runs have found, side by side."""
     styles = run_styles(
         [(run.id, run.spec.algorithm, algorithm_label(run.spec.algorithm)) for run in analysis.runs]
@@ -144,8 +145,8 @@ def show(analysis: Analysis) -> None:
     first = analysis.runs[0].spec
     noise = ", ".join(f"{key} = {value:g}" for key, value in first.model_settings.items())
     origin = f"{analysis.dataset.name}, rank {RANK}, {noise}, seed {first.seed}"
-    part, distance = tree_stage.read(analysis), DISTANCES[tree_stage.METRIC]
-    matrix_of_all = np.asarray(analysis.distances(tree_stage.METRIC))
+    part, distance = tree_stage.STAGE.of(analysis), DISTANCES[tree_stage.METRIC]
+    matrix_of_all = np.asarray(distances.STAGE.of(analysis).matrix(tree_stage.METRIC))
     members = analysis.members.assign(when=arrival(analysis.members))
     curves = {}
     for run, column in zip(analysis.runs, st.columns(len(analysis.runs)), strict=True):

@@ -5,7 +5,7 @@ import pandas as pd
 import streamlit as st
 
 from bnmf_core.analysis import variational as stage
-from bnmf_core.analysis.variational import Proposals
+from bnmf_core.analysis.variational import Mixtures, Proposals
 from bnmf_core.figures.coverage import persistence_plot
 from bnmf_core.figures.elbo import FATES, bound_over_proposals, fate_bars
 from bnmf_core.variational.online import REASONS
@@ -17,14 +17,14 @@ from pages.frame.words import plain, shown
 QUANTITIES = {"elbo": "ELBO", "entropy": "Entropy", "energy": "Energy"}
 
 
-def without(look: Lens) -> None:
+def without(look: Lens, reasons: dict[str, str]) -> None:
     """Say of every run without a mixture why there is none, and which runs ended early and why."""
     names = look.run_names
-    for run_id, why in stage.without(look.analysis).items():
+    for run_id, why in reasons.items():
         st.info(plain(f"{names[run_id]} has no mixture. {why}"))
     for run, particles in zip(look.analysis.runs, look.analysis.particles, strict=True):
-        reasons = dict.fromkeys(c["reason"] for c in particles.info.get("failed_chains") or [])
-        for reason in reasons:
+        endings = dict.fromkeys(c["reason"] for c in particles.info.get("failed_chains") or [])
+        for reason in endings:
             st.caption(plain(f"{names[run.id]} ended early. {reason}"))
 
 
@@ -162,7 +162,7 @@ def fates(look: Lens, found: dict[str, Proposals], where: str) -> None:
     )
 
 
-def spread(look: Lens, variant: str, where: str) -> None:
+def spread(look: Lens, stored: Mixtures, variant: str, where: str) -> None:
     """Persistence of the components of each run under the distance in use."""
     kind = st.segmented_control(
         "Components",
@@ -172,7 +172,7 @@ def spread(look: Lens, variant: str, where: str) -> None:
         format_func=shown(stage.KINDS),
         key="mixture_kind",
     )
-    curves, table = stage.coverage(look.analysis, look.metric, variant, kind)
+    curves, table = stored.coverage(look.metric, variant, kind)
     if curves.empty:
         return
     words = "How many balls of radius ε cover all components. One component is one ball."

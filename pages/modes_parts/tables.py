@@ -13,7 +13,7 @@ from pages.frame.words import plain
 def facts(look: Lens) -> None:
     """The headline numbers of what is looked at."""
     modes, members = look.modes, look.analysis.members
-    largest = float(np.asarray(look.analysis.distances(look.metric)).max())
+    largest = float(np.asarray(look.matrix()).max())
     unit = look.distance.unit if look.distance.unit == "°" else ""
     columns = st.columns(4)
     columns[0].metric("Modes", f"{modes.count:d}", help="At the threshold set in the panel.")

@@ -66,4 +66,4 @@ def _ask_lengths(look: Lens, form: str) -> tuple[float, float]:
 
 @st.cache_resource(max_entries=16, show_spinner="Weighing the factorizations …")
 def _part(_analysis, key: str, form: str, choice: str | tuple[float, float]) -> SteinPart | str:
-    return stein_stage.read(_analysis, form, choice)
+    return stein_stage.STAGE.of(_analysis).part(form, choice)

@@ -5,8 +5,8 @@ import streamlit as st
 from pages.frame import view, watch
 from pages.frame.services import studies
 from pages.frame.words import duration, plain
-from studies.background import Study
 from studies.result import StudyResult
+from studies.runner import Study
 
 
 def result(study: Study, button: str, name: str) -> StudyResult:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.analysis.comparison import Analysis
+from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.tree import METRIC, TreePart, trees
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.explorers.tree import KINDS
@@ -80,7 +80,7 @@ def nodes(part: TreePart, everything: bool = False) -> pd.DataFrame:
     return words[[*SHOWN, *position]].rename(columns=SHOWN)
 
 
-def endings(analysis: Analysis) -> None:
+def endings(analysis: Comparison) -> None:
     """Why a tree stopped before it had as many nodes as were asked for."""
     for i in trees(analysis):
         run, particles = analysis.runs[i], analysis.particles[i]

@@ -31,7 +31,7 @@ def show(look: Lens, part: SteinPart, kept: np.ndarray, where: str) -> None:
         key="stein_quantity",
     )
     if quantity in frobenius:
-        matrix, axis = look.analysis.distances(quantity), DISTANCES[quantity].unit
+        matrix, axis = look.matrix(quantity), DISTANCES[quantity].unit
     else:
         of = {"both": part.similarity.mean(axis=0), "A": part.similarity[0]}
         matrix, axis = of.get(quantity, part.similarity[1]), "0: unlike, 1: the same"

@@ -157,9 +157,10 @@ def modes(look: Lens, found: np.ndarray, where: str) -> None:
 
 def threshold(look: Lens) -> None:
     """The likelihood over the objective, for models with a threshold."""
-    found = stein_stage.objectives(look.analysis)
-    if found is None:
+    objective = stein_stage.STAGE.of(look.analysis).objective
+    if objective is None:
         return
+    found = np.asarray(objective)
     from bnmf_core.models.silf import silf, threshold_sentence  # noqa: PLC0415
 
     chosen = look.analysis.particles[0].info["model_settings"]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from bnmf_core.nouns.particles import Particles
-from bnmf_core.store.run_store import RunRecord
+from bnmf_core.store.records import RunRecord
 from pages.frame import link, view
 from pages.frame.services import algorithm_label, run_label, runner, store
 from pages.frame.watch import progress_bar
@@ -66,7 +66,7 @@ def _buttons(run: RunRecord) -> None:
     with third.popover("More", width="stretch") if run.status == "complete" else st.popover("More"):
         name = st.text_input("Name", run.name, key=f"name_{run.id}", max_chars=60)
         if st.button("Rename", key=f"rename_{run.id}"):
-            _try(lambda run_id: store().update(run_id, name=name.strip()), run.id)
+            _try(lambda run_id: store().rename(run_id, name.strip()), run.id)
         sure = st.checkbox("I want to delete this run", key=f"sure_{run.id}")
         if st.button("Delete", key=f"delete_{run.id}", disabled=not sure):
             _try(store().delete_run, run.id)

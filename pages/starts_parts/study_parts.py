@@ -6,8 +6,8 @@ from bnmf_core.figures.initialization import bands, start_errors
 from pages.frame.view import chart
 from pages.frame.words import plain, shown
 from studies.result import StudyResult
-from studies.transfer_tables import RATIOS, claims, ratios, reference, spread
-from studies.weight_times import KINDS, LABELS
+from studies.transfer.findings import RATIOS, claims, ratios, reference, spread
+from studies.transfer.weight_times import KINDS, LABELS
 
 ERRORS = {"error": "As they are", "scaled": "At the best common scale"}
 AXES = {"error": "‖X − A₀W₀‖/‖X‖ of a start", "scaled": "least ‖X − sA₀W₀‖/‖X‖ over s"}

@@ -5,18 +5,15 @@ import streamlit as st
 
 from pages.frame.words import plain, shown
 from pages.parts import make_study
-from studies.coverage import CoverageStudy, StudyPlan
-from studies.full import full_study
-from studies.published import DIFFERENCES
+from studies.coverage.findings import DIFFERENCES
+from studies.coverage.plan import SHORT
 from studies.result import StudyResult
-
-SHORT = StudyPlan(repetitions=2, samples=500)
-SHORT_PROBLEMS = ("unique_small", "two_small", "infinite_small")
+from studies.result import full as full_study
 
 
 def choose() -> tuple[StudyResult, str]:
     """The study to look at and where it comes from; stops the page while there is none."""
-    full = full_study()
+    full = full_study("coverage")
     options = {"full": "Full study", "short": "Short study, made here"}
     if full is None:
         del options["full"]
@@ -31,16 +28,15 @@ def choose() -> tuple[StudyResult, str]:
         "is made here in about half a minute.",
     )
     if which == "full":
-        return full, _origin(full, "Made with benchmarks/coverage_study.py")
+        return full, _origin(full, "Made with python -m studies coverage")
     short = _short()
     return short, _origin(short, "Made here")
 
 
 def _short() -> StudyResult:
-    words = f"{SHORT.repetitions} repetitions of {SHORT.samples} samples of the small problems"
-    return make_study.result(
-        CoverageStudy(SHORT_PROBLEMS, SHORT), f"Make the short study ({words})", "study"
-    )
+    plan = SHORT.plan
+    words = f"{plan.repetitions} repetitions of {plan.samples} samples of the small problems"
+    return make_study.result(SHORT, f"Make the short study ({words})", "study")
 
 
 def _origin(study: StudyResult, made: str) -> str:

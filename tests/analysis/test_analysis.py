@@ -9,7 +9,10 @@ import pytest
 from scipy.cluster import hierarchy
 from scipy.spatial.distance import squareform
 
-from bnmf_core.analysis import comparison as analysis
+from bnmf_core.analysis import exact, stages
+from bnmf_core.analysis.comparison import open_comparison
+from bnmf_core.analysis.stage import DONE
+from bnmf_core.analysis.stages import STAGES
 from bnmf_core.compare.coverage import covering_numbers
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.distances.pairwise import pairwise
@@ -22,6 +25,11 @@ from bnmf_core.numerics.linalg import evenly_spaced
 
 RESTARTS = RunSpec("random_restarts", 3, particles=14, settings={"max_iterations": 30})
 GIBBS = RunSpec("gibbs", 3, particles=10, settings={"warm_up": 5, "thinning": 1})
+
+
+def forget(comparison, key):
+    """Take a stage's word that its result is complete."""
+    (STAGES[key].folder(comparison) / DONE).unlink()
 
 
 @pytest.fixture
@@ -61,12 +69,13 @@ def test_members_are_the_runs_one_below_the_other(two, store):
 def test_distances_modes_and_coverage_are_the_direct_ones(two, metric):
     A, W = two.factors(np.arange(24))
     direct = pairwise(A, W, DISTANCES[metric])
-    np.testing.assert_array_equal(two.distances(metric), direct)
+    structure = STAGES["structure"].of(two)
+    np.testing.assert_array_equal(STAGES["distances"].of(two).matrix(metric), direct)
     heights = hierarchy.linkage(squareform(direct, checks=False), "complete")[:, 2]
-    np.testing.assert_allclose(two.linkage(metric)[:, 2], heights, rtol=1e-12)
-    points, kept = two.projection(metric)
+    np.testing.assert_allclose(structure.linkage(metric)[:, 2], heights, rtol=1e-12)
+    points, kept = structure.projection(metric)
     assert points.shape == (24, 2) and 0 < kept <= 1
-    coverage, spread = two.coverage(metric), two.spread(metric).set_index("run")
+    coverage, spread = structure.coverage(metric), structure.spread(metric).set_index("run")
     for run, rows in ((two.runs[0], slice(0, 14)), (two.runs[1], slice(14, 24))):
         within = direct[rows, rows]
         of_run = coverage[coverage["run"] == run.id]
@@ -80,30 +89,31 @@ def test_distances_modes_and_coverage_are_the_direct_ones(two, metric):
 
 
 def test_exact_covering_numbers_are_kept_for_small_runs(two, monkeypatch):
-    found = two.coverage("wad", "exact")
-    within = two.distances("wad")[14:, 14:]
+    found = STAGES["exact"].of(two).coverage("wad")
+    within = STAGES["distances"].of(two).matrix("wad")[14:, 14:]
     of_run = found[found["run"] == two.runs[1].id]
     direct = covering_numbers(within, of_run["epsilon"].to_numpy(), "exact")
     np.testing.assert_array_equal(of_run["covering"], direct)
-    assert (found["covering"].to_numpy() <= two.coverage("wad")["covering"].to_numpy()).all()
-    monkeypatch.setattr(analysis, "EXACT_LIMIT", 12)  # the first run has 14 members
-    (two.folder / "exact.done").unlink()
-    analysis.compute(two, lambda fraction, stage: None, lambda: False)
-    assert set(two.coverage("wad", "exact")["run"]) == {two.runs[1].id}
+    greedy = STAGES["structure"].of(two).coverage("wad")
+    assert (found["covering"].to_numpy() <= greedy["covering"].to_numpy()).all()
+    monkeypatch.setattr(exact, "EXACT_LIMIT", 12)  # the first run has 14 members
+    forget(two, "exact")
+    stages.compute(two, lambda fraction, stage: None, lambda: False)
+    assert set(STAGES["exact"].of(two).coverage("wad")["run"]) == {two.runs[1].id}
 
 
 def test_downstream_scores_are_the_direct_ones(two, labelled):
     A, _ = two.factors(np.arange(24))
     direct = downstream_auc(A, labelled, "group")
-    found = two.downstream()
+    found = STAGES["downstream"].of(two).table
     assert list(found.columns) == ["member", "label", "task", "auc", "n_positive"]
     np.testing.assert_array_equal(found["member"], direct["particle"])
     np.testing.assert_array_equal(found["task"], direct["task"])
     np.testing.assert_array_equal(found["auc"], direct["auc"])
     # A label that no class of can be judged is named, and does not stop the rest.
     assert set(found["label"]) == {"group"}
-    assert len(two.downstream_left_out()["serial number"]) == 60
-    assert two.downstream_left_out()["group"] == []
+    assert len(STAGES["downstream"].of(two).left_out["serial number"]) == 60
+    assert STAGES["downstream"].of(two).left_out["group"] == []
 
 
 def test_held_out_observations_alone_are_judged(runner, labelled):
@@ -112,7 +122,7 @@ def test_held_out_observations_alone_are_judged(runner, labelled):
     seen, held_out = split(labelled, 0.25)
     assert (seen.size, held_out.size) == (45, 15)
     assert found.factors([0])[1].shape == (1, 3, 45)
-    scores = found.downstream()
+    scores = STAGES["downstream"].of(found).table
     judged = scores[scores["member"] == 0].set_index("task")["n_positive"]
     for name, count in judged.items():
         assert count == (labelled.labels["group"][held_out] == name).sum()
@@ -122,7 +132,7 @@ def test_held_out_observations_alone_are_judged(runner, labelled):
 
 
 def test_stages_become_ready_one_after_the_other(runner, labelled, monkeypatch):
-    steps = {stage: threading.Event() for stage in analysis.STAGES}
+    steps = {stage: threading.Event() for stage in STAGES}
 
     def held(stage, compute):
         def wait(*arguments):
@@ -131,59 +141,60 @@ def test_stages_become_ready_one_after_the_other(runner, labelled, monkeypatch):
 
         return wait
 
-    for name, stage in analysis.STAGES.items():
+    for name, stage in STAGES.items():
         changed = dataclasses.replace(stage, compute=held(name, stage.compute))
-        monkeypatch.setitem(analysis.STAGES, name, changed)
+        monkeypatch.setitem(STAGES, name, changed)
     run_ids = runner.start(labelled, [GIBBS])
     runner.wait(run_ids)
     found = runner.analyse(run_ids)
     fractions = []
     for i, (stage, event) in enumerate(steps.items()):
-        ready = [name for name in steps if found.ready(name)]
-        assert ready == list(steps)[:i] and not found.complete
+        ready = [name for name in steps if STAGES[name].ready(found)]
+        assert ready == list(steps)[:i] and not stages.complete(found)
         status = runner.analysis_status(found)
         assert status.status == "running"
         fractions.append(status.fraction)
         event.set()
         end = time.monotonic() + 30
-        while not found.ready(stage):
+        while not STAGES[stage].ready(found):
             assert time.monotonic() < end
             time.sleep(0.005)
     assert fractions == sorted(fractions)
-    assert found.complete and runner.analysis_status(found).status == "complete"
+    assert stages.complete(found) and runner.analysis_status(found).status == "complete"
 
 
 def test_what_is_complete_is_not_computed_again(two, runner, store, monkeypatch):
     def forbidden(*arguments):
         raise AssertionError("computed again")
 
-    monkeypatch.setattr(analysis, "compute", forbidden)
+    monkeypatch.setattr(stages, "make", forbidden)
     again = runner.wait_analysis([run.id for run in two.runs])
-    assert again.key == two.key and again.complete
+    assert again.key == two.key and stages.complete(again)
     # Nor after a restart: what counts is what is stored.
-    opened = analysis.open_analysis(store, [run.id for run in two.runs])
-    np.testing.assert_array_equal(opened.distances("wad"), two.distances("wad"))
+    opened = open_comparison(store, [run.id for run in two.runs])
+    again, first = (STAGES["distances"].of(one).matrix("wad") for one in (opened, two))
+    np.testing.assert_array_equal(again, first)
 
 
 def test_an_interrupted_analysis_goes_on_with_what_is_missing(two):
-    folder = two.folder
-    (folder / "structure.done").unlink()
-    (folder / "linkage-wad.npy").unlink()
-    before = (folder / "distances-wad.npy").stat().st_mtime_ns
+    forget(two, "structure")
+    (STAGES["structure"].folder(two) / "linkage-wad.npy").unlink()
+    kept = STAGES["distances"].folder(two) / "wad.npy"
+    before = kept.stat().st_mtime_ns
     told = []
-    analysis.compute(two, lambda fraction, stage: told.append((fraction, stage)), lambda: False)
-    assert two.complete and two.linkage("wad").shape == (23, 4)
-    assert (folder / "distances-wad.npy").stat().st_mtime_ns == before
+    stages.compute(two, lambda fraction, stage: told.append((fraction, stage)), lambda: False)
+    assert stages.complete(two) and STAGES["structure"].of(two).linkage("wad").shape == (23, 4)
+    assert kept.stat().st_mtime_ns == before
     assert {stage for _, stage in told} == {"Finding modes and coverage"}
     assert [fraction for fraction, _ in told] == sorted(fraction for fraction, _ in told)
 
 
 def test_a_stopped_analysis_marks_nothing_done(two):
-    for stage in analysis.STAGES:
-        (two.folder / f"{stage}.done").unlink()
-    (two.folder / "distances-wad.npy").unlink()
-    analysis.compute(two, lambda fraction, stage: None, lambda: True)
-    assert not any(two.ready(stage) for stage in analysis.STAGES)
+    for stage in STAGES:
+        forget(two, stage)
+    (STAGES["distances"].folder(two) / "wad.npy").unlink()
+    stages.compute(two, lambda fraction, stage: None, lambda: True)
+    assert not any(STAGES[stage].ready(two) for stage in STAGES)
 
 
 def test_runs_that_do_not_belong_together_are_refused(runner, store, labelled, small):
@@ -203,34 +214,32 @@ def test_runs_that_do_not_belong_together_are_refused(runner, store, labelled, s
         runner.analyse([])
     with pytest.raises(NotFoundError, match="no run 'nothing'"):
         runner.analyse(["nothing"])
-    empty = store.create_run(labelled.hash, RESTARTS)
+    empty = store.life.enter(labelled.hash, RESTARTS).run_id
     with pytest.raises(StoreError, match="has not saved a factorization yet"):
         runner.analyse([empty])
     # The same run twice is one run.
-    assert analysis.open_analysis(store, [run_id, run_id]).key == (
-        analysis.open_analysis(store, [run_id]).key
-    )
+    assert open_comparison(store, [run_id, run_id]).key == (open_comparison(store, [run_id]).key)
 
 
 def test_one_factorization_can_be_analysed(runner, labelled):
     (run_id,) = runner.start(labelled, [dataclasses.replace(RESTARTS, particles=1)])
     found = runner.wait_analysis([run_id])
-    np.testing.assert_array_equal(found.distances("max_angle"), [[0.0]])
-    assert found.linkage("max_angle").shape == (0, 4)
-    assert set(found.coverage("max_angle")["covering"]) == {1}
+    np.testing.assert_array_equal(STAGES["distances"].of(found).matrix("max_angle"), [[0.0]])
+    assert STAGES["structure"].of(found).linkage("max_angle").shape == (0, 4)
+    assert set(STAGES["structure"].of(found).coverage("max_angle")["covering"]) == {1}
 
 
 def test_a_failed_analysis_says_why(runner, labelled, monkeypatch):
     def broken(*arguments):
         raise ZeroDivisionError("no way")
 
-    changed = dataclasses.replace(analysis.STAGES["structure"], compute=broken)
-    monkeypatch.setitem(analysis.STAGES, "structure", changed)
+    changed = dataclasses.replace(STAGES["structure"], compute=broken)
+    monkeypatch.setitem(STAGES, "structure", changed)
     run_ids = runner.start(labelled, [RESTARTS])
     with pytest.raises(RunError, match="ZeroDivisionError: no way"):
         runner.wait_analysis(run_ids)
     found = runner.analyse(run_ids)
-    assert found.ready("distances") and not found.ready("structure")
+    assert STAGES["distances"].ready(found) and not STAGES["structure"].ready(found)
     assert "no way" in (found.folder / "error.txt").read_text()
 
 

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as some
 from scipy.spatial.distance import cdist
 
-from bnmf_core.analysis import comparison as analysis
+from bnmf_core.analysis import stages
 from bnmf_core.analysis import tree as tree_stage
+from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.compare.coverage import largest_so_far
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.distances.pairwise import pairwise
@@ -36,9 +37,9 @@ def both(runner):
 def analysed(runner, specs):
     run_ids = runner.start(laurberg("two", a=0.55), specs)
     runner.wait(run_ids)
-    found = analysis.open_analysis(runner.store, run_ids)
-    analysis.compute(found, lambda part, stage: None, lambda: False, ["tree"])
-    assert found.ready("tree")
+    found = open_comparison(runner.store, run_ids)
+    stages.compute(found, lambda part, stage: None, lambda: False, ["tree"])
+    assert tree_stage.STAGE.ready(found)
     return found
 
 
@@ -76,7 +77,7 @@ def test_the_largest_distance_so_far_is_that_of_the_first_ones():
 
 
 def test_the_map_holds_nodes_particles_and_known_factorizations(both):
-    part = tree_stage.read(both)
+    part = tree_stage.STAGE.of(both)
     nodes, chain = both.particles
     table = part.table
     assert list(table["run"]) == [
@@ -95,7 +96,7 @@ def test_the_map_holds_nodes_particles_and_known_factorizations(both):
 
 
 def test_distances_to_parents_positions_and_triangles_are_the_direct_ones(both):
-    part = tree_stage.read(both)
+    part = tree_stage.STAGE.of(both)
     known = both.dataset.truth
     A, W = (
         np.concatenate([*(getattr(p, name) for p in both.particles),
@@ -117,11 +118,11 @@ def test_distances_to_parents_positions_and_triangles_are_the_direct_ones(both):
 
 
 def test_of_many_nodes_a_part_is_shown_that_hangs_together(both, monkeypatch):
-    whole = tree_stage.read(both)
+    whole = tree_stage.STAGE.of(both)
     monkeypatch.setattr(tree_stage, "MOST_NODES", 12)
     monkeypatch.setattr(tree_stage, "LANDMARKS", 10)
-    tree_stage.compute(both, lambda part: None, lambda: False)
-    part = tree_stage.read(both)
+    tree_stage.compute(both, tree_stage.STAGE.folder(both), lambda part: None, lambda: False)
+    part = tree_stage.STAGE.of(both)
     mine = part.table[part.table["tree"]]
     assert 1 < len(mine) <= 12 < part.nodes == whole.nodes
     grown = mine[mine["parent"] >= 0]
@@ -132,8 +133,8 @@ def test_of_many_nodes_a_part_is_shown_that_hangs_together(both, monkeypatch):
 
 def test_without_a_tree_there_is_no_map(runner):
     found = analysed(runner, [CHAIN])
-    assert tree_stage.read(found) is None
-    assert not (found.folder / "tree.npz").exists()
+    assert tree_stage.STAGE.of(found) is None
+    assert not (tree_stage.STAGE.folder(found) / "tree.npz").exists()
 
 
 def test_what_a_step_made_is_spread_over_the_step():
@@ -142,7 +143,7 @@ def test_what_a_step_made_is_spread_over_the_step():
 
 
 def test_frames_grow_from_the_start_to_the_whole_tree_and_stay_small(both):
-    part = tree_stage.read(both)
+    part = tree_stage.STAGE.of(both)
     figures = (
         pictures.tree_map(part.table, styles(both), "Maximum angle", "°", part.kept),
         pictures.tree_simplex(part.table, part.bases, part.data, styles(both)),
@@ -164,7 +165,7 @@ def test_frames_grow_from_the_start_to_the_whole_tree_and_stay_small(both):
 
 
 def test_known_factorizations_out_of_sight_are_named(both):
-    part = tree_stage.read(both)
+    part = tree_stage.STAGE.of(both)
     figure = pictures.tree_map(part.table, styles(both), "Maximum angle", "°", part.kept)
     low, high = figure.layout.xaxis.range
     known = part.table[part.table["run"] == ""]

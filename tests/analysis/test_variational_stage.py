@@ -42,7 +42,7 @@ def by_hand(analysis, position, variant, variance):
 
 @pytest.mark.parametrize("variant", list(stage.VARIANTS))
 def test_decisions_and_mixtures_are_those_made_by_hand(four, variant):
-    found = stage.read(four, variant)
+    found = stage.STAGE.of(four).proposals(variant)
     assert list(found) == [run.id for run in four.runs[:3]]
     # One variance for all runs under the same flat likelihood: the largest that one has alone.
     alone = [
@@ -75,9 +75,9 @@ def test_decisions_and_mixtures_are_those_made_by_hand(four, variant):
 def test_components_are_as_far_apart_as_they_are(four, metric):
     for variant in stage.VARIANTS:
         for kind in stage.KINDS:
-            curves, spread = stage.coverage(four, metric, variant, kind)
+            curves, spread = stage.STAGE.of(four).coverage(metric, variant, kind)
             for position, run in enumerate(four.runs[:3]):
-                made = stage.read(four, variant)[run.id].decisions
+                made = stage.STAGE.of(four).proposals(variant)[run.id].decisions
                 chosen = made["joined"] & ((made["left"] < 0) | (kind == "joined"))
                 particles = four.particles[position].subset(chosen.to_numpy())
                 matrix = pairwise(particles.A, particles.W, DISTANCES[metric])
@@ -92,13 +92,13 @@ def test_components_are_as_far_apart_as_they_are(four, metric):
 
 
 def test_a_model_without_curvature_is_told_and_has_no_mixture(four):
-    (told,) = stage.without(four).items()
+    (told,) = stage.STAGE.of(four).without.items()
     assert told[0] == four.runs[3].id
     assert "columns of A sum to 1" in told[1] and "Posterior page" in told[1]
 
 
 def test_the_bounds_of_nvi_are_those_that_it_reported(four):
-    found = stage.read(four, "best")
+    found = stage.STAGE.of(four).proposals("best")
     bounds = four.particles[2].diagnostics["bound"]
     assert found[four.runs[2].id].own_bounds == list(dict.fromkeys(bounds))
     assert len(found[four.runs[2].id].own_bounds) == 2
@@ -109,18 +109,18 @@ def test_long_runs_are_proposed_evenly_spaced(four, monkeypatch):
     monkeypatch.setattr(stage, "MOST_PROPOSALS", 4)
     monkeypatch.setattr(stage, "MOST_COMPARED", 2)
     reported = []
-    stage.compute(four, reported.append, lambda: False)
-    found = stage.read(four, "found")
+    stage.compute(four, stage.STAGE.folder(four), reported.append, lambda: False)
+    found = stage.STAGE.of(four).proposals("found")
     np.testing.assert_array_equal(found[four.runs[0].id].decisions["number"], [0, 4, 7, 11])
     assert found[four.runs[0].id].total == 12
-    assert stage.coverage(four, "wad", "found", "joined")[1]["compared"].max() <= 2
+    assert stage.STAGE.of(four).coverage("wad", "found", "joined")[1]["compared"].max() <= 2
     assert reported == sorted(reported) and reported[-1] == pytest.approx(1.0)
 
 
 def test_it_stops_between_blocks_when_told_to(four, monkeypatch):
     monkeypatch.setattr(stage, "BLOCK", 5)
-    before = files.read_json(four.folder / "variational.json")
-    (four.folder / "variational.json").unlink()
+    before = files.read_json(stage.STAGE.folder(four) / "mixtures.json")
+    (stage.STAGE.folder(four) / "mixtures.json").unlink()
     asked = []
 
     def after_three() -> bool:
@@ -128,8 +128,8 @@ def test_it_stops_between_blocks_when_told_to(four, monkeypatch):
         return len(asked) > 3
 
     with pytest.raises(Cancelled):
-        stage.compute(four, lambda part: None, after_three)
+        stage.compute(four, stage.STAGE.folder(four), lambda part: None, after_three)
     assert len(asked) == 4
-    assert not (four.folder / "variational.json").exists()
-    stage.compute(four, lambda part: None, lambda: False)
-    assert files.read_json(four.folder / "variational.json") == before
+    assert not (stage.STAGE.folder(four) / "mixtures.json").exists()
+    stage.compute(four, stage.STAGE.folder(four), lambda part: None, lambda: False)
+    assert files.read_json(stage.STAGE.folder(four) / "mixtures.json") == before

@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 
 from bnmf_core import registry
+from bnmf_core.analysis import distances, structure
 from bnmf_core.cli import main
 from bnmf_core.compare.coverage import covering_numbers
 from bnmf_core.data.samples import SAMPLES, load_sample
@@ -283,11 +284,12 @@ def test_metrics_are_those_of_the_stored_analysis(ask, command, home, two_runs):
         found = runner.wait_analysis(two_runs)
     finally:
         runner.close()
-    matrix, members = np.asarray(found.distances("max_angle")), found.members
+    matrix = np.asarray(distances.STAGE.of(found).matrix("max_angle"))
+    members = found.members
     assert told["mode_count"] == 2 and told["threshold_suggested"]
     assert sum(mode["share"] for mode in told["modes"]) == pytest.approx(1)
     assert told["modes"][0]["nearest"] == pytest.approx(36.87, abs=0.2)
-    spread = found.spread("max_angle")
+    spread = structure.STAGE.of(found).spread("max_angle")
     for run, record, (_, row) in zip(told["runs"], found.runs, spread.iterrows(), strict=True):
         own = np.flatnonzero(members["run"] == record.id)
         assert run["id"] == record.id

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import linprog
 from scipy.spatial.distance import pdist, squareform
 
 from bnmf_core.compare.coverage import (
@@ -85,6 +86,17 @@ def test_exact_is_unchanged_by_order_and_bounds_greedy(distances, seed):
     greedy = covering_numbers(distances, epsilons)
     assert (exact <= greedy).all()
     assert (greedy <= (1 + np.log(len(distances))) * exact).all()
+
+
+@pytest.mark.parametrize("seed", [16, 20, 25, 39])
+def test_exact_is_as_small_as_the_linear_relaxation_proves_possible(seed):
+    """Fractions of balls give a lower bound; a solver that stops short of it is not exact."""
+    distances = squareform(pdist(np.random.default_rng(seed).random((80, 2))))
+    epsilon = float(np.quantile(distances, 0.1))
+    near = (distances <= epsilon).astype(float)
+    relaxed = linprog(np.ones(80), A_ub=-near, b_ub=-np.ones(80), bounds=(0, 1)).fun
+    (exact,) = covering_numbers(distances, [epsilon], "exact")
+    assert exact == np.ceil(relaxed - 1e-6)
 
 
 def test_two_far_groups_persist_at_two():

@@ -127,14 +127,24 @@ def test_numbers_in_an_address_that_are_none_are_left_out(server, finished):
     assert app.session_state["view_relevance"] == 0.6
 
 
+@pytest.mark.parametrize("name", ["runs", "modes"])
+def test_a_run_that_cannot_be_read_is_said_to_be_so(server, finished, name):
+    query = "UPDATE runs SET spec = ? WHERE id = ?"
+    server.store.database.write(query, ('{"shape": 3}', finished[0]))
+    (sentence,) = server.store.unreadable().values()
+    app = page(name, runs=finished[0])
+    assert not app.exception
+    assert sentence in words(app).replace("\\", "")
+    assert "not found" not in words(app)
+
+
 @pytest.fixture
 def vanished(server, finished):
     """A finished run whose algorithm, model and settings this version does not have."""
     spec = server.store.run(finished[0]).spec.to_dict()
     spec |= {"algorithm": "vanished", "model": "gone", "settings": {"old": 1}}
-    with server.store._connect() as connection:
-        query = "UPDATE runs SET spec = ?, seconds = 9 WHERE id = ?"
-        connection.execute(query, (json.dumps(spec), finished[0]))
+    query = "UPDATE runs SET spec = ?, seconds = 9 WHERE id = ?"
+    server.store.database.write(query, (json.dumps(spec), finished[0]))
     return finished
 
 

@@ -6,7 +6,7 @@ import pytest
 from bnmf_core import RunSpec, laurberg
 from pages.frame import services
 from pages.study_parts import views as study_view
-from studies.coverage import CoverageStudy
+from studies.coverage.plan import CoverageStudy, StudyPlan
 from tests.pages.apps import page, words
 
 
@@ -77,8 +77,9 @@ def test_explorers_have_no_traces_and_the_page_says_why(server, compared):
 
 
 def test_the_short_study_is_made_here_and_kept(server, monkeypatch):
-    monkeypatch.setattr(study_view, "SHORT", study_view.StudyPlan(1, 20))
-    monkeypatch.setattr(study_view, "full_study", lambda: None)
+    short = CoverageStudy(study_view.SHORT.problems, StudyPlan(1, 20))
+    monkeypatch.setattr(study_view, "SHORT", short)
+    monkeypatch.setattr(study_view, "full_study", lambda name: None)
     app = page("study")
     app.button(key="study_start").click().run()
     services.studies().wait(60)
@@ -92,12 +93,12 @@ def test_the_short_study_is_made_here_and_kept(server, monkeypatch):
 
 def test_a_cancelled_study_goes_on_later(server, monkeypatch):
     runner = services.studies()
-    study = CoverageStudy(("two_small",), study_view.StudyPlan(1, 30))
+    study = CoverageStudy(("two_small",), StudyPlan(1, 30))
     runner.start(study)
     runner.cancel()
     runner.wait(60)
     assert runner.status(study).status in ("cancelled", "complete")
-    runner.start(CoverageStudy(("two_small",), study_view.StudyPlan(1, 30)))
+    runner.start(CoverageStudy(("two_small",), StudyPlan(1, 30)))
     runner.wait(60)
     assert runner.status(study).status == "complete"
     assert runner.result(study).settings["samples"] == 30

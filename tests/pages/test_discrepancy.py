@@ -10,10 +10,11 @@ from bnmf_core import RunSpec, laurberg
 from bnmf_core.analysis import stein as stein_stage
 from bnmf_core.figures.discrepancy import discrepancy_over_time
 from bnmf_core.figures.style import run_styles
-from studies import stein_result
-from studies.arrival import as_they_arrive
+from studies import result
+from studies.stein import findings
+from studies.stein.arrival import as_they_arrive
 from tests.pages.apps import page, words
-from tests.test_stein_benchmark import made_up
+from tests.studies.test_stein_report import made_up
 
 
 @pytest.fixture
@@ -30,11 +31,11 @@ def two_runs(server):
 @pytest.fixture
 def packaged(tmp_path, monkeypatch):
     """A small study in the place of the packaged one."""
-    made_up().save(tmp_path / "stein_study.json")
-    monkeypatch.setattr(stein_result, "PATH", tmp_path / "stein_study.json")
-    stein_result.full_stein_study.cache_clear()
+    made_up().save(tmp_path / "stein.json.gz")
+    monkeypatch.setattr(result, "RESULTS", tmp_path)
+    result.full.cache_clear()
     yield
-    stein_result.full_stein_study.cache_clear()
+    result.full.cache_clear()
 
 
 def figures(app) -> list[dict]:
@@ -52,7 +53,7 @@ def test_runs_in_view_are_drawn_as_their_particles_arrive(server, two_runs, pack
     app = page("discrepancy", runs=",".join(run.id for run in two_runs.runs))
     assert not app.exception
     weighted, equal = figures(app)
-    part = stein_stage.read(two_runs, "interior", "suggested")
+    part = stein_stage.STAGE.of(two_runs).part("interior", "suggested")
     members = two_runs.members
     for number, run in enumerate(two_runs.runs):
         rows = (members["run"] == run.id).to_numpy()
@@ -79,18 +80,18 @@ def test_the_packaged_study_is_drawn_and_judged(server, packaged):
 
 
 def test_without_a_packaged_study_the_runs_are_there(server, two_runs, tmp_path, monkeypatch):
-    monkeypatch.setattr(stein_result, "PATH", tmp_path / "absent.json")
-    stein_result.full_stein_study.cache_clear()
+    monkeypatch.setattr(result, "RESULTS", tmp_path)
+    result.full.cache_clear()
     app = page("discrepancy", runs=",".join(run.id for run in two_runs.runs))
-    stein_result.full_stein_study.cache_clear()
+    result.full.cache_clear()
     assert not app.exception
     assert len(figures(app)) == 2
 
 
 def test_the_figure_leaves_out_what_has_no_logarithm():
     study = made_up()
-    points = stein_result.over_time(
-        study, stein_result.Selection("gaussian", 5), "one", "paper_weighted"
+    points = findings.over_time(
+        study, findings.Selection("gaussian", 5), "one", "paper_weighted"
     ).rename(columns={"column": "run"})
     points = points.assign(M=5, value=points["value"].where(points["run"] != "gibbs", 0.0))
     keys = ["q_transform", "gibbs"]

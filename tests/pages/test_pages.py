@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from bnmf_core import Dataset, RunSpec, laurberg
+from bnmf_core.analysis import structure
 from bnmf_core.data.repair import hide_entries
 from bnmf_core.runs import executors, jobs
 from tests.pages.apps import EXPLORE, PAGES, page, words
@@ -217,6 +218,6 @@ def test_every_analysis_number_on_screen_comes_from_the_store(server, finished):
     found = server.wait_analysis(finished)
     app = page("coverage", runs=",".join(finished))
     table = next(frame.value for frame in app.dataframe if "largest" in frame.value)
-    expected = found.spread("max_angle")
+    expected = structure.STAGE.of(found).spread("max_angle")
     np.testing.assert_allclose(table["largest"], expected["largest"])
     np.testing.assert_allclose(table["mean"], expected["mean"])

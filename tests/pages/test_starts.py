@@ -9,8 +9,8 @@ from bnmf_core import laurberg
 from bnmf_core.explorers import library
 from bnmf_core.explorers.transforms import Recipe, learn
 from pages.frame import services
-from studies.own_starts import OwnStarts
-from studies.transfer import PARTS
+from studies.transfer.own import OwnStarts
+from studies.transfer.plan import PARTS
 from tests.pages.apps import page, words
 
 
@@ -40,8 +40,8 @@ def test_starts_on_data_of_ones_own_are_measured_in_the_background(server):
 
 def test_a_measurement_can_be_cancelled_and_goes_on(server, monkeypatch):
     """Each cell is held up, so that the request comes in the middle."""
-    measure = OwnStarts._measure
-    monkeypatch.setattr(OwnStarts, "_measure", lambda *args: time.sleep(0.3) or measure(*args))
+    measure = OwnStarts.measure
+    monkeypatch.setattr(OwnStarts, "measure", lambda *args: time.sleep(0.3) or measure(*args))
     server.store.add_dataset(laurberg("two", noise=0.01))
     app = page("starts")
     app.button(key="own_starts_start").click().run()

@@ -51,7 +51,7 @@ def test_an_address_that_is_not_listed_is_never_called(server, listening, monkey
             server.start(laurberg("two"), specs, scheduler=address)
     (run_id,) = server.start(laurberg("two"), specs)
     server.wait([run_id])
-    server.store.update(run_id, status="cancelled")
+    server.store.database.write("UPDATE runs SET status = 'cancelled' WHERE id = ?", (run_id,))
     with pytest.raises(SchedulerError, match="operator lists"):
         server.resume(run_id, address)
     app = page("run", scheduler=address)

@@ -106,6 +106,19 @@ def test_a_checkpoint_is_its_own_inverse(key):
     np.testing.assert_array_equal(drawn, checkpoint.restore_generator(made.generator).random(5))
 
 
+def test_draws_of_a_chain_are_counted_over_all_steps(small, monkeypatch):
+    """A chain that fails later is reported after as many draws as it has made in all."""
+    monkeypatch.setattr("bnmf_core.samplers.gibbs.STEP_WORK", 1.0)  # one sweep a step
+    chain = {"warm_up": 2, "thinning": 1, "chains": 1}
+    plan = planning.make_plan(small, RunSpec("gibbs", 2, particles=5, settings=chain))
+    made, counts = None, []
+    while made is None or made.produced < 5:
+        made, _ = engine.advance(plan, plan.shards[0], made)
+        counts.append((made.produced, made.draws.get("0", 0)))
+    assert counts[-1] == (5, 5) and len(counts) >= 5
+    assert all(produced == drawn for produced, drawn in counts)
+
+
 def test_the_plan_does_not_depend_on_the_number_of_threads(two_threads):
     """With two BLAS threads a sum over this many entries is split, and rounds differently."""
     rng = np.random.default_rng(0)

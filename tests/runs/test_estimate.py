@@ -40,8 +40,8 @@ def test_a_measured_run_corrects_the_guess(small, store):
     dataset_id = store.add_dataset(small)
     spec = RunSpec("gibbs", 3, particles=40)
     for seconds in (10.0, 12.0, 90.0):  # the median counts
-        run_id = store.create_run(dataset_id, spec)
-        store.update(run_id, status="complete", done=40, seconds=seconds)
+        claim = store.life.enter(dataset_id, spec)
+        store.life.end(claim, "complete", done=40, seconds=seconds)
     twice = estimate(small, RunSpec("gibbs", 3, particles=80), store)
     assert twice.seconds == pytest.approx(PREPARING + 24)
     other = RunSpec("random_restarts", 3, particles=80)
@@ -51,8 +51,8 @@ def test_a_measured_run_corrects_the_guess(small, store):
 def test_short_or_unfinished_runs_do_not_count(small, store):
     dataset_id, spec = store.add_dataset(small), RunSpec("gibbs", 3, particles=40)
     for status, seconds in (("complete", 0.4), ("cancelled", 50.0), ("failed", 50.0)):
-        run_id = store.create_run(dataset_id, spec)
-        store.update(run_id, status=status, done=40, seconds=seconds)
+        claim = store.life.enter(dataset_id, spec)
+        store.life.end(claim, status, done=40, seconds=seconds)
     assert estimate(small, spec, store) == estimate(small, spec)
 
 

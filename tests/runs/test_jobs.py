@@ -1,6 +1,8 @@
 """The job runner: several runs at once, cancelled, resumed and failed without harm to others."""
 
 import dataclasses
+import errno
+import sqlite3
 import threading
 import time
 
@@ -15,6 +17,8 @@ from bnmf_core.nouns.errors import NotFoundError, RunError, SettingsError
 from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs import engine, jobs
 from bnmf_core.runs.jobs import JobRunner
+from bnmf_core.store import folders, records
+from bnmf_core.store.run_store import RunStore
 
 QUICK = {"max_iterations": 20, "block": 5}
 RESTARTS = RunSpec("random_restarts", 2, particles=15, settings=QUICK)
@@ -284,7 +288,11 @@ def test_the_study_is_analysed_also_when_the_last_run_was_cancelled_in_the_queue
     runner, store, small, gate, monkeypatch
 ):
     asked = []
-    monkeypatch.setattr(JobRunner, "analyse", lambda self, run_ids: asked.append(set(run_ids)))
+
+    def analyse(self, run_ids, first=None, watched=True):
+        asked.append(set(run_ids))
+
+    monkeypatch.setattr(JobRunner, "analyse", analyse)
     run_ids = runner.start(small, [RESTARTS] * (jobs.RUNS_AT_ONCE + 1))
     wait_until(lambda: sum(run.status == "running" for run in store.runs()) == jobs.RUNS_AT_ONCE)
     runner.cancel(run_ids[-1])
@@ -299,3 +307,68 @@ def test_waiting_has_an_end(runner, small, gate):
         runner.wait(run_ids, timeout=0.05)
     gate.set()
     runner.wait(run_ids)
+
+
+def test_a_full_disk_fails_the_run_with_a_reason_and_keeps_the_rest(
+    runner, store, small, monkeypatch
+):
+    """Neither results nor how the run has ended can be written; later the end can."""
+    expected = engine.run(small, RESTARTS)
+    monkeypatch.setattr(jobs, "BEAT_EVERY", 0.02)
+    full, tries = OSError(errno.ENOSPC, "No space left on device"), []
+
+    def no_room(sink, shard, checkpoint, chunk):
+        raise full
+
+    def end(claim, status, message="", **last):
+        tries.append(status)
+        if len(tries) < 4:
+            raise sqlite3.OperationalError("database or disk is full")
+        return whole(claim, status, message, **last)
+
+    whole = store.life.end
+    with monkeypatch.context() as patch:
+        patch.setattr(folders.FolderSink, "save", no_room)
+        patch.setattr(store.life, "end", end)
+        (run_id,) = runner.start(small, [RESTARTS])
+        runner.wait([run_id], timeout=20)
+    record = store.run(run_id)
+    assert record.status == "failed" and "No space left on device" in record.message
+    assert tries == ["failed"] * 4
+    runner.resume(run_id)
+    runner.wait([run_id])
+    assert_same(store.particles(run_id), expected)
+
+
+def test_a_claim_that_is_not_renewed_lapses_in_the_same_process(store, small, gate, monkeypatch):
+    """As on a disk that stays full: the run does not run for as long as the process lives."""
+    monkeypatch.setattr(records, "LEASE", 0.2)
+    monkeypatch.setattr(jobs, "BEAT_EVERY", 0.02)
+    runner = JobRunner(store)
+    try:
+        (run_id,) = runner.start(small, [RESTARTS])
+        wait_until(lambda: store.run(run_id).status == "running")
+        time.sleep(0.5)
+        assert store.run(run_id).status == "running"  # it is renewed
+        with monkeypatch.context() as patch:
+            patch.setattr(store.life, "_beat", lambda claim: "")
+            patch.setattr(store.life, "report", lambda claim, **progress: True)
+            wait_until(lambda: store.run(run_id).status == "interrupted")
+            claim = store.life.resume(run_id)  # somebody else takes it over
+        wait_until(lambda: not runner._tickets)  # the runner notices, and lets go of it
+        assert store.run(run_id).status == "queued" and store.life.begin(claim)
+    finally:
+        runner.close()
+    assert store.run(run_id).status == "running"
+
+
+def test_another_program_can_cancel_a_run(store, small, gate, monkeypatch):
+    monkeypatch.setattr(jobs, "BEAT_EVERY", 0.02)
+    runner = JobRunner(store)
+    try:
+        (run_id,) = runner.start(small, [RESTARTS])
+        wait_until(lambda: store.run(run_id).status == "running")
+        RunStore(store.root).life.cancel(run_id)
+        wait_until(lambda: store.run(run_id).status == "cancelled")
+    finally:
+        runner.close()

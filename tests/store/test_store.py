@@ -20,14 +20,17 @@ from bnmf_core.runs.jobs import JobRunner
 from bnmf_core.runs.planning import describe
 from bnmf_core.store import files, folders
 from bnmf_core.store.home import data_home
-from bnmf_core.store.run_store import SILENCE, RunStore, this_process
+from bnmf_core.store.life import Claim
+from bnmf_core.store.records import LEASE, select, swap, this_process
+from bnmf_core.store.run_store import RunStore
 
 SPEC = RunSpec("random_restarts", 2, particles=6, settings={"block": 2, "max_iterations": 20})
 
 
 def save_run(store, dataset, spec=SPEC, final=True) -> str:
     """A run made at once, without a job runner."""
-    run_id = store.create_run(store.add_dataset(dataset), spec)
+    claim = store.life.enter(store.add_dataset(dataset), spec)
+    run_id = claim.run_id
     sink = folders.FolderSink(store.run_folder(run_id))
     plan = planning.make_plan(dataset, spec)
     starts = [shard.start for shard in plan.shards]
@@ -40,8 +43,14 @@ def save_run(store, dataset, spec=SPEC, final=True) -> str:
     particles = engine.assemble(sink.chunks(), starts, spec, describe(plan))
     if final:
         folders.write_particles(store.run_folder(run_id), particles, final=True)
-        store.update(run_id, status="complete", done=spec.particles)
+        store.life.end(claim, "complete", done=spec.particles)
     return run_id
+
+
+def write(store, run_id, **values):
+    """Change a run's entry as another process might have left it."""
+    (record,), _ = select(store.database, store.owner, "AND id = ?", (run_id,))
+    assert swap(store.database, record, **values)
 
 
 # Datasets
@@ -196,7 +205,8 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path):
 # Runs
 
 
-def test_a_finished_run_is_memory_mapped_and_read_only(store, small):
+def test_a_finished_run_is_memory_mapped_and_read_only(store, small, monkeypatch):
+    monkeypatch.setattr(files, "SMALLEST_MAPPED", 0)
     run_id = save_run(store, small)
     particles = RunStore(store.root).particles(run_id)
     expected = engine.run(small, SPEC)
@@ -210,6 +220,15 @@ def test_a_finished_run_is_memory_mapped_and_read_only(store, small):
         np.testing.assert_array_equal(particles.diagnostics[key], values)
     assert particles.spec == SPEC
     assert not list(store.run_folder(run_id).glob("chunk-*"))
+
+
+def test_small_runs_hold_no_file_open_and_cannot_be_changed(store, small):
+    run_ids = [save_run(store, small) for _ in range(12)]
+    before = len(os.listdir("/proc/self/fd"))
+    opened = [store.particles(run_id) for run_id in run_ids]
+    assert len(os.listdir("/proc/self/fd")) <= before
+    with pytest.raises(ValueError, match="read-only"):
+        opened[0].A[...] = 0
 
 
 def test_an_unfinished_run_shows_what_it_has(store, small):
@@ -254,9 +273,33 @@ def test_a_torn_array_of_a_finished_run_is_a_sentence(store, small, name):
 
 
 def test_a_run_without_factorizations_says_so(store, small):
-    run_id = store.create_run(store.add_dataset(small), SPEC)
+    run_id = store.life.enter(store.add_dataset(small), SPEC).run_id
     with pytest.raises(StoreError, match="has not saved a factorization yet"):
         store.particles(run_id)
+
+
+def test_a_checkpoint_never_speaks_of_a_chunk_that_is_not_there(store, small, monkeypatch):
+    """The disk is full, or the power goes, between any two files."""
+    run_id = store.life.enter(store.add_dataset(small), SPEC).run_id
+    sink = folders.FolderSink(store.run_folder(run_id))
+    plan = planning.make_plan(small, SPEC)
+    shard, written = plan.shards[0], []
+    checkpoint, chunk = None, None
+    while chunk is None:
+        checkpoint, chunk = engine.advance(plan, shard, checkpoint)
+
+    def first_only(path, arrays):
+        if written:
+            raise OSError("no room")
+        written.append(path.name)
+        write_arrays(path, arrays)
+
+    write_arrays = files.write_arrays
+    monkeypatch.setattr(files, "write_arrays", first_only)
+    with pytest.raises(OSError, match="no room"):
+        sink.save(shard, checkpoint, chunk)
+    assert sink.checkpoint(shard, plan.algorithm.State) is None
+    assert written == ["chunk-00000-00000000.npz"]
 
 
 def test_finishing_never_leaves_a_checkpoint_without_its_chunks(store, small, monkeypatch):
@@ -277,29 +320,31 @@ def test_finishing_never_leaves_a_checkpoint_without_its_chunks(store, small, mo
 
 def test_a_record_keeps_its_spec_and_its_changes(store, small):
     spec = RunSpec("gibbs", 3, particles=9, seed=2**40, settings={"start": "prior"}, holdout=0.25)
-    run_id = store.create_run(store.add_dataset(small), spec, name="größer", study="together")
-    store.update(run_id, status="running", done=4, fraction=0.5, remaining=1.5)
-    record = store.run(run_id)
+    claim = store.life.enter(store.add_dataset(small), spec, name="größer", study="together")
+    assert store.life.begin(claim)
+    assert store.life.report(claim, done=4, fraction=0.5, remaining=1.5)
+    record = store.run(claim.run_id)
     assert (record.spec, record.name, record.study) == (spec, "größer", "together")
     assert (record.status, record.done, record.remaining) == ("running", 4, 1.5)
-    assert record.active and record.process == this_process()
-    with pytest.raises(StoreError, match="no changeable entry owner"):
-        store.update(run_id, owner="someone")
+    assert record.active and record.token.startswith(this_process())
+    with pytest.raises(StoreError, match="no entry colour"):
+        store.life.report(claim, colour="blue")
 
 
 def test_runs_come_newest_first(store, small):
     dataset_id = store.add_dataset(small)
-    ids = [store.create_run(dataset_id, SPEC) for _ in range(4)]
+    ids = [store.life.enter(dataset_id, SPEC).run_id for _ in range(4)]
     assert [run.id for run in store.runs()] == ids[::-1]
 
 
 @pytest.mark.parametrize("status", ["queued", "running"])
 def test_an_active_run_cannot_be_deleted(store, small, status):
     run_id = save_run(store, small)
-    store.update(run_id, status=status)
+    claim = Claim(run_id, store.run(run_id).token)
+    write(store, run_id, status=status)
     with pytest.raises(StoreError, match="still running; cancel it before deleting it"):
         store.delete_run(run_id)
-    store.update(run_id, status="complete")
+    store.life.end(claim, "complete")
     store.delete_run(run_id)
     assert store.runs() == [] and not store.run_folder(run_id).exists()
     with pytest.raises(NotFoundError, match=f"no run '{run_id}'"):
@@ -315,9 +360,10 @@ def test_another_owner_sees_nothing(store, small):
             look(run_id)
     with pytest.raises(NotFoundError, match="no dataset"):
         other.dataset(small.hash)
-    other.update(run_id, name="mine")
+    other.rename(run_id, "mine")
     assert store.run(run_id).name == ""
-    assert other.mark_interrupted() == []
+    with pytest.raises(NotFoundError, match=f"no run '{run_id}'"):
+        other.life.cancel(run_id)
 
 
 def test_two_owners_may_have_the_same_data(store, small):
@@ -347,12 +393,13 @@ def test_a_run_whose_process_is_gone_is_marked(store, small):
     }
     ids = {}
     for name, process in processes.items():
-        ids[name] = store.create_run(dataset_id, SPEC, name)
-        store.update(ids[name], status="running", process=process)
-    store.update(ids["silent"], heartbeat=time.time() - SILENCE - 1)
-    finished = store.create_run(dataset_id, SPEC)
-    store.update(finished, status="complete", process=processes["dead"])
-    assert set(store.mark_interrupted()) == {ids["dead"], ids["before"], ids["silent"]}
+        ids[name] = store.life.enter(dataset_id, SPEC, name).run_id
+        write(store, ids[name], status="running", token=process)
+    write(store, ids["silent"], heartbeat=time.time() - LEASE - 1)
+    finished = store.life.enter(dataset_id, SPEC).run_id
+    write(store, finished, status="complete", token=processes["dead"])
+    interrupted = {run.id for run in store.runs() if run.status == "interrupted"}
+    assert interrupted == {ids["dead"], ids["before"], ids["silent"]}
     assert store.run(ids["dead"]).status == "interrupted"
     assert "what was saved is kept" in store.run(ids["dead"]).message
     assert all(store.run(ids[name]).status == "running" for name in ("alive", "elsewhere"))
@@ -398,7 +445,7 @@ def test_a_killed_program_loses_nothing_that_it_reported(store, small):
     killed = [store.run(run_id) for run_id in run_ids]
     whole = {record.id: engine.run(small, record.spec) for record in killed}
     for record in killed:
-        assert record.status == "running" and 20 <= record.done < record.spec.particles
+        assert record.status == "interrupted" and 20 <= record.done < record.spec.particles
         particles = store.particles(record.id)
         assert particles.M >= record.done
         expected = whole[record.id].subset(particles.ids)

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from bnmf_core.compare.distances import distances
-from bnmf_core.nouns.errors import Cancelled, NotFoundError, RunError, SettingsError, StoreError
+from bnmf_core.nouns.errors import NotFoundError, RunError, SettingsError, StoreError
 from bnmf_core.runs.engine import run
-from studies import coverage
-from studies.coverage import RADII, StudyPlan, coverage_study
-from studies.problems import COLUMNS, PROBLEMS
+from studies.coverage import measure
+from studies.coverage.measure import RADII
+from studies.coverage.plan import CoverageStudy, StudyPlan, registry
+from studies.coverage.problems import COLUMNS, PROBLEMS
 from studies.result import StudyResult
 
 FEW = StudyPlan(repetitions=2, samples=60)
@@ -19,7 +20,7 @@ SOME = ["single_mode", "all_modes", "random_restarts", "filtered_restarts", "gib
 
 @pytest.fixture(scope="module")
 def study():
-    return coverage_study(["unique_small", "two_small"], FEW, SOME)
+    return CoverageStudy(["unique_small", "two_small"], FEW, SOME).make()
 
 
 def test_every_cell_is_there(study):
@@ -53,7 +54,7 @@ def test_filtered_restarts_are_some_of_the_restarts(study):
 def test_a_cell_is_what_its_run_gives(study):
     problem, column = PROBLEMS["two_small"], COLUMNS["gibbs"]
     data = problem.dataset(FEW.sigma, FEW.seed, 1)
-    particles = run(data, coverage._spec(problem, column, FEW, 1))
+    particles = run(data, CoverageStudy((), FEW).spec(problem, column, 1))
     chosen = study.values.query("problem == 'two_small' and column == 'gibbs' and repetition == 1")
     found = chosen.set_index("quantity")["value"]
     matrix = distances(particles, "l1_max")
@@ -86,31 +87,20 @@ def test_a_study_survives_being_stored(study, tmp_path):
             StudyResult.load(tmp_path / name)
 
 
-def test_an_interrupted_study_goes_on_where_it_stopped(study, tmp_path, monkeypatch):
-    seen = []
-    with pytest.raises(Cancelled):
-        coverage_study(
-            ["unique_small", "two_small"], FEW, SOME, tmp_path, seen.append, lambda: len(seen) > 7
-        )
-    stored = sorted(tmp_path.rglob("*.json"))
-    assert len(stored) == 7 and seen[-1].done == 7 and seen[-1].total == 20
-    torn = stored[0]
-    torn.write_text(torn.read_text()[:-20])
-    measured, measure = [], coverage._measure
-    monkeypatch.setattr(coverage, "_measure", lambda *args: measured.append(args) or measure(*args))
-    again = coverage_study(["unique_small", "two_small"], FEW, SOME, tmp_path)
-    assert len(measured) == 20 - 6
+def test_an_interrupted_study_goes_on_where_it_stopped(study, tmp_path, goes_on):
+    asked = CoverageStudy(["unique_small", "two_small"], FEW, SOME)
+    again = goes_on(asked, measure, "numbers", 7, 20)
     both = [result.values[result.values["quantity"] != "seconds"] for result in (study, again)]
     assert both[0].equals(both[1])
     # Another plan does not take its cells from there.
     names = {path.name for path in tmp_path.rglob("*.json")}
-    coverage_study(["unique_small"], StudyPlan(1, 30), ["single_mode"], tmp_path)
+    CoverageStudy(["unique_small"], StudyPlan(1, 30), ["single_mode"]).make(tmp_path)
     assert len({path.name for path in tmp_path.rglob("*.json")}) == len(names) + 1
 
 
 def test_no_sample_within_the_filter_leaves_gaps_not_errors(monkeypatch):
-    monkeypatch.setattr(coverage, "FACTOR", 1e-9)
-    study = coverage_study(["two_small"], StudyPlan(1, 40), SOME)
+    monkeypatch.setattr(measure, "FACTOR", 1e-9)
+    study = CoverageStudy(["two_small"], StudyPlan(1, 40), SOME).make()
     assert study.table("kept").loc["two_small", ("filtered_restarts", "mean")] == 0
     assert np.isnan(study.table("iat").loc["two_small", ("filtered_restarts", "mean")])
     assert (study.curves["two_small", "filtered_restarts", "max_angle"] == 0).all()
@@ -118,32 +108,36 @@ def test_no_sample_within_the_filter_leaves_gaps_not_errors(monkeypatch):
 
 
 def test_columns_that_cannot_be_measured_are_left_out_with_a_note(monkeypatch):
-    study = coverage_study(["two_small"], StudyPlan(1, 20), ["single_mode", "filtered_restarts"])
+    def of(*columns):
+        return CoverageStudy(["two_small"], StudyPlan(1, 20), columns).make()
+
+    study = of("single_mode", "filtered_restarts")
     assert list(study.values["column"].unique()) == ["single_mode"]
     assert any("filtered by the errors of Gibbs" in note for note in study.notes)
     with pytest.raises(RunError, match="None of the columns"):
-        coverage_study(["two_small"], StudyPlan(1, 20), ["filtered_restarts"])
-    monkeypatch.delitem(coverage.registry.ALGORITHMS, "hmc")
-    study = coverage_study(["two_small"], StudyPlan(1, 20), ["single_mode", "hmc"])
+        of("filtered_restarts")
+    monkeypatch.delitem(registry.ALGORITHMS, "hmc")
+    study = of("single_mode", "hmc")
     assert study.notes == ("HMC is left out: there is no algorithm 'hmc'.",)
 
 
 def test_what_makes_no_sense_is_refused():
     with pytest.raises(NotFoundError, match="no problem 'nonsense'; there are unique_small"):
-        coverage_study(["nonsense"])
+        CoverageStudy(["nonsense"]).make()
     with pytest.raises(NotFoundError, match="no column 'nonsense'; there are single_mode"):
-        coverage_study(columns=["nonsense"])
+        CoverageStudy(columns=["nonsense"]).make()
     for plan in (StudyPlan(repetitions=0), StudyPlan(samples=1), StudyPlan(sigma=0.0)):
         with pytest.raises(SettingsError, match="A study of"):
-            coverage_study(plan=plan)
+            CoverageStudy(plan=plan).make()
 
 
 def test_slow_columns_are_capped_and_the_notes_say_so():
     plan = StudyPlan()
     for column in COLUMNS.values():
         for problem in PROBLEMS.values():
-            made = coverage._samples(problem, column, plan)
+            made = CoverageStudy().samples(problem, column)
             assert 1000 <= made <= plan.samples
-            assert coverage._samples(problem, column, StudyPlan(capped=False)) == plan.samples
-    notes = coverage._reductions(list(COLUMNS.values()), list(PROBLEMS.values()), plan)
+            uncapped = CoverageStudy(plan=StudyPlan(capped=False))
+            assert uncapped.samples(problem, column) == plan.samples
+    notes = CoverageStudy().reductions()
     assert "Random restarts: 1,000 instead of 10,000 samples of each 500×50 problem." in notes

@@ -12,15 +12,15 @@ from bnmf_core.models import gaussian
 from bnmf_core.nouns import settings
 from bnmf_core.nouns.algorithm import Batch, Shard
 from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import Cancelled, NotFoundError, SettingsError
+from bnmf_core.nouns.errors import NotFoundError, SettingsError
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.deviations import largest_deviations
 from bnmf_core.variational.mixture import best_scale, component_of
 from bnmf_core.variational.online import propose_all
-from studies import rrt, rrt_cell, rrt_problems, rrt_result, rrt_stream
 from studies.result import StudyResult
-from studies.rrt import RRTPlan, rrt_study
-from studies.rrt_problems import METHODS, NOISES, PROBLEMS, RRTProblem
+from studies.rrt import findings, measure, problems, stream
+from studies.rrt.plan import RRTPlan, RRTStudy
+from studies.rrt.problems import METHODS, NOISES, PROBLEMS, RRTProblem
 
 FEW = RRTPlan(repetitions=2, seconds=0.2)
 BRIEF = {
@@ -61,13 +61,13 @@ def tiny_problems():
         patch.setitem(METHODS, key, replace(METHODS[key], particles=8))
     yield
     patch.undo()
-    rrt_cell.ground.cache_clear()
+    measure.ground.cache_clear()
 
 
 @pytest.fixture(scope="module")
 def study(tiny_problems):
     asked = ["tiny", "known", "absent"]
-    return rrt_study(asked, FEW, methods=["nvi_4", "nvi_10", "gibbs", "hmc", "rrt"])
+    return RRTStudy(asked, FEW, methods=["nvi_4", "nvi_10", "gibbs", "hmc", "rrt"]).make()
 
 
 def prepared(sigma=0.1):
@@ -97,7 +97,7 @@ def test_proposals_are_the_factorizations_of_a_run(key, chosen):
     spec = RunSpec(key, 2, "gaussian", 9, 5, chosen, {"sigma": 0.1})
     particles = run(problem.dataset, spec)
     built = settings.build(algorithm.Settings, chosen, algorithm.label)
-    batches = list(rrt_stream.proposals(problem, algorithm, built, Shard(0, 0, 9, 5)))
+    batches = list(stream.proposals(problem, algorithm, built, Shard(0, 0, 9, 5)))
     made = np.concatenate([batch.A for batch in batches])
     assert np.array_equal(made, particles.A)
     assert np.array_equal(np.concatenate([batch.W for batch in batches]), particles.W)
@@ -108,10 +108,10 @@ def test_proposals_are_the_factorizations_of_a_run(key, chosen):
 def test_a_stream_ends_in_the_mixture_of_all_its_proposals():
     problem, algorithm = prepared(0.5), registry.algorithm("gibbs")
     built = settings.build(algorithm.Settings, {"chains": 1, "warm_up": 0, "thinning": 1}, "")
-    batches = list(rrt_stream.proposals(problem, algorithm, built, Shard(0, 0, 30, 1)))
+    batches = list(stream.proposals(problem, algorithm, built, Shard(0, 0, 30, 1)))
     scales = ("best", "found", "prior")
-    found = rrt_stream.streamed(problem, batches, scales, 1e-4, None, 60.0)
-    assert found.proposed == 30 and found.ended == rrt_stream.COMPLETE
+    found = stream.streamed(problem, batches, scales, 1e-4, None, 60.0)
+    assert found.proposed == 30 and found.ended == stream.COMPLETE
     pairs = [pair for batch in batches for pair in zip(batch.A, batch.W, strict=True)]
     for mixture, reasons, scale in zip(found.mixtures, found.reasons, scales, strict=True):
         scaled = pairs
@@ -129,25 +129,25 @@ def test_a_stream_ends_in_the_mixture_of_all_its_proposals():
 def test_a_stream_is_stopped_by_the_clock():
     problem, algorithm = prepared(), registry.algorithm("gibbs")
     built = settings.build(algorithm.Settings, {"chains": 1, "warm_up": 0, "thinning": 1}, "")
-    batches = rrt_stream.proposals(problem, algorithm, built, Shard(0, 0, 100_000, 1))
-    found = rrt_stream.streamed(problem, batches, ("best",), 1e-4, None, 1e-9)
-    assert (found.proposed, found.ended) == (1, rrt_stream.CLOCK)
+    batches = stream.proposals(problem, algorithm, built, Shard(0, 0, 100_000, 1))
+    found = stream.streamed(problem, batches, ("best",), 1e-4, None, 1e-9)
+    assert (found.proposed, found.ended) == (1, stream.CLOCK)
 
 
 def test_nvi_is_given_the_bound_that_it_reports():
     problem, shard = prepared(), Shard(0, 0, 3, 2)
     algorithm = registry.algorithm("nvi")
     built = settings.build(algorithm.Settings, {"iterations": 20, "per_step": 5}, "NVI")
-    (batch,) = [b for b in rrt_stream.proposals(problem, algorithm, built, shard) if b.size]
-    found = rrt_stream.fitted(problem, built, shard, None, 60.0)
+    (batch,) = [b for b in stream.proposals(problem, algorithm, built, shard) if b.size]
+    found = stream.fitted(problem, built, shard, None, 60.0)
     # NVI takes its log joint from expanded squares, which are exact to 1e-15 ‖X‖²/σ².
     rounding = 1e-14 * problem.dataset.squared_norm / 0.1**2
     assert abs(found.mixtures[0].elbo - batch.diagnostics["bound"][0]) < rounding
     np.testing.assert_allclose(found.mixtures[0].weights, 1 / 3)
-    fixed = rrt_stream.fitted(problem, built, shard, 0.25, 60.0).mixtures[0]
+    fixed = stream.fitted(problem, built, shard, 0.25, 60.0).mixtures[0]
     assert (fixed.variances == 0.25).all()
-    stopped = rrt_stream.fitted(problem, built, shard, None, 1e-9)
-    assert stopped.ended == rrt_stream.CLOCK
+    stopped = stream.fitted(problem, built, shard, None, 1e-9)
+    assert stopped.ended == stream.CLOCK
     assert stopped.mixtures[0].elbo <= found.mixtures[0].elbo
 
 
@@ -156,22 +156,22 @@ def test_a_factorization_of_nothing_has_collapsed():
     rng = np.random.default_rng(0)
     A, W = rng.random((3, 12, 2)), rng.random((3, 2, 15))
     W[1] *= 1e-9
-    assert rrt_stream.collapsed(problem, A, W).tolist() == [False, True, False]
-    found = rrt_stream.streamed(problem, [Batch(A, W)], ("best",), 1e-4, None, 60.0)
-    assert found.reasons[0][rrt_stream.GONE] == 1
+    assert stream.collapsed(problem, A, W).tolist() == [False, True, False]
+    found = stream.streamed(problem, [Batch(A, W)], ("best",), 1e-4, None, 60.0)
+    assert found.reasons[0][stream.GONE] == 1
     assert found.proposed == 3 and 1 not in found.mixtures[0].numbers
-    mixture = rrt_stream.equal_mixture(problem, A, W, np.ones(3))
+    mixture = stream.equal_mixture(problem, A, W, np.ones(3))
     kept = replace(found, mixtures=(mixture,))
-    assert np.isnan(rrt_cell._numbers(problem, kept, 0, rng)[0]["elbo"])
+    assert np.isnan(measure._numbers(problem, kept, 0, rng)[0]["elbo"])
 
 
 def test_nvi_that_collapses_is_stopped_and_has_no_elbo():
     # So much noise that the data tell nothing.
     problem = prepared(sigma=100.0)
     built = settings.build(registry.algorithm("nvi").Settings, {"per_step": 5}, "NVI")
-    found = rrt_stream.fitted(problem, built, Shard(0, 0, 2, 0), None, 60.0)
-    assert found.ended == rrt_stream.COLLAPSED and found.reasons[0][rrt_stream.GONE] >= 1
-    numbers, _ = rrt_cell._numbers(problem, found, 0, np.random.default_rng(0))
+    found = stream.fitted(problem, built, Shard(0, 0, 2, 0), None, 60.0)
+    assert found.ended == stream.COLLAPSED and found.reasons[0][stream.GONE] >= 1
+    numbers, _ = measure._numbers(problem, found, 0, np.random.default_rng(0))
     assert np.isnan(numbers["elbo"])
 
 
@@ -179,7 +179,7 @@ def test_the_bound_has_no_maximum_where_the_product_is_zero():
     problem = prepared()
     nothing = np.zeros((1, 12, 2)), np.zeros((1, 2, 15))
     bounds = [
-        rrt_stream.equal_mixture(problem, *nothing, np.array([variance])).elbo
+        stream.equal_mixture(problem, *nothing, np.array([variance])).elbo
         for variance in (1.0, 1e10, 1e100)
     ]
     # Half a nat for each of d dimensions and each e-fold of σ².
@@ -190,19 +190,29 @@ def test_points_are_factors_again():
     rng = np.random.default_rng(0)
     A, W = rng.standard_normal((4, 5, 2)), rng.standard_normal((4, 2, 3))
     points = np.concatenate([A.reshape(4, -1), W.reshape(4, -1)], axis=1)
-    again = rrt_stream.factors_of(points, 5, 2)
+    again = stream.factors_of(points, 5, 2)
     assert np.array_equal(again[0], np.maximum(A, 0)) and np.array_equal(again[1], np.maximum(W, 0))
 
 
 def test_every_method_is_measured_on_every_data_set(study):
     counts = study.values.groupby(["problem", "column", "repetition"]).size()
     assert counts.nunique() == 1
-    assert set(study.values["problem"]) == {"tiny/gaussian", "tiny/uniform",
-                                            "known/demonstration_tight"}  # fmt: skip
+    assert set(study.values["problem"]) == {
+        "tiny/gaussian",
+        "tiny/uniform",
+        "known/demonstration_tight",
+    }
     columns = study.values[study.values["problem"] == "tiny/gaussian"]["column"].unique()
     assert list(columns) == [
-        "nvi_4", "nvi_10", "gibbs", "gibbs_found", "hmc", "hmc_found", "rrt", "rrt_prior",
-    ]  # fmt: skip
+        "nvi_4",
+        "nvi_10",
+        "gibbs",
+        "gibbs_found",
+        "hmc",
+        "hmc_found",
+        "rrt",
+        "rrt_prior",
+    ]
     assert any("Absent is left out" in note for note in study.notes)
     assert study.values["value"].notna().all()
     assert study.settings["sizes"]["tiny"] == [12, 15]
@@ -236,28 +246,28 @@ def test_all_methods_have_one_variance_under_uniform_noise(study):
 
 
 def test_epsilon_is_the_smallest_that_ten_references_keep():
-    shared = rrt_cell.ground("tiny", None, 0)
+    shared = measure.ground("tiny", None, 0)
     A, W = (np.stack([getattr(t, name) for t in shared.feasible]) for name in "AW")
     found = largest_deviations(shared.dataset.X, A, W)
     assert found.max() == pytest.approx(shared.epsilon) and (np.diff(found) >= 0).all()
 
 
 def test_the_fixed_variance_is_that_of_one_gaussian():
-    shared = rrt_cell.ground("tiny", None, 0)
-    chosen = rrt_cell.model_settings(shared, NOISES["uniform"])
+    shared = measure.ground("tiny", None, 0)
+    chosen = measure.model_settings(shared, NOISES["uniform"])
     problem = Problem(shared.dataset, registry.model("uniform"), chosen, 2)
-    variance = rrt_cell.fixed_variance(problem, shared.feasible[:1])
+    variance = measure.fixed_variance(problem, shared.feasible[:1])
     A, W = best_scale(shared.feasible[0].A[None], shared.feasible[0].W[None])
     D, N, d = 12, 15, 2 * 27
     curvature = (N * (A**2).sum() + D * (W**2).sum()) / (chosen.epsilon**2 / 3)
     assert variance == pytest.approx(d / curvature)
-    assert rrt_cell.fixed_variance(prepared(), shared.feasible) is None
+    assert measure.fixed_variance(prepared(), shared.feasible) is None
 
 
 def test_noises_are_multiples_of_what_is_found():
-    shared = rrt_cell.ground("tiny", None, 0)
+    shared = measure.ground("tiny", None, 0)
     for noise in NOISES.values():
-        chosen = rrt_cell.model_settings(shared, noise)
+        chosen = measure.model_settings(shared, noise)
         if noise.model == "gaussian":
             assert chosen.sigma**2 == pytest.approx(noise.times * shared.sigma**2)
         elif not noise.of_noise:
@@ -273,30 +283,30 @@ def test_where_a_solution_is_known_every_method_begins_there(study):
         count = value(study, "known/demonstration_tight", method, "components")
         assert len(pictures[method]["bases"]) == count
     first = with_solution().truth[0]
-    chosen = NOISES["demonstration_tight"].of_noise * rrt_problems.LAURBERG_NOISE
-    shared = rrt_cell.ground("known", None, 0)
+    chosen = NOISES["demonstration_tight"].of_noise * problems.LAURBERG_NOISE
+    shared = measure.ground("known", None, 0)
     assert largest_deviations(shared.dataset.X, first.A[None], first.W[None])[0] <= chosen
     assert shared.feasible[0].A is shared.dataset.truth[0].A
 
 
 def test_a_cell_is_what_its_stream_gives(study):
-    problem = prepared(rrt_cell.ground("tiny", None, 0).sigma)
+    problem = prepared(measure.ground("tiny", None, 0).sigma)
     method, algorithm = METHODS["gibbs"], registry.algorithm("gibbs")
     built = settings.build(algorithm.Settings, method.settings, "Gibbs")
     shard = Shard(0, 0, 8, 1000)
-    batches = rrt_stream.proposals(problem, algorithm, built, shard)
-    mixture = rrt_stream.streamed(problem, batches, ("best",), 1e-4, None, 60.0).mixtures[0]
+    batches = stream.proposals(problem, algorithm, built, shard)
+    mixture = stream.streamed(problem, batches, ("best",), 1e-4, None, 60.0).mixtures[0]
     assert value(study, "tiny/gaussian", "gibbs", "elbo") == pytest.approx(mixture.elbo)
-    A, W = rrt_stream.factors_of(mixture.centers, 12, 2)
+    A, W = stream.factors_of(mixture.centers, 12, 2)
     apart = distances(SimpleNamespace(A=A, W=W), "wad")
     found = value(study, "tiny/gaussian", "gibbs", "wad_components_largest")
     assert found == pytest.approx(apart.max())
 
 
 def test_deviations_are_from_the_mean_of_the_central_methods(study):
-    means = rrt_result.means(study, "uniform", "deviation").loc["tiny"]
-    assert means[list(rrt_result.CENTRAL)].mean() == pytest.approx(0, abs=1e-9)
-    elbo = rrt_result.means(study, "uniform", "elbo").loc["tiny"]
+    means = findings.means(study, "uniform", "deviation").loc["tiny"]
+    assert means[list(findings.CENTRAL)].mean() == pytest.approx(0, abs=1e-9)
+    elbo = findings.means(study, "uniform", "elbo").loc["tiny"]
     assert means["rrt"] - means["hmc"] == pytest.approx(elbo["rrt"] - elbo["hmc"])
 
 
@@ -304,23 +314,13 @@ def test_the_study_survives_being_stored(study, tmp_path):
     study.save(tmp_path / "study.json")
     again = StudyResult.load(tmp_path / "study.json")
     assert again.values.equals(study.values)
-    assert rrt_result.findings(again) == rrt_result.findings(study)
-    assert rrt_result.endings(again).equals(rrt_result.endings(study))
+    assert findings.findings(again) == findings.findings(study)
+    assert findings.endings(again).equals(findings.endings(study))
 
 
-def test_an_interrupted_study_goes_on_where_it_stopped(tmp_path, monkeypatch):
-    seen = []
-    plan, asked = RRTPlan(2, 0.1), {"noises": ["gaussian"], "methods": ["gibbs", "hmc"]}
-    with pytest.raises(Cancelled):
-        rrt_study(["tiny"], plan, **asked, folder=tmp_path, on_progress=seen.append,
-                  cancel=lambda: len(seen) > 2)  # fmt: skip
-    cells = sorted(tmp_path.rglob("*.json"))
-    assert len(cells) == 2 and seen[-1].total == 4
-    cells[0].write_text("{")
-    made, measure = [], rrt.measured
-    monkeypatch.setattr(rrt, "measured", lambda *args: made.append(args) or measure(*args))
-    found = rrt_study(["tiny"], plan, **asked, folder=tmp_path)
-    assert len(made) == 3
+def test_an_interrupted_study_goes_on_where_it_stopped(goes_on):
+    asked = RRTStudy(["tiny"], RRTPlan(2, 0.1), ["gaussian"], ["gibbs", "hmc"])
+    found = goes_on(asked, measure, "measured", 2, 4)
     assert set(found.values["repetition"]) == {0, 1}
 
 
@@ -328,8 +328,8 @@ def test_a_method_that_refuses_is_left_out_with_its_reason(monkeypatch):
     def refuse(*args):
         raise SettingsError("It will not.")
 
-    monkeypatch.setattr(rrt_cell, "fitted", refuse)
-    found = rrt_study(["tiny"], RRTPlan(1, 0.1), ["gaussian"], ["nvi_4", "gibbs"])
+    monkeypatch.setattr(measure, "fitted", refuse)
+    found = RRTStudy(["tiny"], RRTPlan(1, 0.1), ["gaussian"], ["nvi_4", "gibbs"]).make()
     assert "NVI-4 could not begin on Tiny (Gaussian, σ), 1×: It will not." in found.notes
     assert set(found.values["column"]) == {"gibbs", "gibbs_found"}
 
@@ -337,9 +337,9 @@ def test_a_method_that_refuses_is_left_out_with_its_reason(monkeypatch):
 def test_what_makes_no_sense_is_refused():
     for asked in ({"problems": ["x"]}, {"noises": ["x"]}, {"methods": ["x"]}):
         with pytest.raises(NotFoundError, match="'x'; there are"):
-            rrt_study(**asked)
+            RRTStudy(**asked).make()
     with pytest.raises(SettingsError, match="None of what was asked for"):
-        rrt_study(["absent"])
+        RRTStudy(["absent"]).make()
     for plan in (RRTPlan(0), RRTPlan(seconds=0), RRTPlan(tolerance=0)):
         with pytest.raises(SettingsError, match="A study of"):
-            rrt_study(["tiny"], plan)
+            RRTStudy(["tiny"], plan).make()

@@ -5,15 +5,15 @@ import pytest
 
 from bnmf_core import RunSpec, kernel_matrix, low_rank, run, stein_weights
 from bnmf_core.data import samples
-from bnmf_core.nouns.errors import Cancelled, NotFoundError, SettingsError
+from bnmf_core.nouns.errors import NotFoundError, SettingsError
 from bnmf_core.runs.planning import make_plan
-from studies import stein, stein_problems, stein_result, stein_sources
-from studies.arrival import as_they_arrive
 from studies.result import StudyResult
-from studies.stein import SteinPlan, stein_study
-from studies.stein_measures import common_lengths
-from studies.stein_problems import SteinProblem
-from studies.stein_result import Selection
+from studies.stein import findings, measure, problems, sources
+from studies.stein.arrival import as_they_arrive
+from studies.stein.findings import Selection
+from studies.stein.measure import common_lengths
+from studies.stein.plan import SteinPlan, SteinStudy
+from studies.stein.problems import SteinProblem
 
 FEW = SteinPlan(repetitions=2, sizes=(3, 6), iterations=(2, 6), seconds=0.5)
 SOME = ["q_transform", "random_restarts", "gibbs", "svgd"]
@@ -32,15 +32,15 @@ def tiny_problem():
     problem = SteinProblem("tiny", "Tiny", 3, "as made", sample="tiny")
     absent = SteinProblem("absent", "Absent", 3, "none", file="nowhere.mat", variable="X")
     for found in (problem, absent):
-        patch.setitem(stein_problems.PROBLEMS, found.key, found)
-    patch.setitem(stein_sources.CHAINS, "gibbs", {"chains": 1, "warm_up": 5, "thinning": 100})
+        patch.setitem(problems.PROBLEMS, found.key, found)
+    patch.setitem(sources.CHAINS, "gibbs", {"chains": 1, "warm_up": 5, "thinning": 100})
     yield
     patch.undo()
 
 
 @pytest.fixture(scope="module")
 def study(tiny_problem):
-    return stein_study(["tiny", "absent"], FEW, SOME)
+    return SteinStudy(["tiny", "absent"], FEW, SOME).make()
 
 
 def value(study, **where) -> float:
@@ -83,9 +83,10 @@ def test_a_cell_is_what_its_run_gives(study):
 def test_stein_weights_never_do_worse_than_equal_ones(study):
     wide = study.values.pivot_table(
         index=["model", "column", "particles", "repetition", "point"],
-        columns="quantity", values="value",
-    )  # fmt: skip
-    for form in stein_result.FORMS:
+        columns="quantity",
+        values="value",
+    )
+    for form in findings.FORMS:
         assert (wide[f"{form}_weighted"] <= wide[f"{form}_equal"] * (1 + 1e-6)).all()
         assert (wide[f"{form}_weighted"] > 0).all()
 
@@ -101,7 +102,7 @@ def test_more_particles_of_one_run_never_raise_the_optimum_and_take_longer(study
 
 def test_chains_and_descents_are_looked_at_several_times(study):
     chosen = Selection("gaussian", 6)
-    found = stein_result.over_time(study, chosen, "tiny", "interior_weighted")
+    found = findings.over_time(study, chosen, "tiny", "interior_weighted")
     chain, descent = (
         found[(found["column"] == column) & (found["repetition"] == 0)]
         for column in ("gibbs", "svgd")
@@ -119,7 +120,7 @@ def test_lengths_are_those_of_all_particles_together(study):
     parts = []
     for key in ("q_transform", "random_restarts"):
         spec = RunSpec(key, 3, holdout=0.1, model_settings={"sigma": 0.1})
-        parts += stein_sources.sources(data, spec, (3, 6), (2,), 1.0)
+        parts += sources.sources(data, spec, (3, 6), (2,), 1.0)
     lengths = common_lengths(parts)
     assert lengths["paper"] == (1e-2, 1e3)
     logs = [
@@ -134,7 +135,7 @@ def test_lengths_are_those_of_all_particles_together(study):
 def test_a_chain_is_stopped_by_the_clock_but_not_before_it_has_enough_draws():
     data = tiny()
     spec = RunSpec("gibbs", 3, holdout=0.1, model_settings={"sigma": 0.1})
-    (source,) = stein_sources.sources(data, spec, (3, 90), (2,), 1e-6)
+    (source,) = sources.sources(data, spec, (3, 90), (2,), 1e-6)
     assert 90 <= (source.steps - 5) / 100 < 100
     assert {point.M for point in source.points} == {3, 90}
     for point in source.points:
@@ -148,22 +149,12 @@ def test_the_study_survives_being_stored(study, tmp_path):
     again = StudyResult.load(tmp_path / "study.json")
     assert again.values.equals(study.values)
     assert (again.notes, again.labels) == (study.notes, study.labels)
-    assert stein_result.findings(again) == stein_result.findings(study)
+    assert findings.findings(again) == findings.findings(study)
 
 
-def test_an_interrupted_study_goes_on_where_it_stopped(tmp_path, monkeypatch):
-    seen = []
-    plan = SteinPlan(2, (3,), (2,), 0.3)
-    asked = (["tiny"], plan, ["random_restarts", "svgd"])
-    with pytest.raises(Cancelled):
-        stein_study(*asked, folder=tmp_path, on_progress=seen.append, cancel=lambda: len(seen) > 2)
-    cells = sorted(tmp_path.rglob("*.json"))
-    assert len(cells) == 2 and seen[-1].total == 4
-    cells[0].write_text("{")
-    measured, measure = [], stein._measure
-    monkeypatch.setattr(stein, "_measure", lambda *args: measured.append(args) or measure(*args))
-    found = stein_study(*asked, folder=tmp_path)
-    assert len(measured) == 3
+def test_an_interrupted_study_goes_on_where_it_stopped(goes_on):
+    asked = SteinStudy(["tiny"], SteinPlan(2, (3,), (2,), 0.3), ["random_restarts", "svgd"])
+    found = goes_on(asked, measure, "measured", 2, 4)
     assert len(found.values["repetition"].unique()) == 2
 
 
@@ -171,36 +162,37 @@ def test_an_algorithm_that_refuses_is_left_out_with_its_reason(monkeypatch):
     def refuse(dataset, spec, *rest):
         if spec.algorithm == "svgd":
             raise SettingsError("It will not.")
-        return sources(dataset, spec, *rest)
+        return whole(dataset, spec, *rest)
 
-    sources = stein.sources
-    monkeypatch.setattr(stein, "sources", refuse)
-    found = stein_study(["tiny"], SteinPlan(1, (3,), (2,), 0.3), ["random_restarts", "svgd"])
+    whole = measure.sources
+    monkeypatch.setattr(measure, "sources", refuse)
+    plan = SteinPlan(1, (3,), (2,), 0.3)
+    found = SteinStudy(["tiny"], plan, ["random_restarts", "svgd"]).make()
     assert "SVGD is left out on Tiny (gaussian), Tiny (silf): It will not." in found.notes
     assert set(found.values["column"]) == {"random_restarts"}
 
 
 def test_the_ordering_is_that_of_the_numbers(study):
-    found = stein_result.ordering(study, Selection("gaussian", 6), "interior_weighted").iloc[0]
-    means = stein_result.means(study, Selection("gaussian", 6), "interior_weighted").loc["tiny"]
+    found = findings.ordering(study, Selection("gaussian", 6), "interior_weighted").iloc[0]
+    means = findings.means(study, Selection("gaussian", 6), "interior_weighted").loc["tiny"]
     assert found["lowest"] == means.idxmin()
     assert found["rank"] == 1 + (means < means["q_transform"]).sum()
     assert found["ratio"] == pytest.approx(means["q_transform"] / means.min())
     near = means[means <= 1.05 * means.min()].index
-    seconds = stein_result.means(study, Selection("gaussian", 6), "seconds").loc["tiny", near]
+    seconds = findings.means(study, Selection("gaussian", 6), "seconds").loc["tiny", near]
     assert found["fastest"] == seconds.idxmin()
     assert found["holds"] == (found["fastest"] == "q_transform")
 
 
 def test_a_table_holds_means_and_ranges(study):
-    shown = stein_result.table(study, Selection("silf", 3), "error")
+    shown = findings.table(study, Selection("silf", 3), "error")
     assert list(shown.columns) == ["data", "Q-Transform", "Random restarts", "SVGD"]
     chosen = Selection("silf", 3).of(study, "error")
     two = chosen[chosen["column"] == "svgd"]["value"].to_numpy()
     expected = f"{two.mean():.3g} ({two.min():.3g}–{two.max():.3g})"
     assert shown["SVGD"].tolist() == [expected]
     with pytest.raises(NotFoundError, match="no 'hidden' of 3 particles"):
-        stein_result.table(study, Selection("silf", 3), "hidden")
+        findings.table(study, Selection("silf", 3), "hidden")
 
 
 def test_particles_arrive_in_the_order_of_their_time():
@@ -217,11 +209,11 @@ def test_particles_arrive_in_the_order_of_their_time():
 
 def test_what_makes_no_sense_is_refused():
     with pytest.raises(NotFoundError, match="no data set 'nonsense'; there are faces"):
-        stein_study(["nonsense"])
+        SteinStudy(["nonsense"]).make()
     with pytest.raises(NotFoundError, match="no algorithm 'nonsense'; there are q_transform"):
-        stein_study(["tiny"], algorithms=["nonsense"])
+        SteinStudy(["tiny"], algorithms=["nonsense"]).make()
     with pytest.raises(SettingsError, match="None of what was asked for"):
-        stein_study(["absent"])
+        SteinStudy(["absent"]).make()
     for plan in (SteinPlan(0), SteinPlan(sizes=(1,)), SteinPlan(seconds=0), SteinPlan(holdout=0)):
         with pytest.raises(SettingsError, match="A study of"):
-            stein_study(["tiny"], plan)
+            SteinStudy(["tiny"], plan).make()

@@ -10,15 +10,24 @@ from bnmf_core.explorers.processes import PROCESSES
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import Cancelled, NotFoundError, RunError, SettingsError
 from bnmf_core.nouns.problem import Problem
-from studies import full, starts, transfer, transfer_tables, weight_times
-from studies.own_starts import OwnStarts
-from studies.result import StudyResult
-from studies.transfer import TransferPlan, TransferStudy
+from studies.result import StudyResult, full, values_of
+from studies.transfer import findings, measure, plan, starts, weight_times
+from studies.transfer.own import OwnStarts
+from studies.transfer.plan import TransferPlan, TransferStudy
 
 FEW = TransferPlan(
-    targets=2, side=60, starts=12, solved=2, raced=2, rank=6, noisy_rank=8, source_ranks=(1, 3),
-    noises=(0.01, 10.0), transfer_ranks=(1, 3, 6), particles=(4, 9),
-)  # fmt: skip
+    targets=2,
+    side=60,
+    starts=12,
+    solved=2,
+    raced=2,
+    rank=6,
+    noisy_rank=8,
+    source_ranks=(1, 3),
+    noises=(0.01, 10.0),
+    transfer_ranks=(1, 3, 6),
+    particles=(4, 9),
+)
 
 
 def make_problem(dataset, rank) -> Problem:
@@ -45,7 +54,7 @@ def test_every_cell_is_there(study):
 
 
 def test_errors_are_what_their_definitions_say():
-    problem = make_problem(transfer.target(20, 4, 0.2, np.random.default_rng(0)), 4)
+    problem = make_problem(measure.target(20, 4, 0.2, np.random.default_rng(0)), 4)
     A, W = starts.random(problem, 5, seed=1)
     found, X = starts.errors(problem, A, W), problem.dataset.X
     for m in range(5):
@@ -62,7 +71,7 @@ def test_errors_are_what_their_definitions_say():
 
 
 def test_errors_of_data_with_gaps_are_on_what_was_seen():
-    X = transfer.target(15, 3, 0.1, np.random.default_rng(2)).X.copy()
+    X = measure.target(15, 3, 0.1, np.random.default_rng(2)).X.copy()
     X[2, 3:6] = np.nan
     problem = make_problem(Dataset.from_array(X), 3)
     A, W = starts.random(problem, 2, seed=3)
@@ -76,7 +85,7 @@ def test_errors_of_data_with_gaps_are_on_what_was_seen():
 def test_the_noise_of_a_target_is_as_large_as_its_signal_at_one():
     """Paper 3, §8.2; what the clipping at 0 leaves is compared with itself."""
     clean, half, whole = (
-        transfer.target(300, 5, noise, np.random.default_rng(4)).X for noise in (0.0, 0.1, 0.2)
+        measure.target(300, 5, noise, np.random.default_rng(4)).X for noise in (0.0, 0.1, 0.2)
     )
     for X, noise in ((half, 0.1), (whole, 0.2)):
         inside = X > 0
@@ -87,17 +96,17 @@ def test_the_noise_of_a_target_is_as_large_as_its_signal_at_one():
 
 def test_nothing_beats_the_svd_and_solved_factorizations_beat_starts(study):
     for quantity in ("error", "scaled"):
-        lines = transfer_tables.reference(study, quantity)
-        table = transfer_tables.spread(study, "process", quantity)
+        lines = findings.reference(study, quantity)
+        table = findings.spread(study, "process", quantity)
         assert (table["lower"] >= 0.95 * lines["best"]).all()  # padding of 1 % may help a little
         assert lines["solved"] < table["median"].min() and table["median"].min() < lines["random"]
-    ranks = transfer_tables.spread(study, "transfer_rank", "error").set_index(["column", "x"])
+    ranks = findings.spread(study, "transfer_rank", "error").set_index(["column", "x"])
     best = ranks["median"]["best"]
     assert (np.diff(best.to_numpy()) < 0).all()
 
 
 def test_a_cell_is_what_its_starts_give(study):
-    problem = transfer._problem(60, 6, 0.0, FEW.seed, 1)
+    problem = measure.problem_of(60, 6, 0.0, FEW.seed, 1)
     A, W = starts.transferred(problem, 12, FEW.seed + 1, process="dirichlet", source_size=15)
     chosen = study.values.query("problem == 'process' and column == 'dirichlet'")
     chosen = chosen[(chosen["quantity"] == "error") & (chosen["repetition"] >= 12)]
@@ -105,7 +114,7 @@ def test_a_cell_is_what_its_starts_give(study):
 
 
 def test_ratios_are_of_pairs_on_the_same_target(study):
-    table = transfer_tables.ratios(study)
+    table = findings.ratios(study)
     noise = study.values[(study.values["problem"] == "noise") & (study.values["x"] == 10.0)]
     wide = noise.pivot(index="repetition", columns="quantity", values="value")
     expected = (wide["error_q_transform"] / wide["error_random"]).dropna()
@@ -128,18 +137,9 @@ def test_numbers_depend_on_the_plan_only(study):
     assert other.key != TransferStudy(FEW, ("process",)).key != TransferStudy(FEW).key
 
 
-def test_a_study_survives_being_stored_and_goes_on_where_it_stopped(tmp_path, monkeypatch):
-    seen = []
+def test_a_study_survives_being_stored_and_goes_on_where_it_stopped(tmp_path, goes_on):
     task = TransferStudy(replace(FEW, targets=1), ("process",))
-    with pytest.raises(Cancelled, match="transfer study"):
-        task.make(tmp_path, seen.append, lambda: len(seen) > 3)
-    kept = list(tmp_path.rglob("*.json"))
-    assert len(kept) == seen[-1].done == 3 and seen[-1].total == 9
-    kept[0].write_text("{")
-    measured, measure = [], transfer._measure
-    monkeypatch.setattr(transfer, "_measure", lambda *args: measured.append(1) or measure(*args))
-    found = task.make(tmp_path)
-    assert len(measured) == 9 - 2
+    found = goes_on(task, measure, "measured", 3, 9)
     found.save(tmp_path / "study.json")
     pd.testing.assert_frame_equal(StudyResult.load(tmp_path / "study.json").values, found.values)
 
@@ -147,13 +147,11 @@ def test_a_study_survives_being_stored_and_goes_on_where_it_stopped(tmp_path, mo
 def test_what_makes_no_sense_is_refused():
     with pytest.raises(NotFoundError, match="no part 'magic'; there are process, source_rank"):
         TransferStudy(FEW, ("magic",)).make()
-    for plan, parts in ((replace(FEW, targets=0), ("noise",)), (FEW, ())):
+    for chosen, parts in ((replace(FEW, targets=0), ("noise",)), (FEW, ())):
         with pytest.raises(SettingsError, match="A study needs a part"):
-            TransferStudy(plan, parts).make()
+            TransferStudy(chosen, parts).make()
     with pytest.raises(NotFoundError, match="no 'nonsense' of the part 'noise'"):
-        transfer_tables.spread(
-            StudyResult(pd.DataFrame(columns=transfer.COLUMNS)), "noise", "nonsense"
-        )
+        findings.spread(StudyResult(values_of(plan.COLUMNS, [])), "noise", "nonsense")
 
 
 # Claims
@@ -172,7 +170,7 @@ def made(part, medians, more=()):
         for column, value in more
         for quantity in ("error", "scaled")
     ]
-    values = pd.DataFrame(rows, columns=transfer.COLUMNS).astype({"x": float})
+    values = values_of(plan.COLUMNS, rows).astype({"x": float})
     labels = starts.LABELS | weight_times.LABELS
     return StudyResult(values, labels=labels)
 
@@ -188,7 +186,7 @@ def test_the_claim_on_processes_is_judged_by_medians(others, verdict):
     medians = dict.fromkeys([("gaussian", None), ("uniform", None), ("dirichlet", None)], 0.12)
     worse = ("uniform_data", "sub_sample", "column_projection")
     medians |= {(key, None): value for key, value in zip(worse, others, strict=True)}
-    for claim in transfer_tables.claims(made("process", medians, BOUNDS)):
+    for claim in findings.claims(made("process", medians, BOUNDS)):
         assert claim.verdict == verdict
 
 
@@ -202,7 +200,7 @@ def test_the_claim_on_processes_is_judged_by_medians(others, verdict):
 )
 def test_the_claim_on_the_transfer_rank_needs_a_least_inside(errors, verdict):
     medians = {("q_transform", x): value for x, value in zip((1, 3, 9), errors, strict=True)}
-    (claim,) = transfer_tables.claims(made("transfer_rank", medians, BOUNDS))
+    (claim,) = findings.claims(made("transfer_rank", medians, BOUNDS))
     assert claim.verdict == verdict
 
 
@@ -214,7 +212,7 @@ def test_the_claim_on_weights_compares_good_with_random_parameters(slower, verdi
     for column in weight_times.LABELS:
         factor = slower if column.endswith("good") else 1.0
         medians |= {(column, 5.0): 0.01 * factor, (column, 1000.0): 1.0 * factor}
-    (claim,) = transfer_tables.claims(made("weights", medians))
+    (claim,) = findings.claims(made("weights", medians))
     assert claim.verdict == verdict
 
 
@@ -252,10 +250,10 @@ def test_a_process_that_finds_only_zeros_is_left_out_with_a_note():
 
 
 def test_the_stored_study_is_whole_and_says_what_it_is():
-    study = full.full_transfer_study()
+    study = full("transfer")
     assert study is not None
-    assert set(study.values["problem"]) == {*transfer.PARTS, "reference"}
+    assert set(study.values["problem"]) == {*plan.PARTS, "reference"}
     assert study.settings["side"] == 500 and study.settings["starts"] == 100
-    found = transfer_tables.claims(study)
+    found = findings.claims(study)
     assert len(found) == 11
     assert {claim.verdict for claim in found} <= {"holds", "holds in part", "does not hold"}

@@ -65,6 +65,13 @@ def distances(
         When there is no such metric; lists the ones there are.
     Cancelled
         When ``cancel()`` returned True.
+
+    Examples
+    --------
+    >>> from bnmf_core import RunSpec, distances, laurberg, run
+    >>> particles = run(laurberg("two"), RunSpec("random_restarts", rank=3, particles=4))
+    >>> distances(particles, "max_angle").shape
+    (4, 4)
     """
     distance = find_distance(metric)
     return pairwise.pairwise(particles.A, particles.W, distance, on_progress, cancel)

@@ -1,0 +1,89 @@
+"""What a stage is: one part of what is computed of a comparison, kept in a folder of its own."""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.compare.distances import DISTANCES
+from bnmf_core.nouns.errors import StoreError
+from bnmf_core.store import files
+
+# Written last: what is in the folder is complete.
+DONE = "done.json"
+
+Result_co = TypeVar("Result_co", covariant=True)
+Report = Callable[[float], None]
+Stopped = Callable[[], bool]
+
+
+@dataclass(frozen=True)
+class Stage(Generic[Result_co]):
+    """One part of an analysis.
+
+    Attributes
+    ----------
+    key, label : its name, and what it does, in words.
+    needs : stages whose results it reads; they are computed before it.
+    version : counted up whenever the same comparison would give other results, or other files.
+    compute : ``(comparison, folder, report, stopped)`` writes the result into the folder; reports
+        the part that is done, 0 to 1, and raises Cancelled soon after ``stopped()`` says so.
+    read : ``(comparison, folder) → Result``, typed, from what was written.
+    by_distance : whether there is a part of it for every distance that the program knows.
+    weight : its share of the time, beside the others'.
+    """
+
+    key: str
+    label: str
+    needs: tuple["Stage[Any]", ...]
+    version: int
+    compute: Callable[[Comparison, Path, Report, Stopped], None]
+    read: Callable[[Comparison, Path], Result_co]
+    by_distance: bool = False
+    weight: float = 1.0
+
+    @property
+    def name(self) -> str:
+        """Changes with everything beside the comparison that decides the result.
+
+        So what another version has stored, or what was stored before a distance was added, is
+        never taken for this stage's result.
+        """
+        distances = list(DISTANCES) if self.by_distance else []
+        decides = (self.version, distances, [stage.name for stage in self.needs])
+        return f"{self.key}-{hashlib.sha256(repr(decides).encode()).hexdigest()[:8]}"
+
+    def folder(self, comparison: Comparison) -> Path:
+        """Where its result of this comparison is, or will be."""
+        return comparison.folder / self.name
+
+    def ready(self, comparison: Comparison) -> bool:
+        """Whether its result of this comparison is stored."""
+        return (self.folder(comparison) / DONE).exists()
+
+    def of(self, comparison: Comparison) -> Result_co:
+        """Its stored result of this comparison.
+
+        Raises
+        ------
+        StoreError
+            When it has not been computed, or a file is torn.
+        """
+        if not self.ready(comparison):
+            raise StoreError(f"{self.label}: this has not been computed yet.")
+        return self.read(comparison, self.folder(comparison))
+
+    def make(self, comparison: Comparison, report: Report, stopped: Stopped) -> None:
+        """Compute and store the result.
+
+        Raises
+        ------
+        Cancelled
+            When ``stopped()`` said so; the next call goes on with what is missing.
+        """
+        folder = self.folder(comparison)
+        folder.mkdir(parents=True, exist_ok=True)
+        self.compute(comparison, folder, report, stopped)
+        files.write_json(folder / DONE, {"stage": self.label})

@@ -1,0 +1,98 @@
+"""Every stage there is, one line each, in the order in which they are computed."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from bnmf_core.analysis import (
+    distances,
+    downstream,
+    exact,
+    mixing,
+    quality,
+    stein,
+    structure,
+    tree,
+    variational,
+)
+from bnmf_core.analysis.comparison import Comparison, write_about
+from bnmf_core.analysis.stage import Report, Stage, Stopped
+from bnmf_core.nouns.errors import Cancelled
+from bnmf_core.numerics.threads import one_blas_thread
+
+STAGES: dict[str, Stage[Any]] = {
+    stage.key: stage
+    for stage in (
+        distances.STAGE,
+        structure.STAGE,
+        tree.STAGE,
+        exact.STAGE,
+        mixing.STAGE,
+        stein.STAGE,
+        variational.STAGE,
+        quality.STAGE,
+        downstream.STAGE,
+    )
+}
+
+
+def in_order(wanted: Sequence[str] | None = None) -> list[str]:
+    """The keys of these stages (None: of all) with what they need, each after what it needs."""
+    found: dict[str, None] = {}
+
+    def add(key: str) -> None:
+        for needed in STAGES[key].needs:
+            add(needed.key)
+        found[key] = None
+
+    for key in STAGES if wanted is None else wanted:
+        add(key)
+    return list(found)
+
+
+def complete(comparison: Comparison) -> bool:
+    """Whether the results of every stage are stored."""
+    return all(stage.ready(comparison) for stage in STAGES.values())
+
+
+def missing(comparison: Comparison, wanted: Sequence[str] | None = None) -> list[Stage[Any]]:
+    """What is not stored yet of these stages (None: of all) and of what they need, in order."""
+    return [STAGES[key] for key in in_order(wanted) if not STAGES[key].ready(comparison)]
+
+
+def compute(
+    comparison: Comparison,
+    on_progress: Callable[[float, str], None],
+    stopped: Stopped,
+    wanted: Sequence[str] | None = None,
+) -> None:
+    """Compute what is not stored yet of these stages (None: of all), and of what they need.
+
+    Stops between blocks of work when told to; what was stored by then stays.
+    """
+    todo = missing(comparison, wanted)
+    total = sum(stage.weight for stage in todo)
+    before = 0.0
+    for stage in todo:
+
+        def report(part: float, before: float = before, stage: Stage[Any] = stage) -> None:
+            on_progress((before + part * stage.weight) / total, stage.label)
+
+        try:
+            make(comparison, stage, report, stopped)
+        except Cancelled:
+            return
+        before += stage.weight
+
+
+def make(comparison: Comparison, stage: Stage[Any], report: Report, stopped: Stopped) -> None:
+    """Compute one stage, whose needs are stored.
+
+    Raises
+    ------
+    Cancelled
+        When ``stopped()`` said so.
+    """
+    report(0.0)
+    write_about(comparison)
+    with one_blas_thread():
+        stage.make(comparison, report, stopped)

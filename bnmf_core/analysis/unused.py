@@ -1,0 +1,116 @@
+"""What is kept that nothing uses any more: comparisons of deleted runs, datasets without runs.
+
+Comparisons can be computed again, so nothing is lost with them; a dataset would have to be brought
+in again.
+"""
+
+import shutil
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from bnmf_core.analysis.comparison import ABOUT, comparison_key
+from bnmf_core.analysis.stages import STAGES
+from bnmf_core.nouns.errors import BNMFError
+from bnmf_core.store import files
+from bnmf_core.store.run_store import RunStore
+
+COMPARISON, DATASET, LEFTOVER = "comparison", "dataset", "leftover"
+
+
+@dataclass(frozen=True)
+class Unused:
+    """Something that may be removed.
+
+    Attributes
+    ----------
+    kind : "comparison", "dataset" or "leftover" (of something that was deleted or interrupted).
+    key : the dataset's id, or the folder's name. label : what it is, in words.
+    bytes : its size on disk. folders : where it is.
+    """
+
+    kind: str
+    key: str
+    label: str
+    bytes: int
+    folders: tuple[Path, ...]
+
+
+def find_unused(store: RunStore) -> list[Unused]:
+    """What may be removed from a store: the owner's datasets, and what belongs to no owner."""
+    return [*_comparisons(store), *_leftovers(store), *_datasets(store)]
+
+
+def remove_unused(store: RunStore, chosen: Iterable[Unused]) -> int:
+    """Remove these, if nothing has come to use them meanwhile; returns the bytes that are free."""
+    freed = 0
+    for one in chosen:
+        if one.kind == DATASET and not store.remove_dataset(one.key):
+            continue
+        for folder in one.folders:
+            shutil.rmtree(folder, ignore_errors=True)
+        freed += one.bytes
+    return freed
+
+
+def _comparisons(store: RunStore) -> list[Unused]:
+    found, kept = [], {stage.name for stage in STAGES.values()}
+    for folder in _folders(store.root / "analyses"):
+        if _is_current(store, folder):
+            outdated = [part for part in _folders(folder) if part.name not in kept]
+            if outdated:
+                label = "Parts of a comparison that another version made"
+                found.append(_unused(COMPARISON, folder.name, label, *outdated))
+        else:
+            label = "A comparison of runs that are gone, have gone on, or of another version"
+            found.append(_unused(COMPARISON, folder.name, label, folder))
+    return found
+
+
+def _is_current(store: RunStore, folder: Path) -> bool:
+    """Whether a comparison on screen would be read from here."""
+    with suppress(BNMFError, KeyError, TypeError):
+        about = files.read_json(folder / ABOUT)
+        parts = list(zip(about["runs"], about["particles"], strict=True))
+        made = store.made()
+        same = all(made.get(run_id) == count for run_id, count in parts)
+        return same and folder.name == comparison_key(parts)
+    return False
+
+
+def _leftovers(store: RunStore) -> list[Unused]:
+    known = store.made()
+    return [
+        _unused(LEFTOVER, folder.name, "Files of a run that was deleted", folder)
+        for folder in _folders(store.root / "runs")
+        if folder.name not in known
+    ]
+
+
+def _datasets(store: RunStore) -> list[Unused]:
+    used = store.datasets_in_use()
+    found = []
+    for entry in store.dataset_entries():
+        if entry.id not in used:
+            label = f"Data without runs: {entry.name} ({entry.D:,} × {entry.N:,})"
+            # Another owner may have the same data: then only the entry is removed.
+            shared = store.dataset_is_shared(entry.id)
+            folders = () if shared else (store.root / "datasets" / entry.id,)
+            found.append(_unused(DATASET, entry.id, label, *folders))
+    return found
+
+
+def _unused(kind: str, key: str, label: str, *folders: Path) -> Unused:
+    sizes = [_size(file) for folder in folders for file in folder.rglob("*")]
+    return Unused(kind, key, label, sum(sizes), folders)
+
+
+def _size(path: Path) -> int:
+    with suppress(OSError):  # it may be removed at this moment
+        return path.stat().st_size if path.is_file() else 0
+    return 0
+
+
+def _folders(root: Path) -> list[Path]:
+    return sorted(path for path in root.glob("*") if path.is_dir())

@@ -1,0 +1,115 @@
+"""The index of the store: one SQLite file that every process and thread may use at once."""
+
+import sqlite3
+import weakref
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from bnmf_core.nouns.errors import StoreError
+from bnmf_core.store import files
+
+NAME = "index.sqlite"
+# Room that is given up on a full disk, so that the end of a run can be written there, and runs
+# deleted.
+RESERVE, RESERVED = "index.reserve", 2**18
+# Counted up when a program of before could no longer read what is written.
+LAYOUT = 1
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS datasets (
+    id TEXT NOT NULL, owner TEXT NOT NULL, name TEXT NOT NULL, created REAL NOT NULL,
+    meta TEXT NOT NULL, PRIMARY KEY (id, owner));
+CREATE TABLE IF NOT EXISTS runs (
+    id TEXT PRIMARY KEY, owner TEXT NOT NULL, name TEXT NOT NULL, dataset TEXT NOT NULL,
+    study TEXT NOT NULL, spec TEXT NOT NULL, status TEXT NOT NULL, message TEXT NOT NULL,
+    created REAL NOT NULL, seconds REAL NOT NULL, done INTEGER NOT NULL,
+    fraction REAL NOT NULL, remaining REAL, process TEXT NOT NULL, heartbeat REAL NOT NULL);
+"""
+# Columns that the first version did not have, each with what it means where nothing was written.
+ADDED = {
+    "wish": "TEXT NOT NULL DEFAULT ''",
+    "version": "TEXT NOT NULL DEFAULT ''",
+}
+
+
+class Database:
+    """The index in a folder, made or brought up to date when it is opened.
+
+    Parameters
+    ----------
+    folder : of the store.
+
+    Raises
+    ------
+    StoreError
+        When a newer program wrote it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / NAME
+        with self.connect() as connection:
+            (layout,) = connection.execute("PRAGMA user_version").fetchone()
+            if layout > LAYOUT:
+                raise StoreError(
+                    f"The runs in {folder} were kept by a newer version of this program; update "
+                    "the program, or name another folder in BNMF_HOME."
+                )
+            if layout < LAYOUT:
+                _bring_up_to_date(connection)
+        # While one is open, the files beside the index stay: without them a full disk could not
+        # even be read.
+        self._keeper = sqlite3.connect(self.path, timeout=30, check_same_thread=False)
+        self._keeper.execute("SELECT count(*) FROM runs").fetchone()
+        weakref.finalize(self, self._keeper.close)
+        self._reserve = folder / RESERVE
+        self._set_aside()
+
+    @contextmanager
+    def connect(self) -> Iterator[sqlite3.Connection]:
+        """A transaction: committed at the end, rolled back after an error.
+
+        A connection per use: sqlite3 objects must stay in their thread, and pages come and go.
+        """
+        connection = sqlite3.connect(self.path, timeout=30)
+        try:
+            connection.execute("PRAGMA synchronous = NORMAL")
+            with connection:
+                yield connection
+        finally:
+            connection.close()
+
+    def write(self, statement: str, arguments: Sequence[Any] = ()) -> int:
+        """Change rows in one statement, also on a full disk; returns how many there were."""
+        try:
+            return self._write(statement, arguments)
+        except sqlite3.OperationalError:
+            if not self._reserve.exists():
+                raise
+            self._reserve.unlink(missing_ok=True)
+        try:
+            return self._write(statement, arguments)
+        finally:
+            self._set_aside()
+
+    def _write(self, statement: str, arguments: Sequence[Any]) -> int:
+        with self.connect() as connection:
+            return connection.execute(statement, arguments).rowcount
+
+    def _set_aside(self) -> None:
+        """Take the reserve again, if the disk has so much room."""
+        if not self._reserve.exists():
+            with suppress(OSError):
+                files.write(self._reserve, lambda file: file.write(bytes(RESERVED)))
+
+
+def _bring_up_to_date(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.executescript(SCHEMA)
+    # Two programs may do this at once.
+    connection.execute("BEGIN IMMEDIATE")
+    known = {row[1] for row in connection.execute("PRAGMA table_info(runs)")}
+    for name, kind in ADDED.items():
+        if name not in known:
+            connection.execute(f"ALTER TABLE runs ADD COLUMN {name} {kind}")
+    connection.execute(f"PRAGMA user_version = {LAYOUT}")

@@ -1,0 +1,212 @@
+"""The life of a run: its states, who has it, and every move from one state to the next.
+
+    queued → running → complete, cancelled, interrupted or failed
+      ↑  ↘ cancelled, interrupted                    │
+      └──────────── resume ──────────────────────────┘  (not of a complete one)
+
+Whoever queues a run claims it with a token of his own and renews the claim (``beat``) for as long
+as he lives; a claim that is not renewed lapses, and the run counts as interrupted. Every move is
+one compare-and-swap: the row changes only if state and claim are what the decision was made on, so
+of two processes that want to move the same run, one does and the other is told.
+"""
+
+import secrets
+import time
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from bnmf_core.nouns.errors import NotFoundError, RunError, StoreError
+from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.store import records
+from bnmf_core.store.database import Database
+from bnmf_core.store.records import RunRecord, this_process
+from bnmf_core.version import VERSION
+
+RESUMABLE = ("cancelled", "interrupted", "failed")
+ENDED = ("complete", *RESUMABLE)
+CANCEL = "cancel"
+# A move is tried so often against others that move the same run.
+MOST_TRIES = 100
+
+
+class Claim(NamedTuple):
+    """A run that somebody has, and the token that shows it."""
+
+    run_id: str
+    token: str
+
+
+class Life:
+    """Moves runs of one owner from state to state.
+
+    Parameters
+    ----------
+    database : the index. owner : whose runs.
+    clock : seconds since 1970, the same for all processes. process : names this process.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        owner: str,
+        clock: Callable[[], float] = time.time,
+        process: Callable[[], str] = this_process,
+    ) -> None:
+        self._database = database
+        self._owner = owner
+        self._clock = clock
+        self._process = process
+
+    # For whoever wants a run made
+
+    def enter(
+        self, dataset_id: str, spec: RunSpec, name: str = "", study: str | None = None
+    ) -> Claim:
+        """Enter a new run as queued, claimed by this process."""
+        now, claim = self._clock(), Claim(secrets.token_hex(4), self._new_token())
+        record = RunRecord(
+            id=claim.run_id,
+            owner=self._owner,
+            name=name,
+            dataset=dataset_id,
+            study=study or claim.run_id,
+            spec=spec,
+            status="queued",
+            message="",
+            created=now,
+            seconds=0.0,
+            done=0,
+            fraction=0.0,
+            remaining=None,
+            token=claim.token,
+            heartbeat=now,
+            wish="",
+            version=VERSION,
+        )
+        records.insert(self._database, record)
+        return claim
+
+    def resume(self, run_id: str) -> Claim:
+        """Queue a run that was cancelled, interrupted or failed, claimed by this process.
+
+        Raises
+        ------
+        RunError
+            When there is nothing to go on with: another resumed it first, or it is complete.
+        """
+        claim = Claim(run_id, self._new_token())
+
+        def queue(seen: RunRecord) -> dict[str, Any]:
+            if seen.status not in RESUMABLE:
+                raise RunError(f"Run {run_id} is {seen.status}; there is nothing to resume.")
+            known = [part for part in seen.version.split(", ") if part]
+            versions = ", ".join(dict.fromkeys([*known, VERSION]))
+            return {
+                "status": "queued", "message": "", "token": claim.token, "wish": "",
+                "heartbeat": self._clock(), "version": versions,
+            }  # fmt: skip
+
+        self._move(run_id, queue)
+        return claim
+
+    def cancel(self, run_id: str) -> None:
+        """Ask a run to stop: at once while it waits, after its current step while it runs."""
+
+        def stop(seen: RunRecord) -> dict[str, Any]:
+            if seen.status == "queued":
+                return {"status": "cancelled", "message": "Cancelled before it began."}
+            return {"wish": CANCEL} if seen.status == "running" else {}
+
+        self._move(run_id, stop)
+
+    def delete(self, run_id: str) -> None:
+        """Remove the entry of a run that is not active.
+
+        Raises
+        ------
+        StoreError
+            When it is active.
+        """
+        if run_id in records.select(self._database, self._owner, "AND id = ?", (run_id,))[1]:
+            records.remove_unreadable(self._database, self._owner, run_id)
+            return
+        for _ in range(MOST_TRIES):
+            seen = self._read(run_id)
+            if seen.as_of(self._clock()).active:
+                raise StoreError(f"Run {run_id} is still running; cancel it before deleting it.")
+            if records.remove(self._database, seen):
+                return
+        raise StoreError(f"Run {run_id} is being changed by others; try again.")
+
+    # For whoever has claimed a run
+
+    def begin(self, claim: Claim) -> bool:
+        """Whether the claimed run is still there to be made; then it is running."""
+        now = self._clock()
+        values = {"status": "running", "message": "Preparing", "heartbeat": now}
+        return self._move_own(claim, ("queued",), values)
+
+    def report(self, claim: Claim, **progress: Any) -> bool:
+        """Write how far the run is, and renew the claim; False where it is no longer ours."""
+        return self._move_own(claim, ("running",), progress | {"heartbeat": self._clock()})
+
+    def end(self, claim: Claim, status: str, message: str = "", **last: Any) -> bool:
+        """The run has come to an end; False where it is no longer ours."""
+        if status not in ENDED:
+            raise StoreError(f"A run cannot end as {status!r}; it ends as one of {ENDED}.")
+        values = {"status": status, "message": message, "remaining": None, "wish": ""}
+        return self._move_own(claim, records.ACTIVE, values | last)
+
+    def withdraw(self, claim: Claim, message: str) -> bool:
+        """Give up a claimed run that has not begun; it can be resumed."""
+        values = {"status": "interrupted", "message": message}
+        return self._move_own(claim, ("queued",), values)
+
+    def beat(self, claims: Iterable[Claim]) -> dict[Claim, str]:
+        """Renew these claims; what each holder has to know: "" (go on), "cancel" or "lost"."""
+        return {claim: self._beat(claim) for claim in claims}
+
+    def _beat(self, claim: Claim) -> str:
+        for _ in range(MOST_TRIES):
+            seen = self._find(claim.run_id)
+            if seen is None or seen.token != claim.token or not seen.active:
+                return "lost"
+            if records.swap(self._database, seen, heartbeat=self._clock()):
+                return seen.wish
+        return ""
+
+    # The one way in which rows change
+
+    def _move(self, run_id: str, decide: Callable[[RunRecord], dict[str, Any]]) -> None:
+        """Change a run as ``decide`` says of its present state, which may say nothing ({})."""
+        for _ in range(MOST_TRIES):
+            seen = self._read(run_id)
+            values = decide(seen.as_of(self._clock()))
+            if not values or records.swap(self._database, seen, **values):
+                return
+        raise RunError(f"Run {run_id} is being changed by others; try again.")
+
+    def _move_own(self, claim: Claim, states: tuple[str, ...], values: dict[str, Any]) -> bool:
+        for _ in range(MOST_TRIES):
+            seen = self._find(claim.run_id)
+            if seen is None or seen.token != claim.token or seen.status not in states:
+                return False
+            if records.swap(self._database, seen, **values):
+                return True
+        return False
+
+    def _find(self, run_id: str) -> RunRecord | None:
+        """The run as it is written, or None."""
+        found, unreadable = records.select(self._database, self._owner, "AND id = ?", (run_id,))
+        if run_id in unreadable:
+            raise StoreError(unreadable[run_id])
+        return found[0] if found else None
+
+    def _read(self, run_id: str) -> RunRecord:
+        found = self._find(run_id)
+        if found is None:
+            raise NotFoundError(f"There is no run {run_id!r} in this store.")
+        return found
+
+    def _new_token(self) -> str:
+        return f"{self._process()}:{secrets.token_hex(4)}"

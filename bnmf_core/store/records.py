@@ -1,0 +1,149 @@
+"""What the index knows of a run."""
+
+import json
+import os
+import secrets
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from bnmf_core.nouns.errors import StoreError
+from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.store.database import Database
+
+ACTIVE = ("queued", "running")
+# Whoever makes a run renews its claim on it; after so many silent seconds the claim has lapsed.
+LEASE = 30.0
+LAPSED = "The program stopped while this was running; what was saved is kept."
+# A restarted container has its host name and often its process number again.
+PROCESS_TOKEN = secrets.token_hex(4)
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """What the index knows of a run.
+
+    ``status`` is one of queued, running, complete, cancelled, interrupted, failed; ``study``
+    is shared by the runs that were started side by side; ``token`` names the claim of the process
+    that has it, or had it last; ``wish`` is what was asked of that process ("cancel"); ``version``
+    is the program's, every one that worked on it.
+    """
+
+    id: str
+    owner: str
+    name: str
+    dataset: str
+    study: str
+    spec: RunSpec
+    status: str
+    message: str
+    created: float
+    seconds: float
+    done: int
+    fraction: float
+    remaining: float | None
+    token: str
+    heartbeat: float
+    wish: str
+    version: str
+
+    @property
+    def active(self) -> bool:
+        """Whether it is waiting or running."""
+        return self.status in ACTIVE
+
+    def as_of(self, now: float) -> "RunRecord":
+        """The run at this time: interrupted where it says active, but its claim has lapsed."""
+        if self.active and not _claimed(self, now):
+            return replace(self, status="interrupted", message=LAPSED, remaining=None)
+        return self
+
+
+COLUMNS = [field.name for field in fields(RunRecord)]
+# The names of columns that are called otherwise in the table.
+STORED = {"token": "process"}
+UNCHANGED = "id = ? AND owner = ? AND status = ? AND process = ? AND heartbeat = ?"
+SELECTED = ", ".join(STORED.get(name, name) for name in COLUMNS)
+
+
+def select(
+    database: Database, owner: str, condition: str = "", arguments: Sequence[Any] = ()
+) -> tuple[list[RunRecord], dict[str, str]]:
+    """Records of an owner as they are written, and those that cannot be read: id → why."""
+    with database.connect() as connection:
+        rows = connection.execute(
+            f"SELECT {SELECTED} FROM runs WHERE owner = ? {condition}", (owner, *arguments)
+        ).fetchall()
+    records, unreadable = [], {}
+    for row in rows:
+        values = dict(zip(COLUMNS, row, strict=True))
+        try:
+            values["spec"] = RunSpec.from_dict(json.loads(values["spec"]))
+        except (TypeError, ValueError) as error:
+            unreadable[values["id"]] = (
+                f"Run {values['id']} was stored by another version of this program "
+                f"({values['version'] or 'unknown'}) and cannot be shown: {error}."
+            )
+            continue
+        records.append(RunRecord(**values))
+    return records, unreadable
+
+
+def insert(database: Database, record: RunRecord) -> None:
+    """Enter a new run."""
+    values = {name: getattr(record, name) for name in COLUMNS}
+    values["spec"] = json.dumps(record.spec.to_dict())
+    marks = ", ".join("?" * len(values))
+    database.write(f"INSERT INTO runs ({SELECTED}) VALUES ({marks})", tuple(values.values()))
+
+
+def swap(database: Database, seen: RunRecord, **values: Any) -> bool:
+    """Change a run, but only if nobody has changed its state or claim since it was read.
+
+    ``seen`` is the record as it is written, not as of a time. Returns whether it was changed.
+    """
+    unknown = sorted(set(values) - set(COLUMNS))
+    if unknown:
+        raise StoreError(f"A run has no entry {', '.join(unknown)}.")
+    changes = ", ".join(f"{STORED.get(name, name)} = ?" for name in values)
+    arguments = (*values.values(), *_seen(seen))
+    return database.write(f"UPDATE runs SET {changes} WHERE {UNCHANGED}", arguments) == 1
+
+
+def remove(database: Database, seen: RunRecord) -> bool:
+    """Delete a run's entry, but only if nobody has changed its state or claim since."""
+    return database.write(f"DELETE FROM runs WHERE {UNCHANGED}", _seen(seen)) == 1
+
+
+def remove_unreadable(database: Database, owner: str, run_id: str) -> None:
+    """Delete the entry of a run that cannot be read, whatever its state."""
+    database.write("DELETE FROM runs WHERE id = ? AND owner = ?", (run_id, owner))
+
+
+def _seen(record: RunRecord) -> tuple[Any, ...]:
+    return record.id, record.owner, record.status, record.token, record.heartbeat
+
+
+def this_process() -> str:
+    """Host, process number and a random word: enough to see later whether it still lives."""
+    return f"{socket.gethostname()}:{os.getpid()}:{PROCESS_TOKEN}"
+
+
+def _claimed(run: RunRecord, now: float) -> bool:
+    """Whether the process that has the run still renews its claim, as far as can be known."""
+    if now - run.heartbeat >= LEASE:
+        return False
+    # A process of this machine need not be waited for: it can be asked whether it is there.
+    host, number, word = [*run.token.split(":"), "", "", ""][:3]
+    if host != socket.gethostname() or not number.isdigit():
+        return True
+    if int(number) == os.getpid():
+        return word == PROCESS_TOKEN
+    try:
+        os.kill(int(number), 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    return True

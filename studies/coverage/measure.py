@@ -1,0 +1,96 @@
+"""The numbers of one set of samples: fit, autocorrelation, distances, covering curves."""
+
+import json
+import time
+from functools import lru_cache
+
+import numpy as np
+
+from bnmf_core.compare.coverage import covering_numbers, largest_distance, mean_distance
+from bnmf_core.compare.distances import distances
+from bnmf_core.compare.mixing import autocorrelation_time, published_autocorrelation_time
+from bnmf_core.compare.quality import FACTOR, within_error
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.particles import Particles
+from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.runs.engine import run
+from studies.coverage.problems import StudyProblem
+from studies.runner import Cell
+
+RADII = {"max_angle": np.geomspace(1e-3, 90.0, 100), "l1_max": np.geomspace(1e-5, 2.0, 100)}
+COMPARED = 1000
+# Entries of A whose autocorrelation is measured and averaged.
+FOLLOWED = 100
+
+
+def measured(
+    problem: StudyProblem,
+    spec: RunSpec,
+    sigma: float,
+    seed: int,
+    repetition: int,
+    largest: float | None,
+) -> Cell:
+    """One cell.
+
+    Parameters
+    ----------
+    sigma, seed : of the data. largest : where it is there, samples are kept whose error is at most
+        ten times as large.
+    """
+    dataset = _dataset(problem, sigma, seed, repetition)
+    # Two columns look at the same restarts; only the last run's factors are kept in memory.
+    text = json.dumps(spec.to_dict())
+    particles, seconds = _run(problem, sigma, seed, repetition, text)
+    if largest is not None:
+        particles = particles.subset(within_error(particles, largest, FACTOR))
+    return numbers(particles, dataset, sigma) | {"seconds": seconds}
+
+
+@lru_cache(maxsize=1)
+def _dataset(problem: StudyProblem, sigma: float, seed: int, repetition: int) -> Dataset:
+    return problem.dataset(sigma, seed, repetition)
+
+
+@lru_cache(maxsize=1)
+def _run(
+    problem: StudyProblem, sigma: float, seed: int, repetition: int, spec: str
+) -> tuple[Particles, float]:
+    began = time.perf_counter()
+    particles = run(_dataset(problem, sigma, seed, repetition), RunSpec(**json.loads(spec)))
+    return particles, time.perf_counter() - began
+
+
+def numbers(particles: Particles, dataset: Dataset, sigma: float) -> Cell:
+    """What is measured of samples, by quantity, and their covering ``curves``."""
+    M = particles.M
+    cell: Cell = {"kept": M, "curves": {}}
+    squared = np.asarray(particles.error) ** 2 * dataset.squared_norm
+    cell["log_likelihood"] = float(-squared.mean() / (2 * sigma**2)) if M else None
+    cell["largest_error"] = float(np.max(particles.error)) if M else None
+    cell["iat"], cell["iat_proper"] = _autocorrelation(particles)
+    first = particles.subset(np.arange(min(M, COMPARED)))
+    for metric, radii in RADII.items():
+        matrix = distances(first, metric) if M else None
+        cell[f"{metric}_largest"] = None if matrix is None else largest_distance(matrix)
+        cell[f"{metric}_average"] = None if matrix is None else mean_distance(matrix)
+        curve = np.zeros(radii.size, int) if matrix is None else covering_numbers(matrix, radii)
+        cell["curves"][metric] = curve.tolist()
+    return cell
+
+
+def _autocorrelation(particles: Particles) -> tuple[float | None, float | None]:
+    """Means over entries of A as the samples hold them, in the paper's form and in the usual one.
+
+    The paper does not say what it followed; entries of A as they stand, the scale included, give
+    its numbers for Gibbs. (Numbers that are free of scale mix within a few sweeps there.)
+    """
+    M, D, R = particles.A.shape
+    entries = np.unique(np.linspace(0, D * R - 1, min(D * R, FOLLOWED)).round().astype(int))
+    draws = particles.A.reshape(M, D * R)[:, entries]
+    found = []
+    for measure in (published_autocorrelation_time, autocorrelation_time):
+        values = np.array([measure(column) for column in draws.T])
+        values = values[np.isfinite(values)]  # an entry that stays at zero tells nothing
+        found.append(float(values.mean()) if values.size else None)
+    return found[0], found[1]

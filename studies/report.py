@@ -1,0 +1,190 @@
+"""What every study is on the command line and in the documentation: ``python -m studies NAME``."""
+
+import argparse
+import contextlib
+import json
+import multiprocessing
+import os
+import sys
+import time
+from argparse import Namespace
+from collections.abc import Callable, Collection, Iterable, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from benchmarks import harness
+from benchmarks.tables import as_markdown, as_text
+from studies.result import StudyResult, kept_at
+from studies.runner import Progress, Study
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+# ``title``, ``summary`` (sentences), ``tables``, and ``plots``, the names of figures that belong to
+# it; see :mod:`benchmarks.tables`.
+Section = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Report:
+    """A study as it is asked for and told.
+
+    Attributes
+    ----------
+    key : its folder here, its results and its pages of documentation.
+    words : ``about``, for the command line, and ``heading`` of the documentation, if it has one.
+    study, short : the whole study, and one that is soon done. Names in their tables and numbers of
+        their plans become options of the command line.
+    sections : the study in tables, with names of its figures. figures : file name → SVG.
+    calibrate : what is told in the place of a study by ``--calibrate``.
+    workers : processes at once when nothing is said; None: as many as there are cores.
+    """
+
+    key: str
+    words: Mapping[str, Any]
+    study: Study
+    short: Study
+    sections: Callable[[StudyResult, Collection[str]], list[Section]]
+    figures: Callable[[StudyResult], dict[str, str]]
+    calibrate: Callable[[int | None], Section] | None = None
+    workers: int | None = None
+
+    def document(self, study: StudyResult, drawn: Iterable[str]) -> str:
+        """The page of documentation: what was done, what it says of the paper, tables, figures."""
+        parts = [f"# {self.words['heading']}", ""] if "heading" in self.words else []
+        for section in self.sections(study, list(drawn)):
+            plots = [
+                {"title": path, "path": f"{self.key}-study/{path}"}
+                for path in section.get("plots", ())
+            ]
+            parts.append(as_markdown(section | {"plots": plots}))
+        return "\n".join(parts).rstrip() + "\n"
+
+    def keep(self, study: StudyResult, drawn: Mapping[str, str], docs: Path = DOCS) -> None:
+        """Put the study where the pages and the documentation show it."""
+        study.save(kept_at(self.key))
+        _write(docs / f"{self.key}-study", drawn)
+        (docs / f"{self.key}-study.md").write_text(self.document(study, drawn))
+
+    def main(self, arguments: list[str]) -> int:
+        """The command line."""
+        asked = self._parser().parse_args(arguments)
+        if self.calibrate and asked.calibrate:
+            told = self.calibrate(asked.repetitions)
+            print(_as_json([told]) if asked.json else as_text(told))
+            return 0
+        with _workers(asked.workers) as executor:
+            made = self._asked(asked).make(
+                asked.out / "cells", on_progress=_reporter(), executor=executor
+            )
+        where = {"machine": harness.machine(), "workers": asked.workers}
+        study = replace(made, settings=dict(made.settings) | where)
+        study.save(asked.out / "study.json")
+        drawn = self.figures(study)
+        _write(asked.out, drawn)
+        if asked.keep:
+            self.keep(study, drawn)
+        sections = self.sections(study, drawn)
+        print(_as_json(sections, study) if asked.json else "\n\n".join(map(as_text, sections)))
+        print(f"Figures and study.json are in {asked.out}.", file=sys.stderr)
+        return 0
+
+    def _asked(self, asked: Namespace) -> Study:
+        """The study that the options ask for."""
+        usual = self.short if asked.short else self.study
+        given = {name: value for name, value in vars(asked).items() if value is not None}
+        chosen = {name: tuple(given[name]) for name in usual.tables if name in given}
+        if given.get("only"):
+            words = tuple(f"_{word}" for word in asked.only)
+            every = chosen.get("problems", usual.tables["problems"][1])
+            found = tuple(key for key in every if f"_{key}".endswith(words))
+            chosen["problems"] = found or tuple(asked.only)
+        if hasattr(usual, "data"):
+            chosen["data"] = asked.data
+        numbers = {name: given[name] for name in _numbers(usual.plan) if name in given}
+        return replace(usual, plan=replace(usual.plan, **numbers), **chosen)
+
+    def _parser(self) -> argparse.ArgumentParser:
+        parser = argparse.ArgumentParser(
+            prog=f"python -m studies {self.key}",
+            description=self.words["about"],
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        option = parser.add_argument
+        for name, (kind, entries) in self.study.tables.items():
+            words = f"this {kind} only, or these"
+            option(f"--{name[:-1]}", dest=name, nargs="+", choices=tuple(entries), help=words)
+        if "problems" in self.study.tables:
+            words = "problems that are called so, or whose name ends so"
+            option("--only", nargs="+", help=words)
+        for name, usual in _numbers(self.study.plan).items():
+            if isinstance(usual, bool):
+                option(f"--{name}", default=None, action=argparse.BooleanOptionalAction)
+            else:
+                option(f"--{name}", type=type(usual), help=f"{usual:,g} when left out")
+        if hasattr(self.study, "data"):
+            option("--data", type=Path, help="folder with public data sets")
+        if self.calibrate:
+            option("--calibrate", action="store_true", help="find what is not published")
+        option("--short", action="store_true", help="soon done: numbers mean little")
+        option("--keep", action="store_true", help="show it on its page and in docs/ from now on")
+        out = ROOT / "studies" / ".made" / self.key
+        option("--out", type=Path, default=out, help="where results are kept")
+        workers = self.workers or os.cpu_count() or 1
+        option("--workers", type=int, default=workers, help="processes")
+        option("--json", action="store_true", help="print everything as JSON")
+        return parser
+
+
+def _numbers(plan: Any) -> dict[str, int | float]:
+    """The numbers of a plan that are single ones, by their names."""
+    return {name: value for name, value in asdict(plan).items() if isinstance(value, int | float)}
+
+
+def as_table(title: str, frame: pd.DataFrame) -> dict[str, Any]:
+    """A frame as a table of a section; a published row does not repeat what it is of."""
+    shown = frame.astype(object)
+    if "source" in shown:
+        shown.loc[shown["source"] == "published", shown.columns[0]] = ""
+    return {"title": title, "columns": tuple(shown.columns), "rows": shown.to_numpy().tolist()}
+
+
+def machine(study: StudyResult) -> str:
+    """Where a study was made, in words."""
+    here = study.settings["machine"]
+    return f"{here['processor']}, {here['cores']} cores, {study.settings['workers']} cells at once"
+
+
+def _write(folder: Path, drawn: Mapping[str, str]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for path, drawing in drawn.items():
+        (folder / path).write_text(drawing)
+
+
+def _workers(count: int) -> contextlib.AbstractContextManager[ProcessPoolExecutor | None]:
+    """So many processes for a study's cells; one is this one."""
+    if count == 1:
+        return contextlib.nullcontext()
+    # A fresh interpreter each: a fork would copy the threads' locks.
+    return ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn"))
+
+
+def _reporter() -> Callable[[Progress], None]:
+    """Prints how far a study is, and for how many minutes it has been made."""
+    began = time.perf_counter()
+
+    def report(progress: Progress) -> None:
+        minutes = (time.perf_counter() - began) / 60
+        words = f"{progress.done}/{progress.total} {progress.stage} ({minutes:.1f} min)"
+        print(words, file=sys.stderr, flush=True)
+
+    return report
+
+
+def _as_json(sections: list[Section], study: StudyResult | None = None) -> str:
+    values = [] if study is None else json.loads(study.values.to_json(orient="records"))
+    whole = {"results": sections, "raw": {"values": values}, "machine": harness.machine()}
+    return json.dumps(whole, indent=1, default=harness.plain)

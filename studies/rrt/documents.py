@@ -1,0 +1,65 @@
+"""Two public collections of documents as matrices of term weights, in the sizes of paper 2.
+
+The paper says how many terms and documents it takes, not which ones, nor how they are weighted. Its
+ELBOs fit unit columns of TF-IDF weights (see ``published/rrt.json``), which is what is made here.
+"""
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+
+from bnmf_core.data.load import load_file
+from bnmf_core.nouns.dataset import Dataset
+
+# The four groups whose training posts number 2,034, as in the paper.
+GROUPS = ("alt.atheism", "comp.graphics", "sci.space", "talk.religion.misc")
+POSTS = "20newsgroups/20newsgroups-train.tab.gz"
+ARTICLES = "bbc/bbc.mtx"
+TOPICS = "bbc/bbc.classes"
+POST_TERMS = 813
+ARTICLE_TERMS, ARTICLE_COUNT, ARTICLE_TOPICS = 6045, 1162, 4
+# Lines above the first post, and above the first article's class.
+POST_HEADER, CLASS_HEADER = 3, 4
+
+
+def posts(data: Path) -> Dataset:
+    """The posts of ``GROUPS`` by the 813 most frequent terms that are no stop words."""
+    from sklearn.feature_extraction.text import CountVectorizer  # noqa: PLC0415  (slow to import)
+
+    with gzip.open(data / POSTS, "rt", encoding="utf-8", newline="\n") as file:
+        lines = file.read().split("\n")[POST_HEADER:]
+    parts = [line.partition("\t") for line in lines]
+    chosen = [(group, text) for group, _, text in parts if group in GROUPS]
+    vectorizer = CountVectorizer(stop_words="english", max_features=POST_TERMS)
+    counts = vectorizer.fit_transform([text for _, text in chosen]).T
+    labels = np.array([group for group, _ in chosen])
+    return _weighted(counts, vectorizer.get_feature_names_out(), labels, "20 Newsgroups")
+
+
+def articles(data: Path) -> Dataset:
+    """1,162 articles of the four largest topics, by the 6,045 terms that most of them hold.
+
+    Which articles is drawn with a fixed seed.
+    """
+    whole = load_file(data / ARTICLES, observations="columns")
+    lines = (data / TOPICS).read_text().splitlines()[CLASS_HEADER:]
+    topic = np.array([int(line.split()[1]) for line in lines])
+    largest = np.argsort(-np.bincount(topic), kind="stable")[:ARTICLE_TOPICS]
+    of_these = np.flatnonzero(np.isin(topic, largest))
+    chosen = np.sort(np.random.default_rng(0).permutation(of_these)[:ARTICLE_COUNT])
+    counts = sparse.csr_array(whole.X[:, chosen])
+    common = np.sort(np.argsort(-np.diff(counts.indptr), kind="stable")[:ARTICLE_TERMS])
+    terms = np.array([whole.features[d] for d in common])
+    return _weighted(counts[common], terms, topic[chosen].astype(str), "BBC articles")
+
+
+def _weighted(counts: sparse.sparray, terms: np.ndarray, labels: np.ndarray, name: str) -> Dataset:
+    """TF-IDF weights of counts (D, N), columns of length 1, or 0 for a document without a term."""
+    from sklearn.feature_extraction.text import TfidfTransformer  # noqa: PLC0415
+
+    weights = sparse.csc_array(TfidfTransformer().fit_transform(counts.T).T)
+    return Dataset.from_array(
+        weights, features=terms, labels={"topic": labels}, name=name, unit="TF-IDF weight"
+    )

@@ -1,0 +1,274 @@
+"""Paper 2's comparison beside its published tables, and what the numbers say of its claims."""
+
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from studies.result import Grid, StudyResult, number, published, spread
+from studies.rrt.problems import METHODS, NOISES, PROBLEMS, SCALES, row
+from studies.rrt.stream import CLOCK
+from studies.words import Finding, clause, in_parts, listed, of, sentences, words
+
+WORDS = words("rrt")
+# Quantity → title, in the order of the document.
+QUANTITIES: dict[str, str] = WORDS["quantities"]
+# The mean that table 3's deviations are from fits these columns: NVI-10's would shift it by 1e5.
+CENTRAL = ("nvi_4", "hmc", "rrt")
+TESTED = ("gaussian", "gaussian_10", "gaussian_100", "uniform", "uniform_flat")
+SYNTHETIC = ("demonstration", "demonstration_tight")
+UNIFORM = (*SYNTHETIC, "uniform", "uniform_flat", "uniform_2", "uniform_8")
+OURS = "rrt"
+# The columns of the paper; the others are variants of theirs.
+MAIN = ("nvi_4", "nvi_10", "gibbs", "hmc", OURS)
+# Quantity → whose difference from the central methods' mean it is.
+DEVIATIONS = {"deviation": "elbo", "energy": "energy"}
+Numbers = Iterator[dict[str, Any]]
+
+
+def values(study: StudyResult, noise: str, quantity: str) -> pd.DataFrame:
+    """Columns problem (key), column, repetition and value; empty where nothing was measured."""
+    found = study.values[study.values["quantity"] == DEVIATIONS.get(quantity, quantity)]
+    of_row = {row(problem, noise): problem for problem in PROBLEMS}
+    found = found[found["problem"].isin(of_row)]
+    found = found.assign(problem=found["problem"].map(of_row)).drop(columns="quantity")
+    if quantity not in DEVIATIONS or found.empty:
+        return found
+    central = found[found["column"].isin(CENTRAL)]
+    middle = central.groupby(["problem", "column"])["value"].mean().groupby("problem").mean()
+    return found.assign(value=found["value"] - found["problem"].map(middle))
+
+
+def means(study: StudyResult, noise: str, quantity: str) -> pd.DataFrame:
+    """Data sets (keys) by columns: means over the repetitions, NaN where nothing was measured."""
+    found = values(study, noise, quantity)
+    if found.empty:
+        return pd.DataFrame()
+    return spread(found, ["problem", "column"], "mean")["mean"].unstack("column")
+
+
+def table(study: StudyResult, noise: str, quantity: str) -> pd.DataFrame:
+    """Ours and, below, the published numbers: ``data``, ``source`` and one column per method.
+
+    A cell holds the mean and, in brackets, the quartiles; "—" where there is no number.
+    """
+    found = values(study, noise, quantity)
+    if quantity == "collapsed" and not found["value"].any():
+        found = found[:0]
+    columns = [key for key in study.labels if key in set(found["column"])]
+    told = published("rrt").get(quantity, {}).get(noise, {})
+    grid = Grid(("lower", "upper"), write=_long if quantity == "elbo" else number)
+    return grid.table(found, study.labels, told=told, columns=columns)
+
+
+def _long(value: float) -> str:
+    return f"{value:.4e}"
+
+
+def findings(study: StudyResult) -> list[str]:
+    """What the numbers say of the paper's claims, in sentences made from them."""
+    told = [
+        Finding("published_noise", published_noise),
+        Finding("published_entropy", _published_entropy),
+        *(
+            Finding(name, measure, (noise,))
+            for noise in TESTED
+            for name, measure in (("highest", _highest), ("ordered", _ordered))
+        ),
+        Finding("collapse", _collapse),
+        Finding("kept", _kept),
+        Finding("rescaled", _rescaled),
+        Finding("prior", _prior),
+        *(Finding("covers", _covers, (noise, "components")) for noise in UNIFORM),
+        *(Finding("covers", _covers, (noise, "draws")) for noise in SYNTHETIC),
+        Finding("longer", _longer),
+    ]
+    return sentences(study, told, WORDS["findings"])
+
+
+def published_noise(_: StudyResult | None = None) -> Numbers:
+    """Which factor on the noise lies between the published tables 1 and 2."""
+    told = published("rrt")
+    apart = []
+    for problem, (D, N, _rank) in told["sizes"].items():
+        one, ten = (
+            told["elbo"][key][problem][OURS]["mean"] for key in ("gaussian", "gaussian_100")
+        )
+        apart.append((one - ten) / (D * N))
+    yield {"least": min(apart), "most": max(apart), "larger": loss(100.0), "smaller": loss(10.0)}
+
+
+def loss(times: float) -> float:
+    """What the log likelihood of one entry loses when a variance that fits is so much larger."""
+    return 0.5 * np.log(times) - 0.5 * (1.0 - 1.0 / times)
+
+
+def _published_entropy(_: StudyResult) -> Numbers:
+    """How much of table 3's gaps is entropy: M equal components far apart gain ln M."""
+    told = published("rrt")
+    parts, rest = [], []
+    for problem, count in told["components"]["uniform"].items():
+        cells = told["deviation"]["uniform"][problem]
+        gap = cells[OURS]["mean"] - cells["hmc"]["mean"]
+        most = np.log(count[OURS]["mean"])
+        name = PROBLEMS[problem].label if problem in PROBLEMS else problem.capitalize()
+        parts.append(f"{name} {gap:.2f} ({most:.2f})")
+        rest.append(gap - most)
+    yield {"parts": ", ".join(parts), "least": min(rest), "most": max(rest)}
+
+
+def _told(noise: str) -> Mapping[str, Any]:
+    """Published ELBOs under a noise, or their deviations from a mean; none for most."""
+    told = published("rrt")
+    return told["elbo"].get(noise) or told["deviation"].get(noise) or {}
+
+
+def _highest(study: StudyResult, noise: str) -> Numbers:
+    """On which data sets RRT has the highest bound."""
+    found = means(study, noise, "elbo")
+    found = found[[column for column in found if column in MAIN]]
+    if OURS not in found or len(found.columns) < 2:
+        return
+    clauses, best = WORDS["clauses"], found.idxmax(axis=1)
+    holds = best[best == OURS].index
+    others = ", ".join(
+        clauses["higher"].format(
+            problem=study.labels[problem],
+            column=study.labels[column],
+            nats=number(found.loc[problem, column] - found.loc[problem, OURS]),
+        )
+        for problem, column in best.items()
+        if column != OURS
+    )
+    yield {
+        "noise": study.labels[noise],
+        "holds": of(len(holds), len(found)),
+        "names": listed(study.labels[problem] for problem in holds),
+        "claim": clauses["claim"] if _told(noise) else "",
+        "others": clause(clauses["others"], others),
+    }
+
+
+def _ordered(study: StudyResult, noise: str) -> Numbers:
+    """How many pairs of methods are in the published order."""
+    told, found = _told(noise), means(study, noise, "elbo")
+    same, pairs = 0, 0
+    for problem in [p for p in told if p in found.index]:
+        for one, other in combinations(told[problem], 2):
+            gap_told = told[problem][one]["mean"] - told[problem][other]["mean"]
+            if gap_told and {one, other} <= set(found):
+                gap = found.loc[problem, one] - found.loc[problem, other]
+                pairs += bool(np.isfinite(gap))
+                same += bool(gap * gap_told > 0)
+    if pairs:
+        table_ = NOISES[noise].table
+        yield {"noise": study.labels[noise], "same": of(same, pairs), "table": table_}
+
+
+@in_parts("; ")
+def _collapse(study: StudyResult) -> Iterator[str]:
+    """Where a method has followed the bound to where it has no maximum."""
+    for noise in TESTED:
+        found = values(study, noise, "collapsed")
+        for (problem, column), part in found.groupby(["problem", "column"], sort=False):
+            gone = int((part["value"] > 0).sum())
+            if gone:
+                place = f"{study.labels[problem]} ({study.labels[noise]})"
+                yield f"{study.labels[column]} on {place} {of(gone, len(part))}"
+
+
+@in_parts(", ")
+def _kept(study: StudyResult) -> Iterator[str]:
+    """How many mixtures keep one component."""
+    for noise in TESTED:
+        found = values(study, noise, "components")
+        found = found[~found["column"].isin(["nvi_4", "nvi_10"])]["value"]
+        if len(found):
+            one = of(int((found == 1).sum()), len(found))
+            yield f"{study.labels[noise]} {one} (most {int(found.max())})"
+
+
+def _rescaled(study: StudyResult) -> Numbers:
+    """Whether the scale with the smallest curvature is a good one."""
+    for scale, (suffix, with_) in SCALES.items():
+        parts = []
+        for noise in TESTED if suffix else ():
+            found = means(study, noise, "elbo")
+            for column in [c for c in found if c in METHODS and c + suffix in found]:
+                other = found[column + suffix]
+                gains = (found[column] - other).dropna()
+                words_ = f"{number(gains.min())} to {number(gains.max())}"
+                if scale == "found":
+                    above = int((other > found[OURS]).sum()) if OURS in found else 0
+                    words_ += f" (above RRT on {of(above, len(gains))})"
+                parts.append(f"{study.labels[noise]}, {study.labels[column]} {words_}")
+        if parts:
+            yield {"words": with_, "parts": "; ".join(parts)}
+
+
+@in_parts("; ")
+def _prior(study: StudyResult) -> Iterator[str]:
+    """What the methods' bounds differ by: energy or entropy."""
+    for noise in ("uniform", "uniform_flat"):
+        columns = [c for c in means(study, noise, "energy") if c in CENTRAL]
+        if len(columns) < 2:
+            continue
+        ranges = []
+        for quantity in ("energy", "entropy"):
+            found = means(study, noise, quantity)[columns]
+            apart = (found.max(axis=1) - found.min(axis=1)).dropna()
+            ranges.append(f"{number(apart.min())} to {number(apart.max())} nats of {quantity}")
+        yield f"{study.labels[noise]} {', '.join(ranges)}"
+
+
+def _covers(study: StudyResult, noise: str, kind: str) -> Numbers:
+    """Whether RRT's mixture is spread more than HMC's: its components, or draws of it."""
+    apart = means(study, noise, f"wad_{kind}_largest")
+    counts = means(study, noise, "components")
+    if OURS not in apart or "hmc" not in apart:
+        return
+    shown = [column for column in ("nvi_10", "hmc", OURS) if column in apart]
+    parts = [
+        f"{study.labels[problem]} "
+        + ", ".join(
+            f"{study.labels[c]} {number(apart.loc[problem, c])}° ({counts.loc[problem, c]:.3g})"
+            for c in shown
+            if np.isfinite(apart.loc[problem, c])
+        )
+        for problem in apart.index
+    ]
+    yield {
+        "noise": study.labels[noise],
+        "what": WORDS["clauses"][kind],
+        "wider": of(int((apart[OURS] > apart["hmc"]).sum()), len(apart)),
+        "kind": kind,
+        "parts": "; ".join(parts),
+    }
+
+
+@in_parts(", ")
+def _longer(study: StudyResult) -> Iterator[str]:
+    """What longer first steps of the tree change."""
+    pair = [OURS, "rrt_long"]
+    made, counts = (means(study, "uniform", quantity) for quantity in ("proposals", "components"))
+    if not set(pair) <= set(made):
+        return
+    for problem in made.index[made[pair].notna().all(axis=1)]:
+        before, after = made.loc[problem, pair]
+        few, many = counts.loc[problem, pair]
+        counted = f"({few:.3g} → {many:.3g})"
+        yield f"{study.labels[problem]} {before:.0f} → {after:.0f} {counted}"
+
+
+def endings(study: StudyResult) -> pd.DataFrame:
+    """Why methods ended: ``method``, ``reason``, ``cells`` and, if not everywhere, ``where``."""
+    told = pd.DataFrame(study.settings["ended"], columns=["row", "method", "repetition", "reason"])
+    rows = []
+    for method, part in told.groupby("method", sort=False):
+        for reason, found in part.groupby("reason", sort=False):
+            places = ", ".join(study.labels[name] for name in found["row"].unique())
+            where = "" if len(found) == len(part) or reason == CLOCK else places
+            rows.append([METHODS[method].label, reason, of(len(found), len(part)), where])
+    return pd.DataFrame(rows, columns=["method", "reason", "cells", "where"])

@@ -1,0 +1,207 @@
+"""One cell of paper 2's comparison: a method on a data set under one noise, measured."""
+
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from bnmf_core import registry
+from bnmf_core.compare.coverage import covering_numbers, largest_distance, mean_distance
+from bnmf_core.compare.distances import distances
+from bnmf_core.compare.projection import simplex_projection
+from bnmf_core.explorers import nvi
+from bnmf_core.models import gaussian, uniform
+from bnmf_core.models.reference import reference_factors
+from bnmf_core.nouns import settings
+from bnmf_core.nouns.algorithm import Shard
+from bnmf_core.nouns.dataset import Dataset, Truth
+from bnmf_core.nouns.errors import BNMFError
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.numerics.deviations import largest_deviations
+from bnmf_core.numerics.threads import one_blas_thread
+from bnmf_core.variational.mixture import Mixture, component_of
+from studies.rrt.problems import (
+    LAURBERG_NOISE,
+    METHODS,
+    NOISES,
+    PROBLEMS,
+    SCALES,
+    Method,
+    Noise,
+    RRTPlan,
+    RRTProblem,
+)
+from studies.rrt.stream import GONE, Streamed, collapsed, factors_of, fitted, proposals, streamed
+from studies.runner import Cell
+
+RADII = np.geomspace(1e-5, 90.0, 100)
+# Draws of a mixture that are compared, and components, the heaviest ones.
+DRAWS, MOST_COMPONENTS = 200, 300
+# Digits that are kept of a curve's and a picture's numbers; an ELBO of 1e7 nats is kept in full.
+DIGITS = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """What every method on a data set shares.
+
+    Attributes
+    ----------
+    dataset : X. sigma : of Gaussian noise, from the data. epsilon : largest deviation of ten NMFs.
+    feasible : factorizations within ε, the nearest to X first; where one is known, that one.
+    """
+
+    dataset: Dataset
+    sigma: float
+    epsilon: float
+    feasible: tuple[Truth, ...]
+
+
+@lru_cache(maxsize=1)
+def ground(key: str, data: Path | None, seed: int) -> Ground:
+    """The data set of this problem, the noise found in it, and feasible factorizations."""
+    problem = PROBLEMS[key]
+    dataset = problem.make(data, seed)
+    with one_blas_thread():
+        sigma = gaussian.resolve(dataset, problem.rank, gaussian.Settings()).sigma
+        epsilon = uniform.resolve(dataset, problem.rank, uniform.Settings()).epsilon
+        if problem.known:
+            return Ground(dataset, sigma, epsilon, dataset.truth[:1])
+        A, W = reference_factors(dataset, problem.rank, uniform.REFERENCES)
+        order = np.argsort(largest_deviations(dataset.X, A, W, dataset.mask))
+    found = tuple(Truth(f"reference NMF {i + 1}", A[i], W[i]) for i in order)
+    return Ground(dataset, sigma, epsilon, found)
+
+
+def model_settings(shared: Ground, noise: Noise) -> Any:
+    """The model's settings under this noise."""
+    if noise.model == "gaussian":
+        return gaussian.Settings(shared.sigma * np.sqrt(noise.times), noise.rate)
+    epsilon = noise.of_noise * LAURBERG_NOISE or noise.times * shared.epsilon
+    return uniform.Settings(epsilon, rate=noise.rate)
+
+
+def fixed_variance(problem: Problem, feasible: tuple[Truth, ...]) -> float | None:
+    """σ² of every component under the uniform likelihood, None under another one.
+
+    That of a single Gaussian where the noise is Gaussian with the same standard deviation, ε/√3, at
+    the flattest of the feasible factorizations: the bound of a flat likelihood has no best σ². All
+    methods are given the same, or their bounds could not be compared.
+    """
+    if problem.model.offending is None:
+        return None
+    alike = gaussian.Settings(problem.model_settings.sigma, problem.model_settings.rate)
+    smooth = replace(problem, model=gaussian.MODEL, model_settings=alike)
+    return max(component_of(smooth, t.A, t.W, rescale=True).best_variance for t in feasible)
+
+
+def measured(
+    key: str, noise_key: str, method_key: str, repetition: int, plan: RRTPlan, data: Path | None
+) -> Cell:
+    """Columns → quantities, their covering curves, and why the method ended or was left out."""
+    known, noise, method = PROBLEMS[key], NOISES[noise_key], METHODS[method_key]
+    shared = ground(key, data, plan.seed)
+    chosen = model_settings(shared, noise)
+    problem = Problem(shared.dataset, registry.model(noise.model), chosen, known.rank)
+    cell: Cell = {
+        "columns": {},
+        "curves": {},
+        "ended": "",
+        "left_out": "",
+        "picture": None,
+        "size": [shared.dataset.D, shared.dataset.N],
+        "noise": {name: float(value) for name, value in asdict(chosen).items()},
+    }
+    try:
+        found = _found(known, problem, method, repetition, shared, plan)
+    except BNMFError as error:
+        return cell | {"left_out": str(error)}
+    cell["ended"] = found.ended
+    rng = np.random.default_rng([plan.seed, repetition])
+    for i, mixture in enumerate(found.mixtures):
+        column = method.key + SCALES[method.scales[i]][0]
+        with one_blas_thread():
+            cell["columns"][column], cell["curves"][column] = _numbers(problem, found, i, rng)
+            if known.known and repetition == 0 and not i:
+                cell["picture"] = _picture(problem, mixture)
+    return cell
+
+
+def _found(
+    known: RRTProblem,
+    problem: Problem,
+    method: Method,
+    repetition: int,
+    shared: Ground,
+    plan: RRTPlan,
+) -> Streamed:
+    shard = Shard(0, 0, method.particles, plan.seed + 1000 * (repetition + 1))
+    variance = fixed_variance(problem, shared.feasible)
+    algorithm = registry.algorithm(method.algorithm)
+    chosen, begin = dict(method.settings), None
+    if known.known and method.algorithm == "nvi":
+        chosen |= {"solver_iterations": 1}
+        A, W = (np.repeat(F[None], shard.size, axis=0) for F in _first(shared))
+        begin = nvi.State(A, W, np.zeros(shard.size), -np.inf, shard.size, 0)
+    elif known.known or (variance is not None and method.algorithm == "hmc"):
+        # The likelihood has no slope that leads to a feasible place: a chain begins at one.
+        start = shared.feasible[repetition % len(shared.feasible)]
+        problem = replace(problem, dataset=replace(problem.dataset, truth=(start,)))
+        chosen |= {"start": "known"}
+    if variance is not None and method.algorithm == "nvi":
+        chosen |= {"per_step": 1}  # each iteration looks at every entry of X many times
+    built = settings.build(algorithm.Settings, chosen, algorithm.label)
+    if method.algorithm == "nvi":
+        return fitted(problem, built, shard, variance, plan.seconds, begin)
+    batches = proposals(problem, algorithm, built, shard)
+    return streamed(problem, batches, method.scales, plan.tolerance, variance, plan.seconds)
+
+
+def _first(shared: Ground) -> tuple[np.ndarray, np.ndarray]:
+    return np.asarray(shared.feasible[0].A, float), np.asarray(shared.feasible[0].W, float)
+
+
+def _numbers(
+    problem: Problem, found: Streamed, i: int, rng: np.random.Generator
+) -> tuple[dict[str, float], dict[str, list[int]]]:
+    mixture, reasons = found.mixtures[i], found.reasons[i]
+    heaviest = np.argsort(-mixture.weights, kind="stable")[:MOST_COMPONENTS]
+    sets = {"components": mixture.centers[heaviest], "draws": mixture.draw(DRAWS, rng)}
+    numbers = {
+        "elbo": mixture.elbo,
+        "entropy": mixture.entropy,
+        "energy": mixture.energy,
+        "components": mixture.M,
+        "joined": found.joined[i],
+        "proposals": found.proposed,
+        "best": found.best,
+        "seconds": found.seconds,
+        "deviation": float(np.sqrt(mixture.variances @ mixture.weights)),
+        "gain": reasons.get("gain", 0),
+        "near": reasons.get("near", 0),
+        "impossible": reasons.get("impossible", 0),
+        "collapsed": reasons.get(GONE, 0),
+    }
+    if collapsed(problem, *factors_of(mixture.centers, problem.dataset.D, problem.rank)).any():
+        numbers |= dict.fromkeys(("elbo", "entropy", "energy"), np.nan)
+    curves = {}
+    for name, points in sets.items():
+        A, W = factors_of(points, problem.dataset.D, problem.rank)
+        apart = distances(SimpleNamespace(A=A, W=W), "wad")
+        numbers[f"wad_{name}_largest"] = largest_distance(apart)
+        numbers[f"wad_{name}_mean"] = mean_distance(apart)
+        curves[name] = covering_numbers(apart, RADII).tolist()
+    return {key: float(value) for key, value in numbers.items()}, curves
+
+
+def _picture(problem: Problem, mixture: Mixture) -> dict[str, Any]:
+    """Data, known bases and the components' bases in the plane of figures 1 to 3."""
+    A, _ = factors_of(mixture.centers, problem.dataset.D, problem.rank)
+    truths = problem.dataset.truth
+    everything = np.concatenate([np.stack([truth.A for truth in truths]), A])
+    data, bases = simplex_projection(problem.dataset.X, everything)
+    data, bases = data.round(DIGITS).tolist(), bases.round(DIGITS).tolist()
+    return {"data": data, "known": bases[: len(truths)], "bases": bases[len(truths) :]}

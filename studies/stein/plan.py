@@ -1,0 +1,166 @@
+"""Paper 3's comparison of algorithms by Stein discrepancy (§6, §7; figures 3, 4, 9, 15–26, 29–32).
+
+A cell is one repetition of one data set under one model: every algorithm makes its particles, the
+kernel's lengths are taken from all of them, and then all are measured with the same lengths.
+
+- ``paper`` form: A and W as they are, with the published lengths.
+- ``interior`` form: log coordinates, with the median distances between the particles of the cell.
+
+Discrepancies can be compared within a cell, for any M; between cells the lengths differ.
+"""
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pandas as pd
+
+from bnmf_core import registry
+from bnmf_core.numerics.threads import one_blas_thread
+from studies.result import StudyResult, values_of
+from studies.runner import Cancel, Cell, Study, Task, at_hand, digest, one_by_one, refused, require
+from studies.stein import measure
+from studies.stein.problems import MODELS, PROBLEMS, SteinPlan, SteinProblem
+from studies.stein.sources import ALGORITHMS, CHAINS, DESCENTS, SWEEPS, kind
+from studies.words import words
+
+COLUMNS = ("problem", "model", "column", "particles", "repetition", "point", "last")
+NOTES = words("stein")["notes"]
+
+
+@dataclass(frozen=True)
+class SteinStudy(Study):
+    """The particles of every algorithm on every data set.
+
+    Attributes
+    ----------
+    problems, algorithms, models : keys of ``PROBLEMS``, ``ALGORITHMS`` and ``MODELS``; none: all.
+        What cannot be had is left out with a note.
+    data : the folder of public data sets.
+    """
+
+    problems: Sequence[str] = ()
+    plan: SteinPlan = field(default_factory=SteinPlan)
+    algorithms: Sequence[str] = ()
+    models: Sequence[str] = ()
+    data: Path | None = None
+    title = "the study of Stein discrepancies"
+    tables: ClassVar = {
+        "problems": ("data set", PROBLEMS),
+        "algorithms": ("algorithm", ALGORITHMS),
+        "models": ("model", MODELS),
+    }
+
+    def batches(self) -> list[list[Task]]:
+        """One batch a cell."""
+        plan = self.plan
+        least = min(plan.repetitions, *plan.iterations, *(size - 1 for size in plan.sizes))
+        fine = least >= 1 and plan.seconds > 0 and 0 < plan.holdout <= 0.5
+        require(fine and plan.sizes and plan.iterations, NOTES["refused"], plan)
+        problems, notes = self._problems()
+        tasks = [
+            self._task(problem, model, repetition)
+            for problem in problems
+            for model in problem.models
+            if model in self.asked("models")
+            for repetition in range(plan.repetitions)
+        ]
+        return one_by_one(tasks, notes)
+
+    def measure(self, task: Task, before: dict[Hashable, Cell], cancel: Cancel) -> Cell:
+        """Every algorithm: lengths, measured numbers, and what is left out, and why."""
+        key, model, repetition = task.of
+        plan, problem = self.plan, PROBLEMS[key]
+        dataset = problem.dataset(self.data, plan.seed)
+        with one_blas_thread():
+            seed = plan.seed + 1000 * (repetition + 1)
+            fit = self._working(model)
+            return measure.measured(dataset, problem.rank, model, fit, seed, plan)
+
+    def result(self, cells: dict[Any, Cell]) -> StudyResult:
+        """Values with the columns problem, model, column (the algorithm), particles (M), and so on.
+
+        ``point`` : in time, from 0. ``last`` : of this M.
+        """
+        rows = [
+            (problem, model, key, M, repetition, point, last, quantity, value)
+            for (problem, model, repetition), cell in cells.items()
+            for key, M, point, last, quantity, value in cell["rows"]
+        ]
+        values = values_of(COLUMNS, rows)
+        lengths = [
+            [*place, *cell["lengths"]["interior"]]
+            for place, cell in cells.items()
+            if cell["lengths"]
+        ]
+        labels = {key: PROBLEMS[key].label for key, _, _ in cells}
+        labels |= {key: registry.algorithm(key).label for key in self.asked("algorithms")}
+        ranks = {key: [PROBLEMS[key].rank, PROBLEMS[key].reason] for key, _, _ in cells}
+        notes = (*self._problems()[1], *self._unfit(cells), *_left_out(cells))
+        notes += tuple(_stopped(values, labels, self.plan))
+        settings = asdict(self.plan) | {"lengths": lengths, "ranks": ranks}
+        return StudyResult(values, labels=labels, notes=notes, settings=settings)
+
+    def _problems(self) -> tuple[list[SteinProblem], list[str]]:
+        return at_hand((PROBLEMS[key] for key in self.asked("problems")), self.data)
+
+    def _working(self, model: str) -> list[str]:
+        """The algorithms that can be run with the model."""
+        return [
+            key for key in self.asked("algorithms") if registry.algorithm(key).works_with(model)
+        ]
+
+    def _task(self, problem: SteinProblem, model: str, repetition: int) -> Task:
+        asked = self._working(model)
+        fixed = [{key: dict(CHAINS[key]) for key in asked if key in CHAINS}, dict(DESCENTS)]
+        plan = asdict(self.plan) | {"repetitions": None}
+        name = digest([asdict(problem), asked, fixed, plan])
+        return Task(
+            (problem.key, model, repetition),
+            f"{problem.key}/{model}-{repetition}-{name}.json",
+            f"{problem.label}: {model}, repetition {repetition + 1}",
+        )
+
+    def _unfit(self, cells: dict[Any, Cell]) -> Iterator[str]:
+        for model in dict.fromkeys(model for _, model, _ in cells):
+            unfit = [key for key in self.asked("algorithms") if key not in self._working(model)]
+            labels = ", ".join(registry.algorithm(key).label for key in unfit)
+            if labels:
+                yield NOTES["unfit"].format(model=model, labels=labels)
+
+
+def _left_out(cells: dict[Any, Cell]) -> Iterator[str]:
+    found = (
+        (registry.algorithm(key).label, reason, f"{PROBLEMS[problem].label} ({model})")
+        for (problem, model, _), cell in cells.items()
+        for key, reason in cell["left_out"].items()
+    )
+    for label, reason, places in refused(found):
+        yield NOTES["left_out"].format(label=label, places=", ".join(places), reason=reason)
+
+
+def _stopped(values: pd.DataFrame, labels: dict[str, str], plan: SteinPlan) -> Iterator[str]:
+    """What the clock has cut short: one sentence for each algorithm."""
+    steps = values[(values["quantity"] == "steps") & values["last"]]
+    for key, part in steps.groupby("column", sort=False):
+        if kind(key) == "restarts":
+            continue
+        asked, what = max(plan.iterations), "iterations"
+        if kind(key) == "chain":
+            asked = SWEEPS + CHAINS[key]["warm_up"]
+            what = "sweeps" if key == "gibbs" else "trajectories"
+        short = part[part["value"] < asked].groupby(["problem", "particles"], sort=False)["value"]
+        of_problem: dict[str, list[float]] = defaultdict(list)
+        for (problem, _), found in short.median().items():
+            of_problem[problem].append(found)
+        places = ", ".join(
+            f"{labels[problem]} {min(found):,.0f}"
+            + (f"–{max(found):,.0f}" if max(found) > min(found) else "")
+            for problem, found in of_problem.items()
+        )
+        if places:
+            yield NOTES["stopped"].format(
+                label=labels[key], seconds=plan.seconds, asked=asked, what=what, places=places
+            )

@@ -1,0 +1,197 @@
+"""Particles of one algorithm, and at which time how many of them there were (paper 3, appendix E).
+
+- Explorers that solve from starts: the first M of one run, after the sum of their times.
+- Samplers: one chain, thinned to M at several points; after the time since it set out.
+- Descents: M particles that see each other, once for each number of iterations; after the time of
+  the whole descent. Each has its own schedule of steps, so that each has come to rest.
+
+One thread makes everything, so times do not depend on how many cores there are.
+"""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from bnmf_core import registry
+from bnmf_core.explorers.from_starts import SolverSettings
+from bnmf_core.explorers.transforms import SETS_IN_PAPER, Recipe, learn
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.particles import Particles
+from bnmf_core.nouns.spec import Progress, RunSpec
+from bnmf_core.numerics.linalg import evenly_spaced
+from bnmf_core.runs.engine import run
+from studies.words import words
+
+PLAN = words("stein", "plan")
+ALGORITHMS = tuple(PLAN["algorithms"])
+SWEEPS: int = PLAN["sweeps"]
+CHAINS: Mapping[str, Mapping[str, Any]] = PLAN["chains"]
+DESCENTS: Mapping[str, Any] = PLAN["descents"]
+BRIEF: Mapping[str, Any] = PLAN["brief"]
+# Parts of a chain's draws after which it is looked at.
+PARTS = (0.125, 0.25, 0.5, 1.0)
+
+
+@dataclass(frozen=True)
+class Point:
+    """M particles: the chosen ones (M,) of a source, made after so many seconds.
+
+    ``last`` : whether there is no later point of as many particles.
+    """
+
+    M: int
+    seconds: float
+    index: np.ndarray
+    last: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Particles, the points they were looked at, and the steps they took.
+
+    ``steps`` : sweeps, trajectories or iterations.
+    """
+
+    particles: Particles
+    points: tuple[Point, ...]
+    steps: int
+
+
+class OneByOne(ThreadPoolExecutor):
+    """Makes one step of one shard at a time, a shard to its end before the next one."""
+
+    at_once = 1
+
+    def __init__(self) -> None:
+        super().__init__(1)
+
+
+class Deadline:
+    """A run's cancel event: set when its time is over, and enough particles are made."""
+
+    def __init__(self, seconds: float, enough: int) -> None:
+        self.end, self.enough, self.made = time.perf_counter() + seconds, enough, 0
+
+    def note(self, progress: Progress) -> None:
+        """Hear of what the run has made."""
+        self.made = progress.done
+
+    def is_set(self) -> bool:
+        """Whether the run shall stop."""
+        return self.made >= self.enough and time.perf_counter() > self.end
+
+
+def kind(key: str) -> str:
+    """How an algorithm is timed: "chain", "restarts" or "descent"."""
+    algorithm = registry.algorithm(key)
+    if algorithm.family == "sampler":
+        return "chain"
+    return "restarts" if issubclass(algorithm.Settings, SolverSettings) else "descent"
+
+
+def sources(
+    dataset: Dataset, spec: RunSpec, sizes: Sequence[int], ladder: Sequence[int], seconds: float
+) -> list[Source]:
+    """Make the particles of one algorithm.
+
+    Parameters
+    ----------
+    spec : algorithm, model with all its settings, rank, seed, hold-out; the rest is decided here.
+    sizes : the numbers of particles M, ascending. ladder : the iterations of the descents.
+    seconds : a chain of enough draws is stopped after this time. Of a ladder a rung is left out
+        when all of it would take longer, except for the first.
+
+    Raises
+    ------
+    BNMFError
+        When the algorithm cannot be run on these data, or made nothing.
+    """
+    chosen = tuple(sorted(spec.model_settings.items()))
+    _warm_up(dataset, spec.algorithm, spec.rank, spec.model, chosen, spec.holdout)
+    if kind(spec.algorithm) == "chain":
+        return [_chain(dataset, spec, sizes, seconds)]
+    if kind(spec.algorithm) == "restarts":
+        return [_restarts(dataset, spec, sizes)]
+    return [s for M in sizes for s in _descents(dataset, spec, M, ladder, seconds)]
+
+
+def _restarts(dataset: Dataset, spec: RunSpec, sizes: Sequence[int]) -> Source:
+    settings = {"block": min(sizes)}
+    particles = _made(dataset, replace(spec, particles=max(sizes), settings=settings))
+    before = _transfer(spec.algorithm)
+    points = tuple(
+        Point(M, before + float(particles.seconds[:M].max()), np.arange(M), True) for M in sizes
+    )
+    return Source(particles, points, int(particles.diagnostics["iterations"].max()))
+
+
+def _chain(dataset: Dataset, spec: RunSpec, sizes: Sequence[int], seconds: float) -> Source:
+    settings = CHAINS[spec.algorithm]
+    draws = SWEEPS // settings["thinning"]
+    spec = replace(spec, particles=max(draws, *sizes), settings=settings)
+    particles = _made(dataset, spec, Deadline(seconds, max(sizes)))
+    counts = sorted({max(1, round(part * particles.M)) for part in PARTS})
+    points = [
+        Point(M, float(particles.seconds[n - 1]), evenly_spaced(n, M), n == counts[-1])
+        for M in sizes
+        for n in counts
+        if n >= M
+    ]
+    # What no point looks at need not be kept.
+    used = np.unique(np.concatenate([[0], *(point.index for point in points)])).astype(int)
+    points = [replace(point, index=np.searchsorted(used, point.index)) for point in points]
+    steps = settings["warm_up"] + settings["thinning"] * particles.M
+    return Source(particles.subset(used), tuple(points), steps)
+
+
+def _descents(
+    dataset: Dataset, spec: RunSpec, M: int, ladder: Sequence[int], seconds: float
+) -> Iterator[Source]:
+    spent, took, made = 0.0, 0.0, []
+    for iterations in ladder:
+        if made and spent + took * iterations / made[-1].steps > seconds:
+            break
+        settings = DESCENTS | {"iterations": iterations, "together": M}
+        particles = _made(dataset, replace(spec, particles=M, settings=settings))
+        took = float(particles.seconds.max())
+        spent += took
+        point = Point(M, _transfer(spec.algorithm) + took, np.arange(M), False)
+        made.append(Source(particles, (point,), iterations))
+    for source in made:
+        last = replace(source.points[0], last=source is made[-1])
+        yield replace(source, points=(last,))
+
+
+def _made(dataset: Dataset, spec: RunSpec, cancel: Deadline | None = None) -> Particles:
+    with OneByOne() as executor:
+        note = None if cancel is None else cancel.note
+        return run(dataset, spec, on_progress=note, cancel=cancel, executor=executor)
+
+
+def _transfer(algorithm: str) -> float:
+    """Seconds to learn the transforms, which appendix E counts for every data set."""
+    transfers = "transfer_rank" in registry.algorithm(algorithm).Settings.__dataclass_fields__
+    return _learning() if transfers else 0.0
+
+
+@lru_cache(maxsize=1)
+def _learning() -> float:
+    learn(Recipe(), 1)  # compiles what it calls
+    began = time.perf_counter()
+    learn(Recipe(), SETS_IN_PAPER)
+    return time.perf_counter() - began
+
+
+@lru_cache(maxsize=64)
+def _warm_up(
+    dataset: Dataset, algorithm: str, rank: int, model: str, chosen: tuple, holdout: float
+) -> None:
+    """Run an algorithm briefly, so that no later time holds the loading of compiled code."""
+    known = registry.algorithm(algorithm).Settings.__dataclass_fields__
+    brief = {name: value for name, value in BRIEF.items() if name in known}
+    _made(dataset, RunSpec(algorithm, rank, model, 2, 0, brief, dict(chosen), holdout))

@@ -1,0 +1,242 @@
+"""Mistakes planted in the engine, one at a time: the tests named have to notice each of them.
+
+``make mutants`` runs all, ``python -m tests.mutants WORD …`` those whose names hold a word. Every
+mutant is made in a copy of the project; one is caught when a test fails or does not end.
+"""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from threading import local
+
+ROOT = Path(__file__).resolve().parents[1]
+COPIED = ("bnmf_core", "tests", "sample_data", "pyproject.toml", "README.md")
+# A mutant that hangs is stopped by the tests' own limit; this one ends what that does not.
+SECONDS = 240
+AT_ONCE = 2
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """``before`` stands once in the file and becomes ``after``; ``tests`` have to notice."""
+
+    name: str
+    file: str
+    before: str
+    after: str
+    tests: str
+
+
+MUTANTS = (
+    Mutant(
+        "coverage: a greedy cover that never ends",
+        "compare/coverage.py", "                left -= 1", "                left -= 0",
+        "tests/compare/test_coverage.py",
+    ),
+    Mutant(
+        "coverage: exact to a fifth",
+        "compare/coverage.py", '"mip_rel_gap": 0.0', '"mip_rel_gap": 0.2',
+        "tests/compare/test_coverage.py",
+    ),
+    Mutant(
+        "matching: the last component is left over",
+        "compare/distances/assignment.py", "for start in range(R):", "for start in range(R - 1):",
+        "tests/compare/test_pairwise.py",
+    ),
+    Mutant(
+        "matching: angles by arc cosine",
+        "compare/distances/costs.py",
+        "    apart = np.sqrt(_squared_difference(u, v))\n"
+        "    return np.degrees(2.0 * np.arctan2(apart, np.sqrt(_squared_sum(u, v))))",
+        "    return np.degrees(np.arccos(1.0 - 0.5 * _squared_difference(u, v)))",
+        "tests/compare/test_pairwise.py",
+    ),
+    Mutant(
+        "Gibbs: the prior does not shift the mean",
+        "samplers/truncated_normal.py", "r, rate * noise_variance, diagonal * sd", "r, 0.0, diagonal * sd",
+        "tests/algorithms/test_gibbs.py tests/algorithms/test_invariance.py",
+    ),
+    Mutant(
+        "Gibbs: the weights are drawn given the basis of before",
+        "samplers/gibbs.py",
+        "    A = draw(A, problem.times_rows(W), gram(W), variance, drawn.A, rng)\n"
+        "    W = draw(W, problem.times_columns(A), gram(A), variance, drawn.W, rng)\n",
+        "    before, A = A, draw(A, problem.times_rows(W), gram(W), variance, drawn.A, rng)\n"
+        "    W = draw(W, problem.times_columns(before), gram(before), variance, drawn.W, rng)\n",
+        "tests/algorithms/test_gibbs.py tests/algorithms/test_invariance.py",
+    ),
+    Mutant(
+        "HMC: no Jacobian in log coordinates",
+        "samplers/coordinates.py",
+        "return values + q.reshape(q.shape[0], -1).sum(axis=1), gradient",
+        "return values, gradient",
+        "tests/algorithms/test_hmc.py",
+    ),
+    Mutant(
+        "SILF: the bend is half as wide",
+        "probability/silf.py", "(bend / (4 * beta * epsilon))", "(bend / (2 * beta * epsilon))",
+        "tests/algorithms/test_silf.py",
+    ),
+    Mutant(
+        "SILF: the slope begins at ε",
+        "probability/silf.py",
+        "return np.clip((y - (1 - beta) * epsilon) / (2 * beta * epsilon), 0.0, 1.0)",
+        "return np.clip((y - epsilon) / (2 * beta * epsilon), 0.0, 1.0)",
+        "tests/algorithms/test_silf.py",
+    ),
+    Mutant(
+        "Stein: the trace counts one dimension less",
+        "posterior/stein.py", "across - dimension - 2.0", "across - (dimension - 1) - 2.0",
+        "tests/posterior/test_stein.py",
+    ),
+    Mutant(
+        "Stein: weights need not sum to one before scaling",
+        "posterior/weights.py", "[scale @ z == 1]", "[z.sum() == 1]",
+        "tests/posterior/test_weights.py",
+    ),
+    Mutant(
+        "RRT: the farthest node moves",
+        "explorers/tree.py",
+        "parent = oblique.nearest(self.nodes.Q, target)",
+        "parent = oblique.nearest(self.nodes.Q, -target)",
+        "tests/algorithms/test_rrt.py",
+    ),
+    Mutant(
+        "RRT: a node may lie beside another",
+        "explorers/tree.py", ".min() < angle:", ".min() < 0 * angle:",
+        "tests/algorithms/test_rrt.py",
+    ),
+    Mutant(
+        "online inference: joins whatever it gains",
+        "variational/online.py", "    if gain < tolerance:\n", "    if gain < -np.inf:\n",
+        "tests/variational",
+    ),
+    Mutant(
+        "online inference: the heaviest leaves first",
+        "variational/online.py", "[cheap].argmin()", "[cheap].argmax()",
+        "tests/variational",
+    ),
+    Mutant(
+        "folds: the scaler has seen the observations that are judged",
+        "compare/downstream.py",
+        "    model = classifier().fit(features[train], codes[train])\n"
+        "    return model.predict_proba(features[test])",
+        "    scaled = StandardScaler().fit_transform(features)\n"
+        "    model = classifier()[-1].fit(scaled[train], codes[train])\n"
+        "    return model.predict_proba(scaled[test])",
+        "tests/compare/test_downstream.py",
+    ),
+    Mutant(
+        "folds: every factorization has folds of its own",
+        "compare/downstream.py", "random_state=seed)", "random_state=None)",
+        "tests/compare/test_downstream.py",
+    ),
+    Mutant(
+        "resume: draws are counted from 0 at every step",
+        "runs/engine.py", "state, draws = checkpoint.state, dict(checkpoint.draws)",
+        "state, draws = checkpoint.state, {}",
+        "tests/runs/test_engine.py",
+    ),
+    Mutant(
+        "resume: the generator begins again",
+        "runs/engine.py", "rng = restore_generator(checkpoint.generator)", "rng = shard.generator()",
+        "tests/algorithms/test_contract.py -k resuming",
+    ),
+    Mutant(
+        "store: the checkpoint is written before its chunk",
+        "store/folders.py",
+        "        if chunk is not None:\n            arrays = {",
+        '        place = self.folder / f"checkpoint-{shard.index:05d}.npz"\n'
+        "        files.write_arrays(place, to_arrays(checkpoint))\n"
+        "        if chunk is not None:\n            arrays = {",
+        "tests/store/test_store.py",
+    ),
+    Mutant(
+        "store: files are written in place",
+        "store/files.py", '    aside = path.with_name(path.name + f".{os.getpid()}-{threading.get_ident()}.part")\n',
+        "    aside = path\n",
+        "tests/store/test_store.py",
+    ),
+    Mutant(
+        "life: a move does not ask whether the claim is still the same",
+        "store/records.py",
+        '"id = ? AND owner = ? AND status = ? AND process = ? AND heartbeat = ?"',
+        '"id = ? AND owner = ? AND ? != \'\' AND ? != \'\' AND ? > 0"',
+        "tests/store/test_life.py",
+    ),
+    Mutant(
+        "life: a claim never lapses",
+        "store/records.py", "if now - run.heartbeat >= LEASE:", "if now - run.heartbeat >= 1e9:",
+        "tests/store/test_life.py",
+    ),
+    Mutant(
+        "analysis: what another version stored is taken for ours",
+        "analysis/stage.py", "decides = (self.version, distances,", "decides = (0, distances,",
+        "tests/analysis/test_queue.py",
+    ),
+)  # fmt: skip
+
+_workshop = local()
+
+
+def workshop(folder: Path) -> Path:
+    """This thread's copy of the project."""
+    if not hasattr(_workshop, "place"):
+        _workshop.place = Path(tempfile.mkdtemp(dir=folder))
+        skipped = shutil.ignore_patterns("__pycache__", "*.pyc")
+        for name in COPIED:
+            source, target = ROOT / name, _workshop.place / name
+            if source.is_dir():
+                shutil.copytree(source, target, ignore=skipped)
+            else:
+                shutil.copy(source, target)
+    return _workshop.place
+
+
+def verdict(mutant: Mutant, folder: Path) -> tuple[str, float]:
+    """ "caught", "survived", or what is wrong with the mutant itself; and the seconds it took."""
+    began, place = time.monotonic(), workshop(folder)
+    path = place / "bnmf_core" / mutant.file
+    whole = path.read_text()
+    if whole.count(mutant.before) != 1:
+        return f"its text stands {whole.count(mutant.before)} times in {mutant.file}", 0.0
+    path.write_text(whole.replace(mutant.before, mutant.after))
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
+    try:
+        run = subprocess.run(
+            [*command, "-o", "timeout=60", *mutant.tests.split()],
+            cwd=place, capture_output=True, text=True, timeout=SECONDS, check=False,
+        )  # fmt: skip
+        # 1: a test failed. Anything else (no test, an import that fails) tells nothing, but for
+        # the hard end that a hanging compiled loop needs.
+        said = {0: "survived", 1: "caught"}.get(run.returncode)
+        hung = "Timeout" in run.stdout + run.stderr
+        found = "caught" if hung else said or f"the tests did not run: {run.stdout[-500:]}"
+    except subprocess.TimeoutExpired:
+        found = "caught"
+    finally:
+        path.write_text(whole)
+    return found, time.monotonic() - began
+
+
+def main(words: list[str]) -> int:
+    """Tell of every mutant whether it was caught; 1 where one was not."""
+    chosen = [m for m in MUTANTS if not words or any(word in m.name for word in words)]
+    missed = 0
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(AT_ONCE) as threads:
+        results = threads.map(lambda mutant: verdict(mutant, Path(folder)), chosen)
+        for mutant, (found, seconds) in zip(chosen, results, strict=True):
+            missed += found != "caught"
+            sys.stdout.write(f"{found:9} {seconds:5.1f} s  {mutant.name}\n")
+            sys.stdout.flush()
+    sys.stdout.write(f"{len(chosen) - missed} passed, {missed} failed\n")
+    return int(missed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

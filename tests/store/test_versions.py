@@ -1,0 +1,108 @@
+"""What other versions of the program have stored is read, gone on with, or set aside in words."""
+
+import json
+import sqlite3
+import tarfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bnmf_core.nouns.errors import NotFoundError, StoreError
+from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.runs import engine
+from bnmf_core.runs.estimate import estimate
+from bnmf_core.store import database
+from bnmf_core.store.run_store import RunStore
+from bnmf_core.version import VERSION
+
+# Made by the version before: two finished runs with a comparison, and four cancelled ones.
+BEFORE = Path(__file__).parent / "version_0_1.tar.xz"
+
+
+@pytest.fixture
+def store(tmp_path):
+    with tarfile.open(BEFORE) as kept:
+        kept.extractall(tmp_path / "store", filter="data")
+    return RunStore(tmp_path / "store")
+
+
+def by_name(store):
+    return {run.name: run for run in store.runs()}
+
+
+def assert_same(particles, expected):
+    for name in ("A", "W", "log_joint", "error", "ids", "chain", "draw"):
+        np.testing.assert_array_equal(getattr(particles, name), getattr(expected, name))
+
+
+def test_data_and_finished_runs_of_the_version_before_are_read(store):
+    (entry,) = store.dataset_entries()
+    assert (entry.name, entry.D, entry.N, entry.labels) == ("old data", 6, 8, ("group",))
+    dataset = store.dataset(entry.id)
+    for name in ("finished", "tree"):
+        record = by_name(store)[name]
+        assert (record.status, record.done, record.version) == ("complete", 12, "")
+        assert_same(store.particles(record.id), engine.run(dataset, record.spec))
+
+
+@pytest.mark.parametrize("name", ["half", "half chain", "half hmc", "half tree"])
+def test_what_the_version_before_has_begun_is_finished_or_said_to_be_over(store, runner, name):
+    record = by_name(store)[name]
+    assert record.status == "cancelled"
+    expected = engine.run(store.dataset(record.dataset), record.spec)
+    assert_same(store.particles(record.id), expected.subset(store.particles(record.id).ids))
+    runner.resume(record.id)
+    runner.wait([record.id])
+    after = store.run(record.id)
+    assert after.version == VERSION
+    if after.status == "complete":
+        assert_same(store.particles(record.id), expected)
+    else:
+        assert after.status == "failed" and "another version" in after.message
+        assert store.particles(record.id).M >= 8
+
+
+def test_old_runs_are_compared_again(store, runner):
+    runs = by_name(store)
+    found = runner.wait_analysis([runs["finished"].id, runs["tree"].id])
+    assert len(found.members) == 24
+
+
+def test_a_run_of_a_newer_version_is_set_aside_in_a_sentence(store):
+    run_id = by_name(store)["finished"].id
+    spec = store.run(run_id).spec.to_dict() | {"flavour": "strange"}
+    with store.database.connect() as connection:
+        connection.execute(
+            "UPDATE runs SET spec = ?, version = '7.1' WHERE id = ?", (json.dumps(spec), run_id)
+        )
+    assert "finished" not in by_name(store) and len(store.runs()) == 5
+    (sentence,) = store.unreadable().values()
+    assert "another version of this program (7.1)" in sentence and "'flavour'" in sentence
+    with pytest.raises(StoreError, match="another version"):
+        store.run(run_id)
+    store.delete_run(run_id)
+    assert store.unreadable() == {}
+    with pytest.raises(NotFoundError):
+        store.run(run_id)
+
+
+def test_a_store_of_a_newer_version_is_refused_in_a_sentence(store):
+    with sqlite3.connect(store.database.path) as connection:
+        connection.execute(f"PRAGMA user_version = {database.LAYOUT + 1}")
+    connection.close()
+    with pytest.raises(StoreError, match="newer version of this program; update"):
+        RunStore(store.root)
+
+
+def test_a_setting_that_is_gone_does_not_keep_new_runs_from_being_estimated(store):
+    dataset_id = store.dataset_entries()[0].id
+    dataset, new = store.dataset(dataset_id), RunSpec("gibbs", 2, particles=100)
+    before = estimate(dataset, new, store)
+    gone = RunSpec("gibbs", 2, particles=12, settings={"setting_of_long_ago": 3})
+    claim = store.life.enter(dataset_id, gone)
+    store.life.end(claim, "complete", done=12, seconds=3.0)
+    algorithm_gone = store.life.enter(dataset_id, RunSpec("alchemy", 2))
+    store.life.end(algorithm_gone, "complete", done=12, seconds=3.0)
+    assert estimate(dataset, new, store) == before
+    assert estimate(dataset, RunSpec("hmc", 2), store).seconds > 0

@@ -1,0 +1,76 @@
+"""The published tables, the printed layout and the figures of the coverage study."""
+
+import math
+from xml.etree import ElementTree as etree
+
+import numpy as np
+import pytest
+
+from benchmarks.tables import as_text
+from studies.coverage import calibration, report
+from studies.coverage.findings import QUANTITIES
+from studies.coverage.plan import CoverageStudy, StudyPlan
+from studies.coverage.problems import COLUMNS, PROBLEMS
+from studies.drawing.covering import covering_curves
+from studies.result import published
+
+
+def test_every_published_cell_is_there():
+    told = published("coverage")
+    assert list(told) == list(PROBLEMS)
+    for columns in told.values():
+        assert list(columns) == list(COLUMNS)
+        for quantities in columns.values():
+            assert set(quantities) < set(QUANTITIES) and len(quantities) == 6
+            for cell in quantities.values():
+                lower, median, upper = cell["quartiles"]
+                assert lower <= median <= upper and math.isfinite(cell["mean"])
+
+
+@pytest.mark.parametrize(
+    ("problem", "column", "quantity", "mean", "quartiles"),
+    [
+        ("unique_small", "single_mode", "log_likelihood", -17.4, [-18.4, -17.3, -16.5]),
+        ("infinite_small", "hmc", "max_angle_largest", 16.229, [6.625, 17.605, 22.2925]),
+        ("two_small", "filtered_restarts", "l1_max_average", 0.34, [0.34, 0.34, 0.34]),
+        ("two_large", "random_restarts", "log_likelihood", -3.6e6, [-3.74e6, -3.55e6, -3.21e6]),
+        ("infinite_large", "gibbs", "iat", 1067.452, [1059.7475, 1068.9, 1077.79]),
+        ("two_large", "all_modes", "max_angle_largest", 10.779, [10.6525, 10.69, 11.0125]),
+    ],
+)
+def test_published_cells_are_those_of_the_paper(problem, column, quantity, mean, quartiles):
+    assert published("coverage")[problem][column][quantity] == {
+        "mean": mean,
+        "quartiles": quartiles,
+    }
+
+
+def test_tables_put_the_published_number_below_ours():
+    study = CoverageStudy(["two_small"], StudyPlan(1, 30), ["single_mode", "gibbs"]).make()
+    result, _ = report.sections(study)
+    title = "Largest pairwise maximum angle, ° (tables 3 and 7)"
+    table = next(table for table in result["tables"] if table["title"] == title)
+    assert table["columns"] == ("problem", "source", "Single mode", "Gibbs")
+    ours, told = table["rows"]
+    assert ours[:2] == ["Two modes, 6×6", "ours"] and told[:2] == ["", "published"]
+    assert told[2] == "0.152 (0.15, 0.15, 0.15)"
+    assert "published" in as_text(result) and "σ = 0.001" in as_text(result)
+    drawn = report.figures(study)
+    assert list(drawn) == ["figure_6a.svg", "figure_6b.svg"]
+    for drawing in drawn.values():
+        root = etree.fromstring(drawing)
+        assert sum(part.tag.endswith("polyline") for part in root.iter()) == 2
+
+
+def test_a_figure_of_nothing_that_falls_can_be_drawn():
+    flat = np.column_stack([np.geomspace(1e-3, 90, 100), *[np.ones(100)] * 3])
+    assert etree.fromstring(covering_curves("t < u", "x", {"one & only": flat})) is not None
+    assert etree.fromstring(covering_curves("empty", "x", {})) is not None
+
+
+def test_the_misfit_is_zero_where_both_agree():
+    told = published("coverage")["two_small"]["gibbs"]
+    agreed = told["max_angle_largest"]["mean"], told["max_angle_average"]["mean"]
+    assert calibration._misfit(agreed, told) == 0
+    doubled = tuple(2 * value for value in agreed)
+    assert calibration._misfit(doubled, told) == pytest.approx(math.log(2))

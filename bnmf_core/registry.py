@@ -1,4 +1,9 @@
-"""Every algorithm there is. A new one is a file and a line here; forms, tests and docs follow."""
+"""Every algorithm there is. A new one is a file and a line here; forms, tests and docs follow.
+
+Packages add theirs through the entry points ``bnmf.algorithms`` and ``bnmf.models``.
+"""
+
+from typing import Any
 
 from bnmf_core.explorers import (
     all_modes,
@@ -12,15 +17,18 @@ from bnmf_core.explorers import (
     single_mode,
     svgd,
 )
-from bnmf_core.models import MODELS
+from bnmf_core.nouns import settings
 from bnmf_core.nouns.algorithm import Algorithm
-from bnmf_core.nouns.errors import NotFoundError
 from bnmf_core.nouns.model import Model
+from bnmf_core.nouns.particles import Particles
+from bnmf_core.nouns.registry import Registry
+from bnmf_core.probability import MODELS
 from bnmf_core.samplers import gibbs, hmc
 
-ALGORITHMS: dict[str, Algorithm] = {
-    algorithm.key: algorithm
-    for algorithm in (
+ALGORITHMS = Registry(
+    "algorithm",
+    Algorithm,
+    (
         q_transform.ALGORITHM,
         random_restarts.ALGORITHM,
         nndsvdar.ALGORITHM,
@@ -33,31 +41,53 @@ ALGORITHMS: dict[str, Algorithm] = {
         dsgd.ALGORITHM,
         rrt.ALGORITHM,
         nvi.ALGORITHM,
-    )
-}
+    ),
+    "bnmf.algorithms",
+)
 
 
 def algorithms() -> list[str]:
-    """Keys of all algorithms, in the order in which they are offered."""
+    """Keys of all algorithms, in the order in which they are offered.
+
+    Examples
+    --------
+    >>> from bnmf_core import algorithms
+    >>> "gibbs" in algorithms()
+    True
+    """
     return list(ALGORITHMS)
 
 
 def models() -> list[str]:
-    """Keys of all models."""
+    """Keys of all models.
+
+    Examples
+    --------
+    >>> from bnmf_core import models
+    >>> models()
+    ['gaussian', 'gaussian_simplex', 'silf', 'uniform']
+    """
     return list(MODELS)
 
 
 def algorithm(key: str) -> Algorithm:
     """The algorithm with this key, or a sentence that lists the keys there are."""
-    return _find(ALGORITHMS, key, "algorithm")
+    return ALGORITHMS[key]
 
 
 def model(key: str) -> Model:
     """The model with this key, or a sentence that lists the keys there are."""
-    return _find(MODELS, key, "model")
+    return MODELS[key]
 
 
-def _find(entries: dict, key: str, kind: str):
-    if key not in entries:
-        raise NotFoundError(f"There is no {kind} {key!r}; there are {', '.join(entries)}.")
-    return entries[key]
+def model_of(particles: Particles) -> tuple[Model, Any]:
+    """The model of the run that made the particles, and its settings as the run took them.
+
+    Raises
+    ------
+    NotFoundError, SettingsError
+        When there is no such model any more, or a setting of it.
+    """
+    chosen = model(particles.spec.model)
+    values = particles.info.get("model_settings", particles.spec.model_settings)
+    return chosen, settings.build(chosen.Settings, values, chosen.label)

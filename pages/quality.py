@@ -1,10 +1,10 @@
 """Quality: is each factorization good enough?"""
 
-import numpy as np
 import streamlit as st
 
 from bnmf_core.analysis import quality
 from bnmf_core.figures.quality import hidden_plot, quality_plot
+from bnmf_core.registry import model_of
 from pages.frame import focusing, guard, panel, view
 
 guard.enter("quality")
@@ -12,11 +12,11 @@ look = panel.look(quality.STAGE)
 analysis = look.analysis
 found = quality.STAGE.of(analysis)
 table = found.table(look.metric)
-settings = analysis.particles[0].info["model_settings"]
+model, settings = model_of(analysis.particles[0])
 threshold = None
-if settings.get("objective") == "frobenius":
-    level = float(np.sqrt(settings["epsilon"] / analysis.seen_squared_norm))
-    threshold = (level, "threshold ε of the model")
+if model.threshold is not None:
+    level = model.threshold.relative_error(settings, analysis.seen_squared_norm)
+    threshold = None if level is None else (level, "threshold ε of the model")
 pictures = {
     "log_joint": (
         "Joint density of every factorization",

@@ -4,8 +4,8 @@ import streamlit as st
 
 from bnmf_core import RunSpec
 from bnmf_core.data.samples import SAMPLES
-from bnmf_core.models import MODELS
 from bnmf_core.nouns.errors import BNMFError
+from bnmf_core.probability import MODELS
 from bnmf_core.registry import ALGORITHMS
 from bnmf_core.runs.estimate import estimate
 from pages.frame import choosing, guard, link, view

@@ -26,11 +26,17 @@ def test_every_public_name_has_an_example_that_holds(name, tmp_path, monkeypatch
     assert runner.summarize(verbose=False).failed == 0, told.getvalue()
 
 
+def example_of(document):
+    """The first Python block of a document, and the block below it: what it prints."""
+    blocks = re.findall(r"```(python)?\n(.*?)```", document.read_text(), re.DOTALL)
+    position = next(i for i, (language, _) in enumerate(blocks) if language == "python")
+    return blocks[position][1], blocks[position + 1][1].strip()
+
+
 def test_the_readme_prints_what_is_written_below_its_example(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```(python)?\n(.*?)```", README.read_text(), re.DOTALL)
-    position = next(i for i, (language, _) in enumerate(blocks) if language == "python")
+    code, expected = example_of(README)
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        exec(blocks[position][1], {})
-    assert printed.getvalue().strip() == blocks[position + 1][1].strip()
+        exec(code, {})
+    assert printed.getvalue().strip() == expected

@@ -16,7 +16,7 @@ LAYERS = [
     ["store"],
     ["data"],
     ["solvers"],
-    ["models"],
+    ["probability"],
     ["variational"],
     ["samplers", "explorers"],
     ["registry"],

@@ -156,12 +156,10 @@ def _objectives(comparison: Comparison, members: Particles) -> list[float] | Non
     """f of every member where the model has a threshold on it."""
     from bnmf_core.posterior.places import problem_of  # noqa: PLC0415  (slow to import)
 
-    if members.spec.model != "silf":
+    threshold = registry.model(members.spec.model).threshold
+    if threshold is None:
         return None
-    from bnmf_core.models.silf import objective  # noqa: PLC0415
-
-    problem = problem_of(members, comparison.dataset)
-    return objective(problem, members.A, members.W).tolist()
+    return threshold.values(problem_of(members, comparison.dataset), members.A, members.W).tolist()
 
 
 def read(comparison: Comparison, folder: Path) -> SteinKernels:

@@ -19,11 +19,12 @@ from bnmf_core.compare.coverage import largest_distance, mean_distance, persiste
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.distances.pairwise import pairwise
 from bnmf_core.nouns.errors import raise_if_cancelled
+from bnmf_core.nouns.model import Support
 from bnmf_core.nouns.particles import Particles
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.linalg import evenly_spaced
 from bnmf_core.store import files
-from bnmf_core.variational.mixture import Mixture, component_of, variance_alone
+from bnmf_core.variational.mixture import NO_BORDERS, Mixture, component_of, variance_alone
 from bnmf_core.variational.online import Decision, OnlineSettings, propose
 
 MOST_PROPOSALS = 2000
@@ -191,11 +192,14 @@ def _proposed(
 
 def _why_none(particles: Particles) -> str:
     model = registry.model(particles.spec.model)
-    if model.curvature is not None:
+    fits = model.support in NO_BORDERS
+    if fits and model.curvature is not None:
         return ""
     why = "the model's second derivatives are not known in closed form"
-    if model.support == "simplex":
-        why = "columns of A sum to 1, where no Gaussian over all entries fits"
+    if not fits:
+        in_A = model.support_A is not Support.POSITIVE
+        where = model.support_A.of("A") if in_A else model.support_W.of("W")
+        why = f"{where}, where no Gaussian over all entries fits"
     return f"{model.label}: {why}. The Posterior page weighs its factorizations in another way."
 
 

@@ -7,8 +7,8 @@ from typing import Any
 from bnmf_core.cli.output import Output
 from bnmf_core.data.samples import SAMPLES
 from bnmf_core.data.synthetic import GENERATORS
-from bnmf_core.models import MODELS
 from bnmf_core.nouns.settings import Declaration, declarations
+from bnmf_core.probability import MODELS
 from bnmf_core.registry import ALGORITHMS
 
 
@@ -29,7 +29,7 @@ def samples(options: argparse.Namespace, output: Output) -> None:
         "generators": [_described(entry) for entry in GENERATORS.values()],
         "algorithms": [
             _described(entry) | {"family": entry.family, "reference": entry.reference,
-                                 "models": [key for key in MODELS if entry.works_with(key)]}
+                                 "models": [m.key for m in MODELS.values() if entry.works_with(m)]}
             for entry in ALGORITHMS.values()
         ],
         "models": [_described(entry) for entry in MODELS.values()],

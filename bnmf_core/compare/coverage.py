@@ -143,7 +143,7 @@ def _greedy(distances, epsilons):
         covered[:] = False
         left = M
         centres = 0
-        while left > 0:
+        while left > 0 and centres < M:  # M balls always do: this ends whatever happens
             centre = np.argmax(gain)
             centres += 1
             for j in range(M):

@@ -36,6 +36,7 @@ ALGORITHM = perturb.explorer(
     key="all_modes",
     label="All modes",
     Settings=Settings,
+    check=perturb.check,
     color="#009E73",
     summary="Start at known exact factorizations, each as often as the others, and fit noisy "
     "copies of the data. What full coverage looks like; for generated data only.",

@@ -19,15 +19,13 @@ import numpy as np
 from bnmf_core.explorers import stein_descent
 from bnmf_core.explorers.interior import Interior
 from bnmf_core.explorers.stein_direction import direction, discrepancy_gradient
-from bnmf_core.models import MODELS
+from bnmf_core.nouns.model import Capability
 from bnmf_core.nouns.problem import Problem
 
 
 @dataclass(frozen=True)
-class Settings(stein_descent.DescentSettings):
+class Settings(stein_descent.StartSettings):
     """How the particles move, and where they start."""
-
-    start: str = stein_descent.start_setting()
 
 
 def downhill(
@@ -37,13 +35,14 @@ def downhill(
     m, R = q.shape[:2]
     positions, score = chart.parts(q), chart.score(problem, q)
     scores = [part.reshape(m, -1) for part in chart.split(score)]
-    towards = chart.joined(*direction(positions, scores, lengths, exponent), R)
+    of_A, of_W = direction(positions, scores, lengths, exponent)
+    towards = chart.joined(of_A, of_W, R)
     curved = chart.split(chart.score_along(problem, q, towards))
-    gradient = discrepancy_gradient(
+    by_A, by_W = discrepancy_gradient(
         positions, scores, [part.reshape(m, -1) for part in curved], chart.dimensions(q), lengths,
         exponent,
     )  # fmt: skip
-    return -chart.joined(*gradient, R)
+    return -chart.joined(by_A, by_W, R)
 
 
 ALGORITHM = stein_descent.explorer(
@@ -51,7 +50,7 @@ ALGORITHM = stein_descent.explorer(
     downhill,
     follow_lengths=False,
     passes=3.0,
-    models=tuple(key for key, model in MODELS.items() if model.score_along is not None),
+    beside=(Capability.SCORE_ALONG,),
     key="dsgd",
     label="DSGD",
     Settings=Settings,

@@ -2,15 +2,23 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol, TypeVar
 
 import numpy as np
 
-from bnmf_core.nouns.algorithm import Algorithm, Batch, Shard
+from bnmf_core.nouns.algorithm import ANY_SCALE, Algorithm, Batch, Needs, Shard
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.settings import setting
 from bnmf_core.solvers import SOLVERS
 from bnmf_core.solvers.solution import Solution, Stopping
+
+
+class BlockSettings(Protocol):
+    """Settings with the size of a block among them."""
+
+    @property
+    def block(self) -> int:
+        """How many particles go together."""
 
 
 @dataclass(frozen=True)
@@ -58,32 +66,44 @@ class SolverSettings:
     )
 
 
+SettingsT = TypeVar("SettingsT", bound=SolverSettings)
+
+
 def explorer(
-    starts: Callable[[Problem, Any, Shard], tuple[np.ndarray, np.ndarray]], **described: Any
-) -> Algorithm:
+    starts: Callable[[Problem, SettingsT, Shard], tuple[np.ndarray, np.ndarray]],
+    Settings: type[SettingsT],
+    check: Callable[[Problem, SettingsT], None] | None = None,
+    **described: str,
+) -> Algorithm[SettingsT, Solution]:
     """The algorithm that solves from ``starts(problem, settings, shard)``.
 
     ``starts`` returns A (m, D, R) and W (m, R, N) for the shard's m particles;
-    ``described`` holds key, label, Settings, color, summary and reference.
+    ``check`` : see ``Algorithm``. ``described`` holds key, label, color, summary and reference.
     """
 
-    def init(problem: Problem, settings: Any, shard: Shard, rng: np.random.Generator):
+    def init(
+        problem: Problem, settings: SettingsT, shard: Shard, rng: np.random.Generator
+    ) -> Solution:
         return SOLVERS[settings.solver].start(problem, *starts(problem, settings, shard))
 
     return Algorithm(
         family="explorer",
+        Settings=Settings,
+        check=check,
         State=Solution,
         init=init,
         step=step,
         shard_sizes=shard_sizes,
         work=work,
         fraction=fraction,
-        models=None,
+        needs=Needs.of(supports=ANY_SCALE),
         **described,
     )
 
 
-def step(problem: Problem, state: Solution, settings: Any, rng: np.random.Generator):
+def step(
+    problem: Problem, state: Solution, settings: SolverSettings, rng: np.random.Generator
+) -> tuple[Solution, Batch]:
     """Iterate the whole block; hand over all of it once the last one has converged."""
     stopping = Stopping(settings.max_iterations, settings.tolerance, settings.good_enough)
     state = SOLVERS[settings.solver].advance(problem, state, stopping)
@@ -95,13 +115,13 @@ def step(problem: Problem, state: Solution, settings: Any, rng: np.random.Genera
     return state, Batch(A, W, {"iterations": state.iterations, "converged": converged})
 
 
-def shard_sizes(settings: Any, particles: int) -> list[int]:
+def shard_sizes(settings: BlockSettings, particles: int) -> list[int]:
     """Blocks of at most ``settings.block`` particles."""
     full, rest = divmod(particles, settings.block)
     return [settings.block] * full + [rest] * (rest > 0)
 
 
-def fraction(state: Solution, settings: Any) -> float:
+def fraction(state: Solution, settings: SolverSettings) -> float:
     """Part of the block's work that is done: settled particles count in full."""
     part = np.minimum(state.iterations / settings.max_iterations, 1.0)
     if not state.approaching:  # what is left is a few full iterations
@@ -109,6 +129,6 @@ def fraction(state: Solution, settings: Any) -> float:
     return float(part.mean())
 
 
-def work(problem: Problem, settings: Any) -> float:
+def work(problem: Problem, settings: SolverSettings) -> float:
     """Multiply-adds per particle if a typical one needs a third of the iterations allowed."""
     return SOLVERS[settings.solver].work(problem, settings.max_iterations / 3)

@@ -53,6 +53,12 @@ def transform_library(
     ------
     BNMFError
         When something is out of range, or a target is missing.
+
+    Examples
+    --------
+    >>> from bnmf_core import transform_library
+    >>> transform_library(rank=2, sets=2, restarts=3).count
+    6
     """
     recipe = Recipe(rank, process, size, source_rank, noise, restarts)
     if processes.process(process).needs_target:
@@ -111,7 +117,7 @@ def folder() -> Path:
 
 def _completed(dataset: Dataset, rank: int) -> Any:
     """X (D, N), its gaps filled as a run of this rank would fill them."""
-    return Problem(dataset, model=None, model_settings=None, rank=rank).completed
+    return Problem.without_model(dataset, rank).completed
 
 
 def _given(key: str) -> Path:

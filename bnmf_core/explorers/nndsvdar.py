@@ -5,13 +5,11 @@ part, whichever carries more; zeros then take uniform values in (0, mean(X)/100)
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from bnmf_core.explorers import from_starts
 from bnmf_core.nouns.algorithm import Shard
-from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import RunError
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.linalg import signed_svd
@@ -52,8 +50,9 @@ def starts(problem: Problem, settings: Settings, shard: Shard) -> tuple[np.ndarr
     return np.stack([A for A, _ in pairs]), np.stack([W for _, W in pairs])
 
 
-def check(dataset: Dataset, rank: int, model_settings: Any, settings: Settings) -> None:
+def check(problem: Problem, settings: Settings) -> None:
     """Refuse, in a RunError, a matrix with gaps."""
+    dataset = problem.dataset
     if dataset.missing:
         raise RunError(
             f"{dataset.missing:,} entries of {dataset.name!r} were not seen, and a matrix with "

@@ -6,21 +6,20 @@ to a possible place, all begin at one that is possible.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from bnmf_core.explorers.planting import refuse_impossible
 from bnmf_core.explorers.stein_descent import shard_sizes
-from bnmf_core.nouns.algorithm import Algorithm, Batch, Shard
-from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.algorithm import Algorithm, Batch, Needs, Shard
 from bnmf_core.nouns.errors import SettingsError
+from bnmf_core.nouns.model import Capability, given
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.settings import setting
 from bnmf_core.solvers import hals, solution
 from bnmf_core.solvers.starts import random_start
 from bnmf_core.variational.ascent import climb, spread
-from bnmf_core.variational.mixture import best_scale, component_of, variance_alone
+from bnmf_core.variational.mixture import NO_BORDERS, best_scale, component_of, variance_alone
 
 # Where all components begin at one place, each is first moved by this part of its standard
 # deviation at random: equal components have no slope apart.
@@ -89,12 +88,11 @@ class State:
     iterations: int
 
 
-def check(dataset: Dataset, rank: int, model_settings: Any, settings: Any) -> None:
+def check(problem: Problem, settings: Settings) -> None:
     """A flat prior gives the bound no largest value."""
-    if model_settings.rate <= 0:
-        raise SettingsError(
-            "NVI needs a prior rate λ above 0: with a flat prior the posterior has no finite total."
-        )
+    needed = problem.model.improper(problem.model_settings)
+    if needed:
+        raise SettingsError(f"NVI needs {needed}.")
 
 
 def init(problem: Problem, settings: Settings, shard: Shard, rng: np.random.Generator) -> State:
@@ -105,7 +103,9 @@ def init(problem: Problem, settings: Settings, shard: Shard, rng: np.random.Gene
     return State(A, W, np.zeros(shard.size), -np.inf, shard.size, 0)
 
 
-def step(problem: Problem, state: State, settings: Settings, rng: np.random.Generator):
+def step(
+    problem: Problem, state: State, settings: Settings, rng: np.random.Generator
+) -> tuple[State, Batch]:
     """Solve some starts, or climb for some iterations; hand the centres over after the last."""
     m, D, R = state.A.shape
     nothing = Batch(np.empty((0, D, R)), np.empty((0, R, problem.dataset.N)))
@@ -151,14 +151,14 @@ def _around_one(
     density = problem.model.log_joint(problem, A, W)
     best = int(density.argmax())
     if not np.isfinite(density[best]):
-        refuse_impossible(problem.dataset, A, W, problem.model_settings.epsilon)
+        refuse_impossible(problem, A, W)
     sigma = np.sqrt(variance_alone(problem, A[best : best + 1], W[best : best + 1]))
     moved = []
     for F in (A, W):
         center = np.repeat(F[best : best + 1], len(F), axis=0)
         nudged = np.maximum(center + NUDGE * sigma * rng.standard_normal(center.shape), 0.0)
         moved.append((center, nudged))
-    possible = problem.model.offending(problem, moved[0][1], moved[1][1], None) < 0
+    possible = given(problem.model.offending)(problem, moved[0][1], moved[1][1]) < 0
     A, W = (np.where(possible[:, None, None], nudged, center) for center, nudged in moved)
     return A, W, np.full(len(A), 2 * np.log(sigma))
 
@@ -186,7 +186,7 @@ ALGORITHM = Algorithm(
     shard_sizes=shard_sizes,
     work=work,
     fraction=fraction,
-    models=("gaussian", "uniform"),
+    needs=Needs.of(Capability.CURVATURE, supports=NO_BORDERS),
     color="#999933",
     summary="Fit a mixture of Gaussians to the posterior; its centres are the factorizations. "
     "Few of them, and each in its own mode.",

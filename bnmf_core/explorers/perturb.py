@@ -12,15 +12,15 @@ its log-likelihood of −22.0 is what clipping gives; without it, it would be �
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TypeVar
 
 import numba
 import numpy as np
 
 from bnmf_core.explorers.from_starts import shard_sizes
-from bnmf_core.nouns.algorithm import Algorithm, Batch, Shard
-from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.algorithm import ANY_SCALE, Algorithm, Batch, Needs, Shard
 from bnmf_core.nouns.errors import RunError
+from bnmf_core.nouns.model import Capability, given
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.settings import setting
 from bnmf_core.solvers import solution
@@ -83,19 +83,24 @@ class State:
     start: int
 
 
-Starts = Callable[[Problem, Any, np.random.Generator], tuple[np.ndarray, np.ndarray]]
+SettingsT = TypeVar("SettingsT", bound=PerturbSettings)
 
 
-def explorer(start: Starts, **described: Any) -> Algorithm:
+def explorer(
+    start: Callable[[Problem, SettingsT, np.random.Generator], tuple[np.ndarray, np.ndarray]],
+    Settings: type[SettingsT],
+    check: Callable[[Problem, SettingsT], None],
+    **described: str,
+) -> Algorithm[SettingsT, State]:
     """The algorithm that perturbs and factors from ``start(problem, settings, rng) → (A, W)``.
 
-    ``described`` holds key, label, Settings, color, summary and, where more than :func:`check` is
-    to be asked, check.
+    ``check`` asks at least what :func:`check` does. ``described`` holds key, label, color and
+    summary.
     """
 
-    described = {"check": check} | described
-
-    def init(problem: Problem, settings: Any, shard: Shard, rng: np.random.Generator) -> State:
+    def init(
+        problem: Problem, settings: SettingsT, shard: Shard, rng: np.random.Generator
+    ) -> State:
         pairs = [start(problem, settings, shard.particle_generator(i)) for i in range(shard.size)]
         return State(
             A=np.stack([A for A, _ in pairs]).astype(np.float64),
@@ -109,36 +114,41 @@ def explorer(start: Starts, **described: Any) -> Algorithm:
 
     return Algorithm(
         family="explorer",
+        Settings=Settings,
         State=State,
+        check=check,
         init=init,
         step=step,
         shard_sizes=shard_sizes,
         work=work,
         fraction=fraction,
-        models=("gaussian", "gaussian_simplex"),
+        needs=Needs.of(Capability.GAUSSIAN_NOISE, supports=ANY_SCALE),
         reference="Masood, Pan & Doshi-Velez 2016 (paper 1), section 4.2",
         **described,
     )
 
 
-def check(dataset: Dataset, rank: int, model_settings: Any, settings: Any) -> None:
+def check(problem: Problem, settings: PerturbSettings) -> None:
     """Refuse data with gaps, and data of which no factorization of the rank is known.
 
     In a RunError and a SettingsError.
     """
+    dataset = problem.dataset
     if dataset.missing:
         raise RunError(
             f"{dataset.missing:,} entries of {dataset.name!r} were not seen, and noisy copies of "
             "the data can be made of whole data only; run this on the data before entries were "
             "hidden, or fill the missing ones on the Data page."
         )
-    dataset.known_factorizations(rank)
+    dataset.known_factorizations(problem.rank)
 
 
-def step(problem: Problem, state: State, settings: Any, rng: np.random.Generator):
+def step(
+    problem: Problem, state: State, settings: PerturbSettings, rng: np.random.Generator
+) -> tuple[State, Batch]:
     """Update some particles of the block; hand over all of it once the last one has settled."""
     data = problem.dataset
-    X, sigma = data.dense(), problem.model_settings.sigma
+    X, sigma = data.dense(), given(problem.model.noise_level)(problem.model_settings)
     per_update, entries = work_per_update(problem), data.D * data.N
     budget = solution.STEP_WORK
     A, W = state.A.copy(), state.W.copy()
@@ -174,13 +184,13 @@ def step(problem: Problem, state: State, settings: Any, rng: np.random.Generator
     return state, Batch(A, W, {"iterations": iterations, "converged": converged})
 
 
-def fraction(state: State, settings: Any) -> float:
+def fraction(state: State, settings: PerturbSettings) -> float:
     """Part of the block's work that is done: settled particles count in full."""
     part = np.minimum(state.iterations / settings.max_iterations, 1.0)
     return float(np.where(state.active, part, 1.0).mean())
 
 
-def work(problem: Problem, settings: Any) -> float:
+def work(problem: Problem, settings: PerturbSettings) -> float:
     """Multiply-adds per particle if a typical one needs half of the updates allowed."""
     entries = problem.dataset.D * problem.dataset.N
     return settings.max_iterations / 2 * work_per_update(problem) + NORMAL_WORK * entries

@@ -1,25 +1,36 @@
 """What a tree of :mod:`bnmf_core.explorers.rrt` is planted with: solved and possible starts."""
 
-from typing import Any
+from typing import NoReturn, Protocol
 
 import numpy as np
 
 from bnmf_core.explorers import oblique
-from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import SettingsError
 from bnmf_core.nouns.problem import Problem
-from bnmf_core.numerics.deviations import largest_deviations
+from bnmf_core.nouns.threshold import rounded_up
 from bnmf_core.solvers import SOLVERS, solution
 from bnmf_core.solvers.solution import Stopping, solve_with
 from bnmf_core.variational.ascent import climb
 from bnmf_core.variational.mixture import best_scale, component_of
 
-# The ε that is shown in a refusal is larger by this part, as rounding may differ at another scale.
+# The ε that is shown in a refusal is larger by this part.
 ROOM = 1e-9
 
 
+class SolverSettings(Protocol):
+    """Settings with a solver among them."""
+
+    @property
+    def solver(self) -> str:
+        """Key of the solver."""
+
+    @property
+    def solver_iterations(self) -> int:
+        """How many it takes at most."""
+
+
 def solved(
-    problem: Problem, A: np.ndarray, W: np.ndarray, unsolved: int, settings: Any
+    problem: Problem, A: np.ndarray, W: np.ndarray, unsolved: int, settings: SolverSettings
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """Solve some more of the starts A (M, D, R), W (M, R, N); how many are unsolved then.
 
@@ -48,23 +59,26 @@ def possible_starts(
     """
     if problem.model.offending is None:
         return A, W
-    possible = problem.model.offending(problem, A, W, None) < 0
+    possible = problem.model.offending(problem, A, W) < 0
     if not possible.any():
-        refuse_impossible(problem.dataset, A, W, problem.model_settings.epsilon)
+        refuse_impossible(problem, A, W)
     return A[possible], W[possible]
 
 
-def refuse_impossible(dataset: Dataset, A: np.ndarray, W: np.ndarray, epsilon: float) -> None:
-    """Raise a SettingsError when no start A (M, D, R), W (M, R, N) is within ε of every entry."""
-    least = float(largest_deviations(dataset.X, A, W, dataset.mask).min())
-    if least > epsilon:
-        # Rounded up, so that what is shown would do.
-        digits = 3 - int(np.floor(np.log10(least)))
-        shown = np.ceil((1 + ROOM) * least * 10.0**digits) / 10.0**digits
-        raise SettingsError(
-            f"No start is feasible: with ε = {epsilon:.4g} none reproduces every entry of X. The "
-            f"smallest ε that makes one feasible is {shown:.4g}."
-        )
+def refuse_impossible(problem: Problem, A: np.ndarray, W: np.ndarray) -> NoReturn:
+    """Raise a SettingsError because no start A (M, D, R), W (M, R, N) is possible.
+
+    It names the smallest ε that makes one possible, of a model that has a threshold.
+    """
+    threshold = problem.model.threshold
+    if threshold is None:
+        raise SettingsError("No start is feasible: the likelihood of every one is zero.")
+    # A little more, as rounding may differ at another scale.
+    least = rounded_up(float(threshold.values(problem, A, W).min()), ROOM)
+    raise SettingsError(
+        f"No start is feasible: with ε = {threshold.epsilon(problem.model_settings):.4g} none "
+        f"reproduces every entry of X. The smallest ε that makes one feasible is {least:.4g}."
+    )
 
 
 def polished(

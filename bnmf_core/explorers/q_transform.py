@@ -4,7 +4,6 @@ Paper 3, algorithms 1, 3 and 4.
 """
 
 from dataclasses import dataclass
-from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -108,12 +107,12 @@ class Settings(TransferSettings, from_starts.SolverSettings):
     """Transforms and padding, beside the solver's settings."""
 
 
-def check(dataset: Dataset, rank: int, model_settings: Any, settings: TransferSettings) -> None:
+def check(problem: Problem, settings: TransferSettings) -> None:
     """Raise a BNMFError, in a sentence, where no transforms can be had."""
     if settings.library is None:
-        settings.recipe(dataset)
+        settings.recipe(problem.dataset)
     else:
-        _check_given(library.given(settings.library), dataset)
+        _check_given(library.given(settings.library), problem.dataset)
 
 
 def transforms_for(problem: Problem, settings: TransferSettings, count: int) -> TransformLibrary:

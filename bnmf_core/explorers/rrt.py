@@ -15,23 +15,35 @@ Every node is handed over as a factorization, after the starts. The paper does n
 points on the way become nodes; here only the last one does.
 """
 
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from bnmf_core.explorers import oblique, planting
-from bnmf_core.explorers.tree import REJECTIONS, Tree, explanation
-from bnmf_core.nouns.algorithm import Algorithm, Batch, Shard
-from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.explorers.rrt_state import (
+    DIVERSITY,
+    QUALITY,
+    Counters,
+    Planted,
+    Starts,
+    State,
+)
+from bnmf_core.explorers.tree import REJECTIONS, Nodes, Tree, explanation
+from bnmf_core.nouns.algorithm import Algorithm, Batch, Needs, Shard
+from bnmf_core.nouns.model import Capability, given
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.settings import setting
 from bnmf_core.solvers import SOLVERS, solution
 from bnmf_core.solvers.starts import random_start
-from bnmf_core.variational.mixture import Mixture, best_scale, component_of, variance_alone
-from bnmf_core.variational.online import OnlineSettings, propose
+from bnmf_core.variational.mixture import (
+    NO_BORDERS,
+    best_scale,
+    component_of,
+    variance_alone,
+)
+from bnmf_core.variational.online import OnlineSettings, propose, propose_all
 
-QUALITY, DIVERSITY = "quality", "diversity"
 # Starts and temporary nodes of the two ways (paper 2, §4.3).
 STARTS = {QUALITY: 50, DIVERSITY: 10}
 TEMPORARY = {QUALITY: 100, DIVERSITY: 90}
@@ -140,60 +152,30 @@ class Settings(OnlineSettings):
     )
 
 
-@dataclass(frozen=True)
-class State:
-    """A tree between two steps.
+class Proposal(NamedTuple):
+    """A factorization A (D, R), W (R, N) that is handed over, and how the tree came to it."""
 
-    Attributes
-    ----------
-    size : proposals asked for. made : so far. way : "quality" or "diversity".
-    A, W : (b, D, R), (b, R, N) the starts. unsolved : how many are still to be solved.
-    Q, number, quality, base : the nodes, see ``Tree``.
-    threshold : least log joint of a node, −∞ where there is none. angle : least angle, degrees.
-    failed : attempts in a row without a node. rejected : attempts that failed, by reason.
-    turn : how often the tree has begun again. variance : σ² of all components, 0 if not fixed.
-    centers … mixed : the mixture's arrays, see ``Mixture``; without components for quality.
-    """
-
-    size: int
-    made: int
-    way: str
     A: np.ndarray
     W: np.ndarray
-    unsolved: int
-    Q: np.ndarray
-    number: np.ndarray
-    quality: np.ndarray
-    base: np.ndarray
-    threshold: float
-    angle: float
-    failed: int
-    rejected: np.ndarray
+    parent: int
+    least_angle: float
     turn: int
-    variance: float
-    mixture_centers: np.ndarray
-    mixture_variances: np.ndarray
-    mixture_weights: np.ndarray
-    mixture_log_joint: np.ndarray
-    mixture_trace: np.ndarray
-    mixture_squared: np.ndarray
-    mixture_numbers: np.ndarray
 
 
-def check(dataset: Dataset, rank: int, model_settings: Any, settings: Settings) -> None:
+def check(problem: Problem, settings: Settings) -> None:
     """What can be said before the run is queued: whether the start is known, and possible."""
     if settings.start != "known":
         return
-    known = dataset.known_factorizations(rank)
-    epsilon = getattr(model_settings, "epsilon", None)
-    if epsilon is not None:
+    known = problem.dataset.known_factorizations(problem.rank)
+    threshold = problem.model.threshold
+    if threshold is not None and threshold.epsilon(problem.model_settings) is not None:
         A, W = (np.stack(factors) for factors in zip(*((k.A, k.W) for k in known), strict=True))
-        planting.refuse_impossible(dataset, A, W, epsilon)
+        planting.possible_starts(problem, A, W)
 
 
 def init(problem: Problem, settings: Settings, shard: Shard, rng: np.random.Generator) -> State:
     """The starts, not yet solved."""
-    check(problem.dataset, problem.rank, problem.model_settings, settings)
+    check(problem, settings)
     usual = DIVERSITY if problem.model.offending is not None else QUALITY
     way = usual if settings.way == "by the model" else settings.way
     known = settings.start == "known"
@@ -207,30 +189,34 @@ def init(problem: Problem, settings: Settings, shard: Shard, rng: np.random.Gene
         generators = [shard.particle_generator(i) for i in range(count)]
         pairs = [random_start(problem.dataset, problem.rank, g) for g in generators]
     A, W = (np.stack(factors) for factors in zip(*pairs, strict=True))
-    R, d = problem.rank, problem.rank * (problem.dataset.D + problem.dataset.N)
-    nothing, numbers = np.zeros(0), np.zeros(0, dtype=np.int64)
-    return State(
-        shard.size, 0, way, A, W, 0 if known else len(A), np.zeros((0, R, R)), numbers, nothing,
-        np.zeros(0, dtype=bool), -np.inf, settings.angle if way == DIVERSITY else 0.0, 0,
-        np.zeros(len(REJECTIONS), dtype=np.int64), 0, 0.0,
-        **_flat(Mixture.empty(d)),
-    )  # fmt: skip
+    rejected = np.zeros(len(REJECTIONS), dtype=np.int64)
+    starts = Starts(A, W, 0 if known else len(A))
+    return State(way, starts, None, None, 0.0, Counters(shard.size, 0, 0, rejected))
 
 
-def step(problem: Problem, state: State, settings: Settings, rng: np.random.Generator):
+def step(
+    problem: Problem, state: State, settings: Settings, rng: np.random.Generator
+) -> tuple[State, Batch]:
     """Solve some starts, or plant the tree, or make some attempts to grow it."""
-    if state.unsolved:
-        A, W, unsolved = planting.solved(problem, state.A, state.W, state.unsolved, settings)
-        return replace(state, A=A, W=W, unsolved=unsolved), _nothing(problem)
-    if not len(state.Q):
-        return _planted(problem, state, settings)
-    tree = _tree(problem, state)
-    mixture = _mixture(state)
-    found: list[tuple[np.ndarray, np.ndarray, int, float, int]] = []
+    if state.starts is not None and state.starts.unsolved:
+        before = state.starts
+        solved = planting.solved(problem, before.A, before.W, before.unsolved, settings)
+        return replace(state, starts=Starts(*solved)), _nothing(problem)
+    if state.starts is not None:
+        return _planted(problem, state, state.starts, settings)
+    return _grown(problem, state, given(state.tree), settings, rng)
+
+
+def _grown(
+    problem: Problem, state: State, before: Planted, settings: Settings, rng: np.random.Generator
+) -> tuple[State, Batch]:
+    """Some attempts; what they found is handed over."""
+    tree, mixture, counters = _tree(problem, state.way, before.nodes), state.mixture, state.counters
+    found: list[Proposal] = []
     ended = ""
     temporary = TEMPORARY[state.way] if settings.temporary is None else settings.temporary
-    threshold, angle, turn = state.threshold, state.angle, state.turn
-    failed, rejected = state.failed, state.rejected.copy()
+    threshold, angle, turn = before.threshold, before.angle, before.turn
+    failed, rejected = counters.failed, counters.rejected.copy()
     work = ATTEMPT_WORK + STEPS_OF_ATTEMPT * _point_work(problem)
     for _ in range(max(1, min(MOST_ATTEMPTS, int(solution.STEP_WORK / work)))):
         if failed >= settings.attempts:
@@ -244,84 +230,73 @@ def step(problem: Problem, state: State, settings: Settings, rng: np.random.Gene
         failed = 0
         A, W, _ = oblique.factors(Q[None], tree.A_svd, tree.W_svd)
         quality = float(tree.log_joint(A, W)[0])
-        number = state.made + len(found)
-        found.append((A[0], W[0], int(tree.number[parent]), angle, turn))
+        number = counters.made + len(found)
+        found.append(Proposal(A[0], W[0], int(tree.nodes.number[parent]), angle, turn))
         joined = False
-        if state.way == DIVERSITY:
+        if mixture is not None:
             component = component_of(problem, A[0], W[0], settings.rescale)
             mixture, decision = propose(
                 mixture, component, number, settings.tolerance, state.variance or None
             )
             joined = decision.joined
         tree.add(Q, number, quality, joined)
-        if state.way == QUALITY and tree.size > temporary:
+        if state.way == QUALITY and tree.nodes.size > temporary:
             if turn == 0:
-                threshold, turn = float(tree.quality.max()) - settings.allowance, 1
-            tree.keep(np.sort(np.argsort(-tree.quality, kind="stable")[:temporary]))
-        if state.way == DIVERSITY and (~tree.base).sum() >= temporary:
-            tree.keep(tree.base)
+                threshold, turn = float(tree.nodes.quality.max()) - settings.allowance, 1
+            best = np.argsort(-tree.nodes.quality, kind="stable")[:temporary]
+            tree.keep(np.sort(best))
+        if state.way == DIVERSITY and (~tree.nodes.base).sum() >= temporary:
+            tree.keep(tree.nodes.base)
             angle, turn = angle + settings.angle_growth, turn + 1
-        if number + 1 >= state.size:
+        if number + 1 >= counters.size:
             break
-    state = replace(
-        state, made=state.made + len(found), Q=tree.Q, number=tree.number, quality=tree.quality,
-        base=tree.base, threshold=threshold, angle=angle, failed=failed, rejected=rejected,
-        turn=turn, **_flat(mixture),
-    )  # fmt: skip
+    counters = replace(counters, made=counters.made + len(found), failed=failed, rejected=rejected)
+    planted = Planted(tree.nodes, threshold, angle, turn)
+    state = replace(state, tree=planted, mixture=mixture, counters=counters)
     return state, _batch(problem, settings, found, kind=2, ended=ended)
 
 
-def _planted(problem: Problem, state: State, settings: Settings) -> tuple[State, Batch]:
+def _planted(
+    problem: Problem, state: State, starts: Starts, settings: Settings
+) -> tuple[State, Batch]:
     """The tree of the starts' changes of basis; the starts are handed over as they are."""
-    A, W = planting.possible_starts(problem, *_scaled(problem, settings, state.A, state.W))
+    size = state.counters.size
+    A, W = planting.possible_starts(problem, *_scaled(problem, settings, starts.A, starts.W))
     kinds = np.zeros(len(A), dtype=np.int64)
-    if state.way == QUALITY and settings.polish and problem.model.curvature is not None:
+    # A flat likelihood leaves the bound without a best variance to climb with.
+    if state.way == QUALITY and settings.polish and problem.model.offending is None:
         best = planting.polished(problem, A, W, settings.polish)
         A, W = np.concatenate([A, best[0]]), np.concatenate([W, best[1]])
         kinds = np.append(kinds, 1)
-    A, W, kinds = A[: state.size], W[: state.size], kinds[: state.size]
+    A, W, kinds = A[:size], W[:size], kinds[:size]
     A_svd, W_svd = problem.svd(problem.rank)
     Q = oblique.changes_of_basis(A_svd, planting.in_one_order(A))
     projected = oblique.factors(Q, A_svd, W_svd)
     quality = problem.model.log_joint(problem, *best_scale(*projected[:2]))
-    mixture, variance = _mixture(state), 0.0
-    if state.way == DIVERSITY:
+    mixture, variance, diverse = None, 0.0, state.way == DIVERSITY
+    if diverse:
         components = [
             component_of(problem, *pair, settings.rescale) for pair in zip(A, W, strict=True)
         ]
         variance = variance_alone(problem, A, W)
-        for number, component in enumerate(components):
-            mixture, _ = propose(mixture, component, number, settings.tolerance, variance)
-    zero_somewhere = state.way == DIVERSITY and problem.model.offending is not None
+        mixture = propose_all(components, settings.tolerance, variance)[0]
+    zero_somewhere = diverse and problem.model.offending is not None
     threshold = -np.inf if zero_somewhere else float(quality.min()) - settings.allowance
-    state = replace(
-        state, made=len(A), Q=Q, number=np.arange(len(A)), quality=quality,
-        base=np.full(len(A), state.way == DIVERSITY), variance=variance,
-        threshold=threshold, **_flat(mixture),
-    )  # fmt: skip
-    found = [(a, w, -1, state.angle, 0) for a, w in zip(A, W, strict=True)]
+    angle = settings.angle if diverse else 0.0
+    nodes = Nodes(Q, np.arange(len(A)), quality, np.full(len(A), diverse))
+    counters = replace(state.counters, made=len(A))
+    state = State(state.way, None, Planted(nodes, threshold, angle, 0), mixture, variance, counters)
+    found = [Proposal(a, w, -1, angle, 0) for a, w in zip(A, W, strict=True)]
     batch = _batch(problem, settings, found, kind=0)
-    return state, replace(batch, diagnostics=batch.diagnostics | {"kind": kinds})
+    return state, replace(batch, diagnostics={**batch.diagnostics, "kind": kinds})
 
 
-def _tree(problem: Problem, state: State) -> Tree:
+def _tree(problem: Problem, way: str, nodes: Nodes) -> Tree:
     A_svd, W_svd = problem.svd(problem.rank)
     directions = None
-    if state.way == DIVERSITY:
-        directions = oblique.unit_columns(np.maximum(A_svd @ state.Q, 0.0))
-    return Tree(problem, A_svd, W_svd, state.Q, state.number, state.quality, state.base, directions)
-
-
-MIXTURE = [part.name for part in fields(Mixture)]
-
-
-def _mixture(state: State) -> Mixture:
-    return Mixture(**{name: getattr(state, f"mixture_{name}") for name in MIXTURE})
-
-
-def _flat(mixture: Mixture) -> dict[str, np.ndarray]:
-    # A state is arrays and plain numbers only, so that it can be stored.
-    return {f"mixture_{name}": getattr(mixture, name) for name in MIXTURE}
+    if way == DIVERSITY:
+        directions = oblique.unit_columns(np.maximum(A_svd @ nodes.Q, 0.0))
+    return Tree(problem, A_svd, W_svd, nodes, directions)
 
 
 def _nothing(problem: Problem) -> Batch:
@@ -335,16 +310,18 @@ def _scaled(
     return best_scale(A, W) if settings.rescale else problem.model.scale(A, W)
 
 
-def _batch(problem: Problem, settings: Settings, found: list, kind: int, ended: str = "") -> Batch:
+def _batch(
+    problem: Problem, settings: Settings, found: list[Proposal], kind: int, ended: str = ""
+) -> Batch:
     if not found:
         return replace(_nothing(problem), ended=ended)
-    A, W, parents, angles, turns = zip(*found, strict=True)
-    A, W = _scaled(problem, settings, np.stack(A), np.stack(W))
+    A, W = (np.stack([one.A for one in found]), np.stack([one.W for one in found]))
+    A, W = _scaled(problem, settings, A, W)
     told = {
-        "parent": np.array(parents, dtype=np.int64),
+        "parent": np.array([one.parent for one in found], dtype=np.int64),
         "kind": np.full(len(A), kind, dtype=np.int64),
-        "least_angle": np.array(angles),
-        "turn": np.array(turns, dtype=np.int64),
+        "least_angle": np.array([one.least_angle for one in found]),
+        "turn": np.array([one.turn for one in found], dtype=np.int64),
     }
     return Batch(A, W, told, ended=ended)
 
@@ -368,8 +345,10 @@ def work(problem: Problem, settings: Settings) -> float:
 
 def fraction(state: State, settings: Settings) -> float:
     """Part of the proposals that are made, or of the failed attempts that end the tree."""
-    solved = 0.05 * (1 - state.unsolved / len(state.A))
-    return max(solved, state.made / state.size, min(state.failed / settings.attempts, 0.99))
+    counters = state.counters
+    if state.starts is not None:
+        return 0.05 * (1 - state.starts.unsolved / len(state.starts.A))
+    return max(0.05, counters.made / counters.size, min(counters.failed / settings.attempts, 0.99))
 
 
 ALGORITHM = Algorithm(
@@ -383,7 +362,7 @@ ALGORITHM = Algorithm(
     shard_sizes=shard_sizes,
     work=work,
     fraction=fraction,
-    models=("gaussian", "uniform"),
+    needs=Needs.of(Capability.CURVATURE, supports=NO_BORDERS),
     color="#117733",
     summary="Grow a tree through the space of good factorizations, from solved ones towards where "
     "nothing is known yet.",

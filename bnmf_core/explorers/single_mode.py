@@ -1,12 +1,10 @@
 """Single mode: paper 1's lower bound on coverage, samples that explore one known mode only."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from bnmf_core.explorers import perturb
-from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import SettingsError
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.settings import setting
@@ -33,10 +31,10 @@ def start(
     return chosen.A, chosen.W
 
 
-def check(dataset: Dataset, rank: int, model_settings: Any, settings: Settings) -> None:
+def check(problem: Problem, settings: Settings) -> None:
     """Refuse, in a SettingsError, a factorization that is not among the known ones."""
-    perturb.check(dataset, rank, model_settings, settings)
-    known = dataset.known_factorizations(rank)
+    perturb.check(problem, settings)
+    known = problem.dataset.known_factorizations(problem.rank)
     if settings.solution > len(known):
         names = ", ".join(f"{i} ({truth.name})" for i, truth in enumerate(known, start=1))
         raise SettingsError(

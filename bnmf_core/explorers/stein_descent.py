@@ -8,16 +8,15 @@ than ``together`` particles is cut into groups that do not see each other.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Protocol, TypeVar
 
 import numpy as np
 
-from bnmf_core.explorers.interior import Interior
+from bnmf_core.explorers.interior import SUPPORTS, Interior
 from bnmf_core.explorers.stein_direction import median_lengths
-from bnmf_core.models import MODELS
-from bnmf_core.nouns.algorithm import Algorithm, Batch, Shard
-from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.algorithm import Algorithm, Batch, Needs, Shard
 from bnmf_core.nouns.errors import RunError, SettingsError
+from bnmf_core.nouns.model import Capability
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.settings import setting
 from bnmf_core.solvers import SOLVERS, hals, solution
@@ -28,7 +27,6 @@ ENTRY_WORK, PAIR_WORK = 60.0, 60.0
 # Adam's forgetting of slopes and of their squares (Kingma & Ba 2015), and what keeps it from 0/0.
 FORGET_FIRST, FORGET_SECOND, TINY = 0.9, 0.999, 1e-8
 
-Starts = Callable[[Problem, Any, Shard], tuple[np.ndarray, np.ndarray]]
 # (problem, coordinates, q (m, R, K), lengths (2,), exponent) → where to go, (m, R, K)
 Direction = Callable[[Problem, Interior, np.ndarray, np.ndarray, float], np.ndarray]
 
@@ -108,15 +106,38 @@ class DescentSettings:
         advanced=True,
     )
 
+    @property
+    def improves_starts(self) -> bool:
+        """Whether the solver improves the starts before the particles move."""
+        return self.solver_iterations > 0
 
-def start_setting() -> Any:
-    """The declared setting "start"."""
-    return setting(
+
+@dataclass(frozen=True)
+class StartSettings(DescentSettings):
+    """Of those that begin at random starts or at draws from the prior."""
+
+    start: str = setting(
         "restart",
         "Start of a particle",
         "“restart”: a random start, briefly solved. “prior”: a draw from the prior, as it is.",
         choices=("restart", "prior"),
     )
+
+    @property
+    def improves_starts(self) -> bool:
+        """Never draws from the prior."""
+        return self.start != "prior" and super().improves_starts
+
+
+class GroupSettings(Protocol):
+    """Settings with the size of a group among them."""
+
+    @property
+    def together(self) -> int:
+        """How many particles see each other."""
+
+
+SettingsT = TypeVar("SettingsT", bound=DescentSettings)
 
 
 @dataclass(frozen=True)
@@ -140,45 +161,48 @@ class State:
 
 
 def explorer(
-    starts: Starts,
+    starts: Callable[[Problem, SettingsT, Shard], tuple[np.ndarray, np.ndarray]],
     direction: Direction,
     *,
+    Settings: type[SettingsT],
     follow_lengths: bool,
     passes: float,
-    models: tuple[str, ...] | None = None,
-    **described: Any,
-) -> Algorithm:
+    beside: tuple[Capability, ...] = (),
+    **described: str,
+) -> Algorithm[SettingsT, State]:
     """The algorithm that moves particles from ``starts`` along ``direction``.
 
     ``follow_lengths``: whether open length scales are taken anew at each iteration, or from the
     starts. ``passes``: how many times the work of one Stein variational gradient an iteration
-    takes. ``described`` holds key, label, Settings, color, summary and reference.
+    takes. ``beside``: what is asked of a model beside slopes and a density that is nowhere zero, as
+    elsewhere no slope leads back. ``described`` holds key, label, color, summary and reference.
     """
     label = described["label"]
 
-    def check(dataset: Dataset, rank: int, model_settings: Any, settings: Any) -> None:
-        if model_settings.rate <= 0:
-            raise SettingsError(
-                f"{label} needs a prior rate λ above 0: with a flat prior the posterior has no "
-                "finite total, and the particles would drift off."
-            )
-        if dataset.squared_norm == 0:
+    def check(problem: Problem, settings: DescentSettings) -> None:
+        needed = problem.model.improper(problem.model_settings)
+        if needed:
+            raise SettingsError(f"{label} needs {needed}, and the particles would drift off.")
+        if problem.dataset.squared_norm == 0:
             raise RunError(
                 f"Every entry that the run sees is zero, so {label} has nothing to start from; "
                 "choose other observations."
             )
 
-    def init(problem: Problem, settings: Any, shard: Shard, rng: np.random.Generator) -> State:
+    def init(
+        problem: Problem, settings: SettingsT, shard: Shard, rng: np.random.Generator
+    ) -> State:
         # Asked again: what the run sees may be zero where the dataset is not.
-        check(problem.dataset, problem.rank, problem.model_settings, settings)
+        check(problem, settings)
         chart = Interior.of(problem)
         q = chart.to_position(*starts(problem, settings, shard))
         nothing = np.zeros_like(q)
-        from_prior = getattr(settings, "start", None) == "prior"
-        unsolved = 0 if from_prior or settings.solver_iterations == 0 else shard.size
+        unsolved = shard.size if settings.improves_starts else 0
         return State(q, nothing, nothing, _lengths(chart, q, settings), unsolved, 0)
 
-    def step(problem: Problem, state: State, settings: Any, rng: np.random.Generator):
+    def step(
+        problem: Problem, state: State, settings: SettingsT, rng: np.random.Generator
+    ) -> tuple[State, Batch]:
         """Some starts, or some iterations of the whole group; hand it over after the last one."""
         chart, m = Interior.of(problem), state.q.shape[0]
         D, N, R = problem.dataset.D, problem.dataset.N, problem.rank
@@ -198,7 +222,7 @@ def explorer(
         iterations = np.full(m, state.iterations, dtype=np.int64)
         return state, Batch(*chart.to_factors(state.q), {"iterations": iterations})
 
-    def work(problem: Problem, settings: Any) -> float:
+    def work(problem: Problem, settings: SettingsT) -> float:
         """Multiply-adds per particle of a full group."""
         each = _iteration_work(problem, settings.together)
         starting = SOLVERS["hals"].work(problem, settings.solver_iterations)
@@ -206,24 +230,20 @@ def explorer(
 
     return Algorithm(
         family="explorer",
+        Settings=Settings,
         State=State,
         init=init,
         step=step,
         shard_sizes=shard_sizes,
         work=work,
         fraction=fraction,
-        models=_with_slopes() if models is None else models,
+        needs=Needs.of(Capability.SCORE, Capability.NOWHERE_ZERO, *beside, supports=SUPPORTS),
         check=check,
         **described,
     )
 
 
-def _with_slopes() -> tuple[str, ...]:
-    """Models whose density is nowhere zero: elsewhere no slope leads back."""
-    return tuple(key for key, model in MODELS.items() if model.offending is None)
-
-
-def moved(state: State, chart: Interior, towards: np.ndarray, settings: Any) -> State:
+def moved(state: State, chart: Interior, towards: np.ndarray, settings: DescentSettings) -> State:
     """One step of the chosen rule along ``towards`` (m, R, K), at most about a step size each."""
     done = state.iterations
     size = settings.step_size
@@ -240,7 +260,9 @@ def moved(state: State, chart: Interior, towards: np.ndarray, settings: Any) -> 
     return replace(state, q=q, first=first, second=second, iterations=done + 1)
 
 
-def random_starts(problem: Problem, settings: Any, shard: Shard) -> tuple[np.ndarray, np.ndarray]:
+def random_starts(
+    problem: Problem, settings: StartSettings, shard: Shard
+) -> tuple[np.ndarray, np.ndarray]:
     """What ``settings.start`` says, from each particle's own generator: (m, D, R), (m, R, N)."""
     generators = [shard.particle_generator(i) for i in range(shard.size)]
     if settings.start == "prior":
@@ -251,7 +273,7 @@ def random_starts(problem: Problem, settings: Any, shard: Shard) -> tuple[np.nda
     return (A, W) if settings.start == "prior" else problem.model.scale(A, W)
 
 
-def improved(problem: Problem, chart: Interior, state: State, settings: Any) -> State:
+def improved(problem: Problem, chart: Interior, state: State, settings: DescentSettings) -> State:
     """A few more starts after the solver's iterations, at the model's scale.
 
     One after the other, so that no bit depends on how many are solved in one step.
@@ -269,20 +291,20 @@ def improved(problem: Problem, chart: Interior, state: State, settings: Any) -> 
     return replace(state, q=q, unsolved=unsolved, lengths=lengths)
 
 
-def shard_sizes(settings: Any, particles: int) -> list[int]:
+def shard_sizes(settings: GroupSettings, particles: int) -> list[int]:
     """Groups of nearly equal size, of at most ``settings.together`` particles."""
     groups = -(-particles // settings.together)
     each, rest = divmod(particles, groups)
     return [each + 1] * rest + [each] * (groups - rest)
 
 
-def fraction(state: State, settings: Any) -> float:
+def fraction(state: State, settings: DescentSettings) -> float:
     """Part of the work that is done: the starts count for a tenth, the iterations for the rest."""
     started = 1.0 - state.unsolved / state.q.shape[0]
     return 0.1 * started + 0.9 * state.iterations / settings.iterations
 
 
-def _lengths(chart: Interior, q: np.ndarray, settings: Any) -> np.ndarray:
+def _lengths(chart: Interior, q: np.ndarray, settings: DescentSettings) -> np.ndarray:
     chosen = (settings.length_A, settings.length_W)
     if None not in chosen:
         return np.array(chosen, dtype=np.float64)

@@ -17,7 +17,7 @@ Arrays = Sequence[np.ndarray]
 
 
 def direction(
-    positions: Arrays, scores: Arrays, lengths: Sequence[float], exponent: float
+    positions: Arrays, scores: Arrays, lengths: Sequence[float] | np.ndarray, exponent: float
 ) -> list[np.ndarray]:
     """Stein variational gradient (Liu & Wang 2016, eq. 8): one (M, n_b) for each block.
 
@@ -45,7 +45,7 @@ def discrepancy_gradient(
     scores: Arrays,
     curved: Arrays,
     dimensions: Sequence[int],
-    lengths: Sequence[float],
+    lengths: Sequence[float] | np.ndarray,
     exponent: float,
 ) -> list[np.ndarray]:
     """Gradient of S = (1/M²) Σ_ij K_p(x_i, x_j) (paper 3, eqs. 3 and 4): (M, n_b) a block.
@@ -85,13 +85,14 @@ def discrepancy(
     positions: Arrays,
     scores: Arrays,
     dimensions: Sequence[int],
-    lengths: Sequence[float],
+    lengths: Sequence[float] | np.ndarray,
     exponent: float,
 ) -> float:
     """S = (1/M²) Σ_ij K_p(x_i, x_j), what :func:`discrepancy_gradient` is the gradient of."""
     M, B, b = positions[0].shape[0], len(positions), exponent
     bases = _bases(positions, lengths)
-    total = (sum(s @ s.T for s in scores) * sum(base**b for base in bases)).sum()
+    inner = np.sum([s @ s.T for s in scores], axis=0)
+    total = float((inner * np.sum([base**b for base in bases], axis=0)).sum())
     for x, s, dimension, length, base in zip(
         positions, scores, dimensions, lengths, bases, strict=True
     ):
@@ -123,7 +124,7 @@ def squared_distances(x: np.ndarray) -> np.ndarray:
     return squared
 
 
-def _bases(positions: Arrays, lengths: Sequence[float]) -> list[np.ndarray]:
+def _bases(positions: Arrays, lengths: Sequence[float] | np.ndarray) -> list[np.ndarray]:
     pairs = zip(positions, lengths, strict=True)
     return [1.0 + squared_distances(x) / length**2 for x, length in pairs]
 

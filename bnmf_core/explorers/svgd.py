@@ -18,10 +18,8 @@ from bnmf_core.nouns.problem import Problem
 
 
 @dataclass(frozen=True)
-class Settings(stein_descent.DescentSettings):
+class Settings(stein_descent.StartSettings):
     """How the particles move, and where they start."""
-
-    start: str = stein_descent.start_setting()
 
 
 def variational_gradient(
@@ -30,7 +28,8 @@ def variational_gradient(
     """φ at each particle, (m, R, D + N) like q."""
     m = q.shape[0]
     scores = [part.reshape(m, -1) for part in chart.split(chart.score(problem, q))]
-    return chart.joined(*direction(chart.parts(q), scores, lengths, exponent), q.shape[1])
+    of_A, of_W = direction(chart.parts(q), scores, lengths, exponent)
+    return chart.joined(of_A, of_W, q.shape[1])
 
 
 ALGORITHM = stein_descent.explorer(

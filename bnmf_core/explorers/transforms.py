@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -88,6 +87,13 @@ class TransformLibrary:
     ----------
     Q_A : (n, R_SVD, R_T), A_NMF ≈ A_SVD Q_A. Q_W : (n, R_T, R_SVD), W_NMF ≈ Q_W W_SVD. Read-only.
     recipe : how they were learned, in plain values; empty where that is not known.
+
+    Examples
+    --------
+    >>> from bnmf_core import transform_library
+    >>> library = transform_library(rank=2, sets=2)
+    >>> type(library).__name__, library.Q_A.shape
+    ('TransformLibrary', (10, 2, 2))
     """
 
     Q_A: np.ndarray
@@ -192,7 +198,7 @@ def _learn(recipe: Recipe, index: int, target: Any) -> tuple[np.ndarray, np.ndar
     rng = np.random.default_rng([LIBRARY_SEED, rank, index])
     X = process(recipe.process).make(recipe.source, target, rng)
     dataset = Dataset.from_array(X, name="source of transforms")
-    problem = Problem(dataset, model=None, model_settings=SimpleNamespace(), rank=rank)
+    problem = Problem.without_model(dataset, rank)
     starts = [random_start(dataset, rank, rng) for _ in range(recipe.restarts)]
     A, W = hals.solve(
         problem, np.stack([a for a, _ in starts]), np.stack([w for _, w in starts]), 500, 1e-5

@@ -1,7 +1,7 @@
 """The tree of :mod:`bnmf_core.explorers.rrt`: its nodes, and one attempt to grow it."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 
@@ -25,6 +25,56 @@ KINDS = ("start", "optimised start", "node")
 MOST_SUSPECTS = 4
 
 
+class Growth(Protocol):
+    """Settings of how a tree grows: the first step, its growth, and the most steps."""
+
+    @property
+    def step(self) -> float:
+        """How far the first step of an attempt goes."""
+
+    @property
+    def step_growth(self) -> float:
+        """By which part every further step is longer."""
+
+    @property
+    def most_steps(self) -> int:
+        """How many steps an attempt goes at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """K nodes of a tree.
+
+    Attributes
+    ----------
+    Q : (K, R, R) changes of basis. number : (K,) which proposal each one was.
+    quality : (K,) log joint. base : (K,) whether it stays when the tree begins again.
+    """
+
+    Q: np.ndarray
+    number: np.ndarray
+    quality: np.ndarray
+    base: np.ndarray
+
+    @property
+    def size(self) -> int:
+        """K."""
+        return self.Q.shape[0]
+
+    def with_node(self, Q: np.ndarray, number: int, quality: float, base: bool) -> "Nodes":
+        """And a further node."""
+        return Nodes(
+            np.concatenate([self.Q, Q[None]]),
+            np.append(self.number, number),
+            np.append(self.quality, quality),
+            np.append(self.base, base),
+        )
+
+    def kept(self, chosen: np.ndarray) -> "Nodes":
+        """Only those chosen, by (K,) bool or by their places."""
+        return Nodes(self.Q[chosen], self.number[chosen], self.quality[chosen], self.base[chosen])
+
+
 @dataclass(eq=False)
 class Tree:
     """Nodes that grow, within one step of the algorithm.
@@ -32,55 +82,41 @@ class Tree:
     Attributes
     ----------
     problem : the data and the model. A_svd (D, R), W_svd (R, N) : X ≈ A_svd W_svd.
-    Q : (K, R, R) nodes. number : (K,) which proposal each one was.
-    quality : (K,) log joint. base : (K,) whether it stays when the tree begins again.
     directions : (K, D, R) columns of A = ⌊A_svd Q⌋ at length 1, where angles count.
     """
 
     problem: Problem
     A_svd: np.ndarray
     W_svd: np.ndarray
-    Q: np.ndarray
-    number: np.ndarray
-    quality: np.ndarray
-    base: np.ndarray
+    nodes: Nodes
     directions: np.ndarray | None
     suspects: list[int] = field(default_factory=lambda: [0])
 
-    @property
-    def size(self) -> int:
-        """Number of nodes."""
-        return self.Q.shape[0]
-
     def add(self, Q: np.ndarray, number: int, quality: float, base: bool) -> None:
         """A further node."""
-        self.Q = np.concatenate([self.Q, Q[None]])
-        self.number = np.append(self.number, number)
-        self.quality = np.append(self.quality, quality)
-        self.base = np.append(self.base, base)
+        self.nodes = self.nodes.with_node(Q, number, quality, base)
         if self.directions is not None:
             A = np.maximum(self.A_svd @ Q, 0.0)
             self.directions = np.concatenate([self.directions, oblique.unit_columns(A)[None]])
 
-    def keep(self, kept: np.ndarray) -> None:
-        """Only the nodes chosen by (K,) bool."""
-        self.Q, self.number = self.Q[kept], self.number[kept]
-        self.quality, self.base = self.quality[kept], self.base[kept]
+    def keep(self, chosen: np.ndarray) -> None:
+        """Only the nodes chosen, by (K,) bool or by their places."""
+        self.nodes = self.nodes.kept(chosen)
         if self.directions is not None:
-            self.directions = self.directions[kept]
+            self.directions = self.directions[chosen]
 
     def attempt(
-        self, settings: Any, threshold: float, angle: float, rng: np.random.Generator
+        self, settings: Growth, threshold: float, angle: float, rng: np.random.Generator
     ) -> tuple[str, np.ndarray, int]:
         """Move the nearest node towards a random point: (why it failed or "", Q, parent).
 
         ``threshold`` : least log joint; −∞ where it is enough to be possible. ``angle`` : least
         angle from every node, degrees.
         """
-        target = oblique.uniform_point(self.Q.shape[1], rng)
-        parent = oblique.nearest(self.Q, target)
+        target = oblique.uniform_point(self.nodes.Q.shape[1], rng)
+        parent = oblique.nearest(self.nodes.Q, target)
         points = oblique.path(
-            self.Q[parent], target, settings.step, settings.step_growth, settings.most_steps
+            self.nodes.Q[parent], target, settings.step, settings.step_growth, settings.most_steps
         )
         # A first step that fails is the usual case; when it does not, more are tried together.
         good, together, failure = 0, 1, ""
@@ -89,7 +125,7 @@ class Tree:
             fine, failure = self._feasible(batch, threshold)
             good, together = good + fine, 2 * together
         if good == 0:
-            return failure or "angle", self.Q[parent], parent
+            return failure or "angle", self.nodes.Q[parent], parent
         Q = points[good - 1]
         if angle > 0 and self.directions is not None:
             directions = oblique.unit_columns(np.maximum(self.A_svd @ Q, 0.0))

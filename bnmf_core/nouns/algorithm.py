@@ -2,9 +2,20 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import product
+from typing import Generic, TypeVar
 
 import numpy as np
+
+from bnmf_core.nouns.model import Capability, Model, Support
+from bnmf_core.nouns.problem import Problem
+
+SettingsT = TypeVar("SettingsT")
+StateT = TypeVar("StateT")
+Supports = frozenset[tuple[Support, Support]]
+ANY_SUPPORT: Supports = frozenset(product(Support, Support))
+# Where a solved NMF fits in whatever its size: the weights can take up any scale.
+ANY_SCALE: Supports = frozenset(product(Support, [Support.POSITIVE]))
 
 
 @dataclass(frozen=True)
@@ -59,13 +70,32 @@ class Batch:
 
 
 @dataclass(frozen=True)
-class Algorithm:
+class Needs:
+    """What an algorithm asks of a model.
+
+    Attributes
+    ----------
+    capabilities : what the model has to be able to do.
+    supports : pairs, of A and of W, for which the algorithm is made.
+    """
+
+    capabilities: frozenset[Capability] = frozenset()
+    supports: Supports = ANY_SUPPORT
+
+    @classmethod
+    def of(cls, *capabilities: Capability, supports: Supports = ANY_SUPPORT) -> "Needs":
+        """These capabilities, on these supports."""
+        return cls(frozenset(capabilities), supports)
+
+
+@dataclass(frozen=True)
+class Algorithm(Generic[SettingsT, StateT]):
     """A way to make factorizations: two pure functions and their declared settings.
 
     ``init(problem, settings, shard, rng) → State`` makes the starting state of one shard;
     ``step(problem, state, settings, rng) → (State, Batch)`` is one bounded unit of work
-    (about a second or less). A State is a frozen dataclass of arrays and plain numbers, so
-    that it can be stored without pickling.
+    (about a second or less). A State is a frozen dataclass of arrays, plain numbers and further
+    such dataclasses, so that it can be stored without pickling.
 
     Attributes
     ----------
@@ -73,30 +103,50 @@ class Algorithm:
     family : "sampler" (leaves a distribution invariant) or "explorer".
     shard_sizes : ``(settings, particles) → list`` of particles per shard.
     work : ``(problem, settings) → float``, multiply-adds per particle, for estimates.
-    models : keys of the models it works with; None: every model.
+    needs : what it asks of a model.
     color : its colour in every chart. summary : one sentence for the form.
     reference : where it was published.
     fraction : ``(state, settings) → float``, the part of a shard's work that is done.
-    check : ``(dataset, rank, model settings, settings)``, raises a BNMFError, in a sentence, where
-        a run could not start; asked before the run is queued. None: nothing to ask.
+    check : ``(problem, settings)``, raises a BNMFError, in a sentence, where a run could not start;
+        asked before the run is queued, of a problem whose open model settings are still open.
+        None: nothing to ask.
     """
 
     key: str
     label: str
     family: str
-    Settings: type
-    State: type
-    init: Callable[..., Any]
-    step: Callable[..., tuple[Any, Batch]]
-    shard_sizes: Callable[[Any, int], list[int]]
-    work: Callable[..., float]
-    fraction: Callable[[Any, Any], float]
-    models: tuple[str, ...] | None
+    Settings: type[SettingsT]
+    State: type[StateT]
+    init: Callable[[Problem, SettingsT, Shard, np.random.Generator], StateT]
+    step: Callable[[Problem, StateT, SettingsT, np.random.Generator], tuple[StateT, Batch]]
+    shard_sizes: Callable[[SettingsT, int], list[int]]
+    work: Callable[[Problem, SettingsT], float]
+    fraction: Callable[[StateT, SettingsT], float]
+    needs: Needs
     color: str
     summary: str
     reference: str
-    check: Callable[..., None] | None = None
+    check: Callable[[Problem, SettingsT], None] | None = None
 
-    def works_with(self, model: str) -> bool:
-        """Whether it can be run with the model of this key."""
-        return self.models is None or model in self.models
+    def works_with(self, model: Model) -> bool:
+        """Whether it can be run with the model."""
+        return not self.why_not(model)
+
+    def why_not(self, model: Model) -> str:
+        """Why it cannot be run with the model, in a sentence; "" where it can."""
+        missing = [
+            what.value
+            for what in Capability
+            if what in self.needs.capabilities - model.capabilities
+        ]
+        if missing:
+            return (
+                f"{self.label} needs {' and '.join(missing)}, which the model “{model.label}” "
+                "does not have."
+            )
+        if model.support not in self.needs.supports:
+            return (
+                f"{self.label} is not made for a model like “{model.label}”, where "
+                f"{model.support_A.of('A')} and {model.support_W.of('W')}."
+            )
+        return ""

@@ -1,52 +1,206 @@
-"""What a probability model is."""
+"""What a probability model is, what it can do, and what is asked of it."""
+
+from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
+
+from bnmf_core.nouns.errors import SettingsError
+from bnmf_core.nouns.threshold import Threshold
+
+if TYPE_CHECKING:  # a problem has a model, and a model's functions take a problem
+    from bnmf_core.nouns.dataset import Dataset
+    from bnmf_core.nouns.problem import Problem
+
+Pair = tuple[np.ndarray, np.ndarray]
+Part = TypeVar("Part")
+
+
+class Support(StrEnum):
+    """Where a factor lives: every entry ≥ 0, every column a distribution, every entry in [0, 1]."""
+
+    POSITIVE = "positive"
+    SIMPLEX = "simplex"
+    UNIT_INTERVAL = "unit_interval"
+
+    def of(self, factor: str) -> str:
+        """What it says of the factor ("A" or "W"), in words."""
+        words = {
+            Support.POSITIVE: f"the entries of {factor} are ≥ 0",
+            Support.SIMPLEX: f"the columns of {factor} sum to 1",
+            Support.UNIT_INTERVAL: f"the entries of {factor} lie between 0 and 1",
+        }
+        return words[self]
+
+
+class Capability(StrEnum):
+    """What a model may be able to do; the value names it in sentences."""
+
+    SCORE = "slopes of the log joint"
+    SCORE_ALONG = "second derivatives along a direction"
+    CURVATURE = "the trace of second derivatives"
+    CONDITIONALS = "conditional draws"
+    GAUSSIAN_NOISE = "Gaussian noise of a known size"
+    THRESHOLD = "a threshold"
+    NOWHERE_ZERO = "a likelihood that is nowhere zero"
+
+
+@dataclass(frozen=True)
+class EntryPrior:
+    """What is known of one entry of a factor before X: ∝ exp(−rate·x − ½·precision·x²).
+
+    On 0 ≤ x ≤ largest. rate > 0 and precision = 0: exponential; rate = 0 and precision > 0:
+    half-normal; all 0 on [0, 1]: uniform.
+    """
+
+    rate: float = 0.0
+    precision: float = 0.0
+    largest: float = np.inf
+
+
+@dataclass(frozen=True)
+class Conditionals:
+    """What one entry of A or W is drawn from given all others, where X_dn ~ N((AW)_dn, σ²).
+
+    The likelihood is a parabola in every single entry, so that with an :class:`EntryPrior` each is
+    normal, cut to the prior's interval. noise_variance : σ².
+    """
+
+    noise_variance: float
+    A: EntryPrior
+    W: EntryPrior
+
+
+class LogDensity(Protocol):
+    """``(problem, A (M, D, R), W (M, R, N), squared) → (M,)`` nats.
+
+    ``squared`` (M,) is ‖X − AW‖² of each particle, where it is known already.
+    """
+
+    def __call__(
+        self, problem: Problem, A: np.ndarray, W: np.ndarray, squared: np.ndarray | None = None
+    ) -> np.ndarray:
+        """The log density of each particle."""
+
+
+class Offending(Protocol):
+    """``(problem, A (M, D, R), W (M, R, N), suspects) → (M,)`` rows of X, −1 for none."""
+
+    def __call__(
+        self, problem: Problem, A: np.ndarray, W: np.ndarray, suspects: np.ndarray | None = None
+    ) -> np.ndarray:
+        """One row for each particle."""
+
+
+Derivatives = Callable[
+    ["Problem", np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]
+]
+
+
+def always_proper(settings: Any) -> str:
+    """Of a prior that has a finite total whatever its settings: nothing is needed of them."""
+    return ""
 
 
 @dataclass(frozen=True)
 class Model:
-    """A probability model of X given (A, W), batched over particles.
+    """A posterior p(A, W | X) = p(X | AW) p(A) p(W) / p(X), up to what does not depend on A and W.
+
+    All functions take M factorizations at once, A (M, D, R) and W (M, R, N). The first part is what
+    every model is; the second what it may be able to do besides, None where it is not. Algorithms
+    ask for :class:`Capability` and :class:`Support`, never for a model by its key, so a new model
+    works with every algorithm that can.
 
     Attributes
     ----------
-    resolve : ``(dataset, rank, settings) → Settings`` with every "from the data" value set.
-    log_joint : ``(problem, A (M, D, R), W (M, R, N)) → (M,)`` full normalised log joint, nats;
-        takes ‖X − AW‖² of each particle, (M,), as a fourth argument where it is known.
-    log_likelihood : the same arguments, the likelihood in the papers' form (no constant).
-    score : ``(problem, A, W)`` → gradients of the log joint, (M, D, R) and (M, R, N), in A and
-        W as they stand: a constraint on the columns of A is not taken into account.
+    key, label, summary, reference : registry key, name and sentence on screen, where published.
+    Settings : its declared settings.
+    support_A, support_W : where A and W live.
+    resolve : ``(dataset, rank, settings) → settings`` with every "from the data" value set.
+    log_joint : log p(X, A, W), with every constant that is known.
+    log_likelihood : the likelihood in the papers' form, without its constant.
+    prior : ``(problem, rng) → A (D, R), W (R, N)``, a draw from the prior.
+    scale : ``(A, W) → (A, W)`` on the support, with the same products AW at the scale of the
+        components that the prior favours or demands. Where both factors are bounded above, the
+        nearest there is: products may change.
+    improper : ``settings → words``: what the settings would have to be for a posterior with a
+        finite total ("a prior rate λ above 0: …"); "" where it has one.
+
+    score : ``(problem, A, W)`` → gradients of the log joint, (M, D, R) and (M, R, N), in A and W as
+        they stand: a constraint on columns is not taken into account.
     log_joint_and_score : ``(problem, A, W)`` → log joint (M,) and both gradients from the same
         products; with X in expanded form, so the log joint is exact to 1e-15·‖X‖²/σ² only.
-    support : where A and W live: "positive" (every entry ≥ 0) or "simplex" (every column of A
-        sums to 1, entries of W ≥ 0).
-    prior : ``(problem, rng) → A (D, R), W (R, N)``, a draw from the prior.
-    scale : ``(A (M, D, R), W (M, R, N)) → (A, W)`` with the same products AW, at the scale of
-        the components that the prior favours or demands.
     score_along : ``(problem, A, W, moved_A, moved_W)`` → derivative of the score along a direction,
-        of the same shapes; None where it is not known in closed form.
+        of the same shapes.
     curvature : ``(problem, A, W)`` → trace of the log joint's second derivatives (M,) and its
-        gradients in A and W; None where it is not known in closed form.
-    offending : ``(problem, A, W, suspects) → (M,)`` a row of X for which the likelihood is zero, −1
-        where there is none; ``suspects`` are rows to look at first. None: it is nowhere zero.
+        gradients in A and W.
+    noise_curvature : the same of Gaussian noise of the same standard deviation, for a flat
+        likelihood, whose own curvature tells no variance; None: the curvature itself does.
+    conditionals : ``settings → Conditionals``.
+    noise_level : ``settings → σ``, where X_dn ~ N((AW)_dn, σ²).
+    threshold : the objective and the ε up to which every factorization is good enough.
+    offending : a row of X for which the likelihood is zero; ``suspects`` are rows to look at first.
+        None: it is nowhere zero.
     """
 
     key: str
     label: str
     Settings: type
-    resolve: Callable[..., Any]
-    log_joint: Callable[..., np.ndarray]
-    log_likelihood: Callable[..., np.ndarray]
-    score: Callable[..., tuple[np.ndarray, np.ndarray]]
-    log_joint_and_score: Callable[..., tuple[np.ndarray, np.ndarray, np.ndarray]]
-    support: str
-    prior: Callable[..., tuple[np.ndarray, np.ndarray]]
-    scale: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+    support_A: Support
+    support_W: Support
+    resolve: Callable[[Dataset, int, Any], Any]
+    log_joint: LogDensity
+    log_likelihood: LogDensity
+    prior: Callable[[Problem, np.random.Generator], Pair]
+    scale: Callable[[np.ndarray, np.ndarray], Pair]
     summary: str
     reference: str
-    score_along: Callable[..., tuple[np.ndarray, np.ndarray]] | None = None
-    curvature: Callable[..., tuple[np.ndarray, np.ndarray, np.ndarray]] | None = None
-    offending: Callable[..., np.ndarray] | None = None
+    improper: Callable[[Any], str] = always_proper
+    score: Callable[[Problem, np.ndarray, np.ndarray], Pair] | None = None
+    log_joint_and_score: Derivatives | None = None
+    score_along: (
+        Callable[[Problem, np.ndarray, np.ndarray, np.ndarray, np.ndarray], Pair] | None
+    ) = None
+    curvature: Derivatives | None = None
+    noise_curvature: Derivatives | None = None
+    conditionals: Callable[[Any], Conditionals] | None = None
+    noise_level: Callable[[Any], float] | None = None
+    threshold: Threshold | None = None
+    offending: Offending | None = None
+
+    @property
+    def support(self) -> tuple[Support, Support]:
+        """Where A and where W live."""
+        return self.support_A, self.support_W
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        """What it can do."""
+        slopes = self.score is not None and self.log_joint_and_score is not None
+        able = {
+            Capability.SCORE: slopes,
+            Capability.SCORE_ALONG: slopes and self.score_along is not None,
+            Capability.CURVATURE: slopes and self.curvature is not None,
+            Capability.CONDITIONALS: self.conditionals is not None,
+            Capability.GAUSSIAN_NOISE: self.noise_level is not None,
+            Capability.THRESHOLD: self.threshold is not None,
+            Capability.NOWHERE_ZERO: self.offending is None,
+        }
+        return frozenset(capability for capability, is_able in able.items() if is_able)
+
+
+def given(part: Part | None) -> Part:
+    """A part of a model that an algorithm needs, and so has.
+
+    Raises
+    ------
+    SettingsError
+        When the model lacks it: what was called does not declare what it needs.
+    """
+    if part is None:
+        raise SettingsError("The model cannot do what is asked of it here; choose another model.")
+    return part

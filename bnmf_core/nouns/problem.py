@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy import sparse
@@ -34,6 +34,11 @@ class Problem:
     rank: int
 
     @classmethod
+    def without_model(cls, dataset: Dataset, rank: int) -> "Problem":
+        """Data and a rank alone: all that solvers ask for."""
+        return cls(dataset, cast(Model, None), None, rank)
+
+    @classmethod
     def prepare(cls, dataset: Dataset, model: Model, model_settings: Any, rank: int) -> "Problem":
         """Check that the data and the rank fit, and take open model settings from the data.
 
@@ -59,7 +64,8 @@ class Problem:
     @cached_property
     def seen(self) -> np.ndarray | None:
         """1 where X was seen and 0 elsewhere, (D, N); None when all of it was."""
-        return self.dataset.mask.astype(np.float64) if self.dataset.missing else None
+        mask = self.dataset.mask
+        return mask.astype(np.float64) if mask is not None and self.dataset.missing else None
 
     @property
     def compression_rank(self) -> int | None:
@@ -68,7 +74,7 @@ class Problem:
         return None if 2 * rank > min(D, N) or D * N < SMALLEST_COMPRESSED else rank
 
     @cached_property
-    def completed(self) -> Any:
+    def completed(self) -> np.ndarray | sparse.csc_array:
         """X (D, N), its unseen entries filled by an iterated SVD of rank R, see ``completion``."""
         return completed(self.dataset, self.rank)
 
@@ -99,7 +105,7 @@ class Problem:
         return {}
 
 
-def _times(X: Any, F: np.ndarray) -> np.ndarray:
+def _times(X: np.ndarray | sparse.csc_array, F: np.ndarray) -> np.ndarray:
     # F (m, R, n) times X (n, k): a sparse product is faster with the sparse matrix first, and as
     # fast by columns as by rows, so that no second copy of it is kept.
     m, R, n = F.shape

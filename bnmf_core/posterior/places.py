@@ -5,23 +5,22 @@ Two forms:
 - ``paper``: A and W as they are, with the gradient of the log joint (paper 3). Stein's identity
   does not hold in it, because the density does not vanish where an entry is 0.
 - ``interior``: coordinates that run over all real numbers, with the density's Jacobian, where the
-  identity holds. Positive entries: z = log F. A column x on the simplex: isometric log-ratio
-  coordinates (Egozcue et al. 2003); distances and inner products in them are those of the
-  centred log-ratios log x − mean(log x), a hyperplane of D − 1 dimensions, so no basis is needed
-  and no feature is singled out.
+  identity holds, see :mod:`bnmf_core.probability.interior`. Of a column on the simplex they are
+  centred log-ratios, a hyperplane of D − 1 dimensions, so no feature is singled out.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from bnmf_core import registry
 from bnmf_core.data.split import split
-from bnmf_core.nouns import settings
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import DataError, SettingsError
+from bnmf_core.nouns.model import Model, Support, given
 from bnmf_core.nouns.particles import Particles
 from bnmf_core.nouns.problem import Problem
+from bnmf_core.probability import interior
 
 FORMS = ("interior", "paper")
 # In the interior form an entry counts as at least this part of its factor's mean entry: solvers
@@ -62,9 +61,7 @@ def problem_of(particles: Particles, dataset: Dataset) -> Problem:
             f"The factorizations are of a {D}×{seen} matrix, but what their run would see of "
             f"{dataset.name!r} is {dataset.D}×{dataset.N}; give the dataset that was factorized."
         )
-    model = registry.model(spec.model)
-    values = particles.info.get("model_settings", spec.model_settings)
-    chosen = settings.build(model.Settings, values, model.label)
+    model, chosen = registry.model_of(particles)
     return Problem.prepare(dataset, model, chosen, particles.R)
 
 
@@ -76,10 +73,11 @@ def positions(particles: Particles, form: str, lift: float = LIFT) -> tuple[Bloc
     SettingsError
         When there is no such form, or an entry has no logarithm.
     """
-    A, W, simplex = _factors(particles, form, lift)
+    model = registry.model(particles.spec.model)
+    A, W = _factors(particles, model, form, lift)
     if form == "paper":
         return _block(A), _block(W)
-    return _block(_logarithms(A, simplex), simplex), _block(np.log(W))
+    return _interior_block(A, model.support_A), _interior_block(W, model.support_W)
 
 
 def blocks(
@@ -94,62 +92,62 @@ def blocks(
     DataError
         When a score is not finite; names the particles.
     """
-    A, W, simplex = _factors(particles, form, lift)
+    model = registry.model(particles.spec.model)
+    A, W = _factors(particles, model, form, lift)
     by_A, by_W = np.empty(A.shape), np.empty(W.shape)
     size = max(1, SCORE_ENTRIES // (A[0].size + W[0].size))
     for first in range(0, particles.M, size):
         part = slice(first, first + size)
         with np.errstate(all="ignore"):  # what is not finite is named below
-            by_A[part], by_W[part] = problem.model.score(problem, A[part], W[part])
+            by_A[part], by_W[part] = given(problem.model.score)(problem, A[part], W[part])
             if form == "interior":
-                _to_interior(by_A[part], A[part], simplex)
-                _to_interior(by_W[part], W[part], False)
+                interior.to_slopes(by_A[part], A[part], model.support_A, axis=1)
+                interior.to_slopes(by_W[part], W[part], model.support_W, axis=1)
     _check_finite(particles, by_A, by_W)
     if form == "paper":
-        return _block(A, score=by_A), _block(W, score=by_W)
-    return _block(_logarithms(A, simplex), simplex, by_A), _block(np.log(W), score=by_W)
+        return _block(A, by_A), _block(W, by_W)
+    return (
+        _interior_block(A, model.support_A, by_A),
+        _interior_block(W, model.support_W, by_W),
+    )
 
 
-def _factors(particles: Particles, form: str, lift: float) -> tuple[np.ndarray, np.ndarray, bool]:
-    # A, W, and whether the columns of A are on the simplex.
+def _factors(
+    particles: Particles, model: Model, form: str, lift: float
+) -> tuple[np.ndarray, np.ndarray]:
     if form not in FORMS:
         raise SettingsError(f"There is no form {form!r}; choose one of {', '.join(FORMS)}.")
     A, W = (np.asarray(factor, dtype=np.float64) for factor in (particles.A, particles.W))
-    simplex = registry.model(particles.spec.model).support == "simplex"
     if form == "paper":
-        return A, W, simplex
-    A, W = (np.maximum(F, lift * F.mean(axis=(1, 2), keepdims=True)) for F in (A, W))
-    if simplex:
-        A /= A.sum(axis=1, keepdims=True)
+        return A, W
+    A, W = _lifted(A, model.support_A, lift), _lifted(W, model.support_W, lift)
     empty = (A <= 0).any(axis=(1, 2)) | (W <= 0).any(axis=(1, 2))
     if empty.any():
         raise SettingsError(
             f"An entry of 0 has no logarithm, and {_named(particles, empty)} such entries; lift "
             "them by a number above 0, or choose the form 'paper'."
         )
-    return A, W, simplex
+    return A, W
 
 
-def _logarithms(F: np.ndarray, centred: bool) -> np.ndarray:
-    logarithms = np.log(F)
-    if centred:
-        logarithms -= logarithms.mean(axis=1, keepdims=True)
-    return logarithms
+def _lifted(F: np.ndarray, support: Support, lift: float) -> np.ndarray:
+    """The factor (M, rows, columns) with every entry off the support's borders."""
+    F = np.maximum(F, lift * F.mean(axis=(1, 2), keepdims=True))
+    if support is Support.SIMPLEX:
+        F /= F.sum(axis=1, keepdims=True)
+    if support is Support.UNIT_INTERVAL:
+        F = np.minimum(F, 1.0 - LIFT)
+    return F
 
 
-def _to_interior(gradient: np.ndarray, F: np.ndarray, simplex: bool) -> None:
-    # In place. The density of log F gains ∏F and that of the log-ratios ∏x: with
-    # h = F ∘ gradient + 1, the score is h, and h − x Σh along a column on the simplex.
-    gradient *= F
-    gradient += 1.0
-    if simplex:
-        gradient -= F * gradient.sum(axis=1, keepdims=True)
+def _interior_block(F: np.ndarray, support: Support, score: np.ndarray | None = None) -> Block:
+    block = _block(interior.coordinates(F, support, axis=1), score)
+    return replace(block, dimension=interior.dimension(F.shape[1], F.shape[2], support))
 
 
-def _block(F: np.ndarray, simplex: bool = False, score: np.ndarray | None = None) -> Block:
+def _block(F: np.ndarray, score: np.ndarray | None = None) -> Block:
     M, rows, columns = F.shape
-    dimension = (rows - 1) * columns if simplex else rows * columns
-    return Block(F.reshape(M, -1), None if score is None else score.reshape(M, -1), dimension)
+    return Block(F.reshape(M, -1), None if score is None else score.reshape(M, -1), rows * columns)
 
 
 def _check_finite(particles: Particles, by_A: np.ndarray, by_W: np.ndarray) -> None:

@@ -47,10 +47,10 @@ class Products:
     @classmethod
     def of(cls, parts: Sequence[Block]) -> "Products":
         """Matrices of inner products, from the blocks of coordinates and scores."""
-        scored = all(part.score is not None for part in parts)
+        scores = [part.score @ part.score.T for part in parts if part.score is not None]
         differences = [_differences(part.position, part.score) for part in parts]
         return cls(
-            scores=sum(part.score @ part.score.T for part in parts) if scored else None,
+            scores=sum(scores[1:], scores[0]) if len(scores) == len(parts) else None,
             squared=np.stack([squared for squared, _ in differences]),
             across=np.stack([across for _, across in differences]),
             dimensions=np.array([part.dimension for part in parts]),
@@ -82,9 +82,8 @@ class Products:
     def median_lengths(self) -> tuple[float, float]:
         """Median distances between particles that differ, for each block; 1 where none do."""
         upper = np.triu_indices(self.squared.shape[1], 1)
-        apart = [np.sqrt(squared[upper]) for squared in self.squared]
-        apart = [values[values > 0] for values in apart]
-        return tuple(float(np.median(values)) if values.size else 1.0 for values in apart)
+        of_A, of_W = (_median_above_zero(np.sqrt(squared[upper])) for squared in self.squared)
+        return of_A, of_W
 
     def sentence(self, length_A: float, length_W: float, exponent: float = EXPONENT) -> str:
         """Whether the kernel tells the particles apart, see :func:`lengths_sentence`."""
@@ -157,6 +156,14 @@ def kernel_matrix(
     SettingsError, DataError
         When a parameter is out of range, the dataset is not the run's, an entry has no logarithm
         or a slope is not finite (naming the particles).
+
+    Examples
+    --------
+    >>> from bnmf_core import RunSpec, kernel_matrix, laurberg, run
+    >>> data = laurberg("two", noise=0.01)
+    >>> particles = run(data, RunSpec("gibbs", rank=3, particles=6))
+    >>> kernel_matrix(particles, data, form="interior").shape
+    (6, 6)
     """
     check_lengths(length_A, length_W, exponent)
     return products(particles, dataset, form, lift).kernel(length_A, length_W, exponent=exponent)
@@ -220,6 +227,11 @@ def check_lengths(length_A: float, length_W: float, exponent: float = EXPONENT) 
         raise SettingsError(
             f"The exponent was {exponent!r}; between −1 and 0 the kernel tells posteriors apart."
         )
+
+
+def _median_above_zero(values: np.ndarray) -> float:
+    values = values[values > 0]
+    return float(np.median(values)) if values.size else 1.0
 
 
 def _differences(x: np.ndarray, s: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:

@@ -41,6 +41,13 @@ def stein_weights(K: np.ndarray, solver: str = "HIGHS") -> np.ndarray:
         When there is no such solver; lists the ones there are.
     RunError
         When the solver finds no answer.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bnmf_core import stein_weights
+    >>> stein_weights(np.diag([1.0, 1.0, 2.0])).round(2)
+    array([0.4, 0.4, 0.2])
     """
     if solver not in SOLVERS:
         raise SettingsError(f"There is no solver {solver!r}; choose one of {', '.join(SOLVERS)}.")

@@ -255,9 +255,9 @@ def _finished(shard: Shard, checkpoint: Checkpoint | None) -> bool:
 def _failed_chains(latest: dict[Shard, Checkpoint | None]) -> tuple[dict[str, Any], ...]:
     return tuple(
         {"chain": int(chain), "after_draw": draws, "reason": checkpoint.failure.reason}
-        for checkpoint in latest.values()
+        for shard, checkpoint in latest.items()
         if checkpoint is not None and checkpoint.failure is not None
-        for chain, draws in checkpoint.draws.items()
+        for chain, draws in (checkpoint.draws or {str(shard.index): 0}).items()
     )
 
 

@@ -38,7 +38,7 @@ def estimate(dataset: Dataset, spec: RunSpec, store: RunStore | None = None) -> 
     needed = memory_needed(dataset, spec)
     if spec.holdout:
         dataset = dataset.columns(split(dataset, spec.holdout)[0])
-    problem = Problem(dataset, model=None, model_settings=None, rank=spec.rank)
+    problem = Problem.without_model(dataset, spec.rank)
     work = spec.particles * algorithm.work(problem, settings)
     shards = len(algorithm.shard_sizes(settings, spec.particles))
     rate = _measured_rate(store, spec.algorithm) or FIRST_GUESS * min(shards, WORKERS)
@@ -58,7 +58,7 @@ def _measured_rate(store: RunStore | None, algorithm_key: str) -> float | None:
             algorithm, settings = check(dataset, run.spec)
         except BNMFError:  # a run of another version, or of data that are gone, tells nothing
             continue
-        problem = Problem(dataset, model=None, model_settings=None, rank=run.spec.rank)
+        problem = Problem.without_model(dataset, run.spec.rank)
         rates.append(run.done * algorithm.work(problem, settings) / run.seconds)
         if len(rates) == 5:
             break

@@ -39,11 +39,9 @@ def check(dataset: Dataset, spec: RunSpec) -> tuple[Algorithm, Any]:
     """
     algorithm = registry.algorithm(spec.algorithm)
     model = registry.model(spec.model)
-    if not algorithm.works_with(spec.model):
-        raise SettingsError(
-            f"{algorithm.label} works with the model {', '.join(algorithm.models)}, "
-            f"not with {spec.model!r}."
-        )
+    why_not = algorithm.why_not(model)
+    if why_not:
+        raise SettingsError(why_not)
     if not (isinstance(spec.particles, int) and 1 <= spec.particles <= MOST_PARTICLES):
         raise SettingsError(
             f"{spec.particles!r} factorizations were asked for; 1 to {MOST_PARTICLES:,} are "
@@ -57,7 +55,7 @@ def check(dataset: Dataset, spec: RunSpec) -> tuple[Algorithm, Any]:
     check_fit(dataset, split(dataset, spec.holdout)[0], spec.rank)
     chosen = settings.build(algorithm.Settings, spec.settings, algorithm.label)
     if algorithm.check is not None:
-        algorithm.check(dataset, spec.rank, model_settings, chosen)
+        algorithm.check(Problem(dataset, model, model_settings, spec.rank), chosen)
     return algorithm, chosen
 
 

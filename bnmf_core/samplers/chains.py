@@ -4,7 +4,7 @@ The chains of one shard share every product with X. There are two shards at leas
 cores busy, and more where the chains are many, so that a cluster can share them.
 """
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -14,6 +14,14 @@ from bnmf_core.nouns.settings import setting
 
 FEWEST_SHARDS = 2
 MOST_TOGETHER = 8
+
+
+class ChainSettings(Protocol):
+    """Settings with a number of chains among them."""
+
+    @property
+    def chains(self) -> int:
+        """How many there are."""
 
 
 def chains_setting(default: int) -> Any:
@@ -27,7 +35,7 @@ def chains_setting(default: int) -> Any:
     )
 
 
-def shard_sizes(settings: Any, particles: int) -> list[int]:
+def shard_sizes(settings: ChainSettings, particles: int) -> list[int]:
     """The draws of each group of chains; the first chains take the remainder."""
     chains = min(settings.chains, particles)
     each, rest = divmod(particles, chains)
@@ -36,7 +44,7 @@ def shard_sizes(settings: Any, particles: int) -> list[int]:
     return [int(part.sum()) for part in np.split(draws, ends)]
 
 
-def chains_of(settings: Any, shard: Shard) -> tuple[int, np.ndarray]:
+def chains_of(settings: ChainSettings, shard: Shard) -> tuple[int, np.ndarray]:
     """The number of the shard's first chain, and the particles asked of each of its chains."""
     groups = _groups(settings.chains)
     if shard.size < groups[shard.index]:  # fewer particles than chains: each chain makes one

@@ -3,28 +3,39 @@
 A position q is (c, R, K): for each of c chains and R components, the coordinates of a column of
 A followed by those of a row of W, so that one array operation serves both factors.
 
-- ``LogCoordinates`` (support "positive"): q = log of every entry, K = D + N; the density gains
-  Σ q.
-- ``SimplexCoordinates`` (support "simplex"): each column of A by stick-breaking, D − 1 free
-  numbers; W in units of ``unit`` and kept ≥ 0 by reflection (paper 3, §6.2); K = D − 1 + N.
+- ``LogCoordinates`` (entries ≥ 0): q = log of every entry, K = D + N; the density gains Σ q.
+- ``SimplexCoordinates`` (columns of A that sum to 1, W ≥ 0): each column of A by stick-breaking,
+  D − 1 free numbers; W in units of ``unit`` and kept ≥ 0 by reflection (paper 3, §6.2);
+  K = D − 1 + N.
+- ``BoundedCoordinates`` (entries of A, of W or of both between 0 and 1): q = log(x/(1 − x)) there,
+  K = D + N; the density gains Σ log x(1 − x).
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from itertools import product
+from typing import Protocol
 
 import numpy as np
+from scipy.special import expit, logit
 
-from bnmf_core.samplers.starting import lifted
+from bnmf_core.nouns.model import Support, given
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.samplers.starting import LIFT, lifted
 
 Density = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+# The supports, of A and of W, that there are coordinates for.
+ENTRYWISE = (Support.POSITIVE, Support.UNIT_INTERVAL)
+SUPPORTS = frozenset([*product(ENTRYWISE, ENTRYWISE), (Support.SIMPLEX, Support.POSITIVE)])
 
 
 class Coordinates(Protocol):
-    """A change of variables; ``reflected`` is the part of the last axis that is kept ≥ 0."""
+    """A change of variables of (A, W)."""
 
-    reflected: slice | None
+    @property
+    def reflected(self) -> slice | None:
+        """The coordinates that are kept ≥ 0."""
 
     def lift(self, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The nearest A, W that have a position: zeros are lifted where they have none."""
@@ -35,7 +46,7 @@ class Coordinates(Protocol):
     def to_factors(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """q (c, R, K) → A (c, D, R), W (c, R, N)."""
 
-    def density(self, problem: Any) -> Density:
+    def density(self, problem: Problem) -> Density:
         """``q → (log density (c,), gradient (c, R, K))`` of the posterior in q, Jacobian included.
 
         The log density keeps every constant of the log joint but those of the change of
@@ -43,11 +54,15 @@ class Coordinates(Protocol):
         """
 
 
-def coordinates(problem: Any) -> Coordinates:
-    """The coordinates for the model's support."""
+def coordinates(problem: Problem) -> Coordinates:
+    """The coordinates for a model whose supports are among ``SUPPORTS``."""
     data, rank = problem.dataset, problem.rank
-    if problem.model.support == "positive":
-        return LogCoordinates(data.D)
+    support_A, support_W = problem.model.support
+    if support_A is not Support.SIMPLEX:
+        if (support_A, support_W) == (Support.POSITIVE, Support.POSITIVE):
+            return LogCoordinates(data.D)
+        bounded = Support.UNIT_INTERVAL
+        return BoundedCoordinates(data.D, support_A is bounded, support_W is bounded)
     # ΣX = ΣW where the columns of A sum to 1, so this is the mean of W; a step then moves W and
     # the free numbers of A by comparable parts of themselves, whatever X's unit.
     return SimplexCoordinates(data.D, data.total / (rank * data.observed / data.D))
@@ -58,7 +73,10 @@ class LogCoordinates:
     """q = log A, log W. D : rows of A."""
 
     D: int
-    reflected = None
+
+    @property
+    def reflected(self) -> None:
+        """There are no walls."""
 
     def lift(self, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Both factors, see :func:`bnmf_core.samplers.starting.lifted`."""
@@ -73,9 +91,9 @@ class LogCoordinates:
         F = np.exp(q)
         return F[:, :, : self.D].transpose(0, 2, 1), F[:, :, self.D :]
 
-    def density(self, problem: Any) -> Density:
+    def density(self, problem: Problem) -> Density:
         """log p + Σ q, and its gradient F ∘ ∇log p + 1."""
-        log_joint_and_score, D = problem.model.log_joint_and_score, self.D
+        log_joint_and_score, D = given(problem.model.log_joint_and_score), self.D
 
         def log_density_and_gradient(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             F = np.exp(q)
@@ -88,6 +106,74 @@ class LogCoordinates:
             return values + q.reshape(q.shape[0], -1).sum(axis=1), gradient
 
         return log_density_and_gradient
+
+
+@dataclass(frozen=True)
+class BoundedCoordinates:
+    """q = log(x/(1 − x)) where entries lie between 0 and 1, log x elsewhere.
+
+    D : rows of A. bounded_A, bounded_W : whether entries of A and of W end at 1.
+    """
+
+    D: int
+    bounded_A: bool
+    bounded_W: bool
+
+    @property
+    def reflected(self) -> None:
+        """There are no walls."""
+
+    @property
+    def _parts(self) -> tuple[tuple[slice, bool], tuple[slice, bool]]:
+        return (slice(None, self.D), self.bounded_A), (slice(self.D, None), self.bounded_W)
+
+    def lift(self, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Entries off 0, see :func:`bnmf_core.samplers.starting.lifted`, and off 1."""
+        A, W = lifted(A, axis=1), lifted(W, axis=2)
+        return (
+            np.clip(A, LIFT, 1.0 - LIFT) if self.bounded_A else A,
+            np.clip(W, LIFT, 1.0 - LIFT) if self.bounded_W else W,
+        )
+
+    def to_position(self, A: np.ndarray, W: np.ndarray) -> np.ndarray:
+        """Logits and logarithms."""
+        q = np.concatenate((A.transpose(0, 2, 1), W), axis=2)
+        for part, bounded in self._parts:
+            q[:, :, part] = logit(q[:, :, part]) if bounded else np.log(q[:, :, part])
+        return q
+
+    def to_factors(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Their inverses."""
+        F = self._entries(q)
+        return F[:, :, : self.D].transpose(0, 2, 1), F[:, :, self.D :]
+
+    def density(self, problem: Problem) -> Density:
+        """log p + Σ log x′, and x′ ∘ ∇log p + x″/x′; x′ = dx/dq is x(1 − x), x″/x′ = 1 − 2x."""
+        log_joint_and_score, D = given(problem.model.log_joint_and_score), self.D
+
+        def log_density_and_gradient(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            F = self._entries(q)
+            values, by_A, by_W = log_joint_and_score(
+                problem, F[:, :, :D].transpose(0, 2, 1), F[:, :, D:]
+            )
+            gradient = np.concatenate((by_A.transpose(0, 2, 1), by_W), axis=2)
+            for part, bounded in self._parts:
+                x, slope, place = F[:, :, part], gradient[:, :, part], q[:, :, part]
+                slope *= x * (1.0 - x) if bounded else x
+                slope += 1.0 - 2.0 * x if bounded else 1.0
+                # log x(1 − x) without its digits being lost where x is near 1.
+                size = np.abs(place)
+                steep = -size - 2.0 * np.log1p(np.exp(-size)) if bounded else place
+                values = values + steep.sum(axis=(1, 2))
+            return values, gradient
+
+        return log_density_and_gradient
+
+    def _entries(self, q: np.ndarray) -> np.ndarray:
+        F = np.empty_like(q)
+        for part, bounded in self._parts:
+            F[:, :, part] = expit(q[:, :, part]) if bounded else np.exp(q[:, :, part])
+        return F
 
 
 @dataclass(frozen=True)
@@ -128,9 +214,9 @@ class SimplexCoordinates:
         y, V = q[:, :, : self.D - 1], q[:, :, self.D - 1 :]
         return self._columns(y)[0].transpose(0, 2, 1), V * self.unit
 
-    def density(self, problem: Any) -> Density:
+    def density(self, problem: Problem) -> Density:
         """log p and its gradient, with the sticks' Jacobian."""
-        log_joint_and_score, D, unit = problem.model.log_joint_and_score, self.D, self.unit
+        log_joint_and_score, D, unit = given(problem.model.log_joint_and_score), self.D, self.unit
 
         def log_density_and_gradient(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             y, V = q[:, :, : D - 1], q[:, :, D - 1 :]

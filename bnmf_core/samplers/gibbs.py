@@ -1,11 +1,15 @@
-"""Gibbs sampling of the gaussian model (Schmidt, Winther & Hansen 2009).
+"""Gibbs sampling, for models with Gaussian noise (Schmidt, Winther & Hansen 2009).
 
-Given everything else, A_dr is a normal truncated to ≥ 0 with variance s² = σ²/Σ_n W_rn² and
-mean [Σ_n (X_dn − Σ_{k≠r} A_dk W_kn) W_rn]/Σ_n W_rn² − λs²; paper 1 prints it without the
-factor W_rn and hides λs². X enters through X Wᵀ and W Wᵀ only, so a sweep is one product with X,
-which serves all chains of a shard, and a compiled pass over A; then the same for W. Where X has
-gaps, the sums are over the seen entries of row d: X Wᵀ as before, as X holds 0 where it was not
-seen, and a matrix Σ_n w_n w_nᵀ for each row in place of W Wᵀ.
+Given everything else, and with an exponential prior, A_dr is a normal truncated to ≥ 0 with
+variance s² = σ²/Σ_n W_rn² and mean [Σ_n (X_dn − Σ_{k≠r} A_dk W_kn) W_rn]/Σ_n W_rn² − λs²; paper 1
+prints it without the factor W_rn and hides λs². The model says which σ², and of each factor which
+λ, whether a half-normal prior adds to the precision and whether entries end at 1, see
+:class:`bnmf_core.nouns.model.Conditionals`.
+
+X enters through X Wᵀ and W Wᵀ only, so a sweep is one product with X, which serves all chains of a
+shard, and a compiled pass over A; then the same for W. Where X has gaps, the sums are over the seen
+entries of row d: X Wᵀ as before, as X holds 0 where it was not seen, and a matrix Σ_n w_n w_nᵀ for
+each row in place of W Wᵀ.
 
 The draws of one shard come from one generator: a chain's path depends on the seed and on how many
 chains the run has, not on threads or interruptions.
@@ -15,12 +19,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bnmf_core.nouns.algorithm import Algorithm, Batch, Shard
+from bnmf_core.nouns.algorithm import Algorithm, Batch, Needs, Shard
+from bnmf_core.nouns.model import Capability, EntryPrior, given
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.settings import setting
 from bnmf_core.samplers.chains import chains_of, chains_setting, joined, shard_sizes
 from bnmf_core.samplers.starting import checking, start_setting, starts
-from bnmf_core.samplers.truncated_normal import draw_factors, draw_factors_each
+from bnmf_core.samplers.truncated_normal import (
+    draw_factors,
+    draw_factors_each,
+    draw_factors_within,
+)
 from bnmf_core.solvers.solution import gram, product_work, seen_grams
 
 # Multiply-adds of one step: about a third of a second on one core.
@@ -70,7 +79,9 @@ def init(problem: Problem, settings: Settings, shard: Shard, rng: np.random.Gene
     return State(np.ascontiguousarray(A.transpose(0, 2, 1)), W, draws, first, 0, total)
 
 
-def step(problem: Problem, state: State, settings: Settings, rng: np.random.Generator):
+def step(
+    problem: Problem, state: State, settings: Settings, rng: np.random.Generator
+) -> tuple[State, Batch]:
     """A bounded number of sweeps; every ``thinning``-th one after the warm-up is kept.
 
     The warm-up is recorded at the same distance, counted back from its end.
@@ -103,46 +114,74 @@ def sweep(
     problem: Problem, A: np.ndarray, W: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw every column of A (c, R, D), then every row of W (c, R, N); new arrays."""
-    if problem.dataset.missing:
-        A = draw_seen(problem, A, problem.times_rows(W), W, problem.seen.T, rng)
-        return A, draw_seen(problem, W, problem.times_columns(A), A, problem.seen, rng)
-    A = draw(problem, A, problem.times_rows(W), gram(W), rng)
-    W = draw(problem, W, problem.times_columns(A), gram(A), rng)
+    drawn = given(problem.model.conditionals)(problem.model_settings)
+    variance = drawn.noise_variance
+    seen = problem.seen
+    if seen is not None and problem.dataset.missing:
+        A = draw_seen(A, problem.times_rows(W), W, seen.T, variance, drawn.A, rng)
+        return A, draw_seen(W, problem.times_columns(A), A, seen, variance, drawn.W, rng)
+    A = draw(A, problem.times_rows(W), gram(W), variance, drawn.A, rng)
+    W = draw(W, problem.times_columns(A), gram(A), variance, drawn.W, rng)
     return A, W
 
 
 def draw(
-    problem: Problem, F: np.ndarray, C: np.ndarray, G: np.ndarray, rng: np.random.Generator
+    F: np.ndarray,
+    C: np.ndarray,
+    G: np.ndarray,
+    variance: float,
+    prior: EntryPrior,
+    rng: np.random.Generator,
 ) -> np.ndarray:
-    """Draw F (c, R, n) given C = the other factor times the data and G = its Gram matrix."""
-    F = F.copy()
-    settings = problem.model_settings
+    """Draw F (c, R, n) given C = the other factor times the data and G = its Gram matrix.
+
+    ``variance`` of the noise; ``prior`` of the entries of F.
+    """
+    F, G = F.copy(), _with_prior(G, variance, prior)
     uniform = 1.0 - rng.random(F.shape)  # in (0, 1]
-    draw_factors(F, C, G, settings.sigma**2, settings.rate, uniform)
+    if np.isinf(prior.largest):
+        draw_factors(F, C, G, variance, prior.rate, uniform)
+        return F
+    for chain, grams in enumerate(G):
+        of_columns = np.broadcast_to(grams[:, :, None], (*grams.shape, F.shape[2]))
+        draw_factors_within(
+            F[chain], C[chain], of_columns, variance, prior.rate, prior.largest, uniform[chain]
+        )
     return F
 
 
 def draw_seen(
-    problem: Problem,
     F: np.ndarray,
     C: np.ndarray,
     other: np.ndarray,
     seen: np.ndarray,
+    variance: float,
+    prior: EntryPrior,
     rng: np.random.Generator,
 ) -> np.ndarray:
     """Draw F (c, R, n) given C, the other factor (c, R, k), and where X was seen (k, n)."""
     F = F.copy()
-    settings = problem.model_settings
     uniform = 1.0 - rng.random(F.shape)
     for chain in range(F.shape[0]):
         for columns, G in seen_grams(other[chain], seen):
-            part = F[chain, :, columns].copy()
-            draw_factors_each(
-                part, C[chain, :, columns].copy(), G, settings.sigma**2, settings.rate,
-                uniform[chain, :, columns].copy(),
-            )  # fmt: skip
+            part, linear = F[chain, :, columns].copy(), C[chain, :, columns].copy()
+            grams = _with_prior(G.transpose(2, 0, 1), variance, prior).transpose(1, 2, 0)
+            chosen = uniform[chain, :, columns].copy()
+            if np.isinf(prior.largest):
+                draw_factors_each(part, linear, grams, variance, prior.rate, chosen)
+            else:
+                draw_factors_within(
+                    part, linear, grams, variance, prior.rate, prior.largest, chosen
+                )
             F[chain, :, columns] = part
     return F
+
+
+def _with_prior(G: np.ndarray, variance: float, prior: EntryPrior) -> np.ndarray:
+    """Gram matrices (…, R, R) with the prior's precision, in units of the noise's."""
+    if prior.precision == 0.0:
+        return G
+    return G + prior.precision * variance * np.eye(G.shape[-1])
 
 
 def work_per_sweep(problem: Problem) -> float:
@@ -173,7 +212,7 @@ ALGORITHM = Algorithm(
     work=work,
     fraction=fraction,
     check=checking("Gibbs"),
-    models=("gaussian",),
+    needs=Needs.of(Capability.CONDITIONALS),
     color="#D55E00",
     summary="Walk through the posterior, redrawing one column at a time. Right in the long run; "
     "rarely leaves the mode it starts in.",

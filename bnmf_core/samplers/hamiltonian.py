@@ -8,6 +8,7 @@ accept step makes the kernel exact.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,8 @@ Density = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 DIVERGENT = 1000.0
 
 
-class Point(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Point:
     """Positions q (c, …), their log densities (c,) and gradients (c, …)."""
 
     q: np.ndarray
@@ -45,7 +47,7 @@ def transition(
     """One HMC update: fresh momenta, ``count`` leapfrog steps of size ``step`` (c,), accept."""
     momentum = rng.standard_normal(point.q.shape)
     end, last = leapfrog(density, point, momentum, step, count, reflected)
-    return accept(point, momentum, end, last, rng)
+    return accept(point, energy(point, momentum), end, last, rng)
 
 
 def leapfrog(
@@ -95,18 +97,20 @@ def glide(
 
 
 def accept(
-    start: Point, momentum: np.ndarray, end: Point, last: np.ndarray, rng: np.random.Generator
+    start: Point, before: np.ndarray, end: Point, last: np.ndarray, rng: np.random.Generator
 ) -> Outcome:
-    """Go to the end, or stay: with probability min(1, exp(−ΔH)) for each chain."""
+    """Go to the end, or stay: with probability min(1, exp(−ΔH)) for each chain.
+
+    ``before`` (c,) is the energy at the start, ``last`` the momentum at the end.
+    """
     with np.errstate(all="ignore"):
-        error = energy(end, last) - energy(start, momentum)
+        error = energy(end, last) - before
         whole = np.isfinite(error) & np.isfinite(_flat(end.gradient).sum(axis=1))
         error = np.where(whole, error, np.inf)
         probability = np.exp(-np.maximum(error, 0.0))
     accepted = rng.random(error.size) < probability
-    point = Point(
-        *(np.where(_by_chain(accepted, new), new, old) for new, old in zip(end, start, strict=True))
-    )
+    pairs = ((end.q, start.q), (end.value, start.value), (end.gradient, start.gradient))
+    point = Point(*(np.where(_by_chain(accepted, new), new, old) for new, old in pairs))
     return Outcome(point, accepted, probability, error > DIVERGENT)
 
 

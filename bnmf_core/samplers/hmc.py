@@ -8,16 +8,27 @@ generator: a chain's path depends on the seed and on how many chains the run has
 run beside it), not on threads, pieces or interruptions.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
-from bnmf_core.nouns.algorithm import Algorithm, Batch, Shard
+from bnmf_core.nouns.algorithm import Algorithm, Batch, Needs, Shard
+from bnmf_core.nouns.model import Capability
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.settings import setting
 from bnmf_core.samplers.chains import chains_of, chains_setting, joined, shard_sizes
-from bnmf_core.samplers.coordinates import coordinates
-from bnmf_core.samplers.hamiltonian import Outcome, Point, accept, glide, half_kick, reasonable_step
+from bnmf_core.samplers.coordinates import SUPPORTS, Coordinates, coordinates
+from bnmf_core.samplers.hamiltonian import (
+    Outcome,
+    Point,
+    accept,
+    energy,
+    glide,
+    half_kick,
+    reasonable_step,
+)
 from bnmf_core.samplers.starting import checking, start_setting, starts
 
 # Multiply-adds of one step: about a third of a second on one core.
@@ -59,54 +70,104 @@ class Settings:
     start: str = start_setting()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """Trajectories of c chains that are under way.
+
+    Attributes
+    ----------
+    front : how far they have come. half : (c, R, K) momentum half a step ahead of it.
+    energy : (c,) at the start. step_size : (c,). leapfrogs : steps that are done.
+    """
+
+    front: Point
+    half: np.ndarray
+    energy: np.ndarray
+    step_size: np.ndarray
+    leapfrogs: int
+
+
+@dataclass(frozen=True, eq=False)
+class Adaptation:
+    """Dual averaging of c step sizes.
+
+    Attributes
+    ----------
+    log_step : (c,) of the next trajectory. log_step_mean : (c,) what the warm-up ends with.
+    shortfall : (c,) how much less was accepted than is aimed at, on average.
+    center : (c,) the log step that it shrinks to.
+    """
+
+    log_step: np.ndarray
+    log_step_mean: np.ndarray
+    shortfall: np.ndarray
+    center: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """What has happened to c chains since the last recorded state.
+
+    Attributes
+    ----------
+    moved : (c,) whether any trajectory was accepted. probability : (c,) sum of the acceptance
+        probabilities. divergent : (c,) whether any trajectory diverged.
+    """
+
+    moved: np.ndarray
+    probability: np.ndarray
+    divergent: np.ndarray
+
+    @classmethod
+    def empty(cls, chains: int) -> "Tally":
+        """Nothing has happened yet."""
+        never = np.zeros(chains, dtype=bool)
+        return cls(never, np.zeros(chains), never)
+
+
+@dataclass(frozen=True, eq=False)
 class State:
     """c chains, possibly in the middle of a trajectory.
 
     Attributes
     ----------
-    q, value, gradient : where the chains are, (c, R, K), (c,), (c, R, K).
-    momentum : (c, R, K) at the start of the trajectory. leapfrogs : steps of it that are done.
-    end_q, end_value, end_gradient, half : its front, and the momentum half a step ahead.
-    step_size : (c,) of this trajectory. log_step, log_step_mean, shortfall : (c,) dual averaging;
-        center : (c,) the log step that it shrinks to.
-    moved, probability, divergent : (c,) since the last recorded state: whether any trajectory
-        was accepted, the sum of their acceptance probabilities, whether any diverged.
+    point : where the chains are, q (c, R, K). trajectory : None between two of them.
+    adaptation, tally : see there.
     draws : (c,) particles asked of each chain. first : number of the first chain in the run.
     sweeps, total : trajectories done and to do.
     """
 
-    q: np.ndarray
-    value: np.ndarray
-    gradient: np.ndarray
-    momentum: np.ndarray
-    end_q: np.ndarray
-    end_value: np.ndarray
-    end_gradient: np.ndarray
-    half: np.ndarray
-    step_size: np.ndarray
-    log_step: np.ndarray
-    log_step_mean: np.ndarray
-    shortfall: np.ndarray
-    center: np.ndarray
-    moved: np.ndarray
-    probability: np.ndarray
-    divergent: np.ndarray
+    point: Point
+    trajectory: Trajectory | None
+    adaptation: Adaptation
+    tally: Tally
     draws: np.ndarray
     first: int
-    leapfrogs: int
     sweeps: int
     total: int
 
-    @property
-    def point(self) -> Point:
-        """Where the chains are."""
-        return Point(self.q, self.value, self.gradient)
+    @classmethod
+    def from_flat(cls, stored: Mapping[str, Any]) -> "State":
+        """The state of a checkpoint from before states were nested, by its fields."""
+        point = Point(stored["q"], stored["value"], stored["gradient"])
+        trajectory = None
+        if stored["leapfrogs"]:
+            front = Point(stored["end_q"], stored["end_value"], stored["end_gradient"])
+            trajectory = Trajectory(
+                front,
+                stored["half"],
+                energy(point, stored["momentum"]),
+                stored["step_size"],
+                stored["leapfrogs"],
+            )
+        rest = {name: stored[name] for name in ("draws", "first", "sweeps", "total")}
+        adaptation = Adaptation(**{name: stored[name] for name in _names(Adaptation)})
+        tally = Tally(**{name: stored[name] for name in _names(Tally)})
+        return cls(point, trajectory, adaptation, tally, **rest)
 
-    @property
-    def front(self) -> Point:
-        """Where the trajectories are."""
-        return Point(self.end_q, self.end_value, self.end_gradient)
+
+def _names(of: type) -> list[str]:
+    return [part.name for part in fields(of)]
 
 
 def init(problem: Problem, settings: Settings, shard: Shard, rng: np.random.Generator) -> State:
@@ -118,115 +179,110 @@ def init(problem: Problem, settings: Settings, shard: Shard, rng: np.random.Gene
     q = chart.to_position(*chart.lift(*starts(problem, settings, generators, "HMC")))
     point = Point(q, *density(q))
     step = reasonable_step(density, point, rng, chart.reflected)
-    nothing = np.zeros(draws.size)
+    log_step = np.log(step)
     return State(
-        *point,
-        momentum=np.zeros_like(q),
-        end_q=q,
-        end_value=point.value,
-        end_gradient=point.gradient,
-        half=np.zeros_like(q),
-        step_size=step,
-        log_step=np.log(step),
-        log_step_mean=np.log(step),
-        shortfall=nothing,
-        center=np.log(10.0 * step),
-        moved=nothing > 0,
-        probability=nothing,
-        divergent=nothing > 0,
-        draws=draws,
-        first=first,
-        leapfrogs=0,
+        point,
+        None,
+        Adaptation(log_step, log_step, np.zeros(draws.size), np.log(10.0 * step)),
+        Tally.empty(draws.size),
+        draws,
+        first,
         sweeps=0,
         total=settings.warm_up + settings.thinning * int(draws.max()),
     )
 
 
-def step(problem: Problem, state: State, settings: Settings, rng: np.random.Generator):
+def step(
+    problem: Problem, state: State, settings: Settings, rng: np.random.Generator
+) -> tuple[State, Batch]:
     """A bounded number of leapfrog steps; what is kept and what is recorded as in Gibbs."""
     chart = coordinates(problem)
     density = chart.density(problem)
     left = max(1, int(STEP_WORK / work_per_leapfrog(problem, state.draws.size)))
     recorded = []
     while left > 0 and state.sweeps < state.total:
-        if state.leapfrogs == 0:
-            state = _set_out(state, rng)
-        count = min(left, settings.leapfrog_steps - state.leapfrogs)
+        trajectory = state.trajectory or _set_out(state, rng)
+        count = min(left, settings.leapfrog_steps - trajectory.leapfrogs)
         front, half = glide(
-            density, state.front, state.half, state.step_size, count, chart.reflected
+            density, trajectory.front, trajectory.half, trajectory.step_size, count, chart.reflected
         )
         left -= count
-        state = replace(
-            state, end_q=front.q, end_value=front.value, end_gradient=front.gradient, half=half,
-            leapfrogs=state.leapfrogs + count,
-        )  # fmt: skip
-        if state.leapfrogs < settings.leapfrog_steps:
+        done = trajectory.leapfrogs + count
+        trajectory = replace(trajectory, front=front, half=half, leapfrogs=done)
+        if done < settings.leapfrog_steps:
+            state = replace(state, trajectory=trajectory)
             break
-        state = _arrive(state, settings, rng)
+        state = _arrive(state, trajectory, settings, rng)
         after = state.sweeps - settings.warm_up
         if after % settings.thinning == 0:
             draw = after // settings.thinning
-            recorded.append(_record(state, chart, settings, draw))
-            nothing = np.zeros(state.draws.size)
-            state = replace(state, moved=nothing > 0, probability=nothing, divergent=nothing > 0)
+            recorded.append(_record(state, trajectory.step_size, chart, settings, draw))
+            state = replace(state, tally=Tally.empty(state.draws.size))
     return state, joined(problem, recorded)
 
 
-def _set_out(state: State, rng: np.random.Generator) -> State:
-    momentum = rng.standard_normal(state.q.shape)
-    stretch = 1.0 + JITTER * (2.0 * rng.random(state.log_step.size) - 1.0)
-    step_size = np.exp(state.log_step) * stretch
-    return replace(
-        state, momentum=momentum, step_size=step_size, end_q=state.q, end_value=state.value,
-        end_gradient=state.gradient, half=half_kick(momentum, state.gradient, step_size),
-    )  # fmt: skip
+def _set_out(state: State, rng: np.random.Generator) -> Trajectory:
+    point, log_step = state.point, state.adaptation.log_step
+    momentum = rng.standard_normal(point.q.shape)
+    stretch = 1.0 + JITTER * (2.0 * rng.random(log_step.size) - 1.0)
+    step_size = np.exp(log_step) * stretch
+    half = half_kick(momentum, point.gradient, step_size)
+    return Trajectory(point, half, energy(point, momentum), step_size, 0)
 
 
-def _arrive(state: State, settings: Settings, rng: np.random.Generator) -> State:
+def _arrive(
+    state: State, trajectory: Trajectory, settings: Settings, rng: np.random.Generator
+) -> State:
+    front = trajectory.front
     with np.errstate(all="ignore"):
-        last = half_kick(state.half, state.end_gradient, -state.step_size)
-    outcome = accept(state.point, state.momentum, state.front, last, rng)
-    state = replace(
-        state,
-        q=outcome.point.q,
-        value=outcome.point.value,
-        gradient=outcome.point.gradient,
-        moved=state.moved | outcome.accepted,
-        probability=state.probability + outcome.probability,
-        divergent=state.divergent | outcome.divergent,
-        leapfrogs=0,
-        sweeps=state.sweeps + 1,
+        last = half_kick(trajectory.half, front.gradient, -trajectory.step_size)
+    outcome = accept(state.point, trajectory.energy, front, last, rng)
+    tally = Tally(
+        state.tally.moved | outcome.accepted,
+        state.tally.probability + outcome.probability,
+        state.tally.divergent | outcome.divergent,
     )
-    return _adapt(state, settings, outcome) if state.sweeps <= settings.warm_up else state
+    sweeps, adaptation = state.sweeps + 1, state.adaptation
+    if sweeps <= settings.warm_up:
+        adaptation = _adapted(adaptation, sweeps, settings, outcome)
+    return replace(
+        state,
+        point=outcome.point,
+        trajectory=None,
+        adaptation=adaptation,
+        tally=tally,
+        sweeps=sweeps,
+    )
 
 
-def _adapt(state: State, settings: Settings, outcome: Outcome) -> State:
+def _adapted(before: Adaptation, m: int, settings: Settings, outcome: Outcome) -> Adaptation:
     """Dual averaging (Hoffman & Gelman 2014, eq. 6); the mean is what the warm-up ends with."""
-    m = state.sweeps
     weight = 1.0 / (m + STABILITY)
     missing = settings.target_acceptance - outcome.probability
-    shortfall = (1.0 - weight) * state.shortfall + weight * missing
-    log_step = state.center - np.sqrt(m) / SHRINKAGE * shortfall
+    shortfall = (1.0 - weight) * before.shortfall + weight * missing
+    log_step = before.center - np.sqrt(m) / SHRINKAGE * shortfall
     part = m**-FORGETTING
-    log_step_mean = part * log_step + (1.0 - part) * state.log_step_mean
+    log_step_mean = part * log_step + (1.0 - part) * before.log_step_mean
     if m == settings.warm_up:
         log_step = log_step_mean
-    return replace(state, shortfall=shortfall, log_step=log_step, log_step_mean=log_step_mean)
+    return replace(before, shortfall=shortfall, log_step=log_step, log_step_mean=log_step_mean)
 
 
-def _record(state: State, chart, settings: Settings, draw: int) -> Batch:
+def _record(
+    state: State, step_size: np.ndarray, chart: Coordinates, settings: Settings, draw: int
+) -> Batch:
     # A chain that has made its draws goes on beside the others, unrecorded.
     chosen = np.flatnonzero(state.draws >= draw)
-    A, W = chart.to_factors(state.q[chosen])
+    A, W = chart.to_factors(state.point.q[chosen])
     since = min(settings.thinning, state.sweeps)
     return Batch(
         A,
         W,
         {
-            "accepted": state.moved[chosen],
-            "acceptance": state.probability[chosen] / since,
-            "step_size": state.step_size[chosen],
-            "divergent": state.divergent[chosen],
+            "accepted": state.tally.moved[chosen],
+            "acceptance": state.tally.probability[chosen] / since,
+            "step_size": step_size[chosen],
+            "divergent": state.tally.divergent[chosen],
         },
         chain=state.first + chosen,
         warm_up=np.full(chosen.size, draw <= 0),
@@ -244,7 +300,8 @@ def work_per_leapfrog(problem: Problem, chains: int) -> float:
 
 def fraction(state: State, settings: Settings) -> float:
     """Part of the leapfrog steps that are done."""
-    return (state.sweeps + state.leapfrogs / settings.leapfrog_steps) / state.total
+    under_way = 0 if state.trajectory is None else state.trajectory.leapfrogs
+    return (state.sweeps + under_way / settings.leapfrog_steps) / state.total
 
 
 def work(problem: Problem, settings: Settings) -> float:
@@ -265,7 +322,7 @@ ALGORITHM = Algorithm(
     work=work,
     fraction=fraction,
     check=checking("HMC"),
-    models=None,
+    needs=Needs.of(Capability.SCORE, supports=SUPPORTS),
     color="#7F3C8D",
     summary="Walk through the posterior along its slopes, all factors at once. Right in the long "
     "run and for every model; rarely leaves the mode it starts in.",

@@ -1,11 +1,10 @@
 """Where chains start, whichever sampler walks them, and what is refused before they do."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import RunError, SettingsError
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.settings import setting
@@ -28,32 +27,38 @@ def start_setting() -> Any:
     )
 
 
-def checking(label: str) -> Callable[..., None]:
-    """What a sampler of this name asks of a dataset, a rank and settings before it is queued.
+class StartSettings(Protocol):
+    """Settings with a start among them."""
+
+    @property
+    def start(self) -> str:
+        """How chains start."""
+
+
+def checking(label: str) -> Callable[[Problem, StartSettings], None]:
+    """What a sampler of this name asks of a problem and of settings before it is queued.
 
     It raises a RunError or a SettingsError where no chain could start: a flat prior, data of
     zeros, no known factorization.
     """
 
-    def check(dataset: Dataset, rank: int, model_settings: Any, settings: Any) -> None:
-        if model_settings.rate <= 0:
-            raise SettingsError(
-                f"{label} needs a prior rate λ above 0: with a flat prior the posterior has no "
-                "finite total, and the chain would drift off."
-            )
-        if dataset.squared_norm == 0:
+    def check(problem: Problem, settings: StartSettings) -> None:
+        needed = problem.model.improper(problem.model_settings)
+        if needed:
+            raise SettingsError(f"{label} needs {needed}, and the chain would drift off.")
+        if problem.dataset.squared_norm == 0:
             raise RunError(
                 f"Every entry that the run sees is zero, so {label} has nothing to start from; "
                 "choose other observations."
             )
         if settings.start == "known":
-            dataset.known_factorizations(rank)
+            problem.dataset.known_factorizations(problem.rank)
 
     return check
 
 
 def starts(
-    problem: Problem, settings: Any, generators: list[np.random.Generator], label: str
+    problem: Problem, settings: StartSettings, generators: list[np.random.Generator], label: str
 ) -> tuple[np.ndarray, np.ndarray]:
     """One start for each generator: A (c, D, R), W (c, R, N), on the model's support.
 
@@ -64,7 +69,7 @@ def starts(
     RunError, SettingsError
         When no chain can start: what :func:`checking` asks, or a log joint that is not finite.
     """
-    checking(label)(problem.dataset, problem.rank, problem.model_settings, settings)
+    checking(label)(problem, settings)
     make = {"restart": _solved, "prior": _from_prior, "known": _known}[settings.start]
     A, W = make(problem, generators)
     with np.errstate(all="ignore"):
@@ -89,19 +94,25 @@ def lifted(F: np.ndarray, axis: int) -> np.ndarray:
     return np.maximum(F, LIFT * np.where(mean > 0, mean, whole))
 
 
-def _solved(problem: Problem, generators: list) -> tuple[np.ndarray, np.ndarray]:
+def _solved(
+    problem: Problem, generators: list[np.random.Generator]
+) -> tuple[np.ndarray, np.ndarray]:
     pairs = [random_start(problem.dataset, problem.rank, rng) for rng in generators]
     A, W = (np.stack(factors) for factors in zip(*pairs, strict=True))
     return problem.model.scale(*hals.solve(problem, A, W, START_ITERATIONS))
 
 
-def _from_prior(problem: Problem, generators: list) -> tuple[np.ndarray, np.ndarray]:
+def _from_prior(
+    problem: Problem, generators: list[np.random.Generator]
+) -> tuple[np.ndarray, np.ndarray]:
     pairs = [problem.model.prior(problem, rng) for rng in generators]
     A, W = (np.stack(factors) for factors in zip(*pairs, strict=True))
     return A, W
 
 
-def _known(problem: Problem, generators: list) -> tuple[np.ndarray, np.ndarray]:
+def _known(
+    problem: Problem, generators: list[np.random.Generator]
+) -> tuple[np.ndarray, np.ndarray]:
     known = problem.dataset.known_factorizations(problem.rank)
     chosen = [known[rng.integers(len(known))] for rng in generators]
     A = np.stack([np.asarray(truth.A, dtype=np.float64) for truth in chosen])

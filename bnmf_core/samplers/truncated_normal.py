@@ -1,5 +1,8 @@
 """Exact draws from a normal distribution kept to x ≥ 0, however far below zero its mean is.
 
+Those that are kept to 0 ≤ x ≤ b as well come from the same draw, with u between S(a + b/sd)/S(a)
+and 1; where the mean lies beyond b/2, b − x is drawn, so that u keeps its digits.
+
 With a = −mean/sd and S the survival function of a standard normal, the value with survival
 probability u is sd·(z − a), S(z) = u·S(a). Both S and its inverse are polynomials here, exact
 to about 1e-13, without a branch, so that the compiler makes several draws at a time.
@@ -14,6 +17,9 @@ from scipy import special
 
 # Beyond this many standard deviations z − a loses digits; the tail is then solved directly.
 TAIL = 30.0
+# In an interval of fewer standard deviations than this a normal is an exponential to 1e-8.
+NARROW = 1e-4
+ROOT_OF_HALF = math.sqrt(0.5)
 # How many draws pass through each stage together: what they need stays in the first cache.
 TILE = 128
 # Of floating point, only fused products and reciprocals are left to the compiler.
@@ -258,3 +264,70 @@ def draw_factors_each(
             _draw(a[:m], u, excess[:m], work)
             for i in range(m):  # where no seen entry uses the component only the prior is left
                 F[r, first + i] = sd[i] * excess[i] if sd[i] > 0.0 else -math.log(u[i]) / rate
+
+
+@numba.njit(cache=True)
+def _part_beyond(a: float, width: float) -> float:
+    """S(a + width)/S(a), for a > −width/2."""
+    if a <= TAIL:
+        return math.erfc((a + width) * ROOT_OF_HALF) / math.erfc(a * ROOT_OF_HALF)
+    log_part = -width * (a + 0.5 * width) - math.log1p(width / a)
+    return math.exp(log_part + _series(a + width) - _series(a))
+
+
+@numba.njit(cache=True)
+def _exponential_part(t: float, u: float) -> float:
+    """y in [0, 1] of density ∝ exp(−t y), below which lies the part u (t ≥ 0) or 1 − u (t < 0)."""
+    if t == 0.0:
+        return u
+    y = -math.log1p(u * math.expm1(-abs(t))) / abs(t)
+    return min(y, 1.0) if t > 0.0 else max(1.0 - y, 0.0)
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def draw_factors_within(
+    F: np.ndarray,
+    C: np.ndarray,
+    G: np.ndarray,
+    noise_variance: float,
+    rate: float,
+    largest: float,
+    uniform: np.ndarray,
+) -> None:
+    """:func:`draw_factors_each` with entries that are kept to 0 ≤ x ≤ largest.
+
+    Where no seen entry uses a component, only the prior is left: exp(−λx) on that interval.
+    """
+    R, n = F.shape
+    width = min(TILE, n)
+    a, sd, u, excess = np.empty(width), np.empty(width), np.empty(width), np.empty(width)
+    pull, work, shift = np.empty(width), np.empty((4, width)), rate * noise_variance
+    for first in range(0, n, TILE):
+        m = min(TILE, n - first)
+        for r in range(R):
+            for i in range(m):
+                pull[i] = shift - C[r, first + i]
+            for k in range(R):
+                if k != r:
+                    for i in range(m):
+                        pull[i] += F[k, first + i] * G[k, r, first + i]
+            for i in range(m):
+                diagonal = G[r, r, first + i]
+                sd[i] = math.sqrt(noise_variance / diagonal) if diagonal > 0.0 else np.inf
+                reach = largest / sd[i]
+                a[i], u[i] = 0.0, 1.0
+                if reach >= NARROW:
+                    place = pull[i] / (diagonal * sd[i])
+                    a[i] = place if place >= -0.5 * reach else -reach - place
+                    beyond = _part_beyond(a[i], reach)
+                    u[i] = beyond + (1.0 - beyond) * uniform[r, first + i]
+            _draw(a[:m], u[:m], excess[:m], work)
+            for i in range(m):
+                reach = largest / sd[i]
+                if reach >= NARROW:
+                    x = min(sd[i] * excess[i], largest)
+                    mirrored = pull[i] < -0.5 * reach * G[r, r, first + i] * sd[i]
+                    F[r, first + i] = largest - x if mirrored else x
+                else:
+                    t = largest * pull[i] / noise_variance
+                    F[r, first + i] = largest * _exponential_part(t, uniform[r, first + i])

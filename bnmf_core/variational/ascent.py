@@ -5,11 +5,10 @@ centres and variances. Centres keep to entries ≥ 0. Under a likelihood that is
 the bound has no slope that leads back, so there each centre goes as far as it stays possible.
 """
 
-from typing import Any
-
 import numpy as np
 from scipy.special import logsumexp
 
+from bnmf_core.nouns.model import given
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.variational.mixture import log_kernel
 
@@ -94,8 +93,8 @@ def bound(
     """The bound of equally weighted Gaussians, and its gradients in A, W and log σ²."""
     M, variances = A.shape[0], np.exp(log_variances)
     entropy, by_A, by_W, by_variances = _entropy(A, W, variances)
-    log_joint, score_A, score_W = problem.model.log_joint_and_score(problem, A, W)
-    trace, trace_A, trace_W = problem.model.curvature(problem, A, W)
+    log_joint, score_A, score_W = given(problem.model.log_joint_and_score)(problem, A, W)
+    trace, trace_A, trace_W = given(problem.model.curvature)(problem, A, W)
     half = (0.5 * variances)[:, None, None]
     by_A += (score_A + half * trace_A) / M
     by_W += (score_W + half * trace_W) / M
@@ -129,7 +128,9 @@ def _entropy(
     return entropy, push[:, :size].reshape(A.shape), push[:, size:].reshape(W.shape), by_variances
 
 
-def _apart(x: np.ndarray, shape_A: Any, shape_W: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _apart(
+    x: np.ndarray, shape_A: tuple[int, ...], shape_W: tuple[int, ...]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     first, second = int(np.prod(shape_A)), int(np.prod(shape_W))
     A = x[:first].reshape(shape_A)
     return A, x[first : first + second].reshape(shape_W), x[first + second :]

@@ -12,13 +12,16 @@ energy is that of a parabola; so this is a bound up to that approximation only.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
 
-from bnmf_core.models import gaussian
+from bnmf_core.nouns.model import Support, given
 from bnmf_core.nouns.problem import Problem
+
+# Gaussians over all entries, at any scale of a component, fit where no entry has another bound
+# than 0 and no sum is fixed.
+NO_BORDERS = frozenset([(Support.POSITIVE, Support.POSITIVE)])
 
 
 @dataclass(frozen=True)
@@ -171,7 +174,7 @@ class Mixture:
         return logsumexp(logs, b=self.weights, axis=1)
 
 
-def log_kernel(squared: np.ndarray, variance: Any, d: int) -> np.ndarray:
+def log_kernel(squared: float | np.ndarray, variance: float | np.ndarray, d: int) -> np.ndarray:
     """log N(δ; 0, variance · I) for ‖δ‖² = ``squared`` in d dimensions."""
     return -0.5 * d * np.log(2 * np.pi * variance) - squared / (2 * variance)
 
@@ -181,7 +184,7 @@ def component_of(problem: Problem, A: np.ndarray, W: np.ndarray, rescale: bool) 
     if rescale:
         A, W = (F[0] for F in best_scale(A[None], W[None]))
     log_joint = problem.model.log_joint(problem, A[None], W[None])[0]
-    trace = problem.model.curvature(problem, A[None], W[None])[0][0]
+    trace = given(problem.model.curvature)(problem, A[None], W[None])[0][0]
     return Component(np.concatenate([A.ravel(), W.ravel()]), float(log_joint), float(trace))
 
 
@@ -209,5 +212,6 @@ def variance_alone(problem: Problem, A: np.ndarray, W: np.ndarray) -> float:
     The bound has no best variance there. Gaussian noise of the same standard deviation takes the
     likelihood's place, and of the factorizations the one with the smallest curvature counts.
     """
-    traces = gaussian.curvature(problem, *best_scale(A, W))[0]
+    curvature = problem.model.noise_curvature or given(problem.model.curvature)
+    traces = curvature(problem, *best_scale(A, W))[0]
     return problem.rank * (problem.dataset.D + problem.dataset.N) / float((-traces).min())

@@ -114,9 +114,10 @@ def propose(
 
 def propose_all(
     components: Iterable[Component], tolerance: float, variance: float | None = None
-) -> tuple[Mixture, list[Decision]]:
-    """Propose components one after the other, beginning with an empty mixture."""
-    mixture, decisions = None, []
+) -> tuple[Mixture | None, list[Decision]]:
+    """Propose components one after the other; no mixture where there is none of them."""
+    mixture: Mixture | None = None
+    decisions: list[Decision] = []
     for number, component in enumerate(components):
         if mixture is None:
             mixture = Mixture.empty(component.center.size)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from bnmf_core import RunSpec
+from bnmf_core import RunSpec, registry
 from bnmf_core.analysis import distances
 from bnmf_core.analysis import tree as tree_stage
 from bnmf_core.analysis.comparison import Comparison
@@ -100,7 +100,7 @@ def ask() -> tuple[Dataset, list[RunSpec]]:
         )
         level = {"sigma": sigma}
     seed = int(columns[2].number_input("Seed", 0, 10_000, 0, key="lesson_seed"))
-    offered = [key for key in OTHERS if ALGORITHMS[key].works_with(model)]
+    offered = [key for key in OTHERS if ALGORITHMS[key].works_with(registry.model(model))]
     others = columns[3].pills(
         "Beside them",
         offered,

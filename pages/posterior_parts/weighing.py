@@ -9,7 +9,9 @@ from bnmf_core.analysis.stein import SteinPart
 from bnmf_core.figures.mode_share import mode_share
 from bnmf_core.figures.stein_weights import likelihood_curve
 from bnmf_core.figures.style import RunStyle
+from bnmf_core.nouns.threshold import threshold_sentence
 from bnmf_core.posterior.stein import ksd
+from bnmf_core.registry import model_of
 from pages.frame import focusing, view
 from pages.frame.lens import Lens
 from pages.frame.view import chart
@@ -18,6 +20,8 @@ from pages.frame.words import plain, told_apart
 # Weights below this are a solver's rounding.
 SMALLEST = 1e-4
 MOST_BARS = 60
+# A picture shows at least this part of ε on either side of it.
+NARROWEST_EDGE = 0.1
 COMBINED = "#3B3B58"
 
 
@@ -161,24 +165,17 @@ def threshold(look: Lens) -> None:
     if objective is None:
         return
     found = np.asarray(objective)
-    from bnmf_core.models.silf import silf, threshold_sentence  # noqa: PLC0415
-
-    chosen = look.analysis.particles[0].info["model_settings"]
-    epsilon, beta, C = (chosen[name] for name in ("epsilon", "beta", "C"))
+    model, chosen = model_of(look.analysis.particles[0])
+    of_model = model.threshold
+    epsilon, beta = of_model.epsilon(chosen), max(of_model.softness(chosen), NARROWEST_EDGE)
     high = max(float(np.quantile(found, 0.98)), (1 + 2 * beta) * epsilon)
     line = np.linspace(min(float(found.min()), (1 - 2 * beta) * epsilon), high, 400)
-    label = f"objective f ({chosen['objective'].replace('_', ' ')})"
+    curve = line, of_model.likelihood(chosen, line)
+    runs = list(look.analysis.members["run"])
+    label = of_model.label(chosen)
     chart(
-        likelihood_curve(
-            found,
-            (line, np.exp(-C * silf(line, epsilon, beta))),
-            epsilon,
-            list(look.analysis.members["run"]),
-            look.styles,
-            label,
-        ),
-        "Left of the threshold every factorization is equally likely; how fast it falls beyond is "
-        "set by C and β.",
+        likelihood_curve(found, curve, epsilon, runs, look.styles, label),
+        of_model.help,
         name="threshold",
         origin=look.origin,
     )

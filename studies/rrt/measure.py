@@ -13,8 +13,6 @@ from bnmf_core.compare.coverage import covering_numbers, largest_distance, mean_
 from bnmf_core.compare.distances import distances
 from bnmf_core.compare.projection import simplex_projection
 from bnmf_core.explorers import nvi
-from bnmf_core.models import gaussian, uniform
-from bnmf_core.models.reference import reference_factors
 from bnmf_core.nouns import settings
 from bnmf_core.nouns.algorithm import Shard
 from bnmf_core.nouns.dataset import Dataset, Truth
@@ -22,6 +20,8 @@ from bnmf_core.nouns.errors import BNMFError
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.deviations import largest_deviations
 from bnmf_core.numerics.threads import one_blas_thread
+from bnmf_core.probability import gaussian, uniform
+from bnmf_core.probability.reference import reference_factors
 from bnmf_core.variational.mixture import Mixture, component_of
 from studies.rrt.problems import (
     LAURBERG_NOISE,

@@ -109,7 +109,9 @@ class SteinStudy(Study):
     def _working(self, model: str) -> list[str]:
         """The algorithms that can be run with the model."""
         return [
-            key for key in self.asked("algorithms") if registry.algorithm(key).works_with(model)
+            key
+            for key in self.asked("algorithms")
+            if registry.algorithm(key).works_with(registry.model(model))
         ]
 
     def _task(self, problem: SteinProblem, model: str, repetition: int) -> Task:

@@ -10,9 +10,9 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from bnmf_core.models import gaussian, gaussian_simplex
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.problem import Problem
+from bnmf_core.probability import gaussian, gaussian_simplex
 from bnmf_core.samplers import gibbs, hamiltonian
 from bnmf_core.samplers.coordinates import LogCoordinates, SimplexCoordinates
 

@@ -117,8 +117,8 @@ def test_recorded_density_and_error_follow_from_their_definitions(algorithm, sma
 
 
 def test_every_setting_says_what_it_is(algorithm):
-    for key in filter(algorithm.works_with, registry.models()):
-        for declared_by in (algorithm.Settings, registry.model(key).Settings):
+    for model in filter(algorithm.works_with, registry.MODELS.values()):
+        for declared_by in (algorithm.Settings, model.Settings):
             for field, declaration in declarations(declared_by).values():
                 assert declaration.label and declaration.help.endswith("."), field.name
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse, stats
 
-from bnmf_core.models import gaussian, likelihood
-from bnmf_core.models.reference import reference_errors
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.problem import Problem
+from bnmf_core.probability import gaussian, likelihood
+from bnmf_core.probability.reference import reference_errors
 
 
 @pytest.fixture(params=["dense", "sparse"])

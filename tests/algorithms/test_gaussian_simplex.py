@@ -7,10 +7,10 @@ from scipy import sparse, stats
 from bnmf_core import registry
 from bnmf_core.data.synthetic import low_rank
 from bnmf_core.explorers import stein_descent
-from bnmf_core.models import gaussian, gaussian_simplex
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.probability import gaussian, gaussian_simplex
 from bnmf_core.runs import engine
 
 MODEL = gaussian_simplex.MODEL
@@ -102,7 +102,7 @@ def test_a_prior_draw_is_distributed_as_the_prior(model):
     draws = [model.prior(problem, rng) for _ in range(4000)]
     first = np.array([A[0, 0] for A, _ in draws])
     weight = np.array([W[1, 2] for _, W in draws])
-    of_A = stats.beta(1, 3) if model.support == "simplex" else stats.expon(scale=1 / 2.5)
+    of_A = stats.beta(1, 3) if model.support_A == "simplex" else stats.expon(scale=1 / 2.5)
     assert stats.kstest(first, of_A.cdf).pvalue > 1e-4
     assert stats.kstest(weight, stats.expon(scale=1 / 2.5).cdf).pvalue > 1e-4
 
@@ -110,7 +110,7 @@ def test_a_prior_draw_is_distributed_as_the_prior(model):
 EXPLORERS = [
     key
     for key, known in registry.ALGORITHMS.items()
-    if known.family == "explorer" and known.works_with(MODEL.key)
+    if known.family == "explorer" and known.works_with(MODEL)
 ]
 
 

@@ -15,7 +15,9 @@ from scipy import integrate, stats
 from bnmf_core import registry
 from bnmf_core.nouns.algorithm import Shard
 from bnmf_core.nouns.errors import SettingsError
+from bnmf_core.nouns.model import EntryPrior
 from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.probability import gaussian
 from bnmf_core.runs import engine, planning
 from bnmf_core.samplers import gibbs
 from bnmf_core.samplers.truncated_normal import TAIL, truncated_draw
@@ -95,7 +97,9 @@ class Uniforms:
 
 def drawn(problem, F, C, G, rng):
     """One chain's draw of F (n, R), given as the papers write it."""
-    return gibbs.draw(problem, F.T[None].copy(), C.T[None].copy(), G[None], rng)[0].T
+    law = gaussian.conditionals(problem.model_settings)
+    F, C = F.T[None].copy(), C.T[None].copy()
+    return gibbs.draw(F, C, G[None], law.noise_variance, law.A, rng)[0].T
 
 
 def log_joint(X, A, W, sigma, rate, mask=None) -> float:
@@ -185,7 +189,8 @@ def test_with_gaps_every_entry_is_drawn_given_the_seen_entries(position, sigma, 
     def correct(X, F, other, rng):  # F (n, R) has the rows of X
         C = (X * seen[X.shape]) @ other
         S = seen[X.shape].T
-        return gibbs.draw_seen(problem, F.T[None], C.T[None], other.T[None], S, rng)[0].T
+        F, C, other = F.T[None], C.T[None], other.T[None]
+        return gibbs.draw_seen(F, C, other, S, sigma**2, EntryPrior(rate), rng)[0].T
 
     def one_gram(X, F, other, rng):  # takes an unseen entry for a zero
         return drawn(problem, F, (X * seen[X.shape]) @ other, other.T @ other, rng)
@@ -196,12 +201,12 @@ def test_with_gaps_every_entry_is_drawn_given_the_seen_entries(position, sigma, 
 
 def test_a_component_that_no_seen_entry_uses_is_drawn_from_the_prior():
     n, rate = 4000, 2.5
-    problem = make_problem(np.ones((n, 3)), 2, rate=rate)
     other = np.array([[0.0, 1.0, 0.0], [1.0, 2.0, 0.5]])
     seen = np.tile([[1.0], [0.0], [1.0]], (1, n))  # the only observation of the first component
     F = np.ones((1, 2, n))
     C = (other * seen[:, 0]).sum(axis=1)[None, :, None] * np.ones((1, 1, n))
-    made = gibbs.draw_seen(problem, F, C, other[None], seen, np.random.default_rng(4))
+    rng = np.random.default_rng(4)
+    made = gibbs.draw_seen(F, C, other[None], seen, 1.0, EntryPrior(rate), rng)
     assert stats.kstest(made[0, 0], stats.expon(scale=1 / rate).cdf).pvalue > 1e-4
     assert (F == 1).all()
 

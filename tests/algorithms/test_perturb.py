@@ -10,13 +10,13 @@ from bnmf_core.compare.distances import distances, pairwise
 from bnmf_core.compare.distances.max_angle import MAX_ANGLE
 from bnmf_core.data.synthetic import infinite_solution, laurberg
 from bnmf_core.explorers import all_modes, perturb
-from bnmf_core.models import MODELS
 from bnmf_core.nouns.algorithm import Shard
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import SettingsError
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.numerics.residuals import squared_errors
+from bnmf_core.probability import MODELS
 from bnmf_core.runs.engine import run
 
 KINDS = [("unique", 3), ("two", 3), ("infinite", 6)]

@@ -207,7 +207,7 @@ def walk(chosen: RunSpec, data: Dataset, look) -> None:
     plan = planning.make_plan(data, chosen)
     rng = plan.shards[0].generator()
     state = rrt.init(plan.problem, plan.settings, plan.shards[0], rng)
-    while state.made < chosen.particles:
+    while state.counters.made < chosen.particles:
         state, batch = rrt.step(plan.problem, state, plan.settings, rng)
         look(state, batch)
         if batch.ended:
@@ -227,8 +227,8 @@ def test_temporary_nodes_never_exceed_their_limit(model, settings, monkeypatch):
     sizes = []
 
     def look(state, batch):
-        if state.made > 13:
-            sizes.append(int((~state.base).sum()))
+        if state.counters.made > 13:
+            sizes.append(int((~state.tree.nodes.base).sum()))
 
     walk(spec(model, 60, **settings), laurberg("two", a=0.55, noise=0.01), look)
     assert max(sizes) > 3
@@ -240,8 +240,9 @@ def test_components_that_join_the_mixture_become_base_nodes(monkeypatch):
     base, components = set(), set()
 
     def look(state, batch):
-        base.update(state.number[state.base].tolist())
-        components.update(state.mixture_numbers.tolist())
+        if state.tree is not None:
+            base.update(state.tree.nodes.number[state.tree.nodes.base].tolist())
+            components.update(state.mixture.numbers.tolist())
 
     data = laurberg("two", a=0.55, noise=0.01)
     walk(spec(temporary=8, model_settings={"epsilon": 0.3}), data, look)
@@ -297,9 +298,10 @@ def test_counts_of_failed_attempts_add_up():
 
     def look(state, batch):
         nonlocal rejected
-        assert (state.rejected >= rejected).all()
-        assert state.failed <= state.rejected.sum()
-        rejected = state.rejected
+        counters = state.counters
+        assert (counters.rejected >= rejected).all()
+        assert counters.failed <= counters.rejected.sum()
+        rejected = counters.rejected
 
     walk(spec(attempts=200), laurberg("two"), look)
     assert rejected.sum() >= 200
@@ -356,3 +358,11 @@ def test_a_tree_covers_more_than_a_chain_of_the_same_time_from_the_same_start():
         chain = engine.run(data, hmc)
     ranges = [pairwise(p.A, p.W, MAX_ANGLE).max() for p in (tree, chain)]
     assert ranges[0] > 3 * ranges[1]
+
+
+def test_quality_is_looked_for_under_a_flat_likelihood_too():
+    """No bound has a best variance there, so no start is optimised under it."""
+    chosen = spec(way="quality", start="restarts", starts=8, particles=20, polish=50)
+    tree = engine.run(laurberg("two", noise=0.01), chosen)
+    assert tree.M > 1 and np.isfinite(tree.log_joint).all()
+    assert 1 not in tree.diagnostics["kind"]

@@ -8,12 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, sparse, stats
 
-from bnmf_core.models import gaussian_simplex, objectives, silf
-from bnmf_core.models.reference import reference_errors
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import RunError, SettingsError
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.nouns.threshold import threshold_sentence
+from bnmf_core.probability import gaussian_simplex, objectives, silf
+from bnmf_core.probability.reference import reference_errors
 from bnmf_core.runs import engine
 
 MODEL = silf.MODEL
@@ -269,9 +270,9 @@ def test_an_exact_factorization_leaves_a_threshold_above_rounding():
 def test_what_meets_the_threshold_is_said(small, factors):
     values = silf.objective(make_problem(small, "frobenius"), *factors)
     between = make_problem(small, "frobenius", values.mean())
-    np.testing.assert_array_equal(silf.meets_threshold(between, *factors), values == values.min())
-    assert silf.threshold_sentence(values, values.mean()).startswith("1 of 2 factorizations meet")
-    sentence = silf.threshold_sentence(np.array([3.14159, 9.0]), 2.0)
+    np.testing.assert_array_equal(silf.THRESHOLD.meets(between, *factors), values == values.min())
+    assert threshold_sentence(values, values.mean()).startswith("1 of 2 factorizations meet")
+    sentence = threshold_sentence(np.array([3.14159, 9.0]), 2.0)
     assert sentence == (
         "None of the 2 factorizations meets the threshold ε = 2; the smallest ε that one of them "
         "meets is 3.142."
@@ -280,7 +281,7 @@ def test_what_meets_the_threshold_is_said(small, factors):
 
 @given(st.floats(1e-8, 1e12))
 def test_the_smallest_threshold_that_is_shown_is_met(best):
-    shown = silf.threshold_sentence(np.array([best]), best / 2).split()[-1].rstrip(".")
+    shown = threshold_sentence(np.array([best]), best / 2).split()[-1].rstrip(".")
     assert best * (1 - 1e-12) <= float(shown) <= best * 1.0011
 
 
@@ -300,7 +301,7 @@ def test_hmc_and_explorers_run_with_every_objective(small, objective):
     assert 0.5 < drawn.diagnostics["acceptance"].mean() < 0.99
     problem = Problem(small, MODEL, silf.Settings(**drawn.info["model_settings"]), 3)
     np.testing.assert_allclose(drawn.log_joint, MODEL.log_joint(problem, drawn.A, drawn.W))
-    assert silf.meets_threshold(problem, solved.A, solved.W).any()
+    assert silf.THRESHOLD.meets(problem, solved.A, solved.W).any()
 
 
 def test_what_no_chain_can_start_from_is_refused(small):

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse, stats
 
-from bnmf_core.models import uniform
-from bnmf_core.models.reference import reference_factors
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.deviations import STRIP, culprits, largest_deviations, within
+from bnmf_core.probability import uniform
+from bnmf_core.probability.reference import reference_factors
 
 EPSILON, RATE = 0.8, 1.3
 FORMS = ("rows", "columns", "sparse", "masked")

@@ -21,10 +21,10 @@ from bnmf_core.cli import main
 from bnmf_core.compare.coverage import covering_numbers
 from bnmf_core.data.samples import SAMPLES, load_sample
 from bnmf_core.data.synthetic import GENERATORS, laurberg
-from bnmf_core.models import MODELS
 from bnmf_core.nouns.particles import Particles
 from bnmf_core.nouns.settings import declarations
 from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.probability import MODELS
 from bnmf_core.runs import engine
 from bnmf_core.runs.jobs import JobRunner
 from bnmf_core.store.run_store import RunStore

@@ -78,7 +78,7 @@ def helmert(D):
 def naive_places(X, A, W, model, form):
     """Free coordinates of one particle and the score there by the complex step."""
     (D, R), N = A.shape, W.shape[1]
-    simplex = registry.model(model).support == "simplex"
+    simplex = registry.model(model).support_A == "simplex"
     basis = helmert(D)
 
     def factors(q):

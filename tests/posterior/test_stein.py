@@ -42,7 +42,7 @@ def particles_of(A, W, model="gaussian", **model_settings) -> Particles:
 def prior_draws(model, M, shape, rng, rate=RATE):
     D, N, R = shape
     A = rng.exponential(1 / rate, (M, D, R))
-    if registry.model(model).support == "simplex":
+    if registry.model(model).support_A == "simplex":
         A /= A.sum(axis=1, keepdims=True)
     return A, rng.exponential(1 / rate, (M, R, N))
 
@@ -80,7 +80,7 @@ def test_the_diagonal_is_known(model, form):
     """K_ii = ‖s_i‖² + ½(dim_A/c_A² + dim_W/c_W²) at b = −½."""
     particles, data = case(model, M=6)
     K = stein.kernel_matrix(particles, data, form, 0.4, 1.7)
-    free = registry.model(model).support == "simplex" and form == "interior"
+    free = registry.model(model).support_A == "simplex" and form == "interior"
     dim_A = (4 - free) * 2
     for m in range(6):
         score = naive_places(data.X, particles.A[m], particles.W[m], model, form)[1]
@@ -249,7 +249,7 @@ def test_a_zero_entry_counts_as_next_to_nothing(model):
     particles, data = case(model)
     A = particles.A.copy()
     A[1, 0, 0] = 0.0
-    if registry.model(model).support == "simplex":
+    if registry.model(model).support_A == "simplex":
         A /= A.sum(axis=1, keepdims=True)
     touching = replace(particles, A=A)
     K = stein.kernel_matrix(touching, data, "interior", 1.0, 1.0)

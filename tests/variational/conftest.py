@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from bnmf_core.models import gaussian, uniform
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.problem import Problem
+from bnmf_core.probability import gaussian, uniform
 
 
 @pytest.fixture(params=["seen", "masked"])

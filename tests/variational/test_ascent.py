@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bnmf_core.models.reference import reference_factors
+from bnmf_core.probability.reference import reference_factors
 from bnmf_core.variational.ascent import bound, climb, spread
 from bnmf_core.variational.mixture import best_scale, component_of, variance_alone
 

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
-from bnmf_core.models import gaussian
-from bnmf_core.models.reference import reference_factors
 from bnmf_core.nouns.problem import Problem
+from bnmf_core.probability import gaussian
+from bnmf_core.probability.reference import reference_factors
 from bnmf_core.variational.mixture import (
     Component,
     Mixture,

@@ -14,16 +14,15 @@ from bnmf_core.compare.distances.max_angle import MAX_ANGLE
 from bnmf_core.compare.distances.pairwise import Distance
 from bnmf_core.compare.distances.wad import WAD
 from bnmf_core.nouns.errors import NotFoundError
+from bnmf_core.nouns.registry import Registry
 
 # The order is the order on screen.
-DISTANCES: dict[str, Distance] = {
-    "max_angle": MAX_ANGLE,
-    "wad": WAD,
-    "l1_sum": L1_SUM,
-    "l1_max": L1_MAX,
-    "frobenius_A": FROBENIUS_A,
-    "frobenius_W": FROBENIUS_W,
-}
+DISTANCES = Registry(
+    "distance",
+    Distance,
+    (MAX_ANGLE, WAD, L1_SUM, L1_MAX, FROBENIUS_A, FROBENIUS_W),
+    "bnmf.distances",
+)
 
 
 def find_distance(metric: str) -> Distance:

@@ -6,16 +6,17 @@ and zero elsewhere.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from bnmf_core.models import gaussian
-from bnmf_core.models.reference import reference_factors
 from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.model import Model
+from bnmf_core.nouns.model import Model, Support
+from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.settings import setting
+from bnmf_core.nouns.threshold import Threshold
 from bnmf_core.numerics.deviations import culprits, largest_deviations
+from bnmf_core.probability import gaussian
+from bnmf_core.probability.reference import reference_factors
 
 # Paper 2, §6: as many restarts give ε.
 REFERENCES = 10
@@ -64,7 +65,7 @@ def resolve(dataset: Dataset, rank: int, settings: Settings) -> Settings:
 
 
 def offending(
-    problem: Any, A: np.ndarray, W: np.ndarray, suspects: np.ndarray | None = None
+    problem: Problem, A: np.ndarray, W: np.ndarray, suspects: np.ndarray | None = None
 ) -> np.ndarray:
     """A row (of a sparse X a column) with an entry beyond ε, −1 where there is none: (M,)."""
     data = problem.dataset
@@ -72,36 +73,36 @@ def offending(
 
 
 def log_likelihood(
-    problem: Any, A: np.ndarray, W: np.ndarray, squared: np.ndarray | None = None
+    problem: Problem, A: np.ndarray, W: np.ndarray, squared: np.ndarray | None = None
 ) -> np.ndarray:
     """0 where every entry is within ε, −∞ elsewhere: (M,), without the constant."""
     return np.where(offending(problem, A, W) < 0, 0.0, -np.inf)
 
 
-def constant(problem: Any) -> float:
+def constant(problem: Problem) -> float:
     """What the full log density of X adds to :func:`log_likelihood`, in nats."""
     return -problem.dataset.observed * np.log(2 * problem.model_settings.epsilon)
 
 
 def log_joint(
-    problem: Any, A: np.ndarray, W: np.ndarray, squared: np.ndarray | None = None
+    problem: Problem, A: np.ndarray, W: np.ndarray, squared: np.ndarray | None = None
 ) -> np.ndarray:
     """log p(X, A, W) with every normalising constant, in nats: (M,)."""
     return log_likelihood(problem, A, W) + constant(problem) + gaussian.log_prior(problem, A, W)
 
 
 def log_joint_and_score(
-    problem: Any, A: np.ndarray, W: np.ndarray
+    problem: Problem, A: np.ndarray, W: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The log joint (M,) and the prior's slopes, (M, D, R) and (M, R, N), also beyond ε.
 
     A trajectory that leaves the feasible region can so come back to it.
     """
-    slopes = (np.full(F.shape, -problem.model_settings.rate) for F in (A, W))
-    return log_joint(problem, A, W), *slopes
+    by_A, by_W = (np.full(F.shape, -problem.model_settings.rate) for F in (A, W))
+    return log_joint(problem, A, W), by_A, by_W
 
 
-def score(problem: Any, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def score(problem: Problem, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Gradient of the log joint in A (M, D, R) and in W (M, R, N); NaN where it is −∞."""
     values, by_A, by_W = log_joint_and_score(problem, A, W)
     by_A[~np.isfinite(values)] = np.nan
@@ -110,11 +111,26 @@ def score(problem: Any, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def curvature(
-    problem: Any, A: np.ndarray, W: np.ndarray
+    problem: Problem, A: np.ndarray, W: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Trace of the log joint's second derivatives, and its gradients: 0, it is linear inside."""
     return np.zeros(A.shape[0]), np.zeros(A.shape), np.zeros(W.shape)
 
+
+def deviations(problem: Problem, A: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """How far AW lies from X at the seen entry where they differ most: (M,), in X's unit."""
+    return largest_deviations(problem.dataset.X, A, W, problem.dataset.mask)
+
+
+THRESHOLD = Threshold(
+    values=deviations,
+    epsilon=lambda settings: settings.epsilon,
+    label=lambda settings: "largest deviation of an entry",
+    likelihood=lambda settings, f: np.where(f <= settings.epsilon, 1.0, 0.0),
+    softness=lambda settings: 0.0,
+    relative_error=lambda settings, squared_norm: None,
+    help="Left of the threshold every factorization is equally likely, beyond it impossible.",
+)
 
 MODEL = Model(
     key="uniform",
@@ -123,12 +139,16 @@ MODEL = Model(
     resolve=resolve,
     log_joint=log_joint,
     log_likelihood=log_likelihood,
-    score=score,
-    log_joint_and_score=log_joint_and_score,
-    support="positive",
+    support_A=Support.POSITIVE,
+    support_W=Support.POSITIVE,
     prior=gaussian.prior,
     scale=gaussian.scale,
+    improper=gaussian.improper,
+    score=score,
+    log_joint_and_score=log_joint_and_score,
     curvature=curvature,
+    noise_curvature=gaussian.curvature,
+    threshold=THRESHOLD,
     offending=offending,
     summary="A factorization is possible when it reproduces every entry of X up to ε, and then as "
     "probable as any other, but for the prior on its size.",

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from bnmf_core.models import likelihood
-from bnmf_core.models.reference import reference_start
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.linalg import BLOCK_ENTRIES, blocks
 from bnmf_core.numerics.residuals import squared_errors
+from bnmf_core.probability import likelihood
+from bnmf_core.probability.reference import reference_start
 from bnmf_core.solvers import hals
 
 FROBENIUS, KULLBACK_LEIBLER, ITAKURA_SAITO = "frobenius", "kullback_leibler", "itakura_saito"
@@ -32,7 +32,11 @@ REFERENCE_ITERATIONS, REFERENCE_TOLERANCE, REFERENCE_CHECK = 200, 1e-4, 10
 
 
 def objective_values(
-    problem: Any, A: np.ndarray, W: np.ndarray, objective: str, squared: np.ndarray | None = None
+    problem: Problem,
+    A: np.ndarray,
+    W: np.ndarray,
+    objective: str,
+    squared: np.ndarray | None = None,
 ) -> np.ndarray:
     """f(X, AW) of each particle, (M,): A (M, D, R), W (M, R, N).
 
@@ -46,7 +50,7 @@ def objective_values(
 
 
 def objective_and_gradients(
-    problem: Any, A: np.ndarray, W: np.ndarray, objective: str
+    problem: Problem, A: np.ndarray, W: np.ndarray, objective: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """f (M,) and its gradients in A (M, D, R) and W (M, R, N), every entry free.
 
@@ -59,7 +63,7 @@ def objective_and_gradients(
 
 
 def gradients_along(
-    problem: Any, A: np.ndarray, W: np.ndarray, moved_A: np.ndarray, moved_W: np.ndarray,
+    problem: Problem, A: np.ndarray, W: np.ndarray, moved_A: np.ndarray, moved_W: np.ndarray,
     objective: str,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Derivative of f's gradients along (moved_A, moved_W): its Hessian times the direction.
@@ -109,7 +113,7 @@ def reference_values(dataset: Dataset, rank: int, restarts: int, objective: str)
     """
     pairs = [reference_start(dataset, rank, restart) for restart in range(restarts)]
     A, W = (np.stack(factors) for factors in zip(*pairs, strict=True))
-    problem = Problem(dataset, model=None, model_settings=None, rank=rank)
+    problem = Problem.without_model(dataset, rank)
     if objective == FROBENIUS:
         A, W = hals.solve(problem, A, W)
     else:
@@ -120,7 +124,7 @@ def reference_values(dataset: Dataset, rank: int, restarts: int, objective: str)
 
 
 def _divergence(
-    problem: Any, A: np.ndarray, W: np.ndarray, objective: str, gradients: bool
+    problem: Problem, A: np.ndarray, W: np.ndarray, objective: str, gradients: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     # One block of X after the other, so that no more than a block of any AW is held.
     dataset, M = problem.dataset, A.shape[0]

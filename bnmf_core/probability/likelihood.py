@@ -4,10 +4,10 @@ An entry that was not seen has been integrated out: it adds nothing to any sum.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
+from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.linalg import blocks
 from bnmf_core.numerics.residuals import squared_errors
 
@@ -16,7 +16,7 @@ RESIDUAL_ENTRIES = 2**16
 
 
 def log_likelihood(
-    problem: Any, A: np.ndarray, W: np.ndarray, squared: np.ndarray | None = None
+    problem: Problem, A: np.ndarray, W: np.ndarray, squared: np.ndarray | None = None
 ) -> np.ndarray:
     """−‖X − AW‖²/(2σ²) of each particle, without the constant: the papers' tables print this."""
     if squared is None:
@@ -24,21 +24,21 @@ def log_likelihood(
     return -squared / (2 * problem.model_settings.sigma**2)
 
 
-def constant(problem: Any) -> float:
+def constant(problem: Problem) -> float:
     """What the full log density of X adds to :func:`log_likelihood`, in nats."""
     data = problem.dataset
     return -0.5 * data.observed * np.log(2 * np.pi * problem.model_settings.sigma**2)
 
 
 def log_likelihood_and_gradients(
-    problem: Any, A: np.ndarray, W: np.ndarray
+    problem: Problem, A: np.ndarray, W: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """:func:`log_likelihood` (M,) and its gradients in A (M, D, R) and W (M, R, N)."""
     return fit_and_gradients(problem, A, W, problem.model_settings.sigma**-2)
 
 
 def fit_and_gradients(
-    problem: Any, A: np.ndarray, W: np.ndarray, precision: float
+    problem: Problem, A: np.ndarray, W: np.ndarray, precision: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """−½·precision·‖X − AW‖² (M,) and its gradients in A (M, D, R) and W (M, R, N).
 
@@ -64,7 +64,7 @@ def fit_and_gradients(
 
 
 def gradients_along(
-    problem: Any, A: np.ndarray, W: np.ndarray, moved_A: np.ndarray, moved_W: np.ndarray
+    problem: Problem, A: np.ndarray, W: np.ndarray, moved_A: np.ndarray, moved_W: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Derivative of the gradients of :func:`log_likelihood` along (moved_A, moved_W)."""
     precision = problem.model_settings.sigma**-2
@@ -72,7 +72,7 @@ def gradients_along(
 
 
 def fit_gradients_along(
-    problem: Any, A: np.ndarray, W: np.ndarray, moved_A: np.ndarray, moved_W: np.ndarray,
+    problem: Problem, A: np.ndarray, W: np.ndarray, moved_A: np.ndarray, moved_W: np.ndarray,
     precision: float,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Derivative of the gradients of :func:`fit_and_gradients` along (moved_A, moved_W).
@@ -98,7 +98,7 @@ def fit_gradients_along(
 
 
 def _seen_fit_and_gradients(
-    problem: Any, A: np.ndarray, W: np.ndarray, precision: float
+    problem: Problem, A: np.ndarray, W: np.ndarray, precision: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     squared, by_A, by_W = np.zeros(A.shape[0]), np.zeros(A.shape), np.zeros(W.shape)
     for m, rows, columns, seen in _seen_blocks(problem, A.shape[0]):
@@ -112,7 +112,7 @@ def _seen_fit_and_gradients(
 
 
 def _seen_gradients_along(
-    problem: Any, A: np.ndarray, W: np.ndarray, moved_A: np.ndarray, moved_W: np.ndarray,
+    problem: Problem, A: np.ndarray, W: np.ndarray, moved_A: np.ndarray, moved_W: np.ndarray,
     precision: float,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     along_A, along_W = np.zeros(A.shape), np.zeros(W.shape)
@@ -126,7 +126,7 @@ def _seen_gradients_along(
     return precision * along_A, precision * along_W
 
 
-def _seen_blocks(problem: Any, M: int) -> Iterator[tuple[int, slice, slice, np.ndarray]]:
+def _seen_blocks(problem: Problem, M: int) -> Iterator[tuple[int, slice, slice, np.ndarray]]:
     """Each particle with each block of X, and 1 where the block was seen."""
     for rows, columns in blocks(problem.dataset.X, RESIDUAL_ENTRIES):
         for m in range(M):

@@ -19,7 +19,7 @@ def reference_start(dataset: Dataset, rank: int, restart: int) -> tuple[np.ndarr
 
 def reference_factors(dataset: Dataset, rank: int, restarts: int) -> tuple[np.ndarray, np.ndarray]:
     """NMFs from random starts with a fixed seed: A (restarts, D, R), W (restarts, R, N)."""
-    problem = Problem(dataset, model=None, model_settings=None, rank=rank)
+    problem = Problem.without_model(dataset, rank)
     solved = []
     for restart in range(restarts):
         A, W = reference_start(dataset, rank, restart)

@@ -5,14 +5,14 @@ density of a column is taken with respect to its first D − 1 entries, where it
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.special import gammaln
 
-from bnmf_core.models import gaussian, likelihood
-from bnmf_core.nouns.model import Model
+from bnmf_core.nouns.model import Model, Support
+from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.settings import setting
+from bnmf_core.probability import gaussian, likelihood
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Settings(gaussian.Settings):
 
 
 def log_joint(
-    problem: Any, A: np.ndarray, W: np.ndarray, squared: np.ndarray | None = None
+    problem: Problem, A: np.ndarray, W: np.ndarray, squared: np.ndarray | None = None
 ) -> np.ndarray:
     """log p(X, A, W) with every normalising constant, in nats: (M,); A's columns sum to 1."""
     likelihoods = likelihood.log_likelihood(problem, A, W, squared)
@@ -33,7 +33,7 @@ def log_joint(
 
 
 def log_joint_and_score(
-    problem: Any, A: np.ndarray, W: np.ndarray
+    problem: Problem, A: np.ndarray, W: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The log joint (M,) and its gradients in A (M, D, R) and W (M, R, N)."""
     values, gradient_A, gradient_W = likelihood.log_likelihood_and_gradients(problem, A, W)
@@ -41,12 +41,12 @@ def log_joint_and_score(
     return values + likelihood.constant(problem) + log_prior(problem, W), gradient_A, gradient_W
 
 
-def score(problem: Any, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def score(problem: Problem, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Gradient of the log joint in A (M, D, R) and in W (M, R, N), all entries free."""
     return log_joint_and_score(problem, A, W)[1:]
 
 
-def prior(problem: Any, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def prior(problem: Problem, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """One draw from the prior: A (D, R) with columns that sum to 1, W (R, N)."""
     A = rng.exponential(size=(problem.dataset.D, problem.rank))
     W = rng.exponential(1 / problem.model_settings.rate, (problem.rank, problem.dataset.N))
@@ -64,7 +64,7 @@ def scale(A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.where(empty[:, None, :], 1 / A.shape[1], divided), W * sums[:, :, None]
 
 
-def log_prior(problem: Any, W: np.ndarray) -> np.ndarray:
+def log_prior(problem: Problem, W: np.ndarray) -> np.ndarray:
     """log p(A, W) with every constant, in nats: (M,); the same for all A on the simplex."""
     rate, data = problem.model_settings.rate, problem.dataset
     normaliser = problem.rank * gammaln(data.D)
@@ -80,12 +80,15 @@ MODEL = Model(
     resolve=gaussian.resolve,
     log_joint=log_joint,
     log_likelihood=likelihood.log_likelihood,
-    score=score,
-    log_joint_and_score=log_joint_and_score,
-    support="simplex",
+    support_A=Support.SIMPLEX,
+    support_W=Support.POSITIVE,
     prior=prior,
     scale=scale,
+    improper=gaussian.improper,
+    score=score,
+    log_joint_and_score=log_joint_and_score,
     score_along=likelihood.gradients_along,
+    noise_level=gaussian.noise_level,
     summary="Every entry of X is measured with the same noise; every column of A is a "
     "distribution over the features, all equally probable, so scale is in W alone.",
     reference="paper 3, §5.2",

@@ -18,8 +18,13 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
-from bnmf_core.models import gaussian_simplex
-from bnmf_core.models.objectives import (
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.model import Model, Support
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.nouns.settings import setting
+from bnmf_core.nouns.threshold import Threshold
+from bnmf_core.probability import gaussian, gaussian_simplex
+from bnmf_core.probability.objectives import (
     FROBENIUS,
     OBJECTIVES,
     gradients_along,
@@ -28,9 +33,6 @@ from bnmf_core.models.objectives import (
     objective_values,
     reference_values,
 )
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.model import Model
-from bnmf_core.nouns.settings import setting
 
 # Paper 3, §6.1: ε = 1.2 × the largest f of 50 NMFs.
 REFERENCES, MARGIN = 50, 1.2
@@ -116,14 +118,14 @@ def _largest_reference(dataset: Dataset, rank: int, objective: str) -> float:
 
 
 def objective(
-    problem: Any, A: np.ndarray, W: np.ndarray, squared: np.ndarray | None = None
+    problem: Problem, A: np.ndarray, W: np.ndarray, squared: np.ndarray | None = None
 ) -> np.ndarray:
     """f of each particle, (M,): A (M, D, R), W (M, R, N); ``squared``: ‖X − AW‖², if known."""
     return objective_values(problem, A, W, problem.model_settings.objective, squared)
 
 
 def log_likelihood(
-    problem: Any, A: np.ndarray, W: np.ndarray, squared: np.ndarray | None = None
+    problem: Problem, A: np.ndarray, W: np.ndarray, squared: np.ndarray | None = None
 ) -> np.ndarray:
     """−C·SILF(f) of each particle, (M,), without log Z."""
     chosen = problem.model_settings
@@ -132,7 +134,7 @@ def log_likelihood(
 
 
 def log_joint(
-    problem: Any, A: np.ndarray, W: np.ndarray, squared: np.ndarray | None = None
+    problem: Problem, A: np.ndarray, W: np.ndarray, squared: np.ndarray | None = None
 ) -> np.ndarray:
     """log p(X, A, W) in nats, (M,); A's columns sum to 1.
 
@@ -143,7 +145,7 @@ def log_joint(
 
 
 def log_joint_and_score(
-    problem: Any, A: np.ndarray, W: np.ndarray
+    problem: Problem, A: np.ndarray, W: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The log joint (M,) and its gradients in A (M, D, R) and W (M, R, N)."""
     chosen = problem.model_settings
@@ -157,13 +159,13 @@ def log_joint_and_score(
     return fit + constants, by_A, by_W
 
 
-def score(problem: Any, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def score(problem: Problem, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Gradient of the log joint in A (M, D, R) and in W (M, R, N), all entries free."""
     return log_joint_and_score(problem, A, W)[1:]
 
 
 def score_along(
-    problem: Any, A: np.ndarray, W: np.ndarray, moved_A: np.ndarray, moved_W: np.ndarray
+    problem: Problem, A: np.ndarray, W: np.ndarray, moved_A: np.ndarray, moved_W: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Derivative of :func:`score` along (moved_A, moved_W): its Hessian times the direction.
 
@@ -180,7 +182,7 @@ def score_along(
     return bend * by_A + slope * along[0], bend * by_W + slope * along[1]
 
 
-def log_normaliser(problem: Any) -> float:
+def log_normaliser(problem: Problem) -> float:
     """log Z for the squared Frobenius error, over all real X; 0, in its place, for the others."""
     chosen, data = problem.model_settings, problem.dataset
     if chosen.objective != FROBENIUS:
@@ -230,25 +232,22 @@ def _log_radial_integral(entries: int, epsilon: float, beta: float, C: float) ->
     return half * np.log(np.pi) - float(gammaln(half)) + float(top) + np.log(integral)
 
 
-def meets_threshold(problem: Any, A: np.ndarray, W: np.ndarray) -> np.ndarray:
-    """Whether f ≤ ε, for each particle: (M,) bool."""
-    return objective(problem, A, W) <= problem.model_settings.epsilon
+def _relative_error(settings: Settings, squared_norm: float) -> float | None:
+    if settings.objective != FROBENIUS or settings.epsilon is None:
+        return None
+    return float(np.sqrt(settings.epsilon / squared_norm))
 
 
-def threshold_sentence(values: np.ndarray, epsilon: float) -> str:
-    """How many of the objective values (M,) meet ε, and the smallest ε that something meets."""
-    values = np.asarray(values, dtype=np.float64)
-    met, best = int((values <= epsilon).sum()), float(values.min())
-    if met:
-        return f"{met} of {values.size} factorizations meet the threshold ε = {epsilon:.4g}."
-    # Rounded up, so that the number shown is met by what is shown.
-    digits = 3 - int(np.floor(np.log10(best)))
-    shown = np.ceil(best * 10.0**digits) / 10.0**digits
-    return (
-        f"None of the {values.size} factorizations meets the threshold ε = {epsilon:.4g}; the "
-        f"smallest ε that one of them meets is {shown:.4g}."
-    )
-
+THRESHOLD = Threshold(
+    values=objective,
+    epsilon=lambda settings: settings.epsilon,
+    label=lambda settings: f"objective f ({settings.objective.replace('_', ' ')})",
+    likelihood=lambda settings, f: np.exp(-settings.C * silf(f, settings.epsilon, settings.beta)),
+    softness=lambda settings: settings.beta,
+    relative_error=_relative_error,
+    help="Left of the threshold every factorization is equally likely; how fast it falls beyond is "
+    "set by C and β.",
+)
 
 MODEL = Model(
     key="silf",
@@ -257,12 +256,15 @@ MODEL = Model(
     resolve=resolve,
     log_joint=log_joint,
     log_likelihood=log_likelihood,
-    score=score,
-    log_joint_and_score=log_joint_and_score,
-    support="simplex",
+    support_A=Support.SIMPLEX,
+    support_W=Support.POSITIVE,
     prior=gaussian_simplex.prior,
     scale=gaussian_simplex.scale,
+    improper=gaussian.improper,
+    score=score,
+    log_joint_and_score=log_joint_and_score,
     score_along=score_along,
+    threshold=THRESHOLD,
     summary="Every factorization that fits well enough is equally probable; beyond the threshold "
     "the probability falls. Every column of A is a distribution over the features, so scale is in "
     "W alone.",

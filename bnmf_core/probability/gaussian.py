@@ -4,15 +4,16 @@ X_dn ~ N((AW)_dn, σ²), every entry of A and W ~ Exp(λ).
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 
-from bnmf_core.models import likelihood
-from bnmf_core.models.reference import reference_errors
 from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.model import Model
+from bnmf_core.nouns.model import Conditionals, EntryPrior, Model, Support
+from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.settings import setting
+from bnmf_core.probability import likelihood
+from bnmf_core.probability.reference import reference_errors
 
 # An exact factorization leaves no residual; a smaller σ than this would be rounding noise.
 SMALLEST_RELATIVE_SIGMA = 1e-3
@@ -34,6 +35,22 @@ class Settings:
     )
 
 
+class Rated(Protocol):
+    """Settings with the rate of exponential priors among them."""
+
+    @property
+    def rate(self) -> float:
+        """Of the priors, λ."""
+
+
+class Resolved(Rated, Protocol):
+    """Settings with nothing left open."""
+
+    @property
+    def sigma(self) -> float:
+        """Standard deviation of the noise."""
+
+
 def resolve(dataset: Dataset, rank: int, settings: Settings) -> Settings:
     """Take an open σ from the data: paper 3, §6.1 (residual of a reference NMF)."""
     if settings.sigma is not None:
@@ -45,7 +62,7 @@ def resolve(dataset: Dataset, rank: int, settings: Settings) -> Settings:
 
 
 def log_joint(
-    problem: Any, A: np.ndarray, W: np.ndarray, squared: np.ndarray | None = None
+    problem: Problem, A: np.ndarray, W: np.ndarray, squared: np.ndarray | None = None
 ) -> np.ndarray:
     """log p(X, A, W) with every normalising constant, in nats: (M,)."""
     likelihoods = likelihood.log_likelihood(problem, A, W, squared)
@@ -53,7 +70,7 @@ def log_joint(
 
 
 def log_joint_and_score(
-    problem: Any, A: np.ndarray, W: np.ndarray
+    problem: Problem, A: np.ndarray, W: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The log joint (M,) and its gradients in A (M, D, R) and W (M, R, N)."""
     values, gradient_A, gradient_W = likelihood.log_likelihood_and_gradients(problem, A, W)
@@ -63,13 +80,13 @@ def log_joint_and_score(
     return values, gradient_A, gradient_W
 
 
-def score(problem: Any, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def score(problem: Problem, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Gradient of the log joint in A (M, D, R) and in W (M, R, N)."""
     return log_joint_and_score(problem, A, W)[1:]
 
 
 def curvature(
-    problem: Any, A: np.ndarray, W: np.ndarray
+    problem: Problem, A: np.ndarray, W: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Trace of the log joint's second derivatives, (M,), and its gradients (paper 2, §3.2).
 
@@ -85,14 +102,32 @@ def curvature(
     return trace, by_A, by_W
 
 
-def prior(problem: Any, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def improper(settings: Rated) -> str:
+    """What a flat prior on positive entries would need for a posterior with a finite total."""
+    if settings.rate > 0:
+        return ""
+    return "a prior rate λ above 0: with a flat prior the posterior has no finite total"
+
+
+def conditionals(settings: Resolved) -> Conditionals:
+    """Every entry is drawn from a normal cut to x ≥ 0 (Schmidt, Winther & Hansen 2009)."""
+    prior_of_both = EntryPrior(settings.rate)
+    return Conditionals(settings.sigma**2, prior_of_both, prior_of_both)
+
+
+def noise_level(settings: Resolved) -> float:
+    """σ."""
+    return settings.sigma
+
+
+def prior(problem: Problem, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """One draw from the prior: A (D, R), W (R, N)."""
     scale = 1 / problem.model_settings.rate
     A = rng.exponential(scale, (problem.dataset.D, problem.rank))
     return A, rng.exponential(scale, (problem.rank, problem.dataset.N))
 
 
-def log_prior(problem: Any, A: np.ndarray, W: np.ndarray) -> np.ndarray:
+def log_prior(problem: Problem, A: np.ndarray, W: np.ndarray) -> np.ndarray:
     """log p(A, W) with every constant, in nats: (M,)."""
     rate, data = problem.model_settings.rate, problem.dataset
     parameters = problem.rank * (data.D + data.N)
@@ -119,13 +154,17 @@ MODEL = Model(
     resolve=resolve,
     log_joint=log_joint,
     log_likelihood=likelihood.log_likelihood,
-    score=score,
-    log_joint_and_score=log_joint_and_score,
-    support="positive",
+    support_A=Support.POSITIVE,
+    support_W=Support.POSITIVE,
     prior=prior,
     scale=scale,
+    improper=improper,
+    score=score,
+    log_joint_and_score=log_joint_and_score,
     score_along=likelihood.gradients_along,
     curvature=curvature,
+    conditionals=conditionals,
+    noise_level=noise_level,
     summary="Every entry of X is measured with the same noise; small entries of A and W are "
     "more probable than large ones.",
     reference="Schmidt, Winther & Hansen 2009",

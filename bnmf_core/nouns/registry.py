@@ -1,0 +1,116 @@
+"""Entries by key: the program's own in their order, then those of packages that are installed.
+
+A package adds an entry by an entry point in a group of the registry's, such as
+``[project.entry-points."bnmf.models"]`` with ``poisson = "my_package:MODEL"``; the name before the
+``=`` is for its author, the key is the entry's own. They are looked for once, on first use. One
+that cannot be loaded, is something else, or takes a key that is taken, is set aside with a warning
+in the log: the program goes on without it.
+"""
+
+import logging
+from collections.abc import Iterable, Iterator, MutableMapping
+from importlib.metadata import EntryPoint, entry_points
+from threading import RLock
+from typing import Protocol, TypeVar
+
+from bnmf_core.nouns.errors import NotFoundError, SettingsError
+
+
+class Entry(Protocol):
+    """Anything with a key and a name on screen."""
+
+    @property
+    def key(self) -> str:
+        """By which it is asked for and stored."""
+
+    @property
+    def label(self) -> str:
+        """What it is called on screen."""
+
+
+Kept = TypeVar("Kept", bound=Entry)
+LOG = logging.getLogger(__name__)
+
+
+class Registry(MutableMapping[str, Kept]):
+    """Entries of one kind by their keys.
+
+    Setting an item registers an entry for this process, or replaces one.
+
+    Parameters
+    ----------
+    kind : what an entry is, in words ("model"). of : the class that entries are of.
+    own : the program's own entries, in the order in which they are offered.
+    group : of the entry points through which packages add theirs.
+
+    Raises
+    ------
+    SettingsError
+        When two of the program's own entries have one key.
+    """
+
+    def __init__(self, kind: str, of: type[Kept], own: Iterable[Kept], group: str) -> None:
+        self.kind, self.group = kind, group
+        self._type, self._entries = of, dict[str, Kept]()
+        self._looked, self._lock = False, RLock()
+        for entry in own:
+            self._add(entry)
+
+    def __getitem__(self, key: str) -> Kept:
+        """The entry of this key.
+
+        Raises
+        ------
+        NotFoundError
+            Listing the keys there are.
+        """
+        entries = self._all()
+        if key not in entries:
+            raise NotFoundError(f"There is no {self.kind} {key!r}; there are {', '.join(entries)}.")
+        return entries[key]
+
+    def __iter__(self) -> Iterator[str]:
+        """The keys, the program's own first."""
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        """How many entries there are."""
+        return len(self._all())
+
+    def __setitem__(self, key: str, entry: Kept) -> None:
+        """Register an entry under a key, in place of one that has it."""
+        self._all()[key] = entry
+
+    def __delitem__(self, key: str) -> None:
+        """Take an entry out again."""
+        del self._all()[key]
+
+    def _all(self) -> dict[str, Kept]:
+        if not self._looked:
+            with self._lock:
+                if not self._looked:
+                    # First, so that a package may use the registry while it is being loaded.
+                    self._looked = True
+                    for point in entry_points(group=self.group):
+                        self._load(point)
+        return self._entries
+
+    def _load(self, point: EntryPoint) -> None:
+        package = point.dist.name if point.dist is not None else point.value
+        try:
+            self._add(point.load())
+        except Exception as error:  # whatever a package does, the program goes on
+            LOG.warning(
+                "The %s %r of the package %r is left out: %s", self.kind, point.name, package, error
+            )
+
+    def _add(self, entry: Kept) -> None:
+        if not isinstance(entry, self._type):
+            raise SettingsError(
+                f"It is of the type {type(entry).__name__}, and a {self.kind} is of the type "
+                f"{self._type.__name__}."
+            )
+        if entry.key in self._entries:
+            taken = self._entries[entry.key].label
+            raise SettingsError(f"The key {entry.key!r} is taken by {taken!r}; choose another.")
+        self._entries[entry.key] = entry

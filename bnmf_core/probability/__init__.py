@@ -1,0 +1,12 @@
+"""Probability models of X given (A, W). One file each, one line here."""
+
+from bnmf_core.nouns.model import Model
+from bnmf_core.nouns.registry import Registry
+from bnmf_core.probability import gaussian, gaussian_simplex, silf, uniform
+
+MODELS = Registry(
+    "model",
+    Model,
+    (gaussian.MODEL, gaussian_simplex.MODEL, silf.MODEL, uniform.MODEL),
+    "bnmf.models",
+)

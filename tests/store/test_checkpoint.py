@@ -1,0 +1,226 @@
+"""Checkpoints: every state comes back as it was; those of other versions are read or set aside."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays_of
+
+from bnmf_core.data.synthetic import laurberg
+from bnmf_core.explorers import rrt
+from bnmf_core.nouns.errors import RunError, StoreError
+from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.runs import engine, planning
+from bnmf_core.samplers import hmc
+from bnmf_core.store import files
+from bnmf_core.store.checkpoint import (
+    ANOTHER_VERSION,
+    Checkpoint,
+    Failure,
+    from_arrays,
+    to_arrays,
+)
+from bnmf_core.store.folders import FolderSink
+
+# Checkpoints that the version before nested states has made.
+BEFORE = Path(__file__).parent / "before"
+HMC = RunSpec(
+    "hmc", 2, particles=4, seed=3, model_settings={"sigma": 0.1},
+    settings={"chains": 1, "warm_up": 3, "leapfrog_steps": 4},
+)  # fmt: skip
+RRT = RunSpec(
+    "rrt", 3, "uniform", particles=40, seed=3, model_settings={"epsilon": 0.3},
+    settings={"start": "known", "temporary": 4},
+)  # fmt: skip
+GENERATOR = np.random.default_rng(0).bit_generator.state
+
+
+@dataclass(frozen=True, eq=False)
+class Leaf:
+    values: np.ndarray
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class Branch:
+    count: int
+    share: float
+    ready: bool
+    leaf: Leaf | None
+    leaves: tuple[Leaf, ...]
+    pair: tuple[int, np.ndarray]
+    bare: np.ndarray
+
+
+numbers = arrays_of.arrays(
+    st.sampled_from([np.dtype(np.float64), np.dtype(np.int64), np.dtype(bool)]),
+    arrays_of.array_shapes(min_dims=0, min_side=0, max_dims=3, max_side=3),
+)
+leaves = st.builds(Leaf, numbers, st.text(max_size=4))
+branches = st.builds(
+    Branch,
+    st.integers(-(2**60), 2**60),
+    st.floats(allow_nan=False),
+    st.booleans(),
+    st.none() | leaves,
+    st.lists(leaves, max_size=3).map(tuple),
+    st.tuples(st.integers(0, 9), numbers),
+    numbers,
+)
+
+
+def assert_same(one, other):
+    assert type(one) is type(other)
+    if is_dataclass(one):
+        for part in fields(one):
+            assert_same(getattr(one, part.name), getattr(other, part.name))
+    elif isinstance(one, tuple):
+        assert len(one) == len(other)
+        for ours, theirs in zip(one, other, strict=True):
+            assert_same(ours, theirs)
+    elif isinstance(one, np.ndarray):
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)
+    else:
+        assert one == other
+
+
+def stored_and_read(checkpoint, State, folder):
+    path = folder / "checkpoint.npz"
+    files.write_arrays(path, to_arrays(checkpoint))
+    return from_arrays(files.read_arrays(path), State)
+
+
+@given(state=branches)
+def test_what_is_stored_comes_back_as_it_was(state, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("checkpoints")
+    made = Checkpoint(state, GENERATOR, 3, 0.5, 4, {"0": 3}, Failure(4, "Why."))
+    back = stored_and_read(made, Branch, folder)
+    assert_same(back.state, state)
+    assert_same(back.draws, made.draws)
+    assert (back.produced, back.recorded, back.generator) == (3, 4, GENERATOR)
+    assert back.failure == made.failure
+
+
+def test_plain_numbers_of_numpy_come_back_as_python_has_them(tmp_path):
+    leaf = Leaf(np.zeros(2), "")
+    state = Branch(
+        np.int64(3), np.float64(0.5), np.bool_(True), leaf, (), (1, np.ones(1)), np.ones(1)
+    )
+    back = stored_and_read(Checkpoint(state, GENERATOR, 0, 0.0), Branch, tmp_path).state
+    assert (back.count, back.share, back.ready) == (3, 0.5, True)
+
+
+@dataclass(frozen=True, eq=False)
+class Gained(Leaf):
+    more: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Renamed:
+    values: np.ndarray
+    title: str
+
+
+@dataclass(frozen=True, eq=False)
+class Deeper:
+    values: Leaf
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class Leveled:
+    values: np.ndarray
+    name: Leaf
+
+
+@pytest.mark.parametrize("State", [Gained, Renamed, Deeper, Leveled])
+@pytest.mark.parametrize("flat", [False, True])
+def test_a_state_of_another_shape_is_set_aside_with_a_sentence(State, flat):
+    stored = to_arrays(Checkpoint(Leaf(np.zeros(2), "leaf"), GENERATOR, 3, 0.5, 4, {"0": 3}))
+    if flat:
+        meta = json.loads(str(stored["meta"]))
+        del meta["state"]
+        meta["plain"] = {"name": "leaf", "gone": 1}
+        stored = {"state_values": np.zeros(2), "meta": np.array(json.dumps(meta))}
+    back = from_arrays(stored, State)
+    assert back.failure == Failure(4, ANOTHER_VERSION)
+    assert (back.state, back.fraction, back.produced, back.draws) == (None, 1.0, 3, {"0": 3})
+
+
+def test_a_file_that_is_no_checkpoint_is_refused_with_a_sentence():
+    for wrong in ({}, {"meta": np.array("{")}, {"meta": np.array("[]")}, {"meta": np.array("{}")}):
+        with pytest.raises(StoreError, match="holds something else than a state"):
+            from_arrays(wrong, Leaf)
+
+
+def begun(spec, folder, name):
+    """A run whose folder holds the old checkpoint, and the run made in one go."""
+    data = laurberg("two", noise=0.01, rng=np.random.default_rng(0))
+    plan = planning.make_plan(data, spec)
+    target = folder / "checkpoint-00000.npz"
+    target.write_bytes((BEFORE / f"{name}.npz").read_bytes())
+    return data, plan, FolderSink(folder)
+
+
+@pytest.mark.parametrize(("spec", "name"), [(HMC, "hmc"), (RRT, "rrt")], ids=["hmc", "rrt"])
+def test_a_run_that_the_version_before_has_begun_goes_on(spec, name, tmp_path):
+    data, plan, sink = begun(spec, tmp_path, name)
+    before = sink.checkpoint(plan.shards[0], plan.algorithm.State)
+    assert before.failure is None and 0 < before.produced < spec.particles
+    with ThreadPoolExecutor(1) as executor:
+        outcome = engine.drive(plan, sink, executor)
+    assert outcome.stop_reason == "complete" and not outcome.failed_chains
+    whole = engine.run(data, spec)
+    rest = np.concatenate([chunk.A for chunk in sink.chunks()])
+    # The file may come from another processor than this one.
+    np.testing.assert_allclose(rest, whole.A[before.produced :], rtol=1e-6, atol=1e-9)
+
+
+def test_the_fields_of_an_old_state_find_their_places():
+    stored = files.read_arrays(BEFORE / "hmc.npz")
+    state = from_arrays(stored, hmc.State).state
+    plain = json.loads(str(stored["meta"]))["plain"]
+    assert state.trajectory.leapfrogs == plain["leapfrogs"] == 2
+    np.testing.assert_array_equal(state.point.q, stored["state_q"])
+    np.testing.assert_array_equal(state.trajectory.front.q, stored["state_end_q"])
+    np.testing.assert_array_equal(state.adaptation.center, stored["state_center"])
+    np.testing.assert_array_equal(state.tally.divergent, stored["state_divergent"])
+    stored = files.read_arrays(BEFORE / "rrt.npz")
+    state = from_arrays(stored, rrt.State).state
+    assert state.starts is None and state.counters.made == 14
+    np.testing.assert_array_equal(state.tree.nodes.base, stored["state_base"])
+    np.testing.assert_array_equal(state.mixture.squared, stored["state_mixture_squared"])
+    np.testing.assert_array_equal(state.counters.rejected, stored["state_rejected"])
+
+
+def test_a_state_holds_a_trajectory_only_while_one_is_under_way(monkeypatch):
+    data = laurberg("two", noise=0.01, rng=np.random.default_rng(0))
+    monkeypatch.setattr(hmc, "STEP_WORK", 1.0)  # one leapfrog step at a time
+    plan = planning.make_plan(data, HMC)
+    checkpoint, seen = None, []
+    for _ in range(8):
+        checkpoint, _ = engine.advance(plan, plan.shards[0], checkpoint)
+        under_way = checkpoint.state.trajectory
+        seen.append(0 if under_way is None else under_way.leapfrogs)
+    assert seen == [1, 2, 3, 0, 1, 2, 3, 0]
+
+
+def test_a_run_of_which_no_shard_can_be_continued_says_so(tmp_path):
+    _, plan, sink = begun(HMC, tmp_path, "rrt")  # the fields of a tree are not those of a chain
+    back = sink.checkpoint(plan.shards[0], plan.algorithm.State)
+    assert back.failure.reason == ANOTHER_VERSION
+    with ThreadPoolExecutor(1) as executor:
+        outcome = engine.drive(plan, sink, executor)
+    assert outcome.message.endswith(ANOTHER_VERSION)
+    path = tmp_path / "checkpoint-00000.npz"
+    stored = files.read_arrays(path)
+    meta = json.loads(str(stored["meta"])) | {"produced": 0, "draws": {}}
+    files.write_arrays(path, stored | {"meta": np.array(json.dumps(meta))})
+    with ThreadPoolExecutor(1) as executor, pytest.raises(RunError, match="another version"):
+        engine.drive(plan, sink, executor)

@@ -1,0 +1,98 @@
+"""Installed as a wheel, the engine and a package that adds to it work in any folder."""
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.test_examples import README, example_of
+
+ROOT = Path(__file__).resolve().parents[1]
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory):
+    """The wheels of the engine and of the example, made without a network."""
+    folder = tmp_path_factory.mktemp("wheels")
+    for project in (ROOT, ROOT / "tests" / "package"):
+        subprocess.run(
+            [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation",
+             "--disable-pip-version-check", "--wheel-dir", str(folder), str(project)],
+            check=True, capture_output=True,
+        )  # fmt: skip
+    return sorted(folder.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def installed(wheels, tmp_path_factory):
+    """A folder with both wheels unpacked, as pip leaves them."""
+    folder = tmp_path_factory.mktemp("installed")
+    for wheel in wheels:
+        with zipfile.ZipFile(wheel) as content:
+            content.extractall(folder)
+    return folder
+
+
+@pytest.fixture
+def python(installed, tmp_path):
+    """Runs Python elsewhere, with the wheels in place of this checkout; what it said."""
+
+    def run(*arguments):
+        environment = {**os.environ, "PYTHONPATH": str(installed), "BNMF_HOME": str(tmp_path)}
+        done = subprocess.run(
+            [sys.executable, "-P", *arguments],
+            cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
+
+
+def test_the_wheel_is_typed_and_brings_samples_and_a_command(wheels):
+    (engine,) = (wheel for wheel in wheels if wheel.name.startswith("bnmf-"))
+    with zipfile.ZipFile(engine) as content:
+        names = content.namelist()
+        (points,) = (name for name in names if name.endswith("entry_points.txt"))
+        assert "bnmf = bnmf_core.cli:main" in content.read(points).decode()
+        (metadata,) = (name for name in names if name.endswith("METADATA"))
+        needed = content.read(metadata).decode()
+    assert "bnmf_core/py.typed" in names and "bnmf_core/data/sample_data/faces.npz" in names
+    assert "Requires-Dist: numpy" in needed and "streamlit" not in needed.split("\n\n")[0]
+    assert not any(name.startswith(("pages", "studies", "tests")) for name in names)
+
+
+def test_the_installed_engine_runs_the_readme_and_lists_its_samples(python, installed):
+    assert python("-c", "import bnmf_core; print(bnmf_core.__file__)").startswith(str(installed))
+    code, printed = example_of(README)
+    assert python("-c", code).strip() == printed
+    command = "import sys; from bnmf_core.cli import main; sys.exit(main(sys.argv[1:]))"
+    listed = json.loads(python("-c", command, "samples", "--json"))
+    assert [sample["key"] for sample in listed["samples"]] == [
+        "faces", "digits", "newsgroups", "leukemia", "signatures"
+    ]  # fmt: skip
+    assert "(644, 400)" in python(
+        "-c", "from bnmf_core import load_sample; print(load_sample('faces').X.shape)"
+    )
+
+
+def test_a_package_adds_an_algorithm_a_model_and_a_distance(python):
+    said = python("-c", """
+import numpy as np
+from bnmf_core import RunSpec, algorithms, distances, laurberg, run
+from bnmf_core.compare.distances import DISTANCES
+data = laurberg("two", noise=0.01)
+spec = RunSpec("prior_starts", 3, model="doubtful_gaussian", particles=6)
+particles = run(data, spec)
+usual = run(data, RunSpec("prior_starts", 3, particles=6))
+print(algorithms()[-1], list(DISTANCES)[-1], distances(particles, "mean_angle").shape)
+sigma = [p.info["model_settings"]["sigma"] for p in (particles, usual)]
+print(round(sigma[0] / sigma[1], 6), np.array_equal(particles.A, usual.A))
+""")  # fmt: skip
+    assert said.split("\n")[0] == "prior_starts mean_angle (6, 6)"
+    assert said.split("\n")[1].startswith("2.0 ")

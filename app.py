@@ -1,45 +1,13 @@
-"""The dashboard: list of pages and page settings, nothing else."""
+"""The dashboard: page settings, the menus, the page that was asked for."""
+
+from pathlib import Path
 
 import streamlit as st
 
-from pages.frame import guard
+from pages.frame import guard, link
 
-st.set_page_config(page_title="BNMF modes", page_icon=":material/blur_on:", layout="wide")
+ICON = Path(__file__).parent / "pages" / "frame" / "icon.png"
 
-# In the order of a user's thoughts; every name but the first is a menu at the top.
-PAGES = {
-    "": (("home", "Home"),),
-    "Prepare": (("data", "Data"), ("run", "Run"), ("runs", "Runs")),
-    "Explore": (
-        ("modes", "Modes"),
-        ("gallery", "Gallery"),
-        ("topics", "Topics"),
-        ("downstream", "Downstream"),
-        ("quality", "Quality"),
-        ("posterior", "Posterior"),
-        ("mixture", "Mixture"),
-    ),
-    "Compare": (
-        ("coverage", "Coverage"),
-        ("discrepancy", "Discrepancy"),
-        ("traces", "Traces"),
-        ("tree", "Tree"),
-        ("study", "Study"),
-    ),
-    "Learn": (
-        ("lesson", "Lesson"),
-        ("starts", "Starts"),
-    ),
-}
-
-current = st.navigation(
-    {
-        section: [
-            st.Page(f"pages/{key}.py", title=title, default=key == "home") for key, title in pages
-        ]
-        for section, pages in PAGES.items()
-    },
-    position="top",
-)
-guard.admit()
-current.run()
+st.set_page_config(page_title="BNMF modes", page_icon=ICON, layout="wide")
+link.one_entry_for_each_page()
+guard.admit().run()

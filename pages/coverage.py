@@ -2,73 +2,85 @@
 
 import streamlit as st
 
-from bnmf_core.analysis.comparison import COVERAGE_POINTS, EXACT_LIMIT
+from bnmf_core.analysis import exact, mixing, structure
 from bnmf_core.figures.coverage import persistence_plot
-from pages.frame import guard, lens
+from pages.coverage_parts import poor_fits
+from pages.frame import guard, panel, view
 from pages.frame.services import algorithm_label
-from pages.frame.view import chart, header
-from pages.parts import mixing_table, poor_fits
+from pages.frame.words import plain, shown
+from pages.parts import mixing_table
 
 guard.enter("coverage")
-header("Coverage", "Which method saw more different factorizations?")
-look = lens.look("mixing")
+look = panel.look(mixing.STAGE, exact.STAGE)
 analysis, distance = look.analysis, look.distance
 kept, left_out = poor_fits.ask(look)
 columns = st.columns(3, vertical_alignment="bottom")
 methods = {"greedy": "Greedy", "exact": "Exact"}
 method = columns[0].segmented_control(
-    "Covering numbers", list(methods), default="greedy", required=True, format_func=methods.get,
-    key="coverage_method", help="Greedy never needs fewer balls than exact, and at most a factor "
-    "of 1 + ln(n) more. Exact is offered for runs of up to 60 factorizations.",
+    "Covering numbers",
+    list(methods),
+    default="greedy",
+    required=True,
+    format_func=shown(methods),
+    key="coverage_method",
+    help="Greedy never needs fewer balls than exact, and at most a factor of 1 + ln(n) more. "
+    "Exact is offered for runs of up to 60 factorizations.",
     disabled=bool(left_out),
-)  # fmt: skip
+)
 logarithmic = columns[1].toggle("Logarithmic counts", True, key="coverage_log")
 groups = analysis.repetitions()
 repeated = any(len(ids) > 1 for ids in groups.values())
 together = repeated and columns[2].toggle(
-    "Repetitions together", True, key="coverage_together",
+    "Repetitions together",
+    True,
+    key="coverage_together",
     help="Runs that differ in nothing but the seed: their mean, and the range between them.",
-)  # fmt: skip
+)
 if left_out:
     method = "greedy"
-    curves, spread = analysis.coverage_of(look.metric, kept)
-    st.warning(left_out)
+    curves, spread = structure.coverage_of(analysis, look.metric, kept)
+    st.warning(plain(left_out))
 else:
-    curves, spread = analysis.coverage(look.metric, method), analysis.spread(look.metric)
+    found = exact.STAGE.of(analysis) if method == "exact" else look.structure
+    curves, spread = found.coverage(look.metric), look.structure.spread(look.metric)
 if curves.empty:
-    st.info(
-        f"Exact covering numbers are for at most {EXACT_LIMIT} factorizations; these runs have "
-        "more. Choose greedy."
+    view.nothing(
+        f"Exact covering numbers are for at most {exact.EXACT_LIMIT} factorizations; these runs "
+        "have more. Choose greedy."
     )
-    st.stop()
 title = "Persistence of the covering number" + (", poor fits left out" if left_out else "")
-chart(
+view.chart(
     persistence_plot(
-        curves, look.styles, distance.label, distance.unit, logarithmic,
-        groups if together else None, title,
+        curves,
+        look.styles,
+        distance.label,
+        distance.unit,
+        logarithmic,
+        groups if together else None,
+        title,
     ),
     "How many balls of radius ε are needed to cover all factorizations of a run. A curve that "
     "stays high to the right has seen very different ones; one that falls to 1 at once has not.",
-    name="persistence", origin=look.origin, table=curves,
-)  # fmt: skip
+    name="persistence",
+    origin=look.origin,
+    table=curves,
+)
 st.subheader("Spread of each run", anchor=False)
 names = {run.id: algorithm_label(run.spec.algorithm) for run in analysis.runs}
 spread.insert(1, "algorithm", [names[run] for run in spread["run"]])
-st.dataframe(
-    spread, hide_index=True,
-    column_config={
-        "largest": st.column_config.NumberColumn(
-            f"largest distance ({distance.unit})", format="%.4g"
-        ),
-        "mean": st.column_config.NumberColumn(
-            f"mean distance ({distance.unit})", format="%.4g",
-            help="Over all ordered pairs, a factorization with itself included.",
-        ),
-        "members": st.column_config.NumberColumn("factorizations compared"),
-    },
-)  # fmt: skip
-st.caption(f"{look.origin} · {method} covering numbers, {COVERAGE_POINTS} radii")
+numbers = st.column_config.NumberColumn
+columns_shown = {
+    "largest": numbers(f"largest distance ({distance.unit})", format="%.4g"),
+    "mean": numbers(
+        f"mean distance ({distance.unit})",
+        format="%.4g",
+        help="Over all ordered pairs, a factorization with itself included.",
+    ),
+    "members": numbers("factorizations compared"),
+}
+st.dataframe(spread, hide_index=True, column_config=columns_shown)
+view.origin_line(look.origin, f"{method} covering numbers, {structure.COVERAGE_POINTS} radii")
 if spread["members"].nunique() > 1:
     st.warning("The runs have different numbers of factorizations; more of them cover more.")
-if reports := analysis.mixing():
+if reports := mixing.STAGE.of(analysis):
     mixing_table.show(look, reports)

@@ -1,91 +1,25 @@
 """Data: is my matrix what I think it is?"""
 
-import numpy as np
 import streamlit as st
 
-from bnmf_core import load_file
-from bnmf_core.data.fetch import REMOTE, load_remote
-from bnmf_core.data.samples import SAMPLES, load_sample
-from bnmf_core.data.synthetic import GENERATORS
-from bnmf_core.nouns.errors import BNMFError
-from bnmf_core.nouns.settings import build
-from pages.frame import forms, guard, link
-from pages.frame.services import store
-from pages.frame.view import header, plain
-from pages.parts import data_view
+from pages.data_parts import overview, sources
+from pages.frame import choosing, guard, view
 
 guard.enter("data")
-header("Data", "Is the matrix what you think it is? Rows are features, columns are observations.")
-
-
-def take(make) -> None:
-    """Make a dataset and show it; a sentence instead if that fails, and the old one stays."""
-    try:
-        dataset_id = store().add_dataset(make())
-    except BNMFError as error:
-        st.session_state["data_error"] = str(error)
-        return
-    link.put("data", dataset_id)
-
-
-def generate(key: str, values: dict, seed: int):
-    """Run a generator with checked settings."""
-    generator = GENERATORS[key]
-    settings = build(generator.Settings, values, generator.label)
-    return generator.make(settings, np.random.default_rng(seed))
-
-
-sample, upload, generator, remote = st.tabs(["Samples", "Upload", "Generate", "Download"])
-with sample:
-    for column, entry in zip(st.columns(len(SAMPLES)), SAMPLES.values(), strict=True):
-        with column.container(border=True, height="stretch"):
-            st.markdown(f"**{entry.label}**")
-            st.caption(entry.summary)
-            st.button(
-                "Use", key=f"use_{entry.key}", on_click=take,
-                args=(lambda key=entry.key: load_sample(key),),
-            )  # fmt: skip
+samples, upload, generate, download = st.tabs(["Samples", "Upload", "Generate", "Download"])
+with samples:
+    sources.samples()
 with upload:
-    left, right = st.columns([3, 2])
-    file = left.file_uploader(
-        "CSV, TSV, NPY, NPZ or MTX, up to 256 MB", key="upload",
-        help="What counts is the content, not the ending.",
-    )  # fmt: skip
-    axis = right.radio(
-        "Observations are in", ["rows", "columns"], horizontal=True, key="upload_axis",
-        help="Rows: one line per post, image, sample, as scikit-learn has it.",
-    )  # fmt: skip
-    if right.button("Read the file", disabled=file is None, type="primary", key="upload_read"):
-        content, name = file.getvalue(), file.name
-        take(lambda: load_file(content, filename=name, observations=axis))
-with generator:
-    key = st.selectbox(
-        "Kind", list(GENERATORS), format_func=lambda key: GENERATORS[key].label, key="generator"
-    )
-    st.caption(GENERATORS[key].summary)
-    with st.form("generate"):
-        values = forms.settings_form(GENERATORS[key].Settings, f"generate_{key}")
-        seed = st.number_input("Seed", 0, 2**31, 0, key="generate_seed")
-        if st.form_submit_button("Generate"):
-            take(lambda: generate(key, values, int(seed)))
-with remote:
-    st.caption("Well-known data that scikit-learn fetches from the internet.")
-    for entry in REMOTE.values():
-        left, right = st.columns([4, 1], vertical_alignment="center")
-        left.markdown(f"**{entry.label}**: {entry.summary}")
-        if right.button("Download", key=f"fetch_{entry.key}"):
-            with st.spinner(f"Downloading {entry.label}…", show_time=True):
-                take(lambda key=entry.key: load_remote(key))
-
+    sources.upload()
+with generate:
+    sources.generate()
+with download:
+    sources.download()
 if message := st.session_state.pop("data_error", None):
-    st.error(plain(message))
-names = store().datasets()
-if not names:
-    st.info("Choose a sample, upload a file or generate a matrix to see it here.")
-    st.stop()
-if link.get("data") not in names:
-    link.put("data", next(iter(names)))
+    view.problem(message)
 st.divider()
-st.selectbox("Dataset shown", list(names), format_func=names.get, key=link.key("data"))
-link.share("data")
-data_view.show(link.get("data"))
+overview.show(
+    choosing.dataset(
+        "Dataset shown", "Choose a sample, upload a file or generate a matrix to see it here."
+    )
+)

@@ -2,13 +2,14 @@
 
 import streamlit as st
 
-from pages.frame import guard, lens
-from pages.frame.view import header
-from pages.parts import discrepancy_view, kernel_view
+from bnmf_core.analysis import stein
+from pages.discrepancy_parts import runs_part, study_part
+from pages.frame import guard, panel
+from pages.frame.words import shown
+from pages.parts import kernel
 from studies.result import full
 
 guard.enter("discrepancy")
-header("Discrepancy", "Which is the better posterior per second?")
 st.caption(
     "The Stein discrepancy is small where weighted factorizations are unlike each other and have "
     "small slopes, or slopes that cancel. It does not say whether a mode was missed: one that no "
@@ -19,15 +20,19 @@ views = {"runs": "Runs in view", "study": "Full study"}
 if study is None:
     del views["study"]
 view = st.segmented_control(
-    "Look at", list(views), default="runs", required=True, format_func=views.get,
+    "Look at",
+    list(views),
+    default="runs",
+    required=True,
+    format_func=shown(views),
     key="discrepancy_of",
     help="The full study comes with the program: the algorithms of “A particle-based variational "
     "approach to Bayesian NMF” on several data sets.",
-)  # fmt: skip
+)
 if view == "study":
-    discrepancy_view.of_study(study)
-    discrepancy_view.notes(study)
+    study_part.show(study)
+    study_part.notes(study)
 else:
-    look = lens.look("stein")
-    form, part = kernel_view.ask_kernel(look)
-    discrepancy_view.of_runs(look, part, form)
+    look = panel.look(stein.STAGE)
+    form, part = kernel.ask(look)
+    runs_part.show(look, part, form)

@@ -3,30 +3,27 @@
 import pandas as pd
 import streamlit as st
 
+from bnmf_core.analysis import downstream
 from bnmf_core.compare.downstream import best_per_task
 from bnmf_core.figures.downstream import auc_plot
-from pages.frame import guard, lens, link
-from pages.frame.view import chart, header, plain
+from pages.frame import focusing, guard, link, panel, view
+from pages.frame.words import plain
 
 guard.enter("downstream")
-header(
-    "Downstream",
-    "If you predict a label from the weights, does it matter which factorization you took?",
-)
-look = lens.look("downstream")
+look = panel.look(downstream.STAGE)
 analysis = look.analysis
-scores = analysis.downstream()
+found = downstream.STAGE.of(analysis)
+scores = found.table
 if scores.empty:
-    if analysis.dataset.labels:
-        st.info("No label can be scored: at least two of its classes need five members each.")
-    else:
-        st.info("These data have no labels. A column of words in a CSV file becomes one.")
-    st.page_link("pages/data.py", label="Data", icon=":material/table_chart:")
-    st.stop()
+    view.nothing(
+        "No label can be scored: at least two of its classes need five members each."
+        if analysis.dataset.labels
+        else "These data have no labels. A column of words in a CSV file becomes one.",
+        "data",
+    )
 labels = list(dict.fromkeys(scores["label"]))
-if link.get("label") not in labels:
-    link.put("label", labels[0])
-st.segmented_control("Label", labels, key=link.key("label"), required=True)
+link.one_of("label", labels)
+st.segmented_control("Label", labels, key=link.key("label"), required=True, format_func=plain)
 link.share("label")
 chosen = scores[scores["label"] == link.get("label")]
 best = best_per_task(chosen.rename(columns={"member": "particle"}))
@@ -35,20 +32,24 @@ spread = chosen.groupby("task")["auc"].agg(["min", "median", "max"])
 spread = spread.loc[(spread["min"] - spread["max"]).sort_values(kind="stable").index]
 chosen = chosen.set_index("task").loc[spread.index].reset_index()
 columns = st.columns(3)
-columns[0].metric("Tasks", len(spread))
+columns[0].metric("Tasks", f"{len(spread):d}")
 columns[1].metric("Largest spread of AUC", f"{(spread['max'] - spread['min']).max():.3f}")
 columns[2].metric(
-    "Different winners", f"{best['particle'].nunique()} of {len(best)}",
+    "Different winners",
+    f"{best['particle'].nunique():d} of {len(best):d}",
     help="How many different factorizations are the best of some task.",
-)  # fmt: skip
-event = chart(
+)
+event = view.chart(
     auc_plot(chosen, analysis.members, look.styles, look.focus),
     "Each point is a classifier trained on the weights of one factorization; stars mark the best "
     "of each task, dotted lines follow a task's winner across the others. Tasks that depend most "
     "on the factorization stand first.",
-    name="auc", origin=look.origin, table=chosen, select=("points", "box", "lasso"),
-)  # fmt: skip
-lens.focus_on_selection(event, "auc")
+    name="auc",
+    origin=look.origin,
+    table=chosen,
+    select=view.MARKS,
+)
+focusing.on_selection(event, "auc")
 if analysis.holdout:
     st.caption(
         f"{analysis.holdout:.0%} of the observations were kept from every factorization; scores "
@@ -60,7 +61,7 @@ else:
         "observations, never the labels; weights are solved with A fixed. Hold observations out "
         "on the Run page for scores on unseen ones."
     )
-if left_out := analysis.downstream_left_out().get(link.get("label")):
+if left_out := found.left_out.get(link.get("label")):
     st.caption(f"Too few members to score: {plain(', '.join(left_out))}.")
 table = spread.join(best.set_index("task")[["particle", "auc"]]).reset_index()
 table["best factorization"] = [look.name(int(row)) for row in table["particle"]]
@@ -68,6 +69,7 @@ inside = chosen[look.focus[chosen["member"].to_numpy()]].groupby("task")["auc"].
 table[f"median of {look.focus_name}"] = inside.reindex(table["task"]).to_numpy()
 st.subheader("Task by task", anchor=False)
 st.dataframe(
-    pd.DataFrame(table.drop(columns=["particle", "auc"])).round(3), hide_index=True,
+    pd.DataFrame(table.drop(columns=["particle", "auc"])).round(3),
+    hide_index=True,
     height=min(38 + 35 * len(table), 420),
-)  # fmt: skip
+)

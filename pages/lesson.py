@@ -2,18 +2,12 @@
 
 import streamlit as st
 
-from bnmf_core.nouns.errors import BNMFError
-from pages.frame import guard, link, watch
+from bnmf_core.analysis import tree
+from pages.frame import choosing, guard, link, panel, view, watch
 from pages.frame.services import run_label, runner, store
-from pages.frame.view import header, plain
-from pages.parts import lesson_view
+from pages.lesson_parts import lesson
 
 guard.enter("lesson")
-header(
-    "Lesson: walking and exploring",
-    "One matrix, two ways to look for its factorizations, the same start. Which one finds out how "
-    "many there are?",
-)
 one, two, three = st.columns(3, gap="medium")
 one.markdown(
     "**Why two triangles fit.** The six columns of X lie in a plane. X = A W with nothing negative "
@@ -33,36 +27,30 @@ three.markdown(
     "that is possible, and leaves a node there. So it is drawn to where nothing is known yet; how "
     "probable each place is, it does not say."
 )
-dataset, specs = lesson_view.ask()
+dataset, specs = lesson.ask()
 if st.button("Run side by side", type="primary", icon=":material/play_arrow:", key="lesson_go"):
-    try:
+    with view.told():
         run_ids = runner().start(dataset, specs)
-    except BNMFError as error:
-        st.error(plain(str(error)))
-        st.stop()
     link.put("lesson", run_ids)
     link.share("lesson")
 
 known = {run.id: run for run in store().runs()}
-runs = [known[run_id] for run_id in link.get("lesson") or [] if run_id in known]
+asked = link.get("lesson") or []
+runs = [known[run_id] for run_id in asked if run_id in known]
+choosing.not_found("run", [run_id for run_id in asked if run_id not in known])
 if not runs:
-    st.info("Nothing has been run here yet. The choices above take a few seconds.")
-    st.stop()
+    view.nothing("Nothing has been run here yet. The choices above take a few seconds.")
 link.share("lesson")
 if any(run.active for run in runs):
     watch.runs_until_done([run.id for run in runs])
     st.stop()
 for run in runs:
     if run.status == "failed" or not run.done:
-        st.error(f"{plain(run_label(run))}: {plain(run.message or run.status)}")
+        view.problem(f"{run_label(run)}: {run.message or run.status}")
 made = [run.id for run in runs if run.done]
 if not made:
     st.stop()
-analysis = runner().analyse(made)
-if not analysis.ready("tree"):
-    watch.analysis_until(analysis, "tree", "Comparing the factorizations")
-    st.stop()
-lesson_view.show(analysis)
+lesson.show(panel.analysed(made, tree.STAGE))
 st.subheader("To try", anchor=False)
 st.markdown(
     "- Move a to 0.55 and run again: how much farther does the tree come, and how much farther the "
@@ -74,7 +62,5 @@ st.markdown(
     "- Add Q-Transform, which starts anew for every factorization. What does it find that neither "
     "finds, and what does it leave out?"
 )
-for page, label in (("tree", "Tree"), ("modes", "Modes"), ("coverage", "Coverage")):
-    st.page_link(
-        f"pages/{page}.py", label=f"These runs on {label}", query_params={"runs": ",".join(made)}
-    )
+for page in ("tree", "modes", "coverage"):
+    link.to(page, f"These runs on {page.title()}", runs=",".join(made))

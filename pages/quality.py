@@ -2,17 +2,16 @@
 
 import streamlit as st
 
-from bnmf_core.analysis import quality as quality_stage
+from bnmf_core.analysis import quality
 from bnmf_core.figures.quality import hidden_plot, quality_plot
 from bnmf_core.registry import model_of
-from pages.frame import guard, lens
-from pages.frame.view import chart, header
+from pages.frame import focusing, guard, panel, view
 
 guard.enter("quality")
-header("Quality", "Is each factorization good enough to be believed?")
-look = lens.look("quality")
+look = panel.look(quality.STAGE)
 analysis = look.analysis
-table = quality_stage.table(analysis, look.metric)
+found = quality.STAGE.of(analysis)
+table = found.table(look.metric)
 model, settings = model_of(analysis.particles[0])
 threshold = None
 if model.threshold is not None:
@@ -20,16 +19,19 @@ if model.threshold is not None:
     threshold = None if level is None else (level, "threshold ε of the model")
 pictures = {
     "log_joint": (
-        "Joint density of every factorization", "log joint (nats)",
+        "Joint density of every factorization",
+        "log joint (nats)",
         "Higher is more probable under the run's own model; compare runs of the same model only. "
         "The black bar is the median.",
     ),
     "error": (
-        "Error of every factorization", "‖X − AW‖/‖X‖ on what the run saw",
+        "Error of every factorization",
+        "‖X − AW‖/‖X‖ on what the run saw",
         "Lower fits better. Points far above the rest are poor local minima.",
     ),
     "held_out": (
-        "Error on observations that no run saw", "‖X − AW‖/‖X‖, held out",
+        "Error on observations that no run saw",
+        "‖X − AW‖/‖X‖, held out",
         "Weights of the unseen observations are solved with A fixed. Where the error of a run is "
         "low and this is high, its basis fits noise.",
     ),
@@ -39,32 +41,42 @@ pictures = {
         "Higher points are unlike the other factorizations of their run: another mode, or a poor "
         "fit. Compare with the error.",
     ),
-}  # fmt: skip
+}
 columns = st.columns(2)
 shown = [key for key in pictures if key in table]
 for number, key in enumerate(shown):
     title, axis, reading = pictures[key]
     with columns[number % 2]:
-        event = chart(
+        event = view.chart(
             quality_plot(
-                table, look.styles, key, title, axis, look.focus,
+                table,
+                look.styles,
+                key,
+                title,
+                axis,
+                look.focus,
                 threshold if key == "error" else None,
             ),
-            reading, name=f"quality_{key}", origin=look.origin,
-            table=table[["run", "particle", key]], select=("box", "lasso"),
-        )  # fmt: skip
-        lens.focus_on_selection(event, f"quality_{key}")
+            reading,
+            name=f"quality_{key}",
+            origin=look.origin,
+            table=table[["run", "particle", key]],
+            select=view.MARKS[1:],
+        )
+        focusing.on_selection(event, f"quality_{key}")
 if "hidden" in table:
     with columns[len(shown) % 2]:
-        event = chart(
-            hidden_plot(table, look.styles, look.focus, quality_stage.hidden_by_means(analysis)),
+        event = view.chart(
+            hidden_plot(table, look.styles, look.focus, found.hidden_by_means),
             "Entries that were hidden on purpose. Where this error is far above that on seen "
             "entries, a factorization fits what it saw rather than what there is; the mean of each "
             "feature in every gap is what it has to beat.",
-            name="quality_hidden", origin=look.origin,
-            table=table[["run", "particle", "error", "hidden"]], select=("box", "lasso"),
-        )  # fmt: skip
-        lens.focus_on_selection(event, "quality_hidden")
+            name="quality_hidden",
+            origin=look.origin,
+            table=table[["run", "particle", "error", "hidden"]],
+            select=view.MARKS[1:],
+        )
+        focusing.on_selection(event, "quality_hidden")
 if "held_out" not in table:
     st.caption("Hold observations out on the Run page to see the error on unseen ones as well.")
 if "hidden" not in table:

@@ -2,22 +2,26 @@
 
 import streamlit as st
 
-from pages.frame import guard, watch
-from pages.frame.services import store
-from pages.frame.view import header
-from pages.parts import run_card
+from pages.frame import guard, view, watch
+from pages.frame.services import dataset_names, store
+from pages.frame.words import plain
+from pages.runs_parts import card, cleaning
 
 AT_FIRST = 12
 
 guard.enter("runs")
-header("Runs", "What ran, what is running, what failed. Runs go on when you close this tab.")
-store().mark_interrupted()  # a run of a terminal that was closed
 runs = store().runs()
+for run_id, sentence in store().unreadable().items():
+    st.warning(plain(sentence))
+    if st.button("Remove this run", key=f"remove_{run_id}"):
+        store().delete_run(run_id)
+        st.rerun()
 if not runs:
-    st.info("Nothing has been run yet.")
-    st.page_link("pages/home.py", label="Start an example", icon=":material/home:")
-    st.page_link("pages/run.py", label="Set up a run", icon=":material/play_circle:")
-    st.stop()
+    below = st.container()
+    with st.container():
+        cleaning.show()
+    with below:
+        view.nothing("Nothing has been run yet.", "home", "run")
 most = st.session_state.get("runs_shown", AT_FIRST)
 
 
@@ -28,11 +32,13 @@ def active() -> bool:
 
 def draw() -> None:
     """A card for each of the newest runs."""
+    names = dataset_names()
     for run in store().runs()[:most]:
-        run_card.card(run)
+        card.show(run, names.get(run.dataset, "deleted data"))
 
 
 watch.until_done(active, draw)
-if len(runs) > most and st.button(f"Show all {len(runs)} runs", key="runs_more"):
+if len(runs) > most and st.button(f"Show all {len(runs):,} runs", key="runs_more"):
     st.session_state["runs_shown"] = len(runs)
     st.rerun()
+cleaning.show()

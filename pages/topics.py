@@ -6,77 +6,67 @@ import streamlit as st
 
 from bnmf_core.compare.topics import aligned_words, key_term_counts
 from bnmf_core.figures.key_terms import key_terms
-from bnmf_core.nouns.errors import BNMFError
-from pages.frame import guard, lens, link
-from pages.frame.view import chart, csv, header, plain
+from pages.frame import guard, link, panel, view
+from pages.frame.words import plain
+from pages.topics_parts import topic
 
 guard.enter("topics")
-header("Topics", "What do the components say, and which words depend on the factorization?")
-
-
-def topic_table(component: int, part: pd.DataFrame, names: list[str], count: int) -> str:
-    """One topic as a Markdown table: a row per factorization, changed words marked."""
-    differing = part[part["changed"]].groupby("factorization").size()
-    words = f"{int(differing.max())} of {count} words differ" if len(differing) else "all agree"
-    lines = [f"| Topic {component + 1} | {words} |", "|:--|:--|"]
-    for k, name in enumerate(names):
-        line = part[part["factorization"] == k]
-        text = " ".join(
-            f":orange-badge[● {plain(word)}]" if changed else plain(word)
-            for word, changed in zip(line["word"], line["changed"], strict=True)
-        )
-        lines.append(f"| :small[{plain(name)}] | {text} |")
-    return "\n".join(lines)
-
-
-look = lens.look()
+look = panel.look()
 dataset = look.analysis.dataset
 if dataset.image_shape is not None:
-    st.info("The features of these data are pixels; the Gallery shows them as images.")
-    st.page_link("pages/gallery.py", label="Gallery", icon=":material/photo_library:")
-    st.stop()
+    view.nothing(
+        "The features of these data are pixels; the Gallery shows them as images.", "gallery"
+    )
 left, middle, right = st.columns(3, vertical_alignment="bottom")
 most = int(left.number_input("Factorizations shown", 2, 8, 3, key="topics_count"))
 count = int(middle.number_input("Words per topic", 3, 30, 10, key="topics_words"))
 if link.get("relevance") is None:
     link.put("relevance", 0.6)
 relevance = right.slider(
-    "Relevance λ", 0.0, 1.0, step=0.05, key=link.key("relevance"),
+    "Relevance λ",
+    0.0,
+    1.0,
+    step=0.05,
+    key=link.key("relevance"),
     help="1 ranks words by how probable they are in the topic; towards 0, by how much more "
     "probable they are there than overall (Sievert & Shirley 2014).",
-)  # fmt: skip
+)
 link.share("relevance")
 rows, names = look.shown(most)
 words = aligned_words(look.aligned(rows), dataset.features, count, relevance)
 
-st.markdown(f"**In focus: {look.focus_name}** · words that the first factorization's topic lacks "
-            "are marked **●**")  # fmt: skip
+st.markdown(
+    f"**In focus: {plain(look.focus_name)}** · words that the first factorization's topic lacks "
+    "are marked **●**"
+)
 for component, part in words.groupby("component"):
-    st.markdown(topic_table(component, part, names, count))
-st.caption(f"{look.origin} · λ = {relevance:g}")
+    topic.show(component, part, names, count)
+view.origin_line(look.origin, f"λ = {relevance:g}")
 named = words.assign(factorization=[names[k] for k in words["factorization"]])
-st.download_button("Words (CSV)", lambda: csv(named), "topics.csv", "text/csv", on_click="ignore")
+st.download_button(
+    "Words (CSV)", lambda: view.csv(named), "topics.csv", "text/csv", on_click="ignore"
+)
 
 st.subheader("Key terms", anchor=False)
 st.markdown("How many topics of each factorization have a term among their top words?")
 typed = st.text_input(
-    "Terms, separated by commas", ", ".join(words[words["factorization"] == 0]["word"].iloc[:3]),
+    "Terms, separated by commas",
+    ", ".join(words[words["factorization"] == 0]["word"].iloc[:3]),
     key="topics_terms",
-)  # fmt: skip
+)
 terms = [term.strip() for term in typed.split(",") if term.strip()]
 if terms:
     inside = np.flatnonzero(look.focus)
     A, _ = look.analysis.factors(inside)
-    try:
+    with view.told():
         counts = key_term_counts(A, dataset.features, terms, count)
-    except BNMFError as error:
-        st.error(plain(str(error)))
-        st.stop()
     table = pd.DataFrame(counts, columns=terms).assign(
         factorization=[look.name(row) for row in inside]
     )
-    chart(
+    view.chart(
         key_terms(counts, terms),
         "A wide spread means that factorizations spend different effort on the term.",
-        name="key_terms", origin=look.origin, table=table,
-    )  # fmt: skip
+        name="key_terms",
+        origin=look.origin,
+        table=table,
+    )

@@ -8,7 +8,7 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
 from threading import Lock
@@ -43,6 +43,16 @@ COUNT_WORKERS_EVERY = 5.0
 def default_scheduler() -> str:
     """The scheduler's address from ``BNMF_SCHEDULER``; empty where runs stay on this machine."""
     return os.environ.get("BNMF_SCHEDULER", "").strip()
+
+
+def allowed_schedulers() -> list[str]:
+    """The schedulers that the operator of a server lets its visitors use.
+
+    ``BNMF_SCHEDULER``, which is the usual one, and those of ``BNMF_SCHEDULERS``, separated by
+    commas. What answers there is trusted: its objects are unpickled.
+    """
+    listed = [default_scheduler(), *os.environ.get("BNMF_SCHEDULERS", "").split(",")]
+    return [address for address in dict.fromkeys(map(str.strip, listed)) if address]
 
 
 def open_executor(scheduler: str | None = None, workers: int = WORKERS) -> Executor:
@@ -203,10 +213,20 @@ class ClusterExecutor(Executor):
 
 
 class Executors:
-    """The executors that runs share: this process's threads, and each cluster asked for."""
+    """The executors that runs share: this process's threads, and each cluster asked for.
 
-    def __init__(self, workers: int = WORKERS) -> None:
+    Parameters
+    ----------
+    workers : number of threads.
+    allowed : the schedulers that may be connected to; None for any, where only the operator
+        can name one.
+    """
+
+    def __init__(
+        self, workers: int = WORKERS, allowed: Callable[[], Collection[str]] | None = None
+    ) -> None:
         self._lock = Lock()
+        self._allowed = allowed
         self._threads = open_executor("", workers)
         self._clusters: dict[str, ClusterExecutor] = {}
 
@@ -216,10 +236,15 @@ class Executors:
         Raises
         ------
         SchedulerError
-            When the scheduler cannot be reached.
+            When the scheduler cannot be reached, or is none of those allowed.
         """
         if not scheduler:
             return self._threads
+        if self._allowed is not None and scheduler not in self._allowed():
+            raise SchedulerError(
+                f"This server does not use the scheduler {scheduler!r}; its operator lists those "
+                "it does in BNMF_SCHEDULERS."
+            )
         with self._lock:
             found = self._clusters.get(scheduler)
             if found is not None and not found.connected:

@@ -9,7 +9,7 @@ import sqlite3
 import threading
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -59,6 +59,8 @@ class JobRunner:
     Parameters
     ----------
     store : where runs are entered and results are written.
+    schedulers : the addresses of dask schedulers that may be used, asked for each time; None
+        for any. A server that others use names them, as what answers there is trusted.
 
     Examples
     --------
@@ -72,10 +74,12 @@ class JobRunner:
     >>> runner.close()
     """
 
-    def __init__(self, store: RunStore) -> None:
+    def __init__(
+        self, store: RunStore, schedulers: Callable[[], Collection[str]] | None = None
+    ) -> None:
         self.store = store
         self._life = store.life
-        self._executors = Executors()
+        self._executors = Executors(allowed=schedulers)
         self._analyses = AnalysisQueue(store)
         self._tickets: dict[Claim, Ticket] = {}
         self._lock = threading.Lock()

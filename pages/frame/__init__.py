@@ -1,1 +1,1 @@
-"""What every page is framed by: admission, links, the shared panel, charts, watching runs."""
+"""What every page is framed by: the list of pages, links, the panel, charts, watching runs."""

@@ -1,26 +1,36 @@
 """Every page starts here, also when a link opens it on a server that has just started."""
 
 import streamlit as st
+from streamlit.navigation.page import StreamlitPage
 
-from pages.frame import link
+from pages.frame import declared, link
+from pages.frame.words import plain
 
 
-def enter(page: str) -> None:
-    """Send a session that came straight to a page through ``app.py`` first, then sync the link.
+def admit() -> StreamlitPage:
+    """Draw the menus of all declared pages; the page that was asked for."""
+    st.session_state["admitted"] = True
+    first = declared.PAGES[0]
+    menus = {
+        section: [
+            st.Page(page.script, title=page.title, url_path=page.key, default=page is first)
+            for page in pages
+        ]
+        for section, pages in declared.sections().items()
+    }
+    return st.navigation(menus, position="top")
 
-    Streamlit knows the page list only once ``app.py`` has run in the session; until then the
-    page's name and its query parameters are remembered.
+
+def enter(key: str) -> None:
+    """Take up the page's values from its address and draw its heading and question.
+
+    On a server that has just started, Streamlit runs the script of a page that a link names
+    before ``app.py`` has said which pages there are; then it is begun again.
     """
     if "admitted" not in st.session_state:
-        st.session_state["asked_for"] = (f"pages/{page}.py", st.query_params.to_dict())
-        st.switch_page("app.py")
-    link.sync()
-
-
-def admit() -> None:
-    """Note that ``app.py`` has run, and go on to the page that was asked for, if any."""
-    st.session_state["admitted"] = True
-    asked_for = st.session_state.pop("asked_for", None)
-    if asked_for is not None:
-        page, parameters = asked_for
-        st.switch_page(page, query_params=parameters)
+        admit()
+        st.rerun()
+    page = declared.page(key)
+    link.sync(page.parameters)
+    st.title(plain(page.heading or page.title), anchor=False)
+    st.markdown(page.question)

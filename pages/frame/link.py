@@ -1,16 +1,30 @@
 """What is looked at, kept in the session and in the address, so that a link restores a view.
 
 Values live in ``st.session_state`` under :func:`key`, where widgets of several pages can use
-them. The address wins when it says something that this session did not write itself.
+them. The address wins when it says something that this session did not write itself, as a
+pasted link does, or the browser's Back: then it is the whole truth, and what it does not name
+takes its default. An empty address, as the menus have it, leaves the session as it is.
 """
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import streamlit as st
 
-LINKED = {
+from pages.frame import declared
+from pages.frame.words import plain
+
+_WRITTEN = "written_to_address"
+_NEXT = "values_for_next_draw"
+
+
+def _list(text: str) -> list[str]:
+    return [part for part in text.split(",") if part]
+
+
+LINKED: dict[str, Callable[[str], Any]] = {
     "data": str,
-    "runs": lambda text: [part for part in text.split(",") if part],
+    "runs": _list,
     "metric": str,
     "threshold": float,
     "focus": str,
@@ -19,8 +33,43 @@ LINKED = {
     "quantity": str,
     "problem": str,
     "part": str,
-    "lesson": lambda text: [part for part in text.split(",") if part],
+    "lesson": _list,
 }
+
+# Streamlit makes an entry of the browser's history of each change of the address, so that Back
+# would stay on the page for many clicks. With this, every page visited is one entry.
+HISTORY = """
+<style>[data-testid="stLayoutWrapper"]:has(> .st-key-history) {display: none}</style>
+<script>
+if (!window.oneEntryForEachPage) {
+  window.oneEntryForEachPage = true;
+  const push = history.pushState.bind(history);
+  history.pushState = (state, unused, address) => {
+    const here = new URL(address, location.href).pathname === location.pathname;
+    return here ? history.replaceState(state, unused, address) : push(state, unused, address);
+  };
+}
+</script>
+"""
+
+
+def one_entry_for_each_page() -> None:
+    """Let the browser's Back return to the page before, with its own address."""
+    with st.container(key="history"):
+        st.html(HISTORY, unsafe_allow_javascript=True)
+
+
+def to(page_key: str, label: str = "", **parameters: str) -> None:
+    """Draw a link to a page; ``label`` is plain text, the page's own invitation if left out."""
+    page = declared.page(page_key)
+    words = plain(label or page.invitation or page.title)
+    icon = f":material/{page.icon}:"
+    st.page_link(str(page.script), label=words, icon=icon, query_params=parameters)
+
+
+def go(page_key: str, **parameters: str) -> None:
+    """Leave for another page."""
+    st.switch_page(str(declared.page(page_key).script), query_params=parameters)
 
 
 def key(name: str) -> str:
@@ -40,40 +89,59 @@ def put(name: str, value: Any) -> None:
 
 def put_next(name: str, value: Any) -> None:
     """Set a value whose widget is drawn already: the page is drawn again with it."""
-    st.session_state.setdefault("values_for_next_draw", {})[name] = value
+    st.session_state.setdefault(_NEXT, {})[name] = value
     st.rerun()
 
 
-def sync() -> None:
-    """Take values from the address, and keep the others alive across pages."""
-    written = st.session_state.setdefault("written_to_address", {})
-    for name, parse in LINKED.items():
-        text = st.query_params.get(name)
-        if text is not None and text != written.get(name):
-            try:
-                put(name, parse(text))
-                written[name] = text
-            except ValueError:
-                del st.query_params[name]
+def one_of(name: str, options: Iterable[Any], default: Any = None) -> Any:
+    """The value if it is among the options; else it becomes ``default``, or the first one."""
+    known = list(options)
+    if get(name) not in known:
+        put(name, known[0] if default is None else default)
+    return get(name)
+
+
+def sync(names: Iterable[str]) -> None:
+    """Take a page's values from the address, and keep all others alive across pages.
+
+    ``names`` are those that the page uses; what others left in the address goes.
+    """
+    written = st.session_state.setdefault(_WRITTEN, {})
+    for name in LINKED.keys() & st.query_params.keys() - set(names):
+        del st.query_params[name]
+    given = {name: st.query_params[name] for name in names if name in st.query_params}
+    news = bool(given) and given != {n: written[n] for n in names if n in written}
+    for name in LINKED:
+        if news and name in names:
+            put(name, _parsed(name, given.get(name)))
         elif key(name) in st.session_state:
             # Streamlit forgets a widget's value when another page is drawn, unless it is set.
             put(name, get(name))
-    for name, value in st.session_state.pop("values_for_next_draw", {}).items():
+    if news:
+        written.update(given)
+    for name, value in st.session_state.pop(_NEXT, {}).items():
         put(name, value)
 
 
 def share(*names: str) -> None:
     """Write these values into the address."""
-    written = st.session_state["written_to_address"]
+    written: dict[str, str] = st.session_state[_WRITTEN]
+    now = st.query_params.to_dict()
+    changed = dict(now)
     for name in names:
-        text = _text(get(name))
-        if text:
-            if st.query_params.get(name) != text:
-                st.query_params[name] = text
-            written[name] = text
-        elif name in st.query_params:
-            del st.query_params[name]
-            written.pop(name, None)
+        changed.pop(name, None)
+        written.pop(name, None)
+        if text := _text(get(name)):
+            changed[name] = written[name] = text
+    if changed != now:
+        st.query_params.from_dict(changed)
+
+
+def _parsed(name: str, text: str | None) -> Any:
+    try:
+        return None if text is None else LINKED[name](text)
+    except ValueError:
+        return None
 
 
 def _text(value: Any) -> str:

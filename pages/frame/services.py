@@ -1,22 +1,31 @@
 """The store and the job runner, one of each for the whole server."""
 
+from collections import Counter
+from typing import TYPE_CHECKING
+
 import streamlit as st
 
 from bnmf_core import JobRunner, RunStore
 from bnmf_core.registry import ALGORITHMS
+from bnmf_core.runs.executors import allowed_schedulers
 from bnmf_core.store.home import data_home
-from bnmf_core.store.run_store import RunRecord
+from bnmf_core.store.records import RunRecord
+from bnmf_core.store.run_store import DatasetEntry
+from pages.frame.words import moment, told_apart
+
+if TYPE_CHECKING:
+    from studies.background import StudyRunner
 
 
 @st.cache_resource(show_spinner=False)
 def runner() -> JobRunner:
     """The job runner; its threads live as long as the server."""
-    return JobRunner(RunStore(data_home()))
+    return JobRunner(RunStore(data_home()), schedulers=allowed_schedulers)
 
 
 @st.cache_resource(show_spinner=False)
-def studies():
-    """The ``StudyRunner`` of the server; its thread lives as long as the server."""
+def studies() -> "StudyRunner":
+    """The runner of studies; its thread lives as long as the server."""
     from studies.background import StudyRunner  # noqa: PLC0415  (slow to import)
 
     return StudyRunner(data_home() / "studies")
@@ -35,3 +44,15 @@ def algorithm_label(key: str) -> str:
 def run_label(run: RunRecord) -> str:
     """How a run is called in lists: its own name, or algorithm and id."""
     return run.name or f"{algorithm_label(run.spec.algorithm)} {run.id[:4]}"
+
+
+def dataset_names() -> dict[str, str]:
+    """Datasets by id, newest first; those of one name are told apart by size and arrival."""
+    records = store().dataset_entries()
+    taken = Counter(record.name for record in records)
+    return told_apart({r.id: r.name if taken[r.name] == 1 else dataset_label(r) for r in records})
+
+
+def dataset_label(record: DatasetEntry) -> str:
+    """A dataset with its size and its time of arrival."""
+    return f"{record.name} · {record.D:,}×{record.N:,} · {moment(record.created)}"

@@ -1,23 +1,53 @@
-"""How results appear: every chart with a title, a reading help, its origin, table, download."""
+"""How results appear: every chart with a title, a reading help, its origin, table, download.
+
+What is passed to these functions is text, never Markdown.
+"""
 
 import html
 import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
 
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-CONFIG = {
-    "displaylogo": False,
-    "toImageButtonOptions": {"format": "png", "scale": 2},
-    "modeBarButtonsToRemove": ["autoScale2d"],
-}
+from bnmf_core.nouns.errors import BNMFError
+from pages.frame import link
+from pages.frame.words import plain
+
+CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["autoScale2d"]}
+MARKS = ("points", "box", "lasso")
 
 
-def header(title: str, question: str) -> None:
-    """Title of a page and the question it answers."""
-    st.title(title, anchor=False)
-    st.markdown(question)
+def problem(error: object) -> None:
+    """Say what went wrong."""
+    st.error(plain(error))
+
+
+@contextmanager
+def told(ends: bool = True) -> Iterator[None]:
+    """Where something may go wrong: what did is said in a sentence, and the page ``ends``."""
+    try:
+        yield
+    except BNMFError as error:
+        problem(error)
+        if ends:
+            st.stop()
+
+
+def nothing(words: str, *page_keys: str) -> NoReturn:
+    """There is nothing to show: say why, link to the pages that help, end the page."""
+    st.info(plain(words))
+    for key in page_keys:
+        link.to(key)
+    st.stop()
+
+
+def origin_line(*parts: str) -> None:
+    """Where numbers come from, in small print."""
+    st.caption(plain(" · ".join(parts)))
 
 
 def chart(
@@ -28,28 +58,30 @@ def chart(
     origin: str,
     table: pd.DataFrame | None = None,
     select: tuple[str, ...] = (),
-):
+) -> Any:
     """Draw a figure with its reading help, origin, table and downloads.
 
     Returns the chart's selection event when ``select`` names selection modes.
     """
     with st.container(horizontal=True, wrap=False):
-        st.markdown(f":small[{reading}]", width="stretch")
+        st.markdown(f":small[{plain(reading)}]", width="stretch")
         menu = st.popover(":material/download:", help="The table behind the chart, and downloads")
     with menu:
         _files(figure, reading, name, origin, table)
     figure.layout.meta = {"origin": origin}
     title = figure.layout.title.text or name
-    config = CONFIG | {"toImageButtonOptions": {"format": "png", "scale": 2, "filename": name}}
+    options = {
+        "key": f"chart_{name}",
+        "config": CONFIG
+        | {"toImageButtonOptions": {"format": "png", "scale": 2, "filename": name}},
+        "alt": f"{title}. {reading}",
+    }
+    event = None
     if select:
-        event = st.plotly_chart(
-            figure, key=f"chart_{name}", on_select="rerun", selection_mode=select, config=config,
-            alt=f"{title}. {reading}",
-        )  # fmt: skip
+        event = st.plotly_chart(figure, on_select="rerun", selection_mode=select, **options)
     else:
-        event = None
-        st.plotly_chart(figure, key=f"chart_{name}", config=config, alt=f"{title}. {reading}")
-    st.caption(origin)
+        st.plotly_chart(figure, **options)
+    origin_line(origin)
     return event
 
 
@@ -59,13 +91,21 @@ def _files(
     if table is not None:
         st.dataframe(table, hide_index=True, height=260, width=480)
         st.download_button(
-            "Table (CSV)", lambda: csv(table), f"{name}.csv", "text/csv",
-            key=f"csv_{name}", on_click="ignore",
-        )  # fmt: skip
+            "Table (CSV)",
+            lambda: csv(table),
+            f"{name}.csv",
+            "text/csv",
+            key=f"csv_{name}",
+            on_click="ignore",
+        )
     st.download_button(
-        "Interactive chart (HTML)", lambda: page(figure, reading, origin), f"{name}.html",
-        "text/html", key=f"html_{name}", on_click="ignore",
-    )  # fmt: skip
+        "Interactive chart (HTML)",
+        lambda: page(figure, reading, origin),
+        f"{name}.html",
+        "text/html",
+        key=f"html_{name}",
+        on_click="ignore",
+    )
     st.caption("The camera button above the chart saves a PNG.")
 
 
@@ -86,34 +126,6 @@ def _no_formula(text: str) -> str:
 
 def page(figure: go.Figure, reading: str, origin: str) -> bytes:
     """A stand-alone HTML page with the interactive chart."""
-    chart = figure.to_html(full_html=False, include_plotlyjs=True)
-    words = f"<p>{html.escape(reading)}</p>{chart}<p><small>{html.escape(origin)}</small></p>"
+    drawn = figure.to_html(full_html=False, include_plotlyjs=True)
+    words = f"<p>{html.escape(reading)}</p>{drawn}<p><small>{html.escape(origin)}</small></p>"
     return f"<!doctype html><meta charset=utf-8><body>{words}</body>".encode()
-
-
-def plain(text: str) -> str:
-    """Text from a user's data, shown as it is: no Markdown, no HTML, no formulas."""
-    special = set("\\`*_{}[]()#+-.!|~$<>:&^")
-    return "".join("\\" + c if c in special else c for c in str(text) if c.isprintable())
-
-
-def duration(seconds: float | None) -> str:
-    """Seconds in words."""
-    if seconds is None:
-        return "time left unknown yet"
-    if seconds < 1:
-        return "under a second"
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    if seconds < 5400:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h"
-
-
-def size(count: float) -> str:
-    """Bytes in words."""
-    for unit in ("B", "KB", "MB", "GB"):
-        if count < 1000 or unit == "GB":
-            return f"{count:.0f} {unit}" if unit in ("B", "KB") else f"{count:.1f} {unit}"
-        count /= 1000
-    return ""

@@ -1,13 +1,16 @@
 """Polling: one fragment that redraws progress until nothing is active any more."""
 
 from collections.abc import Callable
+from typing import Any
 
 import streamlit as st
 
-from bnmf_core.runs.jobs import AnalysisStatus
-from bnmf_core.store.run_store import RunRecord
+from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.analysis.queue import AnalysisStatus
+from bnmf_core.analysis.stage import Stage
+from bnmf_core.store.records import RunRecord
 from pages.frame.services import algorithm_label, run_label, runner, store
-from pages.frame.view import duration, plain
+from pages.frame.words import duration, plain
 
 EVERY = 1.0
 
@@ -18,9 +21,9 @@ def progress_bar(run: RunRecord) -> None:
     if run.status == "queued":
         st.progress(0.0, text=f"{plain(label)}: waiting for its turn")
         return
-    made = f"{run.done} of {run.spec.particles} factorizations"
+    made = f"{label}: {run.done} of {run.spec.particles} factorizations"
     left = "preparing" if run.fraction == 0 else f"{duration(run.remaining)} left"
-    st.progress(min(run.fraction, 1.0), text=f"{plain(label)}: {made}, {left}")
+    st.progress(min(run.fraction, 1.0), text=plain(f"{made}, {left}"))
 
 
 def until_done(active: Callable[[], bool], draw: Callable[[], None]) -> None:
@@ -39,33 +42,36 @@ def until_done(active: Callable[[], bool], draw: Callable[[], None]) -> None:
 def runs_until_done(run_ids: list[str]) -> None:
     """Progress bars of runs, and a cancel button, until all have ended."""
 
+    def watched() -> list[RunRecord]:
+        return [run for run in store().runs() if run.id in run_ids]
+
     def active() -> bool:
-        return any(store().run(run_id).active for run_id in run_ids)
+        return any(run.active for run in watched())
 
     def draw() -> None:
-        for run_id in run_ids:
-            run = store().run(run_id)
+        for run in reversed(watched()):
             if run.active:
                 progress_bar(run)
             else:
                 words = f"{algorithm_label(run.spec.algorithm)}: {run.status}, {run.done} made"
                 st.progress(1.0, text=plain(words))
         if st.button("Cancel", key="cancel_watched", icon=":material/cancel:"):
-            for run_id in run_ids:
-                if store().run(run_id).active:
-                    runner().cancel(run_id)
+            for run in watched():
+                if run.active:
+                    runner().cancel(run.id)
 
     until_done(active, draw)
 
 
-def analysis_until(found, stage: str, waiting_for: str) -> None:
+def analysis_until(found: Comparison, stage: Stage[Any], waiting_for: str) -> None:
     """Progress of an analysis until one of its stages is there; then the page is redrawn."""
 
     def status() -> AnalysisStatus:
+        runner().analyse(found.run_ids, stage.key)  # somebody still watches it
         return runner().analysis_status(found)
 
     def active() -> bool:
-        return not found.ready(stage) and status().status == "running"
+        return not stage.ready(found) and status().status == "running"
 
     def draw() -> None:
         now = status()
@@ -76,6 +82,6 @@ def analysis_until(found, stage: str, waiting_for: str) -> None:
                 st.rerun()
             return
         left = "" if now.remaining is None else f", {duration(now.remaining)} left"
-        st.progress(now.fraction, text=f"{waiting_for}: {now.stage.lower()}{left}")
+        st.progress(now.fraction, text=plain(f"{waiting_for}: {now.stage.lower()}{left}"))
 
     until_done(active, draw)

@@ -2,10 +2,9 @@
 
 import streamlit as st
 
-from bnmf_core.nouns.errors import BNMFError
-from pages.frame import watch
+from pages.frame import view, watch
 from pages.frame.services import studies
-from pages.frame.view import duration, plain
+from pages.frame.words import duration, plain
 from studies.result import StudyResult
 from studies.runner import Study
 
@@ -23,15 +22,12 @@ def result(study: Study, button: str, name: str) -> StudyResult:
         _watch(study, name)
         st.stop()
     if status.status == "failed":
-        st.error(plain(status.message))
+        view.problem(status.message)
     if status.status == "cancelled":
         st.info("The study was cancelled; what was measured is kept, and it goes on from there.")
-    if st.button(button, type="primary", key=f"{name}_start"):
-        try:
+    if st.button(plain(button), type="primary", key=f"{name}_start"):
+        with view.told():
             runner.start(study)
-        except BNMFError as error:
-            st.error(plain(str(error)))
-            st.stop()
         st.rerun()
     st.stop()
 
@@ -42,7 +38,7 @@ def _watch(study: Study, name: str) -> None:
     def draw() -> None:
         now = runner.status(study)
         left = "" if now.remaining is None else f", {duration(now.remaining)} left"
-        st.progress(now.fraction, text=f"{plain(now.stage)}{left}")
+        st.progress(now.fraction, text=plain(f"{now.stage}{left}"))
         if st.button("Cancel", key=f"{name}_cancel", icon=":material/cancel:"):
             runner.cancel()
 

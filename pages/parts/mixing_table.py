@@ -1,10 +1,10 @@
 """How well chains have mixed, as a table that never shows R̂ without what it cannot see."""
 
-import pandas as pd
 import streamlit as st
 
 from bnmf_core.analysis.mixing import MixingReport
 from pages.frame.lens import Lens
+from pages.frame.words import plain
 
 HELP = {
     "iat": "Integrated autocorrelation time: how many draws are worth one independent draw; "
@@ -20,34 +20,29 @@ def show(look: Lens, reports: dict[str, MixingReport]) -> None:
     """A table per sampler's run, with the warning that belongs to R̂."""
     st.subheader("Autocorrelation and effective sample size", anchor=False)
     for run_id, report in reports.items():
-        name = look.styles[run_id].label
+        name = look.run_names[run_id]
         table = report.table.drop(columns=["quantity", "unit"])
         table["label"] = [
             f"{label} ({unit})" if unit else label
             for label, unit in zip(report.table["label"], report.table["unit"], strict=True)
         ]
-        words = f"**{name}**: {report.chains} chains of {report.draws:,} kept draws"
-        st.markdown(words + (f"; {report.proposals}" if report.proposals else ""))
+        words = f"{report.chains} chains of {report.draws:,} kept draws"
+        words += f"; {report.proposals}" if report.proposals else ""
+        st.markdown(f"**{plain(name)}**: {plain(words)}")
         st.dataframe(
-            table, hide_index=True,
+            table,
+            hide_index=True,
             column_config={
                 "label": "quantity",
                 "reason": "why numbers are missing" if table["reason"].any() else None,
                 **{
-                    key: st.column_config.NumberColumn(LABELS[key], help=words, format="%.4g")
-                    for key, words in HELP.items()
+                    key: st.column_config.NumberColumn(LABELS[key], help=plain(told), format="%.4g")
+                    for key, told in HELP.items()
                 },
             },
-        )  # fmt: skip
+        )
         different = len(set(report.modes)) > 1
-        (st.warning if different else st.caption)(report.sentence)
+        (st.warning if different else st.caption)(plain(report.sentence))
         if different:
             modes = ", ".join(f"chain {c + 1}: mode {m + 1}" for c, m in enumerate(report.modes))
-            st.caption(modes)
-
-
-def joined(traces: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """The traces of all runs in one table, with the run's id first."""
-    return pd.concat([t.assign(run=run) for run, t in traces.items()])[
-        ["run", *next(iter(traces.values())).columns]
-    ]
+            st.caption(plain(modes))

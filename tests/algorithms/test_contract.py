@@ -76,6 +76,7 @@ def test_particles_are_non_negative_factorizations(algorithm, small):
     assert particles.info["stop_reason"] == "complete"
 
 
+@pytest.mark.slow
 def test_particles_are_numbered_once(algorithm, small):
     particles = engine.run(small, make_spec(algorithm, particles=45))
     np.testing.assert_array_equal(np.sort(particles.ids), np.arange(45))
@@ -175,6 +176,7 @@ def with_gaps(dataset: Dataset, under: float) -> Dataset:
     return replace(masked, truth=dataset.truth)
 
 
+@pytest.mark.slow
 def test_entries_that_were_not_seen_do_not_count_or_the_run_is_refused(algorithm, small):
     spec = make_spec(algorithm)
     data = with_gaps(small, under=0.0)
@@ -192,6 +194,7 @@ def test_entries_that_were_not_seen_do_not_count_or_the_run_is_refused(algorithm
     np.testing.assert_allclose(particles.error, np.linalg.norm(residual, axis=1) / norm, rtol=1e-11)
 
 
+@pytest.mark.slow
 def test_a_mask_that_hides_nothing_changes_no_bit(algorithm, small):
     masked = replace(small, mask=np.ones(small.X.shape, dtype=bool))
     assert_same_bits(
@@ -210,6 +213,7 @@ def test_a_feature_of_which_nothing_was_seen_is_named(algorithm):
         planning.check(Dataset.from_array(X), make_spec(algorithm))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rank", [1, 12])
 def test_the_smallest_and_the_largest_rank_work(algorithm, small, rank):
     particles = engine.run(small, make_spec(algorithm, rank=rank, particles=3))
@@ -222,6 +226,7 @@ def test_the_smallest_and_the_largest_rank_work(algorithm, small, rank):
     assert (particles.error <= 1.0).all()
 
 
+@pytest.mark.slow
 def test_cancelling_keeps_what_is_there(algorithm):
     rng = np.random.default_rng(2)
     X = rng.random((300, 5)) @ rng.random((5, 200)) + 0.1 * rng.random((300, 200))

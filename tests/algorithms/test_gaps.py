@@ -146,6 +146,7 @@ def test_an_exact_product_is_told_where_nothing_was_seen(solver):
     assert best < 0.01 * hidden_error_of_means(data)
 
 
+@pytest.mark.slow
 def test_the_approach_ends_as_low_as_full_iterations_do(gappy):
     data = gappy.dataset
     A, W = random_starts(gappy, 6)
@@ -210,6 +211,7 @@ def test_an_exact_product_is_completed():
     assert np.linalg.norm(start - X) > 0.1 * np.linalg.norm(X)
 
 
+@pytest.mark.slow
 def test_the_completion_comes_ever_closer_to_its_rank(gappy, monkeypatch):
     data, distances = gappy.dataset, []
     for most in range(1, 12):
@@ -378,6 +380,7 @@ def test_references_of_a_divergence_never_rise(masked, objective, monkeypatch):
     assert (found[-1] < 0.2 * found[0]).all()
 
 
+@pytest.mark.slow
 def test_an_open_threshold_comes_from_the_seen_entries(masked):
     epsilon = silf.resolve(masked, 3, silf.Settings()).epsilon
     values = objectives.reference_values(masked, 3, 50, "frobenius")

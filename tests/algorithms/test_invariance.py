@@ -20,6 +20,8 @@ from bnmf_core.runs import engine
 
 from .kernels import RATE, SIGMA, D, N, R, draw_joint, gibbs_kernel, hmc_kernel
 
+pytestmark = pytest.mark.slow
+
 # Half of X is unseen, the whole second row but for one entry among it.
 MASK = np.array([[1, 0, 1], [0, 1, 0], [1, 1, 0], [0, 0, 1]], dtype=bool)
 KERNELS = {

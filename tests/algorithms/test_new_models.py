@@ -85,6 +85,7 @@ class Uniforms:
         return np.full(shape, 1.0 - self.u)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", TOYS)
 @pytest.mark.parametrize("value", [-2.0, 0.1, 0.9, 3.0])
 @pytest.mark.parametrize("sigma", [0.05, 0.4, 30.0])

@@ -346,6 +346,7 @@ def test_a_sparse_matrix_grows_the_same_tree():
     np.testing.assert_allclose(dense.A, stored.A, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_a_tree_covers_more_than_a_chain_of_the_same_time_from_the_same_start():
     data = laurberg("two", a=0.55)
     tree = engine.run(data, spec(particles=100, attempts=2000))

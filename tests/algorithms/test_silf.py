@@ -288,6 +288,7 @@ def test_the_smallest_threshold_that_is_shown_is_met(best):
 # Runs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objective", objectives.OBJECTIVES)
 def test_hmc_and_explorers_run_with_every_objective(small, objective):
     settings = {"objective": objective}

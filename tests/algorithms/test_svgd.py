@@ -22,6 +22,8 @@ from bnmf_core.solvers import solution
 
 from .kernels import make_problem
 
+pytestmark = pytest.mark.slow
+
 LENGTHS = np.array([1.3, 0.6])
 NOISE = {
     "gaussian": {"sigma": 0.7, "rate": 1.3},

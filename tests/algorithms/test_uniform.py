@@ -146,6 +146,7 @@ def test_the_density_of_the_data_integrates_to_one():
     assert total == pytest.approx(1.0, rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("masked", [False, True])
 def test_an_open_threshold_is_what_ten_references_need(small, masked):
     mask = np.random.default_rng(5).random(small.X.shape) < 0.7 if masked else None

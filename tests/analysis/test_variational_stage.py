@@ -40,6 +40,7 @@ def by_hand(analysis, position, variant, variance):
     return propose_all(components, stage.TOLERANCE, variance)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", list(stage.VARIANTS))
 def test_decisions_and_mixtures_are_those_made_by_hand(four, variant):
     found = stage.STAGE.of(four).proposals(variant)

@@ -7,11 +7,15 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 from playwright.sync_api import sync_playwright
+
+from bnmf_core import Dataset, JobRunner, RunSpec, RunStore, laurberg
 
 ROOT = Path(__file__).resolve().parents[2]
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -45,6 +49,23 @@ def running_server(home: Path):
         process.terminate()
         process.wait(timeout=20)
         log.close()
+
+
+def finished_runs(
+    home: Path, dataset: Dataset | None = None, names: Sequence[str] = ()
+) -> list[str]:
+    """Two finished runs with their analysis in a store that a server can be given; their ids."""
+    if dataset is None:
+        dataset = laurberg("two", noise=0.001, rng=np.random.default_rng(0))
+    specs = [
+        RunSpec("random_restarts", rank=3, particles=12),
+        RunSpec("gibbs", rank=3, particles=12, settings={"warm_up": 5, "thinning": 1}),
+    ]
+    runner = JobRunner(RunStore(home))
+    run_ids = runner.start(dataset, specs, names)
+    runner.wait_analysis(run_ids)
+    runner.close()
+    return run_ids
 
 
 @contextmanager

@@ -4,9 +4,14 @@ import sys
 import tempfile
 from pathlib import Path
 
+from pages.frame import declared
 from tests.browser.conftest import browser_page, running_server, settle
 
-PAGES = ("home", "data", "run", "runs", "modes", "gallery", "topics", "downstream", "coverage")
+
+def pictured(folder: Path) -> list[declared.Page]:
+    """The pages of which the folder has a picture, or all of them where it has none."""
+    pages = declared.PAGES
+    return [page for page in pages if (folder / f"{page.key}.png").exists()] or pages
 
 
 def main(folder: Path) -> None:
@@ -22,10 +27,10 @@ def main(folder: Path) -> None:
         page.wait_for_url("**/modes**")
         page.goto(f"{address}/downstream")
         page.get_by_text("Held-out AUC of every").first.wait_for(timeout=120_000)
-        for name in PAGES:
-            page.goto(f"{address}/{name}")
+        for shown in pictured(folder):
+            page.goto(f"{address}/{shown.address}")
             settle(page, 2500)
-            page.screenshot(path=folder / f"{name}.png")
+            page.screenshot(path=folder / f"{shown.key}.png")
 
 
 if __name__ == "__main__":

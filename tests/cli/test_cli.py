@@ -244,6 +244,7 @@ def test_without_its_scheduler_a_run_is_made_here_only_if_that_was_said(command,
     assert json.loads(out)["runs"][0]["status"] == "complete"
 
 
+@pytest.mark.slow
 def test_a_run_of_another_process_is_cancelled_from_here(command, home, small):
     """As by the dashboard's button, while the terminal works."""
     dataset_id = home.add_dataset(small)
@@ -345,6 +346,7 @@ def wait_for_progress(store, process, least=20):
         time.sleep(0.01)
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_keeps_what_it_made_and_is_resumed_to_the_same_bits(
     command, ask, home, small
 ):

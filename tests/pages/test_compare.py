@@ -5,11 +5,9 @@ import pytest
 
 from bnmf_core import RunSpec, laurberg
 from pages.frame import services
-from pages.parts import study_view
+from pages.study_parts import views as study_view
 from studies.coverage.plan import CoverageStudy, StudyPlan
-from tests.pages.test_pages import page, server, words
-
-__all__ = ["server"]
+from tests.pages.apps import page, words
 
 
 @pytest.fixture

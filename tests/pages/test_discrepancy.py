@@ -13,10 +13,8 @@ from bnmf_core.figures.style import run_styles
 from studies import result
 from studies.stein import findings
 from studies.stein.arrival import as_they_arrive
-from tests.pages.test_pages import page, server, words
+from tests.pages.apps import page, words
 from tests.studies.test_stein_report import made_up
-
-__all__ = ["server"]
 
 
 @pytest.fixture
@@ -55,7 +53,7 @@ def test_runs_in_view_are_drawn_as_their_particles_arrive(server, two_runs, pack
     app = page("discrepancy", runs=",".join(run.id for run in two_runs.runs))
     assert not app.exception
     weighted, equal = figures(app)
-    part = stein_stage.read(two_runs, "interior", "suggested")
+    part = stein_stage.STAGE.of(two_runs).part("interior", "suggested")
     members = two_runs.members
     for number, run in enumerate(two_runs.runs):
         rows = (members["run"] == run.id).to_numpy()

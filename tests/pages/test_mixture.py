@@ -6,9 +6,7 @@ import pytest
 from bnmf_core import RunSpec, laurberg
 from bnmf_core.analysis import variational as stage
 from bnmf_core.variational.mixture import Component
-from tests.pages.test_pages import page, server, words
-
-__all__ = ["server"]
+from tests.pages.apps import page, words
 
 WARM_UP = {"warm_up": 5, "thinning": 1}
 
@@ -38,7 +36,7 @@ def test_numbers_are_the_stages_at_either_scale_and_of_either_run(server, noisy)
     )  # fmt: skip
     for variant in stage.VARIANTS:
         app.segmented_control(key="mixture_variant").set_value(variant).run()
-        for run_id, of_run in stage.read(analysis, variant).items():
+        for run_id, of_run in stage.STAGE.of(analysis).proposals(variant).items():
             app.selectbox(key="mixture_run").set_value(run_id).run()
             assert not app.exception
             last = of_run.decisions.iloc[-1]
@@ -51,7 +49,8 @@ def test_numbers_are_the_stages_at_either_scale_and_of_either_run(server, noisy)
                 table["deviation"] ** 2, of_run.components["variance"], rtol=1e-12
             )
             assert ("has a bound of" in words(app)) == bool(of_run.own_bounds)
-    best, found = (stage.read(analysis, v)[run_id].decisions["elbo"] for v in stage.VARIANTS)
+    stored = stage.STAGE.of(analysis)
+    best, found = (stored.proposals(v)[run_id].decisions["elbo"] for v in stage.VARIANTS)
     assert f"{best.iloc[-1] - found.iloc[-1]:,.3f} nats here" in words(app).replace("\\", "")
     for quantity in ("entropy", "energy"):
         app.segmented_control(key="mixture_quantity").set_value(quantity).run()
@@ -64,14 +63,14 @@ def test_components_come_into_focus_everywhere(server, noisy):
     app, analysis = shown(server, noisy, RunSpec("gibbs", 3, particles=10, settings=WARM_UP))
     app.button(key="focus_components").click().run()
     assert not app.exception
-    (of_run,) = stage.read(analysis, "best").values()
+    (of_run,) = stage.STAGE.of(analysis).proposals("best").values()
     rows = ".".join(str(number) for number in sorted(of_run.components["number"]))
     assert app.session_state["view_focus"] == f"rows:{rows}"
 
 
 def test_components_that_other_pages_do_not_show_are_counted(server, noisy):
     app, analysis = shown(server, noisy, RunSpec("gibbs", 3, particles=230, settings=WARM_UP))
-    (of_run,) = stage.read(analysis, "best").values()
+    (of_run,) = stage.STAGE.of(analysis).proposals("best").values()
     members = analysis.members["particle"].isin(of_run.components["number"]).sum()
     assert members < len(of_run.components)
     assert f"{members} of these {len(of_run.components)} are among" in words(app)
@@ -88,7 +87,7 @@ def test_without_a_possible_factorization_the_mixture_is_empty(server, noisy, mo
     never = Component(np.zeros(36), -np.inf, -1.0)
     monkeypatch.setattr(stage, "component_of", lambda *arguments: never)
     app, analysis = shown(server, noisy, RunSpec("random_restarts", 3, particles=3))
-    (of_run,) = stage.read(analysis, "best").values()
+    (of_run,) = stage.STAGE.of(analysis).proposals("best").values()
     assert set(of_run.decisions["reason"]) == {"impossible"}
     assert "probability 0" in words(app)
     assert not app.metric

@@ -1,91 +1,25 @@
 """Every page in its states, by Streamlit's own test harness."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-import streamlit as st
-from streamlit.testing.v1 import AppTest
 
 from bnmf_core import Dataset, RunSpec, laurberg
+from bnmf_core.analysis import structure
 from bnmf_core.data.repair import hide_entries
 from bnmf_core.runs import executors, jobs
-from pages.frame import services
-
-ROOT = Path(__file__).resolve().parents[2]
-EXPLORE = [
-    "modes",
-    "gallery",
-    "topics",
-    "downstream",
-    "coverage",
-    "discrepancy",
-    "traces",
-    "quality",
-    "posterior",
-    "mixture",
-]
-PAGES = ["home", "data", "run", "runs", "study", "starts", *EXPLORE]
-
-
-@pytest.fixture
-def server(tmp_path, monkeypatch):
-    """A fresh store behind the app; yields its job runner."""
-    monkeypatch.setenv("BNMF_HOME", str(tmp_path))
-    st.cache_resource.clear()
-    runner = services.runner()
-    yield runner
-    runner.close()
-    st.cache_resource.clear()
-
-
-@pytest.fixture
-def labelled():
-    """30 labelled observations of 12 named features, rank 3 plus noise."""
-    rng = np.random.default_rng(3)
-    kind = np.arange(30) % 3
-    W = rng.gamma(1.0, 0.2, (3, 30)) + 2.0 * (np.arange(3)[:, None] == kind)
-    X = rng.gamma(1.0, 1.0, (12, 3)) @ W + 0.05 * rng.random((12, 30))
-    words = [f"word{d}" for d in range(12)]
-    return Dataset.from_array(X, name="Labelled", features=words, labels={"kind": kind})
-
-
-def page(name: str, **parameters) -> AppTest:
-    app = AppTest.from_file(ROOT / "app.py", default_timeout=30)
-    app.run()
-    for key, value in parameters.items():
-        app.query_params[key] = value
-    app.switch_page(f"pages/{name}.py")
-    return app.run()
-
-
-def words(app: AppTest) -> str:
-    shown = [*app.markdown, *app.caption, *app.info, *app.error, *app.warning, *app.title]
-    return "\n".join(element.value for element in shown)
+from tests.pages.apps import EXPLORE, PAGES, page, words
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_an_empty_server_says_what_to_do_first(server, name):
     app = page(name)
     assert not app.exception
-    without_runs = ("home", "data", "run", "study", "starts")
+    without_runs = ("home", "data", "run", "study", "starts", "lesson")
     assert "nothing has been run yet" in words(app).lower() or name in without_runs
     if name == "data":
         assert "Choose a sample" in words(app)
     if name == "run":
         assert "There are no data yet" in words(app)
-
-
-@pytest.fixture
-def finished(server, labelled):
-    """Two complete runs of the labelled data with their analysis; yields the run ids."""
-    specs = [
-        RunSpec("random_restarts", rank=3, particles=6),
-        RunSpec("gibbs", rank=3, particles=6, settings={"warm_up": 5}),
-    ]
-    run_ids = server.start(labelled, specs)
-    server.wait_analysis(run_ids)
-    return run_ids
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -95,6 +29,9 @@ def test_finished_runs_are_shown_with_their_origin(server, finished, name):
     assert not app.error
     if name in EXPLORE:
         assert app.session_state["view_runs"] == finished
+        if name == "tree":
+            assert "None of these runs is a tree" in words(app)
+            return
         shown = words(app)
         assert all(f"run {run_id} (seed 0)" in shown for run_id in finished)
         assert app.query_params["runs"] == ",".join(finished)
@@ -207,7 +144,7 @@ def test_a_run_waits_for_its_scheduler_unless_here_will_do(server, monkeypatch):
     monkeypatch.setenv("BNMF_SCHEDULER", "tcp://127.0.0.1:1")
     server.store.add_dataset(laurberg("two"))
     app = page("run")
-    assert app.text_input(key="scheduler").value == "tcp://127.0.0.1:1"
+    assert app.selectbox(key="scheduler").value == "tcp://127.0.0.1:1"
     app.number_input(key="particles").set_value(5)
     app.pills(key="algorithms").set_value(["random_restarts"]).run()
     app.button(key="go").click().run()
@@ -281,6 +218,6 @@ def test_every_analysis_number_on_screen_comes_from_the_store(server, finished):
     found = server.wait_analysis(finished)
     app = page("coverage", runs=",".join(finished))
     table = next(frame.value for frame in app.dataframe if "largest" in frame.value)
-    expected = found.spread("max_angle")
+    expected = structure.STAGE.of(found).spread("max_angle")
     np.testing.assert_allclose(table["largest"], expected["largest"])
     np.testing.assert_allclose(table["mean"], expected["mean"])

@@ -6,9 +6,7 @@ import pytest
 from bnmf_core import RunSpec, kernel_matrix, laurberg, stein_weights
 from bnmf_core.analysis import stein as stein_stage
 from bnmf_core.posterior.stein import kernel_similarity
-from tests.pages.test_pages import page, server, words
-
-__all__ = ["server"]
+from tests.pages.apps import page, words
 
 
 @pytest.fixture
@@ -29,7 +27,7 @@ def metric(app, label: str) -> str:
 def test_weights_and_discrepancies_are_those_of_the_engine(server, weighed):
     members = stein_stage.members_of(weighed)
     for form in stein_stage.FORMS:
-        part = stein_stage.read(weighed, form, "published")
+        part = stein_stage.STAGE.of(weighed).part(form, "published")
         K = kernel_matrix(members, weighed.dataset, form)
         np.testing.assert_allclose(part.K, K, rtol=1e-10)
         ours, theirs = part.weights, stein_weights(K, "CLARABEL")
@@ -42,7 +40,7 @@ def test_weights_and_discrepancies_are_those_of_the_engine(server, weighed):
 def test_the_page_shows_both_forms_and_the_threshold(server, weighed):
     app = page("posterior", runs=",".join(run.id for run in weighed.runs))
     assert not app.exception
-    part = stein_stage.read(weighed, "interior", "suggested")
+    part = stein_stage.STAGE.of(weighed).part("interior", "suggested")
     equal = np.full(24, 1 / 24)
     assert metric(app, "Discrepancy, equal weights") == f"{equal @ part.K @ equal:.4g}"
     assert "threshold ε" in words(app)
@@ -53,7 +51,7 @@ def test_the_page_shows_both_forms_and_the_threshold(server, weighed):
 
 def test_a_particle_that_is_left_out_changes_the_weights_and_is_told(server, weighed):
     app = page("posterior", runs=",".join(run.id for run in weighed.runs))
-    part = stein_stage.read(weighed, "interior", "suggested")
+    part = stein_stage.STAGE.of(weighed).part("interior", "suggested")
     heaviest = int(part.weights.argmax())
     before = float(metric(app, "Discrepancy, Stein weights"))
     app.multiselect(key="stein_dropped").set_value([heaviest]).run()
@@ -67,7 +65,7 @@ def test_the_weighted_ones_can_be_brought_into_focus_everywhere(server, weighed)
     app.button(key="focus_weighted").click().run()
     assert not app.exception
     focus = app.session_state["view_focus"]
-    part = stein_stage.read(weighed, "interior", "suggested")
+    part = stein_stage.STAGE.of(weighed).part("interior", "suggested")
     expected = np.flatnonzero(part.weights > 1e-4)
     assert focus == "rows:" + ".".join(map(str, expected))
 
@@ -80,7 +78,7 @@ def test_own_length_scales_start_at_the_medians_and_change_the_discrepancy(serve
     assert metric(app, "Discrepancy, equal weights") == suggested
     app.number_input(key="stein_length_interior_A").set_value(0.05).run()
     assert not app.exception
-    median_W = stein_stage.read(weighed, "interior", "suggested").lengths[1]
+    median_W = stein_stage.STAGE.of(weighed).part("interior", "suggested").lengths[1]
     K = kernel_matrix(stein_stage.members_of(weighed), weighed.dataset, "interior", 0.05, median_W)
     assert float(metric(app, "Discrepancy, equal weights")) == pytest.approx(K.mean(), rel=1e-3)
 

@@ -5,15 +5,14 @@ import pandas as pd
 import pytest
 
 from bnmf_core import RunSpec
+from bnmf_core.analysis import distances
 from bnmf_core.analysis import quality as quality_stage
 from bnmf_core.data.repair import hide_entries
 from bnmf_core.data.split import SPLIT_SEED, holdout_columns
 from bnmf_core.figures.quality import hidden_plot
 from bnmf_core.figures.style import run_styles
 from bnmf_core.solvers.nnls import solve_weights
-from tests.pages.test_pages import labelled, page, server, words
-
-__all__ = ["labelled", "server"]
+from tests.pages.apps import page, words
 
 
 @pytest.fixture
@@ -24,7 +23,7 @@ def held_out(server, labelled):
 
 
 def test_held_out_errors_are_those_of_the_unseen_observations(server, labelled, held_out):
-    table = quality_stage.table(held_out, "max_angle")
+    table = quality_stage.STAGE.of(held_out).table("max_angle")
     seen, unseen = holdout_columns(labelled.N, 0.2, SPLIT_SEED)
     A = np.asarray(held_out.particles[0].A)
     X = labelled.X[:, unseen]
@@ -61,7 +60,7 @@ def test_errors_on_hidden_entries_are_those_of_the_values_that_were_hidden(label
     seen, unseen = holdout_columns(labelled.N, 0.2, SPLIT_SEED)
     mask, X = hidden.dataset.mask[:, seen], labelled.X[:, seen]
     A, W = hidden.particles[0].A, hidden.particles[0].W
-    table = quality_stage.table(hidden, "max_angle")
+    table = quality_stage.STAGE.of(hidden).table("max_angle")
     for m in range(5):
         for key, chosen in (("error", mask), ("hidden", ~mask)):
             expected = np.linalg.norm((X - A[m] @ W[m])[chosen]) / np.linalg.norm(X[chosen])
@@ -75,7 +74,7 @@ def test_errors_on_hidden_entries_are_those_of_the_values_that_were_hidden(label
         )
     means = np.where(mask, X, 0).sum(axis=1, keepdims=True) / mask.sum(axis=1, keepdims=True)
     expected = np.linalg.norm((X - means)[~mask]) / np.linalg.norm(X[~mask])
-    assert quality_stage.hidden_by_means(hidden) == pytest.approx(expected, rel=1e-12)
+    assert quality_stage.STAGE.of(hidden).hidden_by_means == pytest.approx(expected, rel=1e-12)
     assert table["hidden"].min() < 0.5 * expected
 
 
@@ -98,6 +97,6 @@ def test_the_figure_puts_each_factorization_at_its_two_errors():
 
 
 def test_diversity_is_the_mean_distance_to_the_others(server, held_out):
-    table = quality_stage.table(held_out, "wad")
-    matrix = np.asarray(held_out.distances("wad"))
+    table = quality_stage.STAGE.of(held_out).table("wad")
+    matrix = np.asarray(distances.STAGE.of(held_out).matrix("wad"))
     np.testing.assert_allclose(table["diversity"], matrix.sum(axis=1) / 4)

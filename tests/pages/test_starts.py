@@ -11,9 +11,7 @@ from bnmf_core.explorers.transforms import Recipe, learn
 from pages.frame import services
 from studies.transfer.own import OwnStarts
 from studies.transfer.plan import PARTS
-from tests.pages.test_pages import page, server, words
-
-__all__ = ["server"]
+from tests.pages.apps import page, words
 
 
 @pytest.mark.parametrize("part", PARTS)

@@ -3,10 +3,8 @@
 import pytest
 
 from bnmf_core import RunSpec, laurberg
-from pages.parts import lesson_view
-from tests.pages.test_pages import page, server, words
-
-__all__ = ["server"]
+from pages.lesson_parts import lesson as lesson_view
+from tests.pages.apps import page, words
 
 CHAIN_SETTINGS = {"start": "known", "chains": 1, "warm_up": 2, "leapfrog_steps": 3}
 EPSILON = {"epsilon": 0.05}

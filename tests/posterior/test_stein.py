@@ -127,12 +127,14 @@ def prior_kernel(model, form, M, seed, shape=(3, 2, 2)):
     return stein.kernel_matrix(particles, data, form, 1.0, 1.0)
 
 
+@pytest.mark.slow
 def test_in_the_interior_form_the_posterior_has_no_discrepancy(model):
     mean, error = off_diagonal_mean(prior_kernel(model, "interior", 2000, 1))
     typical = prior_kernel(model, "interior", 50, 1).trace() / 50
     assert abs(mean) < 4.5 * error and error < 0.01 * typical
 
 
+@pytest.mark.slow
 def test_in_the_paper_form_the_posterior_itself_has_a_discrepancy(model):
     mean, error = off_diagonal_mean(prior_kernel(model, "paper", 2000, 2))
     assert mean > 20 * error

@@ -16,6 +16,7 @@ from bnmf_core.runs.estimate import estimate
 PREPARING = 0.3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", list(registry.ALGORITHMS))
 def test_the_size_is_that_of_the_factors(key):
     # Some explorers start at a factorization that is known of the data.

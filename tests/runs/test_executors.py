@@ -23,6 +23,8 @@ from bnmf_core.runs.parcel import Parcel
 from bnmf_core.runs.planning import make_plan
 from tests.runs.cluster import Cluster
 
+pytestmark = pytest.mark.slow
+
 CHAINS = RunSpec("gibbs", 3, particles=128, seed=5, settings={"chains": 64, "warm_up": 20})
 LONG = RunSpec("gibbs", 3, particles=20_000, settings={"chains": 4})
 

@@ -62,6 +62,7 @@ def assert_same(particles, expected):
         np.testing.assert_array_equal(getattr(particles, name), getattr(expected, name))
 
 
+@pytest.mark.slow
 def test_runs_side_by_side_are_what_they_are_alone(runner, store):
     # Some explorers start at a factorization that is known of the data.
     data = low_rank(12, 15, 3, noise=0.1)
@@ -103,6 +104,7 @@ def test_the_queue_has_an_end(runner, store, small, gate, monkeypatch):
     runner.wait(runner.start(small, [RESTARTS] * 4))
 
 
+@pytest.mark.slow
 def test_cancelling_a_running_run_is_quick_and_keeps_what_is_there(runner, store):
     rng = np.random.default_rng(2)
     X = rng.random((300, 5)) @ rng.random((5, 200)) + 0.1 * rng.random((300, 200))

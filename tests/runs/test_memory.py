@@ -220,6 +220,7 @@ print(highest - before)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc/self/status")
 def test_a_run_on_stored_data_never_holds_all_of_them(tmp_path):
     """400 MB of data take less than 100 MB of memory, from the file to the particles."""

@@ -426,6 +426,7 @@ sys.stdin.read()
 """
 
 
+@pytest.mark.slow
 def test_a_killed_program_loses_nothing_that_it_reported(store, small):
     """SIGKILL in the middle: reported particles are there, and resuming changes no bit."""
     dataset_id = store.add_dataset(small)

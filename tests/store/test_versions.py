@@ -46,6 +46,7 @@ def test_data_and_finished_runs_of_the_version_before_are_read(store):
         assert_same(store.particles(record.id), engine.run(dataset, record.spec))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["half", "half chain", "half hmc", "half tree"])
 def test_what_the_version_before_has_begun_is_finished_or_said_to_be_over(store, runner, name):
     record = by_name(store)[name]

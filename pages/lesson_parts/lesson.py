@@ -6,8 +6,9 @@ import numpy as np
 import streamlit as st
 
 from bnmf_core import RunSpec, registry
+from bnmf_core.analysis import distances
 from bnmf_core.analysis import tree as tree_stage
-from bnmf_core.analysis.comparison import Analysis
+from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.compare.coverage import largest_so_far
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.data.synthetic import laurberg
@@ -16,8 +17,9 @@ from bnmf_core.figures.tree import arrival, range_over_time
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.registry import ALGORITHMS
 from pages.frame.services import algorithm_label
-from pages.frame.view import chart, duration
-from pages.parts import tree_view
+from pages.frame.view import chart
+from pages.frame.words import duration, plain, shown
+from pages.parts import tree
 
 RANK = 3
 PROBLEMS = {
@@ -35,43 +37,78 @@ def ask() -> tuple[Dataset, list[RunSpec]]:
     """Draw the questions; the matrix and the runs that were chosen."""
     left, right = st.columns(2, gap="medium")
     problem = left.segmented_control(
-        "Problem", list(PROBLEMS), default="two", required=True, format_func=PROBLEMS.get,
+        "Problem",
+        list(PROBLEMS),
+        default="two",
+        required=True,
+        format_func=shown(PROBLEMS),
         key="lesson_problem",
-    )  # fmt: skip
+    )
     a = {"two": 0.5, "continuum": 0.55}.get(problem)
     if a is None:
         a = left.slider(
-            "a", 0.45, 0.6, 0.52, 0.01, key="lesson_a",
+            "a",
+            0.45,
+            0.6,
+            0.52,
+            0.01,
+            key="lesson_a",
             help="The number the matrix is made of: below 0.5 one solution, at 0.5 two, above it "
             "a continuum.",
-        )  # fmt: skip
+        )
     model = right.segmented_control(
-        "Model", list(MODELS), default="uniform", required=True, format_func=MODELS.get,
+        "Model",
+        list(MODELS),
+        default="uniform",
+        required=True,
+        format_func=shown(MODELS),
         key="lesson_model",
-    )  # fmt: skip
+    )
     columns = st.columns([1, 1, 1, 2])
     noise = columns[0].number_input(
-        "Noise in the data", 0.0, 0.1, 0.0, 0.005, format="%.3f", key="lesson_noise",
+        "Noise in the data",
+        0.0,
+        0.1,
+        0.0,
+        0.005,
+        format="%.3f",
+        key="lesson_noise",
         help="Standard deviation of what is added to every entry of X.",
-    )  # fmt: skip
+    )
     if model == "uniform":
         epsilon = columns[1].number_input(
-            "ε", 0.001, 1.0, 0.05, 0.01, format="%.3f", key="lesson_epsilon",
+            "ε",
+            0.001,
+            1.0,
+            0.05,
+            0.01,
+            format="%.3f",
+            key="lesson_epsilon",
             help="A factorization is possible when it misses no entry by more.",
-        )  # fmt: skip
+        )
         level = {"epsilon": epsilon}
     else:
         sigma = columns[1].number_input(
-            "σ", 0.005, 1.0, 0.02, 0.005, format="%.3f", key="lesson_sigma",
+            "σ",
+            0.005,
+            1.0,
+            0.02,
+            0.005,
+            format="%.3f",
+            key="lesson_sigma",
             help="The standard deviation of noise that the model expects.",
-        )  # fmt: skip
+        )
         level = {"sigma": sigma}
     seed = int(columns[2].number_input("Seed", 0, 10_000, 0, key="lesson_seed"))
     offered = [key for key in OTHERS if ALGORITHMS[key].works_with(registry.model(model))]
     others = columns[3].pills(
-        "Beside them", offered, selection_mode="multi", format_func=algorithm_label,
-        key="lesson_others", help="The chain of HMC and the tree of RRT are always there.",
-    )  # fmt: skip
+        "Beside them",
+        offered,
+        selection_mode="multi",
+        format_func=shown({key: algorithm_label(key) for key in offered}),
+        key="lesson_others",
+        help="The chain of HMC and the tree of RRT are always there.",
+    )
     return matrix(a, noise, seed), specs(model, level, seed, others)
 
 
@@ -83,13 +120,13 @@ def matrix(a: float, noise: float, seed: int) -> Dataset:
 
 def specs(model: str, level: dict[str, float], seed: int, others: Sequence[str]) -> list[RunSpec]:
     """The chain and the tree, from the same known factorization, and what is asked for beside."""
-    tree = dict(TREE)
+    growth = dict(TREE)
     if model == "gaussian":
         # As far below its start as the draws of a posterior in 3 · (6 + 6) dimensions lie.
-        tree |= {"way": "diversity", "allowance": 18.0}
+        growth |= {"way": "diversity", "allowance": 18.0}
     chosen = {
         "hmc": (300, CHAIN),
-        "rrt": (150, tree),
+        "rrt": (150, growth),
         "gibbs": (300, CHAIN),
         "q_transform": (30, {}),
     }
@@ -100,7 +137,7 @@ def specs(model: str, level: dict[str, float], seed: int, others: Sequence[str])
     ]
 
 
-def show(analysis: Analysis) -> None:
+def show(analysis: Comparison) -> None:
     """What the runs have found, side by side."""
     styles = run_styles(
         [(run.id, run.spec.algorithm, algorithm_label(run.spec.algorithm)) for run in analysis.runs]
@@ -108,8 +145,8 @@ def show(analysis: Analysis) -> None:
     first = analysis.runs[0].spec
     noise = ", ".join(f"{key} = {value:g}" for key, value in first.model_settings.items())
     origin = f"{analysis.dataset.name}, rank {RANK}, {noise}, seed {first.seed}"
-    part, distance = tree_stage.read(analysis), DISTANCES[tree_stage.METRIC]
-    matrix_of_all = np.asarray(analysis.distances(tree_stage.METRIC))
+    part, distance = tree_stage.STAGE.of(analysis), DISTANCES[tree_stage.METRIC]
+    matrix_of_all = np.asarray(distances.STAGE.of(analysis).matrix(tree_stage.METRIC))
     members = analysis.members.assign(when=arrival(analysis.members))
     curves = {}
     for run, column in zip(analysis.runs, st.columns(len(analysis.runs)), strict=True):
@@ -117,14 +154,15 @@ def show(analysis: Analysis) -> None:
         largest = largest_so_far(matrix_of_all[np.ix_(rows, rows)])
         curves[run.id] = members["when"].to_numpy()[rows], largest
         column.metric(
-            f"{styles[run.id].label}: largest angle", f"{largest[-1]:.3g}°",
+            f"{plain(algorithm_label(run.spec.algorithm))}: largest angle",
+            f"{largest[-1]:.3g}°",
             help="Between any two of its factorizations.",
-        )  # fmt: skip
-        column.caption(f"{run.done} factorizations in {duration(run.seconds)}")
+        )
+        column.caption(f"{run.done:d} factorizations in {duration(run.seconds)}")
     left, right = st.columns([5, 4], gap="medium")
     with left:
         if part is not None:
-            tree_view.growing_map(part, styles, origin)
+            tree.growing_map(part, styles, origin)
     with right:
         chart(
             range_over_time(
@@ -132,12 +170,13 @@ def show(analysis: Analysis) -> None:
             ),
             "The largest angle between any two factorizations that a run has made by then; the "
             "axis is logarithmic.",
-            name="lesson_range", origin=origin,
+            name="lesson_range",
+            origin=origin,
             table=members.assign(largest=np.concatenate([c[1] for c in curves.values()]))[
                 ["run", "algorithm", "particle", "when", "largest"]
             ],
-        )  # fmt: skip
-        tree_view.endings(analysis)
+        )
+        tree.endings(analysis)
     if part is None:
         return
     st.subheader("The same in the plane of the data", anchor=False)
@@ -145,5 +184,5 @@ def show(analysis: Analysis) -> None:
         pair = analysis.runs[first_run : first_run + 2]
         for run, column in zip(pair, st.columns(2, gap="medium"), strict=False):
             with column:
-                st.markdown(f"**{styles[run.id].label}**")
-                tree_view.simplex(part, {run.id: styles[run.id]}, origin, f"simplex_{run.id}")
+                st.markdown(f"**{plain(algorithm_label(run.spec.algorithm))}**")
+                tree.simplex(part, {run.id: styles[run.id]}, origin, f"simplex_{run.id}")

@@ -5,28 +5,27 @@ import pandas as pd
 import streamlit as st
 
 from bnmf_core.analysis import variational as stage
-from bnmf_core.analysis.variational import Proposals
+from bnmf_core.analysis.variational import Mixtures, Proposals
 from bnmf_core.figures.coverage import persistence_plot
 from bnmf_core.figures.elbo import FATES, bound_over_proposals, fate_bars
 from bnmf_core.variational.online import REASONS
-from pages.frame import link
+from pages.frame import focusing
 from pages.frame.lens import Lens
-from pages.frame.services import run_label
-from pages.frame.view import chart, plain
+from pages.frame.view import chart
+from pages.frame.words import plain, shown
 
 QUANTITIES = {"elbo": "ELBO", "entropy": "Entropy", "energy": "Energy"}
-NATS = "{:,.3f}"
 
 
-def without(look: Lens) -> None:
+def without(look: Lens, reasons: dict[str, str]) -> None:
     """Say of every run without a mixture why there is none, and which runs ended early and why."""
-    names = {run.id: run_label(run) for run in look.analysis.runs}
-    for run_id, why in stage.without(look.analysis).items():
-        st.info(f"{plain(names[run_id])} has no mixture. {plain(why)}")
+    names = look.run_names
+    for run_id, why in reasons.items():
+        st.info(plain(f"{names[run_id]} has no mixture. {why}"))
     for run, particles in zip(look.analysis.runs, look.analysis.particles, strict=True):
-        reasons = dict.fromkeys(c["reason"] for c in particles.info.get("failed_chains") or [])
-        for reason in reasons:
-            st.caption(f"{plain(run_label(run))} ended early. {plain(reason)}")
+        endings = dict.fromkeys(c["reason"] for c in particles.info.get("failed_chains") or [])
+        for reason in endings:
+            st.caption(plain(f"{names[run.id]} ended early. {reason}"))
 
 
 def ask(look: Lens, found: dict[str, Proposals]) -> tuple[str, str]:
@@ -36,18 +35,24 @@ def ask(look: Lens, found: dict[str, Proposals]) -> tuple[str, str]:
     """
     columns = st.columns(2, vertical_alignment="bottom")
     variant = columns[0].segmented_control(
-        "Scale of A and W", list(stage.VARIANTS), default="best", required=True,
-        format_func=stage.VARIANTS.get, key="mixture_variant",
+        "Scale of A and W",
+        list(stage.VARIANTS),
+        default="best",
+        required=True,
+        format_func=shown(stage.VARIANTS),
+        key="mixture_variant",
         help="The scale changes no product AW, but how flat the posterior is around it, and so "
         "the bound. At the best one, columns of A are equally long, and as long as makes the "
         "posterior flattest.",
-    )  # fmt: skip
-    names = {run.id: run_label(run) for run in look.analysis.runs}
+    )
     best = max(found, key=lambda run_id: np.nan_to_num(elbo(found[run_id]), nan=-np.inf))
     run_id = columns[1].selectbox(
-        "Mixture of", list(found), index=list(found).index(best), format_func=names.get,
+        "Mixture of",
+        list(found),
+        index=list(found).index(best),
+        format_func=look.run_names.get,
         key="mixture_run",
-    )  # fmt: skip
+    )
     return variant, run_id
 
 
@@ -68,8 +73,8 @@ def numbers(mixtures: dict[str, dict[str, Proposals]], variant: str, run_id: str
         return
     columns = st.columns(5)
     for column, (key, label) in zip(columns, QUANTITIES.items(), strict=False):
-        column.metric(f"{label} (nats)", NATS.format(last[key]))
-    columns[3].metric("Components", f"{int(last['components'])}")
+        column.metric(f"{plain(label)} (nats)", f"{last[key]:,.3f}")
+    columns[3].metric("Components", f"{int(last['components']):d}")
     columns[4].metric("Proposals", f"{len(of_run.decisions):,}")
     worth = elbo(mixtures["best"][run_id]) - elbo(mixtures["found"][run_id])
     words = f"Scale alone is worth {worth:,.3f} nats here: the bound at the best scale, less that "
@@ -95,13 +100,19 @@ def bounds(look: Lens, found: dict[str, Proposals], where: str) -> None:
     """ELBO, entropy or energy over proposals."""
     columns = st.columns(2, vertical_alignment="bottom")
     key = columns[0].segmented_control(
-        "Quantity", list(QUANTITIES), default="elbo", required=True, format_func=QUANTITIES.get,
+        "Quantity",
+        list(QUANTITIES),
+        default="elbo",
+        required=True,
+        format_func=shown(QUANTITIES),
         key="mixture_quantity",
-    )  # fmt: skip
+    )
     from_best = columns[1].toggle(
-        "Difference from the best, logarithmic", True, key="mixture_from_best",
+        "Difference from the best, logarithmic",
+        True,
+        key="mixture_from_best",
         help="Early gains can be millions of nats; the logarithm keeps late ones readable.",
-    )  # fmt: skip
+    )
     parts = []
     for run_id, of_run in found.items():
         part = of_run.decisions[["number", "joined", "gain"]].copy()
@@ -115,10 +126,14 @@ def bounds(look: Lens, found: dict[str, Proposals], where: str) -> None:
     chart(
         bound_over_proposals(table, look.styles, QUANTITIES[key], from_best),
         "A mark is a factorization that joined. A line that falls to the bottom has reached the "
-        "best value of all runs." if from_best else
-        "A mark is a factorization that joined; where the line is level, proposals were rejected.",
-        name="bound_over_proposals", origin=where, table=table,
-    )  # fmt: skip
+        "best value of all runs."
+        if from_best
+        else "A mark is a factorization that joined; where the line is level, proposals were "
+        "rejected.",
+        name="bound_over_proposals",
+        origin=where,
+        table=table,
+    )
     if table["model"].nunique() > 1:
         st.caption(
             "These runs have different models or settings. Bounds of different models cannot be "
@@ -141,17 +156,23 @@ def fates(look: Lens, found: dict[str, Proposals], where: str) -> None:
         fate_bars(table, look.styles),
         f"A factorization joins when it raises the bound by {stage.TOLERANCE:g} nats at least, and "
         "leaves when its loss costs less." + near * fixed,
-        name="fates", origin=where, table=table,
-    )  # fmt: skip
+        name="fates",
+        origin=where,
+        table=table,
+    )
 
 
-def spread(look: Lens, variant: str, where: str) -> None:
+def spread(look: Lens, stored: Mixtures, variant: str, where: str) -> None:
     """Persistence of the components of each run under the distance in use."""
     kind = st.segmented_control(
-        "Components", list(stage.KINDS), default="remain", required=True,
-        format_func=stage.KINDS.get, key="mixture_kind",
-    )  # fmt: skip
-    curves, table = stage.coverage(look.analysis, look.metric, variant, kind)
+        "Components",
+        list(stage.KINDS),
+        default="remain",
+        required=True,
+        format_func=shown(stage.KINDS),
+        key="mixture_kind",
+    )
+    curves, table = stored.coverage(look.metric, variant, kind)
     if curves.empty:
         return
     words = "How many balls of radius ε cover all components. One component is one ball."
@@ -162,8 +183,11 @@ def spread(look: Lens, variant: str, where: str) -> None:
     title = f"Persistence of the components {stage.KINDS[kind]}"
     chart(
         persistence_plot(curves, styles, distance.label, distance.unit, title=title),
-        words, name="component_persistence", origin=where, table=table,
-    )  # fmt: skip
+        words,
+        name="component_persistence",
+        origin=where,
+        table=table,
+    )
 
 
 def components(look: Lens, run_id: str, of_run: Proposals) -> None:
@@ -176,7 +200,9 @@ def components(look: Lens, run_id: str, of_run: Proposals) -> None:
     table["error"] = np.asarray(particles.error)[place[table["number"]].to_numpy()]
     st.subheader("Components that remain", anchor=False)
     st.dataframe(
-        table, hide_index=True, height=min(38 + 35 * max(len(table), 1), 360),
+        table,
+        hide_index=True,
+        height=min(38 + 35 * max(len(table), 1), 360),
         column_config={
             "number": st.column_config.NumberColumn("factorization"),
             "weight": st.column_config.NumberColumn("weight", format="%.3g"),
@@ -186,17 +212,19 @@ def components(look: Lens, run_id: str, of_run: Proposals) -> None:
             "log_joint": st.column_config.NumberColumn("log joint (nats)", format="%.3f"),
             "error": st.column_config.NumberColumn("relative error", format="%.4g"),
         },
-    )  # fmt: skip
+    )
     members = look.analysis.members
     mine = (members["run"] == run_id) & members["particle"].isin(table["number"])
     rows = np.flatnonzero(mine)
     if rows.size < len(table):
         st.caption(
-            f"{rows.size} of these {len(table)} are among the factorizations that other pages "
+            f"{rows.size:d} of these {len(table):d} are among the factorizations that other pages "
             "show, which are at most 200 of a run, evenly spaced."
         )
     if st.button(
-        "Focus on these", key="focus_components", disabled=not rows.size,
+        "Focus on these",
+        key="focus_components",
+        disabled=not rows.size,
         help="All other pages then bring these components forward.",
-    ):  # fmt: skip
-        link.put_next("focus", "rows:" + ".".join(str(row) for row in rows))
+    ):
+        focusing.on(rows)

@@ -1,68 +1,39 @@
-"""The parts of the Discrepancy page: the runs in view, and the packaged study."""
+"""The packaged study: a figure for one data set, model, M and form, and its tables."""
 
-import pandas as pd
 import streamlit as st
 
-from bnmf_core.analysis.stein import SteinPart
 from bnmf_core.figures.discrepancy import discrepancy_over_time
 from bnmf_core.figures.style import run_styles
-from pages.frame.lens import Lens
-from pages.frame.view import chart
+from pages.frame import view
+from pages.frame.words import plain, shown
 from studies.result import StudyResult
 from studies.stein import findings
-from studies.stein.arrival import WEIGHTS, as_they_arrive
+from studies.stein.arrival import WEIGHTS
 from studies.stein.findings import QUANTITIES, Selection
 
 DIVERSITY = ("max_angle", "frobenius_A", "frobenius_W")
-READING = {
-    "weighted": "Lower and further left is better: fewer seconds for particles whose best weights "
-    "come nearer to the posterior.",
-    "equal": "Solved factorizations have small slopes and draws of a posterior large ones: "
-    "solvers come out low here without being nearer.",
-}
 
 
-def of_runs(look: Lens, part: SteinPart, form: str) -> None:
-    """Discrepancy of every run in view as its particles arrive."""
-    tables = {}
-    for run_id in look.styles:
-        rows = (look.analysis.members["run"] == run_id).to_numpy()
-        seconds = look.analysis.members["seconds"].to_numpy()[rows]
-        found = _arriving(
-            part.K[rows][:, rows], seconds, look.analysis.key, run_id, form, part.lengths
-        )
-        tables[run_id] = found.assign(run=run_id)
-    points = pd.concat(tables.values(), ignore_index=True)
-    origin = (
-        f"{look.origin} · {form} form, lengths {part.lengths[0]:.3g} for A and "
-        f"{part.lengths[1]:.3g} for W"
-    )
-    for column, (weights, words) in zip(st.columns(2), WEIGHTS.items(), strict=True):
-        with column:
-            shown = points[["run", "M", "seconds", weights]].rename(columns={weights: "value"})
-            chart(
-                discrepancy_over_time(shown, look.styles, f"As particles arrive, {words}"),
-                READING[weights], name=f"arrival_{weights}", origin=origin, table=shown,
-            )  # fmt: skip
-
-
-@st.cache_data(max_entries=64, show_spinner="Weighing the factorizations …")
-def _arriving(_K, _seconds, *names) -> pd.DataFrame:
-    return as_they_arrive(_K, _seconds)
-
-
-def of_study(study: StudyResult) -> None:
+def show(study: StudyResult) -> None:
     """The packaged study: a figure for one data set, model, M and form, and the tables below it."""
     chosen, problem = _ask(study)
     left, right = st.columns(2)
     form = left.segmented_control(
-        "Form", list(findings.SHORT_FORMS), default="interior", required=True,
-        format_func=findings.SHORT_FORMS.get, key="study_form",
-    )  # fmt: skip
+        "Form",
+        list(findings.SHORT_FORMS),
+        default="interior",
+        required=True,
+        format_func=shown(findings.SHORT_FORMS),
+        key="study_form",
+    )
     weights = right.segmented_control(
-        "Weights", list(WEIGHTS), default="weighted", required=True, format_func=WEIGHTS.get,
+        "Weights",
+        list(WEIGHTS),
+        default="weighted",
+        required=True,
+        format_func=shown(WEIGHTS),
         key="study_weights",
-    )  # fmt: skip
+    )
     quantity = f"{form}_{weights}"
     points = findings.over_time(study, chosen, problem, quantity)
     points = points.rename(columns={"column": "run"}).assign(M=chosen.M)
@@ -74,16 +45,19 @@ def of_study(study: StudyResult) -> None:
         f"and descents stopped after {plan['seconds']:g} s"
     )
     label = f"{study.labels[problem]}, {findings.MODELS[chosen.model]}, M = {chosen.M}"
-    chart(
+    view.chart(
         discrepancy_over_time(
-            points, run_styles([(key, key, study.labels[key]) for key in keys]),
+            points,
+            run_styles([(key, key, study.labels[key]) for key in keys]),
             f"{label}: {findings.SHORT_FORMS[form]}, {WEIGHTS[weights]}",
         ),
         "Lower and further left is better. One line for each repetition: solvers make M "
         "factorizations once; a chain is thinned to M at several times; a descent is made with "
         "more and more iterations.",
-        name="stein_study", origin=origin, table=points,
-    )  # fmt: skip
+        name="stein_study",
+        origin=origin,
+        table=points,
+    )
     _tables(study, chosen, quantity)
 
 
@@ -96,7 +70,12 @@ def _ask(study: StudyResult) -> tuple[Selection, str]:
     )
     sizes = [one.M for one in every if one.model == model]
     M = columns[1].segmented_control(
-        "Factorizations M", sizes, default=sizes[0], required=True, key="study_size"
+        "Factorizations M",
+        sizes,
+        default=sizes[0],
+        required=True,
+        key="study_size",
+        format_func=plain,
     )
     values = study.values
     here = values[(values["model"] == model) & (values["particles"] == M)]
@@ -112,20 +91,22 @@ def _tables(study: StudyResult, chosen: Selection, quantity: str) -> None:
     here = study.values[study.values["model"] == chosen.model]
     measured = set(here[here["particles"] == chosen.M]["quantity"])
     which = st.selectbox(
-        "Table", [key for key in told if key in measured], key="study_table",
+        "Table",
+        [key for key in told if key in measured],
+        key="study_table",
         format_func=lambda key: QUANTITIES[key][0],
-    )  # fmt: skip
+    )
     title, where = QUANTITIES[which]
     st.dataframe(findings.table(study, chosen, which), hide_index=True)
     words = f"{title}, M = {chosen.M}. Mean over the repetitions and, in brackets, the range"
-    st.caption(words + (f"; published: {where} of the paper." if where else "."))
+    view.origin_line(words + (f"; published: {where} of the paper." if where else "."))
 
 
 def notes(study: StudyResult) -> None:
     """What the study says of the published ordering, and what was left out or cut short."""
     with st.expander("Does the published ordering hold?"):
         for sentence in findings.findings(study):
-            st.markdown(f"- {sentence}")
+            st.markdown(f"- {plain(sentence)}")
     with st.expander("What was left out or cut short"):
         for note in study.notes:
-            st.markdown(f"- {note}")
+            st.markdown(f"- {plain(note)}")

@@ -1,25 +1,38 @@
-"""Where a run is made: on this machine, or on the workers of a dask scheduler."""
+"""Where a run is made: on this machine, or by a scheduler that the operator has listed."""
 
 import streamlit as st
 
 from bnmf_core import RunSpec
 from bnmf_core.nouns.errors import SchedulerError
-from bnmf_core.runs.executors import default_scheduler
+from bnmf_core.runs.executors import allowed_schedulers, default_scheduler
 from pages.frame.services import runner
+
+HERE = "this machine"
 
 
 def choose() -> tuple[str, bool]:
-    """Ask for the scheduler's address ("" for here), and whether here will do without it."""
+    """Ask for the scheduler ("" for here), and whether here will do without it.
+
+    A visitor chooses among the operator's addresses and cannot name one.
+    """
+    offered = ["", *allowed_schedulers()]
+    if len(offered) == 1:
+        st.caption(f"Runs are made on {HERE}.")
+        return "", False
     with st.expander("Where it runs", expanded=bool(default_scheduler())):
-        address = st.text_input(
-            "Scheduler address", default_scheduler(), key="scheduler",
-            placeholder="this machine", help="A dask scheduler such as tcp://192.168.0.5:8786; "
-            "its workers make the steps, the results are the same and are kept here.",
-        )  # fmt: skip
+        address = st.selectbox(
+            "Scheduler",
+            offered,
+            index=offered.index(default_scheduler()),
+            format_func=lambda address: address or HERE,
+            key="scheduler",
+            help="The workers of a dask scheduler make the steps; the results are the same and "
+            "are kept here.",
+        )
         local_otherwise = st.checkbox(
             "Run on this machine if the scheduler does not answer", key="local_otherwise"
         )
-    return address.strip(), local_otherwise
+    return address, local_otherwise
 
 
 def start(dataset_id: str, specs: list[RunSpec], scheduler: str, local_otherwise: bool) -> None:

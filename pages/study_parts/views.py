@@ -3,6 +3,7 @@
 import pandas as pd
 import streamlit as st
 
+from pages.frame.words import plain, shown
 from pages.parts import make_study
 from studies.coverage.findings import DIFFERENCES
 from studies.coverage.plan import SHORT
@@ -17,11 +18,15 @@ def choose() -> tuple[StudyResult, str]:
     if full is None:
         del options["full"]
     which = st.segmented_control(
-        "Study", list(options), default=next(iter(options)), required=True,
-        format_func=options.get, key="study_which",
+        "Study",
+        list(options),
+        default=next(iter(options)),
+        required=True,
+        format_func=shown(options),
+        key="study_which",
         help="The full study comes with the program and took about half an hour; the short one "
         "is made here in about half a minute.",
-    )  # fmt: skip
+    )
     if which == "full":
         return full, _origin(full, "Made with python -m studies coverage")
     short = _short()
@@ -67,4 +72,4 @@ def notes(study: StudyResult) -> None:
     """What was reduced, and how the published numbers are to be read."""
     with st.expander("What differs from the publication, and why"):
         for note in (*study.notes, *DIFFERENCES):
-            st.markdown(f"- {note}")
+            st.markdown(f"- {plain(note)}")

@@ -8,7 +8,7 @@ from pages.frame.lens import Lens
 from pages.frame.view import chart
 
 
-def bases(look: Lens, rows: np.ndarray, names: list[str], difference: bool, name: str) -> None:
+def show(look: Lens, rows: np.ndarray, names: list[str], difference: bool, name: str) -> None:
     """Draw aligned bases of the given rows of the analysis' members."""
     A = look.aligned(rows)
     dataset = look.analysis.dataset

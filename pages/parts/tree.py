@@ -6,31 +6,41 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.analysis.comparison import Analysis
+from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.tree import METRIC, TreePart, trees
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.explorers.tree import KINDS
-from bnmf_core.figures import tree
+from bnmf_core.figures import tree as tree_figures
 from bnmf_core.figures.style import RunStyle
 from pages.frame.services import run_label
-from pages.frame.view import chart, plain
+from pages.frame.view import chart
+from pages.frame.words import plain
 
 SHOWN = {
-    "run": "run", "ids": "number", "parent": "parent", "kind": "kind", "turn": "turn",
-    "to_parent": "distance to parent (°)", "least_angle": "least angle (°)",
-    "log_joint": "log joint", "error": "error", "seconds": "seconds",
-}  # fmt: skip
+    "run": "run",
+    "ids": "number",
+    "parent": "parent",
+    "kind": "kind",
+    "turn": "turn",
+    "to_parent": "distance to parent (°)",
+    "least_angle": "least angle (°)",
+    "log_joint": "log joint",
+    "error": "error",
+    "seconds": "seconds",
+}
 
 
 def growing_map(part: TreePart, styles: Mapping[str, RunStyle], origin: str) -> None:
     """The map with its buttons."""
     distance = DISTANCES[METRIC]
     chart(
-        tree.tree_map(part.table, styles, distance.label, distance.unit, part.kept),
+        tree_figures.tree_map(part.table, styles, distance.label, distance.unit, part.kept),
         "Play: every node grows from its parent, dark ones first. Other runs fill in as they came, "
         "by the same clock. Near points are alike.",
-        name="tree_map", origin=origin, table=nodes(part, everything=True),
-    )  # fmt: skip
+        name="tree_map",
+        origin=origin,
+        table=nodes(part, everything=True),
+    )
 
 
 def simplex(
@@ -43,11 +53,13 @@ def simplex(
     corners = pd.DataFrame(part.bases[mine].reshape(-1, 2), columns=["x", "y"])
     corners.insert(0, "run", np.repeat(part.table.loc[mine, "run"].to_numpy(), 3))
     chart(
-        tree.tree_simplex(part.table, part.bases, part.data, styles),
+        tree_figures.tree_simplex(part.table, part.bases, part.data, styles),
         "Crosses are columns of X. A triangle that holds them all explains them all; its corners "
         "are the columns of A. Dashed: what is known to be exact.",
-        name=name, origin=origin, table=corners,
-    )  # fmt: skip
+        name=name,
+        origin=origin,
+        table=corners,
+    )
 
 
 def nodes(part: TreePart, everything: bool = False) -> pd.DataFrame:
@@ -68,12 +80,12 @@ def nodes(part: TreePart, everything: bool = False) -> pd.DataFrame:
     return words[[*SHOWN, *position]].rename(columns=SHOWN)
 
 
-def endings(analysis: Analysis) -> None:
+def endings(analysis: Comparison) -> None:
     """Why a tree stopped before it had as many nodes as were asked for."""
     for i in trees(analysis):
         run, particles = analysis.runs[i], analysis.particles[i]
         for failed in particles.info.get("failed_chains", ()):
             st.info(
-                f"**{plain(run_label(run))}** ended with {particles.M} of {run.spec.particles} "
-                f"nodes. {plain(failed['reason'])}"
+                f"**{plain(run_label(run))}** ended with {particles.M:d} of "
+                f"{run.spec.particles:d} nodes. {plain(failed['reason'])}"
             )

@@ -1,23 +1,26 @@
-"""Tables that stand beside the charts of the Explore pages."""
+"""Tables that stand beside the map of modes."""
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from bnmf_core.compare.alignment import component_stability
-from pages.frame import link
+from pages.frame import focusing, view
 from pages.frame.lens import Lens
+from pages.frame.words import plain
 
 
 def facts(look: Lens) -> None:
     """The headline numbers of what is looked at."""
     modes, members = look.modes, look.analysis.members
-    largest = float(np.asarray(look.analysis.distances(look.metric)).max())
+    largest = float(np.asarray(look.matrix()).max())
     unit = look.distance.unit if look.distance.unit == "°" else ""
     columns = st.columns(4)
-    columns[0].metric("Modes", modes.count, help="At the threshold set in the panel.")
+    columns[0].metric("Modes", f"{modes.count:d}", help="At the threshold set in the panel.")
     columns[1].metric("Largest mode", f"{modes.share[0]:.0%}", help="Every run counts the same.")
-    columns[2].metric("Largest distance", f"{largest:.3g}{unit}", help=look.distance.label)
+    columns[2].metric(
+        "Largest distance", f"{largest:.3g}{plain(unit)}", help=plain(look.distance.label)
+    )
     low, high = members["error"].min(), members["error"].max()
     columns[3].metric(
         "Relative error",
@@ -52,30 +55,32 @@ def mode_table(look: Lens) -> None:
         }
     )
     event = st.dataframe(
-        shown, hide_index=True, height=min(38 + 35 * len(shown), 250), key="mode_table",
-        on_select="rerun", selection_mode="single-row",
+        shown,
+        hide_index=True,
+        height=min(38 + 35 * len(shown), 250),
+        key="mode_table",
+        on_select="rerun",
+        selection_mode="single-row",
         column_config={
             "mode": st.column_config.NumberColumn(width=50),
             "share": st.column_config.NumberColumn(format="%.0f %%", width=60),
             "members": st.column_config.NumberColumn(width=70),
             "spread": st.column_config.NumberColumn(
-                width=70, format="%.3g",
-                help=f"Largest distance to the representative ({look.distance.unit})",
+                width=70,
+                format="%.3g",
+                help=f"Largest distance to the representative ({plain(look.distance.unit)})",
             ),
             "nearest": st.column_config.NumberColumn(
-                width=70, format="%.3g",
-                help=f"Distance to the closest other mode ({look.distance.unit})",
+                width=70,
+                format="%.3g",
+                help=f"Distance to the closest other mode ({plain(look.distance.unit)})",
             ),
             "best error": st.column_config.NumberColumn(format="%.4f", width=80),
         },
-    )  # fmt: skip
+    )
     st.caption("Tick a row to put that mode into focus here and on the other pages.")
     rows = event["selection"]["rows"]
-    asked = f"mode:{rows[0] + 1}" if rows else ""
-    if asked != st.session_state.get("mode_row", ""):
-        st.session_state["mode_row"] = asked
-        if asked != (link.get("focus") or ""):
-            link.put_next("focus", asked)
+    focusing.on_change("mode_row", f"mode:{rows[0] + 1}" if rows else "")
 
 
 def stability(look: Lens) -> None:
@@ -90,4 +95,4 @@ def stability(look: Lens) -> None:
     )
     table = table.assign(component=np.arange(1, len(table) + 1))
     st.dataframe(table.round(2), hide_index=True, height=min(38 + 35 * len(table), 260))
-    st.caption(f"{look.origin} · degrees")
+    view.origin_line(look.origin, "degrees")

@@ -9,12 +9,12 @@ import streamlit as st
 from bnmf_core.data import repair
 from bnmf_core.figures.data import matrix_preview, spectrum
 from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import BNMFError
 from bnmf_core.numerics.completion import completed
 from bnmf_core.numerics.linalg import rank_explaining
-from pages.frame import link
+from pages.frame import link, view
 from pages.frame.services import store
-from pages.frame.view import chart, plain
+from pages.frame.view import chart
+from pages.frame.words import plain
 
 SHARE = 0.7
 MOST_COMPONENTS = 60
@@ -38,8 +38,10 @@ def show(dataset_id: str) -> None:
             matrix_preview(dataset.X, dataset.mask, dataset.unit),
             "Dark is small, bright is large. Stripes that run through are features or observations "
             "that dominate.",
-            name="matrix", origin=origin, table=corner(dataset),
-        )  # fmt: skip
+            name="matrix",
+            origin=origin,
+            table=corner(dataset),
+        )
     with right:
         values, rank, squared_norm = _spectrum(dataset_id)
         filling = (
@@ -50,20 +52,16 @@ def show(dataset_id: str) -> None:
             spectrum(values, squared_norm, rank, SHARE),
             f"Where the curve passes {SHARE:.0%} is a rank to begin with; a sharp bend is a better "
             "one." + filling * bool(dataset.missing),
-            name="spectrum", origin=origin,
-            table=pd.DataFrame(
-                {"rank": np.arange(1, len(values) + 1), "singular value": values}
-            ),
-        )  # fmt: skip
+            name="spectrum",
+            origin=origin,
+            table=pd.DataFrame({"rank": np.arange(1, len(values) + 1), "singular value": values}),
+        )
     for key, values in dataset.labels.items():
         counts = pd.Series(values).value_counts()
         words = ", ".join(f"{name or '(none)'}: {n}" for name, n in counts.head(12).items())
         more = f" and {len(counts) - 12} more" if len(counts) > 12 else ""
-        st.caption(f"Label {plain(key)}: {plain(words)}{more}")
-    st.page_link(
-        "pages/run.py", label="Factorize it", icon=":material/play_circle:",
-        query_params={"data": dataset_id},
-    )  # fmt: skip
+        st.caption(plain(f"Label {key}: {words}{more}"))
+    link.to("run", "Factorize it", data=dataset_id)
 
 
 def facts(dataset: Dataset) -> None:
@@ -102,8 +100,8 @@ def _missing(dataset: Dataset) -> None:
     many = "All" if known == dataset.missing else f"{known:,}"
     hidden = f" {many} of them were hidden on purpose." if known else ""
     st.info(
-        f"{dataset.missing:,} entries are missing.{hidden} Algorithms go by the entries that were "
-        "seen. If you would rather have whole data, choose how; these stay in the list."
+        f"{dataset.missing:,} entries are missing.{plain(hidden)} Algorithms go by the entries "
+        "that were seen. If you would rather have whole data, choose how; these stay in the list."
     )
     left, right = st.columns(2)
     if left.button("Leave out incomplete observations", key="repair_drop"):
@@ -116,10 +114,13 @@ def _hide(dataset: Dataset) -> None:
     with st.expander("Hide entries, to see how well factorizations tell them"):
         columns = st.columns([2, 1, 1], vertical_alignment="bottom")
         percent = columns[0].radio(
-            "Part of the entries", HIDDEN_PERCENT, format_func=lambda part: f"{part} %",
-            horizontal=True, key="hide_percent",
+            "Part of the entries",
+            HIDDEN_PERCENT,
+            format_func=lambda part: f"{part:d} %",
+            horizontal=True,
+            key="hide_percent",
             help="Drawn at random; every feature and observation keeps one at least.",
-        )  # fmt: skip
+        )
         seed = columns[1].number_input("Seed", 0, 2**31, 0, key="hide_seed")
         if columns[2].button("Hide them", key="hide_go"):
             rng = np.random.default_rng(int(seed))
@@ -131,7 +132,5 @@ def _hide(dataset: Dataset) -> None:
 
 
 def _change(how: Callable[[Dataset], Dataset], dataset: Dataset) -> None:
-    try:
+    with view.told():
         link.put_next("data", store().add_dataset(how(dataset)))
-    except BNMFError as error:
-        st.error(plain(str(error)))

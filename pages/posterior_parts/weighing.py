@@ -12,9 +12,10 @@ from bnmf_core.figures.style import RunStyle
 from bnmf_core.nouns.threshold import threshold_sentence
 from bnmf_core.posterior.stein import ksd
 from bnmf_core.registry import model_of
-from pages.frame import link
+from pages.frame import focusing, view
 from pages.frame.lens import Lens
-from pages.frame.view import chart, plain
+from pages.frame.view import chart
+from pages.frame.words import plain, told_apart
 
 # Weights below this are a solver's rounding.
 SMALLEST = 1e-4
@@ -26,16 +27,18 @@ COMBINED = "#3B3B58"
 
 def ask_kept(look: Lens) -> np.ndarray:
     """Which members take part: (m,) bool."""
-    rows = range(len(look.analysis.members))
+    names = told_apart({row: look.name(row) for row in range(len(look.analysis.members))})
     dropped = st.multiselect(
-        "Leave factorizations out", list(rows), format_func=look.name, key="stein_dropped",
+        "Leave factorizations out",
+        list(names),
+        format_func=names.get,
+        key="stein_dropped",
         help="The discrepancy and the weights are computed again without them.",
-    )  # fmt: skip
-    kept = np.ones(len(rows), dtype=bool)
+    )
+    kept = np.ones(len(names), dtype=bool)
     kept[[row for row in dropped if row < kept.size]] = False
     if not kept.any():
-        st.info("Every factorization is left out; keep at least one.")
-        st.stop()
+        view.nothing("Every factorization is left out; keep at least one.")
     return kept
 
 
@@ -43,16 +46,23 @@ def weights(part: SteinPart, kept: np.ndarray) -> np.ndarray:
     """Stein weights (m,) of the kept members, 0 for the others, with how far they are optimal."""
     solvers = ("HIGHS", "CLARABEL", "SCS")
     solver = st.segmented_control(
-        "Solver", solvers, default="HIGHS", required=True, key="stein_solver",
+        "Solver",
+        solvers,
+        default="HIGHS",
+        required=True,
+        key="stein_solver",
+        format_func=plain,
         help="All three solve the same quadratic program; where the chosen one finds no answer "
         "in five seconds, another is taken.",
-    )  # fmt: skip
+    )
     result, used = part.weights, part.solver
     if not kept.all() or solver != "HIGHS":
         result = np.zeros(kept.size)
         result[kept], used = _weighed(part.K[np.ix_(kept, kept)], solver)
     residual = stein_stage.residual(part.K[np.ix_(kept, kept)], result[kept])
-    st.caption(f"Weights by {used}; largest violation of the optimality conditions {residual:.1e}")
+    view.origin_line(
+        f"Weights by {used}; largest violation of the optimality conditions {residual:.1e}"
+    )
     return result
 
 
@@ -66,20 +76,21 @@ def numbers(look: Lens, part: SteinPart, kept: np.ndarray, found: np.ndarray) ->
     columns = st.columns(3)
     columns[0].metric("Discrepancy, equal weights", f"{ksd(part.K, kept / kept.sum()):.4g}")
     columns[1].metric("Discrepancy, Stein weights", f"{ksd(part.K, found):.4g}")
-    columns[2].metric("Factorizations with a weight", int((found > SMALLEST).sum()))
+    columns[2].metric("Factorizations with a weight", f"{(found > SMALLEST).sum():d}")
     runs = look.analysis.members["run"].to_numpy()
     if len(look.styles) < 2:
         return
     rows = []
-    for run_id, style in look.styles.items():
+    for run_id, name in look.run_names.items():
         mine = kept & (runs == run_id)
         if mine.any():
             share = float(found[runs == run_id].sum())
             alone = ksd(part.K, mine / mine.sum())
-            rows.append((style.label, int(mine.sum()), alone, share))
+            rows.append((name, int(mine.sum()), alone, share))
     table = pd.DataFrame(rows, columns=["run", "factorizations", "discrepancy", "weight"])
     st.dataframe(
-        table, hide_index=True,
+        table,
+        hide_index=True,
         column_config={
             "discrepancy": st.column_config.NumberColumn(
                 "discrepancy, equal weights", format="%.3e"
@@ -88,7 +99,7 @@ def numbers(look: Lens, part: SteinPart, kept: np.ndarray, found: np.ndarray) ->
                 "weight in the whole", format="percent", help="Sum of the Stein weights."
             ),
         },
-    )  # fmt: skip
+    )
 
 
 def origin(look: Lens, form: str, part: SteinPart, kept: np.ndarray) -> str:
@@ -122,9 +133,12 @@ def table(look: Lens, found: np.ndarray) -> pd.DataFrame:
 def focus_button(look: Lens, found: np.ndarray) -> None:
     """Bring the weighted ones into focus on all pages."""
     rows = np.flatnonzero(found > SMALLEST)
-    if st.button("Focus on these", key="focus_weighted", help="The gallery, the words and the "
-                 "scores then show the factorizations with a weight."):  # fmt: skip
-        link.put_next("focus", "rows:" + ".".join(str(row) for row in rows))
+    if st.button(
+        "Focus on these",
+        key="focus_weighted",
+        help="The gallery, the words and the scores then show the factorizations with a weight.",
+    ):
+        focusing.on(rows)
 
 
 def modes(look: Lens, found: np.ndarray, where: str) -> None:
@@ -139,15 +153,18 @@ def modes(look: Lens, found: np.ndarray, where: str) -> None:
         figure,
         "The sum of the weights in every mode. It is a probability as far as the particles "
         "describe the posterior: a mode that none of them has found has none.",
-        name="mode_mass", origin=where, table=shares.drop(columns="run"),
-    )  # fmt: skip
+        name="mode_mass",
+        origin=where,
+        table=shares.drop(columns="run"),
+    )
 
 
 def threshold(look: Lens) -> None:
     """The likelihood over the objective, for models with a threshold."""
-    found = stein_stage.objectives(look.analysis)
-    if found is None:
+    objective = stein_stage.STAGE.of(look.analysis).objective
+    if objective is None:
         return
+    found = np.asarray(objective)
     model, chosen = model_of(look.analysis.particles[0])
     of_model = model.threshold
     epsilon, beta = of_model.epsilon(chosen), max(of_model.softness(chosen), NARROWEST_EDGE)

@@ -22,19 +22,26 @@ def ask(look: Lens) -> tuple[np.ndarray, str]:
         )
         left, right = st.columns(2)
         reference = left.selectbox(
-            "Compared with", run_ids, index=run_ids.index(samplers[0]) if samplers else 0,
-            format_func=lambda run: look.styles[run].label, key="filter_reference",
+            "Compared with",
+            run_ids,
+            index=run_ids.index(samplers[0]) if samplers else 0,
+            format_func=look.run_names.get,
+            key="filter_reference",
             disabled=not asked,
-        )  # fmt: skip
+        )
         factor = right.number_input(
-            "Largest error, as a multiple of that run's largest", 0.1, 1000.0, FACTOR,
-            key="filter_factor", disabled=not asked,
+            "Largest error, as a multiple of that run's largest",
+            0.1,
+            1000.0,
+            FACTOR,
+            key="filter_factor",
+            disabled=not asked,
             help="Random restarts filtered at 10 times the largest error of a Gibbs chain are the "
             "“filtered random restarts” of the literature.",
-        )  # fmt: skip
+        )
     if not asked:
         return everyone, ""
     largest = float(members.loc[members["run"] == reference, "error"].max())
     kept = within_error(members, largest, factor)
     words = f"{(~kept).sum()} of {len(kept)} factorizations left out: error above {factor:g}"
-    return kept, f"{words} times the largest of {look.styles[reference].label}"
+    return kept, f"{words} times the largest of {look.run_names[reference]}"

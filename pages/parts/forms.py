@@ -1,10 +1,12 @@
 """Forms drawn from declared settings: no page knows a setting by name."""
 
+from dataclasses import Field
 from typing import Any
 
 import streamlit as st
 
-from bnmf_core.nouns.settings import declarations
+from bnmf_core.nouns.settings import Declaration, declarations
+from pages.frame.words import plain
 
 
 def settings_form(settings_class: type, prefix: str) -> dict[str, Any]:
@@ -23,17 +25,16 @@ def settings_form(settings_class: type, prefix: str) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _widget(field, declared, key: str) -> Any:
-    label = f"{declared.label} ({declared.unit})" if declared.unit else declared.label
+def _widget(field: Field[Any], declared: Declaration, key: str) -> Any:
+    label = plain(f"{declared.label} ({declared.unit})" if declared.unit else declared.label)
+    told = plain(declared.help)
     if declared.choices:
         options = list(declared.choices)
-        return st.selectbox(
-            label, options, options.index(field.default), key=key, help=declared.help
-        )
+        return st.selectbox(label, options, options.index(field.default), key=key, help=told)
     if declared.pattern:
-        return st.text_input(label, field.default, key=key, help=declared.help)
+        return st.text_input(label, field.default, key=key, help=told)
     if isinstance(field.default, bool):
-        return st.toggle(label, field.default, key=key, help=declared.help)
+        return st.toggle(label, field.default, key=key, help=told)
     whole = "int" in str(field.type) and "float" not in str(field.type)
     kind = int if whole else float
     return st.number_input(
@@ -45,5 +46,5 @@ def _widget(field, declared, key: str) -> Any:
         format=None if whole else "%g",
         placeholder="taken from the data",
         key=key,
-        help=declared.help,
+        help=told,
     )

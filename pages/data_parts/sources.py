@@ -1,0 +1,93 @@
+"""Where data come from: samples, files, generators, downloads."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from bnmf_core import Dataset, load_file
+from bnmf_core.data.fetch import REMOTE, load_remote
+from bnmf_core.data.samples import SAMPLES, load_sample
+from bnmf_core.data.synthetic import GENERATORS
+from bnmf_core.nouns.errors import BNMFError
+from bnmf_core.nouns.settings import build
+from pages.frame import link
+from pages.frame.services import store
+from pages.frame.words import plain
+from pages.parts import forms
+
+
+def samples() -> None:
+    """Data that come with the program."""
+    for column, entry in zip(st.columns(len(SAMPLES)), SAMPLES.values(), strict=True):
+        with column.container(border=True, height="stretch"):
+            st.markdown(f"**{plain(entry.label)}**")
+            st.caption(plain(entry.summary))
+            st.button(
+                "Use",
+                key=f"use_{entry.key}",
+                on_click=_take,
+                args=(lambda key=entry.key: load_sample(key),),
+            )
+
+
+def upload() -> None:
+    """A file of the user's own."""
+    left, right = st.columns([3, 2])
+    file = left.file_uploader(
+        "CSV, TSV, NPY, NPZ or MTX, up to 256 MB",
+        key="upload",
+        help="What counts is the content, not the ending.",
+    )
+    axis = right.radio(
+        "Observations are in",
+        ["rows", "columns"],
+        horizontal=True,
+        key="upload_axis",
+        help="Rows: one line per post, image, sample, as scikit-learn has it.",
+    )
+    if right.button("Read the file", disabled=file is None, type="primary", key="upload_read"):
+        content, name = file.getvalue(), file.name
+        _take(lambda: load_file(content, filename=name, observations=axis))
+
+
+def generate() -> None:
+    """Matrices whose factorizations are known."""
+    key = st.selectbox(
+        "Kind", list(GENERATORS), format_func=lambda key: GENERATORS[key].label, key="generator"
+    )
+    st.caption(plain(GENERATORS[key].summary))
+    with st.form("generate"):
+        values = forms.settings_form(GENERATORS[key].Settings, f"generate_{key}")
+        seed = st.number_input("Seed", 0, 2**31, 0, key="generate_seed")
+        if st.form_submit_button("Generate"):
+            _take(lambda: _generate(key, values, int(seed)))
+
+
+def download() -> None:
+    """Well-known data from the internet."""
+    st.caption("Well-known data that scikit-learn fetches from the internet.")
+    for entry in REMOTE.values():
+        left, right = st.columns([4, 1], vertical_alignment="center")
+        left.markdown(f"**{plain(entry.label)}**: {plain(entry.summary)}")
+        if right.button("Download", key=f"fetch_{entry.key}"):
+            with st.spinner(f"Downloading {plain(entry.label)}…", show_time=True):
+                _take(lambda key=entry.key: load_remote(key))
+
+
+def _take(make: Callable[[], Dataset]) -> None:
+    """Make a dataset and show it; a sentence instead if that fails, and the old one stays."""
+    try:
+        dataset_id = store().add_dataset(make())
+    except BNMFError as error:
+        st.session_state["data_error"] = str(error)
+        return
+    link.put("data", dataset_id)
+
+
+def _generate(key: str, values: dict[str, Any], seed: int) -> Dataset:
+    """Run a generator with checked settings."""
+    generator = GENERATORS[key]
+    settings = build(generator.Settings, values, generator.label)
+    return generator.make(settings, np.random.default_rng(seed))

@@ -1,0 +1,50 @@
+"""The runs in view: how near each is to the posterior as its factorizations arrive."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from bnmf_core.analysis.stein import SteinPart
+from bnmf_core.figures.discrepancy import discrepancy_over_time
+from pages.frame.lens import Lens
+from pages.frame.view import chart
+from studies.stein.arrival import WEIGHTS, as_they_arrive
+
+READING = {
+    "weighted": "Lower and further left is better: fewer seconds for particles whose best weights "
+    "come nearer to the posterior.",
+    "equal": "Solved factorizations have small slopes and draws of a posterior large ones: "
+    "solvers come out low here without being nearer.",
+}
+
+
+def show(look: Lens, part: SteinPart, form: str) -> None:
+    """Discrepancy of every run in view as its particles arrive."""
+    tables = {}
+    for run_id in look.styles:
+        rows = (look.analysis.members["run"] == run_id).to_numpy()
+        seconds = look.analysis.members["seconds"].to_numpy()[rows]
+        found = _arriving(
+            part.K[rows][:, rows], seconds, look.analysis.key, run_id, form, part.lengths
+        )
+        tables[run_id] = found.assign(run=run_id)
+    points = pd.concat(tables.values(), ignore_index=True)
+    origin = (
+        f"{look.origin} · {form} form, lengths {part.lengths[0]:.3g} for A and "
+        f"{part.lengths[1]:.3g} for W"
+    )
+    for column, (weights, words) in zip(st.columns(2), WEIGHTS.items(), strict=True):
+        with column:
+            shown = points[["run", "M", "seconds", weights]].rename(columns={weights: "value"})
+            chart(
+                discrepancy_over_time(shown, look.styles, f"As particles arrive, {words}"),
+                READING[weights],
+                name=f"arrival_{weights}",
+                origin=origin,
+                table=shown,
+            )
+
+
+@st.cache_data(max_entries=64, show_spinner="Weighing the factorizations …")
+def _arriving(_K: np.ndarray, _seconds: np.ndarray, *names: object) -> pd.DataFrame:
+    return as_they_arrive(_K, _seconds)

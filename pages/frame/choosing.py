@@ -1,0 +1,115 @@
+"""Which runs and which data a page looks at: chosen by id, told apart, "not found" when gone."""
+
+from collections.abc import Callable, Iterable
+
+import streamlit as st
+
+from bnmf_core.store.records import RunRecord
+from pages.frame import link, view
+from pages.frame.services import dataset_label, dataset_names, run_label, store
+from pages.frame.words import plain, told_apart
+
+_GONE = "not_found"
+
+
+def runs(on_change: Callable[[], None]) -> list[RunRecord]:
+    """Ask in the sidebar for the runs to look at; the page ends while there are none.
+
+    Without a choice these are the newest one and those that were started with it.
+    """
+    kept = store().runs()
+    by_id = {run.id: run for run in kept if run.done > 0 or run.active}
+    asked = link.get("runs")
+    gone = _gone("runs", [run_id for run_id in asked or [] if run_id not in by_id])
+    failed = [run for run in kept if run.id in gone]
+    for run in failed:
+        st.error(f"Run {plain(run.id)} made nothing: {plain(run.message or run.status)}")
+    unreadable = store().unreadable()
+    for run_id in gone & unreadable.keys():
+        view.problem(unreadable[run_id])
+    not_found("run", gone - unreadable.keys() - {run.id for run in failed})
+    if not by_id:
+        if gone:
+            st.stop()
+        view.nothing(
+            "Nothing has been run yet. Start an example, or run your own data.", "home", "run"
+        )
+    if asked is None:
+        newest = next(iter(by_id.values()))
+        asked = [run.id for run in reversed(by_id.values()) if run.study == newest.study]
+    link.put("runs", [run_id for run_id in asked if run_id in by_id])
+    datasets = dataset_names()
+    labels = told_apart({run.id: _describe(run, datasets) for run in by_id.values()})
+
+    def changed() -> None:
+        st.session_state.pop(f"{_GONE}_runs", None)
+        on_change()
+
+    st.sidebar.multiselect(
+        "Runs",
+        list(by_id),
+        key=link.key("runs"),
+        format_func=labels.get,
+        help="Runs of the same data and rank can be looked at together.",
+        on_change=changed,
+        placeholder="Choose at least one run",
+    )
+    chosen = [by_id[run_id] for run_id in link.get("runs")]
+    if not chosen:
+        view.nothing("Choose at least one run in the panel on the left.")
+    return chosen
+
+
+def dataset(label: str, invitation: str = "") -> str:
+    """Ask for a dataset; its id. The page ends while there is none, or none is chosen.
+
+    ``invitation`` is said where there are no data; left out, a link leads to where they come in.
+    """
+    names = told_apart({data.id: dataset_label(data) for data in store().dataset_entries()})
+    asked = link.get("data")
+    gone = _gone("data", [asked] if asked and asked not in names else [])
+    not_found("dataset", gone)
+    if not names:
+        if invitation:
+            view.nothing(invitation)
+        view.nothing("There are no data yet.", "data")
+    if gone:
+        link.put("data", None)
+    else:
+        link.one_of("data", names)
+    st.selectbox(
+        plain(label),
+        list(names),
+        format_func=names.get,
+        key=link.key("data"),
+        index=None if gone else 0,
+        placeholder="Choose a dataset",
+        on_change=lambda: st.session_state.pop(f"{_GONE}_data", None),
+    )
+    link.share("data")
+    if link.get("data") is None:
+        st.stop()
+    return link.get("data")
+
+
+def not_found(noun: str, ids: Iterable[str]) -> None:
+    """Say which of the things that were asked for are not here, and what to do."""
+    if missing := sorted(ids):
+        many = f"These {noun}s were not found" if len(missing) > 1 else f"This {noun} was not found"
+        st.error(
+            f"{plain(many)}: {plain(', '.join(missing))}. It may have been deleted, or the link "
+            f"was made on another computer. Choose another one, or ask for a new link."
+        )
+
+
+def _gone(name: str, now: list[str]) -> set[str]:
+    """What was asked for and is not there; it is told until something else is chosen."""
+    if now:
+        st.session_state[f"{_GONE}_{name}"] = set(now)
+    return st.session_state.get(f"{_GONE}_{name}", set())
+
+
+def _describe(run: RunRecord, datasets: dict[str, str]) -> str:
+    state = "" if run.status == "complete" else f", {run.status}"
+    data = datasets.get(run.dataset, "deleted data")
+    return f"{run_label(run)} · {data} · R={run.spec.rank}{state}"

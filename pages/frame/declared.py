@@ -1,0 +1,212 @@
+"""The list of pages: one line each, from which menus, links, headers and tests follow."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+PAGES_FOLDER = Path(__file__).resolve().parents[1]
+LENS = ("runs", "metric", "threshold", "focus")
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page: where it stands in the menus, what it answers, how others invite to it.
+
+    ``key`` is its name in addresses and of its script, ``pages/<key>.py`` unless ``file`` says
+    otherwise; ``section`` its menu, "" for a place of its own; ``question`` stands under its
+    heading, which is its title unless ``heading`` is given; ``invitation`` is what links to it
+    say, its title if left out; ``parameters`` are the values of :mod:`pages.frame.link` that its
+    address holds.
+    """
+
+    key: str
+    title: str
+    section: str
+    question: str
+    icon: str
+    parameters: tuple[str, ...] = ()
+    heading: str = ""
+    invitation: str = ""
+    file: Path | None = None
+
+    @property
+    def script(self) -> Path:
+        """The page's script."""
+        return self.file or PAGES_FOLDER / f"{self.key}.py"
+
+    @property
+    def address(self) -> str:
+        """What follows the server's address: nothing for the page where everybody arrives."""
+        return "" if self is PAGES[0] else self.key
+
+
+# In the order of a user's thoughts; the first is where everybody arrives.
+PAGES = [
+    Page(
+        "home",
+        "Home",
+        "",
+        "Non-negative matrix factorization explains a matrix as parts times weights, **X ≈ A W**. "
+        "Often many different parts explain it equally well, and one run shows you one of them. "
+        "Here you see how many there are, how different they are, and whether it matters.",
+        icon="home",
+        heading="What does your factorization hide?",
+        invitation="Start an example",
+    ),
+    Page(
+        "data",
+        "Data",
+        "Prepare",
+        "Is the matrix what you think it is? Rows are features, columns are observations.",
+        icon="table_chart",
+        parameters=("data",),
+        invitation="Bring in data",
+    ),
+    Page(
+        "run",
+        "Run",
+        "Prepare",
+        "Choose how to factorize. Several algorithms run side by side on the same data.",
+        icon="play_circle",
+        parameters=("data",),
+        invitation="Set up a run",
+    ),
+    Page(
+        "runs",
+        "Runs",
+        "Prepare",
+        "What ran, what is running, what failed. Runs go on when you close this tab.",
+        icon="list_alt",
+        invitation="All runs",
+    ),
+    Page(
+        "modes",
+        "Modes",
+        "Explore",
+        "How many different explanations do the data have, how different are they, and how much "
+        "of each run lies in each?",
+        icon="bubble_chart",
+        parameters=LENS,
+    ),
+    Page(
+        "gallery",
+        "Gallery",
+        "Explore",
+        "What do the parts look like, and where do factorizations differ?",
+        icon="photo_library",
+        parameters=LENS,
+    ),
+    Page(
+        "topics",
+        "Topics",
+        "Explore",
+        "What do the components say, and which words depend on the factorization?",
+        icon="topic",
+        parameters=(*LENS, "relevance"),
+    ),
+    Page(
+        "downstream",
+        "Downstream",
+        "Explore",
+        "If you predict a label from the weights, does it matter which factorization you took?",
+        icon="call_split",
+        parameters=(*LENS, "label"),
+    ),
+    Page(
+        "quality",
+        "Quality",
+        "Explore",
+        "Is each factorization good enough to be believed?",
+        icon="verified",
+        parameters=LENS,
+    ),
+    Page(
+        "posterior",
+        "Posterior",
+        "Explore",
+        "Which of these factorizations make up the posterior, and with what probability?",
+        icon="balance",
+        parameters=LENS,
+        invitation="Weigh these instead",
+    ),
+    Page(
+        "mixture",
+        "Mixture",
+        "Explore",
+        "Which factorizations does a variational posterior need, and what did each proposal gain?",
+        icon="join",
+        parameters=LENS,
+    ),
+    Page(
+        "coverage",
+        "Coverage",
+        "Compare",
+        "Which method saw more different factorizations?",
+        icon="blur_on",
+        parameters=LENS,
+    ),
+    Page(
+        "discrepancy",
+        "Discrepancy",
+        "Compare",
+        "Which is the better posterior per second?",
+        icon="trending_down",
+        parameters=LENS,
+    ),
+    Page(
+        "traces",
+        "Traces",
+        "Compare",
+        "Have the chains settled, and how much is one of their draws worth?",
+        icon="timeline",
+        parameters=(*LENS, "quantity"),
+    ),
+    Page(
+        "tree",
+        "Tree",
+        "Compare",
+        "Where did the tree go that the chains did not?",
+        icon="account_tree",
+        parameters=LENS,
+    ),
+    Page(
+        "study",
+        "Study",
+        "Compare",
+        "Which sampler sees more than one mode, when the modes are known?",
+        icon="science",
+        parameters=("quantity", "problem"),
+        heading="Coverage study",
+    ),
+    Page(
+        "lesson",
+        "Lesson",
+        "Learn",
+        "One matrix, two ways to look for its factorizations, the same start. Which one finds out "
+        "how many there are?",
+        icon="school",
+        parameters=("lesson",),
+        heading="Lesson: walking and exploring",
+        invitation="Walking and exploring",
+    ),
+    Page(
+        "starts",
+        "Starts",
+        "Learn",
+        "What does Q-Transform carry over from small data?",
+        icon="start",
+        parameters=("part", "data"),
+    ),
+]
+
+
+def page(key: str) -> Page:
+    """The declared page of this key."""
+    return next(page for page in PAGES if page.key == key)
+
+
+def sections() -> dict[str, list[Page]]:
+    """The pages of every menu, in order."""
+    return {
+        section: [page for page in PAGES if page.section == section]
+        for section in dict.fromkeys(page.section for page in PAGES)
+    }

@@ -1,0 +1,76 @@
+"""The factorizations brought forward on all pages: a mode, or a selection made on a chart."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from bnmf_core.compare.modes import Modes
+from pages.frame import link
+
+MOST_MODES_LISTED = 30
+
+
+def ask(modes: Modes, count: int) -> tuple[np.ndarray, str]:
+    """Ask what is in focus: (count,) bool, and what it is called."""
+    options = {"": "all factorizations"}
+    for k in range(min(modes.count, MOST_MODES_LISTED)):
+        options[f"mode:{k + 1}"] = f"mode {k + 1} ({modes.share[k]:.0%})"
+    selected = _rows(link.get("focus") or "", count)
+    if selected is not None:
+        options[link.get("focus")] = f"{len(selected)} selected on a chart"
+    link.one_of("focus", options)
+    now = st.selectbox(
+        "Focus",
+        list(options),
+        key=link.key("focus"),
+        format_func=options.get,
+        help="What the gallery, the words and the scores bring forward. Lasso points on a chart "
+        "to focus on them.",
+    )
+    mask = np.ones(count, dtype=bool)
+    if now.startswith("mode:"):
+        mask = modes.labels == int(now.removeprefix("mode:")) - 1
+    elif selected is not None and now:
+        mask = np.zeros(count, dtype=bool)
+        mask[selected] = True
+    return mask, options[now]
+
+
+def on(rows: Iterable[int]) -> None:
+    """Bring these rows of the analysis' members into focus; the page is drawn again."""
+    link.put_next("focus", _text(rows))
+
+
+def on_selection(event: Any, chart: str) -> None:
+    """Take points lassoed on a chart (their first customdata is the row) as the new focus."""
+    if event is None:
+        return
+    data = [point.get("customdata") for point in event["selection"]["points"]]
+    rows = sorted({int(np.atleast_1d(row)[0]) for row in data if row is not None})
+    on_change(f"selection_{chart}", _text(rows))
+
+
+def on_change(selection: str, focus: str) -> None:
+    """Take a new focus when a selection has changed, not each time that the page is drawn."""
+    if focus == st.session_state.get(selection, ""):
+        return
+    st.session_state[selection] = focus
+    if focus != (link.get("focus") or ""):
+        link.put_next("focus", focus)
+
+
+def _text(rows: Iterable[int]) -> str:
+    found = ".".join(str(row) for row in rows)
+    return f"rows:{found}" if found else ""
+
+
+def _rows(text: str, count: int) -> list[int] | None:
+    if not text.startswith("rows:"):
+        return None
+    try:
+        rows = [int(part) for part in text.removeprefix("rows:").split(".")]
+    except ValueError:
+        return None
+    return rows if rows and all(0 <= row < count for row in rows) else None

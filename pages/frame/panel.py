@@ -1,0 +1,94 @@
+"""The panel in the sidebar of the pages that compare: runs, distance, threshold, focus.
+
+One panel serves all of these pages, so that a choice made on one of them holds on the others,
+and the address holds it too.
+"""
+
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from bnmf_core.analysis import distances, structure
+from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.analysis.stage import Stage
+from bnmf_core.compare.distances import DISTANCES
+from bnmf_core.compare.modes import find_modes, suggest_threshold
+from pages.frame import choosing, declared, focusing, link, view, watch
+from pages.frame.lens import Lens
+from pages.frame.services import runner
+
+
+def look(*stages: Stage[Any]) -> Lens:
+    """Draw the panel and return what is looked at; designed states stop the page instead.
+
+    ``stages`` are the parts of the analysis that the page needs beside the modes.
+    """
+    chosen = choosing.runs(forget)
+    waiting = [run.id for run in chosen if run.active]
+    if waiting:
+        st.info("These runs are still working. This page fills itself when they are done.")
+        watch.runs_until_done(waiting)
+        st.stop()
+    analysis = analysed([run.id for run in chosen], structure.STAGE, *stages)
+    with st.sidebar:
+        looked_at = _panel(analysis)
+    link.share(*declared.LENS)
+    return looked_at
+
+
+def analysed(run_ids: list[str], *stages: Stage[Any]) -> Comparison:
+    """The comparison of these runs with these stages; its progress until they are there."""
+    with view.told():
+        analysis = runner().analyse(run_ids, stages[0].key)
+    for stage in stages:
+        if not stage.ready(analysis):
+            watch.analysis_until(analysis, stage, "Comparing the factorizations")
+            st.stop()
+    return analysis
+
+
+def forget() -> None:
+    """Modes of other runs, or under another distance, begin with a threshold of their own."""
+    link.put("threshold", None)
+    link.put("focus", "")
+
+
+def _panel(analysis: Comparison) -> Lens:
+    metric = link.one_of("metric", DISTANCES, "max_angle")
+    st.selectbox(
+        "Distance",
+        list(DISTANCES),
+        key=link.key("metric"),
+        on_change=forget,
+        format_func=lambda key: f"{DISTANCES[key].label} ({DISTANCES[key].unit})",
+        help="How different two factorizations are; order and scale of components never count.",
+    )
+    linkage = np.asarray(structure.STAGE.of(analysis).linkage(metric))
+    largest = float(linkage[-1, 2]) if len(linkage) else 0.0
+    threshold = _threshold(linkage, largest, metric)
+    weights = analysis.members["weight"].to_numpy() / len(analysis.runs)
+    modes = find_modes(distances.STAGE.of(analysis).matrix(metric), threshold, weights, linkage)
+    focus, focus_name = focusing.ask(modes, len(analysis.members))
+    return Lens(analysis, metric, modes, focus, focus_name)
+
+
+def _threshold(linkage: np.ndarray, largest: float, metric: str) -> float:
+    now = link.get("threshold")
+    if largest <= 0.0:
+        st.caption("All factorizations are the same under this distance.")
+        return 0.0
+    if now is None or not 0 <= now <= largest:
+        link.put("threshold", float(suggest_threshold(linkage)) if len(linkage) else 0.0)
+    st.slider(
+        "Threshold between modes",
+        0.0,
+        largest,
+        step=largest / 200,
+        format="%.3g",
+        key=link.key("threshold"),
+        on_change=lambda: link.put("focus", ""),
+        help="Any two factorizations of a mode are at most this far apart. It starts at the "
+        "widest gap between merging distances.",
+    )
+    return float(link.get("threshold"))

@@ -1,0 +1,65 @@
+"""Text on screen: what comes from files is never markup; times and sizes in words."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+
+# Characters that begin Markdown, HTML, an entity or a formula.
+_SPECIAL = re.compile(r"[\\`*_\[\]<>$~&|]")
+# At the beginning of a text only: headings and lists.
+_BEGINNING = re.compile(r"^\s*(?:([#+-])(?=[#+-]|\s|$)|(\d+)(?=[.)](?:\s|$)))")
+# Directives (:red[…]), and what the browser makes of text after Markdown has been read, where a
+# backslash no longer helps: icons, emoji, links, arrows. A character that is not seen and joins
+# words breaks them up.
+_READ_LATER = re.compile(
+    r":(?=[\w+/-])|www(?=\.)|@(?=\w)|(?<!\S)[<>~-]+(?=[<>=-](?:\s|$))", re.IGNORECASE
+)
+JOINER = "\N{WORD JOINER}"
+
+
+def plain(text: object) -> str:
+    """Text shown as it is: no Markdown, no HTML, no formulas, links, icons or emoji."""
+    visible = "".join(character for character in str(text) if character.isprintable())
+    broken_up = _READ_LATER.sub(rf"\g<0>{JOINER}", re.sub(r" {2,}", " ", visible))
+    escaped = _SPECIAL.sub(r"\\\g<0>", broken_up)
+    return _BEGINNING.sub(lambda m: f"\\{m[1]}" if m[1] else f"{m[2]}{JOINER}", escaped)
+
+
+def shown(labels: Mapping[Any, str]) -> Callable[[Any], str]:
+    """For options whose labels would be read as Markdown: each as plain text."""
+    return lambda key: plain(labels[key])
+
+
+def told_apart(labels: Mapping[Any, str]) -> dict[Any, str]:
+    """The same labels, with the key added to those that several have."""
+    count = Counter(labels.values())
+    return {key: f"{label} ({key})" if count[label] > 1 else label for key, label in labels.items()}
+
+
+def moment(time: float) -> str:
+    """A time stamp as day and time of day."""
+    return datetime.fromtimestamp(time).strftime("%d %b %H:%M")
+
+
+def duration(seconds: float | None) -> str:
+    """Seconds in words."""
+    if seconds is None:
+        return "time left unknown yet"
+    if seconds < 1:
+        return "under a second"
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
+
+
+def size(count: float) -> str:
+    """Bytes in words."""
+    for unit in ("B", "KB", "MB", "GB"):
+        if count < 1000 or unit == "GB":
+            return f"{count:.0f} {unit}" if unit in ("B", "KB") else f"{count:.1f} {unit}"
+        count /= 1000
+    return ""

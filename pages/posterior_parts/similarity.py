@@ -1,0 +1,58 @@
+"""How alike the kernel finds factorizations, and how different those of each run are."""
+
+import numpy as np
+import streamlit as st
+
+from bnmf_core.analysis.stein import SteinPart
+from bnmf_core.compare.distances import DISTANCES
+from bnmf_core.figures.diversity import pair_violins, pairs_within
+from bnmf_core.figures.stein_weights import similarity_histogram
+from pages.frame.lens import Lens
+from pages.frame.view import chart
+from pages.frame.words import shown
+
+SIMILARITIES = {
+    "both": "Kernel similarity",
+    "A": "Kernel similarity of the bases A",
+    "W": "Kernel similarity of the weights W",
+}
+
+
+def show(look: Lens, part: SteinPart, kept: np.ndarray, where: str) -> None:
+    """Whether the kernel tells factorizations apart, and how different those of each run are."""
+    frobenius = {key: DISTANCES[key].label for key in ("frobenius_A", "frobenius_W")}
+    labels = SIMILARITIES | frobenius
+    quantity = st.segmented_control(
+        "How different are they?",
+        list(labels),
+        default="both",
+        required=True,
+        format_func=shown(labels),
+        key="stein_quantity",
+    )
+    if quantity in frobenius:
+        matrix, axis = look.matrix(quantity), DISTANCES[quantity].unit
+    else:
+        of = {"both": part.similarity.mean(axis=0), "A": part.similarity[0]}
+        matrix, axis = of.get(quantity, part.similarity[1]), "0: unlike, 1: the same"
+    columns = st.columns(2)
+    with columns[0]:
+        chart(
+            similarity_histogram(matrix, kept, labels[quantity], axis),
+            "All pairs. For a similarity: all near 1, the kernel takes all for the same; all near "
+            "0, none has to do with another.",
+            name="similarity",
+            origin=where,
+        )
+    pairs = pairs_within(
+        np.asarray(matrix)[np.ix_(kept, kept)], look.analysis.members["run"].to_numpy()[kept]
+    )
+    with columns[1]:
+        chart(
+            pair_violins(pairs, look.styles, f"{labels[quantity]} within each run", axis),
+            "Pairs of factorizations of the same run. A run whose pairs are all alike has seen "
+            "one place only.",
+            name="similarity_runs",
+            origin=where,
+            table=pairs,
+        )

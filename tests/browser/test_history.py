@@ -1,0 +1,82 @@
+"""The browser's Back and Forward, in a real browser."""
+
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from tests.browser.conftest import finished_runs, running_server, settle
+from tests.browser.test_walk import visit
+
+pytestmark = pytest.mark.browser
+
+
+def where(page) -> tuple[str, dict[str, list[str]]]:
+    """The page that the address names, and its parameters."""
+    settle(page, 700)
+    address = urlsplit(page.url)
+    return address.path, parse_qs(address.query)
+
+
+def test_back_returns_to_the_page_before_with_its_own_parameters(chromium, tmp_path):
+    run_ids = finished_runs(tmp_path)
+    with chromium() as page, running_server(tmp_path) as address:
+        page.goto(address)
+        page.get_by_role("button", name="Show me the modes").wait_for()
+        settle(page)
+        visit(page, "Prepare", "Data")
+        page.get_by_text("Spectrum").first.wait_for()
+        data = where(page)
+        assert list(data[1]) == ["data"]
+
+        visit(page, "Explore", "Modes")
+        page.get_by_text("Map of factorizations").first.wait_for()
+        before = where(page)
+        assert before[1]["runs"] == [",".join(run_ids)]
+        assert "data" not in before[1]
+        page.get_by_role("slider", name="Threshold between modes").focus()
+        page.keyboard.press("ArrowRight")
+        settle(page)
+        page.keyboard.press("ArrowRight")
+        page.wait_for_timeout(500)
+        modes = where(page)
+        assert float(modes[1]["threshold"][0]) > float(before[1]["threshold"][0])
+
+        visit(page, "Explore", "Gallery")
+        page.get_by_text("In focus").first.wait_for()
+        page.get_by_role("combobox", name="Focus").click()
+        page.get_by_role("option").nth(1).click()
+        page.wait_for_url("**focus=mode*")
+        gallery = where(page)
+
+        def stands_at(expected) -> None:
+            page.wait_for_timeout(300)
+            assert where(page) == expected
+
+        page.go_back()
+        page.get_by_text("Map of factorizations").first.wait_for()
+        stands_at(modes)
+        assert page.get_by_role("combobox", name="Focus").input_value() == "all factorizations"
+        page.go_back()
+        page.get_by_text("Spectrum").first.wait_for()
+        stands_at(data)
+        page.go_back()
+        page.get_by_role("button", name="Show me the modes").wait_for()
+        stands_at(("/", {}))
+        for expected in (data, modes, gallery):
+            page.go_forward()
+            stands_at(expected)
+        assert page.get_by_role("combobox", name="Focus").input_value().startswith("mode 1 ")
+
+
+def test_a_link_is_one_entry_on_a_server_that_has_just_started(chromium, tmp_path):
+    runs = ",".join(finished_runs(tmp_path))
+    with chromium() as page, running_server(tmp_path) as address:
+        page.goto("about:blank")
+        view = f"metric=wad&threshold=0.1&focus=mode%3A1&runs={runs.replace(',', '%2C')}"
+        page.goto(f"{address}/gallery?{view}")
+        page.get_by_text("In focus: mode 1").first.wait_for()
+        settle(page)
+        assert page.evaluate("history.length") == 2
+        assert page.get_by_text("Page not found").count() == 0
+        page.go_back()
+        assert page.url == "about:blank"

@@ -1,0 +1,42 @@
+"""What the tests of pages share: a server's store, data, finished runs."""
+
+import numpy as np
+import pytest
+import streamlit as st
+
+from bnmf_core import Dataset, RunSpec
+from pages.frame import services
+
+
+@pytest.fixture
+def server(tmp_path, monkeypatch):
+    """A fresh store behind the app; yields its job runner."""
+    monkeypatch.setenv("BNMF_HOME", str(tmp_path))
+    st.cache_resource.clear()
+    runner = services.runner()
+    yield runner
+    runner.close()
+    st.cache_resource.clear()
+
+
+@pytest.fixture
+def labelled():
+    """30 labelled observations of 12 named features, rank 3 plus noise."""
+    rng = np.random.default_rng(3)
+    kind = np.arange(30) % 3
+    W = rng.gamma(1.0, 0.2, (3, 30)) + 2.0 * (np.arange(3)[:, None] == kind)
+    X = rng.gamma(1.0, 1.0, (12, 3)) @ W + 0.05 * rng.random((12, 30))
+    words = [f"word{d}" for d in range(12)]
+    return Dataset.from_array(X, name="Labelled", features=words, labels={"kind": kind})
+
+
+@pytest.fixture
+def finished(server, labelled):
+    """Two complete runs of the labelled data with their analysis; yields the run ids."""
+    specs = [
+        RunSpec("random_restarts", rank=3, particles=6),
+        RunSpec("gibbs", rank=3, particles=6, settings={"warm_up": 5}),
+    ]
+    run_ids = server.start(labelled, specs)
+    server.wait_analysis(run_ids)
+    return run_ids

@@ -1,0 +1,73 @@
+"""A visitor cannot make the server connect to anything that its operator has not listed."""
+
+import socket
+import threading
+
+import pytest
+
+from bnmf_core import RunSpec, laurberg
+from bnmf_core.nouns.errors import SchedulerError
+from bnmf_core.runs.executors import allowed_schedulers
+from tests.pages.apps import page, words
+
+
+@pytest.fixture
+def listening():
+    """Something that would be a scheduler, on the loopback; its address and its callers."""
+    callers = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0.1)
+        closing = threading.Event()
+
+        def listen() -> None:
+            while not closing.is_set():
+                try:
+                    connection, caller = server.accept()
+                except TimeoutError:
+                    continue
+                callers.append(caller)
+                connection.close()
+
+        thread = threading.Thread(target=listen)
+        thread.start()
+        yield f"tcp://127.0.0.1:{server.getsockname()[1]}", callers
+        closing.set()
+        thread.join()
+
+
+def test_without_a_list_there_is_nothing_to_choose(server, listening):
+    server.store.add_dataset(laurberg("two"))
+    app = page("run", scheduler=listening[0])
+    assert "this machine" in words(app)
+    assert "scheduler" not in [box.key for box in (*app.selectbox, *app.text_input)]
+
+
+def test_an_address_that_is_not_listed_is_never_called(server, listening, monkeypatch):
+    address, callers = listening
+    specs = [RunSpec("random_restarts", 3, particles=3)]
+    for listed in ("", "tcp://127.0.0.1:1"):
+        monkeypatch.setenv("BNMF_SCHEDULERS", listed)
+        with pytest.raises(SchedulerError, match="operator lists"):
+            server.start(laurberg("two"), specs, scheduler=address)
+    (run_id,) = server.start(laurberg("two"), specs)
+    server.wait([run_id])
+    server.store.database.write("UPDATE runs SET status = 'cancelled' WHERE id = ?", (run_id,))
+    with pytest.raises(SchedulerError, match="operator lists"):
+        server.resume(run_id, address)
+    app = page("run", scheduler=address)
+    app.number_input(key="particles").set_value(3)
+    app.pills(key="algorithms").set_value(["random_restarts"]).run()
+    app.button(key="go").click().run()
+    assert not app.exception
+    server.wait([run.id for run in server.store.runs()])
+    assert callers == []
+
+
+def test_the_operators_schedulers_are_offered_once_each(server, monkeypatch):
+    monkeypatch.setenv("BNMF_SCHEDULER", "tcp://b:1")
+    monkeypatch.setenv("BNMF_SCHEDULERS", " tcp://a:1, tcp://b:1 ,,")
+    assert allowed_schedulers() == ["tcp://b:1", "tcp://a:1"]
+    server.store.add_dataset(laurberg("two"))
+    box = page("run").selectbox(key="scheduler")
+    assert box.options == ["this machine", "tcp://b:1", "tcp://a:1"]
+    assert box.value == "tcp://b:1"

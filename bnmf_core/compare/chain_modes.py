@@ -9,12 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 
 from bnmf_core.compare.coverage import checked_distances
 from bnmf_core.compare.distances import find_distance, pairwise
+from bnmf_core.lazy import lazy
 from bnmf_core.nouns.errors import DataError
 from bnmf_core.nouns.particles import Particles
+
+csgraph = lazy("scipy.sparse.csgraph")
 
 # Draws that are compared: of each chain, and of all chains together.
 PER_CHAIN, TOGETHER = 200, 1000
@@ -65,7 +67,7 @@ def chain_modes(distances: np.ndarray, chain: np.ndarray, unit: str = "") -> Cha
     closest = np.array([[distances[np.ix_(a, b)].min() for b in members] for a in members])
     within = np.array([distances[np.ix_(a, a)].max() for a in members])
     reach = np.maximum(np.maximum(within[:, None], within[None, :]), NEGLIGIBLE)
-    count, labels = connected_components(sparse.csr_array(closest <= reach), directed=False)
+    count, labels = csgraph.connected_components(sparse.csr_array(closest <= reach), directed=False)
     return ChainModes(
         numbers, labels, within, closest, _sentence(labels, count, within, closest, unit)
     )

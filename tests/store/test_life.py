@@ -30,7 +30,7 @@ class Program:
     def __init__(self, database, number, clock):
         names = (f"elsewhere-{number}:{life}:x" for life in itertools.count())
         self.life = Life(database, "me", clock, lambda: next(names))
-        self.claims: set[Claim] = set()
+        self.claims: list[Claim] = []  # in order: their names are random
 
 
 class Lives(RuleBasedStateMachine):
@@ -61,7 +61,7 @@ class Lives(RuleBasedStateMachine):
     def enter(self, number):
         program = self.programs[number]
         claim = program.life.enter("data", SPEC)
-        program.claims.add(claim)
+        program.claims.append(claim)
         self.model[claim.run_id] = ["queued", claim, self.now, ""]
         return claim.run_id
 
@@ -89,7 +89,7 @@ class Lives(RuleBasedStateMachine):
         program = self.programs[number]
         if not program.claims:
             return
-        claim = choice.choice(sorted(program.claims))
+        claim = choice.choice(program.claims)
         now = self.model.get(claim.run_id)
         allowed = now is not None and now[1] == claim and now[0] in states
         assert act(program.life, claim) == allowed
@@ -105,7 +105,7 @@ class Lives(RuleBasedStateMachine):
             now = self.model.get(claim.run_id)
             if now is None or now[1] != claim or now[0] not in ACTIVE:
                 assert sign == "lost"
-                program.claims.discard(claim)
+                program.claims.remove(claim)
             else:
                 assert sign == now[3]
                 now[2] = self.now
@@ -131,7 +131,7 @@ class Lives(RuleBasedStateMachine):
                 program.life.resume(run_id)
             return
         claim = program.life.resume(run_id)
-        program.claims.add(claim)
+        program.claims.append(claim)
         self.model[run_id] = ["queued", claim, self.now, ""]
 
     @rule(number=some.integers(0, 2), run_id=runs)

@@ -22,9 +22,16 @@ AGREE = 1e-6
 # Where all pairs take longer, repeats measure fewer particles and are scaled to all pairs.
 SECONDS = 3.0
 COLUMNS = (
-    "R", "what", "ours, s", "plain loop, s (scaled)", "ratio (range)", "target", "of target",
-    "met", "largest difference",
-)  # fmt: skip
+    "R",
+    "what",
+    "ours, s",
+    "plain loop, s (scaled)",
+    "ratio (range)",
+    "target",
+    "of target",
+    "met",
+    "largest difference",
+)
 
 
 def measure(quick: bool = False) -> dict[str, Any]:
@@ -186,11 +193,19 @@ def _rows(rank: int, found: dict[str, Any]) -> list[list[Any]]:
     for what, times in found.items():
         ratio = harness.ratio(times["plain"], times["ours"])
         verdict = harness.against(ratio["median"], TARGETS["distances and covering"])
-        rows.append([
-            rank, what, median(times["ours"]), median(times["plain"]), spread(ratio),
-            verdict["target"], part(verdict["part"]),
-            verdict["met"] and times["difference"] <= AGREE, times["difference"],
-        ])  # fmt: skip
+        rows.append(
+            [
+                rank,
+                what,
+                median(times["ours"]),
+                median(times["plain"]),
+                spread(ratio),
+                verdict["target"],
+                part(verdict["part"]),
+                verdict["met"] and times["difference"] <= AGREE,
+                times["difference"],
+            ]
+        )
     return rows
 
 

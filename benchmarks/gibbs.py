@@ -23,9 +23,16 @@ CHAINS = 64
 SECONDS = 0.6
 QUICK_SECONDS = 0.1
 COLUMNS = (
-    "data", "ours", "against", "ours, sweeps/s", "theirs, sweeps/s", "ratio (range)", "target",
-    "of target", "met",
-)  # fmt: skip
+    "data",
+    "ours",
+    "against",
+    "ours, sweeps/s",
+    "theirs, sweeps/s",
+    "ratio (range)",
+    "target",
+    "of target",
+    "met",
+)
 
 
 def measure(quick: bool = False) -> dict[str, Any]:
@@ -159,10 +166,19 @@ def _rows(name: str, found: dict[str, Any]) -> list[list[Any]]:
                 continue
             ratio = harness.ratio(rates[ours], rates[other])
             verdict = harness.against(ratio["median"], target)
-            rows.append([
-                name, ours, other, median(rates[ours]), median(rates[other]), spread(ratio),
-                verdict["target"], part(verdict["part"]), verdict["met"],
-            ])  # fmt: skip
+            rows.append(
+                [
+                    name,
+                    ours,
+                    other,
+                    median(rates[ours]),
+                    median(rates[other]),
+                    spread(ratio),
+                    verdict["target"],
+                    part(verdict["part"]),
+                    verdict["met"],
+                ]
+            )
     return rows
 
 

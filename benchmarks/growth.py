@@ -39,9 +39,16 @@ LARGE = 50e6
 POINT_SECONDS = 300
 COLUMNS = ("series", "from … to", "seconds", "slope", "target", "of target", "met")
 MEMORY = (
-    "series", "at", "data, MB", "particles kept, MB", "peak, MB", "peak over both", "target",
-    "of target", "met",
-)  # fmt: skip
+    "series",
+    "at",
+    "data, MB",
+    "particles kept, MB",
+    "peak, MB",
+    "peak over both",
+    "target",
+    "of target",
+    "met",
+)
 
 
 def measure(quick: bool = False) -> dict[str, Any]:
@@ -81,9 +88,13 @@ def _point(point: dict[str, Any]) -> dict[str, Any]:
     try:
         done = subprocess.run(
             [sys.executable, "-m", "benchmarks.growth_point"],
-            input=json.dumps(point), capture_output=True, text=True, cwd=harness.ROOT,
-            timeout=POINT_SECONDS, check=False,
-        )  # fmt: skip
+            input=json.dumps(point),
+            capture_output=True,
+            text=True,
+            cwd=harness.ROOT,
+            timeout=POINT_SECONDS,
+            check=False,
+        )
     except subprocess.TimeoutExpired:
         return point | {"failed": f"took over {POINT_SECONDS} s"}
     if done.returncode:
@@ -111,12 +122,17 @@ def _time_rows(found: dict[str, list[dict[str, Any]]]) -> list[list[Any]]:
         if axis == "entries":
             # A slope of 0 or less is as good as it gets.
             verdict = harness.against(max(exponent, 0.1), TARGETS["slope in stored entries"], False)
-        rows.append([
-            name, f"{AXES[axis]} {good[0][axis]:,} … {good[-1][axis]:,}",
-            f"{good[0]['seconds']:.3g} … {good[-1]['seconds']:.3g}", f"{exponent:.2f}",
-            verdict and verdict["target"], part(verdict and verdict["part"]),
-            verdict and verdict["met"],
-        ])  # fmt: skip
+        rows.append(
+            [
+                name,
+                f"{AXES[axis]} {good[0][axis]:,} … {good[-1][axis]:,}",
+                f"{good[0]['seconds']:.3g} … {good[-1]['seconds']:.3g}",
+                f"{exponent:.2f}",
+                verdict and verdict["target"],
+                part(verdict and verdict["part"]),
+                verdict and verdict["met"],
+            ]
+        )
     return rows
 
 
@@ -130,12 +146,19 @@ def _memory_rows(found: dict[str, list[dict[str, Any]]]) -> list[list[Any]]:
             if both >= LARGE:
                 target = TARGETS["memory over data and particles"]
                 verdict = harness.against(point["peak"] / both, target, False)
-            rows.append([
-                name, f"{AXES[axis]} {point[axis]:,}", point["data"] / 1e6, point["kept"] / 1e6,
-                point["peak"] / 1e6, point["peak"] / both,
-                verdict["target"] if verdict else "too small to judge",
-                part(verdict and verdict["part"]), verdict and verdict["met"],
-            ])  # fmt: skip
+            rows.append(
+                [
+                    name,
+                    f"{AXES[axis]} {point[axis]:,}",
+                    point["data"] / 1e6,
+                    point["kept"] / 1e6,
+                    point["peak"] / 1e6,
+                    point["peak"] / both,
+                    verdict["target"] if verdict else "too small to judge",
+                    part(verdict and verdict["part"]),
+                    verdict and verdict["met"],
+                ]
+            )
     return rows
 
 

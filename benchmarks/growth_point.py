@@ -51,9 +51,12 @@ def _spec(point: dict[str, Any]) -> RunSpec:
     settings = {"max_iterations": point["iterations"], "tolerance": 0.0}
     # A given noise level: finding it takes as many iterations as the data happen to need.
     return RunSpec(
-        "random_restarts", rank=point["R"], particles=point["M"], settings=settings,
+        "random_restarts",
+        rank=point["R"],
+        particles=point["M"],
+        settings=settings,
         model_settings={"sigma": 1.0},
-    )  # fmt: skip
+    )
 
 
 def _dataset(point: dict[str, Any]) -> Dataset:

@@ -20,9 +20,13 @@ from bnmf_core.solvers import kernels
 
 SIZE = 1024
 COLUMNS = (
-    "kernel", "what is counted", "in its own unit", "GFLOP/s", "limit, 1 thread",
+    "kernel",
+    "what is counted",
+    "in its own unit",
+    "GFLOP/s",
+    "limit, 1 thread",
     "part of the limit",
-)  # fmt: skip
+)
 
 
 def measure(quick: bool) -> dict[str, Any]:
@@ -145,19 +149,27 @@ KERNELS: dict[str, tuple[str, type, Callable[[int], float]]] = {
     "HALS sweep, float32": ("2R² a column and sweep", np.float32, _sweep(np.float32)),
     "HALS on compressed X": ("its products and sweeps (faces, R=10)", np.float32, _approach),
     "X with all particles, dense": (
-        "4DNR a particle (faces, R=10)", np.float64, _products("faces", 10),
+        "4DNR a particle (faces, R=10)",
+        np.float64,
+        _products("faces", 10),
     ),
     "X with all particles, sparse": (
-        "4R an entry and particle (newsgroups, R=16)", np.float64, _products("newsgroups", 16),
+        "4R an entry and particle (newsgroups, R=16)",
+        np.float64,
+        _products("newsgroups", 16),
     ),
     "Gibbs rows": ("2R a draw, not the draw itself (digits, R=10)", np.float64, _gibbs),
     "Distance, max_angle": (
-        "2R²D a pair, not the matching (R=10)", np.float64, _distance("max_angle", 2),
+        "2R²D a pair, not the matching (R=10)",
+        np.float64,
+        _distance("max_angle", 2),
     ),
     "Distance, l1_sum": (
-        "3R²D a pair, not the matching (R=10)", np.float64, _distance("l1_sum", 3),
+        "3R²D a pair, not the matching (R=10)",
+        np.float64,
+        _distance("l1_sum", 3),
     ),
-}  # fmt: skip
+}
 # What one unit of work counts, for kernels whose work is mostly something else.
 UNITS = {
     "Gibbs rows": ("draws", 20.0),

@@ -26,8 +26,16 @@ from pages.frame import services
 
 TARGETS = {"rerun, median ms": 150.0, "rerun, 95th percentile ms": 400.0, "first load, s": 2.0}
 PAGES = (
-    "home", "data", "run", "runs", "modes", "gallery", "topics", "downstream", "coverage",
-)  # fmt: skip
+    "home",
+    "data",
+    "run",
+    "runs",
+    "modes",
+    "gallery",
+    "topics",
+    "downstream",
+    "coverage",
+)
 # Pages whose sidebar has the threshold between modes.
 THRESHOLD_PAGES = ("modes", "gallery", "downstream", "coverage")
 FACES = RunSpec("q_transform", rank=10, particles=100)
@@ -38,9 +46,16 @@ TOP = 15
 LOADS = 5
 FIRST_BUTTON = "Show me the modes of 400 faces"
 COLUMNS = (
-    "page", "rerun", "median, ms", "95th percentile, ms", "largest, ms", "with AppTest, ms",
-    "targets", "of target", "met",
-)  # fmt: skip
+    "page",
+    "rerun",
+    "median, ms",
+    "95th percentile, ms",
+    "largest, ms",
+    "with AppTest, ms",
+    "targets",
+    "of target",
+    "met",
+)
 
 
 def measure(quick: bool = False) -> dict[str, Any]:
@@ -222,11 +237,19 @@ def _rerun_rows(found: dict[str, Any]) -> list[list[Any]]:
             harness.against(value, limit, at_least=False)
             for value, limit in zip((middle, high), limits, strict=True)
         ]
-        rows.append([
-            page, kind, middle, high, 1e3 * max(one["script"]), 1e3 * median(one["with_apptest"]),
-            f"≤ {limits[0]:g} and ≤ {limits[1]:g}", part(min(v["part"] for v in verdicts)),
-            all(v["met"] for v in verdicts),
-        ])  # fmt: skip
+        rows.append(
+            [
+                page,
+                kind,
+                middle,
+                high,
+                1e3 * max(one["script"]),
+                1e3 * median(one["with_apptest"]),
+                f"≤ {limits[0]:g} and ≤ {limits[1]:g}",
+                part(min(v["part"] for v in verdicts)),
+                all(v["met"] for v in verdicts),
+            ]
+        )
     return rows
 
 
@@ -271,11 +294,16 @@ def _load_table(loads: list[dict[str, float]], why_not: str) -> dict[str, Any]:
         verdict = None
         if key == "first":
             verdict = harness.against(median(times), TARGETS["first load, s"], at_least=False)
-        rows.append([
-            words, median(times), f"{min(times):.2f}–{max(times):.2f}",
-            verdict and verdict["target"], part(verdict and verdict["part"]),
-            verdict and verdict["met"],
-        ])  # fmt: skip
+        rows.append(
+            [
+                words,
+                median(times),
+                f"{min(times):.2f}–{max(times):.2f}",
+                verdict and verdict["target"],
+                part(verdict and verdict["part"]),
+                verdict and verdict["met"],
+            ]
+        )
     columns = ("what", "median, s", "range", "target", "of target", "met")
     return {"title": "First load of the app", "columns": columns, "rows": rows}
 
@@ -285,8 +313,11 @@ def _imports() -> dict[str, Any]:
     code = "import streamlit, bnmf_core, pages.parts.run_card, pages.frame.lens"
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-c", code],
-        capture_output=True, text=True, cwd=harness.ROOT, check=True,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        cwd=harness.ROOT,
+        check=True,
+    )
     spent = []
     for line in done.stderr.splitlines():
         fields = line.removeprefix("import time:").split("|")

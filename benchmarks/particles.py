@@ -64,13 +64,30 @@ TARGETS = {
     "nmf-torch": {case.name: 5.0 for case in CASES},
 }
 COLUMNS = (
-    "data", "ours", "against", "ours, ms", "theirs, ms", "ratio (range)", "target", "of target",
-    "median error", "theirs", "worst error", "theirs", "error ok", "met",
-)  # fmt: skip
+    "data",
+    "ours",
+    "against",
+    "ours, ms",
+    "theirs, ms",
+    "ratio (range)",
+    "target",
+    "of target",
+    "median error",
+    "theirs",
+    "worst error",
+    "theirs",
+    "error ok",
+    "met",
+)
 REACHED = (
-    "data", "error to reach", "start", "error at the start", "iterations", "ms to reach",
+    "data",
+    "error to reach",
+    "start",
+    "error at the start",
+    "iterations",
+    "ms to reach",
     "Q-Transform sooner by",
-)  # fmt: skip
+)
 
 
 def measure(quick: bool = False) -> dict[str, Any]:
@@ -123,9 +140,12 @@ def _case(case: Case, data: Dataset, quick: bool) -> dict[str, Any]:
     def ours(algorithm: str):
         def one(repeat: int) -> float:
             spec = RunSpec(
-                algorithm, rank=case.rank, particles=count, seed=repeat,
+                algorithm,
+                rank=case.rank,
+                particles=count,
+                seed=repeat,
                 settings={"good_enough": goal},
-            )  # fmt: skip
+            )
             kept = []
             took = harness.seconds(lambda: kept.append(run(data, spec)))
             errors[algorithm] += kept[0].error.tolist()
@@ -229,13 +249,24 @@ def _rows(case: Case, found: dict[str, Any]) -> list[list[Any]]:
             times = found["seconds"][name], found["seconds"][other]
             ratio = harness.ratio(times[1], times[0])
             verdict = harness.against(ratio["median"], target)
-            rows.append([
-                case.name, registry.algorithm(name).label,
-                f"{other} ({found['notes'][other]})",
-                1e3 * median(times[0]), 1e3 * median(times[1]), spread(ratio), verdict["target"],
-                part(verdict["part"]), f"{middle:.5f}", f"{median(theirs):.5f}", f"{worst:.5f}",
-                f"{max(theirs):.5f}", good, verdict["met"] and good,
-            ])  # fmt: skip
+            rows.append(
+                [
+                    case.name,
+                    registry.algorithm(name).label,
+                    f"{other} ({found['notes'][other]})",
+                    1e3 * median(times[0]),
+                    1e3 * median(times[1]),
+                    spread(ratio),
+                    verdict["target"],
+                    part(verdict["part"]),
+                    f"{middle:.5f}",
+                    f"{median(theirs):.5f}",
+                    f"{worst:.5f}",
+                    f"{max(theirs):.5f}",
+                    good,
+                    verdict["met"] and good,
+                ]
+            )
     if "nmf-torch" in found["notes"]:
         words = f"nmf-torch {found['notes']['nmf-torch']}"
         rows.append([case.name, None, words, *[None] * (len(COLUMNS) - 3)])
@@ -282,13 +313,16 @@ def _reached(case: Case, ways: dict[str, Any]) -> list[list[Any]]:
         )
     return [
         [
-            case.name, f"{ways['goal']:.5f}", registry.algorithm(name).label,
-            f"{ways[name]['start']:.4f}", found[name][0] if found[name] else "not reached",
+            case.name,
+            f"{ways['goal']:.5f}",
+            registry.algorithm(name).label,
+            f"{ways[name]['start']:.4f}",
+            found[name][0] if found[name] else "not reached",
             1e3 * found[name][1] if found[name] else None,
             sooner if name == "q_transform" else None,
         ]
         for name in OURS
-    ]  # fmt: skip
+    ]
 
 
 if __name__ == "__main__":

@@ -28,10 +28,17 @@ def measure(quick: bool = False) -> dict[str, Any]:
         raw[form] = found
         judged = harness.against(found["ratio"]["median"], TARGETS["kernel"], at_least=False)
         rows.append(
-            [f"{CASE} R={RANK}, M={count}", form, median(found["kernel"]),
-             median(found["products"]), spread(found["ratio"]), judged["target"],
-             f"{judged['part']:.0%}", judged["met"]]
-        )  # fmt: skip
+            [
+                f"{CASE} R={RANK}, M={count}",
+                form,
+                median(found["kernel"]),
+                median(found["products"]),
+                spread(found["ratio"]),
+                judged["target"],
+                f"{judged['part']:.0%}",
+                judged["met"],
+            ]
+        )
     size = QUICK_WEIGHED if quick else WEIGHED
     weights = [_weights(solver, size) for solver in SOLVERS]
     return {
@@ -44,8 +51,16 @@ def measure(quick: bool = False) -> dict[str, Any]:
         "tables": [
             {
                 "title": "Kernel matrix",
-                "columns": ("data", "form", "kernel, s", "products, s", "ratio (range)", "target",
-                            "of target", "met"),
+                "columns": (
+                    "data",
+                    "form",
+                    "kernel, s",
+                    "products, s",
+                    "ratio (range)",
+                    "target",
+                    "of target",
+                    "met",
+                ),
                 "rows": rows,
             },
             {
@@ -55,14 +70,15 @@ def measure(quick: bool = False) -> dict[str, Any]:
             },
         ],
         "raw": {"kernels": raw, "weights": weights},
-    }  # fmt: skip
+    }
 
 
 def _kernel(form: str, count: int, repeats: int, quick: bool) -> dict[str, Any]:
     dataset = harness.dataset(CASE)
     settings = {"max_iterations": 10} if quick else {}
-    spec = RunSpec("random_restarts", RANK, particles=count, settings=settings,
-                   model_settings={"sigma": 1.0})  # fmt: skip
+    spec = RunSpec(
+        "random_restarts", RANK, particles=count, settings=settings, model_settings={"sigma": 1.0}
+    )
     particles, problem = run(dataset, spec), make_plan(dataset, spec).problem
     with one_blas_thread():
         kernel_matrix(particles, dataset, form)

@@ -56,8 +56,10 @@ def test_a_slope_needs_two_points_above_zero():
 def test_a_target_is_met_from_either_side():
     assert harness.against(10.0, 20.0) == {"target": "≥ 20", "part": 0.5, "met": False}
     assert harness.against(0.55, 1.1, at_least=False) == {
-        "target": "≤ 1.1", "part": pytest.approx(2.0), "met": True,
-    }  # fmt: skip
+        "target": "≤ 1.1",
+        "part": pytest.approx(2.0),
+        "met": True,
+    }
 
 
 @pytest.mark.parametrize("metric", ["max_angle", "wad", "l1_sum"])

@@ -13,9 +13,17 @@ from bnmf_core.lazy import lazy
 
 ENGINE = Path(bnmf_core.__file__).parent
 HEAVY = (
-    "arviz_stats", "cvxpy", "dask", "distributed", "plotly", "scipy.cluster", "scipy.optimize",
-    "scipy.stats", "sklearn", "xarray",
-)  # fmt: skip
+    "arviz_stats",
+    "cvxpy",
+    "dask",
+    "distributed",
+    "plotly",
+    "scipy.cluster",
+    "scipy.optimize",
+    "scipy.stats",
+    "sklearn",
+    "xarray",
+)
 
 
 @pytest.fixture

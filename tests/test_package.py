@@ -21,10 +21,22 @@ def wheels(tmp_path_factory):
     folder = tmp_path_factory.mktemp("wheels")
     for project in (ROOT, ROOT / "tests" / "package"):
         subprocess.run(
-            [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation",
-             "--disable-pip-version-check", "--wheel-dir", str(folder), str(project)],
-            check=True, capture_output=True,
-        )  # fmt: skip
+            [
+                sys.executable,
+                "-m",
+                "pip",
+                "wheel",
+                "--quiet",
+                "--no-deps",
+                "--no-build-isolation",
+                "--disable-pip-version-check",
+                "--wheel-dir",
+                str(folder),
+                str(project),
+            ],
+            check=True,
+            capture_output=True,
+        )
     return sorted(folder.glob("*.whl"))
 
 
@@ -46,8 +58,12 @@ def python(installed, tmp_path):
         environment = {**os.environ, "PYTHONPATH": str(installed), "BNMF_HOME": str(tmp_path)}
         done = subprocess.run(
             [sys.executable, "-P", *arguments],
-            cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -74,15 +90,21 @@ def test_the_installed_engine_runs_the_readme_and_lists_its_samples(python, inst
     command = "import sys; from bnmf_core.cli import main; sys.exit(main(sys.argv[1:]))"
     listed = json.loads(python("-c", command, "samples", "--json"))
     assert [sample["key"] for sample in listed["samples"]] == [
-        "faces", "digits", "newsgroups", "leukemia", "signatures"
-    ]  # fmt: skip
+        "faces",
+        "digits",
+        "newsgroups",
+        "leukemia",
+        "signatures",
+    ]
     assert "(644, 400)" in python(
         "-c", "from bnmf_core import load_sample; print(load_sample('faces').X.shape)"
     )
 
 
 def test_a_package_adds_an_algorithm_a_model_and_a_distance(python):
-    said = python("-c", """
+    said = python(
+        "-c",
+        """
 import numpy as np
 from bnmf_core import RunSpec, algorithms, distances, laurberg, run
 from bnmf_core.compare.distances import DISTANCES
@@ -93,6 +115,7 @@ usual = run(data, RunSpec("prior_starts", 3, particles=6))
 print(algorithms()[-1], list(DISTANCES)[-1], distances(particles, "mean_angle").shape)
 sigma = [p.info["model_settings"]["sigma"] for p in (particles, usual)]
 print(round(sigma[0] / sigma[1], 6), np.array_equal(particles.A, usual.A))
-""")  # fmt: skip
+""",
+    )
     assert said.split("\n")[0] == "prior_starts mean_angle (6, 6)"
     assert said.split("\n")[1].startswith("2.0 ")

@@ -68,8 +68,11 @@ def opened(name: str, arrays: dict[str, np.ndarray]) -> Iterator[Peer]:
         np.savez(path, **arrays)
         process = subprocess.Popen(
             [python, "-W", "ignore", HERE / name / "runner.py", path],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-        )  # fmt: skip
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
         try:
             yield Peer(process)
         finally:

@@ -87,11 +87,18 @@ def members_of(comparison: Comparison) -> Particles:
     A, W = registry.model(first.spec.model).scale(*comparison.factors(rows))
     table = comparison.members
     return Particles(
-        A, W, ids=rows, chain=table["chain"].to_numpy(), draw=table["draw"].to_numpy(),
-        weights=np.full(rows.size, 1 / rows.size), log_joint=table["log_joint"].to_numpy(),
-        error=table["error"].to_numpy(), seconds=table["seconds"].to_numpy(),
-        spec=first.spec, info=first.info,
-    )  # fmt: skip
+        A,
+        W,
+        ids=rows,
+        chain=table["chain"].to_numpy(),
+        draw=table["draw"].to_numpy(),
+        weights=np.full(rows.size, 1 / rows.size),
+        log_joint=table["log_joint"].to_numpy(),
+        error=table["error"].to_numpy(),
+        seconds=table["seconds"].to_numpy(),
+        spec=first.spec,
+        info=first.info,
+    )
 
 
 def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopped) -> None:

@@ -32,9 +32,15 @@ LANDMARKS = 500
 MOST_KNOWN = 10
 # What is told of every particle, and what stands where nothing is.
 MISSING = {
-    "ids": -1, "parent": -1, "kind": -1, "turn": -1, "least_angle": np.nan, "log_joint": np.nan,
-    "error": np.nan, "seconds": np.nan,
-}  # fmt: skip
+    "ids": -1,
+    "parent": -1,
+    "kind": -1,
+    "turn": -1,
+    "least_angle": np.nan,
+    "log_joint": np.nan,
+    "error": np.nan,
+    "seconds": np.nan,
+}
 
 
 class TreePart(NamedTuple):

@@ -155,7 +155,7 @@ def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopp
         rows = in_order[evenly_spaced(particles.M, MOST_PROPOSALS)]
         candidates[record.id] = Candidates(
             particles, problem_of(particles, comparison.dataset), rows
-        )  # fmt: skip
+        )
     kinds: list[Kind] = [
         (c.problem.model.key, c.problem.model_settings) for c in candidates.values()
     ]

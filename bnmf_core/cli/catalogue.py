@@ -130,8 +130,9 @@ def _setting(name: str, field: dataclasses.Field[Value], declared: Declaration) 
     elif declared.pattern:
         allowed = "text"
     else:
-        bounds = [f"{sign} {bound:g}" for sign, bound in (("≥", low), ("≤", high))
-                  if bound is not None]  # fmt: skip
+        bounds = [
+            f"{sign} {bound:g}" for sign, bound in (("≥", low), ("≤", high)) if bound is not None
+        ]
         allowed = " and ".join(bounds) or "any number"
     return {
         "key": name,

@@ -55,9 +55,10 @@ def find_data(
     if name in GENERATORS and observations is None:
         generator = GENERATORS[name]
         settings: object = build(
-            generator.Settings, typed(generator.Settings, values or {}, generator.label),
+            generator.Settings,
+            typed(generator.Settings, values or {}, generator.label),
             generator.label,
-        )  # fmt: skip
+        )
         return generator.make(settings, np.random.default_rng(seed))
     if name in store.datasets():
         return name

@@ -56,8 +56,11 @@ def transforms(options: argparse.Namespace, output: Output) -> None:
             ) from error
         words = f"written to {options.output}"
     told = {
-        "key": found.key, "pairs": found.count, "rank": found.rank, "recipe": dict(found.recipe),
-    }  # fmt: skip
+        "key": found.key,
+        "pairs": found.count,
+        "rank": found.rank,
+        "recipe": dict(found.recipe),
+    }
     output.result(
         told,
         lambda: output.say(
@@ -73,7 +76,12 @@ def _learned(options: argparse.Namespace) -> TransformLibrary:
         data = find_data(options.target, store)
         target = store.dataset(data) if isinstance(data, str) else data
     return library.transform_library(
-        options.rank, options.sets, process=options.process, size=options.size,
-        source_rank=options.source_rank, noise=options.noise, restarts=options.restarts,
+        options.rank,
+        options.sets,
+        process=options.process,
+        size=options.size,
+        source_rank=options.source_rank,
+        noise=options.noise,
+        restarts=options.restarts,
         target=target,
-    )  # fmt: skip
+    )

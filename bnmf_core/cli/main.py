@@ -32,9 +32,11 @@ def parser() -> Parser:
     shared = argparse.ArgumentParser(add_help=False)
     shared.add_argument("--json", action="store_true", help="print one JSON document only")
     shared.add_argument(
-        "--store", type=Path, metavar="FOLDER",
+        "--store",
+        type=Path,
+        metavar="FOLDER",
         help="where runs are kept (default: BNMF_HOME, else ~/.local/share/bnmf)",
-    )  # fmt: skip
+    )
     for room in (catalogue, running, results, libraries, cleaning):
         room.add_commands(commands, [shared])
     return whole

@@ -60,9 +60,11 @@ class Output:
         for position, column in enumerate(columns):
             numbers = all(isinstance(row[position], int | float | np.number) for row in cells)
             table.add_column(
-                column, justify="right" if numbers else "left", overflow="fold",
+                column,
+                justify="right" if numbers else "left",
+                overflow="fold",
                 no_wrap=position < len(columns) - 1,
-            )  # fmt: skip
+            )
         for row in cells:
             table.add_row(*(Text(_short(value)) for value in row))
         self._screen.print(table, soft_wrap=False)
@@ -70,8 +72,11 @@ class Output:
     @contextmanager
     def progress(self) -> Iterator[Progress]:
         """Bars on stderr while something works; nothing where stderr is no terminal."""
-        columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=30),
-                   TextColumn("{task.fields[made]}", markup=False))  # fmt: skip
+        columns = (
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=30),
+            TextColumn("{task.fields[made]}", markup=False),
+        )
         bars = Progress(*columns, console=self._aside, transient=True)
         if not self._aside.is_terminal:
             yield bars

@@ -53,10 +53,17 @@ def show_runs(records: Sequence[RunRecord], store: RunStore, output: Output) -> 
     names = store.datasets()
     columns = ["run", "algorithm", "rank", "made", "status", "time", "data"]
     rows = [
-        [r.id, r.spec.algorithm, r.spec.rank, f"{r.done}/{r.spec.particles}", r.status,
-         duration(r.seconds), names.get(r.dataset, "")]
+        [
+            r.id,
+            r.spec.algorithm,
+            r.spec.rank,
+            f"{r.done}/{r.spec.particles}",
+            r.status,
+            duration(r.seconds),
+            names.get(r.dataset, ""),
+        ]
         for r in records
-    ]  # fmt: skip
+    ]
     if any(record.name for record in records):
         columns.insert(1, "name")
         for record, row in zip(records, rows, strict=True):

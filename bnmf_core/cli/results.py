@@ -68,13 +68,17 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
         "--distance", default=next(iter(DISTANCES)), metavar="KEY", help=", ".join(DISTANCES)
     )
     command.add_argument(
-        "--threshold", type=float,
+        "--threshold",
+        type=float,
         help="most distance within a mode (default: at the widest gap, as in the dashboard)",
-    )  # fmt: skip
+    )
     command.add_argument(
-        "--radius", type=float, action="append", default=[],
+        "--radius",
+        type=float,
+        action="append",
+        default=[],
         help="radius of a covering number; give it again for more (default: the threshold)",
-    )  # fmt: skip
+    )
     command.set_defaults(act=metrics)
     words = "write a run's factorizations (npz, nc) or the scores of each (csv) to a file"
     command = commands.add_parser("export", parents=parents, help=words, description=words)
@@ -118,21 +122,43 @@ def metrics(options: argparse.Namespace, output: Output) -> None:
         output.table(
             ["mode", "share", "members", "spread", "nearest", "best error"],
             [
-                (m["mode"], m["share"], m["size"], m["spread_max"],
-                 "" if m["nearest"] is None else m["nearest"], m["best_error"])
+                (
+                    m["mode"],
+                    m["share"],
+                    m["size"],
+                    m["spread_max"],
+                    "" if m["nearest"] is None else m["nearest"],
+                    m["best_error"],
+                )
                 for m in told["modes"]
             ],
-        )  # fmt: skip
+        )
         radii = [f"balls {radius:.3g}" for radius in told["radii"]]
         output.table(
-            ["run", "algorithm", "members", "largest", "mean", "least error", "median", "most",
-             *radii],
             [
-                (r["id"], r["algorithm"], r["members"], r["largest_distance"], r["mean_distance"],
-                 *r["error"].values(), *r["covering_numbers"])
+                "run",
+                "algorithm",
+                "members",
+                "largest",
+                "mean",
+                "least error",
+                "median",
+                "most",
+                *radii,
+            ],
+            [
+                (
+                    r["id"],
+                    r["algorithm"],
+                    r["members"],
+                    r["largest_distance"],
+                    r["mean_distance"],
+                    *r["error"].values(),
+                    *r["covering_numbers"],
+                )
                 for r in told["runs"]
             ],
-        )  # fmt: skip
+        )
 
     output.result(told, show)
 
@@ -191,18 +217,20 @@ def _compare(found: Comparison, options: argparse.Namespace) -> Compared:
                 "largest_distance": largest[record.id],
                 "mean_distance": mean[record.id],
                 "error": {
-                    "least": error.min(), "median": np.median(error), "most": error.max(),
+                    "least": error.min(),
+                    "median": np.median(error),
+                    "most": error.max(),
                 },
-                "covering_numbers": covering_numbers(
-                    matrix[np.ix_(own, own)], np.array(radii)
-                ),
+                "covering_numbers": covering_numbers(matrix[np.ix_(own, own)], np.array(radii)),
                 "covering_curve": curve.loc[curve["run"] == record.id, "covering"].to_numpy(),
             }
-        )  # fmt: skip
+        )
     table = modes.table().to_dict("records")
     return {
         "distance": {
-            "key": key, "label": DISTANCES[key].label, "unit": DISTANCES[key].unit,
+            "key": key,
+            "label": DISTANCES[key].label,
+            "unit": DISTANCES[key].unit,
         },
         "rank": found.rank,
         "members": len(members),
@@ -221,4 +249,4 @@ def _compare(found: Comparison, options: argparse.Namespace) -> Compared:
         "radii": radii,
         "curve_radii": curve["epsilon"].to_numpy()[: len(curve) // len(found.runs)],
         "runs": per_run,
-    }  # fmt: skip
+    }

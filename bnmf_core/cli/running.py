@@ -28,29 +28,37 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
     """Add ``run`` and ``resume``."""
     where = argparse.ArgumentParser(add_help=False)
     where.add_argument(
-        "--scheduler", default=default_scheduler(), metavar="ADDRESS",
+        "--scheduler",
+        default=default_scheduler(),
+        metavar="ADDRESS",
         help="dask scheduler whose workers do the work (default: BNMF_SCHEDULER; none: here)",
-    )  # fmt: skip
+    )
     where.add_argument(
-        "--local-if-unreachable", action="store_true",
+        "--local-if-unreachable",
+        action="store_true",
         help="work on this machine when the scheduler does not answer",
-    )  # fmt: skip
+    )
     words = "make factorizations of a sample, generated data or a file"
     run = commands.add_parser("run", parents=[*parents, where], help=words, description=words)
     run.add_argument("data", help="a sample, a generator, a file, or the id of stored data")
     run.add_argument("--observations", choices=AXES, help="where a file has them (default: rows)")
     run.add_argument(
-        "--algorithm", action="append", metavar="KEY",
+        "--algorithm",
+        action="append",
+        metavar="KEY",
         help=f"{', '.join(ALGORITHMS)}; give it again for more side by side",
-    )  # fmt: skip
+    )
     run.add_argument("--rank", type=int, help="number of components (samples suggest one)")
     run.add_argument("--model", default=next(iter(MODELS)), metavar="KEY", help=", ".join(MODELS))
     run.add_argument("--particles", type=int, default=60, help="factorizations (default: 60)")
     run.add_argument("--seed", type=int, default=0, help="same seed, same result (default: 0)")
     run.add_argument(
-        "--holdout", type=float, default=0.0, metavar="PART",
+        "--holdout",
+        type=float,
+        default=0.0,
+        metavar="PART",
         help="part of the observations that no run sees, 0 to 0.5",
-    )  # fmt: skip
+    )
     for option, words in (
         ("--set", "a setting of the algorithms, or of one as algorithm.key=value"),
         ("--model-set", "a setting of the model"),
@@ -58,13 +66,17 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
     ):
         run.add_argument(option, action="append", default=[], metavar="KEY=VALUE", help=words)
     run.add_argument(
-        "--hide", type=float, metavar="PART",
+        "--hide",
+        type=float,
+        metavar="PART",
         help="part of the entries to hide from the runs, up to 0.9, to see how well they are told",
-    )  # fmt: skip
+    )
     run.add_argument(
-        "--data-seed", type=int, default=0,
+        "--data-seed",
+        type=int,
+        default=0,
         help="seed of the generator and of what is hidden (default: 0)",
-    )  # fmt: skip
+    )
     run.add_argument("--name", default="", help="what the runs are called")
     run.set_defaults(act=start)
     words = "go on with a run that was cancelled, interrupted or failed"
@@ -80,9 +92,13 @@ def start(options: argparse.Namespace, output: Output) -> str:
     if options.data_seed < 0:
         raise SettingsError(f"The data seed was {options.data_seed}; a number ≥ 0 is needed.")
     dataset = inputs.find_data(
-        options.data, store, options.observations,
-        inputs.pairs(options.data_set, "--data-set"), options.data_seed, options.hide,
-    )  # fmt: skip
+        options.data,
+        store,
+        options.observations,
+        inputs.pairs(options.data_set, "--data-set"),
+        options.data_seed,
+        options.hide,
+    )
     names = [options.name] * len(specs)
     with closing(JobRunner(store)) as runner:
 
@@ -124,10 +140,18 @@ def make_specs(options: argparse.Namespace) -> list[RunSpec]:
             raise SettingsError("The number of components is missing; give it as --rank R.")
         rank = SAMPLES[options.data].suggested_rank
     return [
-        RunSpec(key, rank, options.model, options.particles, options.seed, settings[key],
-                model_settings, options.holdout)
+        RunSpec(
+            key,
+            rank,
+            options.model,
+            options.particles,
+            options.seed,
+            settings[key],
+            model_settings,
+            options.holdout,
+        )
         for key in keys
-    ]  # fmt: skip
+    ]
 
 
 def _work(
@@ -168,10 +192,11 @@ def _watch(
             for record in records:
                 left = f", {duration(record.remaining)} left" if record.remaining else ""
                 bars.update(
-                    tasks[record.id], completed=record.fraction,
+                    tasks[record.id],
+                    completed=record.fraction,
                     description=f"{record.spec.algorithm} {record.id}",
                     made=f"{record.done} of {record.spec.particles}{left}",
-                )  # fmt: skip
+                )
             if not any(record.active for record in records):
                 return
             if interrupted.is_set() and not asked:

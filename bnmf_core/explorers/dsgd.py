@@ -39,9 +39,13 @@ def downhill(
     towards = chart.joined(of_A, of_W, R)
     curved = chart.split(chart.score_along(problem, q, towards))
     by_A, by_W = discrepancy_gradient(
-        positions, scores, [part.reshape(m, -1) for part in curved], chart.dimensions(q), lengths,
+        positions,
+        scores,
+        [part.reshape(m, -1) for part in curved],
+        chart.dimensions(q),
+        lengths,
         exponent,
-    )  # fmt: skip
+    )
     return -chart.joined(by_A, by_W, R)
 
 

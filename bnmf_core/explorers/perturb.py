@@ -165,9 +165,15 @@ def step(
         now_A, now_W = A[chosen], W[chosen]
         now_iterations, now_error = iterations[chosen], squared_error[chosen]
         settled = multiply_until_settled(
-            noisy, now_A, now_W, now_iterations, now_error, updates, settings.max_iterations,
+            noisy,
+            now_A,
+            now_W,
+            now_iterations,
+            now_error,
+            updates,
+            settings.max_iterations,
             settings.tolerance,
-        )  # fmt: skip
+        )
         budget -= (now_iterations - iterations[chosen]).sum() * per_update
         budget -= chosen.size * NORMAL_WORK * entries
         A[chosen], W[chosen] = now_A, now_W

@@ -118,20 +118,46 @@ def column_projection(
 PROCESSES: dict[str, Process] = {
     process.key: process
     for process in (
-        Process("gaussian", "Gaussian factors", "Products of factors with entries |N(0, 1)|.",
-                False, gaussian),
-        Process("uniform", "Uniform factors", "Products of factors with entries uniform on (0, 1).",
-                False, uniform),
-        Process("dirichlet", "Dirichlet factors", "Products of factors whose columns are uniform "
-                "on the simplex.", False, dirichlet),
-        Process("uniform_data", "Uniform data", "Entries uniform on (0, 1), without factors.",
-                False, uniform_data),
-        Process("sub_sample", "Sub-sample", "Rows and columns of the data themselves.",
-                True, sub_sample),
-        Process("column_projection", "Column projection", "Columns of the data under a random "
-                "non-negative projection.", True, column_projection),
+        Process(
+            "gaussian",
+            "Gaussian factors",
+            "Products of factors with entries |N(0, 1)|.",
+            False,
+            gaussian,
+        ),
+        Process(
+            "uniform",
+            "Uniform factors",
+            "Products of factors with entries uniform on (0, 1).",
+            False,
+            uniform,
+        ),
+        Process(
+            "dirichlet",
+            "Dirichlet factors",
+            "Products of factors whose columns are uniform on the simplex.",
+            False,
+            dirichlet,
+        ),
+        Process(
+            "uniform_data",
+            "Uniform data",
+            "Entries uniform on (0, 1), without factors.",
+            False,
+            uniform_data,
+        ),
+        Process(
+            "sub_sample", "Sub-sample", "Rows and columns of the data themselves.", True, sub_sample
+        ),
+        Process(
+            "column_projection",
+            "Column projection",
+            "Columns of the data under a random non-negative projection.",
+            True,
+            column_projection,
+        ),
     )
-}  # fmt: skip
+}
 
 
 def process(key: str) -> Process:

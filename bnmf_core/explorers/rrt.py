@@ -96,13 +96,21 @@ class Settings(OnlineSettings):
         maximum=2,
     )
     step_growth: float = setting(
-        0.1, "Growth of steps", "Every further step of an attempt is longer by this part.",
-        minimum=0, maximum=10, advanced=True,
-    )  # fmt: skip
+        0.1,
+        "Growth of steps",
+        "Every further step of an attempt is longer by this part.",
+        minimum=0,
+        maximum=10,
+        advanced=True,
+    )
     most_steps: int = setting(
-        50, "Most steps", "An attempt goes at most this many steps.",
-        minimum=1, maximum=10_000, advanced=True,
-    )  # fmt: skip
+        50,
+        "Most steps",
+        "An attempt goes at most this many steps.",
+        minimum=1,
+        maximum=10_000,
+        advanced=True,
+    )
     allowance: float = setting(
         0.0,
         "Allowance",
@@ -120,9 +128,13 @@ class Settings(OnlineSettings):
         maximum=90,
     )
     angle_growth: float = setting(
-        0.5, "Growth of the angle", "In degrees; added whenever the tree begins again.",
-        minimum=0, maximum=90, advanced=True,
-    )  # fmt: skip
+        0.5,
+        "Growth of the angle",
+        "In degrees; added whenever the tree begins again.",
+        minimum=0,
+        maximum=90,
+        advanced=True,
+    )
     attempts: int = setting(
         10_000,
         "Failed attempts",
@@ -138,9 +150,13 @@ class Settings(OnlineSettings):
         advanced=True,
     )
     solver_iterations: int = setting(
-        300, "Solver iterations", "A start takes at most this many.",
-        minimum=1, maximum=100_000, advanced=True,
-    )  # fmt: skip
+        300,
+        "Solver iterations",
+        "A start takes at most this many.",
+        minimum=1,
+        maximum=100_000,
+        advanced=True,
+    )
     polish: int = setting(
         100,
         "Iterations on the bound",

@@ -48,16 +48,27 @@ def bound_over_proposals(
         )
         told = np.stack([part["number"], values, below], axis=1)
         figure.add_scatter(
-            x=part["proposal"], y=heights, mode="lines", name=style.label, customdata=told,
+            x=part["proposal"],
+            y=heights,
+            mode="lines",
+            name=style.label,
+            customdata=told,
             line={"color": style.color, "dash": style.dash, "width": 2, "shape": "hv"},
-            legendgroup=run_id, hovertemplate=hover,
-        )  # fmt: skip
+            legendgroup=run_id,
+            hovertemplate=hover,
+        )
         joined = part["joined"].to_numpy()
         figure.add_scatter(
-            x=part["proposal"][joined], y=heights[joined], mode="markers", customdata=told[joined],
+            x=part["proposal"][joined],
+            y=heights[joined],
+            mode="markers",
+            customdata=told[joined],
             marker={"color": style.color, "symbol": style.symbol, "size": 7, "opacity": 0.7},
-            legendgroup=run_id, showlegend=False, name=style.label, hovertemplate=hover,
-        )  # fmt: skip
+            legendgroup=run_id,
+            showlegend=False,
+            name=style.label,
+            hovertemplate=hover,
+        )
     figure.update_xaxes(title="proposals so far", rangemode="tozero")
     if from_best:
         figure.update_yaxes(
@@ -96,10 +107,18 @@ def fate_bars(table: pd.DataFrame, styles: Mapping[str, RunStyle]) -> go.Figure:
     figure.update_xaxes(title="proposals")
     shown = [run_id for run_id in styles if run_id in set(table["run"])]
     figure.update_yaxes(
-        type="category", categoryorder="array", categoryarray=shown, autorange="reversed",
-        tickvals=shown, ticktext=[styles[run_id].label for run_id in shown],
-    )  # fmt: skip
+        type="category",
+        categoryorder="array",
+        categoryarray=shown,
+        autorange="reversed",
+        tickvals=shown,
+        ticktext=[styles[run_id].label for run_id in shown],
+    )
     return layout(
-        figure, "What became of the proposals", height=150 + 40 * len(shown),
-        barmode="stack", margin={"l": 120}, legend={"traceorder": "normal"},
-    )  # fmt: skip
+        figure,
+        "What became of the proposals",
+        height=150 + 40 * len(shown),
+        barmode="stack",
+        margin={"l": 120},
+        legend={"traceorder": "normal"},
+    )

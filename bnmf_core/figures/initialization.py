@@ -75,9 +75,11 @@ def bands(
             _add_band(figure, part, safe(labels[key]), PALETTE[number % len(PALETTE)], dash)
     if one:
         figure.add_hline(
-            y=1.0, line={"color": MUTED, "dash": "dash"}, annotation_text=one,
+            y=1.0,
+            line={"color": MUTED, "dash": "dash"},
+            annotation_text=one,
             annotation_position="top left",
-        )  # fmt: skip
+        )
     if reference:
         _add_reference(figure, reference, labels)
     across, up = logarithmic
@@ -120,6 +122,8 @@ def _add_reference(
     for key, (dash, place) in LINES.items():
         if key in reference:
             figure.add_hline(
-                y=reference[key], line={"color": FALLBACK, "dash": dash, "width": 1.5},
-                annotation_text=safe(labels[key]), annotation_position=place,
-            )  # fmt: skip
+                y=reference[key],
+                line={"color": FALLBACK, "dash": dash, "width": 1.5},
+                annotation_text=safe(labels[key]),
+                annotation_position=place,
+            )

@@ -46,14 +46,20 @@ def quality_plot(
         if rows.size:
             middle = float(np.median(values))
             figure.add_shape(
-                type="line", x0=lane - 0.38, x1=lane + 0.38, y0=middle, y1=middle,
+                type="line",
+                x0=lane - 0.38,
+                x1=lane + 0.38,
+                y0=middle,
+                y1=middle,
                 line={"color": "black", "width": 2},
-            )  # fmt: skip
+            )
     if line is not None:
         figure.add_hline(
-            y=line[0], line={"color": MUTED, "dash": "dash"}, annotation_text=line[1],
+            y=line[0],
+            line={"color": MUTED, "dash": "dash"},
+            annotation_text=line[1],
             annotation_position="top right",
-        )  # fmt: skip
+        )
     figure.update_xaxes(
         tickvals=list(range(len(styles))), ticktext=[style.label for style in styles.values()]
     )

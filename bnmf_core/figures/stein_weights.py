@@ -36,10 +36,12 @@ def weight_bars(table: pd.DataFrame, styles: Mapping[str, RunStyle]) -> go.Figur
         )
     named, turned = len(table) <= MOST_NAMED, len(table) > MOST_LEVEL
     figure.update_xaxes(
-        categoryorder="array", categoryarray=list(table["name"]), showticklabels=named,
+        categoryorder="array",
+        categoryarray=list(table["name"]),
+        showticklabels=named,
         tickangle=-60 if turned else 0,
         title=None if named else "factorizations, the largest weight first",
-    )  # fmt: skip
+    )
     figure.update_yaxes(title="weight", tickformat=".0%", rangemode="tozero")
     return layout(
         figure,

@@ -35,9 +35,14 @@ def trace_plot(
     first = min((_counted(table).min() for table in traces.values()), default=0)
     if first < 0:
         figure.add_vrect(
-            x0=first, x1=-0.5, fillcolor=MUTED, opacity=0.15, line_width=0,
-            annotation_text="warm-up, not kept", annotation_position="bottom left",
-        )  # fmt: skip
+            x0=first,
+            x1=-0.5,
+            fillcolor=MUTED,
+            opacity=0.15,
+            line_width=0,
+            annotation_text="warm-up, not kept",
+            annotation_position="bottom left",
+        )
     figure.update_xaxes(title="state of the chain, counted from its first kept draw")
     figure.update_yaxes(title=f"{label} ({unit})" if unit else label)
     return layout(figure, f"{label} along each chain", height=460, margin={"t": 110})
@@ -50,9 +55,14 @@ def _counted(table: pd.DataFrame) -> pd.Series:
 
 
 def _line(
-    figure: go.Figure, part: pd.DataFrame, quantity: str, name: str, style: RunStyle, number: int,
+    figure: go.Figure,
+    part: pd.DataFrame,
+    quantity: str,
+    name: str,
+    style: RunStyle,
+    number: int,
     chains: int,
-) -> None:  # fmt: skip
+) -> None:
     figure.add_scatter(
         x=_counted(part),
         y=part[quantity],

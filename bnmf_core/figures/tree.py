@@ -48,9 +48,13 @@ def tree_map(
     _marked(figure, position[starts], "start of a tree", "star", "black")
     known = points["run"] == ""
     _marked(
-        figure, position[known], "known exact factorization", "circle-open", HIGHLIGHT,
+        figure,
+        position[known],
+        "known exact factorization",
+        "circle-open",
+        HIGHLIGHT,
         [safe(name) for name in points.loc[known, "name"]],
-    )  # fmt: skip
+    )
     figure.update_xaxes(title=f"first direction of {safe(distance)} ({unit})", zeroline=False)
     figure.update_yaxes(
         title=f"second direction ({unit})", zeroline=False, scaleanchor="x", scaleratio=1
@@ -83,11 +87,14 @@ def tree_simplex(
             traces += [
                 _lines(triangles, style, 0.35),
                 go.Scatter(
-                    x=_small(bases[rows, :, 0].ravel()), y=_small(bases[rows, :, 1].ravel()),
-                    mode="markers", name=style.label, hoverinfo="skip",
+                    x=_small(bases[rows, :, 0].ravel()),
+                    y=_small(bases[rows, :, 1].ravel()),
+                    mode="markers",
+                    name=style.label,
+                    hoverinfo="skip",
                     marker={"color": style.color, "size": 5, "symbol": style.symbol},
                 ),
-            ]  # fmt: skip
+            ]
         return traces
 
     figure = go.Figure(grown(np.inf))
@@ -95,10 +102,13 @@ def tree_simplex(
     for row in np.flatnonzero((points["run"] == "").to_numpy()):
         triangle = bases[row][[0, 1, 2, 0]]
         figure.add_scatter(
-            x=triangle[:, 0], y=triangle[:, 1], mode="lines", hoverinfo="skip",
+            x=triangle[:, 0],
+            y=triangle[:, 1],
+            mode="lines",
+            hoverinfo="skip",
             name=f"known: {safe(points['name'].iloc[row])}",
             line={"color": HIGHLIGHT, "width": 2, "dash": "dash"},
-        )  # fmt: skip
+        )
     figure.update_xaxes(title="first coordinate in the simplex plane (no unit)", zeroline=False)
     figure.update_yaxes(title="second coordinate", scaleanchor="x", zeroline=False)
     corners = np.concatenate([data, bases.reshape(-1, 2)])
@@ -115,11 +125,15 @@ def growth(points: pd.DataFrame, styles: Mapping[str, RunStyle]) -> go.Figure:
             continue
         members = [row if row >= 0 else None for row in part["member"].tolist()]
         figure.add_scatter(
-            x=arrival(part), y=part["ids"] + 1, mode="lines+markers", name=style.label,
+            x=arrival(part),
+            y=part["ids"] + 1,
+            mode="lines+markers",
+            name=style.label,
             customdata=np.array(members, dtype=object),
-            line={"color": style.color, "width": 1}, marker={"symbol": style.symbol, "size": 5},
+            line={"color": style.color, "width": 1},
+            marker={"symbol": style.symbol, "size": 5},
             hovertemplate="node %{y:.0f} after %{x:.2f} s<extra>%{fullData.name}</extra>",
-        )  # fmt: skip
+        )
     figure.update_xaxes(title="seconds since the run began", rangemode="tozero")
     figure.update_yaxes(title="nodes so far", rangemode="tozero")
     return layout(figure, "How fast the tree grew", height=380, dragmode="lasso")
@@ -143,23 +157,31 @@ def range_over_time(
     for run_id, (seconds, largest) in curves.items():
         style, apart = styles[run_id], largest > 0
         figure.add_scatter(
-            x=seconds[apart], y=largest[apart], mode="lines", name=style.label,
+            x=seconds[apart],
+            y=largest[apart],
+            mode="lines",
+            name=style.label,
             line={"color": style.color, "dash": style.dash, "width": 2, "shape": "hv"},
             hovertemplate="%{y:.3g} " + unit + " after %{x:.2f} s<extra>%{fullData.name}</extra>",
-        )  # fmt: skip
+        )
     if between_known > 0:
         longest = max((seconds[-1] for seconds, _ in curves.values()), default=1.0)
         figure.add_scatter(
-            x=[0, longest], y=[between_known] * 2, mode="lines", hoverinfo="skip",
+            x=[0, longest],
+            y=[between_known] * 2,
+            mode="lines",
+            hoverinfo="skip",
             line={"color": HIGHLIGHT, "dash": "dash"},
             name=f"between known ones: {between_known:.3g}{unit}",
-        )  # fmt: skip
+        )
     ticks = [step * 10.0**power for power in range(-9, 4) for step in (1, 3)]
     figure.update_xaxes(title="seconds since the run began", rangemode="tozero")
     figure.update_yaxes(
-        title=f"{safe(distance)} ({unit}), largest so far", type="log", tickvals=ticks,
+        title=f"{safe(distance)} ({unit}), largest so far",
+        type="log",
+        tickvals=ticks,
         tickformat="~g",
-    )  # fmt: skip
+    )
     return layout(figure, "How far each run has come", height=450, margin={"t": 120})
 
 
@@ -178,9 +200,13 @@ def arrival(points: pd.DataFrame) -> pd.Series:
 
 
 def _animated(
-    figure: go.Figure, title: str, around: np.ndarray,
-    grown: Callable[[float], Sequence[go.Scatter]], points: pd.DataFrame, when: pd.Series,
-) -> go.Figure:  # fmt: skip
+    figure: go.Figure,
+    title: str,
+    around: np.ndarray,
+    grown: Callable[[float], Sequence[go.Scatter]],
+    points: pd.DataFrame,
+    when: pd.Series,
+) -> go.Figure:
     """Give the figure frames of its first traces, the buttons, the slider and fixed limits."""
     known = np.sort(when[np.isfinite(when)].to_numpy())
     chosen = np.linspace(0, len(known) - 1, min(MOST_FRAMES, len(known))).round().astype(int)
@@ -203,15 +229,25 @@ def _animated(
         {"label": "❚❚ Pause", "method": "animate", "args": [[None], _pace(0, "immediate")]},
     ]
     menu = {
-        "type": "buttons", "buttons": buttons, "direction": "left", "showactive": False,
-        "x": 0, "xanchor": "left", "y": -0.18, "yanchor": "top",
-    }  # fmt: skip
+        "type": "buttons",
+        "buttons": buttons,
+        "direction": "left",
+        "showactive": False,
+        "x": 0,
+        "xanchor": "left",
+        "y": -0.18,
+        "yanchor": "top",
+    }
     # The steps' own labels would lie over each other: only the current one is shown.
     slider = {
-        "steps": steps, "active": len(steps) - 1, "y": -0.17, "ticklen": 0, "minorticklen": 0,
+        "steps": steps,
+        "active": len(steps) - 1,
+        "y": -0.17,
+        "ticklen": 0,
+        "minorticklen": 0,
         "currentvalue": {"prefix": "after ", "xanchor": "right", "font": {"color": "#31333F"}},
         "font": {"color": "rgba(0,0,0,0)"},
-    }  # fmt: skip
+    }
     for axes, values in ((figure.update_xaxes, around[:, 0]), (figure.update_yaxes, around[:, 1])):
         low, high = np.nanmin(values), np.nanmax(values)
         room = 0.06 * (high - low) or 1.0
@@ -220,9 +256,13 @@ def _animated(
     entries = sum(trace.showlegend is not False and bool(trace.name) for trace in figure.data)
     top = 40 + LEGEND_LINE * entries
     return layout(
-        figure, title, height=510 + top, margin={"b": 165, "t": top}, updatemenus=[menu],
+        figure,
+        title,
+        height=510 + top,
+        margin={"b": 165, "t": top},
+        updatemenus=[menu],
         sliders=[slider],
-    )  # fmt: skip
+    )
 
 
 def _note_beyond(figure: go.Figure, known: np.ndarray, names: Sequence[str], unit: str) -> None:
@@ -233,9 +273,16 @@ def _note_beyond(figure: go.Figure, known: np.ndarray, names: Sequence[str], uni
             continue
         figure.add_annotation(
             text=f"known: {safe(name)}, far outside at ({x:.3g}{unit}, {y:.3g}{unit})",
-            xref="paper", yref="paper", x=1, y=1 - 0.05 * number, xanchor="right", yanchor="top",
-            showarrow=False, font={"color": HIGHLIGHT}, bgcolor="rgba(255,255,255,0.8)",
-        )  # fmt: skip
+            xref="paper",
+            yref="paper",
+            x=1,
+            y=1 - 0.05 * number,
+            xanchor="right",
+            yanchor="top",
+            showarrow=False,
+            font={"color": HIGHLIGHT},
+            bgcolor="rgba(255,255,255,0.8)",
+        )
 
 
 def _pace(milliseconds: int, mode: str = "afterall") -> dict[str, object]:
@@ -261,9 +308,14 @@ def _lines(paths: np.ndarray, style: RunStyle, opacity: float) -> go.Scatter:
     gap = np.full((len(paths), 1, 2), np.nan)
     x, y = np.concatenate([paths, gap], axis=1).reshape(-1, 2).T
     return go.Scatter(
-        x=_small(x), y=_small(y), mode="lines", showlegend=False, hoverinfo="skip",
-        line={"color": style.color, "width": 1}, opacity=opacity,
-    )  # fmt: skip
+        x=_small(x),
+        y=_small(y),
+        mode="lines",
+        showlegend=False,
+        hoverinfo="skip",
+        line={"color": style.color, "width": 1},
+        opacity=opacity,
+    )
 
 
 def _nodes(
@@ -275,29 +327,39 @@ def _nodes(
         seconds[(points["run"] == points["run"].iloc[rows[0]]).to_numpy()] if rows.size else [0]
     )
     return go.Scatter(
-        x=_small(position[rows, 0]), y=_small(position[rows, 1]), mode="markers", name=style.label,
+        x=_small(position[rows, 0]),
+        y=_small(position[rows, 1]),
+        mode="markers",
+        name=style.label,
         customdata=_small(part[["ids", "parent", "to_parent"]].to_numpy()),
         marker={
-            "color": _small(seconds[rows]), "colorscale": COLORS, "size": 7,
-            "cmin": float(np.min(of_run)), "cmax": float(np.max(of_run)), "symbol": style.symbol,
+            "color": _small(seconds[rows]),
+            "colorscale": COLORS,
+            "size": 7,
+            "cmin": float(np.min(of_run)),
+            "cmax": float(np.max(of_run)),
+            "symbol": style.symbol,
             "line": {"width": 0.5, "color": "white"},
             "colorbar": {"title": {"text": "seconds"}, "thickness": 12, "len": 0.8},
         },
         hovertemplate="node %{customdata[0]:.0f} of " + style.label + "<br>from node "
         "%{customdata[1]:.0f}, %{customdata[2]:.3g}° away<br>after %{marker.color:.2f} s"
         "<extra></extra>",
-    )  # fmt: skip
+    )
 
 
 def _particles(
     position: np.ndarray, rows: np.ndarray, points: pd.DataFrame, style: RunStyle
 ) -> go.Scatter:
     return go.Scatter(
-        x=_small(position[rows, 0]), y=_small(position[rows, 1]), mode="markers", name=style.label,
+        x=_small(position[rows, 0]),
+        y=_small(position[rows, 1]),
+        mode="markers",
+        name=style.label,
         customdata=_small(points["ids"].iloc[rows].to_numpy()),
         marker={"color": style.color, "symbol": style.symbol, "size": 7, "opacity": 0.6},
         hovertemplate="factorization %{customdata:.0f} of " + style.label + "<extra></extra>",
-    )  # fmt: skip
+    )
 
 
 def _marked(
@@ -307,8 +369,16 @@ def _marked(
     if not len(at):
         return
     figure.add_scatter(
-        x=at[:, 0], y=at[:, 1], mode="markers", name=name, text=list(text) or None,
+        x=at[:, 0],
+        y=at[:, 1],
+        mode="markers",
+        name=name,
+        text=list(text) or None,
         hovertemplate=name + ("<br>%{text}" if len(text) else "") + "<extra></extra>",
-        marker={"symbol": symbol, "size": 13 if len(text) else 10, "color": color,
-                "line": {"width": 2 if symbol.endswith("open") else 0.5}},
-    )  # fmt: skip
+        marker={
+            "symbol": symbol,
+            "size": 13 if len(text) else 10,
+            "color": color,
+            "line": {"width": 2 if symbol.endswith("open") else 0.5},
+        },
+    )

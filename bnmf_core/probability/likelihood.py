@@ -73,9 +73,13 @@ def gradients_along(
 
 
 def fit_gradients_along(
-    problem: Problem, A: np.ndarray, W: np.ndarray, moved_A: np.ndarray, moved_W: np.ndarray,
+    problem: Problem,
+    A: np.ndarray,
+    W: np.ndarray,
+    moved_A: np.ndarray,
+    moved_W: np.ndarray,
     precision: float,
-) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+) -> tuple[np.ndarray, np.ndarray]:
     """Derivative of the gradients of :func:`fit_and_gradients` along (moved_A, moved_W).
 
     With E = X − AW, Ȧ and Ẇ the direction and σ the noise, the gradients EWᵀ/σ² and AᵀE/σ² change
@@ -113,9 +117,13 @@ def _seen_fit_and_gradients(
 
 
 def _seen_gradients_along(
-    problem: Problem, A: np.ndarray, W: np.ndarray, moved_A: np.ndarray, moved_W: np.ndarray,
+    problem: Problem,
+    A: np.ndarray,
+    W: np.ndarray,
+    moved_A: np.ndarray,
+    moved_W: np.ndarray,
     precision: float,
-) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+) -> tuple[np.ndarray, np.ndarray]:
     along_A, along_W = np.zeros(A.shape), np.zeros(W.shape)
     for m, rows, columns, seen in _seen_blocks(problem, A.shape[0]):
         basis, weights = A[m, rows], W[m][:, columns]

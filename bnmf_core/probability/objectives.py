@@ -67,9 +67,13 @@ def objective_and_gradients(
 
 
 def gradients_along(
-    problem: Problem, A: np.ndarray, W: np.ndarray, moved_A: np.ndarray, moved_W: np.ndarray,
+    problem: Problem,
+    A: np.ndarray,
+    W: np.ndarray,
+    moved_A: np.ndarray,
+    moved_W: np.ndarray,
     objective: str,
-) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+) -> tuple[np.ndarray, np.ndarray]:
     """Derivative of f's gradients along (moved_A, moved_W): its Hessian times the direction.
 
     Shapes (M, D, R) and (M, R, N), in and out. For a divergence Σ φ(x, y), y = AW, the gradient in
@@ -182,10 +186,16 @@ def _minimised(
             "ignore", exceptions.ConvergenceWarning
         )  # the limit is the paper's own
         Wt, At, _ = decomposition.non_negative_factorization(
-            X, W.T.copy(), A.T.copy(), n_components=A.shape[1], init="custom", solver="mu",
-            beta_loss=objective.replace("_", "-"), tol=REFERENCE_TOLERANCE,
+            X,
+            W.T.copy(),
+            A.T.copy(),
+            n_components=A.shape[1],
+            init="custom",
+            solver="mu",
+            beta_loss=objective.replace("_", "-"),
+            tol=REFERENCE_TOLERANCE,
             max_iter=REFERENCE_ITERATIONS,
-        )  # fmt: skip
+        )
     return At.T, Wt.T
 
 

@@ -55,15 +55,20 @@ def advance(problem: Problem, solution: Solution, stopping: Stopping) -> Solutio
     # The error of a completed X is not that of the seen entries.
     known = solution.squared_error if problem.seen is None else np.inf
     return replace(
-        solution, approaching=False, active=np.ones_like(solution.active),
+        solution,
+        approaching=False,
+        active=np.ones_like(solution.active),
         squared_error=np.full(solution.active.size, known),
-    )  # fmt: skip
+    )
 
 
 def solve(
-    problem: Problem, A: np.ndarray, W: np.ndarray, max_iterations: int = 300,
+    problem: Problem,
+    A: np.ndarray,
+    W: np.ndarray,
+    max_iterations: int = 300,
     tolerance: float = 5e-5,
-) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+) -> tuple[np.ndarray, np.ndarray]:
     """Improve A (m, D, R), W (m, R, N) until each particle settles; same shapes back."""
     return solve_with(SOLVER, problem, A, W, Stopping(max_iterations, tolerance))
 
@@ -88,9 +93,16 @@ def _advance_approach(problem: Problem, solution: Solution, stopping: Stopping) 
         single_A, single_W = A[chosen].astype(np.float32), W[chosen].astype(np.float32)
         now_step, now_limit = step[chosen], limit[chosen]
         now = accelerated_round(
-            compression.U, compression.V, compression.squared_norm, single_A, single_W,
-            now_step, now_limit, ROUND, APPROACH_SWEEPS,
-        )  # fmt: skip
+            compression.U,
+            compression.V,
+            compression.squared_norm,
+            single_A,
+            single_W,
+            now_step,
+            now_limit,
+            ROUND,
+            APPROACH_SWEEPS,
+        )
         # What compression leaves out of X stays an error to the end.
         now += problem.completed_squared_norm - compression.squared_norm
         gained = squared_error[chosen] - now
@@ -101,9 +113,15 @@ def _advance_approach(problem: Problem, solution: Solution, stopping: Stopping) 
         settled = (gained <= ROUND / CHECK_EVERY * stopping.tolerance * now) | (now <= target)
         active[chosen[settled | (iterations[chosen] + ROUND > most)]] = False
     return replace(
-        solution, A=A, W=W, iterations=iterations, squared_error=squared_error, active=active,
-        step=step, limit=limit,
-    )  # fmt: skip
+        solution,
+        A=A,
+        W=W,
+        iterations=iterations,
+        squared_error=squared_error,
+        active=active,
+        step=step,
+        limit=limit,
+    )
 
 
 def _descend(F: np.ndarray, linear: np.ndarray, G: np.ndarray, step: np.ndarray) -> np.ndarray:

@@ -155,9 +155,15 @@ def advance_full(
         A, W = result_A, result_W
     step[chosen], limit[chosen] = step_A, step_W
     return replace(
-        solution, A=A, W=W, iterations=iterations, squared_error=squared_error,
-        active=active, step=step, limit=limit,
-    )  # fmt: skip
+        solution,
+        A=A,
+        W=W,
+        iterations=iterations,
+        squared_error=squared_error,
+        active=active,
+        step=step,
+        limit=limit,
+    )
 
 
 # A, W, and of each particle ⟨X, AW⟩ and ‖AW‖², both over what was seen, where they were asked for.
@@ -165,9 +171,14 @@ Iterated = tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray | None]
 
 
 def _iterate(
-    problem: Problem, update: Update, A: np.ndarray, W: np.ndarray, step_A: np.ndarray,
-    step_W: np.ndarray, measured: bool,
-) -> Iterated:  # fmt: skip
+    problem: Problem,
+    update: Update,
+    A: np.ndarray,
+    W: np.ndarray,
+    step_A: np.ndarray,
+    step_W: np.ndarray,
+    measured: bool,
+) -> Iterated:
     A = update(A, problem.times_rows(W), gram(W), step_A)
     linear, gram_A = problem.times_columns(A), gram(A)
     W = update(W, linear, gram_A, step_W)
@@ -178,9 +189,14 @@ def _iterate(
 
 
 def _iterate_seen(
-    problem: Problem, update: Update, A: np.ndarray, W: np.ndarray, step_A: np.ndarray,
-    step_W: np.ndarray, measured: bool,
-) -> Iterated:  # fmt: skip
+    problem: Problem,
+    update: Update,
+    A: np.ndarray,
+    W: np.ndarray,
+    step_A: np.ndarray,
+    step_W: np.ndarray,
+    measured: bool,
+) -> Iterated:
     seen = problem.seen
     assert seen is not None
     A, _ = _update_seen(update, A, problem.times_rows(W), W, seen.T, step_A, False)
@@ -190,9 +206,14 @@ def _iterate_seen(
 
 
 def _update_seen(
-    update: Update, F: np.ndarray, linear: np.ndarray, other: np.ndarray, seen: np.ndarray,
-    step: np.ndarray, measured: bool,
-) -> tuple[np.ndarray, np.ndarray | None]:  # fmt: skip
+    update: Update,
+    F: np.ndarray,
+    linear: np.ndarray,
+    other: np.ndarray,
+    seen: np.ndarray,
+    step: np.ndarray,
+    measured: bool,
+) -> tuple[np.ndarray, np.ndarray | None]:
     """F (m, R, n) updated given the other factor (m, R, k), and Σ S (AW)² of each particle.
 
     ``seen`` (k, n). Particle by particle: the Gram matrices of all would take much memory.

@@ -103,9 +103,13 @@ class Life:
             known = [part for part in seen.version.split(", ") if part]
             versions = ", ".join(dict.fromkeys([*known, VERSION]))
             return {
-                "status": "queued", "message": "", "token": claim.token, "wish": "",
-                "heartbeat": self._clock(), "version": versions,
-            }  # fmt: skip
+                "status": "queued",
+                "message": "",
+                "token": claim.token,
+                "wish": "",
+                "heartbeat": self._clock(),
+                "version": versions,
+            }
 
         self._move(run_id, queue)
         return claim

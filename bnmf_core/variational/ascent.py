@@ -47,16 +47,24 @@ def climb(
         return -value, -np.concatenate([by_A.ravel(), by_W.ravel(), by_v])
 
     found = optimize.minimize(
-        loss, x, jac=True, method="L-BFGS-B", bounds=limits,
+        loss,
+        x,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=limits,
         options={"maxiter": iterations, "maxcor": MEMORY, "ftol": 0.0, "gtol": 0.0},
-    )  # fmt: skip
+    )
     return *_apart(found.x, A.shape, W.shape), -float(found.fun)
 
 
 def spread(
-    problem: Problem, A: np.ndarray, W: np.ndarray, log_variances: np.ndarray, iterations: int,
+    problem: Problem,
+    A: np.ndarray,
+    W: np.ndarray,
+    log_variances: np.ndarray,
+    iterations: int,
     step: float,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:  # fmt: skip
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
     """Raise the bound under a flat likelihood: centres move along its slope while possible.
 
     The step is a part of a centre's standard deviation in every dimension; one that leaves the

@@ -74,9 +74,14 @@ class Mixture:
         """Without components, in d dimensions."""
         nothing = np.zeros(0)
         return cls(
-            np.zeros((0, d)), nothing, nothing, nothing, nothing, np.zeros((0, 0)),
+            np.zeros((0, d)),
+            nothing,
+            nothing,
+            nothing,
+            nothing,
+            np.zeros((0, 0)),
             np.zeros(0, dtype=np.int64),
-        )  # fmt: skip
+        )
 
     @property
     def M(self) -> int:
@@ -156,10 +161,14 @@ class Mixture:
         kept = np.arange(self.M) != m
         weights = self.weights[kept]
         return Mixture(
-            self.centers[kept], self.variances[kept], weights / weights.sum(),
-            self.log_joint[kept], self.trace[kept], self.squared[np.ix_(kept, kept)],
+            self.centers[kept],
+            self.variances[kept],
+            weights / weights.sum(),
+            self.log_joint[kept],
+            self.trace[kept],
+            self.squared[np.ix_(kept, kept)],
             self.numbers[kept],
-        )  # fmt: skip
+        )
 
     def draw(self, count: int, rng: np.random.Generator) -> np.ndarray:
         """Draws from q, (count, d), with entries below 0 where q reaches beyond it."""

@@ -223,11 +223,26 @@ def _nearer_than_a_deviation(
 
 
 def _decision(
-    mixture: Mixture, number: int, joined: bool, reason: str, gain: float, weight: float,
-    variance: float, removed: tuple[int, ...] = (),
-) -> Decision:  # fmt: skip
+    mixture: Mixture,
+    number: int,
+    joined: bool,
+    reason: str,
+    gain: float,
+    weight: float,
+    variance: float,
+    removed: tuple[int, ...] = (),
+) -> Decision:
     entropy, energy = (mixture.entropy, mixture.energy) if mixture.M else (np.nan, np.nan)
     return Decision(
-        number, joined, reason, gain, weight, variance, entropy + energy, entropy, energy, removed,
+        number,
+        joined,
+        reason,
+        gain,
+        weight,
+        variance,
+        entropy + energy,
+        entropy,
+        energy,
+        removed,
         mixture.M,
-    )  # fmt: skip
+    )

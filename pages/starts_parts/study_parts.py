@@ -25,7 +25,7 @@ def ask_scale(name: str) -> str:
         key=f"{name}_scale",
         help="Starts of different kinds differ in scale, which a solver "
         "corrects at once. The best common scale takes that out of the comparison.",
-    )  # fmt: skip
+    )
 
 
 def part(study: StudyResult, which: str, quantity: str, origin: str) -> None:

@@ -116,9 +116,16 @@ def flat_density(chart):
 
 
 def hmc_kernel(
-    support, step=None, leapfrogs=8, jacobian=True, accept=True, wall="reflect", rate=RATE,
-    model=None, settings=None,
-) -> Kernel:  # fmt: skip
+    support,
+    step=None,
+    leapfrogs=8,
+    jacobian=True,
+    accept=True,
+    wall="reflect",
+    rate=RATE,
+    model=None,
+    settings=None,
+) -> Kernel:
     """HMC and its mutants: no Jacobian, no accept step, another wall.
 
     At the wall "keep" reflects the place but not the momentum, "clamp" stops at zero. ``model``

@@ -97,8 +97,11 @@ def test_a_model_can_do_what_it_has_a_part_for():
     flat = replace(whole, offending=MODELS["uniform"].offending)
     assert whole.capabilities - flat.capabilities == {Capability.NOWHERE_ZERO}
     assert {field.name for field in fields(Model) if field.default is None} == {
-        *parts, "log_joint_and_score", "noise_curvature", "offending",
-    }  # fmt: skip
+        *parts,
+        "log_joint_and_score",
+        "noise_curvature",
+        "offending",
+    }
 
 
 def test_a_part_that_is_missing_is_refused_where_nobody_has_asked():

@@ -387,7 +387,8 @@ def test_an_open_threshold_comes_from_the_seen_entries(masked):
     assert epsilon == pytest.approx(1.2 * values.max(), rel=1e-12)
     seen = masked.X[masked.mask]
     for objective, scale in (
-        ("frobenius", (seen**2).sum()), ("kullback_leibler", seen.sum()),
+        ("frobenius", (seen**2).sum()),
+        ("kullback_leibler", seen.sum()),
         ("itakura_saito", seen.size),
-    ):  # fmt: skip
+    ):
         assert objectives.natural_scale(masked, objective) == pytest.approx(scale, rel=1e-13)

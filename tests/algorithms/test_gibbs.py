@@ -35,9 +35,14 @@ def survival(log_density, x, peak, width):
     def integral(low, high):
         inside = [p for p in (peak - 3 * width, peak, peak + 3 * width) if low < p < high]
         return integrate.quad(
-            lambda t: np.exp(log_density(t) - top), low, high,
-            points=inside or None, limit=400, epsabs=0, epsrel=1e-12,
-        )[0]  # fmt: skip
+            lambda t: np.exp(log_density(t) - top),
+            low,
+            high,
+            points=inside or None,
+            limit=400,
+            epsabs=0,
+            epsrel=1e-12,
+        )[0]
 
     low, high = max(0.0, peak - 15 * width), max(peak, x) + 45 * width
     below, above = integral(low, x) if x > low else 0.0, integral(x, high)

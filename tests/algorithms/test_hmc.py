@@ -243,8 +243,15 @@ def test_the_unit_of_the_data_changes_nothing_but_the_unit(small):
     settings = {"warm_up": 3, "leapfrog_steps": 5}
     chains = []
     for factor in (1.0, 1024.0):
-        spec = RunSpec("hmc", 3, "gaussian_simplex", 4, 3, settings,
-                       {"sigma": 0.5 * factor, "rate": 0.1 / factor})  # fmt: skip
+        spec = RunSpec(
+            "hmc",
+            3,
+            "gaussian_simplex",
+            4,
+            3,
+            settings,
+            {"sigma": 0.5 * factor, "rate": 0.1 / factor},
+        )
         chains.append(engine.run(Dataset.from_array(small.X * factor), spec))
     np.testing.assert_allclose(chains[1].A, chains[0].A, rtol=1e-9)
     np.testing.assert_allclose(chains[1].W, 1024 * chains[0].W, rtol=1e-9)

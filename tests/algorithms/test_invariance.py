@@ -112,9 +112,11 @@ def prior_p_values(kernel, draws, moves, rng) -> list[float]:
     """16 Kolmogorov–Smirnov tests of θ after the moves against the prior, X included."""
     A, W, X = draw_joint(kernel.support, draws, rng)
     A, W = kernel.move(A, W, X, rng, moves)
-    basis = positive_basis_p_values(A, W) if kernel.support == "positive" else (
-        simplex_basis_p_values(A)
-    )  # fmt: skip
+    basis = (
+        positive_basis_p_values(A, W)
+        if kernel.support == "positive"
+        else (simplex_basis_p_values(A))
+    )
     p_values = [*likelihood_p_values(A, W, X, kernel.mask), *weight_p_values(W), *basis]
     assert len(p_values) == 16
     return p_values
@@ -275,9 +277,14 @@ def test_posterior_means_are_those_of_quadrature(algorithm, model, support):
     settings = {"chains": chains, "start": "prior"}
     settings |= {"leapfrog_steps": 15} if algorithm == "hmc" else {"thinning": 2}
     spec = RunSpec(
-        algorithm, 1, model, particles=chains * 800, seed=21, settings=settings,
+        algorithm,
+        1,
+        model,
+        particles=chains * 800,
+        seed=21,
+        settings=settings,
         model_settings={"sigma": SMALL_SIGMA, "rate": SMALL_RATE},
-    )  # fmt: skip
+    )
     particles = engine.run(Dataset.from_array(SMALL_X), spec)
     A, W = particles.A[:, :, 0], particles.W[:, 0]
     found = {

@@ -26,8 +26,9 @@ def noisy(kind: str, sigma: float = 1e-3, seed: int = 0, **more) -> Dataset:
     return laurberg(kind, noise=sigma, rng=np.random.default_rng(seed), **more)
 
 
-def make(algorithm: str, data: Dataset, rank: int, particles: int = 200, sigma: float = 1e-3,
-         **settings):  # fmt: skip
+def make(
+    algorithm: str, data: Dataset, rank: int, particles: int = 200, sigma: float = 1e-3, **settings
+):
     spec = RunSpec(
         algorithm, rank, particles=particles, settings=settings, model_settings={"sigma": sigma}
     )

@@ -126,11 +126,18 @@ def test_coordinates_slopes_and_discrepancy_are_those_that_particles_are_judged_
     M = q.shape[0]
     A, W = chart.to_factors(q)
     particles = Particles(
-        A=A, W=W, ids=np.arange(M), chain=np.zeros(M, int), draw=np.arange(M),
-        weights=np.full(M, 1 / M), log_joint=np.zeros(M), error=np.zeros(M), seconds=np.zeros(M),
+        A=A,
+        W=W,
+        ids=np.arange(M),
+        chain=np.zeros(M, int),
+        draw=np.arange(M),
+        weights=np.full(M, 1 / M),
+        log_joint=np.zeros(M),
+        error=np.zeros(M),
+        seconds=np.zeros(M),
         spec=RunSpec("svgd", 2, model, M, 0, model_settings=NOISE[model]),
         info={"model_settings": NOISE[model]},
-    )  # fmt: skip
+    )
     blocks = places.blocks(problem, particles, "interior")
     scores = chart.split(chart.score(problem, q))
     for block, position, score, factor in zip(blocks, chart.parts(q), scores, "AW", strict=True):

@@ -168,8 +168,12 @@ def test_transforms_are_least_squares_optimal(key, monkeypatch):
 def test_every_part_of_the_recipe_counts():
     usual = learn(Recipe(), 1)
     for changed in (
-        {"process": "uniform"}, {"size": 13}, {"source_rank": 4}, {"noise": 0.2}, {"rank": 2},
-    ):  # fmt: skip
+        {"process": "uniform"},
+        {"size": 13},
+        {"source_rank": 4},
+        {"noise": 0.2},
+        {"rank": 2},
+    ):
         other = learn(Recipe(**changed), 1)
         assert not (other.Q_A.shape == usual.Q_A.shape and alike(other, usual)), changed
     assert alike(usual, learn(Recipe(source_rank=3), 1))

@@ -34,9 +34,11 @@ def laid_out(form, X, rng):
     if mask is not None:
         X = X * mask
     as_given = {
-        "rows": np.ascontiguousarray, "columns": np.asfortranarray,
-        "sparse": sparse.csc_array, "masked": np.ascontiguousarray,
-    }[form](X)  # fmt: skip
+        "rows": np.ascontiguousarray,
+        "columns": np.asfortranarray,
+        "sparse": sparse.csc_array,
+        "masked": np.ascontiguousarray,
+    }[form](X)
     return as_given, X, mask
 
 

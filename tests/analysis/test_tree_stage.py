@@ -70,8 +70,9 @@ def test_landmarks_keep_euclidean_positions_and_place_others_among_them():
 
 
 def test_the_largest_distance_so_far_is_that_of_the_first_ones():
-    apart = pairwise(np.random.default_rng(0).random((9, 5, 2)), np.ones((9, 2, 3)),
-                     DISTANCES["max_angle"])  # fmt: skip
+    apart = pairwise(
+        np.random.default_rng(0).random((9, 5, 2)), np.ones((9, 2, 3)), DISTANCES["max_angle"]
+    )
     expected = [apart[:k, :k].max() for k in range(1, 10)]
     np.testing.assert_array_equal(largest_so_far(apart), expected)
 
@@ -80,9 +81,7 @@ def test_the_map_holds_nodes_particles_and_known_factorizations(both):
     part = tree_stage.STAGE.of(both)
     nodes, chain = both.particles
     table = part.table
-    assert list(table["run"]) == [
-        *[both.runs[0].id] * nodes.M, *[both.runs[1].id] * 12, "", ""
-    ]  # fmt: skip
+    assert list(table["run"]) == [*[both.runs[0].id] * nodes.M, *[both.runs[1].id] * 12, "", ""]
     assert part.nodes == nodes.M == table["tree"].sum()
     assert list(table["name"])[-2:] == ["A, W", "A Q, Q W"]
     mine = table[table["tree"]]
@@ -99,10 +98,11 @@ def test_distances_to_parents_positions_and_triangles_are_the_direct_ones(both):
     part = tree_stage.STAGE.of(both)
     known = both.dataset.truth
     A, W = (
-        np.concatenate([*(getattr(p, name) for p in both.particles),
-                        *(getattr(k, name)[None] for k in known)])
+        np.concatenate(
+            [*(getattr(p, name) for p in both.particles), *(getattr(k, name)[None] for k in known)]
+        )
         for name in "AW"
-    )  # fmt: skip
+    )
     apart = pairwise(A, W, DISTANCES["max_angle"])
     parent = part.table["parent_row"].to_numpy()
     grown = parent >= 0

@@ -75,9 +75,11 @@ def assert_same(particles, expected):
 def test_every_sample_algorithm_and_setting_is_listed(ask, command):
     listed = ask("samples")
     for kind, entries in (
-        ("samples", SAMPLES), ("generators", GENERATORS),
-        ("algorithms", registry.ALGORITHMS), ("models", MODELS),
-    ):  # fmt: skip
+        ("samples", SAMPLES),
+        ("generators", GENERATORS),
+        ("algorithms", registry.ALGORITHMS),
+        ("models", MODELS),
+    ):
         assert [entry["key"] for entry in listed[kind]] == list(entries)
     code, table, _ = command("samples")
     assert code == 0
@@ -106,17 +108,45 @@ def test_an_algorithm_added_to_the_registry_needs_no_edit(ask, command, monkeypa
 
 def test_a_run_is_the_one_that_python_makes(ask, home):
     told = ask(
-        "run", "laurberg_two", "--data-set", "noise=0.001", "--data-seed", "7",
-        "--algorithm", "gibbs", "--algorithm", "random_restarts", "--rank", "3",
-        "--particles", "12", "--seed", "4", "--holdout", "0.2", "--name", "[bold]two[/bold]",
-        "--set", "thinning=2", "--set", "gibbs.start=prior", "--set", "tolerance=1e-6",
-        "--model-set", "rate=2", "--model-set", "sigma=none",
-    )  # fmt: skip
+        "run",
+        "laurberg_two",
+        "--data-set",
+        "noise=0.001",
+        "--data-seed",
+        "7",
+        "--algorithm",
+        "gibbs",
+        "--algorithm",
+        "random_restarts",
+        "--rank",
+        "3",
+        "--particles",
+        "12",
+        "--seed",
+        "4",
+        "--holdout",
+        "0.2",
+        "--name",
+        "[bold]two[/bold]",
+        "--set",
+        "thinning=2",
+        "--set",
+        "gibbs.start=prior",
+        "--set",
+        "tolerance=1e-6",
+        "--model-set",
+        "rate=2",
+        "--model-set",
+        "sigma=none",
+    )
     data = laurberg("two", noise=0.001, rng=np.random.default_rng(7))
     plain = {
-        "rank": 3, "particles": 12, "seed": 4, "holdout": 0.2,
+        "rank": 3,
+        "particles": 12,
+        "seed": 4,
+        "holdout": 0.2,
         "model_settings": {"rate": 2.0, "sigma": None},
-    }  # fmt: skip
+    }
     specs = [
         RunSpec("gibbs", settings={"thinning": 2, "start": "prior"}, **plain),
         RunSpec("random_restarts", settings={"tolerance": 1e-6}, **plain),
@@ -249,10 +279,26 @@ def test_a_run_of_another_process_is_cancelled_from_here(command, home, small):
     """As by the dashboard's button, while the terminal works."""
     dataset_id = home.add_dataset(small)
     other = subprocess.Popen(
-        [sys.executable, "-m", "bnmf_core", "run", dataset_id, "--rank", "3", "--algorithm",
-         "gibbs", "--particles", "500000", "--store", str(home.root)],
-        cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "bnmf_core",
+            "run",
+            dataset_id,
+            "--rank",
+            "3",
+            "--algorithm",
+            "gibbs",
+            "--particles",
+            "500000",
+            "--store",
+            str(home.root),
+        ],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     runner = JobRunner(home)
     try:
         record = wait_for_progress(home, other)
@@ -271,10 +317,23 @@ def test_a_run_of_another_process_is_cancelled_from_here(command, home, small):
 @pytest.fixture
 def two_runs(ask):
     told = ask(
-        "run", "laurberg_two", "--data-set", "noise=0.001", "--rank", "3", "--particles", "20",
-        "--algorithm", "random_restarts", "--algorithm", "gibbs",
-        "--set", "max_iterations=5000", "--set", "tolerance=1e-6",
-    )  # fmt: skip
+        "run",
+        "laurberg_two",
+        "--data-set",
+        "noise=0.001",
+        "--rank",
+        "3",
+        "--particles",
+        "20",
+        "--algorithm",
+        "random_restarts",
+        "--algorithm",
+        "gibbs",
+        "--set",
+        "max_iterations=5000",
+        "--set",
+        "tolerance=1e-6",
+    )
     return [run["id"] for run in told["runs"]]
 
 
@@ -353,11 +412,31 @@ def test_an_interrupted_run_keeps_what_it_made_and_is_resumed_to_the_same_bits(
     dataset_id = home.add_dataset(small)
     spec = RunSpec("gibbs", 3, particles=60_000, seed=3, settings={"thinning": 1})
     process = subprocess.Popen(
-        [sys.executable, "-m", "bnmf_core", "run", dataset_id, "--rank", "3", "--seed", "3",
-         "--algorithm", "gibbs", "--particles", "60000", "--set", "thinning=1", "--json",
-         "--store", str(home.root)],
-        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "bnmf_core",
+            "run",
+            dataset_id,
+            "--rank",
+            "3",
+            "--seed",
+            "3",
+            "--algorithm",
+            "gibbs",
+            "--particles",
+            "60000",
+            "--set",
+            "thinning=1",
+            "--json",
+            "--store",
+            str(home.root),
+        ],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     try:
         wait_for_progress(home, process)
         process.send_signal(signal.SIGINT)

@@ -145,9 +145,15 @@ def two_chains(second: int, sigma: float = 1e-3, draws: int = 400):
     W = np.stack([t.W for t in known]) * np.exp(sigma * rng.standard_normal((2 * draws, 3, 6)))
     error = sigma * rng.random(2 * draws)
     return SimpleNamespace(
-        A=A, W=W, chain=np.repeat([0, 1], draws), draw=np.tile(np.arange(draws), 2),
-        log_joint=-error, error=error, info={}, trace={},
-    )  # fmt: skip
+        A=A,
+        W=W,
+        chain=np.repeat([0, 1], draws),
+        draw=np.tile(np.arange(draws), 2),
+        log_joint=-error,
+        error=error,
+        info={},
+        trace={},
+    )
 
 
 def test_r_hat_sees_no_second_mode_and_the_sentence_says_it():
@@ -182,9 +188,14 @@ def test_a_trace_is_taken_after_its_warm_up():
     sweeps = np.tile(np.arange(30), 2)
     values = np.arange(60.0)
     trace = {
-        "chain": np.repeat([0, 1], 30), "sweep": sweeps, "warm_up": sweeps < 10,
-        "log_joint": values, "log_likelihood": values, "error": values, "total": values,
-    }  # fmt: skip
+        "chain": np.repeat([0, 1], 30),
+        "sweep": sweeps,
+        "warm_up": sweeps < 10,
+        "log_joint": values,
+        "log_likelihood": values,
+        "error": values,
+        "total": values,
+    }
     found = quantities_of(SimpleNamespace(trace=trace))
     assert list(found) == ["log_joint", "log_likelihood", "error", "total"]
     np.testing.assert_array_equal(found["total"], [np.arange(10, 30), np.arange(40, 60)])

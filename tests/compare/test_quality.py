@@ -52,8 +52,9 @@ def test_filtered_restarts_keep_both_solutions_and_drop_poor_ones():
     data = laurberg("two", noise=1e-3, rng=np.random.default_rng(0))
     model = {"sigma": 1e-3}
     settings = {"solver": "projected_gradient", "max_iterations": 20, "good_enough": 0.01}
-    restarts = run(data, RunSpec("random_restarts", 3, particles=300, settings=settings,
-                                 model_settings=model))  # fmt: skip
+    restarts = run(
+        data, RunSpec("random_restarts", 3, particles=300, settings=settings, model_settings=model)
+    )
     gibbs = run(data, RunSpec("gibbs", 3, particles=300, model_settings=model))
     kept = within_error(restarts, gibbs)
     assert 30 < kept.sum() < 300

@@ -51,10 +51,13 @@ def test_every_other_number_is_refused(value):
         ({"kind": "three"}, "Test: 'Kind' was 'three'; choose one of one, two."),
         ({"loud": 1}, "Test: 'Loud' was 1; it is true or false."),
         ({"free": float("inf")}, "Test: 'Free' was inf; any finite number is allowed."),
-        ({"cuont": 3}, "Test has no setting called 'cuont'; its settings are "
-         "count, free, kind, level, loud, size."),
+        (
+            {"cuont": 3},
+            "Test has no setting called 'cuont'; its settings are "
+            "count, free, kind, level, loud, size.",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_does_not_fit_is_named(values, sentence):
     with pytest.raises(SettingsError) as caught:
         build(Settings, values, "Test")

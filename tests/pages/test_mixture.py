@@ -30,10 +30,11 @@ def metrics(app) -> dict[str, str]:
 
 def test_numbers_are_the_stages_at_either_scale_and_of_either_run(server, noisy):
     app, analysis = shown(
-        server, noisy,
+        server,
+        noisy,
         RunSpec("gibbs", 3, particles=10, settings=WARM_UP),
         RunSpec("nvi", 3, particles=2, settings={"iterations": 20}),
-    )  # fmt: skip
+    )
     for variant in stage.VARIANTS:
         app.segmented_control(key="mixture_variant").set_value(variant).run()
         for run_id, of_run in stage.STAGE.of(analysis).proposals(variant).items():
@@ -96,9 +97,13 @@ def test_without_a_possible_factorization_the_mixture_is_empty(server, noisy, mo
 
 def test_a_run_that_ended_early_says_why(server, noisy):
     spec = RunSpec(
-        "rrt", 3, "uniform", particles=400, model_settings={"epsilon": 0.05},
+        "rrt",
+        3,
+        "uniform",
+        particles=400,
+        model_settings={"epsilon": 0.05},
         settings={"attempts": 5, "starts": 3},
-    )  # fmt: skip
+    )
     app, analysis = shown(server, noisy, spec)
     assert analysis.particles[0].M < 400
     said = words(app).replace("\\", "")

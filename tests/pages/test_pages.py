@@ -201,9 +201,11 @@ def test_entries_are_hidden_in_a_new_dataset(server, labelled):
 def test_user_text_is_never_read_as_markup(server):
     evil = "<script>alert(1)</script> $\\href{javascript:x}{y}$ **bold** :red[x]"
     data = Dataset.from_array(
-        np.random.default_rng(0).random((6, 8)) + 0.1, name=evil, features=[evil] * 6,
+        np.random.default_rng(0).random((6, 8)) + 0.1,
+        name=evil,
+        features=[evil] * 6,
         labels={evil: ["a", "b"] * 4},
-    )  # fmt: skip
+    )
     run_ids = server.start(data, [RunSpec("random_restarts", rank=2, particles=3)], [evil])
     server.wait_analysis(run_ids)
     for name in PAGES:

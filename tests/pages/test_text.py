@@ -104,14 +104,36 @@ def hostile(server):
     return run_ids
 
 
-LIVE = ("](http", "http://", "www.", "@example", "**bold", "<script", "<img", ":material/home",
-        ":smile:", ":red[", "$x$", "&lt;b", "~~no")  # fmt: skip
+LIVE = (
+    "](http",
+    "http://",
+    "www.",
+    "@example",
+    "**bold",
+    "<script",
+    "<img",
+    ":material/home",
+    ":smile:",
+    ":red[",
+    "$x$",
+    "&lt;b",
+    "~~no",
+)
 
 
 def markdown_elements(app):
     """What Streamlit reads as Markdown in every element of a page: texts, labels, helps."""
-    for kind in ("markdown", "caption", "info", "error", "warning", "success", "title",
-                 "subheader", "header"):  # fmt: skip
+    for kind in (
+        "markdown",
+        "caption",
+        "info",
+        "error",
+        "warning",
+        "success",
+        "title",
+        "subheader",
+        "header",
+    ):
         yield from (element.value for element in app.get(kind))
     for element in app.main.children.values():
         yield from labels(element)

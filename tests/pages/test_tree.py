@@ -28,8 +28,13 @@ def test_a_tree_is_shown_with_its_nodes_and_the_reason_of_its_end(server, grown)
     assert "The tree found no new node in 60 attempts" in shown
     assert all(f"run {run_id} (seed 0)" in shown for run_id in grown)
     tables = [table.value for table in app.dataframe]
-    (nodes,) = [t for t in tables if list(t.columns)[:4] == ["run", "number", "parent", "kind"]
-                and "x" not in t and len(t) == made][:1]  # fmt: skip
+    (nodes,) = [
+        t
+        for t in tables
+        if list(t.columns)[:4] == ["run", "number", "parent", "kind"]
+        and "x" not in t
+        and len(t) == made
+    ][:1]
     assert list(nodes["kind"]) == ["start"] + ["node"] * (made - 1)
     assert (nodes["parent"].iloc[1:] < nodes["number"].iloc[1:]).all()
 

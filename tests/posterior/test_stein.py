@@ -32,11 +32,18 @@ def particles_of(A, W, model="gaussian", **model_settings) -> Particles:
     M = A.shape[0]
     values = MODEL_SETTINGS[model] | model_settings
     return Particles(
-        A=A, W=W, ids=np.arange(M) + 100, chain=np.zeros(M, int), draw=np.arange(M),
-        weights=np.full(M, 1 / M), log_joint=np.zeros(M), error=np.zeros(M), seconds=np.zeros(M),
+        A=A,
+        W=W,
+        ids=np.arange(M) + 100,
+        chain=np.zeros(M, int),
+        draw=np.arange(M),
+        weights=np.full(M, 1 / M),
+        log_joint=np.zeros(M),
+        error=np.zeros(M),
+        seconds=np.zeros(M),
         spec=RunSpec("hmc", A.shape[2], model, M, 0, model_settings=values),
         info={"model_settings": values},
-    )  # fmt: skip
+    )
 
 
 def prior_draws(model, M, shape, rng, rate=RATE):
@@ -166,9 +173,14 @@ def test_draws_are_nearer_to_their_own_posterior_than_to_one_of_less_noise(small
 
 @settings(max_examples=40)
 @given(
-    st.integers(0, 2**32 - 1), st.sampled_from(list(MODEL_SETTINGS)), st.sampled_from(FORMS),
-    st.integers(2, 12), st.floats(1e-2, 1e3), st.floats(1e-2, 1e3), st.floats(-0.95, -0.05),
-)  # fmt: skip
+    st.integers(0, 2**32 - 1),
+    st.sampled_from(list(MODEL_SETTINGS)),
+    st.sampled_from(FORMS),
+    st.integers(2, 12),
+    st.floats(1e-2, 1e3),
+    st.floats(1e-2, 1e3),
+    st.floats(-0.95, -0.05),
+)
 def test_kernels_are_symmetric_semidefinite_and_move_with_the_particles(
     seed, model, form, M, length_A, length_W, exponent
 ):

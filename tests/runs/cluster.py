@@ -28,9 +28,16 @@ class Cluster:
 
     def add_worker(self) -> subprocess.Popen:
         return self._start(
-            "worker", self.address, "--nthreads", "1", "--no-nanny",
-            "--local-directory", self.folder, "--worker-port", "0",
-        )  # fmt: skip
+            "worker",
+            self.address,
+            "--nthreads",
+            "1",
+            "--no-nanny",
+            "--local-directory",
+            self.folder,
+            "--worker-port",
+            "0",
+        )
 
     def open(self, threads: int):
         """An executor, once this many workers have come."""
@@ -55,8 +62,10 @@ class Cluster:
     def _start(self, what: str, *arguments) -> subprocess.Popen:
         command = [sys.executable, "-m", "dask", what, "--host", "127.0.0.1", "--no-dashboard"]
         process = subprocess.Popen(
-            [*command, *map(str, arguments)], cwd=ROOT,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            [*command, *map(str, arguments)],
+            cwd=ROOT,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         self.processes.append(process)
         return process

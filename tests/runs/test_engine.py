@@ -106,8 +106,10 @@ def test_a_checkpoint_is_its_own_inverse(key):
     made, _ = engine.advance(plan, plan.shards[0], None)
     back = checkpoint.from_arrays(checkpoint.to_arrays(made), plan.algorithm.State)
     assert (back.produced, back.fraction, back.generator) == (
-        made.produced, made.fraction, made.generator,
-    )  # fmt: skip
+        made.produced,
+        made.fraction,
+        made.generator,
+    )
     assert_same_state(made.state, back.state)
     drawn = checkpoint.restore_generator(back.generator).random(5)
     np.testing.assert_array_equal(drawn, checkpoint.restore_generator(made.generator).random(5))

@@ -95,8 +95,10 @@ def test_the_tighter_of_system_and_container_counts(tmp_path, monkeypatch, versi
     (tmp_path / "own").write_text(f"4:{kinds}:/outer/inner\n7:pids:/elsewhere\n")
     names = dict(zip(("limit", "used", "given_back"), memory.GROUP_FILES[2 - version], strict=True))
     for name, path in (
-        ("MEMORY_INFO", "meminfo"), ("CONTROL_GROUPS", "groups"), ("OWN_GROUPS", "own"),
-    ):  # fmt: skip
+        ("MEMORY_INFO", "meminfo"),
+        ("CONTROL_GROUPS", "groups"),
+        ("OWN_GROUPS", "own"),
+    ):
         monkeypatch.setattr(memory, name, tmp_path / path)
 
     def set_limit(folder, limit):
@@ -234,8 +236,10 @@ def test_a_run_on_stored_data_never_holds_all_of_them(tmp_path):
     (tmp_path / "store").mkdir()
     done = subprocess.run(
         [sys.executable, "-c", LARGE, path, tmp_path / "store"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     path.unlink()
     assert done.returncode == 0, done.stderr
     assert float(done.stdout) < 100

@@ -17,10 +17,12 @@ from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs import engine, planning
 from bnmf_core.store import checkpoint, files, folders
 
-GIBBS = RunSpec("gibbs", 2, particles=7, seed=3,
-                settings={"chains": 3, "warm_up": 10, "thinning": 2})  # fmt: skip
-HMC = RunSpec("hmc", 2, particles=7, seed=3,
-              settings={"chains": 3, "warm_up": 5, "leapfrog_steps": 4})  # fmt: skip
+GIBBS = RunSpec(
+    "gibbs", 2, particles=7, seed=3, settings={"chains": 3, "warm_up": 10, "thinning": 2}
+)
+HMC = RunSpec(
+    "hmc", 2, particles=7, seed=3, settings={"chains": 3, "warm_up": 5, "leapfrog_steps": 4}
+)
 EXPLORER = RunSpec("random_restarts", 2, particles=6, settings={"block": 2, "max_iterations": 20})
 
 
@@ -38,8 +40,14 @@ def test_the_trace_has_every_recorded_state_of_every_chain(small, spec, warm_up)
     particles = engine.run(small, spec)
     trace = particles.trace
     assert set(trace) == {
-        "chain", "sweep", "warm_up", "log_joint", "log_likelihood", "error", *INVARIANTS,
-    }  # fmt: skip
+        "chain",
+        "sweep",
+        "warm_up",
+        "log_joint",
+        "log_likelihood",
+        "error",
+        *INVARIANTS,
+    }
     assert all(values.shape == (3 * warm_up + 7,) for values in trace.values())
     for chain, draws in ((0, 3), (1, 2), (2, 2)):
         of_chain = trace["chain"] == chain
@@ -54,8 +62,9 @@ def test_the_trace_has_every_recorded_state_of_every_chain(small, spec, warm_up)
     model, problem = registry.model("gaussian"), planning.make_plan(small, spec).problem
     np.testing.assert_allclose(
         trace["log_likelihood"][kept],
-        model.log_likelihood(problem, particles.A, particles.W), rtol=1e-12,
-    )  # fmt: skip
+        model.log_likelihood(problem, particles.A, particles.W),
+        rtol=1e-12,
+    )
     for name, values in invariants(particles.A, particles.W).items():
         np.testing.assert_allclose(trace[name][kept], values, rtol=1e-12)
 
@@ -112,8 +121,9 @@ def test_files_from_before_there_was_a_trace_are_read(small, tmp_path):
     del meta["trace"]
     files.write_json(folder / folders.COMPLETE, meta)
     assert folders.read_particles(folder).trace == {}
-    arrays = {name: getattr(particles, name)[:2] for name in ("A", "W", "log_joint", "error",
-                                                              "seconds")}  # fmt: skip
+    arrays = {
+        name: getattr(particles, name)[:2] for name in ("A", "W", "log_joint", "error", "seconds")
+    }
     files.write_arrays(tmp_path / "chunk-00004-00000006.npz", arrays)
     (chunk,) = folders.FolderSink(tmp_path).chunks()
     assert (chunk.shard, chunk.position, chunk.first, chunk.states) == (4, 6, 6, 2)

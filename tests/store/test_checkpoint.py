@@ -30,13 +30,22 @@ from bnmf_core.store.folders import FolderSink
 # Checkpoints that the version before nested states has made.
 BEFORE = Path(__file__).parent / "before"
 HMC = RunSpec(
-    "hmc", 2, particles=4, seed=3, model_settings={"sigma": 0.1},
+    "hmc",
+    2,
+    particles=4,
+    seed=3,
+    model_settings={"sigma": 0.1},
     settings={"chains": 1, "warm_up": 3, "leapfrog_steps": 4},
-)  # fmt: skip
+)
 RRT = RunSpec(
-    "rrt", 3, "uniform", particles=40, seed=3, model_settings={"epsilon": 0.3},
+    "rrt",
+    3,
+    "uniform",
+    particles=40,
+    seed=3,
+    model_settings={"epsilon": 0.3},
     settings={"start": "known", "temporary": 4},
-)  # fmt: skip
+)
 GENERATOR = np.random.default_rng(0).bit_generator.state
 
 

@@ -67,11 +67,16 @@ def make_datasets() -> dict[str, Dataset]:
         "mask": Dataset.from_array(X, mask=mask, name="masked"),
         "hidden": hide_entries(Dataset.from_array(X, mask=mask), 0.3, rng),
         "words": Dataset.from_array(
-            X, **names, name="Bücher · 書 🌿", unit="Anzahl", source="O'Brien; \"quoted\"",
+            X,
+            **names,
+            name="Bücher · 書 🌿",
+            unit="Anzahl",
+            source='O\'Brien; "quoted"',
             labels={"Klasse": ["ä", "", "ä", "b", "b", None], "1": [1, 2, 3, 4, 5, 6]},
-            image_shape=(2, 2), truth=[Truth("é", rng.random((4, 2)), rng.random((2, 6)))],
+            image_shape=(2, 2),
+            truth=[Truth("é", rng.random((4, 2)), rng.random((2, 6)))],
         ),
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse", "mask", "hidden", "words"])
@@ -432,8 +437,10 @@ def test_a_killed_program_loses_nothing_that_it_reported(store, small):
     dataset_id = store.add_dataset(small)
     process = subprocess.Popen(
         [sys.executable, "-c", KILLED, str(store.root), dataset_id],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     try:
         run_ids = process.stdout.readline().split()
         end = time.monotonic() + 60

@@ -11,10 +11,14 @@ def mixture_of(centers, variances, weights, log_joint, trace) -> Mixture:
     centers = np.asarray(centers, dtype=float)
     squared = np.square(centers[:, None] - centers).sum(axis=2)
     return Mixture(
-        centers, np.asarray(variances, float), np.asarray(weights, float),
-        np.asarray(log_joint, float), np.asarray(trace, float), squared,
+        centers,
+        np.asarray(variances, float),
+        np.asarray(weights, float),
+        np.asarray(log_joint, float),
+        np.asarray(trace, float),
+        squared,
         10 + np.arange(len(centers)),
-    )  # fmt: skip
+    )
 
 
 def random_mixture(rng: np.random.Generator, M: int, d: int, apart: float = 1.0) -> Mixture:
@@ -42,10 +46,13 @@ def naive_entropy(mixture: Mixture) -> float:
         density = sum(
             w * np.exp(stats.norm.logpdf(mixture.centers[m], mu, np.sqrt(v + v_m)).sum())
             for w, mu, v, v_m in zip(
-                mixture.weights, mixture.centers, mixture.variances,
-                np.full(mixture.M, mixture.variances[m]), strict=True,
+                mixture.weights,
+                mixture.centers,
+                mixture.variances,
+                np.full(mixture.M, mixture.variances[m]),
+                strict=True,
             )
-        )  # fmt: skip
+        )
         total -= mixture.weights[m] * np.log(density)
     return total
 

@@ -23,9 +23,12 @@ def test_the_bound_is_that_of_an_equally_weighted_mixture(problem, start):
     M = len(A)
     centers = np.concatenate([A.reshape(M, -1), W.reshape(M, -1)], axis=1)
     mixture = mixture_of(
-        centers, np.exp(log_variances), np.full(M, 1 / M), problem.model.log_joint(problem, A, W),
+        centers,
+        np.exp(log_variances),
+        np.full(M, 1 / M),
+        problem.model.log_joint(problem, A, W),
         problem.model.curvature(problem, A, W)[0],
-    )  # fmt: skip
+    )
     value = bound(problem, A, W, log_variances)[0]
     assert value == pytest.approx(mixture.elbo, rel=1e-12)
     assert value == pytest.approx(naive_elbo(mixture), rel=1e-10)

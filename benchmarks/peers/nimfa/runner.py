@@ -11,10 +11,18 @@ import numpy as np
 def model(X, rank, sigma, rate, **options):
     """Bd with the same model as ours: σ² fixed, every entry Exp(λ)."""
     return nimfa.Bd(
-        X, rank=rank, seed="random", sigma=sigma**2, skip=1, stride=1, n_sigma=True,
-        alpha=np.full((X.shape[0], rank), rate), beta=np.full((rank, X.shape[1]), rate),
-        min_residuals=None, **options,
-    )  # fmt: skip
+        X,
+        rank=rank,
+        seed="random",
+        sigma=sigma**2,
+        skip=1,
+        stride=1,
+        n_sigma=True,
+        alpha=np.full((X.shape[0], rank), rate),
+        beta=np.full((rank, X.shape[1]), rate),
+        min_residuals=None,
+        **options,
+    )
 
 
 def sweeps(X, options):

@@ -50,9 +50,15 @@ def assign(costs: np.ndarray) -> np.ndarray:
         for start in range(R):
             if permutation[p, start] < 0:
                 _augment(
-                    start, reduced, permutation[p], row_of_column, potential, shortest,
-                    row_before, order,
-                )  # fmt: skip
+                    start,
+                    reduced,
+                    permutation[p],
+                    row_of_column,
+                    potential,
+                    shortest,
+                    row_before,
+                    order,
+                )
     return permutation
 
 

@@ -146,7 +146,7 @@ MUTANTS = (
         "compare/downstream.py",
         "    model = classifier().fit(features[train], codes[train])\n"
         "    return model.predict_proba(features[test])",
-        "    scaled = StandardScaler().fit_transform(features)\n"
+        "    scaled = preprocessing.StandardScaler().fit_transform(features)\n"
         "    model = classifier()[-1].fit(scaled[train], codes[train])\n"
         "    return model.predict_proba(scaled[test])",
         "tests/compare/test_downstream.py",

@@ -225,10 +225,10 @@ class AnalysisQueue:
         log.error("analysis %s failed", key, exc_info=error)
         expected = isinstance(error, BNMFError)
         words = str(error) if expected else f"{type(error).__name__}: {error}"
-        with self._changed:
-            self._status[key] = AnalysisStatus("failed", 1.0, "Failed", words)
-            self._waiting.pop(key, None)
         with suppress(OSError):  # the reason may be that the disk is full
             folder = self.store.root / "analyses" / key
             folder.mkdir(parents=True, exist_ok=True)
             (folder / "error.txt").write_text("".join(traceback.format_exception(error)))
+        with self._changed:
+            self._status[key] = AnalysisStatus("failed", 1.0, "Failed", words)
+            self._waiting.pop(key, None)

@@ -279,9 +279,7 @@ class JobRunner:
             message = f"Something unforeseen went wrong ({type(error).__name__}: {error})."
             status = "failed"
             log.exception("run %s failed", ticket.claim.run_id)
-            self._tell(ticket, status, message)
             _write_traceback(self.store.run_folder(ticket.claim.run_id))
-            return
         self._tell(ticket, status, message)
 
     def _tell(self, ticket: Ticket, status: str, message: str) -> None:

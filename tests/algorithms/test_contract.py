@@ -245,6 +245,7 @@ def test_cancelling_keeps_what_is_there(algorithm):
     assert len(set(particles.ids)) == particles.M
 
 
+@pytest.mark.slow
 def test_resuming_after_every_step_changes_no_bit(algorithm, small, tmp_path, monkeypatch):
     spec = make_spec(algorithm, particles=25)
     whole = engine.run(small, spec)

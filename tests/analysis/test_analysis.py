@@ -1,8 +1,10 @@
 """The analysis of runs: each stored result against the same computation done directly."""
 
 import dataclasses
+import shutil
 import threading
 import time
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -22,6 +24,8 @@ from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import NotFoundError, RunError, StoreError
 from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.numerics.linalg import evenly_spaced
+from bnmf_core.runs.jobs import JobRunner
+from bnmf_core.store.run_store import RunStore
 
 RESTARTS = RunSpec("random_restarts", 3, particles=14, settings={"max_iterations": 30})
 GIBBS = RunSpec("gibbs", 3, particles=10, settings={"warm_up": 5, "thinning": 1})
@@ -32,7 +36,7 @@ def forget(comparison, key):
     (STAGES[key].folder(comparison) / DONE).unlink()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def labelled() -> Dataset:
     """30×60, three groups that differ in their parts, and a label that cannot be scored."""
     rng = np.random.default_rng(3)
@@ -44,11 +48,28 @@ def labelled() -> Dataset:
     return Dataset.from_array(X, name="labelled", labels=labels)
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory, labelled):
+    """A store with two runs and their analysis, and the ids of the runs."""
+    store = RunStore(tmp_path_factory.mktemp("made"))
+    with closing(JobRunner(store)) as runner:
+        run_ids = runner.start(labelled, [RESTARTS, GIBBS])
+        runner.wait_analysis(run_ids)
+    return store.root, run_ids
+
+
 @pytest.fixture
-def two(runner, labelled):
+def store(tmp_path, request):
+    """A store of the test's own; with what is made, where the test asks for it."""
+    if "two" in request.fixturenames:
+        shutil.copytree(request.getfixturevalue("made")[0], tmp_path / "store")
+    return RunStore(tmp_path / "store")
+
+
+@pytest.fixture
+def two(store, made):
     """The analysis of two runs, done."""
-    run_ids = runner.start(labelled, [RESTARTS, GIBBS])
-    return runner.wait_analysis(run_ids)
+    return open_comparison(store, made[1])
 
 
 def test_members_are_the_runs_one_below_the_other(two, store):

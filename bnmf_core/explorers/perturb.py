@@ -221,7 +221,7 @@ def _noisy(X: np.ndarray, sigma: float, state: State, chosen: np.ndarray) -> np.
 
 
 # Sums in any order, so that the compiler may add several entries at a time.
-@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"}, forceinline=True)
 def _update(  # noqa: PLR0912 (one loop nest)
     X: np.ndarray,
     A: np.ndarray,

@@ -101,7 +101,7 @@ def _search(
     return worst, culprit
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _of_row(
     X: np.ndarray,
     starts: np.ndarray,

@@ -105,7 +105,7 @@ def _exp(x: float) -> float:  # for −700 < x < 700
     return _evaluate(EXPONENTIAL, 14, rest) * power
 
 
-@numba.njit(cache=True, error_model="numpy", fastmath=VECTOR)
+@numba.njit(cache=True, error_model="numpy", fastmath=VECTOR, forceinline=True)
 def _survival(a: np.ndarray, scale: np.ndarray, log_rest: np.ndarray) -> None:
     """Take S(|a|) apart: S = scale·exp(log_rest)."""
     for i in range(a.shape[0]):
@@ -117,7 +117,7 @@ def _survival(a: np.ndarray, scale: np.ndarray, log_rest: np.ndarray) -> None:
         )
 
 
-@numba.njit(cache=True, error_model="numpy", fastmath=VECTOR)
+@numba.njit(cache=True, error_model="numpy", fastmath=VECTOR, forceinline=True)
 def _smaller_tail(
     a: np.ndarray,
     u: np.ndarray,
@@ -138,7 +138,7 @@ def _smaller_tail(
         sign[i] = -1.0 if (negative and lower) else 1.0
 
 
-@numba.njit(cache=True, error_model="numpy", fastmath=VECTOR)
+@numba.njit(cache=True, error_model="numpy", fastmath=VECTOR, forceinline=True)
 def _excess(a: np.ndarray, minus_log: np.ndarray, sign: np.ndarray, result: np.ndarray) -> None:
     """z − a, at least 0."""
     for i in range(a.shape[0]):
@@ -169,7 +169,7 @@ def tail_excess(a: float, log_u: float) -> float:
     return t
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, forceinline=True)
 def _draw(a: np.ndarray, u: np.ndarray, excess: np.ndarray, work: np.ndarray) -> None:
     """excess (n,) with S(a + excess) = u·S(a); work (4, n) is overwritten."""
     n = a.shape[0]
@@ -182,7 +182,7 @@ def _draw(a: np.ndarray, u: np.ndarray, excess: np.ndarray, work: np.ndarray) ->
             excess[i] = tail_excess(a[i], math.log(u[i]))
 
 
-@numba.njit(cache=True, error_model="numpy", fastmath=VECTOR)
+@numba.njit(cache=True, error_model="numpy", fastmath=VECTOR, forceinline=True)
 def _standardised(
     f: np.ndarray,
     c: np.ndarray,

@@ -15,7 +15,7 @@ NOISE = 4e-9
 SUFFICIENT = 0.01
 
 
-@numba.njit(cache=True, nogil=True, fastmath=True)
+@numba.njit(cache=True, nogil=True, fastmath=True, forceinline=True)
 def _descend(  # noqa: PLR0912 (one loop nest, unrolled)
     F: np.ndarray,
     C: np.ndarray,
@@ -98,7 +98,7 @@ def sweep_each(F: np.ndarray, C: np.ndarray, G: np.ndarray, sweeps: int) -> None
                             F[p, r, first + i] = max(total[i] / diagonal, 0.0)
 
 
-@numba.njit(cache=True, nogil=True, fastmath=True)
+@numba.njit(cache=True, nogil=True, fastmath=True, forceinline=True)
 def _extrapolate(new: np.ndarray, old: np.ndarray, step: float, result: np.ndarray) -> None:
     R, n = new.shape
     size, zero = new.dtype.type(step), new.dtype.type(0.0)
@@ -108,7 +108,7 @@ def _extrapolate(new: np.ndarray, old: np.ndarray, step: float, result: np.ndarr
             result[r, i] = value if value > zero else zero
 
 
-@numba.njit(cache=True, nogil=True, fastmath=True)
+@numba.njit(cache=True, nogil=True, fastmath=True, forceinline=True)
 def _inner_product(a: np.ndarray, b: np.ndarray) -> float:
     total = 0.0
     for r in range(a.shape[0]):
@@ -188,7 +188,7 @@ def accelerated_round(
     return errors
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, forceinline=True)
 def _apply(G: np.ndarray, F: np.ndarray, result: np.ndarray) -> None:
     """G F, with one G (R, R) for all columns of F (R, n), or one for each, (R, R, n)."""
     if G.ndim == 2:

@@ -62,7 +62,7 @@ def assign(costs: np.ndarray) -> np.ndarray:
     return permutation
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FINITE)
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FINITE, forceinline=True)
 def _reduce(costs: np.ndarray, reduced: np.ndarray, least: np.ndarray) -> None:
     """Scaled costs less the smallest of their row, then of their column; least is overwritten."""
     R = costs.shape[0]
@@ -103,7 +103,7 @@ def _match_cheapest(
                 break
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FINITE)
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FINITE, forceinline=True)
 def _augment(
     start: int,
     reduced: np.ndarray,

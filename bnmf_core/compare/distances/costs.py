@@ -65,7 +65,7 @@ def _empty_rows(rows: np.ndarray) -> np.ndarray:
     return np.logical_not(rows.any(axis=2))
 
 
-@njit(cache=True, nogil=True, fastmath=ANY_ORDER)
+@njit(cache=True, nogil=True, fastmath=ANY_ORDER, forceinline=True)
 def _squared_difference(u: np.ndarray, v: np.ndarray) -> float:
     total = 0.0
     for p in range(u.shape[0]):
@@ -74,7 +74,7 @@ def _squared_difference(u: np.ndarray, v: np.ndarray) -> float:
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=ANY_ORDER)
+@njit(cache=True, nogil=True, fastmath=ANY_ORDER, forceinline=True)
 def _squared_sum(u: np.ndarray, v: np.ndarray) -> float:
     total = 0.0
     for p in range(u.shape[0]):
@@ -83,13 +83,13 @@ def _squared_sum(u: np.ndarray, v: np.ndarray) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def _kahan_angle(u: np.ndarray, v: np.ndarray) -> float:
     apart = np.sqrt(_squared_difference(u, v))
     return np.degrees(2.0 * np.arctan2(apart, np.sqrt(_squared_sum(u, v))))
 
 
-@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+@njit(cache=True, nogil=True, fastmath=True, error_model="numpy", forceinline=True)
 def _degrees_of_cosines(cosines: np.ndarray) -> None:
     """Arc cosines of flat cosines in [0, 1] in place, to 2e-14 rad, several at a time.
 

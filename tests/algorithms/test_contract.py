@@ -88,6 +88,7 @@ def test_particles_are_numbered_once(algorithm, small):
     assert particles.weights.sum() == pytest.approx(1.0, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_the_seed_decides_every_bit(algorithm, small):
     first = engine.run(small, make_spec(algorithm))
     assert_same_bits(first, engine.run(small, make_spec(algorithm)))
@@ -272,6 +273,7 @@ def test_resuming_after_every_step_changes_no_bit(algorithm, small, tmp_path, mo
     assert_same_bits(assemble(sink.chunks(), starts, spec, describe(plan)), whole)
 
 
+@pytest.mark.slow
 def test_sparse_and_dense_storage_give_the_same_particles(algorithm, small):
     X = np.where(small.X > np.quantile(small.X, 0.4), small.X, 0.0)
     # Two trajectories of a sampler part by a factor at every sweep, however close they begin.
@@ -288,6 +290,7 @@ def test_sparse_and_dense_storage_give_the_same_particles(algorithm, small):
     np.testing.assert_allclose(stored.error, dense.error, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_progress_never_goes_back_and_ends_at_one(algorithm, small, monkeypatch):
     monkeypatch.setattr(solution, "STEP_WORK", 2e6)
     monkeypatch.setattr(gibbs, "STEP_WORK", 2e6)

@@ -163,6 +163,7 @@ def errors_of_sweep(position, sigma, rate, draw, mask=None):
     return max(worst)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sigma", "rate"), [(1.0, 1.0), (0.1, 0.3), (2.0, 5.0)])
 def test_every_entry_is_drawn_from_its_conditional(position, sigma, rate):
     problem = make_problem(position[0], 2, sigma, rate)
@@ -184,6 +185,7 @@ def test_every_entry_is_drawn_from_its_conditional(position, sigma, rate):
     assert errors_of_sweep(position, sigma, rate, as_printed) > 1e-2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sigma", "rate"), [(1.0, 1.0), (0.1, 0.3), (2.0, 5.0)])
 def test_with_gaps_every_entry_is_drawn_given_the_seen_entries(position, sigma, rate):
     X = position[0]

@@ -47,6 +47,7 @@ def test_hmc_keeps_the_joint_distribution():
     assert_kept(20_000, 31)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes", [{"epsilon": 6.0}, {"C": 0.5}, {"rate": 0.9}], ids=["threshold", "steepness", "rate"]
 )

@@ -358,6 +358,7 @@ def test_transforms_need_not_be_square(own_home, small):
         np.testing.assert_allclose(W[i], np.abs(wide.Q_W[i] @ W_svd), rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["sub_sample", "column_projection"])
 def test_a_run_learns_on_its_own_data_once(own_home, key, monkeypatch):
     calls = []

@@ -72,6 +72,7 @@ def test_decisions_and_mixtures_are_those_made_by_hand(four, variant):
     assert [of_run.model for of_run in found.values()] == [0, 1, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["max_angle", "frobenius_W"])
 def test_components_are_as_far_apart_as_they_are(four, metric):
     for variant in stage.VARIANTS:

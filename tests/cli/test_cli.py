@@ -262,6 +262,7 @@ def test_a_failed_run_is_told(command, monkeypatch):
     assert json.loads(out)["runs"][0]["status"] == "failed"
 
 
+@pytest.mark.slow
 def test_without_its_scheduler_a_run_is_made_here_only_if_that_was_said(command, home, monkeypatch):
     monkeypatch.setattr("bnmf_core.runs.executors.PATIENCE", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as server:

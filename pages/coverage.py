@@ -7,7 +7,7 @@ from bnmf_core.figures.coverage import persistence_plot
 from pages.coverage_parts import poor_fits
 from pages.frame import guard, panel, view
 from pages.frame.services import algorithm_label
-from pages.frame.words import plain, shown
+from pages.frame.words import plain, shown, with_unit
 from pages.parts import mixing_table
 
 guard.enter("coverage")
@@ -70,11 +70,12 @@ names = {run.id: algorithm_label(run.spec.algorithm) for run in analysis.runs}
 spread.insert(1, "algorithm", [names[run] for run in spread["run"]])
 numbers = st.column_config.NumberColumn
 columns_shown = {
-    "largest": numbers(f"largest distance ({distance.unit})", format="%.4g"),
+    "largest": numbers(with_unit("largest distance", distance.unit), format="%.4g"),
     "mean": numbers(
-        f"mean distance ({distance.unit})",
+        with_unit("mean distance, itself included", distance.unit),
         format="%.4g",
-        help="Over all ordered pairs, a factorization with itself included.",
+        help="Over all ordered pairs, a factorization with itself included, as published; the page "
+        "Quality has the mean distance to the others.",
     ),
     "members": numbers("factorizations compared"),
 }

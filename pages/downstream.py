@@ -4,7 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from bnmf_core.analysis import downstream
-from bnmf_core.compare.downstream import best_per_task
+from bnmf_core.compare.downstream import best_per_task, winners, winners_that_suffice
 from bnmf_core.figures.downstream import auc_plot
 from pages.frame import focusing, guard, link, panel, view
 from pages.frame.words import plain
@@ -26,7 +26,8 @@ link.one_of("label", labels)
 st.segmented_control("Label", labels, key=link.key("label"), required=True, format_func=plain)
 link.share("label")
 chosen = scores[scores["label"] == link.get("label")]
-best = best_per_task(chosen.rename(columns={"member": "particle"}))
+scored = chosen.rename(columns={"member": "particle"})
+best, tied = best_per_task(scored), winners(scored).groupby("task").size()
 spread = chosen.groupby("task")["auc"].agg(["min", "median", "max"])
 # The tasks that depend most on the factorization come first.
 spread = spread.loc[(spread["min"] - spread["max"]).sort_values(kind="stable").index]
@@ -35,9 +36,10 @@ columns = st.columns(3)
 columns[0].metric("Tasks", f"{len(spread):d}")
 columns[1].metric("Largest spread of AUC", f"{(spread['max'] - spread['min']).max():.3f}")
 columns[2].metric(
-    "Different winners",
-    f"{best['particle'].nunique():d} of {len(best):d}",
-    help="How many different factorizations are the best of some task.",
+    "Winners that suffice",
+    f"{winners_that_suffice(scored):d} for {len(best):d} tasks",
+    help="With so many factorizations, every task has one of its best among them; 1 when a single "
+    "one is the best of all tasks, or as good as the best.",
 )
 event = view.chart(
     auc_plot(chosen, analysis.members, look.styles, look.focus),
@@ -65,6 +67,7 @@ if left_out := found.left_out.get(link.get("label")):
     st.caption(f"Too few members to score: {plain(', '.join(left_out))}.")
 table = spread.join(best.set_index("task")[["particle", "auc"]]).reset_index()
 table["best factorization"] = [look.name(int(row)) for row in table["particle"]]
+table["others as good"] = tied.reindex(table["task"]).to_numpy() - 1
 inside = chosen[look.focus[chosen["member"].to_numpy()]].groupby("task")["auc"].median()
 table[f"median of {look.focus_name}"] = inside.reindex(table["task"]).to_numpy()
 st.subheader("Task by task", anchor=False)

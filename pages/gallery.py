@@ -24,7 +24,7 @@ by_run = len(look.styles) > 1 and right.toggle(
 rows, names = look.shown_of_each(most) if by_run else look.shown(most)
 st.markdown(f"**In focus: {plain(look.focus_name)}**")
 if look.focus.all() and not by_run:
-    st.caption("One row for each mode: its most typical factorization.")
+    st.caption("Of each mode, its most typical factorization.")
 else:
     st.caption("The most typical factorization in focus first, then the ones that differ most.")
 bases.show(look, rows, names, difference, "gallery")

@@ -6,6 +6,7 @@ from bnmf_core.analysis import quality
 from bnmf_core.figures.quality import hidden_plot, quality_plot
 from bnmf_core.registry import model_of
 from pages.frame import focusing, guard, panel, view
+from pages.frame.words import with_unit
 
 guard.enter("quality")
 look = panel.look(quality.STAGE)
@@ -37,7 +38,7 @@ pictures = {
     ),
     "diversity": (
         "Difference from the rest of the run",
-        f"mean distance ({look.distance.label}, {look.distance.unit})",
+        with_unit(f"mean distance to the others, {look.distance.label}", look.distance.unit),
         "Higher points are unlike the other factorizations of their run: another mode, or a poor "
         "fit. Compare with the error.",
     ),

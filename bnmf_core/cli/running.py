@@ -88,7 +88,6 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
 def start(options: argparse.Namespace, output: Output) -> str:
     """Start the runs and wait for them; returns "cancelled" or "complete"."""
     store = open_store(options.store)
-    specs = make_specs(options)
     if options.data_seed < 0:
         raise SettingsError(f"The data seed was {options.data_seed}; a number ≥ 0 is needed.")
     dataset = inputs.find_data(
@@ -99,6 +98,7 @@ def start(options: argparse.Namespace, output: Output) -> str:
         options.data_seed,
         options.hide,
     )
+    specs = make_specs(options)
     names = [options.name] * len(specs)
     with closing(JobRunner(store)) as runner:
 

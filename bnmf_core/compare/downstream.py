@@ -4,6 +4,7 @@ Every factorization's weights W are the features of the observations; a classifi
 on them, and its area under the ROC curve (AUC) is measured on observations it has not seen.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -24,6 +25,9 @@ model_selection = lazy("sklearn.model_selection")
 pipeline = lazy("sklearn.pipeline")
 preprocessing = lazy("sklearn.preprocessing")
 stats = lazy("scipy.stats")
+
+# Scores that differ by less are the same.
+TIED = 1e-12
 
 
 @dataclass(frozen=True)
@@ -144,6 +148,30 @@ def best_per_task(table: pd.DataFrame) -> pd.DataFrame:
     summary = groups.agg(mean="mean", worst="min").reset_index(drop=True)
     best = best[["label", "task", "particle", "auc", "n_positive"]].join(summary)
     return best.assign(difference=best["auc"] - best["worst"])
+
+
+def winners(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of a :func:`downstream_auc` table that are the best of their task, ties and all."""
+    tops = table.groupby(["label", "task"], sort=False)["auc"].transform("max")
+    return table[table["auc"] >= tops - TIED]
+
+
+def winners_that_suffice(table: pd.DataFrame) -> int:
+    """A number of factorizations among which every task has one of its best.
+
+    One that is as good as any other at every task counts once, however many tie with it: they are
+    picked one by one, each the best of most tasks that are left (a greedy cover, Chvátal 1979).
+    ``table`` is one of :func:`downstream_auc`.
+    """
+    of_task = winners(table).groupby(["label", "task"])
+    left = {key: set(part["particle"]) for key, part in of_task}
+    count = 0
+    while left:
+        wins = Counter(particle for particles in left.values() for particle in particles)
+        best, _ = min(wins.items(), key=lambda item: (-item[1], item[0]))
+        left = {key: particles for key, particles in left.items() if best not in particles}
+        count += 1
+    return count
 
 
 def area_under_curve(scores: np.ndarray, members: np.ndarray) -> np.ndarray:

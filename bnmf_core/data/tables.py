@@ -80,7 +80,7 @@ def read_table(content: bytes, observations: str, limit_bytes: int) -> Parts:
     has_header = _has_header(sheet, dialect)
     if sheet.short_head and not has_header:
         raise DataError(
-            f"Row {sheet.lines[1]} has {len(sheet.head)} cells, but row {sheet.lines[0]} has "
+            f"Row {sheet.lines[1]} has {_cells(len(sheet.head))}, but row {sheet.lines[0]} has "
             f"{len(sheet.head) - 1}; every row needs the same number."
         )
     first = 1 if has_header else 0
@@ -290,10 +290,14 @@ def _read_sheet(content: bytes, dialect: _Dialect) -> _Sheet:
     return _Sheet(head, short_head, np.array(lines), values, words)
 
 
+def _cells(count: int) -> str:
+    return "1 cell" if count == 1 else f"{count} cells"
+
+
 def _ragged(line: int, cells: int, other_line: int, other_cells: int) -> DataError:
     return DataError(
-        f"Row {line} has {cells} cells, but row {other_line} has {other_cells}; every row needs "
-        "the same number."
+        f"Row {line} has {_cells(cells)}, but row {other_line} has {other_cells}; every row of a "
+        "table needs the same number. Separate cells by commas, semicolons or tabs."
     )
 
 

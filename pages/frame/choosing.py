@@ -95,10 +95,12 @@ def dataset(label: str, invitation: str = "") -> str:
 def not_found(noun: str, ids: Iterable[str]) -> None:
     """Say which of the things that were asked for are not here, and what to do."""
     if missing := sorted(ids):
-        many = f"These {noun}s were not found" if len(missing) > 1 else f"This {noun} was not found"
+        several = len(missing) > 1
+        many = f"These {noun}s were not found" if several else f"This {noun} was not found"
         st.error(
-            f"{plain(many)}: {plain(', '.join(missing))}. It may have been deleted, or the link "
-            f"was made on another computer. Choose another one, or ask for a new link."
+            f"{plain(many)}: {plain(', '.join(missing))}. {'They' if several else 'It'} may have "
+            "been deleted, or the link was made on another computer. Choose another one, or ask "
+            "for a new link."
         )
 
 

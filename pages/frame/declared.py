@@ -56,7 +56,8 @@ PAGES = [
         "data",
         "Data",
         "Prepare",
-        "Is the matrix what you think it is? Rows are features, columns are observations.",
+        "Is the matrix what you think it is? Here features are rows and observations are columns, "
+        "whichever way round the file has them.",
         icon="table_chart",
         parameters=("data",),
         invitation="Bring in data",

@@ -16,7 +16,7 @@ from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.distances.pairwise import Distance
 from bnmf_core.compare.modes import Modes
 from bnmf_core.figures.style import RunStyle, run_styles
-from pages.frame.services import algorithm_label, run_label
+from pages.frame.services import algorithm_label, dataset_names, run_label
 from pages.frame.words import told_apart
 
 
@@ -61,7 +61,8 @@ class Lens:
     @cached_property
     def origin(self) -> str:
         """Where the numbers come from: data, rank, runs, seeds, how they ended."""
-        parts = [f"{self.analysis.dataset.name}, rank {self.analysis.rank}"]
+        data = dataset_names().get(self.analysis.runs[0].dataset, self.analysis.dataset.name)
+        parts = [f"{data}, rank {self.analysis.rank}"]
         for run in self.analysis.runs:
             made = "" if run.status == "complete" else f", {run.status} after {run.done}"
             parts.append(

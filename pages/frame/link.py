@@ -22,13 +22,20 @@ def _list(text: str) -> list[str]:
     return [part for part in text.split(",") if part]
 
 
+def _part(text: str) -> float:
+    value = float(text)
+    if not 0.0 <= value <= 1.0:
+        raise ValueError(f"{text} is not between 0 and 1")
+    return value
+
+
 LINKED: dict[str, Callable[[str], Any]] = {
     "data": str,
     "runs": _list,
     "metric": str,
     "threshold": float,
     "focus": str,
-    "relevance": float,
+    "relevance": _part,
     "label": str,
     "quantity": str,
     "problem": str,

@@ -17,6 +17,7 @@ from bnmf_core.compare.modes import find_modes, suggest_threshold
 from pages.frame import choosing, declared, focusing, link, view, watch
 from pages.frame.lens import Lens
 from pages.frame.services import runner
+from pages.frame.words import with_unit
 
 
 def look(*stages: Stage[Any]) -> Lens:
@@ -61,7 +62,7 @@ def _panel(analysis: Comparison) -> Lens:
         list(DISTANCES),
         key=link.key("metric"),
         on_change=forget,
-        format_func=lambda key: f"{DISTANCES[key].label} ({DISTANCES[key].unit})",
+        format_func=lambda key: with_unit(DISTANCES[key].label, DISTANCES[key].unit),
         help="How different two factorizations are; order and scale of components never count.",
     )
     linkage = np.asarray(structure.STAGE.of(analysis).linkage(metric))

@@ -38,6 +38,11 @@ def told_apart(labels: Mapping[Any, str]) -> dict[Any, str]:
     return {key: f"{label} ({key})" if count[label] > 1 else label for key, label in labels.items()}
 
 
+def with_unit(label: str, unit: str) -> str:
+    """A label with its unit behind it, if it has one."""
+    return f"{label} ({unit})" if unit else label
+
+
 def moment(time: float) -> str:
     """A time stamp as day and time of day."""
     return datetime.fromtimestamp(time).strftime("%d %b %H:%M")

@@ -7,7 +7,7 @@ import streamlit as st
 from bnmf_core.compare.alignment import component_stability
 from pages.frame import focusing, view
 from pages.frame.lens import Lens
-from pages.frame.words import plain
+from pages.frame.words import plain, with_unit
 
 
 def facts(look: Lens) -> None:
@@ -24,9 +24,18 @@ def facts(look: Lens) -> None:
     low, high = members["error"].min(), members["error"].max()
     columns[3].metric(
         "Relative error",
-        f"{low:.2g}–{high:.2g}" if f"{low:.2g}" != f"{high:.2g}" else f"{low:.3g}",
-        help="‖X − AW‖ / ‖X‖",
+        _range(low, high),
+        help="‖X − AW‖ / ‖X‖ of the best and of the worst factorization looked at.",
     )
+
+
+def _range(low: float, high: float) -> str:
+    """Both ends, with as many digits as tell them apart, or one number where they are the same."""
+    for digits in (2, 3, 4):
+        ends = f"{low:.{digits}g}", f"{high:.{digits}g}"
+        if ends[0] != ends[1]:
+            return "–".join(ends)
+    return f"{low:.3g}"
 
 
 def share_by_run(look: Lens) -> pd.DataFrame:
@@ -68,12 +77,12 @@ def mode_table(look: Lens) -> None:
             "spread": st.column_config.NumberColumn(
                 width=70,
                 format="%.3g",
-                help=f"Largest distance to the representative ({plain(look.distance.unit)})",
+                help=plain(with_unit("Largest distance to the representative", look.distance.unit)),
             ),
             "nearest": st.column_config.NumberColumn(
                 width=70,
                 format="%.3g",
-                help=f"Distance to the closest other mode ({plain(look.distance.unit)})",
+                help=plain(with_unit("Distance to the closest other mode", look.distance.unit)),
             ),
             "best error": st.column_config.NumberColumn(format="%.4f", width=80),
         },

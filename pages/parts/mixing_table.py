@@ -4,7 +4,7 @@ import streamlit as st
 
 from bnmf_core.analysis.mixing import MixingReport
 from pages.frame.lens import Lens
-from pages.frame.words import plain
+from pages.frame.words import plain, with_unit
 
 HELP = {
     "iat": "Integrated autocorrelation time: how many draws are worth one independent draw; "
@@ -22,11 +22,9 @@ def show(look: Lens, reports: dict[str, MixingReport]) -> None:
     for run_id, report in reports.items():
         name = look.run_names[run_id]
         table = report.table.drop(columns=["quantity", "unit"])
-        table["label"] = [
-            f"{label} ({unit})" if unit else label
-            for label, unit in zip(report.table["label"], report.table["unit"], strict=True)
-        ]
-        words = f"{report.chains} chains of {report.draws:,} kept draws"
+        table["label"] = list(map(with_unit, report.table["label"], report.table["unit"]))
+        chains = "1 chain" if report.chains == 1 else f"{report.chains} chains"
+        words = f"{chains} of {report.draws:,} kept draws"
         words += f"; {report.proposals}" if report.proposals else ""
         st.markdown(f"**{plain(name)}**: {plain(words)}")
         st.dataframe(

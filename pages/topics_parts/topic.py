@@ -13,7 +13,7 @@ def show(component: int, part: pd.DataFrame, names: list[str], count: int) -> No
     lines = [f"| Topic {component + 1:d} | {words} |", "|:--|:--|"]
     for k, name in enumerate(names):
         line = part[part["factorization"] == k]
-        text = " ".join(
+        text = " · ".join(
             f":orange-badge[● {plain(word)}]" if changed else plain(word)
             for word, changed in zip(line["word"], line["changed"], strict=True)
         )

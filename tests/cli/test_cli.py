@@ -492,3 +492,16 @@ def test_a_library_of_transforms_is_learned_brought_in_and_run(command, ask, tmp
     assert "library.npz is not a library of transforms" in command("transforms", "--add", file)[2]
     missing = command(*SMALL_RUN, "--set", "library=feedbeeffeedbeef")
     assert missing[0] == 1 and "no library of transforms 'feedbeeffeedbeef' here" in missing[2]
+
+
+def test_data_of_one_name_are_told_apart_in_the_list_of_runs(command, home):
+    for noise in (0.01, 0.02):
+        data = laurberg("two", noise=noise)
+        home.life.enter(home.add_dataset(data), RunSpec("gibbs", 3))
+    code, table, _ = command("runs")
+    assert code == 0 and all(dataset_id in table for dataset_id in home.datasets())
+
+
+def test_a_file_that_is_not_there_is_told_before_anything_else(command, home):
+    code, _, err = command("run", "nosuch.csv")
+    assert code == 1 and "nosuch.csv" in err and "components" not in err

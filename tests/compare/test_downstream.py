@@ -1,12 +1,20 @@
 """Downstream AUC against scikit-learn, planted signal, and the rules of fair judging."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
-from bnmf_core.compare.downstream import area_under_curve, best_per_task, classifier, downstream_auc
+from bnmf_core.compare.downstream import (
+    area_under_curve,
+    best_per_task,
+    classifier,
+    downstream_auc,
+    winners,
+    winners_that_suffice,
+)
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import Cancelled, DataError, NotFoundError, SettingsError
 from bnmf_core.solvers.nnls import solve_weights
@@ -172,3 +180,21 @@ def test_what_cannot_be_judged_is_said():
         downstream_auc(A[None], dataset, "kind", held_out=np.array([90]))
     with pytest.raises(DataError, match="two classes are needed"):
         downstream_auc(A[None], dataset, "kind", folds=80)
+
+
+def test_ties_do_not_make_different_winners():
+    def scores(*rows):
+        cells = [
+            ("kind", f"task {task}", particle, auc)
+            for task, row in enumerate(rows)
+            for particle, auc in enumerate(row)
+        ]
+        return pd.DataFrame(cells, columns=["label", "task", "particle", "auc"])
+
+    # All are as good at the first three tasks; the last alone is the best at the fourth.
+    tied = scores([0.9, 0.9, 0.9], [0.8, 0.8, 0.8], [1.0, 1.0, 1.0], [0.7, 0.6, 0.75])
+    assert best_per_task(tied.assign(n_positive=5))["particle"].nunique() == 2
+    assert winners_that_suffice(tied) == 1
+    assert len(winners(tied)) == 10
+    apart = scores([0.9, 0.8, 0.8], [0.8, 0.9, 0.8], [0.8, 0.8, 0.9])
+    assert winners_that_suffice(apart) == 3

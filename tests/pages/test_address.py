@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from bnmf_core import RunSpec, laurberg
@@ -157,3 +158,34 @@ def test_a_run_of_an_algorithm_that_is_gone_breaks_no_page(server, vanished, nam
     if name == "run":
         app.pills(key="algorithms").set_value(["random_restarts"]).run()
         assert not app.button(key="go").disabled
+
+
+@pytest.mark.parametrize("value", ["7", "-1", "nan", "much"])
+def test_a_relevance_that_cannot_be_is_the_usual_one(server, finished, value):
+    app = page("topics", runs=",".join(finished), relevance=value)
+    assert not app.exception
+    (shown,) = (slider.value for slider in app.slider if slider.label == "Relevance λ")
+    assert shown == 0.6
+
+
+def test_the_range_of_errors_is_told_with_digits_that_tell_its_ends_apart(server, finished):
+    app = page("modes", runs=",".join(finished))
+    error = np.concatenate([server.store.particles(run_id).error for run_id in finished])
+    (shown,) = (metric.value for metric in app.metric if metric.label == "Relative error")
+    low, high = (float(end) for end in shown.split("–"))
+    assert low < high
+    np.testing.assert_allclose([low, high], [error.min(), error.max()], rtol=0.05)
+
+
+def test_data_of_one_name_are_told_apart_in_captions(server):
+    older, newer = twins(server)
+    spec = RunSpec("random_restarts", 3, particles=4)
+    captions = []
+    for dataset_id in (older, newer):
+        run_ids = server.start(dataset_id, [spec])
+        server.wait_analysis(run_ids)
+        captions += [
+            c.value for c in page("coverage", runs=run_ids[0]).caption if "rank 3" in c.value
+        ]
+    data = {caption.split(", rank 3")[0] for caption in captions}
+    assert len(data) == 2

@@ -27,7 +27,10 @@ def open_store(folder: Path | None) -> RunStore:
     except StoreError:
         raise
     except (OSError, ValueError, sqlite3.Error) as error:
-        raise StoreError(f"The folder of runs cannot be used: {error}.") from error
+        why = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise StoreError(
+            f"The folder {str(folder or data_home())!r} cannot hold runs: {why}; name another one."
+        ) from error
 
 
 def document(record: RunRecord, store: RunStore) -> dict[str, Plain]:

@@ -103,7 +103,8 @@ def basis_bars(
         cols=K,
         shared_xaxes=True,
         shared_yaxes="rows",
-        column_titles=[safe(row, 28) for row in rows],
+        # In two lines, so that the titles of narrow columns do not run into each other.
+        column_titles=[safe(row, 28).replace(" · ", "<br>") for row in rows],
         row_titles=[f"component {r + 1}" for r in range(R)],
         vertical_spacing=0.25 / (R + 2),
         horizontal_spacing=0.02,

@@ -50,7 +50,7 @@ def show(run: RunRecord, data: str) -> None:
 
 
 def _buttons(run: RunRecord) -> None:
-    first, second, third = st.columns(3)
+    first, second, third, fourth = st.columns([1, 1, 1.1, 1])
     if run.active:
         if first.button("Cancel", key=f"cancel_{run.id}", width="stretch"):
             runner().cancel(run.id)
@@ -63,7 +63,7 @@ def _buttons(run: RunRecord) -> None:
             _export(run)
     if run.status != "complete" and third.button("Resume", key=f"resume_{run.id}", width="stretch"):
         _try(runner().resume, run.id)
-    with third.popover("More", width="stretch") if run.status == "complete" else st.popover("More"):
+    with fourth.popover("More", width="stretch"):
         name = st.text_input("Name", run.name, key=f"name_{run.id}", max_chars=60)
         if st.button("Rename", key=f"rename_{run.id}"):
             _try(lambda run_id: store().rename(run_id, name.strip()), run.id)

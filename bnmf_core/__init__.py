@@ -16,6 +16,7 @@ _HOME = {
     "TransformLibrary": "explorers.transforms",
     "algorithms": "registry",
     "align": "compare.alignment",
+    "component_stability": "compare.alignment",
     "covering_numbers": "compare.coverage",
     "distances": "compare.distances",
     "downstream_auc": "compare.downstream",
@@ -41,6 +42,7 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:  # for type checkers, the same names
     from bnmf_core.compare.alignment import align as align
+    from bnmf_core.compare.alignment import component_stability as component_stability
     from bnmf_core.compare.coverage import covering_numbers as covering_numbers
     from bnmf_core.compare.distances import distances as distances
     from bnmf_core.compare.downstream import downstream_auc as downstream_auc

@@ -118,16 +118,35 @@ def component_stability(
 ) -> pd.DataFrame:
     """How much each component of a reference varies over a set of factorizations.
 
+    Every component is compared with its partner, in whatever order the factorizations have them.
+
     Parameters
     ----------
-    A, reference_A, permutation : as for :func:`component_angles`.
-    weights : (M,) probability of each factorization, uniform when left out.
+    A : (M, D, R) bases. reference_A : (D, R).
+    permutation : (M, R) the partners as :func:`matching` gives them, to save its time; None: they
+        are matched here.
+    weights : (M,) of each factorization, not all 0; all alike when left out.
 
     Returns
     -------
     A row per component: ``component`` (0-based), ``mean_angle`` (weighted) and ``max_angle``
     to the reference, in degrees. A small angle is a component on which the set agrees.
+
+    Raises
+    ------
+    DataError
+        When the shapes do not fit or an entry is not finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bnmf_core import component_stability
+    >>> A = np.array([[[1.0, 0.0], [0.0, 1.0]], [[0.0, 2.0], [1.0, 0.0]]])
+    >>> component_stability(A, A[0])["max_angle"].tolist()
+    [0.0, 0.0]
     """
+    if permutation is None:
+        permutation = matching(A, reference_A)
     turned = component_angles(A, reference_A, permutation)
     return pd.DataFrame(
         {

@@ -95,8 +95,10 @@ def mode_table(look: Lens) -> None:
 def stability(look: Lens) -> None:
     """How much each component of the largest mode's representative varies over the focus."""
     reference, _ = look.analysis.factors([look.modes.representative[0]])
-    A, _ = look.analysis.factors(np.flatnonzero(look.focus))
-    table = component_stability(A, reference[0])
+    rows = np.flatnonzero(look.focus)
+    A, _ = look.analysis.factors(rows)
+    weights = look.analysis.members["weight"].to_numpy()[rows]
+    table = component_stability(A, reference[0], weights=weights)
     st.markdown("##### Which components can be trusted?")
     st.markdown(
         ":small[Angle between each component of mode 1's representative and its partner in every "

@@ -77,6 +77,18 @@ def test_component_angles_and_stability_by_hand():
     np.testing.assert_allclose(table["max_angle"], [30, 0], atol=1e-12)
 
 
+def test_stability_does_not_depend_on_the_order_or_scale_of_components():
+    rng = np.random.default_rng(4)
+    reference = rng.random((8, 4))
+    A = reference + 0.2 * rng.random((12, 8, 4))
+    weights = rng.random(12)
+    expected = component_stability(A, reference, weights=weights)
+    assert expected["max_angle"].max() < 20
+    shuffled = np.stack([basis[:, rng.permutation(4)] * rng.uniform(0.1, 9, 4) for basis in A])
+    found = component_stability(shuffled, reference, weights=weights)
+    np.testing.assert_allclose(found.to_numpy(), expected.to_numpy(), atol=1e-9)
+
+
 def test_what_cannot_be_aligned_is_said():
     A, W = np.ones((2, 3, 2)), np.ones((2, 2, 4))
     with pytest.raises(SettingsError, match="0 to 1"):

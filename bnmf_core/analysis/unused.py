@@ -56,8 +56,9 @@ def remove_unused(store: RunStore, chosen: Iterable[Unused]) -> int:
 
 def _comparisons(store: RunStore) -> list[Unused]:
     found, kept = [], {stage.name for stage in STAGES.values()}
+    made = store.made()
     for folder in _folders(store.root / "analyses"):
-        if _is_current(store, folder):
+        if _is_current(folder, made):
             outdated = [part for part in _folders(folder) if part.name not in kept]
             if outdated:
                 label = "Parts of a comparison that another version made"
@@ -68,12 +69,11 @@ def _comparisons(store: RunStore) -> list[Unused]:
     return found
 
 
-def _is_current(store: RunStore, folder: Path) -> bool:
-    """Whether a comparison on screen would be read from here."""
+def _is_current(folder: Path, made: dict[str, int]) -> bool:
+    """Whether a comparison on screen would be read from here; ``made`` is how far each run is."""
     with suppress(BNMFError, KeyError, TypeError):
         about = files.read_json(folder / ABOUT)
         parts = list(zip(about["runs"], about["particles"], strict=True))
-        made = store.made()
         same = all(made.get(run_id) == count for run_id, count in parts)
         return same and folder.name == comparison_key(parts)
     return False

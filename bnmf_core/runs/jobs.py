@@ -237,8 +237,9 @@ class JobRunner:
         """Renew the claims on all runs that wait or run here, and hear what others wish."""
         while not self._closing.wait(BEAT_EVERY):
             for ticket in self._held():
-                # A disk that is full, or an index that others hold, may be free the next time.
-                with suppress(sqlite3.Error, OSError):
+                # A disk that is full, or an index that others hold, may be free the next time; a
+                # run that has just been deleted is found lost then.
+                with suppress(sqlite3.Error, OSError, BNMFError):
                     self._beat_one(ticket)
 
     def _beat_one(self, ticket: Ticket) -> None:
@@ -247,7 +248,7 @@ class JobRunner:
             ticket.end = None
             self._forget(ticket)
             return
-        sign = self._life.beat([ticket.claim])[ticket.claim]
+        sign = self._life.beat(ticket.claim)
         ticket.lost = ticket.lost or sign == "lost"
         if ticket.lost or sign == CANCEL:
             ticket.cancel.set()

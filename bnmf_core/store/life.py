@@ -12,10 +12,10 @@ of two processes that want to move the same run, one does and the other is told.
 
 import secrets
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import NamedTuple
 
-from bnmf_core.nouns.errors import NotFoundError, RunError, StoreError
+from bnmf_core.nouns.errors import RunError, StoreError
 from bnmf_core.nouns.plain import Value
 from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.store import records
@@ -172,18 +172,12 @@ class Life:
         values: dict[str, Value] = {"status": "interrupted", "message": message}
         return self._move_own(claim, ("queued",), values)
 
-    def beat(self, claims: Iterable[Claim]) -> dict[Claim, str]:
-        """Renew these claims; what each holder has to know: "" (go on), "cancel" or "lost"."""
-        return {claim: self._beat(claim) for claim in claims}
-
-    def _beat(self, claim: Claim) -> str:
-        for _ in range(MOST_TRIES):
-            seen = self._find(claim.run_id)
-            if seen is None or seen.token != claim.token or not seen.active:
-                return "lost"
-            if records.swap(self._database, seen, heartbeat=self._clock()):
-                return seen.wish
-        return ""
+    def beat(self, claim: Claim) -> str:
+        """Renew a claim; what its holder has to know: "" (go on), "cancel" or "lost"."""
+        if not self._move_own(claim, records.ACTIVE, {"heartbeat": self._clock()}):
+            return "lost"
+        seen = self._read(claim.run_id)
+        return seen.wish if seen.token == claim.token else "lost"
 
     # The one way in which rows change
 
@@ -197,26 +191,11 @@ class Life:
         raise RunError(f"Run {run_id} is being changed by others; try again.")
 
     def _move_own(self, claim: Claim, states: tuple[str, ...], values: dict[str, Value]) -> bool:
-        for _ in range(MOST_TRIES):
-            seen = self._find(claim.run_id)
-            if seen is None or seen.token != claim.token or seen.status not in states:
-                return False
-            if records.swap(self._database, seen, **values):
-                return True
-        return False
-
-    def _find(self, run_id: str) -> RunRecord | None:
-        """The run as it is written, or None."""
-        found, unreadable = records.select(self._database, self._owner, "AND id = ?", (run_id,))
-        if run_id in unreadable:
-            raise StoreError(unreadable[run_id])
-        return found[0] if found else None
+        """Change a run for its holder: whoever takes it over does so under another token."""
+        return records.swap_held(self._database, self._owner, *claim, states, values)
 
     def _read(self, run_id: str) -> RunRecord:
-        found = self._find(run_id)
-        if found is None:
-            raise NotFoundError(f"There is no run {run_id!r} in this store.")
-        return found
+        return records.find(self._database, self._owner, run_id)
 
     def _new_token(self) -> str:
         return f"{self._process()}:{secrets.token_hex(4)}"

@@ -4,10 +4,10 @@ import json
 import os
 import secrets
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
-from bnmf_core.nouns.errors import StoreError
+from bnmf_core.nouns.errors import NotFoundError, StoreError
 from bnmf_core.nouns.plain import Value
 from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.store.database import Database
@@ -90,6 +90,22 @@ def select(
     return records, unreadable
 
 
+def find(database: Database, owner: str, run_id: str) -> RunRecord:
+    """A run of an owner as it is written.
+
+    Raises
+    ------
+    NotFoundError
+        When there is none. StoreError: when another version wrote it and it cannot be read.
+    """
+    found, unreadable = select(database, owner, "AND id = ?", (run_id,))
+    if run_id in unreadable:
+        raise StoreError(unreadable[run_id])
+    if not found:
+        raise NotFoundError(f"There is no run {run_id!r} in this store.")
+    return found[0]
+
+
 def insert(database: Database, record: RunRecord) -> None:
     """Enter a new run."""
     values = {name: getattr(record, name) for name in COLUMNS}
@@ -103,12 +119,21 @@ def swap(database: Database, seen: RunRecord, **values: Value) -> bool:
 
     ``seen`` is the record as it is written, not as of a time. Returns whether it was changed.
     """
-    unknown = sorted(set(values) - set(COLUMNS))
-    if unknown:
-        raise StoreError(f"A run has no entry {', '.join(unknown)}.")
-    changes = ", ".join(f"{STORED.get(name, name)} = ?" for name in values)
-    arguments = (*values.values(), *_seen(seen))
-    return database.write(f"UPDATE runs SET {changes} WHERE {UNCHANGED}", arguments) == 1
+    return _update(database, UNCHANGED, _seen(seen), values)
+
+
+def swap_held(
+    database: Database,
+    owner: str,
+    run_id: str,
+    token: str,
+    states: Sequence[str],
+    values: Mapping[str, Value],
+) -> bool:
+    """Change a run, but only if it is in one of the states and still claimed by this token."""
+    marks = ", ".join("?" * len(states))
+    condition = f"id = ? AND owner = ? AND process = ? AND status IN ({marks})"
+    return _update(database, condition, (run_id, owner, token, *states), values)
 
 
 def remove(database: Database, seen: RunRecord) -> bool:
@@ -119,6 +144,17 @@ def remove(database: Database, seen: RunRecord) -> bool:
 def remove_unreadable(database: Database, owner: str, run_id: str) -> None:
     """Delete the entry of a run that cannot be read, whatever its state."""
     database.write("DELETE FROM runs WHERE id = ? AND owner = ?", (run_id, owner))
+
+
+def _update(
+    database: Database, condition: str, arguments: Sequence[Value], values: Mapping[str, Value]
+) -> bool:
+    unknown = sorted(set(values) - set(COLUMNS))
+    if unknown:
+        raise StoreError(f"A run has no entry {', '.join(unknown)}.")
+    changes = ", ".join(f"{STORED.get(name, name)} = ?" for name in values)
+    statement = f"UPDATE runs SET {changes} WHERE {condition}"
+    return database.write(statement, (*values.values(), *arguments)) == 1
 
 
 def _seen(record: RunRecord) -> tuple[Value, ...]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import NotFoundError, StoreError
+from bnmf_core.nouns.errors import NotFoundError
 from bnmf_core.nouns.particles import Particles
 from bnmf_core.store import folders, records
 from bnmf_core.store.database import Database
@@ -131,12 +131,7 @@ class RunStore:
         NotFoundError
             When there is none. StoreError: when another version wrote it and it cannot be read.
         """
-        found, unreadable = records.select(self.database, self.owner, "AND id = ?", (run_id,))
-        if run_id in unreadable:
-            raise StoreError(unreadable[run_id])
-        if not found:
-            raise NotFoundError(f"There is no run {run_id!r} in this store.")
-        return found[0].as_of(time.time())
+        return records.find(self.database, self.owner, run_id).as_of(time.time())
 
     def runs(self) -> list[RunRecord]:
         """All runs of this owner that can be read, newest first."""

@@ -353,7 +353,7 @@ def test_a_claim_that_is_not_renewed_lapses_in_the_same_process(store, small, ga
         time.sleep(0.5)
         assert store.run(run_id).status == "running"  # it is renewed
         with monkeypatch.context() as patch:
-            patch.setattr(store.life, "_beat", lambda claim: "")
+            patch.setattr(store.life, "beat", lambda claim: "")
             patch.setattr(store.life, "report", lambda claim, **progress: True)
             wait_until(lambda: store.run(run_id).status == "interrupted")
             claim = store.life.resume(run_id)  # somebody else takes it over

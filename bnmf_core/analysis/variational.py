@@ -15,6 +15,7 @@ import pandas as pd
 from bnmf_core import registry
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.stage import Report, Stage, Stopped
+from bnmf_core.analysis.structure import curves
 from bnmf_core.compare.coverage import largest_distance, mean_distance, persistence
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.distances.pairwise import pairwise
@@ -110,18 +111,11 @@ class Mixtures:
         compared), in the unit of the metric; without runs that have none.
         """
         stored = files.read_arrays(self.folder / f"distances-{metric}.npz")
-        place = list(VARIANTS).index(variant), list(KINDS).index(kind)
-        curves, spread = [], []
-        for position, run_id in enumerate(stored["run_ids"].tolist()):
-            at = position, *place
-            if stored["compared"][at]:
-                covering = stored["covering"][at]
-                columns = {"run": run_id, "epsilon": stored["epsilon"], "covering": covering}
-                curves.append(pd.DataFrame(columns))
-                spread.append((run_id, *(stored[name][at] for name in SPREAD)))
-        empty = pd.DataFrame(columns=["run", "epsilon", "covering"])
-        together = pd.concat(curves, ignore_index=True) if curves else empty
-        return together, pd.DataFrame(spread, columns=["run", *SPREAD])
+        place = slice(None), list(VARIANTS).index(variant), list(KINDS).index(kind)
+        run_ids = stored["run_ids"].tolist()
+        spread = pd.DataFrame({"run": run_ids} | {name: stored[name][place] for name in SPREAD})
+        together = curves(run_ids, stored["epsilon"], stored["covering"][place])
+        return together, spread[spread["compared"] > 0].reset_index(drop=True)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,13 +1,13 @@
 """Runs of the store, as tables and as JSON."""
 
 import sqlite3
-from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from bnmf_core.cli.output import Output, duration
 from bnmf_core.nouns.errors import StoreError
+from bnmf_core.nouns.names import told_apart
 from bnmf_core.nouns.plain import Plain
 from bnmf_core.store.home import data_home
 from bnmf_core.store.records import RunRecord
@@ -52,15 +52,9 @@ def document(record: RunRecord, store: RunStore) -> dict[str, Plain]:
     }
 
 
-def _told_apart(names: dict[str, str]) -> dict[str, str]:
-    """Names of datasets by id, with the id behind those that several have."""
-    several = {name for name, count in Counter(names.values()).items() if count > 1}
-    return {key: f"{name} ({key})" if name in several else name for key, name in names.items()}
-
-
 def show_runs(records: Sequence[RunRecord], store: RunStore, output: Output) -> None:
     """A table with one line per run."""
-    names = _told_apart(store.datasets())
+    names = told_apart(store.datasets())
     columns = ["run", "algorithm", "rank", "made", "status", "time", "data"]
     rows = [
         [

@@ -1,7 +1,8 @@
 """Names and labels that come from outside, made safe to show."""
 
 import unicodedata
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 
 MAX_NAME = 200
 
@@ -45,3 +46,9 @@ def clean_names(texts: Iterable[object], fallback: str) -> list[str]:
         taken.add(name)
         names.append(name)
     return names
+
+
+def told_apart(labels: Mapping[str, str]) -> dict[str, str]:
+    """The same labels by key, with the key added to those that several have."""
+    count = Counter(labels.values())
+    return {key: f"{label} ({key})" if count[label] > 1 else label for key, label in labels.items()}

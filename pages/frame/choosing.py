@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterable
 
 import streamlit as st
 
+from bnmf_core.nouns.names import told_apart
 from bnmf_core.store.records import RunRecord
 from pages.frame import link, view
 from pages.frame.services import dataset_label, dataset_names, run_label, store
-from pages.frame.words import plain, told_apart
+from pages.frame.words import plain
 
 _GONE = "not_found"
 

@@ -16,8 +16,8 @@ from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.distances.pairwise import Distance
 from bnmf_core.compare.modes import Modes
 from bnmf_core.figures.style import RunStyle, run_styles
+from bnmf_core.nouns.names import told_apart
 from pages.frame.services import algorithm_label, dataset_names, run_label
-from pages.frame.words import told_apart
 
 
 @dataclass(frozen=True, eq=False)

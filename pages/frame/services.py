@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from bnmf_core import JobRunner, RunStore
+from bnmf_core.nouns.names import told_apart
 from bnmf_core.registry import ALGORITHMS
 from bnmf_core.runs.executors import allowed_schedulers
 from bnmf_core.store.home import data_home
 from bnmf_core.store.records import RunRecord
 from bnmf_core.store.run_store import DatasetEntry
-from pages.frame.words import moment, told_apart
+from pages.frame.words import moment
 
 if TYPE_CHECKING:
     from studies.background import StudyRunner

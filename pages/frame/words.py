@@ -1,7 +1,6 @@
 """Text on screen: what comes from files is never markup; times and sizes in words."""
 
 import re
-from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
@@ -30,12 +29,6 @@ def plain(text: object) -> str:
 def shown(labels: Mapping[Any, str]) -> Callable[[Any], str]:
     """For options whose labels would be read as Markdown: each as plain text."""
     return lambda key: plain(labels[key])
-
-
-def told_apart(labels: Mapping[Any, str]) -> dict[Any, str]:
-    """The same labels, with the key added to those that several have."""
-    count = Counter(labels.values())
-    return {key: f"{label} ({key})" if count[label] > 1 else label for key, label in labels.items()}
 
 
 def with_unit(label: str, unit: str) -> str:

@@ -9,13 +9,14 @@ from bnmf_core.analysis.stein import SteinPart
 from bnmf_core.figures.mode_share import mode_share
 from bnmf_core.figures.stein_weights import likelihood_curve
 from bnmf_core.figures.style import RunStyle
+from bnmf_core.nouns.names import told_apart
 from bnmf_core.nouns.threshold import threshold_sentence
 from bnmf_core.posterior.stein import ksd
 from bnmf_core.registry import model_of
 from pages.frame import focusing, view
 from pages.frame.lens import Lens
 from pages.frame.view import chart
-from pages.frame.words import plain, told_apart
+from pages.frame.words import plain
 
 # Weights below this are a solver's rounding.
 SMALLEST = 1e-4

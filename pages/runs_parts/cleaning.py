@@ -3,9 +3,10 @@
 import streamlit as st
 
 from bnmf_core.analysis.unused import DATASET, find_unused, remove_unused
+from bnmf_core.nouns.names import told_apart
 from pages.frame import view
 from pages.frame.services import store
-from pages.frame.words import plain, size, told_apart
+from pages.frame.words import plain, size
 
 
 def show() -> None:

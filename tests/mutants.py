@@ -209,6 +209,41 @@ MUTANTS = (
         "decides = (0, distances,",
         "tests/analysis/test_queue.py",
     ),
+    Mutant(
+        "evidence: normals that are not normalised by their truncation",
+        "evidence/truncated_normals.py",
+        "log_total = log_inside + 0.5",
+        "log_total = 0.5",
+        "tests/evidence/test_truncated_normals.py",
+    ),
+    Mutant(
+        "evidence: no Jacobian in the move of scales",
+        "evidence/entries.py",
+        " + excess * step",
+        "",
+        "tests/evidence/test_path.py",
+    ),
+    Mutant(
+        "evidence: the prior comes in at once",
+        "evidence/entries.py",
+        "(1 - power) * self.linear + power * other.linear",
+        "(1 - power) * self.linear + other.linear",
+        "tests/evidence/test_path.py",
+    ),
+    Mutant(
+        "evidence: weights that are left out of the total",
+        "evidence/annealing.py",
+        "log_evidence += top + np.log(grown.sum())",
+        "log_evidence += top",
+        "tests/evidence/test_mode_evidence.py",
+    ),
+    Mutant(
+        "evidence: relabelled draws are counted again",
+        "evidence/mode_evidence.py",
+        "population.weights[(nearest == k) & labelled]",
+        "population.weights[nearest == k]",
+        "tests/evidence/test_mode_evidence.py",
+    ),
 )
 
 _workshop = local()

@@ -239,7 +239,7 @@ MUTANTS = (
     ),
     Mutant(
         "evidence: relabelled draws are counted again",
-        "evidence/mode_evidence.py",
+        "evidence/weighing.py",
         "population.weights[(nearest == k) & labelled]",
         "population.weights[nearest == k]",
         "tests/evidence/test_mode_evidence.py",

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from bnmf_core.analysis import (
     distances,
     downstream,
+    evidence,
     exact,
     mixing,
     quality,
@@ -32,6 +33,7 @@ STAGES: Registry[Stage[object]] = Registry(
         variational.STAGE,
         quality.STAGE,
         downstream.STAGE,
+        evidence.STAGE,
     ),
     "bnmf.stages",
 )

@@ -48,6 +48,20 @@ MUTANTS = (
         "tests/compare/test_coverage.py",
     ),
     Mutant(
+        "unseen: the bootstrap forgets what it did not find",
+        "compare/unseen.py",
+        " - (drawn == 0) @ population",
+        "",
+        "tests/compare/test_unseen.py",
+    ),
+    Mutant(
+        "unseen: modes found twice count as unseen",
+        "compare/unseen.py",
+        "(2 * (twice + 1))",
+        "(2 * max(twice, 1))",
+        "tests/compare/test_unseen.py",
+    ),
+    Mutant(
         "matching: the last component is left over",
         "compare/distances/assignment.py",
         "for start in range(R):",

@@ -17,6 +17,7 @@ _HOME = {
     "algorithms": "registry",
     "align": "compare.alignment",
     "component_stability": "compare.alignment",
+    "connections": "compare.islands",
     "covering_numbers": "compare.coverage",
     "distances": "compare.distances",
     "downstream_auc": "compare.downstream",
@@ -47,6 +48,7 @@ if TYPE_CHECKING:  # for type checkers, the same names
     from bnmf_core.compare.coverage import covering_numbers as covering_numbers
     from bnmf_core.compare.distances import distances as distances
     from bnmf_core.compare.downstream import downstream_auc as downstream_auc
+    from bnmf_core.compare.islands import connections as connections
     from bnmf_core.compare.modes import find_modes as find_modes
     from bnmf_core.compare.projection import project as project
     from bnmf_core.compare.topics import top_words as top_words

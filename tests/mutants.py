@@ -41,6 +41,27 @@ MUTANTS = (
         "tests/compare/test_coverage.py",
     ),
     Mutant(
+        "coverage: the minimum runs over radii in any order",
+        "compare/coverage.py",
+        'ascending = np.argsort(epsilons, kind="stable")',
+        "ascending = np.arange(epsilons.size)",
+        "tests/compare/test_coverage.py",
+    ),
+    Mutant(
+        "islands: a path is judged by its ends",
+        "compare/islands.py",
+        "    looked_at = np.concatenate([A, middle_A]), np.concatenate([W, middle_W])\n",
+        "    looked_at = A[[0, -1]], W[[0, -1]]\n",
+        "tests/compare/test_islands.py",
+    ),
+    Mutant(
+        "islands: components are not matched",
+        "compare/islands.py",
+        "    order = matching(A[1:], A[0])[0]\n",
+        "    order = np.arange(A.shape[2])\n",
+        "tests/compare/test_islands.py",
+    ),
+    Mutant(
         "coverage: exact to a fifth",
         "compare/coverage.py",
         '"mip_rel_gap": 0.0',

@@ -17,6 +17,7 @@ _HOME = {
     "algorithms": "registry",
     "align": "compare.alignment",
     "component_stability": "compare.alignment",
+    "connections": "compare.islands",
     "covering_numbers": "compare.coverage",
     "distances": "compare.distances",
     "downstream_auc": "compare.downstream",
@@ -34,6 +35,7 @@ _HOME = {
     "stein_weights": "posterior.weights",
     "top_words": "compare.topics",
     "transform_library": "explorers.library",
+    "unseen_modes": "compare.unseen",
 }
 
 __all__ = list(_HOME)
@@ -47,9 +49,11 @@ if TYPE_CHECKING:  # for type checkers, the same names
     from bnmf_core.compare.coverage import covering_numbers as covering_numbers
     from bnmf_core.compare.distances import distances as distances
     from bnmf_core.compare.downstream import downstream_auc as downstream_auc
+    from bnmf_core.compare.islands import connections as connections
     from bnmf_core.compare.modes import find_modes as find_modes
     from bnmf_core.compare.projection import project as project
     from bnmf_core.compare.topics import top_words as top_words
+    from bnmf_core.compare.unseen import unseen_modes as unseen_modes
     from bnmf_core.data.load import load_file as load_file
     from bnmf_core.data.samples import load_sample as load_sample
     from bnmf_core.data.samples import sample_names as sample_names

@@ -67,20 +67,21 @@ def _panel(analysis: Comparison) -> Lens:
     )
     linkage = np.asarray(structure.STAGE.of(analysis).linkage(metric))
     largest = float(linkage[-1, 2]) if len(linkage) else 0.0
-    threshold = _threshold(linkage, largest, metric)
+    matrix = distances.STAGE.of(analysis).matrix(metric)
+    threshold = _threshold(matrix, largest, DISTANCES[metric].resolution(analysis.rank))
     weights = analysis.members["weight"].to_numpy() / len(analysis.runs)
-    modes = find_modes(distances.STAGE.of(analysis).matrix(metric), threshold, weights, linkage)
+    modes = find_modes(matrix, threshold, weights, linkage)
     focus, focus_name = focusing.ask(modes, len(analysis.members))
     return Lens(analysis, metric, modes, focus, focus_name)
 
 
-def _threshold(linkage: np.ndarray, largest: float, metric: str) -> float:
+def _threshold(matrix: np.ndarray, largest: float, resolution: float | None) -> float:
     now = link.get("threshold")
     if largest <= 0.0:
         st.caption("All factorizations are the same under this distance.")
         return 0.0
     if now is None or not 0 <= now <= largest:
-        link.put("threshold", float(suggest_threshold(linkage)) if len(linkage) else 0.0)
+        link.put("threshold", min(suggest_threshold(matrix, resolution), largest))
     st.slider(
         "Threshold between modes",
         0.0,
@@ -89,7 +90,7 @@ def _threshold(linkage: np.ndarray, largest: float, metric: str) -> float:
         format="%.3g",
         key=link.key("threshold"),
         on_change=lambda: link.put("focus", ""),
-        help="Any two factorizations of a mode are at most this far apart. It starts at the "
-        "widest gap between merging distances.",
+        help="Any two factorizations of a mode are at most this far apart. It starts where "
+        "people call two factorizations different, or lower where a gap separates groups.",
     )
     return float(link.get("threshold"))

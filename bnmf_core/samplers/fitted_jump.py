@@ -18,8 +18,9 @@ import numpy as np
 from scipy.special import gammaln, logsumexp
 
 DEGREES = 8.0
-# A scale matrix gets this part of its mean variance on the diagonal: few draws make it singular.
-RIDGE = 1e-3
+# Every variance is larger by this part, so that few draws leave no matrix singular. It must be far
+# below (σ/x)²: a product that σ fixes to such a part of itself leaves two logarithms that correlated.
+RIDGE = 1e-9
 # Entries are taken for at least this part of the factors' mean where a mode is fitted.
 FLOOR = 1e-12
 # (A (c, D, R), W (c, R, N)) → log joint (c,).
@@ -48,9 +49,8 @@ def floored(F: np.ndarray) -> np.ndarray:
 def fit(first: np.ndarray, second: np.ndarray) -> FittedModes:
     """The t with the moments of what was drawn around each mode: E z (K, d), E z zᵀ (K, d, d)."""
     covariance = second - first[:, :, None] * first[:, None, :]
-    d = first.shape[1]
-    spread = np.trace(covariance, axis1=1, axis2=2)[:, None, None] / d
-    covariance = covariance + RIDGE * spread * np.eye(d)
+    own = np.einsum("kii->ki", covariance)
+    own += RIDGE * own + np.finfo(float).tiny
     return FittedModes(first, np.linalg.cholesky(covariance * (DEGREES - 2) / DEGREES))
 
 

@@ -43,22 +43,21 @@ class Comparison:
 
     @cached_property
     def members(self) -> pd.DataFrame:
-        """One row per factorization that is compared, at most 200 per run, evenly spaced.
+        """One row per factorization that is compared, at most 200 per run, see ``representing``.
 
         Columns: run, algorithm, particle (its number in the run), chain, draw, weight (within
         the run), log_joint, error, seconds, degenerate, position (row in the run's arrays).
         """
         parts = []
         for record, particles in zip(self.runs, self.particles, strict=True):
-            chosen = evenly_spaced(particles.M, MEMBERS_PER_RUN)
-            weight = np.asarray(particles.weights)[chosen]
+            chosen, weight = representing(np.asarray(particles.weights), MEMBERS_PER_RUN)
             columns = {
                 "run": record.id,
                 "algorithm": record.spec.algorithm,
                 "particle": np.asarray(particles.ids)[chosen],
                 "chain": np.asarray(particles.chain)[chosen],
                 "draw": np.asarray(particles.draw)[chosen],
-                "weight": weight / weight.sum(),
+                "weight": weight,
                 "log_joint": np.asarray(particles.log_joint)[chosen],
                 "error": np.asarray(particles.error)[chosen],
                 "seconds": np.asarray(particles.seconds)[chosen],
@@ -126,6 +125,24 @@ class Comparison:
             for part in table.groupby("chain", sort=True).indices.values()
         ]
         return table.iloc[np.concatenate(rows)].reset_index(drop=True)
+
+
+def representing(weights: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """At most so many particles that stand for all, by weights (M,): indices (m,), weights (m,).
+
+    The indices rise and the weights sum to 1. Where all count the same, evenly spaced ones. Else
+    those at evenly spaced parts of the cumulative weight, each with the parts that fall on it: a
+    group's weight is right to within 1/``most`` of the whole however few particles carry it.
+    """
+    if weights.size <= most:
+        return np.arange(weights.size), weights / weights.sum()
+    if np.ptp(weights) <= 1e-12 * weights.max():
+        chosen = evenly_spaced(weights.size, most)
+        return chosen, np.full(chosen.size, 1 / chosen.size)
+    cumulative = np.cumsum(weights)
+    parts = (np.arange(most) + 0.5) / most * cumulative[-1]
+    chosen, count = np.unique(np.searchsorted(cumulative, parts), return_counts=True)
+    return chosen, count / most
 
 
 def open_comparison(store: RunStore, run_ids: Sequence[str]) -> Comparison:

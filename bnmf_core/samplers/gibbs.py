@@ -110,11 +110,19 @@ def _record(state: State, A: np.ndarray, W: np.ndarray, draw: int) -> Batch:
 
 
 def sweep(
-    problem: Problem, A: np.ndarray, W: np.ndarray, rng: np.random.Generator
+    problem: Problem,
+    A: np.ndarray,
+    W: np.ndarray,
+    rng: np.random.Generator,
+    variance: float | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw every column of A (c, R, D), then every row of W (c, R, N); new arrays."""
+    """Draw every column of A (c, R, D), then every row of W (c, R, N); new arrays.
+
+    ``variance`` of the noise, None for the model's own: σ²/β draws from the posterior whose
+    likelihood is raised to the power β.
+    """
     drawn = given(problem.model.conditionals)(problem.model_settings)
-    variance = drawn.noise_variance
+    variance = drawn.noise_variance if variance is None else variance
     seen = problem.seen
     if seen is not None and problem.dataset.missing:
         A = draw_seen(A, problem.times_rows(W), W, seen.T, variance, drawn.A, rng)

@@ -14,6 +14,8 @@ import numpy as np
 from bnmf_core.nouns.problem import Problem
 
 CHECK_EVERY = 5
+# When a factorization counts as converged: degrees left to turn, and KKT residual.
+MOVEMENT, KKT = 0.5, 1e-3
 # Multiply-adds of one step: about a third of a second on one core.
 STEP_WORK = 1.5e9
 # Numbers in the Gram matrices of lines with gaps that are held at once: 2 MB.
@@ -29,7 +31,8 @@ class Solution:
     A : (m, R, D) bases, transposed. W : (m, R, N).
     iterations : (m,) done by each particle. squared_error : (m,) at its last check.
     active : (m,) still being improved in this phase. approaching : whether this is phase 1.
-    step, limit : (m,) state of the extrapolation.
+    step, limit : (m,) state of the extrapolation; then ``step`` is how far a Newton step may go.
+    kkt, movement : (m,) see :mod:`bnmf_core.solvers.newton`; NaN where not measured yet.
     """
 
     A: np.ndarray
@@ -40,6 +43,8 @@ class Solution:
     approaching: bool
     step: np.ndarray
     limit: np.ndarray
+    kkt: np.ndarray
+    movement: np.ndarray
 
     @property
     def particles(self) -> tuple[np.ndarray, np.ndarray]:
@@ -54,13 +59,22 @@ class Stopping:
     Attributes
     ----------
     max_iterations : at the latest then.
-    tolerance : when five iterations lower its squared error by less than this part of it.
+    tolerance : when five iterations lower its squared error by less than this part of it, however
+        far it may still have to go; None: when it has converged.
     good_enough : when its relative error ‖X − AW‖/‖X‖ is at most this; 0 for never.
+    movement, kkt : it has converged when it is at most so many degrees from where it is going,
+        and its KKT residual is at most this.
     """
 
     max_iterations: int = 300
-    tolerance: float = 5e-5
+    tolerance: float | None = 5e-5
     good_enough: float = 0.0
+    movement: float = MOVEMENT
+    kkt: float = KKT
+
+    def converged(self, kkt: np.ndarray, movement: np.ndarray) -> np.ndarray:
+        """Whether factorizations of these residuals and movements have; NaN: no."""
+        return (kkt <= self.kkt) & (movement <= self.movement)
 
 
 @dataclass(frozen=True)
@@ -95,6 +109,8 @@ def start_full(problem: Problem, A: np.ndarray, W: np.ndarray) -> Solution:
         approaching=False,
         step=np.ones(m),
         limit=np.ones(m),
+        kkt=np.full(m, np.nan),
+        movement=np.full(m, np.nan),
     )
 
 
@@ -199,13 +215,13 @@ def _iterate_seen(
 ) -> Iterated:
     seen = problem.seen
     assert seen is not None
-    A, _ = _update_seen(update, A, problem.times_rows(W), W, seen.T, step_A, False)
+    A, _ = update_seen(update, A, problem.times_rows(W), W, seen.T, step_A, False)
     linear = problem.times_columns(A)
-    W, size = _update_seen(update, W, linear, A, seen, step_W, measured)
+    W, size = update_seen(update, W, linear, A, seen, step_W, measured)
     return A, W, np.einsum("mrn,mrn->m", W, linear) if measured else None, size
 
 
-def _update_seen(
+def update_seen(
     update: Update,
     F: np.ndarray,
     linear: np.ndarray,

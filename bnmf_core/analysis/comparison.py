@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from bnmf_core import registry
 from bnmf_core.data.split import split
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import RunError
@@ -72,6 +73,24 @@ class Comparison:
         """Ids of the runs, in their order."""
         return [record.id for record in self.runs]
 
+    @cached_property
+    def samplers(self) -> list[str]:
+        """Keys of the algorithms that made draws, rather than look for good factorizations."""
+        used = dict.fromkeys(record.spec.algorithm for record in self.runs)
+        return [key for key in used if registry.algorithm(key).family == "sampler"]
+
+    @cached_property
+    def same_model(self) -> np.ndarray:
+        """(m,) True for members whose log joint is that of the first run's model."""
+        first = self.particles[0]
+        same = {
+            record.id
+            for record, particles in zip(self.runs, self.particles, strict=True)
+            if particles.spec.model == first.spec.model
+            and particles.info.get("model_settings") == first.info.get("model_settings")
+        }
+        return self.members["run"].isin(same).to_numpy()
+
     @property
     def rank(self) -> int:
         """R, the same for every run."""
@@ -83,11 +102,16 @@ class Comparison:
         return self.runs[0].spec.holdout
 
     @cached_property
+    def seen_dataset(self) -> Dataset:
+        """The observations that the runs saw."""
+        if not self.holdout:
+            return self.dataset
+        return self.dataset.columns(split(self.dataset, self.holdout)[0])
+
+    @property
     def seen_squared_norm(self) -> float:
         """‖X‖² of the observations that the runs saw."""
-        if not self.holdout:
-            return self.dataset.squared_norm
-        return self.dataset.columns(split(self.dataset, self.holdout)[0]).squared_norm
+        return self.seen_dataset.squared_norm
 
     def rows_by_run(self) -> list[np.ndarray]:
         """Rows of ``members`` of each run, in the order of the runs."""

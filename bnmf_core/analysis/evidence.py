@@ -1,4 +1,4 @@
-"""The posterior mass of the modes that converged factorizations stand for."""
+"""The posterior mass of the sites that converged factorizations stand for, and so of modes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -9,8 +9,8 @@ import pandas as pd
 
 from bnmf_core.analysis import distances
 from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.analysis.sites import METRIC, find_sites
 from bnmf_core.analysis.stage import Report, Stage, Stopped
-from bnmf_core.compare.modes import find_modes
 from bnmf_core.evidence.mode_evidence import mode_evidence, particles_for
 from bnmf_core.evidence.paths import why_not
 from bnmf_core.evidence.shares import shares
@@ -24,9 +24,7 @@ from bnmf_core.posterior.places import problem_of
 from bnmf_core.samplers.gibbs import work_per_sweep
 from bnmf_core.store import files
 
-# Converged factorizations that are at most so far apart stand for one mode, in degrees.
-APART, METRIC = 10.0, "max_angle"
-# Modes that are weighed, the best first.
+# Sites that are weighed, the best first.
 MOST = 12
 # Powers of the likelihood: the noise model at its word, and believed less.
 BELIEFS = (1.0, 0.1, 0.01)
@@ -42,8 +40,8 @@ class Evidence:
 
     problem : the sentence that says why there are none; "" where there are.
     model : the model's name. settings : its settings, nothing left open.
-    rows : members that were weighed, one for each mode, the best log joint first.
-    left_out : modes of converged factorizations that were not weighed.
+    rows : members that were weighed, one for each site, the best log joint first.
+    left_out : sites that were not weighed.
     tables : belief → what :func:`mode_evidence` says of the rows.
     """
 
@@ -53,6 +51,26 @@ class Evidence:
     rows: tuple[int, ...] = ()
     left_out: int = 0
     tables: Mapping[float, pd.DataFrame] | None = None
+
+    @property
+    def beliefs(self) -> tuple[float, ...]:
+        """The powers of the likelihood that there are masses for, 1 first."""
+        return tuple(self.tables or ())
+
+    @property
+    def settled(self) -> bool:
+        """Whether twice the steps gave the same evidences, where they were tried."""
+        return self.tables is None or bool(self.tables[1.0]["settled"].all())
+
+    @property
+    def described(self) -> str:
+        """The model's settings, as "σ = 0.19, λ = 1"."""
+        symbols = {"sigma": "σ", "rate": "λ"}
+        return ", ".join(
+            f"{symbols.get(name, name)} = {value:.3g}"
+            for name, value in (self.settings or {}).items()
+            if isinstance(value, int | float)
+        )
 
     def of_modes(self, labels: np.ndarray, belief: float = 1.0) -> pd.DataFrame:
         """The mass of modes, given the mode of every member, labels (m,).
@@ -89,7 +107,7 @@ def _weigh(
     comparison: Comparison, folder: Path, report: Report, stopped: Stopped
 ) -> dict[str, Plain]:
     run, problem = _model_of(comparison)
-    rows = _one_of_each_mode(comparison)
+    rows = _one_of_each_site(comparison)
     taken = rows[: _affordable(problem)]
     A, W = comparison.factors(taken)
     starts = replace(run.subset(np.zeros(taken.size, int)), A=A, W=W, ids=taken)
@@ -142,29 +160,13 @@ def _model_of(comparison: Comparison) -> tuple[Particles, Problem]:
     raise SettingsError(reasons[0])
 
 
-def _one_of_each_mode(comparison: Comparison) -> np.ndarray:
-    """Rows of the members, one for each mode of those that have converged, the best first.
-
-    Raises
-    ------
-    RunError
-        When none has converged, or none is an optimum.
-    """
-    members = comparison.members
-    converged = np.flatnonzero(members["converged"].to_numpy())
-    if not converged.size:
-        raise RunError(
-            "No mode can be weighed, because none of these factorizations has converged to an "
-            "optimum: compare them with a run of random restarts or Q-Transform."
-        )
-    matrix = distances.STAGE.of(comparison).matrix(METRIC)
-    labels = find_modes(matrix[np.ix_(converged, converged)], APART).labels
-    height = members["log_joint"].to_numpy()[converged]
-    best_first = converged[np.argsort(-height, kind="stable")]
-    of_mode = dict(zip(converged.tolist(), labels.tolist(), strict=True))
+def _one_of_each_site(comparison: Comparison) -> np.ndarray:
+    """Rows of the members with the best log joint of their sites, the best first."""
+    sites = find_sites(comparison)
+    height = comparison.members["log_joint"].to_numpy()[sites.rows]
     first: dict[int, int] = {}
-    for row in best_first.tolist():
-        first.setdefault(of_mode[row], row)
+    for i in np.argsort(-height, kind="stable").tolist():
+        first.setdefault(int(sites.labels[i]), int(sites.rows[i]))
     return np.array(list(first.values()))
 
 

@@ -7,6 +7,7 @@ from bnmf_core.analysis import (
     downstream,
     evidence,
     exact,
+    islands,
     mixing,
     quality,
     stein,
@@ -26,6 +27,7 @@ STAGES: Registry[Stage[object]] = Registry(
     (
         distances.STAGE,
         structure.STAGE,
+        islands.STAGE,
         tree.STAGE,
         exact.STAGE,
         mixing.STAGE,

@@ -86,7 +86,7 @@ def _found(comparison: Comparison, table: pd.DataFrame, apart: str) -> Iterator[
     in_modes = table[table["found_by"] > 0]
     if converged:
         modes = _count(len(in_modes), "mode")
-        largest = in_modes.loc[in_modes["found_by"].idxmax()]
+        largest = table.iloc[int(np.nanargmax(table["found_by"]))]
         yield (
             f"{_count(converged, 'converged restart')} ended in {modes} more than {apart} apart; "
             f"mode {int(largest['mode']) + 1} was found by {largest['found_by']:.0%} of them."
@@ -116,7 +116,7 @@ def _probable(table: pd.DataFrame, evidence: Evidence | None, labels: np.ndarray
     if evidence.problem:
         yield f"Posterior mass: not computed. {evidence.problem}"
         return
-    heaviest = table.loc[table["mass"].idxmax()]
+    heaviest = table.iloc[int(np.nanargmax(table["mass"]))]
     yield (
         f"Mode {int(heaviest['mode']) + 1} has {percent(heaviest['mass'])} of the posterior mass "
         f"({percent(heaviest['mass_low'])} to {percent(heaviest['mass_high'])}) under "
@@ -134,7 +134,7 @@ def _probable(table: pd.DataFrame, evidence: Evidence | None, labels: np.ndarray
 
 def _by_belief(evidence: Evidence, labels: np.ndarray) -> Iterator[str]:
     winners = {
-        belief: int(evidence.of_modes(labels, belief)["mass"].idxmax()) + 1
+        belief: int(np.nanargmax(evidence.of_modes(labels, belief)["mass"])) + 1
         for belief in evidence.beliefs
     }
     others = {belief: mode for belief, mode in winners.items() if mode != winners[1.0]}

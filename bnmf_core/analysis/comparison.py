@@ -21,7 +21,7 @@ from bnmf_core.store.run_store import RunStore
 
 MEMBERS_PER_RUN = 200
 # Part of the key: what an older program stored of other members is not read.
-LAYOUT = 5
+LAYOUT = 6
 # Says in the folder of a comparison which runs it is of.
 ABOUT = "comparison.json"
 
@@ -47,7 +47,9 @@ class Comparison:
         """One row per factorization that is compared, at most 200 per run, see ``representing``.
 
         Columns: run, algorithm, particle (its number in the run), chain, draw, weight (within
-        the run), log_joint, error, seconds, degenerate, position (row in the run's arrays).
+        the run), log_joint, error, seconds, degenerate, kkt and movement (NaN where they are not
+        known), converged (False only where it is known not to have), position (row in the run's
+        arrays).
         """
         parts = []
         for record, particles in zip(self.runs, self.particles, strict=True):
@@ -63,10 +65,37 @@ class Comparison:
                 "error": np.asarray(particles.error)[chosen],
                 "seconds": np.asarray(particles.seconds)[chosen],
                 "degenerate": particles.degenerate[chosen],
+                "kkt": particles.kkt[chosen],
+                "movement": particles.movement[chosen],
+                "converged": _converged(particles)[chosen],
                 "position": chosen,
             }
             parts.append(pd.DataFrame(columns))
         return pd.concat(parts, ignore_index=True)
+
+    @cached_property
+    def resolution(self) -> float:
+        """Degrees below which members cannot be told apart: what converged ones may still turn.
+
+        0 where nothing is known of it.
+        """
+        movement = self.members.loc[self.members["converged"], "movement"].dropna()
+        return float(movement.max()) if len(movement) else 0.0
+
+    @cached_property
+    def convergence(self) -> str:
+        """How many members have converged, in a sentence."""
+        members = self.members[self.members["movement"].notna()]
+        if members.empty:
+            return "Nothing here is known to converge: these are draws, or runs from before."
+        done = int(members["converged"].sum())
+        words = f"{done} of {len(members)} factorizations have converged"
+        if done:
+            words += f": they would turn by at most {self.resolution:.2g}° if they went on"
+        if done < len(members):
+            most = members.loc[~members["converged"], "movement"].max()
+            words += f"; {len(members) - done} still turn by up to {most:.2g}°"
+        return words + "."
 
     @property
     def run_ids(self) -> list[str]:
@@ -167,6 +196,13 @@ def representing(weights: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray
     parts = (np.arange(most) + 0.5) / most * cumulative[-1]
     chosen, count = np.unique(np.searchsorted(cumulative, parts), return_counts=True)
     return chosen, count / most
+
+
+def _converged(particles: Particles) -> np.ndarray:
+    # Draws do not converge one by one, and what older runs call so was an end of patience.
+    if "movement" not in particles.diagnostics:
+        return np.ones(particles.M, dtype=bool)
+    return np.asarray(particles.diagnostics["converged"], dtype=bool)
 
 
 def open_comparison(store: RunStore, run_ids: Sequence[str]) -> Comparison:

@@ -240,9 +240,7 @@ def _draw_entries(
     if np.isinf(prior.largest):
         draw_factors_each(flat, side_by_side(C), G, variance, prior.rate, uniform)
     else:
-        draw_factors_within(
-            flat, side_by_side(C), G, variance, prior.rate, prior.largest, uniform
-        )
+        draw_factors_within(flat, side_by_side(C), G, variance, prior.rate, prior.largest, uniform)
     return np.ascontiguousarray(flat[order].reshape(R, c, n).transpose(1, 0, 2))
 
 

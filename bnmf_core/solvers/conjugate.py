@@ -83,8 +83,57 @@ def _inverses(G: np.ndarray) -> np.ndarray:
     return inverse
 
 
+@numba.njit(cache=True, nogil=True, fastmath=True, forceinline=True)
+def _curvature(p: np.ndarray, G: np.ndarray) -> float:
+    """Σ_r G_rr ‖p_r‖²."""
+    total = 0.0
+    for r in range(p.shape[0]):
+        part = p.dtype.type(0.0)
+        for i in range(p.shape[1]):
+            part += p[r, i] * p[r, i]
+        total += np.float64(G[r, r]) * np.float64(part)
+    return total
+
+
+@numba.njit(cache=True, nogil=True, forceinline=True)
+def _begin(
+    F: np.ndarray,
+    gradient: np.ndarray,
+    inverse: np.ndarray,
+    free: np.ndarray,
+    r: np.ndarray,
+    x: np.ndarray,
+) -> None:
+    """Which entries are free, what is left to solve for, and where the others go: to 0."""
+    for k in range(F.shape[0]):
+        for i in range(F.shape[1]):
+            held = F[k, i] <= gradient[k, i] * inverse[k] or inverse[k] == 0.0
+            free[k, i] = 0.0 if held else 1.0
+            r[k, i] = 0.0 if held else -gradient[k, i]
+            x[k, i] = -F[k, i] if held and inverse[k] > 0.0 else 0.0
+
+
+@numba.njit(cache=True, nogil=True, forceinline=True)
+def _seen_product(
+    p_A: np.ndarray,
+    p_W: np.ndarray,
+    A: np.ndarray,
+    W: np.ndarray,
+    seen: np.ndarray,
+    residual: np.ndarray,
+    h_A: np.ndarray,
+    h_W: np.ndarray,
+) -> None:
+    """H p over the seen entries of X, the residual being S ∘ (AW) − X."""
+    change = (np.dot(p_A.T, W) + np.dot(A.T, p_W)) * seen
+    np.dot(W, change.T, h_A)
+    np.dot(A, change, h_W)
+    h_A += np.dot(p_W, residual.T)
+    h_W += np.dot(p_A, residual)
+
+
 @numba.njit(cache=True, nogil=True)
-def newton_direction(
+def newton_direction(  # noqa: PLR0915 (one iteration)
     Ut: np.ndarray,
     Vt: np.ndarray,
     seen: np.ndarray,
@@ -133,23 +182,13 @@ def newton_direction(
     inverse_A, inverse_W = _inverses(G_W), _inverses(G_A)
     r_A, r_W = np.empty((R, D), kind), np.empty((R, N), kind)
     x_A, x_W = np.empty((R, D), kind), np.empty((R, N), kind)
-    for r in range(R):
-        for i in range(D):
-            held = A[r, i] <= gradient_A[r, i] * inverse_A[r] or inverse_A[r] == 0.0
-            free_A[r, i] = 0.0 if held else 1.0
-            r_A[r, i] = -gradient_A[r, i] * free_A[r, i]
-            x_A[r, i] = -A[r, i] if held and inverse_A[r] > 0.0 else 0.0
-        for i in range(N):
-            held = W[r, i] <= gradient_W[r, i] * inverse_W[r] or inverse_W[r] == 0.0
-            free_W[r, i] = 0.0 if held else 1.0
-            r_W[r, i] = -gradient_W[r, i] * free_W[r, i]
-            x_W[r, i] = -W[r, i] if held and inverse_W[r] > 0.0 else 0.0
+    _begin(A, gradient_A, inverse_A, free_A, r_A, x_A)
+    _begin(W, gradient_W, inverse_W, free_W, r_W, x_W)
     z_A, z_W = np.empty((R, D), kind), np.empty((R, N), kind)
     h_A, h_W = np.empty((R, D), kind), np.empty((R, N), kind)
     inner_A, inner_W = np.empty((R, K + R), kind), np.empty((R, K + R), kind)
     left_A, left_W = np.empty((R, K + 2 * R), kind), np.empty((R, K + 2 * R), kind)
     left_A[:, K + R :], left_W[:, K + R :] = G_W, G_A
-    change, change_W = np.empty(seen.shape, kind), np.empty(seen.shape, kind)
     _precondition(r_A, free_A, G_W, inverse_A, z_A)
     _precondition(r_W, free_W, G_A, inverse_W, z_W)
     p_A[:], p_W[:] = z_A, z_W
@@ -161,32 +200,17 @@ def newton_direction(
     while used < most and size > enough:
         used += 1
         if seen.size:
-            np.dot(p_A.T, W, change)
-            np.dot(A.T, p_W, change_W)
-            for d in range(D):
-                for n in range(N):
-                    change[d, n] = (change[d, n] + change_W[d, n]) * seen[d, n]
-            np.dot(W, change.T, h_A)
-            np.dot(A, change, h_W)
-            h_A += np.dot(p_W, residual.T)
-            h_W += np.dot(p_A, residual)
+            _seen_product(p_A, p_W, A, W, seen, residual, h_A, h_W)
         else:
             np.dot(p_W, stack_W[: K + R].T, inner_W)
             np.dot(p_A, stack_A[: K + R].T, inner_A)
-            for r in range(R):
-                for k in range(K):
-                    left_A[r, k] = -inner_W[r, k]
-                    left_W[r, k] = -inner_A[r, k]
-                for k in range(R):
-                    left_A[r, K + k] = inner_W[r, K + k] + inner_W[k, K + r]
-                    left_W[r, K + k] = inner_A[r, K + k] + inner_A[k, K + r]
+            left_A[:, :K], left_W[:, :K] = -inner_W[:, :K], -inner_A[:, :K]
+            left_A[:, K : K + R] = inner_W[:, K:] + inner_W[:, K:].T
+            left_W[:, K : K + R] = inner_A[:, K:] + inner_A[:, K:].T
             np.dot(left_A, stack_A, h_A)
             np.dot(left_W, stack_W, h_W)
-        for r in range(R):
-            for i in range(D):
-                h_A[r, i] *= free_A[r, i]
-            for i in range(N):
-                h_W[r, i] *= free_W[r, i]
+        h_A *= free_A
+        h_W *= free_W
         curvature = _inner_product(p_A, h_A) + _inner_product(p_W, h_W)
         flat = FLAT * (_curvature(p_A, G_W) + _curvature(p_W, G_A))
         beyond = curvature <= flat
@@ -215,15 +239,3 @@ def newton_direction(
         p2 = now + (now / size) ** 2 * p2
         size = now
     return x_A, x_W, used, np.sqrt(length2), size <= enough
-
-
-@numba.njit(cache=True, nogil=True, fastmath=True, forceinline=True)
-def _curvature(p: np.ndarray, G: np.ndarray) -> float:
-    """Σ_r G_rr ‖p_r‖²."""
-    total = 0.0
-    for r in range(p.shape[0]):
-        part = p.dtype.type(0.0)
-        for i in range(p.shape[1]):
-            part += p[r, i] * p[r, i]
-        total += np.float64(G[r, r]) * np.float64(part)
-    return total

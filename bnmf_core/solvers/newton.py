@@ -39,7 +39,7 @@ PRODUCTS, NEAR_PRODUCTS = 40, 200
 # A direction that turns by at most so many times what is wanted is worth solving for accurately.
 NEAR = 4.0
 # What the distance to the quadratic's minimum is multiplied by: the quadratic is not all.
-CAUTION = 2.0
+CAUTION = 3.0
 TRIALS, SHRINKAGE, GROWTH = 4, 0.25, 10.0
 
 
@@ -70,9 +70,8 @@ def advance(problem: Problem, solution: Solution, stopping: Stopping, rounds: in
 def measured(problem: Problem, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """KKT residual and movement of factorizations, whatever has made them.
 
-    The movement is what a factorization has still to turn, in degrees: twice the largest angle
-    between a column of A and where a Newton step would put it. Where the quadratic has no
-    minimum nearby, or it was not found, it is at least ``UNKNOWN``.
+    The movement is how far a factorization would still turn if it went on, in degrees: three times
+    the largest angle between a column of A and where a Newton step would put it, 90 at most.
 
     Parameters
     ----------
@@ -89,9 +88,19 @@ def measured(problem: Problem, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray
     return kkt_residuals(A, W, found), movements(A, towards)
 
 
+def with_unmeasured(problem: Problem, solution: Solution) -> tuple[np.ndarray, np.ndarray]:
+    """KKT residual and movement (m,) of a solution, measured where it does not say them."""
+    kkt, movement = solution.kkt.copy(), solution.movement.copy()
+    missing = np.flatnonzero(np.isnan(movement))
+    if missing.size:
+        A, W = solution.particles
+        kkt[missing], movement[missing] = measured(problem, A[missing], W[missing])
+    return kkt, movement
+
+
 def movements(A: np.ndarray, towards: Directions) -> np.ndarray:
     """Degrees (m,) that bases A (m, R, D) have still to turn, given their Newton directions."""
-    return CAUTION * turned(A, np.maximum(A + towards.A, 0.0))
+    return np.minimum(CAUTION * turned(A, np.maximum(A + towards.A, 0.0)), 90.0)
 
 
 def directions(
@@ -151,7 +160,8 @@ def _round(problem: Problem, solution: Solution, stopping: Stopping) -> Solution
     towards = directions(problem, A, W, found, ACCURACY, np.minimum(left, PRODUCTS), radius)
     iterations += towards.products
     movement = movements(A, towards)
-    near = np.flatnonzero((movement <= NEAR * stopping.movement) & (kkt <= stopping.kkt))
+    close = towards.solved & (movement <= NEAR * stopping.movement) & (kkt <= stopping.kkt)
+    near = np.flatnonzero(close)
     sure = np.zeros(chosen.size, dtype=bool)
     if near.size:
         left = np.maximum(stopping.max_iterations - iterations[near], 0)

@@ -15,7 +15,7 @@ from bnmf_core.nouns.problem import Problem
 
 CHECK_EVERY = 5
 # When a factorization counts as converged: degrees left to turn, and KKT residual.
-MOVEMENT, KKT = 0.5, 1e-3
+MOVEMENT, KKT = 1.0, 1e-3
 # Multiply-adds of one step: about a third of a second on one core.
 STEP_WORK = 1.5e9
 # Numbers in the Gram matrices of lines with gaps that are held at once: 2 MB.
@@ -133,12 +133,14 @@ def advance_full(
     stopping: Stopping,
     work_per_iteration: float,
     update: Update,
+    most: int | None = None,
 ) -> Solution:
     """One bounded step on X itself: all particles side by side, until some have settled.
 
-    ``update(F (m, R, n), linear (m, R, n), gram, step (m,))`` returns a factor that is better, or
-    no worse, on ½ ⟨F, G F⟩ − ⟨C, F⟩; it may change ``step`` in place. ``gram`` is (m, R, R), or
-    (m, R, R, n) with a matrix for each column of F where X has gaps.
+    ``most`` : iterations in it at most. ``update(F (m, R, n), linear (m, R, n), gram, step (m,))``
+    returns a factor that is better, or no worse, on ½ ⟨F, G F⟩ − ⟨C, F⟩; it may change ``step`` in
+    place. ``gram`` is (m, R, R), or (m, R, R, n) with a matrix for each column of F where X has
+    gaps.
     """
     squared_norm = problem.dataset.squared_norm
     # Below the floor the expanded error is rounding.
@@ -150,7 +152,8 @@ def advance_full(
     iterations, squared_error = solution.iterations.copy(), solution.squared_error.copy()
     active = solution.active.copy()
     iterate = _iterate if problem.seen is None else _iterate_seen
-    for _ in range(iterations_that_fit(work_per_iteration * chosen.size)):
+    fit = iterations_that_fit(work_per_iteration * chosen.size)
+    for _ in range(fit if most is None else min(fit, most)):
         iterations[chosen] += 1
         last = iterations[chosen] >= stopping.max_iterations
         due = (iterations[chosen] % CHECK_EVERY == 0) | last
@@ -159,8 +162,10 @@ def advance_full(
             continue
         # ‖X − AW‖² from products that are already there.
         now = np.maximum(squared_norm - 2 * overlap + size, 0.0)
-        settled = squared_error[chosen] - now <= stopping.tolerance * now
-        settled = due & (settled | (now <= target) | last)
+        settled = (now <= target) | last
+        if stopping.tolerance is not None:
+            settled |= squared_error[chosen] - now <= stopping.tolerance * now
+        settled &= due
         squared_error[chosen[due]] = now[due]
         active[chosen[settled]] = False
         if settled.any():
@@ -264,24 +269,6 @@ def seen_grams(other: np.ndarray, seen: np.ndarray) -> Iterator[tuple[slice, np.
     for first in range(0, n, width):
         part = slice(first, min(first + width, n))
         yield part, (products @ seen[:, part])[place]
-
-
-def full_solver(
-    update: Update, work_per_iteration: Callable[[Problem], float], **described: str
-) -> Solver:
-    """The solver that works on X itself by one kind of update.
-
-    ``work_per_iteration`` gives the multiply-adds of one iteration of one particle;
-    ``described`` holds key, label and reference.
-    """
-
-    def advance(problem: Problem, solution: Solution, stopping: Stopping) -> Solution:
-        return advance_full(problem, solution, stopping, work_per_iteration(problem), update)
-
-    def work(problem: Problem, typical: float) -> float:
-        return typical * work_per_iteration(problem)
-
-    return Solver(start=start_full, advance=advance, work=work, **described)
 
 
 def iterations_that_fit(work: float) -> int:

@@ -90,7 +90,7 @@ def jump(
     # The largest of log r + Gumbel noise is at k with probability r_k.
     label = np.argmax(now + rng.gumbel(size=now.shape), axis=1)
     _, _, log_w = _path(problem, log_joint, A, W, label, anchors, rng, upwards=False)
-    proposed = rng.integers(K, size=c)
+    proposed: np.ndarray = rng.integers(K, size=c)
     start = _draw_products(problem, anchors, proposed, A.shape[2], rng)
     new_A, new_W, new_log_w = _path(
         problem, log_joint, *start, proposed, anchors, rng, upwards=True
@@ -240,9 +240,7 @@ def _draw_entries(
     if np.isinf(prior.largest):
         draw_factors_each(flat, side_by_side(C), G, variance, prior.rate, uniform)
     else:
-        draw_factors_within(
-            flat, side_by_side(C), G, variance, prior.rate, prior.largest, uniform
-        )
+        draw_factors_within(flat, side_by_side(C), G, variance, prior.rate, prior.largest, uniform)
     return np.ascontiguousarray(flat[order].reshape(R, c, n).transpose(1, 0, 2))
 
 

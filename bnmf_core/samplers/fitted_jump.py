@@ -6,9 +6,9 @@ not depend on where the chain is; Metropolis–Hastings accepts it with probabil
 
     min(1, π(z') q(z) / (π(z) q(z'))),    π(z) = p(X, A, W) exp(Σ z),
 
-where exp(Σ z) is the Jacobian of the logarithm. The posterior is left invariant whatever the fit: a
-mode that the mixture lacks is left to the sampler that goes on between jumps (Tierney 1994, §2.3.3).
-Of the R! relabellings of a mode the mixture has the one that was fitted.
+where exp(Σ z) is the Jacobian of the logarithm. The posterior is left invariant whatever the fit
+(Tierney 1994, §2.3.3); a mode that the mixture lacks is left to the sampler between the jumps. Of
+the R! relabellings of a mode the mixture has the one that was fitted.
 """
 
 from collections.abc import Callable
@@ -18,8 +18,8 @@ import numpy as np
 from scipy.special import gammaln, logsumexp
 
 DEGREES = 8.0
-# Every variance is larger by this part, so that few draws leave no matrix singular. It must be far
-# below (σ/x)²: a product that σ fixes to such a part of itself leaves two logarithms that correlated.
+# Every variance is larger by this part, so that few draws leave no matrix singular. Little noise
+# ties logarithms to each other up to (σ/x)², and this must not undo it.
 RIDGE = 1e-9
 # Entries are taken for at least this part of the factors' mean where a mode is fitted.
 FLOOR = 1e-12

@@ -80,7 +80,7 @@ class Settings:
         advanced=True,
     )
     bridge: int = setting(
-        64,
+        256,
         "Steps of an annealed jump",
         "More are accepted more often and cost as much more.",
         minimum=1,
@@ -119,7 +119,8 @@ class State:
     """A search, then a pilot, then c chains with a proposal: A (c, R, D) and W (c, R, N).
 
     draws : (c,) particles asked of each chain. first : number of the first chain in the run.
-    jumps, total : done by each chain and to do. accepted : (c,) the last one was. seed : of the run.
+    jumps, total : done by each chain and to do. accepted : (c,) whether the last one was.
+    seed : of the run.
     """
 
     search: Solution | None
@@ -172,15 +173,16 @@ def step(
         return _searched(problem, state, state.search, settings), joined(problem, [])
     if state.pilot is not None:
         return _piloted(problem, state, state.pilot, settings, rng), joined(problem, [])
-    assert state.proposal is not None
+    proposal = state.proposal
+    assert proposal is not None
     recorded, begun = [], state.jumps
     for _ in range(max(1, int(STEP_WORK / (state.draws.size * work(problem, settings))))):
         if state.jumps == state.total:
             break
-        state = _jumped(problem, state, state.proposal, settings, rng)
+        state = _jumped(problem, state, proposal, settings, rng)
         recorded.append(_record(state, state.jumps - settings.warm_up))
     batch = joined(problem, recorded)
-    return state, replace(batch, note="" if begun else _note(state.proposal, settings))
+    return state, replace(batch, note="" if begun else _note(proposal, settings))
 
 
 def _searched(problem: Problem, state: State, search: Solution, settings: Settings) -> State:
@@ -190,19 +192,18 @@ def _searched(problem: Problem, state: State, search: Solution, settings: Settin
     A, W = problem.model.scale(*search.particles)
     threshold = settings.threshold if settings.start == "restart" else 0.0
     found = landmarks(A, search.squared_error, threshold, MOST_MODES)
-    repeat = FITTED_CHAINS if _fits(problem, settings) else ANNEALED_CHAINS
-    A = np.repeat([A[m][:, order].T for m, order in found], repeat, axis=0)
-    W = np.repeat([W[m][order] for m, order in found], repeat, axis=0)
-    K, R = len(found), problem.rank
-    entries = R * (problem.dataset.D + problem.dataset.N)
-    shape = (K, R, entries // R)
-    fits = _fits(problem, settings)
-    first, second = (
-        (np.zeros((K, entries)), np.zeros((K, entries, entries)))
-        if fits
-        else (np.zeros(shape), np.zeros(shape))
+    fits, K, R = _fits(problem, settings), len(found), problem.rank
+    length = problem.dataset.D + problem.dataset.N
+    of_first, of_second = ((R * length,), (R * length,) * 2) if fits else ((R, length),) * 2
+    chains = FITTED_CHAINS if fits else ANNEALED_CHAINS
+    pilot = Pilot(
+        A=np.repeat([A[m][:, order].T for m, order in found], chains, axis=0),
+        W=np.repeat([W[m][order] for m, order in found], chains, axis=0),
+        first=np.zeros((K, *of_first)),
+        second=np.zeros((K, *of_second)),
+        sweeps=0,
     )
-    return replace(state, search=None, pilot=Pilot(A, W, first, second, 0))
+    return replace(state, search=None, pilot=pilot)
 
 
 def _piloted(
@@ -292,7 +293,7 @@ def _record(state: State, draw: int) -> Batch:
 
 def _note(proposal: FittedModes | Anchors, settings: Settings) -> str:
     fitted = isinstance(proposal, FittedModes)
-    count = (proposal.centers if isinstance(proposal, FittedModes) else proposal.center).shape[0]
+    count = len(proposal.centers if isinstance(proposal, FittedModes) else proposal.center)
     source = (
         "The known factorizations are"
         if settings.start == "known"

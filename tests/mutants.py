@@ -245,7 +245,6 @@ MUTANTS = (
         "tests/analysis/test_queue.py",
     ),
     Mutant(
-<<<<<<< HEAD
         "evidence: normals that are not normalised by their truncation",
         "evidence/truncated_normals.py",
         "log_total = log_inside + 0.5",
@@ -279,7 +278,6 @@ MUTANTS = (
         "population.weights[(nearest == k) & labelled]",
         "population.weights[nearest == k]",
         "tests/evidence/test_mode_evidence.py",
-=======
         "scale move: no Jacobian",
         "samplers/scale_move.py",
         " + (D - N) * log_s",
@@ -369,7 +367,6 @@ MUTANTS = (
         "if not upwards:\n            log_w += rise * height(A, W)",
         "if not upwards:\n            log_w += 0.5 * rise * height(A, W)",
         "tests/algorithms/test_invariance.py -k annealed",
->>>>>>> tempered
     ),
 )
 

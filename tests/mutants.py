@@ -278,6 +278,8 @@ MUTANTS = (
         "population.weights[(nearest == k) & labelled]",
         "population.weights[nearest == k]",
         "tests/evidence/test_mode_evidence.py",
+    ),
+    Mutant(
         "scale move: no Jacobian",
         "samplers/scale_move.py",
         " + (D - N) * log_s",

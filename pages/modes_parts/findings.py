@@ -43,7 +43,9 @@ class Findings:
     @cached_property
     def table(self) -> pd.DataFrame:
         """One row per mode."""
-        return answer.mode_table(self.look.analysis, self.look.modes, self.evidence)
+        return answer.mode_table(
+            self.look.analysis, self.look.metric, self.look.modes, self.evidence
+        )
 
 
 def say(found: Findings) -> None:

@@ -15,6 +15,7 @@ from bnmf_core.analysis import distances
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.evidence import Evidence
 from bnmf_core.analysis.islands import Islands
+from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.modes import Modes
 from bnmf_core.compare.unseen import Unseen, unseen_modes
 from bnmf_core.nouns.errors import DataError
@@ -67,27 +68,31 @@ def unseen(comparison: Comparison, modes: Modes) -> Unseen | None:
 
 def sentences(
     comparison: Comparison,
+    metric: str,
     table: pd.DataFrame,
-    apart: str,
+    modes: Modes,
     evidence: Evidence | None,
     islands: Islands | None,
     still_unseen: Unseen | None,
-    labels: np.ndarray,
 ) -> list[str]:
     """The answer: what there is, whether it is separate, how probable, what may be missing.
 
-    ``apart`` says how far apart modes are ("12°"); evidence or islands are None while they are
-    being computed. labels : (m,) mode of every member.
+    ``table`` is that of :func:`mode_table`; evidence or islands are None while they are computed.
     """
+    unit = DISTANCES[metric].unit
+    unit = unit if unit == "°" else f" {unit}".rstrip()
     return [
-        *_found(comparison, table, apart),
-        *_separate(islands, labels),
-        *_probable(table, evidence, labels),
+        *_found(comparison, table, modes.threshold, unit),
+        *_separate(islands, modes.labels),
+        *_probable(table, evidence, modes.labels),
         *_missing(still_unseen),
     ]
 
 
-def _found(comparison: Comparison, table: pd.DataFrame, apart: str) -> Iterator[str]:
+def _found(
+    comparison: Comparison, table: pd.DataFrame, threshold: float, unit: str
+) -> Iterator[str]:
+    apart = f"{threshold:.3g}{unit}"
     converged = int(comparison.optima.sum())
     if converged > 1:
         found = table[table["found_by"] > 0]
@@ -102,10 +107,10 @@ def _found(comparison: Comparison, table: pd.DataFrame, apart: str) -> Iterator[
     elif not converged and not comparison.samplers:
         yield "None of these factorizations is known to have converged: modes may be unfinished."
     if comparison.samplers:
-        yield _where_draws_lie(comparison, table)
+        yield _where_draws_lie(comparison, table, unit)
 
 
-def _where_draws_lie(comparison: Comparison, table: pd.DataFrame) -> str:
+def _where_draws_lie(comparison: Comparison, table: pd.DataFrame, unit: str) -> str:
     held = table[table["draws"] > 0]
     if not comparison.optima.any():
         return (
@@ -116,8 +121,8 @@ def _where_draws_lie(comparison: Comparison, table: pd.DataFrame) -> str:
     numbers = ", ".join(str(int(mode) + 1) for mode in held["mode"][:6])
     return (
         f"The chains' draws are nearest to mode{'s' * (len(held) > 1)} {numbers}"
-        f"{', …' * (len(held) > 6)}, up to {away:.3g} from its optima: a draw fits worse, and lies "
-        "farther out, by what the posterior allows."
+        f"{', …' * (len(held) > 6)}, typically {away:.3g}{unit} from its optima: a draw fits worse "
+        "than an optimum, and lies farther out, by what the posterior allows."
     )
 
 

@@ -51,16 +51,14 @@ class Findings:
 def say(found: Findings) -> None:
     """The answer, and how far what is missing of it has come."""
     look = found.look
-    unit = look.distance.unit
-    apart = f"{look.modes.threshold:.3g}{unit if unit == '°' else ' ' + unit}"
     told = answer.sentences(
         look.analysis,
+        look.metric,
         found.table,
-        apart,
+        look.modes,
         found.evidence,
         found.islands,
         found.unseen,
-        look.modes.labels,
     )
     with st.container(border=True):
         st.markdown("\n".join(f"- {plain(sentence)}" for sentence in told))

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from bnmf_core import registry
 from bnmf_core.data.split import split
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import RunError
@@ -43,7 +44,7 @@ class Comparison:
 
     @cached_property
     def members(self) -> pd.DataFrame:
-        """One row per factorization that is compared, at most 200 per run, evenly spaced.
+        """One row per factorization that is compared, at most 200 per run, see ``representing``.
 
         Columns: run, algorithm, particle (its number in the run), chain, draw, weight (within
         the run), log_joint, error, seconds, degenerate, kkt and movement (NaN where they are not
@@ -52,15 +53,14 @@ class Comparison:
         """
         parts = []
         for record, particles in zip(self.runs, self.particles, strict=True):
-            chosen = evenly_spaced(particles.M, MEMBERS_PER_RUN)
-            weight = np.asarray(particles.weights)[chosen]
+            chosen, weight = representing(np.asarray(particles.weights), MEMBERS_PER_RUN)
             columns = {
                 "run": record.id,
                 "algorithm": record.spec.algorithm,
                 "particle": np.asarray(particles.ids)[chosen],
                 "chain": np.asarray(particles.chain)[chosen],
                 "draw": np.asarray(particles.draw)[chosen],
-                "weight": weight / weight.sum(),
+                "weight": weight,
                 "log_joint": np.asarray(particles.log_joint)[chosen],
                 "error": np.asarray(particles.error)[chosen],
                 "seconds": np.asarray(particles.seconds)[chosen],
@@ -102,6 +102,24 @@ class Comparison:
         """Ids of the runs, in their order."""
         return [record.id for record in self.runs]
 
+    @cached_property
+    def samplers(self) -> list[str]:
+        """Keys of the algorithms that made draws, rather than look for good factorizations."""
+        used = dict.fromkeys(record.spec.algorithm for record in self.runs)
+        return [key for key in used if registry.algorithm(key).family == "sampler"]
+
+    @cached_property
+    def same_model(self) -> np.ndarray:
+        """(m,) True for members whose log joint is that of the first run's model."""
+        first = self.particles[0]
+        same = {
+            record.id
+            for record, particles in zip(self.runs, self.particles, strict=True)
+            if particles.spec.model == first.spec.model
+            and particles.info.get("model_settings") == first.info.get("model_settings")
+        }
+        return self.members["run"].isin(same).to_numpy()
+
     @property
     def rank(self) -> int:
         """R, the same for every run."""
@@ -113,11 +131,16 @@ class Comparison:
         return self.runs[0].spec.holdout
 
     @cached_property
+    def seen_dataset(self) -> Dataset:
+        """The observations that the runs saw."""
+        if not self.holdout:
+            return self.dataset
+        return self.dataset.columns(split(self.dataset, self.holdout)[0])
+
+    @property
     def seen_squared_norm(self) -> float:
         """‖X‖² of the observations that the runs saw."""
-        if not self.holdout:
-            return self.dataset.squared_norm
-        return self.dataset.columns(split(self.dataset, self.holdout)[0]).squared_norm
+        return self.seen_dataset.squared_norm
 
     def rows_by_run(self) -> list[np.ndarray]:
         """Rows of ``members`` of each run, in the order of the runs."""
@@ -155,6 +178,24 @@ class Comparison:
             for part in table.groupby("chain", sort=True).indices.values()
         ]
         return table.iloc[np.concatenate(rows)].reset_index(drop=True)
+
+
+def representing(weights: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """At most so many particles that stand for all, by weights (M,): indices (m,), weights (m,).
+
+    The indices rise and the weights sum to 1. Where all count the same, evenly spaced ones. Else
+    those at evenly spaced parts of the cumulative weight, each with the parts that fall on it: a
+    group's weight is right to within 1/``most`` of the whole however few particles carry it.
+    """
+    if weights.size <= most:
+        return np.arange(weights.size), weights / weights.sum()
+    if np.ptp(weights) <= 1e-12 * weights.max():
+        chosen = evenly_spaced(weights.size, most)
+        return chosen, np.full(chosen.size, 1 / chosen.size)
+    cumulative = np.cumsum(weights)
+    parts = (np.arange(most) + 0.5) / most * cumulative[-1]
+    chosen, count = np.unique(np.searchsorted(cumulative, parts), return_counts=True)
+    return chosen, count / most
 
 
 def _converged(particles: Particles) -> np.ndarray:

@@ -67,15 +67,17 @@ def _panel(analysis: Comparison) -> Lens:
     )
     linkage = np.asarray(structure.STAGE.of(analysis).linkage(metric))
     largest = float(linkage[-1, 2]) if len(linkage) else 0.0
+    matrix = distances.STAGE.of(analysis).matrix(metric)
     finest = analysis.resolution if DISTANCES[metric].unit == "°" else 0.0
-    threshold = _threshold(linkage, finest, largest)
+    suggested = suggest_threshold(matrix, DISTANCES[metric].resolution(analysis.rank), finest)
+    threshold = _threshold(suggested, finest, largest)
     weights = analysis.members["weight"].to_numpy() / len(analysis.runs)
-    modes = find_modes(distances.STAGE.of(analysis).matrix(metric), threshold, weights, linkage)
+    modes = find_modes(matrix, threshold, weights, linkage)
     focus, focus_name = focusing.ask(modes, len(analysis.members))
     return Lens(analysis, metric, modes, focus, focus_name)
 
 
-def _threshold(linkage: np.ndarray, finest: float, largest: float) -> float:
+def _threshold(suggested: float, finest: float, largest: float) -> float:
     """The threshold chosen, from ``finest`` to ``largest``: what differs by less may yet meet."""
     now = link.get("threshold")
     if largest <= 0.0:
@@ -88,7 +90,7 @@ def _threshold(linkage: np.ndarray, finest: float, largest: float) -> float:
         )
         return finest
     if now is None or not finest <= now <= largest:
-        link.put("threshold", max(finest, float(suggest_threshold(linkage))))
+        link.put("threshold", min(suggested, largest))
     limit = (
         f" It cannot be below {finest:.2g}°: so far converged factorizations may still turn, and "
         "what is nearer than that cannot be told apart."
@@ -103,7 +105,7 @@ def _threshold(linkage: np.ndarray, finest: float, largest: float) -> float:
         format="%.3g",
         key=link.key("threshold"),
         on_change=lambda: link.put("focus", ""),
-        help="Any two factorizations of a mode are at most this far apart. It starts at the "
-        f"widest gap between merging distances.{limit}",
+        help="Any two factorizations of a mode are at most this far apart. It starts where "
+        f"people call two factorizations different, or lower where a gap separates groups.{limit}",
     )
     return float(link.get("threshold"))

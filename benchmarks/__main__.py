@@ -10,12 +10,13 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from benchmarks import distances, gibbs, growth, harness, pages, particles, stein
+from benchmarks import convergence, distances, gibbs, growth, harness, pages, particles, stein
 from benchmarks.tables import as_markdown, as_text
 
 RESULTS = Path(__file__).resolve().parent / "RESULTS.md"
 BENCHMARKS = {
     "particles": particles,
+    "convergence": convergence,
     "gibbs": gibbs,
     "distances": distances,
     "growth": growth,

@@ -34,6 +34,34 @@ class Mutant:
 
 MUTANTS = (
     Mutant(
+        "kkt: an entry that wants to grow from zero is overlooked",
+        "solvers/stationarity.py",
+        "        np.minimum(F, np.divide(",
+        "        F * np.minimum(F, np.divide(",
+        "tests/solvers/test_convergence.py",
+    ),
+    Mutant(
+        "kkt: lengths are not balanced",
+        "solvers/stationarity.py",
+        "far = (far_A * size_W + size_A * far_W).sum(axis=1)",
+        "far = (far_A + far_W).sum(axis=1)",
+        "tests/solvers/test_convergence.py",
+    ),
+    Mutant(
+        "movement: a hundredth of the way that is left",
+        "solvers/newton.py",
+        "CAUTION = 2.0",
+        "CAUTION = 0.02",
+        "tests/solvers/test_convergence.py",
+    ),
+    Mutant(
+        "movement: the Hessian without the coupling of A and W",
+        "solvers/conjugate.py",
+        "left_A[:, K : K + R] = inner_W[:, K:] + inner_W[:, K:].T",
+        "left_A[:, K : K + R] = 0.0 * inner_W[:, K:]",
+        "tests/solvers/test_convergence.py",
+    ),
+    Mutant(
         "coverage: a greedy cover that never ends",
         "compare/coverage.py",
         "                left -= 1",

@@ -14,6 +14,8 @@ from bnmf_core.solvers.solution import KKT, MOVEMENT, Solution, Stopping
 
 # More are seldom needed, however many are allowed.
 MANY_ITERATIONS = 900
+# Settings under which a solver stops as in published runs, converged or not.
+AS_PUBLISHED = {"max_iterations": 300, "tolerance": 5e-5}
 
 
 class BlockSettings(Protocol):

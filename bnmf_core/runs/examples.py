@@ -26,8 +26,6 @@ def _two_solutions() -> Dataset:
     return laurberg("two", noise=0.001, rng=np.random.default_rng(0))
 
 
-_LONG = {"max_iterations": 5000, "tolerance": 1e-6}
-
 EXAMPLES: dict[str, Example] = {
     example.key: example
     for example in (
@@ -57,8 +55,8 @@ EXAMPLES: dict[str, Example] = {
             "Which methods find both, and which stay in the one they started in?",
             _two_solutions,
             (
-                RunSpec("random_restarts", rank=3, particles=60, settings=_LONG),
-                RunSpec("q_transform", rank=3, particles=60, settings=_LONG),
+                RunSpec("random_restarts", rank=3, particles=60),
+                RunSpec("q_transform", rank=3, particles=60),
                 RunSpec("gibbs", rank=3, particles=60, settings={"thinning": 20}),
             ),
         ),

@@ -43,7 +43,10 @@ def start(problem: Problem, A: np.ndarray, W: np.ndarray) -> Solution:
     """Set out from A (m, D, R) and W (m, R, N), with an approach where it pays."""
     solution = start_full(problem, A, W)
     approaching = problem.compression_rank is not None
-    return replace(solution, approaching=approaching, step=np.full_like(solution.step, FIRST_STEP))
+    # Newton's method trusts any step at first, and knows of no step before.
+    step, limit = (FIRST_STEP, 1.0) if approaching else (np.inf, np.inf)
+    ones = solution.step
+    return replace(solution, approaching=approaching, step=step * ones, limit=limit * ones)
 
 
 def advance(problem: Problem, solution: Solution, stopping: Stopping) -> Solution:
@@ -65,6 +68,7 @@ def advance(problem: Problem, solution: Solution, stopping: Stopping) -> Solutio
         active=np.ones_like(solution.active),
         squared_error=np.full(solution.active.size, known),
         step=np.full_like(solution.step, np.inf),
+        limit=np.full_like(solution.limit, np.inf),
     )
 
 

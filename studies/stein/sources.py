@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from bnmf_core import registry
-from bnmf_core.explorers.from_starts import SolverSettings
+from bnmf_core.explorers.from_starts import AS_PUBLISHED, SolverSettings
 from bnmf_core.explorers.transforms import SETS_IN_PAPER, Recipe, learn
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.particles import Particles
@@ -121,7 +121,7 @@ def sources(
 
 
 def _restarts(dataset: Dataset, spec: RunSpec, sizes: Sequence[int]) -> Source:
-    settings = {"block": min(sizes)}
+    settings = {"block": min(sizes)} | AS_PUBLISHED
     particles = _made(dataset, replace(spec, particles=max(sizes), settings=settings))
     before = _transfer(spec.algorithm)
     points = tuple(

@@ -7,6 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from bnmf_core.data.synthetic import low_rank
+from bnmf_core.explorers.from_starts import AS_PUBLISHED
 from bnmf_core.nouns.errors import RunError
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.spec import RunSpec
@@ -62,7 +63,9 @@ def _answers(K: np.ndarray, solver: str) -> bool:
 def _kernel(kind: str, M: int, seed: int) -> np.ndarray:
     """The published kernel between M random or solved factorizations of a 30×40 matrix."""
     dataset = low_rank(30, 40, RANK, noise=0.1, rng=np.random.default_rng(seed))
-    particles = run(dataset, RunSpec("random_restarts", RANK, particles=M, seed=seed))
+    particles = run(
+        dataset, RunSpec("random_restarts", RANK, particles=M, seed=seed, settings=AS_PUBLISHED)
+    )
     if kind == "random":
         problem = Problem(dataset, model=None, model_settings=None, rank=RANK)
         A, W = starts.random(problem, M, seed)

@@ -38,13 +38,13 @@ def test_the_page_shows_unseen_errors_where_there_are_some(server, labelled, hel
     app = page("quality", runs=held_out.runs[0].id)
     assert not app.exception
     titles = [chart.proto.spec for chart in app.get("plotly_chart")]
-    assert len(titles) == 4
+    assert len(titles) == 6
     assert any("observations that no run saw" in title for title in titles)
     run_ids = server.start(labelled, [RunSpec("random_restarts", rank=3, particles=5)])
     server.wait_analysis(run_ids)
     app = page("quality", runs=run_ids[0])
     assert not app.exception
-    assert len(app.get("plotly_chart")) == 3
+    assert len(app.get("plotly_chart")) == 5
     assert "Hold observations out" in words(app)
 
 

@@ -10,7 +10,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from benchmarks import distances, gibbs, growth, harness, pages, particles, stein
+from benchmarks import distances, gibbs, growth, harness, masses, pages, particles, stein
 from benchmarks.tables import as_markdown, as_text
 
 RESULTS = Path(__file__).resolve().parent / "RESULTS.md"
@@ -20,6 +20,7 @@ BENCHMARKS = {
     "distances": distances,
     "growth": growth,
     "stein": stein,
+    "masses": masses,
     "pages": pages,
 }
 

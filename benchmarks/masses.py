@@ -21,7 +21,8 @@ from bnmf_core.solvers.solution import gram
 TARGETS = {"parallel tempering": 1.0}
 SIGMAS = (0.05, 0.001)
 SEEDS, QUICK_SEEDS = 12, 2
-RUNGS, SWEEPS = 16, 8000
+# Neighbouring powers are this factor apart.
+APART, SWEEPS = 2.0, 8000
 PARTICLES = {"tempered_smc": 800, "mode_jumps": 20_000}
 SETTINGS = {
     "tempered_smc": {"population": 200},
@@ -54,9 +55,9 @@ def measure(quick: bool = False) -> dict[str, Any]:
             "The 6×6 problem with exactly two solutions of equal mass. The error is the root mean "
             f"square of mass − ½ over {seeds} seeds; error² × seconds is what a run of one "
             "second would leave of variance, so that methods of different length compare. "
-            f"Parallel tempering: {RUNGS} powers of the likelihood, geometric from 1e-3·σ² to 1, "
-            f"each started at a prior draw, {SWEEPS:,} rounds of a Gibbs sweep and a scale move, "
-            "then swaps of even and odd neighbours in turn (Okabe and others 2001; non-reversible: "
+            f"Parallel tempering: powers of the likelihood from 1e-3·σ² to 1, each {APART:g} times "
+            f"the last, started at prior draws, {SWEEPS:,} rounds of a Gibbs sweep and a scale "
+            "move, then swaps of even and odd neighbours in turn (Okabe and others 2001; non-reversible: "
             "Syed and others 2022), the first half thrown away. Processor time of the process.",
         ],
         "tables": [{"title": "Error of the mass", "columns": COLUMNS, "rows": rows}],
@@ -68,7 +69,8 @@ def parallel_tempering(
     problem: Problem, lowest: float, sweeps: int, rng: np.random.Generator
 ) -> np.ndarray:
     """Bases (sweeps, D, R) that the chain at the whole likelihood has been at."""
-    powers = np.geomspace(lowest, 1.0, RUNGS)
+    rungs = 1 + int(np.ceil(-np.log(lowest) / np.log(APART)))
+    powers = np.geomspace(lowest, 1.0, rungs)
     raised, prior = powers[:, None, None], EntryPrior(problem.model_settings.rate)
     variance = problem.model_settings.sigma**2
     pairs = [problem.model.prior(problem, rng) for _ in powers]
@@ -81,10 +83,10 @@ def parallel_tempering(
         W = gibbs.draw(W, raised * problem.times_columns(A), raised * gram(A), variance, prior, rng)
         A, W, _ = scale_move.move(problem, A, W, rng)
         squared = squared_errors(problem.dataset.X, A.transpose(0, 2, 1), W)
-        low = np.arange(t % 2, RUNGS - 1, 2)
+        low = np.arange(t % 2, rungs - 1, 2)
         gained = (powers[low + 1] - powers[low]) * (squared[low + 1] - squared[low]) / variance / 2
         swapped = low[np.log1p(-rng.random(low.size)) < gained]
-        order = np.arange(RUNGS)
+        order = np.arange(rungs)
         order[swapped], order[swapped + 1] = swapped + 1, swapped
         A, W = np.ascontiguousarray(A[order]), W[order]
         visited[t] = A[-1].T

@@ -216,13 +216,13 @@ def _piloted(
     problem: Problem, state: State, pilot: Pilot, settings: Settings, rng: np.random.Generator
 ) -> State:
     """Sweeps of the pilot from random numbers that are the same in every shard, then the fit."""
-    common = _common_generator(state.seed, 1 + pilot.sweeps)
     A, W, sweeps = pilot.A, pilot.W, pilot.sweeps
     first, second = pilot.first, pilot.second
     K, dropped = first.shape[0], settings.pilot // 3
     for _ in range(max(1, int(STEP_WORK / (A.shape[0] * 2 * gibbs.work_per_sweep(problem))))):
         if sweeps == settings.pilot:
             break
+        common = _common_generator(state.seed, 1 + sweeps)
         A, W = gibbs.sweep(problem, A, W, common)
         A, W, _ = scale_move.move(problem, A, W, common)
         sweeps += 1

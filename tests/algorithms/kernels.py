@@ -165,7 +165,7 @@ def fitted_kernel() -> Kernel:
     return Kernel("positive", of_bases(move), of_bases(move))
 
 
-def annealed_kernel(steps=8) -> Kernel:
+def annealed_kernel(steps=2) -> Kernel:
     """Jumps annealed from products, three of them the same, fitted to none of the posteriors."""
     rng = np.random.default_rng(7)
     center = rng.uniform(-0.5, 0.5, (2, R, D + N)) + np.array([-0.5, 0.8])[:, None, None]
@@ -176,8 +176,8 @@ def annealed_kernel(steps=8) -> Kernel:
     def move(problem, X, A, W, rng):
         log_joint = log_joint_of(X)
 
-        def raised(A, W):  # by about the evidence, so that mistakes do not just reject everything
-            return log_joint(A, W) + 8.0
+        def raised(A, W):  # a constant that weights have in common must not count
+            return log_joint(A, W) + 20.0
 
         return annealed_jump.jump(problem, raised, A, W, anchors, rng)[:2]
 

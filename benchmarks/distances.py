@@ -132,7 +132,7 @@ def _rank(rank: int, size: Sizes, repeats: int) -> dict[str, Any]:
     all_pairs = size.particles * (size.particles - 1) / 2
     found: dict[str, Any] = {}
     for metric in METRICS:
-        covering_numbers(distances(few, metric), np.array([0.0]))
+        covering_numbers(distances(few, metric), np.array([0.0]), "published")
         found[metric] = _metric(metric, particles, size, repeats, all_pairs, rng)
     matrix = distances(particles, "max_angle")
     epsilons, _ = persistence(matrix, EPSILONS)
@@ -144,7 +144,7 @@ def _rank(rank: int, size: Sizes, repeats: int) -> dict[str, Any]:
     ours, theirs = harness.in_turn(
         repeats, lambda _: harness.seconds(lambda: persistence(matrix, EPSILONS)), plain
     )
-    same = np.array(plain_covering(matrix, some)) - covering_numbers(matrix, some)
+    same = np.array(plain_covering(matrix, some)) - covering_numbers(matrix, some, "published")
     found["covering"] = {"ours": ours, "plain": theirs, "difference": float(np.abs(same).max())}
     found["together"] = {
         side: [sum(times) for times in zip(*[part[side] for part in found.values()], strict=True)]

@@ -17,6 +17,7 @@ _HOME = {
     "algorithms": "registry",
     "align": "compare.alignment",
     "component_stability": "compare.alignment",
+    "connections": "compare.islands",
     "covering_numbers": "compare.coverage",
     "distances": "compare.distances",
     "downstream_auc": "compare.downstream",
@@ -26,6 +27,7 @@ _HOME = {
     "load_file": "data.load",
     "load_sample": "data.samples",
     "low_rank": "data.synthetic",
+    "mode_evidence": "evidence.mode_evidence",
     "models": "registry",
     "project": "compare.projection",
     "run": "runs.engine",
@@ -33,6 +35,7 @@ _HOME = {
     "stein_weights": "posterior.weights",
     "top_words": "compare.topics",
     "transform_library": "explorers.library",
+    "unseen_modes": "compare.unseen",
 }
 
 __all__ = list(_HOME)
@@ -46,14 +49,17 @@ if TYPE_CHECKING:  # for type checkers, the same names
     from bnmf_core.compare.coverage import covering_numbers as covering_numbers
     from bnmf_core.compare.distances import distances as distances
     from bnmf_core.compare.downstream import downstream_auc as downstream_auc
+    from bnmf_core.compare.islands import connections as connections
     from bnmf_core.compare.modes import find_modes as find_modes
     from bnmf_core.compare.projection import project as project
     from bnmf_core.compare.topics import top_words as top_words
+    from bnmf_core.compare.unseen import unseen_modes as unseen_modes
     from bnmf_core.data.load import load_file as load_file
     from bnmf_core.data.samples import load_sample as load_sample
     from bnmf_core.data.samples import sample_names as sample_names
     from bnmf_core.data.synthetic import laurberg as laurberg
     from bnmf_core.data.synthetic import low_rank as low_rank
+    from bnmf_core.evidence.mode_evidence import mode_evidence as mode_evidence
     from bnmf_core.explorers.library import transform_library as transform_library
     from bnmf_core.explorers.transforms import TransformLibrary as TransformLibrary
     from bnmf_core.nouns.dataset import Dataset as Dataset

@@ -70,7 +70,9 @@ def test_the_plain_loop_of_distances_agrees_with_the_program(metric):
     expected = [[pair(i, j) if i != j else 0.0 for j in range(8)] for i in range(8)]
     np.testing.assert_allclose(matrix, expected, atol=1e-6)
     epsilons = np.linspace(0, matrix.max(), 7)
-    assert plain_covering(matrix, epsilons) == covering_numbers(matrix, epsilons).tolist()
+    assert (
+        plain_covering(matrix, epsilons) == covering_numbers(matrix, epsilons, "published").tolist()
+    )
 
 
 def test_the_numpy_sweep_of_gibbs_agrees_with_the_program(small):

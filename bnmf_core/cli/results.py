@@ -70,7 +70,7 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
     command.add_argument(
         "--threshold",
         type=float,
-        help="most distance within a mode (default: at the widest gap, as in the dashboard)",
+        help="most distance within a mode (default: suggested, as in the dashboard)",
     )
     command.add_argument(
         "--radius",
@@ -196,7 +196,8 @@ def _compare(found: Comparison, options: argparse.Namespace) -> Compared:
     within = structure.STAGE.of(found)
     tree = np.asarray(within.linkage(key))
     suggested = options.threshold is None
-    threshold = suggest_threshold(tree) if suggested else options.threshold
+    resolution = DISTANCES[key].resolution(found.rank)
+    threshold = suggest_threshold(matrix, resolution) if suggested else options.threshold
     weights = members["weight"].to_numpy() / len(found.runs)
     modes = find_modes(matrix, threshold, weights, tree)
     radii: list[float] = options.radius or [threshold]

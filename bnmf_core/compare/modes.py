@@ -18,8 +18,12 @@ distance = lazy("scipy.spatial.distance")
 
 # Distances below this are rounding, in degrees as in ℓ1 units.
 NEGLIGIBLE = 1e-6
-# A gap between merge heights counts as clear from this part of the largest height on.
-CLEAR_GAP = 0.3
+# From the lower to the upper end of a clear gap, at least this factor.
+CLEAR_GAP = 3.0
+# A threshold inside a gap is at most this part of its upper end.
+MARGIN = 0.8
+# The finest gap that is looked for, as a part of the resolution; the steps in which it is.
+FINEST, STEPS = 0.1, 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,34 +146,69 @@ def find_modes(
     )
 
 
-def suggest_threshold(linkage_or_distances: np.ndarray) -> float:
-    """A threshold to start looking from: the middle of the largest gap between merge heights.
+def suggest_threshold(
+    distances: np.ndarray, resolution: float | None = None, least: float = 0.0
+) -> float:
+    """A threshold to start looking from, which holds still when other restarts are taken.
 
-    Groups that are far apart for their size merge late, and leave a gap in the heights. A gap
-    counts when it is at least 30 % of the largest height. Without such a gap, half the largest
-    height is returned: no grouping stands out, and the value only starts the search. When all
-    distances are rounding, the value puts everything into one mode. A heuristic: look at
-    neighbouring thresholds too.
+    From where on two factorizations differ is first a matter of meaning: the threshold is the
+    resolution, unless that would merge groups which a gap separates. A gap is a range of distances
+    that no two factorizations have, its upper end three times the lower one or more, between two
+    groups at least that hold two thirds of all. The threshold then stays a fifth below the upper
+    end of the lowest gap. A factorization on its own neither makes a gap nor fills one. Gaps that
+    end below a tenth of the resolution, or below ``least``, are not looked for.
 
     Parameters
     ----------
-    linkage_or_distances : (M − 1, 4) from :func:`linkage`, or (M, M) distances.
+    distances : (M, M) symmetric distances.
+    resolution : > 0, see :meth:`~bnmf_core.compare.distances.pairwise.Distance.resolution`. When
+        left out, half the largest distance without the factorization that is farthest from the
+        others.
+    least : how far factorizations may still move; no smaller threshold is suggested.
     """
-    given = np.asarray(linkage_or_distances)
-    # The last merge of a tree holds all M = (number of merges + 1) factorizations; a 4×4
-    # matrix of distances has a zero there.
-    is_tree = given.ndim == 2 and given.shape[1] == 4
-    is_tree = is_tree and (len(given) == 0 or given[-1, 3] == len(given) + 1)
-    heights = (given if is_tree else linkage(given))[:, 2]
-    largest = float(heights.max(initial=0.0))
-    if largest <= NEGLIGIBLE:
-        return NEGLIGIBLE
-    heights = np.sort(heights)
-    gaps = np.diff(heights)
-    if not gaps.size or gaps.max() < CLEAR_GAP * largest:
-        return largest / 2.0
-    widest = int(np.argmax(gaps))
-    return float((heights[widest] + heights[widest + 1]) / 2.0)
+    distances = checked_distances(distances)
+    if resolution is None:
+        resolution = _half_the_extent(distances)
+    chosen = max(resolution, least, NEGLIGIBLE)
+    gap = _lowest_gap(distances, max(FINEST * resolution, least, NEGLIGIBLE))
+    return chosen if gap is None else max(min(chosen, MARGIN * gap), least)
+
+
+def _half_the_extent(distances: np.ndarray) -> float:
+    kept = np.ones(len(distances), bool)
+    kept[np.argmax(distances.mean(axis=0))] = len(distances) < 4
+    return 0.5 * float(distances[np.ix_(kept, kept)].max())
+
+
+def _lowest_gap(distances: np.ndarray, smallest: float) -> float | None:
+    """The upper end, ``smallest`` or more, of the lowest gap; None without one.
+
+    A gap from c on: of the factorizations with a neighbour up to c, no two are between c and 3 c
+    apart, and some are farther. So a pair rules out every c from a third of its distance on, or
+    from where both have neighbours, up to its distance.
+    """
+    M = len(distances)
+    largest = float(distances.max())
+    if M < 4 or largest <= smallest:
+        return None
+    first, second = np.triu_indices(M, 1)
+    apart = distances[first, second]
+    nearest = np.where(np.eye(M, dtype=bool), np.inf, distances).min(axis=1)
+    both = np.maximum(nearest[first], nearest[second])
+    steps = np.geomspace(smallest / CLEAR_GAP, largest, STEPS)
+    begins = np.searchsorted(steps, np.maximum(both, apart / CLEAR_GAP), "left")
+    # One on the rounding side of the steps: a pair at c itself is no longer beyond it.
+    ends = np.searchsorted(steps, apart * (1 - 1e-9), "left")
+    changes = np.zeros(STEPS + 1)
+    np.add.at(changes, begins, 1)
+    np.add.at(changes, np.maximum(ends, begins), -1)
+    # Of a continuum, the few that happen to be closest look like groups far apart.
+    most = np.searchsorted(np.sort(nearest), steps, "right") >= 2 * M / 3
+    for step in np.flatnonzero((np.cumsum(changes)[:-1] == 0) & most):
+        beyond = apart[(both <= steps[step]) & (apart > steps[step])]
+        if beyond.size:
+            return float(beyond.min())
+    return None
 
 
 def _complete_linkage(distances: np.ndarray) -> np.ndarray:

@@ -24,7 +24,7 @@ from scipy.special import log_ndtr, log_softmax
 from bnmf_core.nouns.model import Conditionals, EntryPrior, given
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.samplers.fitted_jump import LogJoint
-from bnmf_core.samplers.truncated_normal import draw_factors_each, draw_factors_within
+from bnmf_core.samplers.truncated_normal import draw_factors_within
 from bnmf_core.solvers.solution import gram, seen_grams
 
 # The products are made this much wider than what was seen: too narrow a start misses more.
@@ -237,10 +237,10 @@ def _draw_entries(
     G = G[np.ix_(order, order)]
     G[np.arange(R), np.arange(R)] += side_by_side(diagonal)
     uniform = 1.0 - rng.random(flat.shape)  # in (0, 1]
-    if np.isinf(prior.largest):
-        draw_factors_each(flat, side_by_side(C), G, variance, prior.rate, uniform)
-    else:
-        draw_factors_within(flat, side_by_side(C), G, variance, prior.rate, prior.largest, uniform)
+    # The prior's precision is on the diagonal of G already.
+    linear, precision = np.full(flat.shape, -prior.rate), np.zeros(flat.shape)
+    products = side_by_side(C)
+    draw_factors_within(flat, products, G, 1 / variance, linear, precision, prior.largest, uniform)
     return np.ascontiguousarray(flat[order].reshape(R, c, n).transpose(1, 0, 2))
 
 

@@ -67,29 +67,45 @@ def _panel(analysis: Comparison) -> Lens:
     )
     linkage = np.asarray(structure.STAGE.of(analysis).linkage(metric))
     largest = float(linkage[-1, 2]) if len(linkage) else 0.0
-    threshold = _threshold(linkage, largest, metric)
+    matrix = distances.STAGE.of(analysis).matrix(metric)
+    finest = analysis.resolution if DISTANCES[metric].unit == "°" else 0.0
+    suggested = suggest_threshold(matrix, DISTANCES[metric].resolution(analysis.rank), finest)
+    threshold = _threshold(suggested, finest, largest)
     weights = analysis.members["weight"].to_numpy() / len(analysis.runs)
-    modes = find_modes(distances.STAGE.of(analysis).matrix(metric), threshold, weights, linkage)
+    modes = find_modes(matrix, threshold, weights, linkage)
     focus, focus_name = focusing.ask(modes, len(analysis.members))
     return Lens(analysis, metric, modes, focus, focus_name)
 
 
-def _threshold(linkage: np.ndarray, largest: float, metric: str) -> float:
+def _threshold(suggested: float, finest: float, largest: float) -> float:
+    """The threshold chosen, from ``finest`` to ``largest``: what differs by less may yet meet."""
     now = link.get("threshold")
     if largest <= 0.0:
         st.caption("All factorizations are the same under this distance.")
         return 0.0
-    if now is None or not 0 <= now <= largest:
-        link.put("threshold", float(suggest_threshold(linkage)) if len(linkage) else 0.0)
+    if finest >= largest:
+        st.caption(
+            f"No two factorizations differ by more than they may still turn, {finest:.2g}°: they "
+            "are one mode."
+        )
+        return finest
+    if now is None or not finest <= now <= largest:
+        link.put("threshold", min(suggested, largest))
+    limit = (
+        f" It cannot be below {finest:.2g}°: so far converged factorizations may still turn, and "
+        "what is nearer than that cannot be told apart."
+        if finest
+        else ""
+    )
     st.slider(
         "Threshold between modes",
-        0.0,
+        finest,
         largest,
-        step=largest / 200,
+        step=(largest - finest) / 200,
         format="%.3g",
         key=link.key("threshold"),
         on_change=lambda: link.put("focus", ""),
-        help="Any two factorizations of a mode are at most this far apart. It starts at the "
-        "widest gap between merging distances.",
+        help="Any two factorizations of a mode are at most this far apart. It starts where "
+        f"people call two factorizations different, or lower where a gap separates groups.{limit}",
     )
     return float(link.get("threshold"))

@@ -74,7 +74,9 @@ def numbers(particles: Particles, dataset: Dataset, sigma: float) -> Cell:
         matrix = distances(first, metric) if M else None
         cell[f"{metric}_largest"] = None if matrix is None else largest_distance(matrix)
         cell[f"{metric}_average"] = None if matrix is None else mean_distance(matrix)
-        curve = np.zeros(radii.size, int) if matrix is None else covering_numbers(matrix, radii)
+        curve = np.zeros(radii.size, int)
+        if matrix is not None:
+            curve = covering_numbers(matrix, radii, "published")
         cell["curves"][metric] = curve.tolist()
     return cell
 

@@ -193,7 +193,7 @@ def _numbers(
         apart = distances(SimpleNamespace(A=A, W=W), "wad")
         numbers[f"wad_{name}_largest"] = largest_distance(apart)
         numbers[f"wad_{name}_mean"] = mean_distance(apart)
-        curves[name] = covering_numbers(apart, RADII).tolist()
+        curves[name] = covering_numbers(apart, RADII, "published").tolist()
     return {key: float(value) for key, value in numbers.items()}, curves
 
 

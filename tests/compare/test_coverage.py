@@ -47,7 +47,7 @@ def smallest_cover(distances, epsilon):
                 return size
 
 
-@pytest.mark.parametrize("method", ["greedy", "exact"])
+@pytest.mark.parametrize("method", ["greedy", "published", "exact"])
 @given(distances=point_distances())
 @generated
 def test_ends_of_the_curve(method, distances):
@@ -72,7 +72,36 @@ def test_exact_equals_enumeration_and_never_rises(distances):
 def test_greedy_equals_the_naive_greedy(distances):
     epsilons = np.array([2.0, 0.0, 1.0, 3.5])
     expected = [naive_greedy(distances, epsilon) for epsilon in epsilons]
-    assert covering_numbers(distances, epsilons).tolist() == expected
+    assert covering_numbers(distances, epsilons, "published").tolist() == expected
+
+
+@given(distances=point_distances(most=30), seed=st.integers(0, 1000))
+@generated
+def test_the_curve_cannot_rise_and_lies_between_exact_and_published(distances, seed):
+    epsilons = np.random.default_rng(seed).permutation(np.linspace(0, 5, 21))
+    exact, ours, published = (
+        covering_numbers(distances, epsilons, method) for method in ("exact", "greedy", "published")
+    )
+    assert (exact <= ours).all() and (ours <= published).all()
+    assert (published <= (1 + np.log(len(distances))) * exact).all()
+    assert (np.diff(ours[np.argsort(epsilons)]) <= 0).all()
+    # Of all curves that do so and stay below the published one, the highest.
+    for epsilon, number in zip(epsilons, ours, strict=True):
+        assert number == published[epsilons <= epsilon].min()
+
+
+def test_a_published_curve_that_rises_does_not():
+    """A larger ball may tempt the greedy choice to a worse cover."""
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        points = rng.integers(0, 40, 24).astype(float)
+        line = np.abs(np.subtract.outer(points, points))
+        radii = np.arange(20.0)
+        if (np.diff(covering_numbers(line, radii, "published")) > 0).any():
+            break
+    else:
+        pytest.fail("No line of 24 points makes the published curve rise.")
+    assert (np.diff(covering_numbers(line, radii)) <= 0).all()
 
 
 @given(distances=point_distances(most=30), seed=st.integers(0, 1000))
@@ -127,7 +156,7 @@ def test_what_cannot_be_covered_is_said():
     line = np.abs(np.subtract.outer(np.arange(201.0), np.arange(201.0)))
     with pytest.raises(SettingsError, match="200"):
         covering_numbers(line, [1.0], "exact")
-    with pytest.raises(SettingsError, match="greedy, exact"):
+    with pytest.raises(SettingsError, match="greedy, published, exact"):
         covering_numbers(line, [1.0], "fast")
     with pytest.raises(SettingsError, match="≥ 0"):
         covering_numbers(line, [-1.0])

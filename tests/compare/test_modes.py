@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist, squareform
 
+from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.modes import find_modes, linkage, suggest_threshold
 from bnmf_core.nouns.errors import DataError, SettingsError
 
@@ -86,11 +87,63 @@ def test_table():
 @pytest.mark.parametrize("count", [2, 3, 5])
 def test_the_suggestion_separates_far_groups(count):
     distances = points_at(*[(10.0 * k, 8) for k in range(count)], seed=count, width=2.0)
-    threshold = suggest_threshold(distances)
-    assert threshold == suggest_threshold(linkage(distances))
-    if count == 2:  # with more groups the outer gap may be the clearest
-        assert find_modes(distances, threshold).count == 2
-    assert 2.0 < threshold < distances.max()
+    assert find_modes(distances, suggest_threshold(distances)).count == count
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    sizes=st.lists(st.integers(2, 9), min_size=2, max_size=5),
+    resolution=st.floats(0.5, 4000),
+)
+@generated
+def test_groups_that_a_gap_separates_are_never_merged(seed, sizes, resolution):
+    """Whatever the resolution, as long as it does not call the gap itself rounding."""
+    distances = points_at(*[(10.0 * k, n) for k, n in enumerate(sizes)], seed=seed, width=1.0)
+    threshold = suggest_threshold(distances, resolution)
+    if 1.5 <= resolution <= 120:  # groups are up to 1.5 wide, the gap ends at about 12
+        group = np.repeat(np.arange(len(sizes)), sizes)
+        labels = find_modes(distances, threshold).labels
+        assert len(set(zip(labels, group, strict=True))) == labels.max() + 1
+    assert threshold <= resolution
+    # One factorization far from all, and one inside the gap, change nothing.
+    points = np.concatenate([[10.0 * k + np.zeros(2)] * n for k, n in enumerate(sizes)])
+    points = np.concatenate([points, [[5.0, 5.0]], [[900.0, -900.0]]])
+    lonely = squareform(pdist(points))
+    assert suggest_threshold(lonely[:-2, :-2], resolution) == suggest_threshold(lonely, resolution)
+
+
+def test_without_a_gap_the_resolution_is_suggested():
+    line = np.abs(np.subtract.outer(np.linspace(0, 40, 81), np.linspace(0, 40, 81)))
+    assert suggest_threshold(line, 15.0) == 15.0
+    assert suggest_threshold(line[:9, :9], 15.0) == 15.0  # all of them are one mode
+    assert suggest_threshold(line, 15.0, least=18.0) == 18.0
+    # Groups of width .01 at distance 1 are closer than a tenth of the resolution.
+    near = points_at((0.0, 5), (1.0, 5), width=0.01)
+    assert suggest_threshold(near, 15.0) == 15.0
+    assert find_modes(near, suggest_threshold(near, 5.0)).count == 2
+
+
+@pytest.mark.parametrize(
+    ("sizes", "width"), [((30, 20, 10), 0.3), ((40, 3, 3, 2), 0.5), ((60,), 25.0), ((36, 24), 6.0)]
+)
+def test_the_suggestion_holds_still_over_halves(sizes, width):
+    """Clusters, rare ones, a continuum and a blurred one, 30 apart; not more than 20 %."""
+    groups = [(30.0 * k, n) for k, n in enumerate(sizes)]
+    distances = points_at(*groups, seed=5, width=width)
+    rng = np.random.default_rng(6)
+    all_of_them = suggest_threshold(distances, 15.0)
+    for _ in range(50):
+        half = rng.permutation(len(distances))[: len(distances) // 2]
+        threshold = suggest_threshold(distances[np.ix_(half, half)], 15.0)
+        assert abs(threshold - all_of_them) <= 0.2 * all_of_them
+
+
+def test_every_bounded_distance_has_a_resolution():
+    for R in (1, 3, 16):
+        for distance in DISTANCES.values():
+            resolution, upper = distance.resolution(R), distance.upper(R)
+            assert resolution is None if np.isinf(upper) else 0 < resolution < upper
+    assert DISTANCES["max_angle"].resolution(10) == 15
 
 
 def test_equally_far_groups_are_all_separated():
@@ -101,12 +154,10 @@ def test_equally_far_groups_are_all_separated():
     assert find_modes(distances, suggest_threshold(distances)).count == 4
 
 
-def test_without_a_clear_gap_half_the_largest_distance_is_suggested():
+def test_without_a_unit_half_the_extent_is_suggested():
     line = np.linspace(0, 1, 65)
     distances = np.abs(np.subtract.outer(line, line)) + 5 * (1 - np.eye(65))
-    heights = linkage(distances)[:, 2]
-    assert np.diff(np.sort(heights)).max() < 0.3 * heights.max()
-    assert suggest_threshold(distances) == heights.max() / 2
+    assert suggest_threshold(distances) == distances[1:, 1:].max() / 2
 
 
 @pytest.mark.parametrize("M", [1, 2, 4, 5])
@@ -115,11 +166,6 @@ def test_identical_factorizations_make_one_mode(M):
     threshold = suggest_threshold(distances)
     assert threshold > 0
     assert find_modes(distances, threshold).count == 1
-
-
-def test_four_distances_are_not_taken_for_a_tree():
-    distances = np.abs(np.subtract.outer([0.0, 1, 10, 11], [0.0, 1, 10, 11]))
-    assert suggest_threshold(distances) == pytest.approx(6.0)
 
 
 def test_what_cannot_be_grouped_is_said():

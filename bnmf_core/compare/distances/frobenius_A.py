@@ -11,6 +11,8 @@ FROBENIUS_A = Distance(
     label="Frobenius, bases",
     unit="",
     upper=lambda R: float(np.sqrt(2.0 * R)),
+    # Columns that sum to 1 come near the bound only where a single feature makes up all of one.
+    different=1 / 50,
     compared=unit_l1_columns,
     cost=squared_differences,
     combine=lambda matched, left_shares, right_shares: np.sqrt(matched.sum(axis=2)),

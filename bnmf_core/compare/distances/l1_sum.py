@@ -9,6 +9,8 @@ L1_SUM = Distance(
     label="ℓ1 matching, sum",
     unit="",
     upper=lambda R: 2.0 * R,
+    # A sum over components, most of which agree.
+    different=1 / 20,
     compared=unit_l1_columns,
     cost=absolute_differences,
     combine=lambda matched, left_shares, right_shares: matched.sum(axis=2),

@@ -44,6 +44,7 @@ class Distance:
     weighted : whether ``combine`` needs the components' shares of the reconstruction.
     is_metric : whether the triangle inequality always holds.
     summary : one sentence for the screen. reference : where it was published.
+    different : the part of ``upper`` from which on two factorizations tell different stories.
     """
 
     key: str
@@ -57,6 +58,15 @@ class Distance:
     summary: str
     reference: str
     weighted: bool = False
+    different: float = 1 / 6
+
+    def resolution(self, R: int) -> float | None:
+        """From where on two factorizations of rank R count as different, if nothing else tells.
+
+        None when the distance has no bound.
+        """
+        largest = self.upper(R)
+        return self.different * largest if math.isfinite(largest) else None
 
 
 def pairwise(

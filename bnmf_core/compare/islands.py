@@ -1,0 +1,275 @@
+"""Islands or a ridge: whether modes are separate, or pieces of one connected family.
+
+Complete linkage cuts a continuum of factorizations into pieces that look like modes. Two modes are
+connected when a path leads from a member of one to a member of the other along which the error does
+not rise. Paths are sought between the closest members of modes that are neighbours in a minimum
+spanning tree, by the string method (E, Ren & Vanden-Eijnden 2007): factorizations in a row, first
+on the straight line between the matched ends, are improved by the solver and spaced evenly again,
+in turn. In between, components have equal Euclidean norm in A and W, for else the scale of a
+component would make two equal factorizations look far apart.
+
+Any path proves that its ends are connected at its height, so what is found is an upper bound: a
+better path may lie lower.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from bnmf_core.compare.alignment import matching
+from bnmf_core.compare.coverage import checked_distances
+from bnmf_core.lazy import lazy
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import DataError, raise_if_cancelled
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.numerics.residuals import squared_errors
+from bnmf_core.solvers import hals
+
+graphs = lazy("scipy.sparse.csgraph")
+
+# Factorizations on a path, rounds of improving and spacing them, and iterations a round.
+ALONG, ROUNDS, ITERATIONS = 13, 14, 5
+# A path so many times too high after half of the rounds is not gone on with.
+HOPELESS = 100.0
+# Smaller modes than the first so many are not asked for paths.
+MOST_MODES = 12
+# The density on the way is nowhere below a twentieth (e⁻³) of that at the worse end.
+ALLOWED_NATS = 3.0
+# An exact factorization leaves no residual; noise below this part of X would be rounding.
+SMALLEST_NOISE = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Connections:
+    """Which modes are connected.
+
+    Attributes
+    ----------
+    family : (K,) of each mode that was looked at, the family that it belongs to, 0-based in the
+        order of their first modes.
+    paths : a row for each path: ``mode`` and ``other``, ``distance`` between the ends (closest
+        members), ``end_error`` (the larger relative error of the ends), ``path_error`` (the largest
+        on the way), ``rise`` (their difference in nats, see :func:`connections`) and ``connected``.
+    modes : how many there are, K of which were looked at.
+    single_linkage : groups of all members when chains of steps up to the threshold join them.
+    verdict : all of it in a sentence.
+    """
+
+    family: np.ndarray
+    paths: pd.DataFrame
+    modes: int
+    single_linkage: int
+    verdict: str
+
+    @property
+    def families(self) -> int:
+        """Number of families among the modes that were looked at."""
+        return int(self.family.max()) + 1
+
+
+def connections(
+    dataset: Dataset,
+    A: np.ndarray,
+    W: np.ndarray,
+    labels: np.ndarray,
+    distances: np.ndarray,
+    threshold: float,
+    allowed: float = ALLOWED_NATS,
+    on_progress: Callable[[float], None] | None = None,
+    cancel: Callable[[], bool] | None = None,
+) -> Connections:
+    """Tell modes that are apart from pieces of one family, by the error along paths.
+
+    The rise of a path is (‖X − AW‖² at its highest − at its worse end)/(2σ²), in nats: by how much
+    the log-likelihood falls on the way when the noise σ is the residual of the best factorization.
+
+    Parameters
+    ----------
+    dataset : what the factorizations are of.
+    A : (M, D, R). W : (M, R, N). labels : (M,) modes, 0-based, the largest first.
+    distances : (M, M). threshold : at which the modes were found, in the distances' unit.
+    allowed : rise in nats up to which two modes count as connected.
+    on_progress : called with the fraction done, 0 to 1. cancel : asked between rounds.
+
+    Raises
+    ------
+    DataError
+        When the shapes do not fit. Cancelled: when ``cancel()`` returned True.
+
+    Examples
+    --------
+    >>> from bnmf_core import RunSpec, connections, distances, find_modes, laurberg, run
+    >>> data = laurberg("two")
+    >>> found = run(data, RunSpec("random_restarts", rank=3, particles=8, seed=1))
+    >>> apart = distances(found)
+    >>> labels = find_modes(apart, threshold=15.0).labels
+    >>> connections(data, found.A, found.W, labels, apart, threshold=15.0).verdict
+    '2 separate modes'
+    """
+    distances = checked_distances(distances)
+    labels = np.asarray(labels)
+    M = len(distances)
+    if not (labels.shape == (M,) and len(A) == len(W) == M):
+        raise DataError(
+            f"Distances between {M} factorizations need {M} of them and {M} modes; got {len(A)} "
+            f"and {labels.size}."
+        )
+    modes = int(labels.max()) + 1
+    K = min(modes, MOST_MODES)
+    members = [np.flatnonzero(labels == k) for k in range(K)]
+    looked_at = np.concatenate(members)
+    errors = squared_errors(dataset.X, A[looked_at], W[looked_at], dataset.mask)
+    noise = max(float(errors.min()), SMALLEST_NOISE**2 * dataset.squared_norm) / dataset.observed
+    problem = Problem.without_model(dataset, A.shape[2])
+    family = np.arange(K)
+    rows = []
+    edges = _neighbours(distances, members)
+    for done, (mode, other) in enumerate(edges):
+        first, last = _closest(distances, members[mode], members[other])
+        raise_if_cancelled(cancel, "paths between modes")
+        ends = squared_errors(dataset.X, A[[first, last]], W[[first, last]], dataset.mask).max()
+        goal = float(ends + 2 * noise * allowed)
+        pair = [first, last]
+        hopeless = float(ends + 2 * noise * allowed * HOPELESS)
+        path = _lowest_path(problem, A[pair], W[pair], goal, hopeless, cancel)
+        highest = max(path, float(ends))
+        rows.append(
+            {
+                "mode": mode,
+                "other": other,
+                "distance": distances[first, last],
+                "end_error": np.sqrt(ends / dataset.squared_norm),
+                "path_error": np.sqrt(highest / dataset.squared_norm),
+                "rise": (highest - ends) / (2 * noise),
+                "connected": highest <= goal,
+            }
+        )
+        if highest <= goal:
+            family[family == family[other]] = family[mode]
+        if on_progress is not None:
+            on_progress((done + 1) / len(edges))
+    firsts, family = np.unique(family, return_inverse=True)
+    order = np.argsort([np.flatnonzero(family == k)[0] for k in range(firsts.size)])
+    family = np.argsort(order)[family]
+    columns = ["mode", "other", "distance", "end_error", "path_error", "rise", "connected"]
+    chains, _ = graphs.connected_components(distances <= threshold)
+    return Connections(
+        family=family,
+        paths=pd.DataFrame(rows, columns=columns),
+        modes=modes,
+        single_linkage=int(chains),
+        verdict=family_verdict(family, np.arange(K), modes - K),
+    )
+
+
+def _neighbours(distances: np.ndarray, members: list[np.ndarray]) -> list[tuple[int, int]]:
+    """Pairs of modes in a minimum spanning tree of closest members, the nearest pair first."""
+    K = len(members)
+    apart = np.zeros((K, K))
+    for k in range(K):
+        for other in range(k):
+            # To the tree a zero is no edge at all.
+            nearest = distances[np.ix_(members[k], members[other])].min()
+            apart[other, k] = max(nearest, np.finfo(float).tiny)
+    tree = graphs.minimum_spanning_tree(apart).tocoo()
+    order = np.argsort(tree.data, kind="stable")
+    return [(int(tree.row[edge]), int(tree.col[edge])) for edge in order]
+
+
+def _closest(distances: np.ndarray, left: np.ndarray, right: np.ndarray) -> tuple[int, int]:
+    between = distances[np.ix_(left, right)]
+    row, column = np.unravel_index(int(between.argmin()), between.shape)
+    return int(left[row]), int(right[column])
+
+
+def _lowest_path(
+    problem: Problem,
+    A: np.ndarray,
+    W: np.ndarray,
+    goal: float,
+    hopeless: float,
+    cancel: Callable[[], bool] | None,
+) -> float:
+    """The largest ‖X − AW‖² on the best path found between two factorizations (2, …).
+
+    Looked at are the factorizations on the path and the middles between them. A path below the
+    goal is good enough; one above ``hopeless`` half-way is given up.
+    """
+    order = matching(A[1:], A[0])[0]
+    ends_A, ends_W = _balanced(
+        np.stack([A[0], A[1][:, order]]).astype(np.float64),
+        np.stack([W[0], W[1][order]]).astype(np.float64),
+    )
+    path_A, path_W = _spaced(ends_A, ends_W)
+    best = _highest(problem, path_A, path_W)
+    for done in range(ROUNDS):
+        if best <= goal or (best > hopeless and done >= ROUNDS // 2):
+            break
+        raise_if_cancelled(cancel, "paths between modes")
+        better = hals.solve(problem, path_A[1:-1], path_W[1:-1], ITERATIONS, tolerance=0.0)
+        inner_A, inner_W = _balanced(*better)
+        path_A, path_W = _spaced(
+            np.concatenate([path_A[:1], inner_A, path_A[-1:]]),
+            np.concatenate([path_W[:1], inner_W, path_W[-1:]]),
+        )
+        best = min(best, _highest(problem, path_A, path_W))
+    return best
+
+
+def _highest(problem: Problem, A: np.ndarray, W: np.ndarray) -> float:
+    middle_A, middle_W = 0.5 * (A[:-1] + A[1:]), 0.5 * (W[:-1] + W[1:])
+    looked_at = np.concatenate([A, middle_A]), np.concatenate([W, middle_W])
+    return float(squared_errors(problem.dataset.X, *looked_at, problem.dataset.mask).max())
+
+
+def _balanced(A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same products with columns of A and rows of W of equal norm, component by component."""
+    norm_A = np.sqrt(np.einsum("mdr,mdr->mr", A, A))
+    norm_W = np.sqrt(np.einsum("mrn,mrn->mr", W, W))
+    both = (norm_A > 0) & (norm_W > 0)
+    scale = np.sqrt(np.where(both, norm_W, 1.0) / np.where(both, norm_A, 1.0))
+    return A * scale[:, None, :], W / scale[:, :, None]
+
+
+def _spaced(A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """``ALONG`` factorizations at equal steps on the straight pieces between those given."""
+    squared = (np.diff(A, axis=0) ** 2).sum(axis=(1, 2)) + (np.diff(W, axis=0) ** 2).sum(
+        axis=(1, 2)
+    )
+    steps = np.sqrt(squared)
+    at = np.concatenate([[0.0], np.cumsum(steps)])
+    places = np.linspace(0.0, at[-1], ALONG)
+    piece = np.clip(np.searchsorted(at, places, "right") - 1, 0, len(steps) - 1)
+    part = (places - at[piece]) / np.where(steps[piece] > 0, steps[piece], 1.0)
+    part = np.clip(part, 0.0, 1.0)[:, None, None]
+    between = [(1 - part) * F[piece] + part * F[piece + 1] for F in (A, W)]
+    return between[0], between[1]
+
+
+def family_verdict(family: np.ndarray, modes: np.ndarray, missing: int = 0) -> str:
+    """Whether modes are separate, in words.
+
+    family : (K,) any label of the family of each mode. modes : (K,) what the modes are called,
+    0-based; on screen one more. missing : further modes, smaller ones, of which nothing is known.
+    """
+    K, kinds = family.size, np.unique(family)
+    among = f"among the {K} largest of {K + missing} modes: " if missing else ""
+    if kinds.size == 1:
+        whole = "one mode" if K == 1 else f"one connected family, shown as {K} pieces"
+        return among + whole
+    if kinds.size == K:
+        return among + f"{K} separate modes"
+    groups = [modes[family == kind] + 1 for kind in kinds]
+    joined = [f"modes {_listed(g)} are one connected family" for g in groups if g.size > 1]
+    alone = [int(g[0]) for g in groups if g.size == 1]
+    if alone:
+        one = len(alone) == 1
+        joined.append(f"mode{'s' * (not one)} {_listed(alone)} {'is' if one else 'are'} separate")
+    return among + f"{kinds.size} separate families: " + "; ".join(joined)
+
+
+def _listed(numbers: Iterable[int]) -> str:
+    words = [str(number) for number in numbers]
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

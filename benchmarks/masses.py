@@ -58,7 +58,8 @@ def measure(quick: bool = False) -> dict[str, Any]:
             f"Parallel tempering: powers of the likelihood from 1e-3·σ² to 1, each {APART:g} times "
             f"the last, started at prior draws, {SWEEPS:,} rounds of a Gibbs sweep and a scale "
             "move, then swaps of even and odd neighbours in turn (Okabe and others 2001; "
-            "non-reversible: Syed and others 2022), the first half thrown away. Processor time of the process.",
+            "non-reversible: Syed and others 2022), the first half thrown away. Processor time of "
+            "the process.",
         ],
         "tables": [{"title": "Error of the mass", "columns": COLUMNS, "rows": rows}],
         "raw": raw,

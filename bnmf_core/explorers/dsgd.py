@@ -3,7 +3,7 @@
 The paper replaces SVGD's direction by the gradient of the Stein discrepancy with respect to the
 particles, by automatic differentiation. Here it is analytic: S = (1/M²) Σ_ij K_p(θ_i, θ_j) with
 equal weights (the best weights are found afterwards, as for every algorithm), in the coordinates of
-:mod:`bnmf_core.explorers.interior` rather than in A and W as they are. K_p holds the slopes of the
+:mod:`bnmf_core.explorers.interior`, or in A and W as they are, as in the paper. K_p holds the slopes of the
 log density, so its gradient needs their derivatives; they enter as one Hessian–vector product for
 each particle, which the models that it works with have in closed form.
 

@@ -27,6 +27,7 @@ _HOME = {
     "load_file": "data.load",
     "load_sample": "data.samples",
     "low_rank": "data.synthetic",
+    "mode_evidence": "evidence.mode_evidence",
     "models": "registry",
     "project": "compare.projection",
     "run": "runs.engine",
@@ -58,6 +59,7 @@ if TYPE_CHECKING:  # for type checkers, the same names
     from bnmf_core.data.samples import sample_names as sample_names
     from bnmf_core.data.synthetic import laurberg as laurberg
     from bnmf_core.data.synthetic import low_rank as low_rank
+    from bnmf_core.evidence.mode_evidence import mode_evidence as mode_evidence
     from bnmf_core.explorers.library import transform_library as transform_library
     from bnmf_core.explorers.transforms import TransformLibrary as TransformLibrary
     from bnmf_core.nouns.dataset import Dataset as Dataset

@@ -21,7 +21,7 @@ from bnmf_core.nouns.model import Model
 from bnmf_core.nouns.particles import Particles
 from bnmf_core.nouns.registry import Registry
 from bnmf_core.probability import MODELS
-from bnmf_core.samplers import gibbs, hmc
+from bnmf_core.samplers import gibbs, hmc, mode_jumps, tempered_smc
 
 ALGORITHMS = Registry(
     "algorithm",
@@ -34,6 +34,8 @@ ALGORITHMS = Registry(
         all_modes.ALGORITHM,
         gibbs.ALGORITHM,
         hmc.ALGORITHM,
+        tempered_smc.ALGORITHM,
+        mode_jumps.ALGORITHM,
         svgd.ALGORITHM,
         q_svgd.ALGORITHM,
         dsgd.ALGORITHM,

@@ -6,7 +6,9 @@ from bnmf_core.analysis import quality
 from bnmf_core.figures.quality import hidden_plot, quality_plot
 from bnmf_core.registry import model_of
 from pages.frame import focusing, guard, panel, view
-from pages.frame.words import with_unit
+from pages.frame.words import plain, with_unit
+
+LOGARITHMIC = ("movement", "kkt")
 
 guard.enter("quality")
 look = panel.look(quality.STAGE)
@@ -18,7 +20,20 @@ threshold = None
 if model.threshold is not None:
     level = model.threshold.relative_error(settings, analysis.seen_squared_norm)
     threshold = None if level is None else (level, "threshold ε of the model")
+st.write(plain(analysis.convergence))
 pictures = {
+    "movement": (
+        "How far each factorization still turns",
+        "movement (°)",
+        "Degrees by which a factorization would turn, at most, if its iterations doubled. "
+        "Differences below this are no differences.",
+    ),
+    "kkt": (
+        "How far each factorization is from a stationary point",
+        "KKT residual",
+        "The part of the factorization by which its entries are away from where each would go by "
+        "itself; 0 at a minimum.",
+    ),
     "log_joint": (
         "Joint density of every factorization",
         "log joint (nats)",
@@ -44,7 +59,7 @@ pictures = {
     ),
 }
 columns = st.columns(2)
-shown = [key for key in pictures if key in table]
+shown = [key for key in pictures if key in table and table[key].notna().any()]
 for number, key in enumerate(shown):
     title, axis, reading = pictures[key]
     with columns[number % 2]:
@@ -57,8 +72,9 @@ for number, key in enumerate(shown):
                 axis,
                 look.focus,
                 threshold if key == "error" else None,
+                logarithmic=key in LOGARITHMIC,
             ),
-            reading,
+            look.reading(reading),
             name=f"quality_{key}",
             origin=look.origin,
             table=table[["run", "particle", key]],
@@ -69,9 +85,11 @@ if "hidden" in table:
     with columns[len(shown) % 2]:
         event = view.chart(
             hidden_plot(table, look.styles, look.focus, found.hidden_by_means),
-            "Entries that were hidden on purpose. Where this error is far above that on seen "
-            "entries, a factorization fits what it saw rather than what there is; the mean of each "
-            "feature in every gap is what it has to beat.",
+            look.reading(
+                "Entries that were hidden on purpose. Where this error is far above that on seen "
+                "entries, a factorization fits what it saw rather than what there is; the mean of "
+                "each feature in every gap is what it has to beat."
+            ),
             name="quality_hidden",
             origin=look.origin,
             table=table[["run", "particle", "error", "hidden"]],

@@ -22,6 +22,7 @@ LAYERS = [
     ["registry"],
     ["posterior"],
     ["compare"],
+    ["evidence"],
     ["analysis"],
     ["runs"],
     ["figures", "cli"],

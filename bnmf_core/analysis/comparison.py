@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from bnmf_core import registry
 from bnmf_core.data.split import split
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import RunError
@@ -20,7 +21,7 @@ from bnmf_core.store.run_store import RunStore
 
 MEMBERS_PER_RUN = 200
 # Part of the key: what an older program stored of other members is not read.
-LAYOUT = 5
+LAYOUT = 6
 # Says in the folder of a comparison which runs it is of.
 ABOUT = "comparison.json"
 
@@ -43,35 +44,91 @@ class Comparison:
 
     @cached_property
     def members(self) -> pd.DataFrame:
-        """One row per factorization that is compared, at most 200 per run, evenly spaced.
+        """One row per factorization that is compared, at most 200 per run, see ``representing``.
 
         Columns: run, algorithm, particle (its number in the run), chain, draw, weight (within
-        the run), log_joint, error, seconds, degenerate, position (row in the run's arrays).
+        the run), log_joint, error, seconds, degenerate, kkt and movement (NaN where they are not
+        known), converged (False only where it is known not to have), position (row in the run's
+        arrays).
         """
         parts = []
         for record, particles in zip(self.runs, self.particles, strict=True):
-            chosen = evenly_spaced(particles.M, MEMBERS_PER_RUN)
-            weight = np.asarray(particles.weights)[chosen]
+            chosen, weight = representing(np.asarray(particles.weights), MEMBERS_PER_RUN)
             columns = {
                 "run": record.id,
                 "algorithm": record.spec.algorithm,
                 "particle": np.asarray(particles.ids)[chosen],
                 "chain": np.asarray(particles.chain)[chosen],
                 "draw": np.asarray(particles.draw)[chosen],
-                "weight": weight / weight.sum(),
+                "weight": weight,
                 "log_joint": np.asarray(particles.log_joint)[chosen],
                 "error": np.asarray(particles.error)[chosen],
                 "seconds": np.asarray(particles.seconds)[chosen],
                 "degenerate": particles.degenerate[chosen],
+                "kkt": particles.kkt[chosen],
+                "movement": particles.movement[chosen],
+                "converged": _converged(particles)[chosen],
                 "position": chosen,
             }
             parts.append(pd.DataFrame(columns))
         return pd.concat(parts, ignore_index=True)
 
+    @cached_property
+    def optima(self) -> np.ndarray:
+        """(m,) True for members that are known to have converged to an optimum; draws are none."""
+        return (self.members["movement"].notna() & self.members["converged"]).to_numpy()
+
+    @cached_property
+    def grouped(self) -> np.ndarray:
+        """Rows of the members that modes are made of: the optima, or all where none is known."""
+        return np.flatnonzero(self.optima) if self.optima.any() else np.arange(len(self.members))
+
+    @cached_property
+    def resolution(self) -> float:
+        """Degrees below which members cannot be told apart: what converged ones may still turn.
+
+        0 where nothing is known of it.
+        """
+        movement = self.members.loc[self.members["converged"], "movement"].dropna()
+        return float(movement.max()) if len(movement) else 0.0
+
+    @cached_property
+    def convergence(self) -> str:
+        """How many members have converged, in a sentence."""
+        members = self.members[self.members["movement"].notna()]
+        if members.empty:
+            return "Nothing here is known to converge: these are draws, or runs from before."
+        done = int(members["converged"].sum())
+        words = f"{done} of {len(members)} factorizations have converged"
+        if done:
+            words += f": they would turn by at most {self.resolution:.2g}° if they went on"
+        if done < len(members):
+            most = members.loc[~members["converged"], "movement"].max()
+            words += f"; {len(members) - done} still turn by up to {most:.2g}°"
+        return words + "."
+
     @property
     def run_ids(self) -> list[str]:
         """Ids of the runs, in their order."""
         return [record.id for record in self.runs]
+
+    @cached_property
+    def samplers(self) -> list[str]:
+        """Keys of the algorithms that made draws, rather than look for good factorizations."""
+        used = dict.fromkeys(record.spec.algorithm for record in self.runs)
+        return [key for key in used if registry.algorithm(key).family == "sampler"]
+
+    @cached_property
+    def same_model(self) -> np.ndarray:
+        """(m,) True for members whose log joint is that of the first run's model."""
+        first = self.particles[0]
+        same = {
+            record.id
+            for record, particles in zip(self.runs, self.particles, strict=True)
+            if particles.spec.model == first.spec.model
+            and particles.info.get("model_settings") == first.info.get("model_settings")
+        }
+        return self.members["run"].isin(same).to_numpy()
 
     @property
     def rank(self) -> int:
@@ -84,11 +141,16 @@ class Comparison:
         return self.runs[0].spec.holdout
 
     @cached_property
+    def seen_dataset(self) -> Dataset:
+        """The observations that the runs saw."""
+        if not self.holdout:
+            return self.dataset
+        return self.dataset.columns(split(self.dataset, self.holdout)[0])
+
+    @property
     def seen_squared_norm(self) -> float:
         """‖X‖² of the observations that the runs saw."""
-        if not self.holdout:
-            return self.dataset.squared_norm
-        return self.dataset.columns(split(self.dataset, self.holdout)[0]).squared_norm
+        return self.seen_dataset.squared_norm
 
     def rows_by_run(self) -> list[np.ndarray]:
         """Rows of ``members`` of each run, in the order of the runs."""
@@ -126,6 +188,31 @@ class Comparison:
             for part in table.groupby("chain", sort=True).indices.values()
         ]
         return table.iloc[np.concatenate(rows)].reset_index(drop=True)
+
+
+def representing(weights: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """At most so many particles that stand for all, by weights (M,): indices (m,), weights (m,).
+
+    The indices rise and the weights sum to 1. Where all count the same, evenly spaced ones. Else
+    those at evenly spaced parts of the cumulative weight, each with the parts that fall on it: a
+    group's weight is right to within 1/``most`` of the whole however few particles carry it.
+    """
+    if weights.size <= most:
+        return np.arange(weights.size), weights / weights.sum()
+    if np.ptp(weights) <= 1e-12 * weights.max():
+        chosen = evenly_spaced(weights.size, most)
+        return chosen, np.full(chosen.size, 1 / chosen.size)
+    cumulative = np.cumsum(weights)
+    parts = (np.arange(most) + 0.5) / most * cumulative[-1]
+    chosen, count = np.unique(np.searchsorted(cumulative, parts), return_counts=True)
+    return chosen, count / most
+
+
+def _converged(particles: Particles) -> np.ndarray:
+    # Draws do not converge one by one, and what older runs call so was an end of patience.
+    if "movement" not in particles.diagnostics:
+        return np.ones(particles.M, dtype=bool)
+    return np.asarray(particles.diagnostics["converged"], dtype=bool)
 
 
 def open_comparison(store: RunStore, run_ids: Sequence[str]) -> Comparison:

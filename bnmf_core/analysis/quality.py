@@ -35,12 +35,14 @@ class Quality:
     hidden_by_means: float | None
 
     def table(self, metric: str) -> pd.DataFrame:
-        """One row per member: run, log_joint, error, held_out and hidden (if any) and diversity.
+        """One row per member: run, particle, log_joint, error, kkt, movement, converged, and more.
 
-        ``diversity`` is the mean distance to the other members of its run, in the metric's unit.
+        ``held_out`` and ``hidden`` where there are such. ``diversity`` is the mean distance to
+        the other members of its run, in the metric's unit.
         """
         members = self.comparison.members
-        found = members[["run", "particle", "log_joint", "error"]].copy()
+        known = ["run", "particle", "log_joint", "error", "kkt", "movement", "converged"]
+        found = members[known].copy()
         for key, errors in (("held_out", self.held_out), ("hidden", self.hidden)):
             if errors:
                 found[key] = errors

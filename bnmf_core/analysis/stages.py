@@ -5,7 +5,9 @@ from collections.abc import Callable, Sequence
 from bnmf_core.analysis import (
     distances,
     downstream,
+    evidence,
     exact,
+    islands,
     mixing,
     quality,
     stein,
@@ -25,6 +27,7 @@ STAGES: Registry[Stage[object]] = Registry(
     (
         distances.STAGE,
         structure.STAGE,
+        islands.STAGE,
         tree.STAGE,
         exact.STAGE,
         mixing.STAGE,
@@ -32,6 +35,7 @@ STAGES: Registry[Stage[object]] = Registry(
         variational.STAGE,
         quality.STAGE,
         downstream.STAGE,
+        evidence.STAGE,
     ),
     "bnmf.stages",
 )

@@ -160,7 +160,7 @@ def connections(
         paths=pd.DataFrame(rows, columns=columns),
         modes=modes,
         single_linkage=int(chains),
-        verdict=_verdict(family, modes),
+        verdict=family_verdict(family, np.arange(K), modes - K),
     )
 
 
@@ -248,21 +248,26 @@ def _spaced(A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return between[0], between[1]
 
 
-def _verdict(family: np.ndarray, modes: int) -> str:
-    K, families = family.size, int(family.max()) + 1
-    among = f"among the {K} largest of {modes} modes: " if modes > K else ""
-    if families == 1:
+def family_verdict(family: np.ndarray, modes: np.ndarray, missing: int = 0) -> str:
+    """Whether modes are separate, in words.
+
+    family : (K,) any label of the family of each mode. modes : (K,) what the modes are called,
+    0-based; on screen one more. missing : further modes, smaller ones, of which nothing is known.
+    """
+    K, kinds = family.size, np.unique(family)
+    among = f"among the {K} largest of {K + missing} modes: " if missing else ""
+    if kinds.size == 1:
         whole = "one mode" if K == 1 else f"one connected family, shown as {K} pieces"
         return among + whole
-    if families == K:
+    if kinds.size == K:
         return among + f"{K} separate modes"
-    groups = [np.flatnonzero(family == k) + 1 for k in range(families)]
+    groups = [modes[family == kind] + 1 for kind in kinds]
     joined = [f"modes {_listed(g)} are one connected family" for g in groups if g.size > 1]
     alone = [int(g[0]) for g in groups if g.size == 1]
     if alone:
         one = len(alone) == 1
         joined.append(f"mode{'s' * (not one)} {_listed(alone)} {'is' if one else 'are'} separate")
-    return among + f"{families} separate families: " + "; ".join(joined)
+    return among + f"{kinds.size} separate families: " + "; ".join(joined)
 
 
 def _listed(numbers: Iterable[int]) -> str:

@@ -107,7 +107,7 @@ SAMPLES: dict[str, Sample] = {
         Sample(
             "faces",
             "Faces",
-            "400 small pictures of 40 people: components are parts of faces.",
+            "400 pictures of 40 people, grey levels up to 224: components are parts of faces.",
             _faces,
             10,
         ),

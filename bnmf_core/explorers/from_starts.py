@@ -9,8 +9,11 @@ import numpy as np
 from bnmf_core.nouns.algorithm import ANY_SCALE, Algorithm, Batch, Needs, Shard
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.settings import setting
-from bnmf_core.solvers import SOLVERS
-from bnmf_core.solvers.solution import Solution, Stopping
+from bnmf_core.solvers import SOLVERS, newton
+from bnmf_core.solvers.solution import KKT, MOVEMENT, Solution, Stopping
+
+# More are seldom needed, however many are allowed.
+MANY_ITERATIONS = 900
 
 
 class BlockSettings(Protocol):
@@ -34,19 +37,38 @@ class SolverSettings:
         advanced=True,
     )
     max_iterations: int = setting(
-        300,
+        10_000,
         "Most iterations",
-        "A factorization stops here at the latest.",
+        "A factorization stops here at the latest, converged or not.",
         minimum=10,
         maximum=100_000,
     )
-    tolerance: float = setting(
-        5e-5,
-        "Stopping tolerance",
-        "A factorization stops when five iterations lower its squared error by less than this "
-        "part of it.",
+    movement: float = setting(
+        MOVEMENT,
+        "Converged when it turns by at most",
+        "A factorization stops when it would turn by no more than this if it went on. Modes that "
+        "are closer together than this cannot be told apart.",
+        minimum=1e-3,
+        maximum=90,
+        unit="°",
+    )
+    kkt: float = setting(
+        KKT,
+        "Converged at KKT residual",
+        "It stops no sooner than when its entries are, all together, so near to where each would "
+        "go by itself; 0.001 is a thousandth of the factorization.",
+        minimum=1e-8,
+        maximum=1,
+        advanced=True,
+    )
+    tolerance: float | None = setting(
+        None,
+        "Stop at a drop in error instead",
+        "As published: a factorization stops when five iterations lower its squared error by less "
+        "than this part of it, however far it still has to go. Left open: when it has converged.",
         minimum=0,
         maximum=0.1,
+        advanced=True,
     )
     good_enough: float = setting(
         0.0,
@@ -105,14 +127,26 @@ def step(
     problem: Problem, state: Solution, settings: SolverSettings, rng: np.random.Generator
 ) -> tuple[Solution, Batch]:
     """Iterate the whole block; hand over all of it once the last one has converged."""
-    stopping = Stopping(settings.max_iterations, settings.tolerance, settings.good_enough)
+    stopping = Stopping(
+        settings.max_iterations,
+        settings.tolerance,
+        settings.good_enough,
+        settings.movement,
+        settings.kkt,
+    )
     state = SOLVERS[settings.solver].advance(problem, state, stopping)
     if state.active.any():
         D, N, R = problem.dataset.D, problem.dataset.N, problem.rank
         return state, Batch(np.empty((0, D, R)), np.empty((0, R, N)))
     A, W = problem.model.scale(*state.particles)
-    converged = state.iterations < settings.max_iterations
-    return state, Batch(A, W, {"iterations": state.iterations, "converged": converged})
+    kkt, movement = newton.with_unmeasured(problem, state)
+    found = {
+        "iterations": state.iterations,
+        "converged": stopping.converged(kkt, movement),
+        "kkt": kkt,
+        "movement": movement,
+    }
+    return state, Batch(A, W, found)
 
 
 def shard_sizes(settings: BlockSettings, particles: int) -> list[int]:
@@ -123,7 +157,7 @@ def shard_sizes(settings: BlockSettings, particles: int) -> list[int]:
 
 def fraction(state: Solution, settings: SolverSettings) -> float:
     """Part of the block's work that is done: settled particles count in full."""
-    part = np.minimum(state.iterations / settings.max_iterations, 1.0)
+    part = np.minimum(state.iterations / min(settings.max_iterations, MANY_ITERATIONS), 1.0)
     if not state.approaching:  # what is left is a few full iterations
         part = np.where(state.active, np.maximum(part, 0.8), 1.0)
     return float(part.mean())
@@ -131,4 +165,5 @@ def fraction(state: Solution, settings: SolverSettings) -> float:
 
 def work(problem: Problem, settings: SolverSettings) -> float:
     """Multiply-adds per particle if a typical one needs a third of the iterations allowed."""
-    return SOLVERS[settings.solver].work(problem, settings.max_iterations / 3)
+    allowed = min(settings.max_iterations, MANY_ITERATIONS)
+    return SOLVERS[settings.solver].work(problem, allowed / 3)

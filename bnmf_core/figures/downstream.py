@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from bnmf_core.figures.style import HIGHLIGHT, MUTED, RunStyle, layout, safe
+from bnmf_core.figures.style import HIGHLIGHT, MUTED, RunStyle, layout, safe, symbols
 
 WIDTH = 0.7
 
@@ -18,11 +18,13 @@ def auc_plot(
 
     Parameters
     ----------
-    scores : columns member (row of ``members``), task, auc. focus : (m,) bool.
+    scores : columns member (row of ``members``), task, auc. focus : (m,) bool. Factorizations that
+        have not converged are hollow.
     """
     tasks = list(dict.fromkeys(scores["task"]))
     place = {task: i for i, task in enumerate(tasks)}
     table = scores.pivot(index="member", columns="task", values="auc")[tasks]
+    converged = members["converged"].to_numpy(bool)
     figure = go.Figure()
     for number, run_id in enumerate(styles):
         style = styles[run_id]
@@ -39,7 +41,7 @@ def auc_plot(
             customdata=part["member"],
             marker={
                 "color": style.color,
-                "symbol": style.symbol,
+                "symbol": symbols(style, converged[part["member"].to_numpy()]),
                 "size": np.where(inside, 8, 6),
                 "opacity": np.where(inside, 0.85, 0.2),
             },

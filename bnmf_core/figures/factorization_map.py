@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from bnmf_core.figures.style import HIGHLIGHT, RunStyle, layout
+from bnmf_core.figures.style import HIGHLIGHT, MUTED, RunStyle, layout, symbols
 
 SELECTED_SIZE, PLAIN_SIZE = 11, 8
 
@@ -23,6 +23,8 @@ def factorization_map(
     kept: float,
 ) -> go.Figure:
     """Scatter of factorizations; customdata holds each point's row in ``members``.
+
+    Those that have not converged are hollow, and the legend says how many there are.
 
     Parameters
     ----------
@@ -45,7 +47,7 @@ def factorization_map(
             ),
             marker={
                 "color": style.color,
-                "symbol": style.symbol,
+                "symbol": symbols(style, part["converged"].to_numpy(bool)),
                 "size": np.where(focus[rows], SELECTED_SIZE, PLAIN_SIZE),
                 "opacity": np.where(focus[rows], 0.9, 0.25),
                 "line": {"width": 0.5, "color": "white"},
@@ -54,6 +56,15 @@ def factorization_map(
                 "factorization %{customdata[2]:.0f} of " + style.label + "<br>"
                 "mode %{customdata[1]:.0f}<br>relative error %{customdata[3]:.4f}<extra></extra>"
             ),
+        )
+    going = int((~members["converged"].to_numpy(bool)).sum())
+    if going:
+        figure.add_scatter(
+            x=[None],
+            y=[None],
+            mode="markers",
+            name=f"hollow: not converged ({going})",
+            marker={"symbol": "circle-open", "size": PLAIN_SIZE, "color": MUTED},
         )
     shown = representatives[: min(len(representatives), 12)]
     figure.add_scatter(

@@ -6,11 +6,13 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from bnmf_core.figures.style import MUTED, RunStyle, layout
+from bnmf_core.figures.style import MUTED, RunStyle, layout, symbols
 
 # A point's place across its run's lane: a low-discrepancy sequence, so that points do not pile up.
 STRIDE = 0.61803
 WIDTH = 0.6
+# Of a logarithmic axis.
+SMALLEST = 1e-6
 
 
 def quality_plot(
@@ -21,30 +23,36 @@ def quality_plot(
     axis: str,
     focus: np.ndarray,
     line: tuple[float, str] | None = None,
+    logarithmic: bool = False,
 ) -> go.Figure:
     """One point per factorization, a lane per run, and a bar at the run's median.
 
+    Points that have not converged are hollow.
+
     Parameters
     ----------
-    table : columns run and the quantity. focus : (m,) bool, brought forward.
-    line : a value that is drawn across, and what it is.
+    table : columns run, converged and the quantity, NaN where it is not known.
+    focus : (m,) bool, brought forward. line : a value that is drawn across, and what it is.
+    logarithmic : whether the axis is; what is below ``SMALLEST`` is then drawn there.
     """
     figure = go.Figure()
-    runs = table["run"].to_numpy()
+    runs, converged = table["run"].to_numpy(), table["converged"].to_numpy(bool)
     for lane, (run_id, style) in enumerate(styles.items()):
         rows = np.flatnonzero(runs == run_id)
         values = table[quantity].to_numpy()[rows]
+        if logarithmic:
+            values = np.maximum(values, SMALLEST)
         figure.add_scattergl(
             x=lane + WIDTH * ((rows * STRIDE) % 1 - 0.5),
             y=values,
             mode="markers",
             name=style.label,
             customdata=rows,
-            marker=_marker(style, focus[rows]),
+            marker=_marker(style, focus[rows], converged[rows]),
             hovertemplate="%{y:.5g}<extra>" + style.label + "</extra>",
         )
-        if rows.size:
-            middle = float(np.median(values))
+        if np.isfinite(values).any():
+            middle = float(np.nanmedian(values))
             figure.add_shape(
                 type="line",
                 x0=lane - 0.38,
@@ -63,7 +71,7 @@ def quality_plot(
     figure.update_xaxes(
         tickvals=list(range(len(styles))), ticktext=[style.label for style in styles.values()]
     )
-    figure.update_yaxes(title=axis)
+    figure.update_yaxes(title=axis, type="log" if logarithmic else "linear")
     return layout(figure, title, height=380, showlegend=False)
 
 
@@ -77,11 +85,11 @@ def hidden_plot(
 
     Parameters
     ----------
-    table : columns run, error and hidden. focus : (m,) bool, brought forward.
+    table : columns run, converged, error and hidden. focus : (m,) bool, brought forward.
     by_means : error on the hidden entries of putting the mean of each feature there.
     """
     figure = go.Figure()
-    runs = table["run"].to_numpy()
+    runs, converged = table["run"].to_numpy(), table["converged"].to_numpy(bool)
     for run_id, style in styles.items():
         rows = np.flatnonzero(runs == run_id)
         figure.add_scattergl(
@@ -90,7 +98,7 @@ def hidden_plot(
             mode="markers",
             name=style.label,
             customdata=rows,
-            marker=_marker(style, focus[rows]),
+            marker=_marker(style, focus[rows], converged[rows]),
             hovertemplate="seen %{x:.5g}, hidden %{y:.5g}<extra>" + style.label + "</extra>",
         )
     figure.update_xaxes(title="‖X − AW‖/‖X‖ on seen entries")
@@ -99,10 +107,10 @@ def hidden_plot(
     return layout(figure, title, height=420, legend={"y": -0.2, "yanchor": "top"})
 
 
-def _marker(style: RunStyle, focus: np.ndarray) -> dict[str, object]:
+def _marker(style: RunStyle, focus: np.ndarray, converged: np.ndarray) -> dict[str, object]:
     return {
         "color": style.color,
-        "symbol": style.symbol,
+        "symbol": symbols(style, converged),
         "size": np.where(focus, 8, 6),
         "opacity": np.where(focus, 0.8, 0.2),
     }

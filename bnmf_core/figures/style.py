@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import plotly.graph_objects as go
 
 from bnmf_core.registry import ALGORITHMS
@@ -41,6 +42,11 @@ def run_styles(runs: Sequence[tuple[str, str, str]]) -> dict[str, RunStyle]:
             safe(label), color, SYMBOLS[number % len(SYMBOLS)], DASHES[number % len(DASHES)]
         )
     return styles
+
+
+def symbols(style: RunStyle, converged: np.ndarray) -> np.ndarray:
+    """(m,) the run's marker of each factorization: hollow where it has not converged."""
+    return np.where(converged, style.symbol, f"{style.symbol}-open")
 
 
 def safe(text: object, longest: int = LONGEST_LABEL) -> str:

@@ -54,6 +54,11 @@ class Batch:
     ``warm_up`` (m,) is True for states that are recorded in the trace only and never become
     particles; None: there are none.
     ``ended`` says, in a sentence, why the shard makes no more than it has made; "" while it does.
+    ``log_weights`` (m,): the log weight of each state, up to a constant that all shards of the run
+    share; None: all states of the run count the same. States with weights are a population, no
+    chain: nothing is recorded of them along a chain.
+    ``log_evidence``: the shard's own estimate of the log evidence, told once; None: it makes none.
+    ``note``: a sentence that is told with the run's result, once however many shards say it.
     """
 
     A: np.ndarray
@@ -62,6 +67,9 @@ class Batch:
     chain: np.ndarray | None = None
     warm_up: np.ndarray | None = None
     ended: str = ""
+    log_weights: np.ndarray | None = None
+    log_evidence: float | None = None
+    note: str = ""
 
     @property
     def size(self) -> int:

@@ -110,6 +110,23 @@ class Particles:
         """(M,) True where a column of A is all zero: that component has no direction."""
         return (np.asarray(self.A).max(axis=1) <= 0.0).any(axis=1)
 
+    @property
+    def kkt(self) -> np.ndarray:
+        """(M,) relative KKT residual of each, 0 at a stationary point of ‖X − AW‖².
+
+        NaN where particles are draws rather than optima, and in runs that did not measure it.
+        """
+        return self._measured("kkt")
+
+    @property
+    def movement(self) -> np.ndarray:
+        """(M,) degrees by which each would still turn if its iterations doubled; NaN as ``kkt``."""
+        return self._measured("movement")
+
+    def _measured(self, name: str) -> np.ndarray:
+        unknown = np.full(self.M, np.nan)
+        return np.asarray(self.diagnostics.get(name, unknown), dtype=np.float64)
+
     def __len__(self) -> int:
         return self.M
 

@@ -94,6 +94,23 @@ class Problem:
         assert self.compression_rank is not None
         return compress(self.completed, self.compression_rank)
 
+    @cached_property
+    def reduced(self) -> tuple[np.ndarray, np.ndarray]:
+        """Uᵀ (K, D) and Vᵀ (K, N) with X ≈ U Vᵀ, for the Hessian of a whole X.
+
+        Where compression pays, K is twice its rank and the numbers are single: a Hessian need
+        not be exact. Elsewhere U Vᵀ is X, one of them the identity, in double precision.
+        """
+        D, N = self.dataset.D, self.dataset.N
+        if self.compression_rank is not None and 2 * self.compression_rank < min(D, N):
+            compression = compress(self.dataset.X, 2 * self.compression_rank)
+            return np.ascontiguousarray(compression.U.T), np.ascontiguousarray(compression.V.T)
+        kind = np.float64 if self.compression_rank is None else np.float32
+        X = dense(self.dataset.X)
+        if D < N:
+            return np.eye(D, dtype=kind), np.ascontiguousarray(X, dtype=kind)
+        return np.ascontiguousarray(X.T, dtype=kind), np.eye(N, dtype=kind)
+
     def svd(self, rank: int) -> tuple[np.ndarray, np.ndarray]:
         """Top singular factors of the completed X, split evenly with fixed signs.
 

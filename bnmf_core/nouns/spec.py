@@ -105,6 +105,10 @@ class RunInfo(TypedDict, total=False):
     settings, model_settings : every one, with the value that it took.
     stop_reason : "complete", "cancelled", or the state of a run that is not over.
     run_seconds : how long it took. failed_chains : those that did not reach their end.
+    log_evidence : log p(X), nats, where the algorithm estimates it; None where its populations
+        disagree. log_evidence_error : its standard error, nats; None likewise.
+    acceptance : the part of proposals that was accepted, where there were any.
+    notes : sentences about the run to be read with its result.
     """
 
     version: str
@@ -115,3 +119,7 @@ class RunInfo(TypedDict, total=False):
     stop_reason: str
     run_seconds: float
     failed_chains: Sequence[FailedChain]
+    log_evidence: float | None
+    log_evidence_error: float | None
+    acceptance: float
+    notes: Sequence[str]

@@ -53,16 +53,18 @@ class Outcome:
     """How a run ended: "complete" or "cancelled", and how long it took in all.
 
     ``failed_chains`` lists the chains (of an explorer: the blocks) that did not reach their end:
-    ``chain``, ``after_draw`` (how many particles of it are kept) and ``reason``.
+    ``chain``, ``after_draw`` (how many particles of it are kept) and ``reason``. ``notes`` are what
+    the algorithm says of the result.
     """
 
     stop_reason: str
     seconds: float
     failed_chains: tuple[FailedChain, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def message(self) -> str:
-        """What there is to say of the way it ended; "" where all went well."""
+        """What there is to say of the way it ended and of its result; "" where there is nothing."""
         failed = "; ".join(
             f"chain {chain['chain'] + 1} stopped after {chain['after_draw']} draws"
             for chain in self.failed_chains
@@ -71,7 +73,7 @@ class Outcome:
         words = f"{failed[:1].upper()}{failed[1:]}. {reasons}" if failed else ""
         if self.stop_reason == "cancelled":
             words = f"Cancelled; what was made is kept. {words}".rstrip()
-        return words
+        return " ".join([*([words] if words else []), *self.notes])
 
     def to_dict(self) -> RunInfo:
         """The entries it adds to a run's info."""

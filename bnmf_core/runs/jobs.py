@@ -11,7 +11,7 @@ import time
 import traceback
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bnmf_core.analysis.comparison import Comparison
@@ -330,6 +330,7 @@ class JobRunner:
             # The last report may have been too soon after the one before to be kept.
             whole = {"fraction": 1.0} if final else {}
             self._life.report(claim, done=particles.M, seconds=outcome.seconds, **whole)
+            outcome = replace(outcome, notes=tuple(particles.info.get("notes", ())))
         return outcome
 
     def _analyse_study(self, run_id: str) -> None:

@@ -29,6 +29,7 @@ def first_states(batch: Batch, count: int) -> Batch:
         W=batch.W[:count],
         chain=cut(batch.chain),
         warm_up=cut(batch.warm_up),
+        log_weights=cut(batch.log_weights),
         diagnostics={key: values[:count] for key, values in batch.diagnostics.items()},
     )
 
@@ -49,7 +50,7 @@ def record(plan: Plan, shard: Shard, batch: Batch, recorded: int, produced: int)
     chain = np.full(batch.size, shard.index) if batch.chain is None else batch.chain
     warm_up = np.zeros(batch.size, dtype=bool) if batch.warm_up is None else batch.warm_up
     trace = {}
-    if plan.algorithm.family == "sampler":
+    if plan.algorithm.family == "sampler" and batch.log_weights is None:
         trace = {
             "chain": chain,
             "warm_up": warm_up,
@@ -73,4 +74,7 @@ def record(plan: Plan, shard: Shard, batch: Batch, recorded: int, produced: int)
         diagnostics={key: values[kept] for key, values in batch.diagnostics.items()},
         trace=trace,
         states=batch.size,
+        log_weights=None if batch.log_weights is None else batch.log_weights[kept],
+        log_evidence=batch.log_evidence,
+        note=batch.note,
     )

@@ -27,7 +27,6 @@ from bnmf_core.samplers.chains import chains_of, chains_setting, joined, shard_s
 from bnmf_core.samplers.starting import checking, start_setting, starts
 from bnmf_core.samplers.truncated_normal import (
     draw_factors,
-    draw_factors_each,
     draw_factors_within,
 )
 from bnmf_core.solvers.solution import gram, product_work, seen_grams
@@ -111,11 +110,19 @@ def _record(state: State, A: np.ndarray, W: np.ndarray, draw: int) -> Batch:
 
 
 def sweep(
-    problem: Problem, A: np.ndarray, W: np.ndarray, rng: np.random.Generator
+    problem: Problem,
+    A: np.ndarray,
+    W: np.ndarray,
+    rng: np.random.Generator,
+    variance: float | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw every column of A (c, R, D), then every row of W (c, R, N); new arrays."""
+    """Draw every column of A (c, R, D), then every row of W (c, R, N); new arrays.
+
+    ``variance`` of the noise, None for the model's own: σ²/β draws from the posterior whose
+    likelihood is raised to the power β.
+    """
     drawn = given(problem.model.conditionals)(problem.model_settings)
-    variance = drawn.noise_variance
+    variance = drawn.noise_variance if variance is None else variance
     seen = problem.seen
     if seen is not None and problem.dataset.missing:
         A = draw_seen(A, problem.times_rows(W), W, seen.T, variance, drawn.A, rng)
@@ -137,16 +144,14 @@ def draw(
 
     ``variance`` of the noise; ``prior`` of the entries of F.
     """
-    F, G = F.copy(), _with_prior(G, variance, prior)
+    F = F.copy()
     uniform = 1.0 - rng.random(F.shape)  # in (0, 1]
     if np.isinf(prior.largest):
-        draw_factors(F, C, G, variance, prior.rate, uniform)
+        draw_factors(F, C, _with_prior(G, variance, prior), variance, prior.rate, uniform)
         return F
     for chain, grams in enumerate(G):
         of_columns = np.broadcast_to(grams[:, :, None], (*grams.shape, F.shape[2]))
-        draw_factors_within(
-            F[chain], C[chain], of_columns, variance, prior.rate, prior.largest, uniform[chain]
-        )
+        _draw_chain(F[chain], C[chain], of_columns, variance, prior, uniform[chain])
     return F
 
 
@@ -165,16 +170,22 @@ def draw_seen(
     for chain in range(F.shape[0]):
         for columns, G in seen_grams(other[chain], seen):
             part, linear = F[chain, :, columns].copy(), C[chain, :, columns].copy()
-            grams = _with_prior(G.transpose(2, 0, 1), variance, prior).transpose(1, 2, 0)
-            chosen = uniform[chain, :, columns].copy()
-            if np.isinf(prior.largest):
-                draw_factors_each(part, linear, grams, variance, prior.rate, chosen)
-            else:
-                draw_factors_within(
-                    part, linear, grams, variance, prior.rate, prior.largest, chosen
-                )
+            _draw_chain(part, linear, G, variance, prior, uniform[chain, :, columns].copy())
             F[chain, :, columns] = part
     return F
+
+
+def _draw_chain(
+    F: np.ndarray,
+    C: np.ndarray,
+    G: np.ndarray,
+    variance: float,
+    prior: EntryPrior,
+    uniform: np.ndarray,
+) -> None:
+    """Draw one chain's F (R, n) in place, with a Gram matrix for every column: G (R, R, n)."""
+    linear, precision = np.full(F.shape, -prior.rate), np.full(F.shape, prior.precision)
+    draw_factors_within(F, C, G, 1 / variance, linear, precision, prior.largest, uniform)
 
 
 def _with_prior(G: np.ndarray, variance: float, prior: EntryPrior) -> np.ndarray:

@@ -43,18 +43,29 @@ def checking(label: str) -> Callable[[Problem, StartSettings], None]:
     """
 
     def check(problem: Problem, settings: StartSettings) -> None:
-        needed = problem.model.improper(problem.model_settings)
-        if needed:
-            raise SettingsError(f"{label} needs {needed}, and the chain would drift off.")
-        if problem.dataset.squared_norm == 0:
-            raise RunError(
-                f"Every entry that the run sees is zero, so {label} has nothing to start from; "
-                "choose other observations."
-            )
+        check_posterior(problem, label)
         if settings.start == "known":
             problem.dataset.known_factorizations(problem.rank)
 
     return check
+
+
+def check_posterior(problem: Problem, label: str) -> None:
+    """Check that there is a posterior to draw from.
+
+    Raises
+    ------
+    SettingsError
+        For a flat prior. RunError: when every entry of the data is zero.
+    """
+    needed = problem.model.improper(problem.model_settings)
+    if needed:
+        raise SettingsError(f"{label} needs {needed}, and the chain would drift off.")
+    if problem.dataset.squared_norm == 0:
+        raise RunError(
+            f"Every entry that the run sees is zero, so {label} has nothing to start from; "
+            "choose other observations."
+        )
 
 
 def starts(

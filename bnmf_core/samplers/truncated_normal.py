@@ -251,40 +251,62 @@ def draw_factors(
                     f[r, i] = sd * excess[i]
 
 
+@numba.njit(cache=True, error_model="numpy", fastmath=VECTOR, forceinline=True)
+def _pulled(
+    f: np.ndarray,
+    c: np.ndarray,
+    G: np.ndarray,
+    r: int,
+    heat: float,
+    linear: np.ndarray,
+    precision: np.ndarray,
+    a: np.ndarray,
+    sd: np.ndarray,
+) -> None:
+    """sd, and a = −mean/sd, where every entry has a prior of its own."""
+    for i in range(a.shape[0]):
+        a[i] = -c[i]
+    for k in range(f.shape[0]):
+        if k != r:
+            for i in range(a.shape[0]):
+                a[i] += f[k, i] * G[k, r]
+    for i in range(a.shape[0]):
+        sd[i] = 1.0 / np.sqrt(heat * G[r, r] + precision[i])
+        a[i] = (heat * a[i] - linear[i]) * sd[i]
+
+
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def draw_factors_each(
+def draw_factors_between(
     F: np.ndarray,
     C: np.ndarray,
     G: np.ndarray,
-    noise_variance: float,
-    rate: float,
+    heat: float,
+    linear: np.ndarray,
+    precision: np.ndarray,
     uniform: np.ndarray,
 ) -> None:
-    """:func:`draw_factors` of one chain with a Gram matrix of its own for every column of F.
+    """:func:`draw_factors` where the likelihood has a power and every entry a prior of its own.
 
-    F, C, uniform : (R, n). G : (R, R, n).
+    The density of F given the other factor is ∝ exp(heat·(⟨C, F⟩ − ½⟨F, G F⟩) + ⟨linear, F⟩ −
+    ½⟨precision, F²⟩) on F ≥ 0. ``heat`` is the power over σ²; linear, precision (R, n) are the same
+    for all c chains, precision > 0.
     """
-    R, n = F.shape
+    chains, R, n = F.shape
     width = min(TILE, n)
-    a, sd, excess = np.empty(width), np.empty(width), np.empty(width)
-    work, shift = np.empty((4, width)), rate * noise_variance
-    for first in range(0, n, TILE):
-        m = min(TILE, n - first)
-        for r in range(R):
-            for i in range(m):
-                a[i] = shift - C[r, first + i]
-            for k in range(R):
-                if k != r:
-                    for i in range(m):
-                        a[i] += F[k, first + i] * G[k, r, first + i]
-            for i in range(m):
-                diagonal = G[r, r, first + i]
-                sd[i] = math.sqrt(noise_variance / diagonal) if diagonal > 0.0 else 0.0
-                a[i] = a[i] / (diagonal * sd[i]) if diagonal > 0.0 else 0.0
-            u = uniform[r, first : first + m]
-            _draw(a[:m], u, excess[:m], work)
-            for i in range(m):  # where no seen entry uses the component only the prior is left
-                F[r, first + i] = sd[i] * excess[i] if sd[i] > 0.0 else -math.log(u[i]) / rate
+    a, sd = np.empty(width), np.empty(width)
+    excess, work = np.empty(width), np.empty((4, width))
+    for chain in range(chains):
+        for first in range(0, n, TILE):
+            m = min(TILE, n - first)
+            part = slice(first, first + m)
+            f, c, u = F[chain, :, part], C[chain, :, part], uniform[chain, :, part]
+            for r in range(R):
+                _pulled(
+                    f, c[r], G[chain], r, heat, linear[r, part], precision[r, part], a[:m], sd[:m]
+                )
+                _draw(a[:m], u[r], excess[:m], work)
+                for i in range(m):
+                    f[r, i] = sd[i] * excess[i]
 
 
 @numba.njit(cache=True)
@@ -305,50 +327,67 @@ def _exponential_part(t: float, u: float) -> float:
     return min(y, 1.0) if t > 0.0 else max(1.0 - y, 0.0)
 
 
+@numba.njit(cache=True, error_model="numpy")
+def _set_out(pull: float, sd: float, largest: float, u: float) -> tuple[float, float]:
+    """What :func:`_draw` is given for a density ∝ exp(−pull·x − ½x²/sd²) on 0 ≤ x ≤ largest."""
+    reach = largest / sd
+    if sd == np.inf or reach < NARROW:
+        return 0.0, 1.0
+    place = pull * sd
+    if reach == np.inf:
+        return place, u
+    a = place if place >= -0.5 * reach else -reach - place
+    beyond = _part_beyond(a, reach)
+    return a, beyond + (1.0 - beyond) * u
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _arrive(pull: float, sd: float, largest: float, u: float, drawn: float) -> float:
+    """The value of that density from what was drawn, or from u where it is an exponential."""
+    if sd == np.inf and largest == np.inf:
+        return -math.log(u) / pull
+    if sd == np.inf or largest / sd < NARROW:
+        return largest * _exponential_part(largest * pull, u)
+    x = min(drawn, largest)
+    return largest - x if pull * sd < -0.5 * largest / sd else x
+
+
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def draw_factors_within(
     F: np.ndarray,
     C: np.ndarray,
     G: np.ndarray,
-    noise_variance: float,
-    rate: float,
+    heat: float,
+    linear: np.ndarray,
+    precision: np.ndarray,
     largest: float,
     uniform: np.ndarray,
 ) -> None:
-    """:func:`draw_factors_each` with entries that are kept to 0 ≤ x ≤ largest.
+    """:func:`draw_factors_between` of one chain, with a G for every column, on 0 ≤ F ≤ largest.
 
-    Where no seen entry uses a component, only the prior is left: exp(−λx) on that interval.
+    F, C, linear, precision, uniform : (R, n). G : (R, R, n). The largest value may be infinite, and
+    a precision may be 0: where no seen entry uses a component, its prior exp(linear·x) is left.
     """
     R, n = F.shape
     width = min(TILE, n)
     a, sd, u, excess = np.empty(width), np.empty(width), np.empty(width), np.empty(width)
-    pull, work, shift = np.empty(width), np.empty((4, width)), rate * noise_variance
+    pull, work = np.empty(width), np.empty((4, width))
     for first in range(0, n, TILE):
         m = min(TILE, n - first)
         for r in range(R):
             for i in range(m):
-                pull[i] = shift - C[r, first + i]
+                pull[i] = -C[r, first + i]
             for k in range(R):
                 if k != r:
                     for i in range(m):
                         pull[i] += F[k, first + i] * G[k, r, first + i]
             for i in range(m):
-                diagonal = G[r, r, first + i]
-                sd[i] = math.sqrt(noise_variance / diagonal) if diagonal > 0.0 else np.inf
-                reach = largest / sd[i]
-                a[i], u[i] = 0.0, 1.0
-                if reach >= NARROW:
-                    place = pull[i] / (diagonal * sd[i])
-                    a[i] = place if place >= -0.5 * reach else -reach - place
-                    beyond = _part_beyond(a[i], reach)
-                    u[i] = beyond + (1.0 - beyond) * uniform[r, first + i]
+                pull[i] = heat * pull[i] - linear[r, first + i]
+                narrowness = heat * G[r, r, first + i] + precision[r, first + i]
+                sd[i] = math.sqrt(1.0 / narrowness) if narrowness > 0.0 else np.inf
+                a[i], u[i] = _set_out(pull[i], sd[i], largest, uniform[r, first + i])
             _draw(a[:m], u[:m], excess[:m], work)
             for i in range(m):
-                reach = largest / sd[i]
-                if reach >= NARROW:
-                    x = min(sd[i] * excess[i], largest)
-                    mirrored = pull[i] < -0.5 * reach * G[r, r, first + i] * sd[i]
-                    F[r, first + i] = largest - x if mirrored else x
-                else:
-                    t = largest * pull[i] / noise_variance
-                    F[r, first + i] = largest * _exponential_part(t, uniform[r, first + i])
+                F[r, first + i] = _arrive(
+                    pull[i], sd[i], largest, uniform[r, first + i], sd[i] * excess[i]
+                )

@@ -18,6 +18,7 @@ from dataclasses import replace
 import numpy as np
 
 from bnmf_core.nouns.problem import Problem
+from bnmf_core.solvers import newton
 from bnmf_core.solvers import solution as shared
 from bnmf_core.solvers.kernels import accelerated_round, sweep, sweep_each
 from bnmf_core.solvers.solution import (
@@ -34,6 +35,8 @@ from bnmf_core.solvers.solution import (
 ROUND = 10
 FULL_SWEEPS, APPROACH_SWEEPS = 3, 3
 FIRST_STEP = 0.5
+# The approach ends, and Newton's method begins, when five iterations gain less than this part.
+APPROACH_TOLERANCE = 5e-5
 
 
 def start(problem: Problem, A: np.ndarray, W: np.ndarray) -> Solution:
@@ -45,6 +48,8 @@ def start(problem: Problem, A: np.ndarray, W: np.ndarray) -> Solution:
 
 def advance(problem: Problem, solution: Solution, stopping: Stopping) -> Solution:
     """Run one bounded step; particles that have settled are left as they are."""
+    if not solution.approaching and stopping.tolerance is None:
+        return _advance_newton(problem, solution, stopping)
     if not solution.approaching:
         near = problem.compression_rank is not None and problem.seen is None
         descend = _polish if near else _descend
@@ -59,6 +64,7 @@ def advance(problem: Problem, solution: Solution, stopping: Stopping) -> Solutio
         approaching=False,
         active=np.ones_like(solution.active),
         squared_error=np.full(solution.active.size, known),
+        step=np.full_like(solution.step, np.inf),
     )
 
 
@@ -74,6 +80,7 @@ def solve(
 
 
 def _advance_approach(problem: Problem, solution: Solution, stopping: Stopping) -> Solution:
+    tolerance = APPROACH_TOLERANCE if stopping.tolerance is None else stopping.tolerance
     target = stopping.good_enough**2 * problem.completed_squared_norm
     # The full phase needs room for one check of its own, and with gaps more to do.
     whole = problem.seen is None
@@ -110,7 +117,7 @@ def _advance_approach(problem: Problem, solution: Solution, stopping: Stopping) 
         step[chosen], limit[chosen] = now_step, now_limit
         iterations[chosen] += ROUND
         squared_error[chosen] = now
-        settled = (gained <= ROUND / CHECK_EVERY * stopping.tolerance * now) | (now <= target)
+        settled = (gained <= ROUND / CHECK_EVERY * tolerance * now) | (now <= target)
         active[chosen[settled | (iterations[chosen] + ROUND > most)]] = False
     return replace(
         solution,
@@ -122,6 +129,14 @@ def _advance_approach(problem: Problem, solution: Solution, stopping: Stopping) 
         step=step,
         limit=limit,
     )
+
+
+def _advance_newton(problem: Problem, solution: Solution, stopping: Stopping) -> Solution:
+    D, N, R = problem.dataset.D, problem.dataset.N, problem.rank
+    K = problem.reduced[0].shape[0] if problem.seen is None else D * N / (D + N)
+    newton_work = 3.0 * product_work(problem) + 40.0 * R * (D + N) * (K + 3 * R)
+    rounds = max(1, int(shared.STEP_WORK / (newton_work * max(1, solution.active.sum()))))
+    return newton.advance(problem, solution, stopping, rounds)
 
 
 def _descend(F: np.ndarray, linear: np.ndarray, G: np.ndarray, step: np.ndarray) -> np.ndarray:

@@ -7,7 +7,8 @@ With gaps in X they are A ← A ∘ (X Wᵀ)/((S ∘ AW) Wᵀ), S = 1 where X wa
 import numpy as np
 
 from bnmf_core.nouns.problem import Problem
-from bnmf_core.solvers.solution import full_solver, product_work
+from bnmf_core.solvers.full import full_solver
+from bnmf_core.solvers.solution import product_work
 
 # Where the product falls below this the quotient could overflow; such an entry is left alone.
 TINY = 1e-150

@@ -3,8 +3,9 @@
 import numpy as np
 
 from bnmf_core.nouns.problem import Problem
+from bnmf_core.solvers.full import full_solver
 from bnmf_core.solvers.kernels import projected_gradient
-from bnmf_core.solvers.solution import full_solver, product_work
+from bnmf_core.solvers.solution import product_work
 
 # Projected gradient steps on one factor before the other one has its turn.
 INNER = 5

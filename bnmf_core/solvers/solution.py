@@ -14,6 +14,8 @@ import numpy as np
 from bnmf_core.nouns.problem import Problem
 
 CHECK_EVERY = 5
+# When a factorization counts as converged: degrees left to turn, and KKT residual.
+MOVEMENT, KKT = 1.0, 1e-3
 # Multiply-adds of one step: about a third of a second on one core.
 STEP_WORK = 1.5e9
 # Numbers in the Gram matrices of lines with gaps that are held at once: 2 MB.
@@ -29,7 +31,8 @@ class Solution:
     A : (m, R, D) bases, transposed. W : (m, R, N).
     iterations : (m,) done by each particle. squared_error : (m,) at its last check.
     active : (m,) still being improved in this phase. approaching : whether this is phase 1.
-    step, limit : (m,) state of the extrapolation.
+    step, limit : (m,) state of the extrapolation; then ``step`` is how far a Newton step may go.
+    kkt, movement : (m,) see :mod:`bnmf_core.solvers.newton`; NaN where not measured yet.
     """
 
     A: np.ndarray
@@ -40,6 +43,8 @@ class Solution:
     approaching: bool
     step: np.ndarray
     limit: np.ndarray
+    kkt: np.ndarray
+    movement: np.ndarray
 
     @property
     def particles(self) -> tuple[np.ndarray, np.ndarray]:
@@ -54,13 +59,22 @@ class Stopping:
     Attributes
     ----------
     max_iterations : at the latest then.
-    tolerance : when five iterations lower its squared error by less than this part of it.
+    tolerance : when five iterations lower its squared error by less than this part of it, however
+        far it may still have to go; None: when it has converged.
     good_enough : when its relative error ‖X − AW‖/‖X‖ is at most this; 0 for never.
+    movement, kkt : it has converged when it is at most so many degrees from where it is going,
+        and its KKT residual is at most this.
     """
 
     max_iterations: int = 300
-    tolerance: float = 5e-5
+    tolerance: float | None = 5e-5
     good_enough: float = 0.0
+    movement: float = MOVEMENT
+    kkt: float = KKT
+
+    def converged(self, kkt: np.ndarray, movement: np.ndarray) -> np.ndarray:
+        """Whether factorizations of these residuals and movements have; NaN: no."""
+        return (kkt <= self.kkt) & (movement <= self.movement)
 
 
 @dataclass(frozen=True)
@@ -95,6 +109,8 @@ def start_full(problem: Problem, A: np.ndarray, W: np.ndarray) -> Solution:
         approaching=False,
         step=np.ones(m),
         limit=np.ones(m),
+        kkt=np.full(m, np.nan),
+        movement=np.full(m, np.nan),
     )
 
 
@@ -117,12 +133,14 @@ def advance_full(
     stopping: Stopping,
     work_per_iteration: float,
     update: Update,
+    most: int | None = None,
 ) -> Solution:
     """One bounded step on X itself: all particles side by side, until some have settled.
 
-    ``update(F (m, R, n), linear (m, R, n), gram, step (m,))`` returns a factor that is better, or
-    no worse, on ½ ⟨F, G F⟩ − ⟨C, F⟩; it may change ``step`` in place. ``gram`` is (m, R, R), or
-    (m, R, R, n) with a matrix for each column of F where X has gaps.
+    ``most`` : iterations in it at most. ``update(F (m, R, n), linear (m, R, n), gram, step (m,))``
+    returns a factor that is better, or no worse, on ½ ⟨F, G F⟩ − ⟨C, F⟩; it may change ``step`` in
+    place. ``gram`` is (m, R, R), or (m, R, R, n) with a matrix for each column of F where X has
+    gaps.
     """
     squared_norm = problem.dataset.squared_norm
     # Below the floor the expanded error is rounding.
@@ -134,7 +152,8 @@ def advance_full(
     iterations, squared_error = solution.iterations.copy(), solution.squared_error.copy()
     active = solution.active.copy()
     iterate = _iterate if problem.seen is None else _iterate_seen
-    for _ in range(iterations_that_fit(work_per_iteration * chosen.size)):
+    fit = iterations_that_fit(work_per_iteration * chosen.size)
+    for _ in range(fit if most is None else min(fit, most)):
         iterations[chosen] += 1
         last = iterations[chosen] >= stopping.max_iterations
         due = (iterations[chosen] % CHECK_EVERY == 0) | last
@@ -143,8 +162,10 @@ def advance_full(
             continue
         # ‖X − AW‖² from products that are already there.
         now = np.maximum(squared_norm - 2 * overlap + size, 0.0)
-        settled = squared_error[chosen] - now <= stopping.tolerance * now
-        settled = due & (settled | (now <= target) | last)
+        settled = (now <= target) | last
+        if stopping.tolerance is not None:
+            settled |= squared_error[chosen] - now <= stopping.tolerance * now
+        settled &= due
         squared_error[chosen[due]] = now[due]
         active[chosen[settled]] = False
         if settled.any():
@@ -199,13 +220,13 @@ def _iterate_seen(
 ) -> Iterated:
     seen = problem.seen
     assert seen is not None
-    A, _ = _update_seen(update, A, problem.times_rows(W), W, seen.T, step_A, False)
+    A, _ = update_seen(update, A, problem.times_rows(W), W, seen.T, step_A, False)
     linear = problem.times_columns(A)
-    W, size = _update_seen(update, W, linear, A, seen, step_W, measured)
+    W, size = update_seen(update, W, linear, A, seen, step_W, measured)
     return A, W, np.einsum("mrn,mrn->m", W, linear) if measured else None, size
 
 
-def _update_seen(
+def update_seen(
     update: Update,
     F: np.ndarray,
     linear: np.ndarray,
@@ -248,24 +269,6 @@ def seen_grams(other: np.ndarray, seen: np.ndarray) -> Iterator[tuple[slice, np.
     for first in range(0, n, width):
         part = slice(first, min(first + width, n))
         yield part, (products @ seen[:, part])[place]
-
-
-def full_solver(
-    update: Update, work_per_iteration: Callable[[Problem], float], **described: str
-) -> Solver:
-    """The solver that works on X itself by one kind of update.
-
-    ``work_per_iteration`` gives the multiply-adds of one iteration of one particle;
-    ``described`` holds key, label and reference.
-    """
-
-    def advance(problem: Problem, solution: Solution, stopping: Stopping) -> Solution:
-        return advance_full(problem, solution, stopping, work_per_iteration(problem), update)
-
-    def work(problem: Problem, typical: float) -> float:
-        return typical * work_per_iteration(problem)
-
-    return Solver(start=start_full, advance=advance, work=work, **described)
 
 
 def iterations_that_fit(work: float) -> int:

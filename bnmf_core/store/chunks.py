@@ -8,6 +8,7 @@ import numpy as np
 from bnmf_core.nouns.errors import RunError
 from bnmf_core.nouns.particles import Particles
 from bnmf_core.nouns.spec import RunInfo, RunSpec
+from bnmf_core.numerics.populations import combine
 
 PER_PARTICLE = ("chain", "log_joint", "error", "seconds")
 
@@ -18,7 +19,8 @@ class Chunk:
 
     ``trace`` maps names to (states,) arrays over the states that a sampler recorded, warm-up
     included; ``position`` is the number of states that the shard had recorded before. Where
-    nothing but particles is recorded, it equals ``first``.
+    nothing but particles is recorded, it equals ``first``. ``log_weights`` (m,), ``log_evidence``
+    and ``note`` are those of the :class:`~bnmf_core.nouns.algorithm.Batch`.
     """
 
     shard: int
@@ -33,6 +35,9 @@ class Chunk:
     states: int
     diagnostics: dict[str, np.ndarray] = field(default_factory=dict)
     trace: dict[str, np.ndarray] = field(default_factory=dict)
+    log_weights: np.ndarray | None = None
+    log_evidence: float | None = None
+    note: str = ""
 
     @property
     def size(self) -> int:
@@ -43,10 +48,11 @@ class Chunk:
 def assemble(
     chunks: Sequence[Chunk], starts: Sequence[int], spec: RunSpec, info: RunInfo
 ) -> Particles:
-    """All chunks in order of shard and draw, as one collection with equal weights.
+    """All chunks in order of shard and draw, as one collection.
 
     ``starts`` holds the number of each shard's first particle. Draws, and the sweeps of the
-    trace, are counted per chain.
+    trace, are counted per chain. Weights are equal where the algorithm gives none; what it says of
+    the evidence, of its proposals and of the run goes into ``info``.
 
     Raises
     ------
@@ -67,9 +73,38 @@ def assemble(
     joined |= {
         "ids": np.concatenate(number),
         "draw": count_within(joined["chain"]),
-        "weights": np.full(sum(sizes), 1 / sum(sizes)),
+        "weights": _weights(chunks),
     }
-    return Particles.from_arrays(joined, spec, diagnostics, trace, info)
+    return Particles.from_arrays(joined, spec, diagnostics, trace, info | _told(chunks))
+
+
+def _weights(chunks: Sequence[Chunk]) -> np.ndarray:
+    """The probability of each particle, (M,), summing to 1."""
+    logs = np.concatenate(
+        [np.zeros(c.chain.size) if c.log_weights is None else c.log_weights for c in chunks]
+    )
+    weights: np.ndarray = np.exp(logs - logs.max())
+    return weights / weights.sum()
+
+
+def _told(chunks: Sequence[Chunk]) -> RunInfo:
+    """What chunks say of the whole run."""
+    told: RunInfo = {}
+    notes = [chunk.note for chunk in chunks if chunk.note]
+    evidence = [chunk.log_evidence for chunk in chunks if chunk.log_evidence is not None]
+    if evidence:
+        combined = combine(np.array(evidence))
+        notes += [combined.disagreement] * bool(combined.disagreement)
+        told |= {
+            "log_evidence": combined.log_evidence,
+            "log_evidence_error": combined.error,
+        }
+    known = [chunk.diagnostics for chunk in chunks if "acceptance" in chunk.diagnostics]
+    if known:
+        told["acceptance"] = float(np.mean(np.concatenate([one["acceptance"] for one in known])))
+    if notes:
+        told["notes"] = list(dict.fromkeys(notes))
+    return told
 
 
 def _moved(chunks: list[Chunk], name: str, total: int) -> np.ndarray:

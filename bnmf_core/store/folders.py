@@ -16,6 +16,8 @@ COMPLETE = "particles.json"
 PLAN = "plan.json"
 # Plain numbers of a chunk that its file's name does not tell.
 NUMBERS = ("first", "states")
+# What a chunk need not have; one from before there was such a thing has none.
+OPTIONAL = ("log_weights", "log_evidence", "note")
 
 
 class FolderSink:
@@ -42,6 +44,8 @@ class FolderSink:
             for kind in NAMED:
                 values = getattr(chunk, kind)
                 arrays |= {f"{NAMED[kind]}{key}": value for key, value in values.items()}
+            told = {name: getattr(chunk, name) for name in OPTIONAL}
+            arrays |= {name: np.asarray(v) for name, v in told.items() if v is not None}
             name = f"chunk-{shard.index:05d}-{chunk.position:08d}.npz"
             files.write_arrays(self.folder / name, arrays)
         path = self.folder / f"checkpoint-{shard.index:05d}.npz"
@@ -74,6 +78,9 @@ def _read_chunk(path: Path) -> Chunk:
         seconds=arrays["seconds"],
         diagnostics=with_prefix(arrays, NAMED["diagnostics"]),
         trace=with_prefix(arrays, NAMED["trace"]),
+        log_weights=arrays.get("log_weights"),
+        log_evidence=float(arrays["log_evidence"]) if "log_evidence" in arrays else None,
+        note=str(arrays.get("note", "")),
     )
 
 

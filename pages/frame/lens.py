@@ -81,6 +81,14 @@ class Lens:
             parts.append(f"{degenerate} with an empty component (counted as 90° away)")
         return " · ".join(parts)
 
+    def reading(self, words: str) -> str:
+        """How to read a picture of factorizations, and what its hollow points are."""
+        going = int((~self.analysis.members["converged"]).sum())
+        if not going:
+            return words
+        what = "point has" if going == 1 else "points have"
+        return f"{words} {going} hollow {what} not converged: where it will end is not known."
+
     def name(self, row: int) -> str:
         """A factorization's name: its mode, run and number."""
         member = self.analysis.members.iloc[row]

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from bnmf_core.analysis import distances, structure
+from bnmf_core.analysis import structure
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.stage import Stage
 from bnmf_core.compare.distances import DISTANCES
-from bnmf_core.compare.modes import find_modes, suggest_threshold
 from pages.frame import choosing, declared, focusing, link, view, watch
 from pages.frame.lens import Lens
 from pages.frame.services import runner
@@ -67,30 +66,43 @@ def _panel(analysis: Comparison) -> Lens:
     )
     linkage = np.asarray(structure.STAGE.of(analysis).linkage(metric))
     largest = float(linkage[-1, 2]) if len(linkage) else 0.0
-    matrix = distances.STAGE.of(analysis).matrix(metric)
-    threshold = _threshold(matrix, largest, DISTANCES[metric].resolution(analysis.rank))
-    weights = analysis.members["weight"].to_numpy() / len(analysis.runs)
-    modes = find_modes(matrix, threshold, weights, linkage)
+    suggested = structure.suggested_threshold(analysis, metric)
+    finest = structure.finest_threshold(analysis, metric)
+    modes = structure.modes_at(analysis, metric, _threshold(suggested, finest, largest))
     focus, focus_name = focusing.ask(modes, len(analysis.members))
     return Lens(analysis, metric, modes, focus, focus_name)
 
 
-def _threshold(matrix: np.ndarray, largest: float, resolution: float | None) -> float:
+def _threshold(suggested: float, finest: float, largest: float) -> float:
+    """The threshold chosen, from ``finest`` to ``largest``: what differs by less may yet meet."""
     now = link.get("threshold")
     if largest <= 0.0:
         st.caption("All factorizations are the same under this distance.")
         return 0.0
-    if now is None or not 0 <= now <= largest:
-        link.put("threshold", min(suggest_threshold(matrix, resolution), largest))
+    if finest >= largest:
+        st.caption(
+            f"No two factorizations differ by more than they may still turn, {finest:.2g}°: they "
+            "are one mode."
+        )
+        return finest
+    if now is None or not finest <= now <= largest:
+        link.put("threshold", min(suggested, largest))
+    limit = (
+        f" It cannot be below {finest:.2g}°: so far converged factorizations may still turn, and "
+        "what is nearer than that cannot be told apart."
+        if finest
+        else ""
+    )
     st.slider(
         "Threshold between modes",
-        0.0,
+        finest,
         largest,
-        step=largest / 200,
+        step=(largest - finest) / 200,
         format="%.3g",
         key=link.key("threshold"),
         on_change=lambda: link.put("focus", ""),
-        help="Any two factorizations of a mode are at most this far apart. It starts where "
-        "people call two factorizations different, or lower where a gap separates groups.",
+        help="Any two optima of a mode are at most this far apart, and a draw counts to the "
+        "nearest. It starts where people call two factorizations different, or lower where a gap "
+        f"separates groups.{limit}",
     )
     return float(link.get("threshold"))

@@ -85,3 +85,11 @@ def analysis_until(found: Comparison, stage: Stage[Any], waiting_for: str) -> No
         st.progress(now.fraction, text=plain(f"{waiting_for}: {now.stage.lower()}{left}"))
 
     until_done(active, draw)
+
+
+def beside(found: Comparison, stage: Stage[Any], waiting_for: str) -> bool:
+    """Whether a stage is there; while it is not, its progress, and the page is drawn without it."""
+    if stage.ready(found):
+        return True
+    analysis_until(found, stage, waiting_for)
+    return False

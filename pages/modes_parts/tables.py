@@ -4,38 +4,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from bnmf_core.analysis import answer
 from bnmf_core.compare.alignment import component_stability
 from pages.frame import focusing, view
 from pages.frame.lens import Lens
 from pages.frame.words import plain, with_unit
-
-
-def facts(look: Lens) -> None:
-    """The headline numbers of what is looked at."""
-    modes, members = look.modes, look.analysis.members
-    largest = float(np.asarray(look.matrix()).max())
-    unit = look.distance.unit if look.distance.unit == "°" else ""
-    columns = st.columns(4)
-    columns[0].metric("Modes", f"{modes.count:d}", help="At the threshold set in the panel.")
-    columns[1].metric("Largest mode", f"{modes.share[0]:.0%}", help="Every run counts the same.")
-    columns[2].metric(
-        "Largest distance", f"{largest:.3g}{plain(unit)}", help=plain(look.distance.label)
-    )
-    low, high = members["error"].min(), members["error"].max()
-    columns[3].metric(
-        "Relative error",
-        _range(low, high),
-        help="‖X − AW‖ / ‖X‖ of the best and of the worst factorization looked at.",
-    )
-
-
-def _range(low: float, high: float) -> str:
-    """Both ends, with as many digits as tell them apart, or one number where they are the same."""
-    for digits in (2, 3, 4):
-        ends = f"{low:.{digits}g}", f"{high:.{digits}g}"
-        if ends[0] != ends[1]:
-            return "–".join(ends)
-    return f"{low:.3g}"
 
 
 def share_by_run(look: Lens) -> pd.DataFrame:
@@ -47,49 +20,91 @@ def share_by_run(look: Lens) -> pd.DataFrame:
     return share.iloc[:10].reset_index().melt("mode", var_name="run", value_name="share")
 
 
-def mode_table(look: Lens) -> None:
+def mode_table(look: Lens, table: pd.DataFrame) -> None:
     """One row per mode; choosing one puts it into focus."""
-    table = look.modes.table()
-    members = look.analysis.members
-    error = members.groupby(look.modes.labels)["error"].min()
+    drawn = table["draws"].notna().any()
+    waiting = table["mass"].isna().all()
     shown = pd.DataFrame(
         {
             "mode": table["mode"] + 1,
-            "share": 100 * table["share"],
-            "spread": table["spread_max"],
+            "found by": 100 * table["found_by"],
+            "draws": 100 * table["draws"] if drawn else None,
+            "below the best": table["below_best"],
+            "posterior mass": [] if waiting else list(map(answer.percent, table["mass"])),
+            "90 % of it": [] if waiting else list(map(_interval, *_ends(table))),
+            "spread": table["spread"],
             "nearest": table["nearest"],
+            "best error": table["best_error"],
             "members": table["size"],
-            "best error": error.reindex(table["mode"]).to_numpy(),
             "representative": [look.name(row) for row in table["representative"]],
         }
+        | ({} if not waiting else dict.fromkeys(("posterior mass", "90 % of it"), "not computed"))
     )
     event = st.dataframe(
-        shown,
+        shown if drawn else shown.drop(columns="draws"),
         hide_index=True,
         height=min(38 + 35 * len(shown), 250),
         key="mode_table",
         on_select="rerun",
         selection_mode="single-row",
-        column_config={
-            "mode": st.column_config.NumberColumn(width=50),
-            "share": st.column_config.NumberColumn(format="%.0f %%", width=60),
-            "members": st.column_config.NumberColumn(width=70),
-            "spread": st.column_config.NumberColumn(
-                width=70,
-                format="%.3g",
-                help=plain(with_unit("Largest distance to the representative", look.distance.unit)),
-            ),
-            "nearest": st.column_config.NumberColumn(
-                width=70,
-                format="%.3g",
-                help=plain(with_unit("Distance to the closest other mode", look.distance.unit)),
-            ),
-            "best error": st.column_config.NumberColumn(format="%.4f", width=80),
-        },
+        column_config=_columns(look.distance.unit),
     )
     st.caption("Tick a row to put that mode into focus here and on the other pages.")
     rows = event["selection"]["rows"]
     focusing.on_change("mode_row", f"mode:{rows[0] + 1}" if rows else "")
+
+
+def _ends(table: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
+    return table["mass_low"], table["mass_high"]
+
+
+def _interval(low: float, high: float) -> str:
+    return "" if np.isnan(low) else f"{answer.percent(low)} to {answer.percent(high)}"
+
+
+def _columns(unit: str) -> dict[str, object]:
+    """How the columns of modes look, and what they mean."""
+    number, text = st.column_config.NumberColumn, st.column_config.TextColumn
+    return {
+        "mode": number(width=50),
+        "found by": number(
+            format="%.0f %%",
+            width=70,
+            help="Share of the converged restarts that ended in this mode: how wide its basin is. "
+            "It says nothing of how probable the mode is.",
+        ),
+        "draws": number(
+            format="%.0f %%",
+            width=60,
+            help="Share of the samplers' draws. A chain that never leaves a mode shows 100 % "
+            "there, whatever the mode weighs.",
+        ),
+        "below the best": number(
+            format="%.1f nats",
+            width=95,
+            help="How far the log joint of its best factorization is below the best of all: its "
+            "height.",
+        ),
+        "posterior mass": text(
+            width=95,
+            help="The probability of the mode: how much of the posterior lies in it.",
+        ),
+        "90 % of it": text(
+            width=130, help="Where the mass lies with 90 %, given the error of the evidences."
+        ),
+        "members": number(width=70),
+        "spread": number(
+            width=65,
+            format="%.3g",
+            help=plain(with_unit("Largest distance to the representative", unit)),
+        ),
+        "nearest": number(
+            width=65,
+            format="%.3g",
+            help=plain(with_unit("Distance to the closest other mode", unit)),
+        ),
+        "best error": number(format="%.4f", width=80, help="‖X − AW‖ / ‖X‖ of its best member."),
+    }
 
 
 def stability(look: Lens) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.probability import gaussian, gaussian_simplex
-from bnmf_core.samplers import gibbs, hamiltonian
+from bnmf_core.samplers import annealed_jump, fitted_jump, gibbs, hamiltonian, scale_move
 from bnmf_core.samplers.coordinates import LogCoordinates, SimplexCoordinates
 
 D, N, R = 4, 3, 2
@@ -100,6 +100,80 @@ def gibbs_kernel(assumed_rate=RATE, mask=None, zeros=False) -> Kernel:
         return turned(A)[:, :, ::-1], turned(W)[:, ::-1]
 
     return Kernel("positive", move, back) if mask is None else Kernel("positive", move, back, mask)
+
+
+def of_bases(move):
+    """The move of a Kernel, from one of A (c, R, D) and W of many problems."""
+
+    def moved(A, W, X, rng, times):
+        problem = many_problems(X, A.shape[2], gaussian.MODEL)
+        A = np.ascontiguousarray(A.transpose(0, 2, 1))
+        for _ in range(times):
+            A, W = move(problem, X, A, W, rng)
+        return A.transpose(0, 2, 1), W
+
+    return moved
+
+
+def log_joint_of(X):
+    """Log joints of chains that each have their own X (c, D, N), up to a constant."""
+
+    def log_joint(A, W):
+        squared = ((X - A @ W) ** 2).sum(axis=(1, 2))
+        return -squared / (2 * SIGMA**2) - RATE * (A.sum(axis=(1, 2)) + W.sum(axis=(1, 2)))
+
+    return log_joint
+
+
+def tempered_kernel(power=0.3, told=True) -> Kernel:
+    """Gibbs at a power of the likelihood of less noise: the posterior is that of noise σ.
+
+    Unless ``told``, the sweep takes the noise as it is.
+    """
+
+    def move(problem, X, A, W, rng):
+        problem.model_settings = gaussian.Settings(sigma=SIGMA * power**0.5, rate=RATE)
+        variance = SIGMA**2 * power
+        return gibbs.sweep(problem, A, W, rng, variance / power if told else None)
+
+    return Kernel("positive", of_bases(move), of_bases(move))
+
+
+def scale_kernel() -> Kernel:
+    """Moves along the scale of each component; alone they keep AW as it is."""
+
+    def move(problem, X, A, W, rng):
+        return scale_move.move(problem, A, W, rng)[:2]
+
+    return Kernel("positive", of_bases(move), of_bases(move))
+
+
+def fitted_kernel() -> Kernel:
+    """Jumps by a mixture of two t that is fitted to none of the posteriors."""
+    rng = np.random.default_rng(6)
+    size = R * (D + N)
+    centers = rng.uniform(-0.9, 0.1, (2, size))
+    noise = 0.1 * rng.standard_normal((2, size, size))
+    roots = np.linalg.cholesky(0.8 * np.eye(size) + noise @ noise.transpose(0, 2, 1))
+    modes = fitted_jump.FittedModes(centers, roots)
+
+    def move(problem, X, A, W, rng):
+        return fitted_jump.jump(log_joint_of(X), A, W, modes, rng)[:2]
+
+    return Kernel("positive", of_bases(move), of_bases(move))
+
+
+def annealed_kernel(steps=8) -> Kernel:
+    """Jumps annealed from two products that are fitted to none of the posteriors."""
+    rng = np.random.default_rng(7)
+    center = rng.uniform(-0.5, 0.5, (2, R, D + N)) + np.array([-0.5, 0.8])[:, None, None]
+    precision = rng.uniform(0.5, 1.0, center.shape)
+    anchors = annealed_jump.Anchors(center, precision, np.linspace(0, 1, steps + 1))
+
+    def move(problem, X, A, W, rng):
+        return annealed_jump.jump(problem, log_joint_of(X), A, W, anchors, rng)[:2]
+
+    return Kernel("positive", of_bases(move), of_bases(move))
 
 
 def chart_of(support, rows=D, unit=1.5):

@@ -17,7 +17,7 @@ from bnmf_core.nouns.settings import declarations
 from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs import engine, planning
 from bnmf_core.runs.planning import describe
-from bnmf_core.samplers import gibbs, hmc
+from bnmf_core.samplers import gibbs, hmc, mode_jumps, tempered_smc
 from bnmf_core.solvers import hals, solution
 from bnmf_core.solvers.starts import random_start
 from bnmf_core.store.chunks import assemble
@@ -49,9 +49,24 @@ def algorithm(request):
     return request.param
 
 
+# Settings of those that take long before their first particle.
+BRIEF = {
+    "tempered_smc": {"population": 12, "sweeps": 1, "effective": 0.5},
+    "mode_jumps": {"restarts": 4, "pilot": 30, "bridge": 6, "warm_up": 3},
+}
+
+
 def make_spec(algorithm, **changes) -> RunSpec:
     # Rank 4 is above Q-Transform's transfer rank, so that its random padding takes part.
-    return RunSpec(**{"algorithm": algorithm.key, "rank": 4, "particles": 7, "seed": 5} | changes)
+    usual = {"algorithm": algorithm.key, "rank": 4, "particles": 7, "seed": 5}
+    return RunSpec(**usual | {"settings": BRIEF.get(algorithm.key, {})} | changes)
+
+
+def take_small_steps(monkeypatch) -> None:
+    """So that shards are left in the middle too."""
+    monkeypatch.setattr(hmc, "STEP_WORK", 1.7e8)
+    for module in (solution, gibbs, tempered_smc, mode_jumps):
+        monkeypatch.setattr(module, "STEP_WORK", 2e6)
 
 
 def assert_same_bits(one, other):
@@ -250,10 +265,7 @@ def test_cancelling_keeps_what_is_there(algorithm):
 def test_resuming_after_every_step_changes_no_bit(algorithm, small, tmp_path, monkeypatch):
     spec = make_spec(algorithm, particles=25)
     whole = engine.run(small, spec)
-    # Small steps, so that shards are left in the middle too.
-    monkeypatch.setattr(solution, "STEP_WORK", 2e6)
-    monkeypatch.setattr(gibbs, "STEP_WORK", 2e6)
-    monkeypatch.setattr(hmc, "STEP_WORK", 1.7e8)
+    take_small_steps(monkeypatch)
     parts = 0
     while True:
         plan, sink, cancel = (
@@ -278,7 +290,7 @@ def test_sparse_and_dense_storage_give_the_same_particles(algorithm, small):
     X = np.where(small.X > np.quantile(small.X, 0.4), small.X, 0.0)
     # Two trajectories of a sampler part by a factor at every sweep, however close they begin.
     short = {"warm_up": 0} if "warm_up" in declarations(algorithm.Settings) else {}
-    spec = make_spec(algorithm, particles=3, settings=short)
+    spec = make_spec(algorithm, particles=3, settings=BRIEF.get(algorithm.key, {}) | short)
     data = with_known(Dataset.from_array(X))
     dense = engine.run(data, spec)
     stored = engine.run(replace(data, X=sparse.csc_array(X)), spec)
@@ -292,9 +304,7 @@ def test_sparse_and_dense_storage_give_the_same_particles(algorithm, small):
 
 @pytest.mark.slow
 def test_progress_never_goes_back_and_ends_at_one(algorithm, small, monkeypatch):
-    monkeypatch.setattr(solution, "STEP_WORK", 2e6)
-    monkeypatch.setattr(gibbs, "STEP_WORK", 2e6)
-    monkeypatch.setattr(hmc, "STEP_WORK", 1.7e8)
+    take_small_steps(monkeypatch)
     seen = []
     engine.run(small, make_spec(algorithm, particles=45), seen.append)
     fractions, done = [p.fraction for p in seen], [p.done for p in seen]

@@ -18,7 +18,20 @@ from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs import engine
 
-from .kernels import RATE, SIGMA, D, N, R, draw_joint, gibbs_kernel, hmc_kernel
+from .kernels import (
+    RATE,
+    SIGMA,
+    D,
+    N,
+    R,
+    annealed_kernel,
+    draw_joint,
+    fitted_kernel,
+    gibbs_kernel,
+    hmc_kernel,
+    scale_kernel,
+    tempered_kernel,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -29,10 +42,15 @@ KERNELS = {
     "gibbs with gaps": gibbs_kernel(mask=MASK),
     "hmc_log": hmc_kernel("positive"),
     "hmc_simplex": hmc_kernel("simplex"),
+    "gibbs at a power of the likelihood": tempered_kernel(),
+    "scale move": scale_kernel(),
+    "fitted jump": fitted_kernel(),
+    "annealed jump": annealed_kernel(),
 }
 MUTANTS = {
     "gibbs without the prior rate": gibbs_kernel(assumed_rate=0.0),
     "gibbs that takes gaps for zeros": gibbs_kernel(mask=MASK, zeros=True),
+    "gibbs at a power it does not know": tempered_kernel(told=False),
     "hmc_log without the Jacobian": hmc_kernel("positive", jacobian=False),
     "hmc_simplex without the Jacobian": hmc_kernel("simplex", jacobian=False),
     "hmc_log without the accept step": hmc_kernel("positive", accept=False),
@@ -265,17 +283,23 @@ def exact_means(support) -> dict[str, float]:
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "model", "support"),
+    ("algorithm", "model", "support", "chosen"),
     [
-        ("gibbs", "gaussian", "positive"),
-        ("hmc", "gaussian", "positive"),
-        ("hmc", "gaussian_simplex", "simplex"),
+        ("gibbs", "gaussian", "positive", {"start": "prior", "thinning": 2}),
+        ("hmc", "gaussian", "positive", {"start": "prior", "leapfrog_steps": 15}),
+        ("hmc", "gaussian_simplex", "simplex", {"start": "prior", "leapfrog_steps": 15}),
+        ("mode_jumps", "gaussian", "positive", {"thinning": 1, "proposal": "fitted"}),
+        (
+            "mode_jumps",
+            "gaussian",
+            "positive",
+            {"thinning": 1, "proposal": "annealed", "bridge": 3},
+        ),
     ],
 )
-def test_posterior_means_are_those_of_quadrature(algorithm, model, support):
+def test_posterior_means_are_those_of_quadrature(algorithm, model, support, chosen):
     chains = 32
-    settings = {"chains": chains, "start": "prior"}
-    settings |= {"leapfrog_steps": 15} if algorithm == "hmc" else {"thinning": 2}
+    settings = {"chains": chains} | chosen
     spec = RunSpec(
         algorithm,
         1,

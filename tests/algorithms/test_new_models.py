@@ -26,11 +26,13 @@ from .toys import BOX, HALF_NORMAL
 TOYS = {toy.key: toy for toy in (BOX, HALF_NORMAL)}
 # The weights of a box cannot take up the scale of a solved NMF, nor does a Gaussian fit in it.
 WORKING = {
-    "box": {"gibbs", "hmc", "svgd", "q_svgd", "dsgd"},
+    "box": {"gibbs", "hmc", "tempered_smc", "mode_jumps", "svgd", "q_svgd", "dsgd"},
     "half_normal": set(registry.algorithms()),
 }
 BRIEF = {
     "gibbs": {"warm_up": 5},
+    "tempered_smc": {"population": 20, "sweeps": 1},
+    "mode_jumps": {"restarts": 4, "pilot": 30, "bridge": 6, "warm_up": 3},
     "hmc": {"warm_up": 5, "leapfrog_steps": 10},
     **{key: {"iterations": 20} for key in ("svgd", "q_svgd", "dsgd", "nvi")},
 }

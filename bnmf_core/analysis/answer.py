@@ -1,0 +1,201 @@
+"""How many explanations there are, how they were found, how good and how probable: in a table and
+in sentences.
+
+Three things of a mode that are not the same: how many restarts end in it (its basin), how far its
+best point is below the best of all (its height), and how much of the posterior lies in it (its
+mass).
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from bnmf_core.analysis import distances
+from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.analysis.evidence import Evidence
+from bnmf_core.analysis.islands import Islands
+from bnmf_core.compare.modes import Modes
+from bnmf_core.compare.unseen import Unseen, unseen_modes
+from bnmf_core.nouns.errors import DataError
+
+# Words for the powers of the likelihood.
+BELIEVED = {1.0: "at its word", 0.1: "a tenth", 0.01: "a hundredth"}
+
+
+def mode_table(
+    comparison: Comparison, metric: str, modes: Modes, evidence: Evidence | None
+) -> pd.DataFrame:
+    """A row per mode, the largest share first.
+
+    Columns: ``mode`` (0-based), ``found_by`` (share of the converged restarts that end in it),
+    ``draws`` (share of the samplers' draws), ``draws_away`` (median distance from them to the
+    representative, in the distance's unit), ``below_best`` (nats of log joint from its best member
+    to the best of all, under the model of the first run), ``mass``, ``mass_low``, ``mass_high`` and
+    ``weighed`` (see :class:`Evidence`; NaN while ``evidence`` is None), ``spread``, ``nearest``,
+    ``size``, ``best_error`` and ``representative``.
+    """
+    members, labels = comparison.members, modes.labels
+    converged = comparison.optima
+    sampled = members["algorithm"].isin(comparison.samplers).to_numpy()
+    table = modes.table().rename(columns={"spread_max": "spread"})
+    table["found_by"] = _share(labels, converged, modes.count)
+    table["draws"] = _share(labels, sampled, modes.count)
+    matrix = distances.STAGE.of(comparison).matrix(metric)
+    away = pd.Series(matrix[np.arange(labels.size), modes.representative[labels]])
+    table["draws_away"] = away[sampled].groupby(labels[sampled]).median().reindex(table["mode"])
+    height = members["log_joint"].where(comparison.same_model).groupby(labels).max()
+    table["below_best"] = (height.max() - height).reindex(table["mode"]).to_numpy()
+    table["best_error"] = members["error"].groupby(labels).min().to_numpy()
+    found = Evidence("") if evidence is None else evidence
+    return table.join(found.of_modes(labels))
+
+
+def _share(labels: np.ndarray, counted: np.ndarray, count: int) -> np.ndarray:
+    if not counted.any():
+        return np.full(count, np.nan)
+    return np.bincount(labels[counted], minlength=count) / counted.sum()
+
+
+def unseen(comparison: Comparison, modes: Modes) -> Unseen | None:
+    """What converged restarts say of modes that none has found; None without such restarts."""
+    try:
+        return unseen_modes(modes.labels, comparison.optima)
+    except DataError:
+        return None
+
+
+def sentences(
+    comparison: Comparison,
+    table: pd.DataFrame,
+    apart: str,
+    evidence: Evidence | None,
+    islands: Islands | None,
+    still_unseen: Unseen | None,
+    labels: np.ndarray,
+) -> list[str]:
+    """The answer: what there is, whether it is separate, how probable, what may be missing.
+
+    ``apart`` says how far apart modes are ("12°"); evidence or islands are None while they are
+    being computed. labels : (m,) mode of every member.
+    """
+    return [
+        *_found(comparison, table, apart),
+        *_separate(islands, labels),
+        *_probable(table, evidence, labels),
+        *_missing(still_unseen),
+    ]
+
+
+def _found(comparison: Comparison, table: pd.DataFrame, apart: str) -> Iterator[str]:
+    converged = int(comparison.optima.sum())
+    if converged > 1:
+        found = table[table["found_by"] > 0]
+        largest = table.iloc[int(np.nanargmax(table["found_by"]))]
+        yield (
+            f"{converged} converged restarts ended in {len(found)} modes more than {apart} apart; "
+            f"{largest['found_by']:.0%} of them in mode {int(largest['mode']) + 1}."
+            if len(found) > 1
+            else f"All {converged} converged restarts ended within {apart} of each other: in one "
+            "mode."
+        )
+    elif not converged and not comparison.samplers:
+        yield "None of these factorizations is known to have converged: modes may be unfinished."
+    if comparison.samplers:
+        yield _where_draws_lie(comparison, table)
+
+
+def _where_draws_lie(comparison: Comparison, table: pd.DataFrame) -> str:
+    held = table[table["draws"] > 0]
+    if not comparison.optima.any():
+        return (
+            f"The chains' draws lie in {_count(len(held), 'group')}. They are draws, not optima: a "
+            "run of random restarts beside them tells modes."
+        )
+    away = held["draws_away"].max()
+    numbers = ", ".join(str(int(mode) + 1) for mode in held["mode"][:6])
+    return (
+        f"The chains' draws are nearest to mode{'s' * (len(held) > 1)} {numbers}"
+        f"{', …' * (len(held) > 6)}, up to {away:.3g} from its optima: a draw fits worse, and lies "
+        "farther out, by what the posterior allows."
+    )
+
+
+def _separate(islands: Islands | None, labels: np.ndarray) -> Iterator[str]:
+    verdict = "" if islands is None else islands.verdict(labels)
+    if verdict and verdict != "one mode":
+        yield f"Along the best paths between them: {verdict}."
+
+
+def _probable(table: pd.DataFrame, evidence: Evidence | None, labels: np.ndarray) -> Iterator[str]:
+    if evidence is None:
+        return
+    if evidence.problem:
+        yield f"Posterior mass: not computed. {evidence.problem}"
+        return
+    heaviest = table.iloc[int(np.nanargmax(table["mass"]))]
+    under = f"under “{evidence.model}”, {evidence.described}"
+    if (table["weighed"] > 0).sum() == 1:
+        yield (
+            f"Mode {int(heaviest['mode']) + 1} is the only one that was weighed: it has all of the "
+            f"posterior that restarts found, {under}."
+        )
+        return
+    yield (
+        f"Mode {int(heaviest['mode']) + 1} has {percent(heaviest['mass'])} of the posterior mass "
+        f"({percent(heaviest['mass_low'])} to {percent(heaviest['mass_high'])}) {under}."
+    )
+    if evidence.left_out:
+        yield (
+            f"{_count(evidence.left_out, 'group')} of restarts with lower peaks "
+            f"{'was' if evidence.left_out == 1 else 'were'} not weighed."
+        )
+    if not evidence.settled:
+        yield "Twice as many steps changed an evidence by more than its error: read it as rough."
+    yield from _by_belief(evidence, labels)
+
+
+def _by_belief(evidence: Evidence, labels: np.ndarray) -> Iterator[str]:
+    winners = {
+        belief: int(np.nanargmax(evidence.of_modes(labels, belief)["mass"])) + 1
+        for belief in evidence.beliefs
+    }
+    others = {belief: mode for belief, mode in winners.items() if mode != winners[1.0]}
+    if others:
+        belief, mode = next(iter(others.items()))
+        yield (
+            f"This hangs on the noise model: believed {BELIEVED[belief]}, mode {mode} is the most "
+            "probable."
+        )
+    elif len(winners) > 1:
+        least = min(winners)
+        yield f"It stays the most probable when the noise model is believed {BELIEVED[least]} only."
+
+
+def _missing(still_unseen: Unseen | None) -> Iterator[str]:
+    if still_unseen is None or still_unseen.restarts < 2:
+        return
+    low, high = still_unseen.new_probability_interval
+    least, most = still_unseen.number_interval
+    yield (
+        f"The next restart ends in a mode that none has found with a chance of "
+        f"{percent(still_unseen.new_probability)} ({percent(low)} to {percent(high)}). An estimate "
+        f"of all modes that restarts can find: {still_unseen.number:.0f} ({least:.0f} to "
+        f"{most:.0f})."
+    )
+
+
+def percent(share: float) -> str:
+    """A share in per cent, with as many digits as it takes to say that it is neither 0 nor 1."""
+    if np.isnan(share):
+        return "not computed"
+    if 0 < share < 0.001:
+        return "< 0.1 %"
+    if 0.999 < share < 1:
+        return "> 99.9 %"
+    digits = 1 if 0 < share < 0.1 or 0.9 < share < 1 else 0
+    return f"{100 * share:.{digits}f} %"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

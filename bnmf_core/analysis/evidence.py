@@ -1,0 +1,213 @@
+"""The posterior mass of the sites that converged factorizations stand for, and so of modes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from bnmf_core.analysis import distances
+from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.analysis.sites import METRIC, find_sites
+from bnmf_core.analysis.stage import Report, Stage, Stopped
+from bnmf_core.evidence.mode_evidence import mode_evidence, particles_for
+from bnmf_core.evidence.paths import why_not
+from bnmf_core.evidence.shares import shares
+from bnmf_core.nouns.errors import BNMFError, Cancelled, RunError, SettingsError
+from bnmf_core.nouns.particles import Particles
+from bnmf_core.nouns.plain import Plain
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.nouns.settings import values_of
+from bnmf_core.numerics.threads import worker_count
+from bnmf_core.posterior.places import problem_of
+from bnmf_core.samplers.gibbs import work_per_sweep
+from bnmf_core.store import files
+
+# Sites that are weighed, the best first.
+MOST = 12
+# Powers of the likelihood: the noise model at its word, and believed less.
+BELIEFS = (1.0, 0.1, 0.01)
+# Steps of a population and multiply-adds of a core and second, about; and how many seconds the
+# whole may take before fewer modes are weighed.
+STEPS, RATE, PATIENCE = 350, 4.0e9, 1200.0
+SEED = 20
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What is stored of the masses.
+
+    problem : the sentence that says why there are none; "" where there are.
+    model : the model's name. settings : its settings, nothing left open.
+    rows : members that were weighed, one for each site, the best log joint first.
+    left_out : sites that were not weighed.
+    tables : belief → what :func:`mode_evidence` says of the rows.
+    """
+
+    problem: str
+    model: str = ""
+    settings: Mapping[str, Plain] | None = None
+    rows: tuple[int, ...] = ()
+    left_out: int = 0
+    tables: Mapping[float, pd.DataFrame] | None = None
+
+    @property
+    def beliefs(self) -> tuple[float, ...]:
+        """The powers of the likelihood that there are masses for, 1 first."""
+        return tuple(self.tables or ())
+
+    @property
+    def settled(self) -> bool:
+        """Whether twice the steps gave the same evidences, where they were tried."""
+        return self.tables is None or bool(self.tables[1.0]["settled"].all())
+
+    @property
+    def described(self) -> str:
+        """The model's settings, as "σ = 0.19, λ = 1"."""
+        symbols = {"sigma": "σ", "rate": "λ"}
+        return ", ".join(
+            f"{symbols.get(name, name)} = {value:.3g}"
+            for name, value in (self.settings or {}).items()
+            if isinstance(value, int | float)
+        )
+
+    def of_modes(self, labels: np.ndarray, belief: float = 1.0) -> pd.DataFrame:
+        """The mass of modes, given the mode of every member, labels (m,).
+
+        A row per mode: ``mass``, ``mass_low``, ``mass_high``, and ``weighed``, how many of the
+        factorizations that were weighed it holds; NaN and 0 where it holds none.
+        """
+        count = int(labels.max()) + 1
+        columns = ["mass", "mass_low", "mass_high"]
+        found = pd.DataFrame(np.nan, index=range(count), columns=columns)
+        if self.tables is None:
+            return found.assign(weighed=0)
+        table, groups = self.tables[belief], labels[list(self.rows)]
+        rng = np.random.default_rng(SEED)
+        masses = shares(table["log_evidence"].to_numpy(), table["error"].to_numpy(), rng, groups)
+        weighed = np.bincount(groups, minlength=count)
+        held = np.flatnonzero(weighed)
+        found.loc[held, columns] = np.stack(masses, axis=1)[held]
+        return found.assign(weighed=weighed)
+
+
+def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopped) -> None:
+    """Store which members stand for modes, and what each of them weighs at every belief."""
+    try:
+        found = _weigh(comparison, folder, report, stopped)
+    except Cancelled:
+        raise
+    except BNMFError as error:
+        found = {"problem": str(error)}
+    files.write_json(folder / "evidence.json", found)
+
+
+def _weigh(
+    comparison: Comparison, folder: Path, report: Report, stopped: Stopped
+) -> dict[str, Plain]:
+    run, problem = _model_of(comparison)
+    rows = _one_of_each_site(comparison)
+    taken = rows[: _affordable(problem)]
+    A, W = comparison.factors(taken)
+    starts = replace(run.subset(np.zeros(taken.size, int)), A=A, W=W, ids=taken)
+    # A single mode has all the mass whatever is believed.
+    beliefs = BELIEFS if taken.size > 1 else BELIEFS[:1]
+    for i, belief in enumerate(beliefs):
+        path = folder / f"belief-{belief:g}.json"
+        if path.exists():  # from before the stage had to give way
+            continue
+
+        def on_progress(part: float, done: int = i) -> None:
+            report((done + part) / len(beliefs))
+
+        table = mode_evidence(
+            comparison.dataset,
+            starts,
+            rng=np.random.default_rng(SEED),
+            belief=belief,
+            check=belief == 1.0,
+            metric=METRIC,
+            on_progress=on_progress,
+            stopped=stopped,
+        )
+        files.write_json(path, table.to_dict("list"))
+    return {
+        "problem": "",
+        "model": problem.model.label,
+        "settings": values_of(problem.model_settings),
+        "rows": taken.tolist(),
+        "left_out": int(rows.size - taken.size),
+        "beliefs": list(beliefs),
+    }
+
+
+def _model_of(comparison: Comparison) -> tuple[Particles, Problem]:
+    """The first run under whose model modes can be weighed, and its problem.
+
+    Raises
+    ------
+    SettingsError
+        With the reason why there is none.
+    """
+    reasons = []
+    for particles in comparison.particles:
+        problem = problem_of(particles, comparison.dataset)
+        reason = why_not(problem.model, problem.model_settings)
+        if not reason:
+            return particles, problem
+        reasons.append(reason)
+    raise SettingsError(reasons[0])
+
+
+def _one_of_each_site(comparison: Comparison) -> np.ndarray:
+    """Rows of the members with the best log joint of their sites, the best first."""
+    sites = find_sites(comparison)
+    height = comparison.members["log_joint"].to_numpy()[sites.rows]
+    first: dict[int, int] = {}
+    for i in np.argsort(-height, kind="stable").tolist():
+        first.setdefault(int(sites.labels[i]), int(sites.rows[i]))
+    return np.array(list(first.values()))
+
+
+def _affordable(problem: Problem) -> int:
+    """How many modes can be weighed in the time there is.
+
+    Raises
+    ------
+    RunError
+        When there is no time for one.
+    """
+    seconds = STEPS * work_per_sweep(problem) * particles_for(problem) / RATE / worker_count()
+    # Two repeats and one with twice the steps of the best ones; the others mostly a quick look.
+    affordable = int(PATIENCE / (len(BELIEFS) * seconds))
+    if affordable < 1:
+        raise RunError(
+            f"Weighing one mode of these data would take about {4 * seconds / 60:.0f} minutes, "
+            "which is too long to be done unasked; mode_evidence does it in a notebook."
+        )
+    return min(MOST, affordable)
+
+
+def read(comparison: Comparison, folder: Path) -> Evidence:
+    """The stored masses."""
+    stored = files.read_json(folder / "evidence.json")
+    if stored["problem"]:
+        return Evidence(stored["problem"])
+    beliefs = stored.pop("beliefs")
+    tables = {
+        belief: pd.DataFrame(files.read_json(folder / f"belief-{belief:g}.json"))
+        for belief in beliefs
+    }
+    return Evidence(**stored, tables=tables)
+
+
+STAGE = Stage(
+    key="evidence",
+    label="Weighing the modes",
+    needs=(distances.STAGE,),
+    version=1,
+    compute=compute,
+    read=read,
+    weight=8.0,
+)

@@ -1,0 +1,95 @@
+"""Whether the modes of converged factorizations are separate, or pieces of one family."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from bnmf_core.analysis import distances
+from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.analysis.sites import APART, find_sites
+from bnmf_core.analysis.stage import Report, Stage, Stopped
+from bnmf_core.compare.islands import connections, family_verdict
+from bnmf_core.nouns.errors import RunError
+from bnmf_core.store import files
+
+
+@dataclass(frozen=True)
+class Islands:
+    """Families of sites.
+
+    problem : the sentence that says why there are none; "" where there are.
+    rows : converged members of the sites that were looked at. families : of each, its family.
+    paths : what :func:`connections` says of every path, by the rows of its two ends' sites.
+    """
+
+    problem: str
+    rows: Sequence[int] = ()
+    families: Sequence[int] = ()
+    paths: pd.DataFrame | None = None
+
+    def verdict(self, labels: np.ndarray) -> str:
+        """Whether modes, given that of every member (m,), are separate, in a sentence's words.
+
+        Modes that share a family are connected; modes without a converged member are left out.
+        """
+        if self.problem:
+            return ""
+        modes = labels[list(self.rows)]
+        families = np.asarray(self.families)
+        # A mode may hold several families and a family reach into several modes: both join.
+        of_mode = np.arange(int(modes.max()) + 1)
+        for family in np.unique(families):
+            joined = np.unique(of_mode[modes[families == family]])
+            of_mode[np.isin(of_mode, joined)] = joined[0]
+        held = np.unique(modes)
+        return family_verdict(of_mode[held], held)
+
+
+def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopped) -> None:
+    """Store the families of the largest sites and the paths between them."""
+    try:
+        sites = find_sites(comparison)
+    except RunError as error:
+        files.write_json(folder / "islands.json", {"problem": str(error)})
+        return
+    A, W = comparison.factors(sites.rows)
+    found = connections(
+        comparison.seen_dataset,
+        A,
+        W,
+        sites.labels,
+        sites.apart,
+        APART,
+        on_progress=report,
+        cancel=stopped,
+    )
+    looked_at = sites.labels < found.family.size
+    stored = {
+        "problem": "",
+        "rows": sites.rows[looked_at].tolist(),
+        "families": found.family[sites.labels[looked_at]].tolist(),
+        "paths": found.paths.to_dict("list"),
+    }
+    files.write_json(folder / "islands.json", stored)
+
+
+def read(comparison: Comparison, folder: Path) -> Islands:
+    """The stored families."""
+    stored = files.read_json(folder / "islands.json")
+    if stored["problem"]:
+        return Islands(stored["problem"])
+    return Islands(**stored | {"paths": pd.DataFrame(stored["paths"])})
+
+
+STAGE = Stage(
+    key="islands",
+    label="Looking for paths between modes",
+    needs=(distances.STAGE,),
+    version=1,
+    compute=compute,
+    read=read,
+    weight=2.0,
+)

@@ -1,0 +1,47 @@
+"""Which members are converged optima, and the sites that they make: finer than any modes.
+
+What is costly is computed once, for sites; modes at any threshold above are made of them.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bnmf_core.analysis import distances
+from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.compare.modes import find_modes
+from bnmf_core.nouns.errors import RunError
+
+# Converged factorizations that are at most so far apart, in degrees, are one site.
+APART, METRIC = 10.0, "max_angle"
+
+
+@dataclass(frozen=True, eq=False)
+class Sites:
+    """Converged members and their sites, the largest site first.
+
+    rows : (c,) rows of the members. labels : (c,) their sites, 0-based.
+    apart : (c, c) distances between them, degrees.
+    """
+
+    rows: np.ndarray
+    labels: np.ndarray
+    apart: np.ndarray
+
+
+def find_sites(comparison: Comparison) -> Sites:
+    """The sites of a comparison, whose distances are stored.
+
+    Raises
+    ------
+    RunError
+        When no member is known to be an optimum.
+    """
+    rows = np.flatnonzero(comparison.optima)
+    if not rows.size:
+        raise RunError(
+            "None of these factorizations is known to have converged to an optimum; compare them "
+            "with a run of random restarts or Q-Transform."
+        )
+    apart = distances.STAGE.of(comparison).matrix(METRIC)[np.ix_(rows, rows)]
+    return Sites(rows, find_modes(apart, APART).labels, apart)

@@ -1,0 +1,216 @@
+"""From a product of truncated normals to a posterior, every step an exact Gibbs sweep.
+
+Where the conditional of an entry is normal under the posterior π, and q is a product of truncated
+normals, it is so under every q^(1−β) π^β: its precision is β·h + (1−β)·p and its linear term
+β·c + (1−β)·l, with h and c those of the posterior, p and l those of q. So no step is rejected, and
+X enters through the same two products as in any Gibbs sweep.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from bnmf_core.evidence.annealing import Population, Stopped, never
+from bnmf_core.evidence.entries import Entries, Given, conditional_moments, redraw, rescale
+from bnmf_core.evidence.truncated_normals import TruncatedNormals
+from bnmf_core.nouns.errors import raise_if_cancelled
+from bnmf_core.nouns.model import Conditionals, given
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.numerics.residuals import squared_errors
+from bnmf_core.solvers.solution import gram
+
+# Chains that look at the neighbourhood of a mode, and their sweeps, the first of them unseen.
+CHAINS, SWEEPS, UNSEEN = 8, 150, 50
+# q is this much wider, in variance, than what it was fitted to: the way from a density that
+# covers another one is shorter than from one that is covered.
+WIDER = 1.2
+
+Factors = tuple[np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbourhood:
+    """Where chains that set out at a factorization have been.
+
+    A, W : truncated normals around their draws of Aᵀ (R, D) and W (R, N).
+    centre : the mean of their draws, Aᵀ (R, D) and W (R, N).
+    """
+
+    A: TruncatedNormals
+    W: TruncatedNormals
+    centre: Factors
+
+
+@dataclass(frozen=True, eq=False)
+class ConditionalPosterior:
+    """A posterior through the conditionals of its entries, with its likelihood to a power.
+
+    belief : that power; 1 for the posterior itself, less where the noise model is believed less
+        (coarsened posterior, Miller & Dunson 2019).
+    """
+
+    problem: Problem
+    belief: float = 1.0
+
+    @cached_property
+    def drawn(self) -> Conditionals:
+        """What one entry is drawn from."""
+        return given(self.problem.model.conditionals)(self.problem.model_settings)
+
+    @cached_property
+    def heat(self) -> float:
+        """The power of the likelihood over σ²."""
+        return self.belief / self.drawn.noise_variance
+
+    @cached_property
+    def priors(self) -> tuple[Entries, Entries]:
+        """Of the entries of Aᵀ (R, D) and of W (R, N)."""
+        data, R = self.problem.dataset, self.problem.rank
+        return Entries.of(self.drawn.A, (R, data.D)), Entries.of(self.drawn.W, (R, data.N))
+
+    @property
+    def bounded(self) -> bool:
+        """Whether entries of a factor end somewhere above."""
+        return any(np.isfinite(entries.largest) for entries in self.priors)
+
+    @cached_property
+    def constant(self) -> float:
+        """What the log joint has besides the terms in A and W; the same wherever it is asked."""
+        data, R = self.problem.dataset, self.problem.rank
+        A, W = np.full((1, R, data.D), 0.5), np.full((1, R, data.N), 0.5)
+        squared = squared_errors(data.X, A.transpose(0, 2, 1), W, data.mask)
+        whole = self.problem.model.log_joint(self.problem, A.transpose(0, 2, 1), W, squared)
+        plain = -0.5 * squared / self.drawn.noise_variance
+        return float((whole - plain - self.log_prior(A, W))[0])
+
+    def given_W(self, W: np.ndarray) -> Given:
+        """What Aᵀ is drawn from."""
+        seen = self.problem.seen
+        return Given(W, self.problem.times_rows(W), None if seen is None else seen.T)
+
+    def given_A(self, A: np.ndarray) -> Given:
+        """What W is drawn from, A (m, R, D)."""
+        return Given(A, self.problem.times_columns(A), self.problem.seen)
+
+    def log_joint(self, A: np.ndarray, W: np.ndarray, known: Given) -> np.ndarray:
+        """Of A (m, R, D) and W (m, R, N), (m,); ``known`` is what W was drawn from."""
+        data = self.problem.dataset
+        if self.problem.seen is not None:
+            squared = squared_errors(data.X, A.transpose(0, 2, 1), W, data.mask)
+        else:
+            overlap = np.einsum("mrn,mrn->m", W, known.C)
+            size = np.einsum("mrs,mrs->m", gram(A), gram(W))
+            squared = np.maximum(data.squared_norm - 2.0 * overlap + size, 0.0)
+        return self.constant - 0.5 * self.heat * squared + self.log_prior(A, W)
+
+    def around(
+        self, A: np.ndarray, W: np.ndarray, rng: np.random.Generator, stopped: Stopped = never
+    ) -> Neighbourhood:
+        """What chains meet that set out at A (D, R), W (R, N)."""
+        return look_around(self, A, W, rng, stopped)
+
+    def path(self, around: Neighbourhood) -> "GibbsPath":
+        """The way from there to the posterior."""
+        return GibbsPath(self, around)
+
+    def log_prior(self, A: np.ndarray, W: np.ndarray) -> np.ndarray:
+        """Of A (m, R, D) and W (m, R, N), (m,), without its constants."""
+        of_A, of_W = self.priors
+        return of_A.log_density(A) + of_W.log_density(W)
+
+
+@dataclass(frozen=True, eq=False)
+class GibbsPath:
+    """The path from a neighbourhood's truncated normals to the posterior."""
+
+    posterior: ConditionalPosterior
+    around: Neighbourhood
+
+    def start(self, count: int, rng: np.random.Generator) -> Population:
+        """Independent draws from the product of truncated normals."""
+        A, W = self.around.A.draw(count, rng), self.around.W.draw(count, rng)
+        return self._population(A, W, self.posterior.log_joint(A, W, self.posterior.given_A(A)))
+
+    def move(self, population: Population, power: float, rng: np.random.Generator) -> Population:
+        """One sweep over A and W, then one over the components' scales."""
+        A, W = (part.copy() for part in population.place)
+        prior_A, prior_W = self.posterior.priors
+        of_A = self.around.A.entries.towards(prior_A, power)
+        of_W = self.around.W.entries.towards(prior_W, power)
+        heat = power * self.posterior.heat
+        redraw(A, self.posterior.given_W(W), heat, of_A, rng)
+        known = self.posterior.given_A(A)
+        redraw(W, known, heat, of_W, rng)
+        likelihood = self.posterior.log_joint(A, W, known) - self.posterior.log_prior(A, W)
+        if not self.posterior.bounded:
+            rescale(A, W, of_A, of_W, self.around.centre, rng)
+        return self._population(A, W, likelihood + self.posterior.log_prior(A, W))
+
+    def factors(self, population: Population) -> Factors:
+        """A (m, D, R) and W (m, R, N)."""
+        A, W = population.place
+        return np.ascontiguousarray(A.transpose(0, 2, 1)), W
+
+    def _population(self, A: np.ndarray, W: np.ndarray, log_joint: np.ndarray) -> Population:
+        log_start = self.around.A.log_density(A) + self.around.W.log_density(W)
+        return Population((A, W), log_joint - log_start)
+
+
+class _Met:
+    """Sums over what chains have met: conditional means, their squares, variances, draws."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.count = 0
+        self.means, self.squares, self.variances, self.draws = np.zeros((4, *shape))
+
+    def conditionals(self, means: np.ndarray, variances: np.ndarray) -> None:
+        """Note the normals of all chains at one state."""
+        self.count += means.shape[0]
+        self.means += means.sum(axis=0)
+        self.squares += np.einsum("mrn,mrn->rn", means, means)
+        self.variances += variances.sum(axis=0)
+
+    def fitted(self, largest: float) -> TruncatedNormals:
+        """Truncated normals that cover them."""
+        mean = self.means / self.count
+        between = np.maximum(self.squares / self.count - mean * mean, 0.0)
+        return TruncatedNormals.of(mean, WIDER * (self.variances / self.count + between), largest)
+
+
+def look_around(
+    posterior: ConditionalPosterior,
+    A: np.ndarray,
+    W: np.ndarray,
+    rng: np.random.Generator,
+    stopped: Stopped = never,
+) -> Neighbourhood:
+    """Let Gibbs chains set out at a factorization, A (D, R), W (R, N), and note where they go.
+
+    Raises
+    ------
+    Cancelled
+        When ``stopped()`` said so.
+    """
+    start_A, start_W = posterior.problem.model.scale(A[None], W[None])
+    chains = [np.repeat(F, CHAINS, axis=0).copy() for F in (start_A.transpose(0, 2, 1), start_W)]
+    centre = chains[0][0].copy(), chains[1][0].copy()
+    met = _Met(centre[0].shape), _Met(centre[1].shape)
+    for sweep in range(SWEEPS):
+        raise_if_cancelled(stopped, "the evidence")
+        for this, other in ((0, 1), (1, 0)):
+            F, entries = chains[this], posterior.priors[this]
+            known = (posterior.given_W, posterior.given_A)[this](chains[other])
+            if sweep >= UNSEEN:
+                moments = conditional_moments(F, known, posterior.heat, entries)
+                met[this].conditionals(*moments)
+            redraw(F, known, posterior.heat, entries, rng)
+        if not posterior.bounded:
+            rescale(chains[0], chains[1], *posterior.priors, centre, rng)
+        if sweep >= UNSEEN:
+            for F, noted in zip(chains, met, strict=True):
+                noted.draws += F.mean(axis=0) / (SWEEPS - UNSEEN)
+    of_A, of_W = (
+        noted.fitted(entries.largest) for noted, entries in zip(met, posterior.priors, strict=True)
+    )
+    return Neighbourhood(of_A, of_W, (met[0].draws, met[1].draws))

@@ -1,0 +1,46 @@
+"""How the posterior mass of modes hangs on how far the noise model is believed."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from bnmf_core.figures.style import layout
+
+# A mode with less than this at every belief is not drawn.
+SMALLEST, MOST = 0.01, 6
+GREYS = ("#1F2933", "#5B6B7A", "#8FA1B3", "#3D5A80", "#7A6C5D", "#A0A0A0")
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+
+
+def belief_chart(masses: Mapping[float, pd.DataFrame]) -> go.Figure:
+    """Lines of the mass of every mode over the power of the likelihood, with error bars.
+
+    Parameters
+    ----------
+    masses : power → a row per mode with ``mass``, ``mass_low`` and ``mass_high`` (90 %).
+    """
+    beliefs = sorted(masses)
+    largest = np.max([masses[belief]["mass"].fillna(0.0) for belief in beliefs], axis=0)
+    drawn = [mode for mode in np.argsort(-largest, kind="stable") if largest[mode] >= SMALLEST]
+    figure = go.Figure()
+    for i, mode in enumerate(drawn[:MOST]):
+        rows = pd.DataFrame([masses[belief].iloc[mode] for belief in beliefs])
+        figure.add_scatter(
+            x=[f"{belief:g}" for belief in beliefs],
+            y=rows["mass"],
+            error_y={
+                "array": rows["mass_high"] - rows["mass"],
+                "arrayminus": rows["mass"] - rows["mass_low"],
+                "thickness": 1.2,
+            },
+            mode="lines+markers",
+            name=f"mode {mode + 1}",
+            line={"color": GREYS[i], "dash": DASHES[i], "width": 2},
+            marker={"size": 9},
+            hovertemplate=f"mode {mode + 1}: %{{y:.1%}} at likelihood power %{{x}}<extra></extra>",
+        )
+    figure.update_xaxes(title="power of the likelihood", type="category")
+    figure.update_yaxes(title="posterior mass", tickformat=".0%", range=[-0.03, 1.05])
+    return layout(figure, "Posterior mass by belief in the noise model", height=300)

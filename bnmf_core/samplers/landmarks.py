@@ -1,0 +1,41 @@
+"""Distinct factorizations among many: the places between which a sampler may jump."""
+
+import numpy as np
+
+from bnmf_core.lazy import lazy
+
+optimize = lazy("scipy.optimize")
+
+
+def landmarks(
+    A: np.ndarray, squared_error: np.ndarray, threshold: float, most: int
+) -> list[tuple[int, np.ndarray]]:
+    """Of each group of alike bases A (m, D, R) its best, at most so many, the largest group first.
+
+    From the best to the worst, a basis joins the first group to whose best it has no angle between
+    matched components above ``threshold``, in degrees, or else begins a group. Returns the index of
+    each and the order (R,) of its components that matches those of the very best.
+    """
+    order = np.argsort(squared_error, kind="stable")
+    norm = np.linalg.norm(A, axis=1, keepdims=True)
+    unit = (A / np.where(norm > 0, norm, 1.0))[order]
+    leaders: list[int] = []
+    sizes: list[int] = []
+    for i, one in enumerate(unit):
+        for place, leader in enumerate(leaders):
+            if _match(unit[leader], one)[0] <= threshold:
+                sizes[place] += 1
+                break
+        else:
+            leaders.append(i)
+            sizes.append(1)
+    largest = np.argsort(-np.array(sizes), kind="stable")[:most]
+    return [(int(order[leaders[g]]), _match(unit[0], unit[leaders[g]])[1]) for g in largest]
+
+
+def _match(one: np.ndarray, other: np.ndarray) -> tuple[float, np.ndarray]:
+    """The largest angle between matched unit columns in degrees, and the match of the other's."""
+    cosines = one.T @ other
+    _, match = optimize.linear_sum_assignment(-cosines)
+    worst = cosines[np.arange(match.size), match].min()
+    return float(np.degrees(np.arccos(np.clip(worst, -1.0, 1.0)))), match

@@ -1,0 +1,366 @@
+"""Gibbs sampling with jumps between modes that restarts have found.
+
+Gibbs rarely leaves the mode it starts in. Here restarts are solved first, and the best of each
+group of alike ones is taken for a mode; a pilot of Gibbs chains then shows what each looks like.
+After that nothing is learned any more: chains take turns between Gibbs sweeps and a jump that is
+proposed from what the pilot saw and accepted by Metropolis–Hastings, so that the posterior is left
+invariant whatever was found. Up to about a hundred numbers in A and W a jump is one proposal, see
+:mod:`bnmf_core.samplers.fitted_jump`; beyond, no fit is good enough, and it is annealed, see
+:mod:`bnmf_core.samplers.annealed_jump`. Every shard finds the same modes, as their search depends
+on the seed alone.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bnmf_core.nouns.algorithm import Algorithm, Batch, Needs, Shard
+from bnmf_core.nouns.model import Capability
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.nouns.settings import setting
+from bnmf_core.samplers import annealed_jump, fitted_jump, gibbs, scale_move
+from bnmf_core.samplers.annealed_jump import Anchors
+from bnmf_core.samplers.chains import chains_of, chains_setting, joined, shard_sizes
+from bnmf_core.samplers.fitted_jump import FittedModes
+from bnmf_core.samplers.landmarks import landmarks
+from bnmf_core.samplers.starting import check_posterior
+from bnmf_core.solvers import hals
+from bnmf_core.solvers.solution import Solution, Stopping
+from bnmf_core.solvers.starts import random_start
+
+# Multiply-adds of one step: about a third of a second on one core.
+STEP_WORK = 1.0e9
+SEARCH = Stopping(max_iterations=3000, tolerance=1e-6)
+MOST_MODES = 12
+# Numbers in A and W up to which one proposal from a fit is accepted often enough.
+MOST_FITTED = 100
+# Pilot chains around each mode: a full scale matrix needs more draws than single entries do.
+FITTED_CHAINS, ANNEALED_CHAINS = 16, 4
+# Parts of a chain's work that search and pilot are counted for, in progress only.
+SEARCHED, PILOTED = 0.1, 0.2
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Where modes come from, how they are fitted, and how chains go on from there."""
+
+    chains: int = chains_setting(4)
+    start: str = setting(
+        "restart",
+        "Modes",
+        "“restart”: those that solved NMFs from random starts fall into. “known”: the dataset's "
+        "known exact factorizations.",
+        choices=("restart", "known"),
+    )
+    restarts: int = setting(
+        40, "Restarts", "How many are solved to find the modes.", minimum=1, maximum=1000
+    )
+    threshold: float = setting(
+        15.0,
+        "Modes are further apart than",
+        "Largest angle between matched components of A below which two restarts are one mode.",
+        minimum=0.1,
+        maximum=90.0,
+        unit="°",
+    )
+    pilot: int = setting(
+        300,
+        "Pilot sweeps",
+        "Gibbs sweeps from each mode that its proposal is fitted to; a third is thrown away.",
+        minimum=30,
+        maximum=100_000,
+        advanced=True,
+    )
+    proposal: str = setting(
+        "automatic",
+        "Proposal",
+        "“fitted”: drawn from a mixture in one piece. “annealed”: brought up to the posterior in "
+        f"steps. “automatic”: fitted up to {MOST_FITTED} numbers in A and W.",
+        choices=("automatic", "fitted", "annealed"),
+        advanced=True,
+    )
+    bridge: int = setting(
+        256,
+        "Steps of an annealed jump",
+        "More are accepted more often and cost as much more.",
+        minimum=1,
+        maximum=10_000,
+        advanced=True,
+    )
+    warm_up: int = setting(
+        50,
+        "Warm-up jumps",
+        "Jumps, with the sweeps between them, before the first draw is kept.",
+        minimum=0,
+        maximum=1_000_000,
+    )
+    thinning: int = setting(
+        5, "Sweeps per kept draw", "Each is followed by one jump.", minimum=1, maximum=10_000
+    )
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """p Gibbs chains from each of K modes, side by side: A (K p, R, D), W (K p, R, N).
+
+    first, second : sums over recorded sweeps and chains of one mode; of z and z zᵀ, (K, d) and
+    (K, d, d), or of m and m² + v, both (K, R, D + N). sweeps : done.
+    """
+
+    A: np.ndarray
+    W: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+    sweeps: int
+
+
+@dataclass(frozen=True)
+class State:
+    """A search, then a pilot, then c chains with a proposal: A (c, R, D) and W (c, R, N).
+
+    draws : (c,) particles asked of each chain. first : number of the first chain in the run.
+    jumps, total : done by each chain and to do. accepted : (c,) whether the last one was.
+    seed : of the run.
+    """
+
+    search: Solution | None
+    pilot: Pilot | None
+    proposal: FittedModes | Anchors | None
+    A: np.ndarray
+    W: np.ndarray
+    accepted: np.ndarray
+    draws: np.ndarray
+    first: int
+    jumps: int
+    total: int
+    seed: int
+
+
+def init(problem: Problem, settings: Settings, shard: Shard, rng: np.random.Generator) -> State:
+    """Set out on the search; its random numbers are the same in every shard."""
+    check(problem, settings)
+    first, draws = chains_of(settings, shard)
+    if settings.start == "known":
+        known = problem.dataset.known_factorizations(problem.rank)
+        pairs = [(truth.A, truth.W) for truth in known]
+    else:
+        common = _common_generator(shard.seed, 0)
+        pairs = [
+            random_start(problem.dataset, problem.rank, common) for _ in range(settings.restarts)
+        ]
+    A, W = (np.array(factors, dtype=np.float64) for factors in zip(*pairs, strict=True))
+    D, N, R = problem.dataset.D, problem.dataset.N, problem.rank
+    return State(
+        search=hals.start(problem, A, W),
+        pilot=None,
+        proposal=None,
+        A=np.empty((0, R, D)),
+        W=np.empty((0, R, N)),
+        accepted=np.zeros(draws.size, dtype=bool),
+        draws=draws,
+        first=first,
+        jumps=0,
+        total=settings.warm_up + int(draws.max()),
+        seed=shard.seed,
+    )
+
+
+def step(
+    problem: Problem, state: State, settings: Settings, rng: np.random.Generator
+) -> tuple[State, Batch]:
+    """A bounded part of the search, of the pilot, or of sweeps and jumps, one jump at least."""
+    if state.search is not None:
+        return _searched(problem, state, state.search, settings), joined(problem, [])
+    if state.pilot is not None:
+        return _piloted(problem, state, state.pilot, settings, rng), joined(problem, [])
+    proposal = state.proposal
+    assert proposal is not None
+    recorded, begun = [], state.jumps
+    for _ in range(max(1, int(STEP_WORK / (state.draws.size * work(problem, settings))))):
+        if state.jumps == state.total:
+            break
+        state = _jumped(problem, state, proposal, settings, rng)
+        recorded.append(_record(state, state.jumps - settings.warm_up))
+    batch = joined(problem, recorded)
+    return state, replace(batch, note="" if begun else _note(proposal, settings))
+
+
+def _searched(problem: Problem, state: State, search: Solution, settings: Settings) -> State:
+    search = hals.advance(problem, search, SEARCH)
+    if search.active.any() or search.approaching:
+        return replace(state, search=search)
+    A, W = problem.model.scale(*search.particles)
+    threshold = settings.threshold if settings.start == "restart" else 0.0
+    found = landmarks(A, search.squared_error, threshold, MOST_MODES)
+    fits, K, R = _fits(problem, settings), len(found), problem.rank
+    length = problem.dataset.D + problem.dataset.N
+    of_first, of_second = ((R * length,), (R * length,) * 2) if fits else ((R, length),) * 2
+    chains = FITTED_CHAINS if fits else ANNEALED_CHAINS
+    pilot = Pilot(
+        A=np.repeat([A[m][:, order].T for m, order in found], chains, axis=0),
+        W=np.repeat([W[m][order] for m, order in found], chains, axis=0),
+        first=np.zeros((K, *of_first)),
+        second=np.zeros((K, *of_second)),
+        sweeps=0,
+    )
+    return replace(state, search=None, pilot=pilot)
+
+
+def _piloted(
+    problem: Problem, state: State, pilot: Pilot, settings: Settings, rng: np.random.Generator
+) -> State:
+    """Sweeps of the pilot from random numbers that are the same in every shard, then the fit."""
+    common = _common_generator(state.seed, 1 + pilot.sweeps)
+    A, W, sweeps = pilot.A, pilot.W, pilot.sweeps
+    first, second = pilot.first, pilot.second
+    K, dropped = first.shape[0], settings.pilot // 3
+    for _ in range(max(1, int(STEP_WORK / (A.shape[0] * 2 * gibbs.work_per_sweep(problem))))):
+        if sweeps == settings.pilot:
+            break
+        A, W = gibbs.sweep(problem, A, W, common)
+        A, W, _ = scale_move.move(problem, A, W, common)
+        sweeps += 1
+        if sweeps > dropped:
+            one, other = _moments(problem, settings, A, W, K)
+            first, second = first + one, second + other
+    pilot = Pilot(A, W, first, second, sweeps)
+    if sweeps < settings.pilot:
+        return replace(state, pilot=pilot)
+    count = (sweeps - dropped) * (A.shape[0] // K)
+    chosen = rng.integers(A.shape[0], size=state.draws.size)
+    return replace(
+        state,
+        pilot=None,
+        proposal=_fitted(problem, settings, first / count, second / count),
+        A=A[chosen],
+        W=W[chosen],
+    )
+
+
+def _moments(
+    problem: Problem, settings: Settings, A: np.ndarray, W: np.ndarray, K: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """What the pilot adds up, of one sweep."""
+    if _fits(problem, settings):
+        floored = fitted_jump.floored
+        z = fitted_jump.logarithms(floored(A), floored(W)).reshape(K, A.shape[0] // K, -1)
+        return z.sum(axis=1), np.einsum("kpi,kpj->kij", z, z)
+    mean, variance = annealed_jump.conditional_moments(problem, A, W)
+    shape = (K, A.shape[0] // K, *mean.shape[1:])
+    return mean.reshape(shape).sum(axis=1), (mean**2 + variance).reshape(shape).sum(axis=1)
+
+
+def _fitted(
+    problem: Problem, settings: Settings, first: np.ndarray, second: np.ndarray
+) -> FittedModes | Anchors:
+    if _fits(problem, settings):
+        return fitted_jump.fit(first, second)
+    return annealed_jump.anchors(first, second, settings.bridge)
+
+
+def _jumped(
+    problem: Problem,
+    state: State,
+    proposal: FittedModes | Anchors,
+    settings: Settings,
+    rng: np.random.Generator,
+) -> State:
+    def log_joint(A: np.ndarray, W: np.ndarray) -> np.ndarray:
+        return problem.model.log_joint(problem, A, W)
+
+    A, W = state.A, state.W
+    for _ in range(settings.thinning):
+        A, W = gibbs.sweep(problem, A, W, rng)
+        A, W, _ = scale_move.move(problem, A, W, rng)
+    if isinstance(proposal, FittedModes):
+        A, W, accepted = fitted_jump.jump(log_joint, A, W, proposal, rng)
+    else:
+        A, W, accepted = annealed_jump.jump(problem, log_joint, A, W, proposal, rng)
+    return replace(state, A=A, W=W, accepted=accepted, jumps=state.jumps + 1)
+
+
+def _record(state: State, draw: int) -> Batch:
+    # A chain that has made its draws goes on beside the others, unrecorded.
+    chosen = np.flatnonzero(state.draws >= draw)
+    return Batch(
+        state.A[chosen].transpose(0, 2, 1),
+        state.W[chosen],
+        {"acceptance": state.accepted[chosen].astype(np.float64)},
+        chain=state.first + chosen,
+        warm_up=np.full(chosen.size, draw <= 0),
+    )
+
+
+def _note(proposal: FittedModes | Anchors, settings: Settings) -> str:
+    fitted = isinstance(proposal, FittedModes)
+    count = len(proposal.centers if isinstance(proposal, FittedModes) else proposal.center)
+    source = (
+        "The known factorizations are"
+        if settings.start == "known"
+        else f"{settings.restarts} restarts fell into"
+    )
+    if count == 1:
+        return (
+            f"{source} one mode at {settings.threshold:g}°, so there was nothing to jump to and "
+            "the chains are those of Gibbs; run Random restarts or Q-Transform first to see "
+            "whether there are other modes, and give more restarts or a smaller angle."
+        )
+    how = "fitted proposals" if fitted else f"proposals annealed in {settings.bridge} steps"
+    return f"{source} {count} modes; chains jumped between them by {how}."
+
+
+def _fits(problem: Problem, settings: Settings) -> bool:
+    """Whether jumps are proposed from a fit."""
+    if settings.proposal != "automatic":
+        return settings.proposal == "fitted"
+    return problem.rank * (problem.dataset.D + problem.dataset.N) <= MOST_FITTED
+
+
+def _common_generator(seed: int, part: int) -> np.random.Generator:
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(2, part)))
+
+
+def fraction(state: State, settings: Settings) -> float:
+    """Part of the work that is done, the search and the pilot counted as fixed parts of it."""
+    if state.search is not None:
+        done = state.search.iterations / SEARCH.max_iterations
+        return SEARCHED * float(np.minimum(done, 1.0).mean())
+    if state.pilot is not None:
+        return SEARCHED + (PILOTED - SEARCHED) * state.pilot.sweeps / settings.pilot
+    return PILOTED + (1 - PILOTED) * state.jumps / state.total
+
+
+def work(problem: Problem, settings: Settings) -> float:
+    """Multiply-adds per kept draw; search, pilot and warm-up are left out."""
+    sweep = gibbs.work_per_sweep(problem)
+    if _fits(problem, settings):
+        return (settings.thinning + 2) * sweep
+    grams = (problem.dataset.D + problem.dataset.N) * problem.rank**2
+    return settings.thinning * sweep + 3 * settings.bridge * (sweep + 8.0 * grams)
+
+
+def check(problem: Problem, settings: Settings) -> None:
+    """Refuse what has no posterior, and known modes where none are known."""
+    check_posterior(problem, ALGORITHM.label)
+    if settings.start == "known":
+        problem.dataset.known_factorizations(problem.rank)
+
+
+ALGORITHM = Algorithm(
+    key="mode_jumps",
+    label="Mode jumps",
+    family="sampler",
+    Settings=Settings,
+    State=State,
+    init=init,
+    step=step,
+    shard_sizes=shard_sizes,
+    work=work,
+    fraction=fraction,
+    check=check,
+    needs=Needs.of(Capability.CONDITIONALS),
+    color="#6A3D9A",
+    summary="Walk through the posterior like Gibbs, and jump between the modes that restarts have "
+    "found, so that each is visited as often as it is probable.",
+    reference="Tierney 1994; Neal 2001; Andrieu, Doucet & Holenstein 2010",
+)

@@ -1,0 +1,254 @@
+"""Sequential Monte Carlo from the prior to the posterior, through powers of the likelihood.
+
+Populations of particles go from the prior (power β = 0) to the posterior (β = 1) through
+π_β ∝ p(X | A, W)^β p(A, W) (Neal 2001; Del Moral, Doucet & Jasra 2006). At each rise of β a
+particle's weight is p(X | A, W)^Δβ; Δβ is chosen so that a given part of the population stays
+effective. The population is then resampled (systematically) and moved by kernels that leave π_β
+invariant: Gibbs sweeps, exact at a power β with σ² → σ²/β, and a move along each component's scale.
+
+The product of the mean weights estimates the evidence p(X), without bias for a fixed ladder of β
+and consistently for this one, which follows the population (Beskos and others 2016). Populations
+are independent, each a shard; together they stand for the posterior when each counts by its own
+estimate of the evidence, and the spread of these estimates is the error that can be told.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bnmf_core.nouns.algorithm import Algorithm, Batch, Needs, Shard
+from bnmf_core.nouns.model import Capability, given
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.nouns.settings import setting
+from bnmf_core.numerics.linalg import evenly_spaced
+from bnmf_core.numerics.residuals import squared_errors
+from bnmf_core.samplers import gibbs, scale_move
+from bnmf_core.samplers.starting import check_posterior
+
+# Multiply-adds of one step: about a third of a second on one core.
+STEP_WORK = 1.0e9
+# Halvings of the interval, on a log scale, in which a rise of the power is looked for.
+HALVINGS = 60
+# Rises of the power in a run of typical size; for estimates of time only.
+TYPICAL_RISES = 150
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How many populations, how large, and how slowly they go."""
+
+    populations: int = setting(
+        4,
+        "Populations",
+        "Independent populations at least; their spread tells the error of the evidence.",
+        minimum=2,
+        maximum=256,
+    )
+    population: int = setting(
+        100,
+        "Particles in a population",
+        "More find more modes and narrow the error of the evidence.",
+        minimum=10,
+        maximum=10_000,
+    )
+    sweeps: int = setting(
+        4,
+        "Sweeps per temperature",
+        "Gibbs sweeps of every particle, each with a scale move, after each rise of the power.",
+        minimum=1,
+        maximum=1000,
+    )
+    effective: float = setting(
+        0.8,
+        "Effective part",
+        "The power of the likelihood rises until the weights are worth this part of the "
+        "population; more is slower and more exact.",
+        minimum=0.1,
+        maximum=0.99,
+    )
+
+
+@dataclass(frozen=True)
+class State:
+    """A population of n particles, A (n, R, D) and W (n, R, N), at one power of the likelihood.
+
+    draws : how many of them are asked for. power : β. first : the first power above 0, 0 before.
+    left : sweeps to do at this power. rises : of the power so far. log_evidence : of X to the
+    power β, so far. accepted, proposed : scale moves of one component so far.
+    """
+
+    A: np.ndarray
+    W: np.ndarray
+    draws: int
+    power: float = 0.0
+    first: float = 0.0
+    left: int = 0
+    rises: int = 0
+    log_evidence: float = 0.0
+    accepted: int = 0
+    proposed: int = 0
+
+
+def init(problem: Problem, settings: Settings, shard: Shard, rng: np.random.Generator) -> State:
+    """A population of draws from the prior."""
+    pairs = [problem.model.prior(problem, rng) for _ in range(settings.population)]
+    A, W = (np.stack(factors) for factors in zip(*pairs, strict=True))
+    return State(np.ascontiguousarray(A.transpose(0, 2, 1)), W, shard.size)
+
+
+def step(
+    problem: Problem, state: State, settings: Settings, rng: np.random.Generator
+) -> tuple[State, Batch]:
+    """A bounded number of sweeps and rises; the population is handed over at the end of the last.
+
+    Where fewer particles are asked for than there are, those at evenly spaced places: all count the
+    same, as the last rise was followed by resampling.
+    """
+    data, R = problem.dataset, problem.rank
+    nothing = Batch(np.empty((0, data.D, R)), np.empty((0, R, data.N)))
+    for _ in range(max(1, int(STEP_WORK / (settings.population * work_per_sweep(problem))))):
+        if state.left > 0:
+            state = _moved(problem, state, rng)
+        elif state.power < 1.0:
+            state = _raised(problem, state, settings, rng)
+        else:
+            return state, _handed_over(state)
+    return state, nothing
+
+
+def _moved(problem: Problem, state: State, rng: np.random.Generator) -> State:
+    variance = given(problem.model.conditionals)(problem.model_settings).noise_variance
+    A, W = gibbs.sweep(problem, state.A, state.W, rng, variance / state.power)
+    A, W, accepted = scale_move.move(problem, A, W, rng)
+    return replace(
+        state,
+        A=A,
+        W=W,
+        left=state.left - 1,
+        accepted=state.accepted + int(accepted.sum()),
+        proposed=state.proposed + accepted.size,
+    )
+
+
+def _raised(problem: Problem, state: State, settings: Settings, rng: np.random.Generator) -> State:
+    log_likelihood = _log_likelihood(problem, state.A, state.W)
+    rise = next_rise(log_likelihood, settings.effective, 1.0 - state.power)
+    log_weights = rise * log_likelihood
+    top = log_weights.max()
+    weights = np.exp(log_weights - top)
+    chosen = resampled(weights, rng)
+    power = min(state.power + rise, 1.0)
+    return replace(
+        state,
+        A=state.A[chosen],
+        W=state.W[chosen],
+        power=power,
+        first=state.first or power,
+        left=settings.sweeps,
+        rises=state.rises + 1,
+        log_evidence=state.log_evidence + float(top + np.log(weights.mean())),
+    )
+
+
+def _log_likelihood(problem: Problem, A: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """log p(X | A, W) with every constant (n,), of A (n, R, D)."""
+    variance = given(problem.model.conditionals)(problem.model_settings).noise_variance
+    data = problem.dataset
+    squared = squared_errors(data.X, A.transpose(0, 2, 1), W, data.mask)
+    return -squared / (2 * variance) - 0.5 * data.observed * np.log(2 * np.pi * variance)
+
+
+def next_rise(log_likelihood: np.ndarray, effective: float, most: float) -> float:
+    """The largest rise of β up to ``most`` that leaves this part of the population effective.
+
+    (Σw)²/Σw² of the weights w = exp(Δβ·log-likelihood) falls as Δβ grows (Del Moral and others
+    2012), so that halving finds where it is ``effective`` times the population.
+    """
+    centred = log_likelihood - log_likelihood.max()
+
+    def enough(rise: float) -> bool:
+        w = np.exp(rise * centred)
+        return bool(w.sum() ** 2 >= effective * w.size * (w**2).sum())
+
+    if enough(most):
+        return most
+    # A rise this small leaves all weights equal to a thousandth.
+    low, high = np.log(min(most, 1e-3 / -centred.min())), np.log(most)
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if enough(np.exp(middle)) else (low, middle)
+    return float(np.exp(low))
+
+
+def resampled(weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Systematic resampling: n rising indices, each n·weight times, rounded up or down, (n,)."""
+    n = weights.size
+    cumulative = np.cumsum(weights)
+    places = (rng.random() + np.arange(n)) / n * cumulative[-1]
+    return np.minimum(np.searchsorted(cumulative, places, side="right"), n - 1)
+
+
+def _handed_over(state: State) -> Batch:
+    chosen = evenly_spaced(state.A.shape[0], state.draws)
+    size = chosen.size
+    return Batch(
+        state.A[chosen].transpose(0, 2, 1),
+        state.W[chosen],
+        {
+            "acceptance": np.full(size, state.accepted / state.proposed),
+            "temperatures": np.full(size, state.rises),
+        },
+        log_weights=np.full(size, state.log_evidence - np.log(size)),
+        log_evidence=state.log_evidence,
+    )
+
+
+def work_per_sweep(problem: Problem) -> float:
+    """Multiply-adds of one particle's sweep; in a large population none has to be set out for."""
+    data, R = problem.dataset, problem.rank
+    return gibbs.work_per_sweep(problem) - 1e5 + 10.0 * (data.D + data.N) * R
+
+
+def shard_sizes(settings: Settings, particles: int) -> list[int]:
+    """One shard a population, as many as are needed for the particles and at least so many."""
+    count = max(settings.populations, -(-particles // settings.population))
+    each, rest = divmod(particles, min(count, particles))
+    return [each + (k < rest) for k in range(min(count, particles))]
+
+
+def fraction(state: State, settings: Settings) -> float:
+    """Part of the way, by the logarithm of the power: rises multiply it by about the same."""
+    if state.first == 0.0:
+        return 0.0
+    whole = -np.log(state.first / 2)
+    return float(np.log(state.power / (state.first / 2)) / whole)
+
+
+def work(problem: Problem, settings: Settings) -> float:
+    """Multiply-adds per particle of a full population on a ladder of typical length."""
+    return TYPICAL_RISES * settings.sweeps * work_per_sweep(problem)
+
+
+def check(problem: Problem, settings: Settings) -> None:
+    """Refuse a posterior that has no finite total, and data of zeros."""
+    check_posterior(problem, ALGORITHM.label)
+
+
+ALGORITHM = Algorithm(
+    key="tempered_smc",
+    label="Tempered SMC",
+    family="sampler",
+    Settings=Settings,
+    State=State,
+    init=init,
+    step=step,
+    shard_sizes=shard_sizes,
+    work=work,
+    fraction=fraction,
+    check=check,
+    needs=Needs.of(Capability.CONDITIONALS),
+    color="#B2182B",
+    summary="Cool populations of prior draws down to the posterior; finds modes by itself and "
+    "weighs them, with the log evidence and its error, where there are not too many dimensions.",
+    reference="Neal 2001; Del Moral, Doucet & Jasra 2006",
+)

@@ -1,0 +1,241 @@
+"""Compiled conjugate gradients for a Newton step of an NMF, in the space X was compressed to."""
+
+import numba
+import numpy as np
+
+# Entries of a factor that are worked on together; R × TILE numbers stay in the first-level cache.
+TILE = 128
+# A diagonal entry of a Gram matrix below this part of the largest one stands for an empty
+# component, which has no direction to improve in.
+EMPTY = 1e-12
+# A curvature below this part of that of the preconditioner counts as none or negative.
+FLAT = 1e-6
+
+
+@numba.njit(cache=True, nogil=True, fastmath=True, forceinline=True)
+def _precondition(
+    r: np.ndarray, free: np.ndarray, G: np.ndarray, inverse: np.ndarray, z: np.ndarray
+) -> None:
+    # (D + Lᵀ)⁻¹ D (D + L)⁻¹ r on the free entries: one sweep there and one back.
+    R, n = r.shape
+    total = np.zeros(TILE, dtype=r.dtype)
+    for first in range(0, n, TILE):
+        width = min(TILE, n - first)
+        for k in range(R):
+            for i in range(width):
+                total[i] = r[k, first + i]
+            for j in range(k):
+                g = G[k, j]
+                for i in range(width):
+                    total[i] -= g * z[j, first + i]
+            for i in range(width):
+                z[k, first + i] = total[i] * inverse[k] * free[k, first + i]
+        for k in range(R - 2, -1, -1):
+            for i in range(width):
+                total[i] = z[k + 1, first + i] * G[k, k + 1]
+            for j in range(k + 2, R):
+                g = G[k, j]
+                for i in range(width):
+                    total[i] += g * z[j, first + i]
+            for i in range(width):
+                z[k, first + i] -= total[i] * inverse[k] * free[k, first + i]
+
+
+@numba.njit(cache=True, nogil=True, fastmath=True, forceinline=True)
+def _inner_product(a: np.ndarray, b: np.ndarray) -> float:
+    total = 0.0
+    for r in range(a.shape[0]):
+        part = a.dtype.type(0.0)
+        for i in range(a.shape[1]):
+            part += a[r, i] * b[r, i]
+        total += np.float64(part)
+    return total
+
+
+@numba.njit(cache=True, nogil=True, fastmath=True, forceinline=True)
+def _add(x: np.ndarray, size: float, y: np.ndarray) -> None:
+    """x + size · y in place."""
+    factor = x.dtype.type(size)
+    for r in range(x.shape[0]):
+        for i in range(x.shape[1]):
+            x[r, i] += factor * y[r, i]
+
+
+@numba.njit(cache=True, nogil=True, fastmath=True, forceinline=True)
+def _onward(p: np.ndarray, size: float, z: np.ndarray) -> None:
+    """z + size · p in place of p."""
+    factor = p.dtype.type(size)
+    for r in range(p.shape[0]):
+        for i in range(p.shape[1]):
+            p[r, i] = z[r, i] + factor * p[r, i]
+
+
+@numba.njit(cache=True, nogil=True, forceinline=True)
+def _inverses(G: np.ndarray) -> np.ndarray:
+    R = G.shape[0]
+    largest = 0.0
+    for r in range(R):
+        largest = max(largest, G[r, r])
+    inverse = np.zeros(R, dtype=G.dtype)
+    for r in range(R):
+        if G[r, r] > EMPTY * largest:
+            inverse[r] = G.dtype.type(1.0) / G[r, r]
+    return inverse
+
+
+@numba.njit(cache=True, nogil=True, fastmath=True, forceinline=True)
+def _curvature(p: np.ndarray, G: np.ndarray) -> float:
+    """Σ_r G_rr ‖p_r‖²."""
+    total = 0.0
+    for r in range(p.shape[0]):
+        part = p.dtype.type(0.0)
+        for i in range(p.shape[1]):
+            part += p[r, i] * p[r, i]
+        total += np.float64(G[r, r]) * np.float64(part)
+    return total
+
+
+@numba.njit(cache=True, nogil=True, forceinline=True)
+def _begin(
+    F: np.ndarray,
+    gradient: np.ndarray,
+    inverse: np.ndarray,
+    free: np.ndarray,
+    r: np.ndarray,
+    x: np.ndarray,
+) -> None:
+    """Which entries are free, what is left to solve for, and where the others go: to 0."""
+    for k in range(F.shape[0]):
+        for i in range(F.shape[1]):
+            held = F[k, i] <= gradient[k, i] * inverse[k] or inverse[k] == 0.0
+            free[k, i] = 0.0 if held else 1.0
+            r[k, i] = 0.0 if held else -gradient[k, i]
+            x[k, i] = -F[k, i] if held and inverse[k] > 0.0 else 0.0
+
+
+@numba.njit(cache=True, nogil=True, forceinline=True)
+def _seen_product(
+    p_A: np.ndarray,
+    p_W: np.ndarray,
+    A: np.ndarray,
+    W: np.ndarray,
+    seen: np.ndarray,
+    residual: np.ndarray,
+    h_A: np.ndarray,
+    h_W: np.ndarray,
+) -> None:
+    """H p over the seen entries of X, the residual being S ∘ (AW) − X."""
+    change = (np.dot(p_A.T, W) + np.dot(A.T, p_W)) * seen
+    np.dot(W, change.T, h_A)
+    np.dot(A, change, h_W)
+    h_A += np.dot(p_W, residual.T)
+    h_W += np.dot(p_A, residual)
+
+
+@numba.njit(cache=True, nogil=True)
+def newton_direction(  # noqa: PLR0915 (one iteration)
+    Ut: np.ndarray,
+    Vt: np.ndarray,
+    seen: np.ndarray,
+    residual: np.ndarray,
+    A: np.ndarray,
+    W: np.ndarray,
+    G_A: np.ndarray,
+    G_W: np.ndarray,
+    gradient_A: np.ndarray,
+    gradient_W: np.ndarray,
+    accuracy: float,
+    most: int,
+    radius: float,
+) -> tuple[np.ndarray, np.ndarray, int, float, bool]:
+    """Solve H d = −∇ on the free entries by conjugate gradients, to a part of ∇'s length.
+
+    H is the Hessian of ½‖X − A W‖², with U Vᵀ in place of X, or, where X has gaps, of the sum
+    over its seen entries. An entry is free unless its own minimiser, the others held, is 0; such
+    a one goes to 0. The preconditioner M is symmetric Gauss–Seidel within each factor, so that
+    lengths know no units. The direction ends at the border of the region that is trusted, and
+    where the curvature is not positive (Steihaug 1983).
+
+    Parameters
+    ----------
+    Ut : (K, D), Vt : (K, N). seen, residual : S and S ∘ (AW) − X, (D, N); (0, 0) without gaps.
+    A : (R, D), W : (R, N), and their gradients. G_A, G_W : (R, R), A Aᵀ and W Wᵀ, or their
+        likeness with gaps: what the preconditioner is made of.
+    accuracy : part of the gradient's length that may be left. most : products with H at most.
+    radius : of the region that is trusted, in the length that M measures.
+
+    Returns
+    -------
+    direction of A (R, D) and of W (R, N), how many products with H it took, its length in M, and
+    whether it is the solution: short of the border, and as accurate as was asked for.
+    """
+    R, D = A.shape
+    N = W.shape[1]
+    K = Ut.shape[0]
+    kind = A.dtype
+    # Ut, A, direction one below the other: each half of a product with H is then one product.
+    stack_A, stack_W = np.empty((K + 2 * R, D), kind), np.empty((K + 2 * R, N), kind)
+    stack_A[:K], stack_W[:K] = Ut, Vt
+    stack_A[K : K + R], stack_W[K : K + R] = A, W
+    p_A, p_W = stack_A[K + R :], stack_W[K + R :]
+    free_A, free_W = np.empty((R, D), kind), np.empty((R, N), kind)
+    inverse_A, inverse_W = _inverses(G_W), _inverses(G_A)
+    r_A, r_W = np.empty((R, D), kind), np.empty((R, N), kind)
+    x_A, x_W = np.empty((R, D), kind), np.empty((R, N), kind)
+    _begin(A, gradient_A, inverse_A, free_A, r_A, x_A)
+    _begin(W, gradient_W, inverse_W, free_W, r_W, x_W)
+    z_A, z_W = np.empty((R, D), kind), np.empty((R, N), kind)
+    h_A, h_W = np.empty((R, D), kind), np.empty((R, N), kind)
+    inner_A, inner_W = np.empty((R, K + R), kind), np.empty((R, K + R), kind)
+    left_A, left_W = np.empty((R, K + 2 * R), kind), np.empty((R, K + 2 * R), kind)
+    left_A[:, K + R :], left_W[:, K + R :] = G_W, G_A
+    _precondition(r_A, free_A, G_W, inverse_A, z_A)
+    _precondition(r_W, free_W, G_A, inverse_W, z_W)
+    p_A[:], p_W[:] = z_A, z_W
+    size = _inner_product(r_A, z_A) + _inner_product(r_W, z_W)
+    enough = accuracy**2 * size
+    used = 0
+    # Squared length of the direction, of p, and their inner product, all in the preconditioner.
+    length2, along, p2 = 0.0, 0.0, size
+    while used < most and size > enough:
+        used += 1
+        if seen.size:
+            _seen_product(p_A, p_W, A, W, seen, residual, h_A, h_W)
+        else:
+            np.dot(p_W, stack_W[: K + R].T, inner_W)
+            np.dot(p_A, stack_A[: K + R].T, inner_A)
+            left_A[:, :K], left_W[:, :K] = -inner_W[:, :K], -inner_A[:, :K]
+            left_A[:, K : K + R] = inner_W[:, K:] + inner_W[:, K:].T
+            left_W[:, K : K + R] = inner_A[:, K:] + inner_A[:, K:].T
+            np.dot(left_A, stack_A, h_A)
+            np.dot(left_W, stack_W, h_W)
+        h_A *= free_A
+        h_W *= free_W
+        curvature = _inner_product(p_A, h_A) + _inner_product(p_W, h_W)
+        flat = FLAT * (_curvature(p_A, G_W) + _curvature(p_W, G_A))
+        beyond = curvature <= flat
+        step = 0.0 if beyond else size / curvature
+        if beyond or length2 + step * (2.0 * along + step * p2) >= radius**2:
+            if np.isfinite(radius):  # on to the border of the region that is trusted
+                step = (np.sqrt(along**2 + p2 * (radius**2 - length2)) - along) / p2
+                length2 = radius**2
+            else:
+                step = 1.0 if used == 1 else 0.0
+                length2 += step**2 * p2
+            _add(x_A, step, p_A)
+            _add(x_W, step, p_W)
+            break
+        _add(x_A, step, p_A)
+        _add(x_W, step, p_W)
+        length2 += step * (2.0 * along + step * p2)
+        _add(r_A, -step, h_A)
+        _add(r_W, -step, h_W)
+        _precondition(r_A, free_A, G_W, inverse_A, z_A)
+        _precondition(r_W, free_W, G_A, inverse_W, z_W)
+        now = _inner_product(r_A, z_A) + _inner_product(r_W, z_W)
+        _onward(p_A, now / size, z_A)
+        _onward(p_W, now / size, z_W)
+        along = now / size * (along + step * p2)
+        p2 = now + (now / size) ** 2 * p2
+        size = now
+    return x_A, x_W, used, np.sqrt(length2), size <= enough

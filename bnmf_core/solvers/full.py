@@ -1,0 +1,61 @@
+"""Solvers that work on X itself by one kind of update."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.solvers import newton
+from bnmf_core.solvers.solution import (
+    CHECK_EVERY,
+    Solution,
+    Solver,
+    Stopping,
+    Update,
+    advance_full,
+    start_full,
+)
+
+# Whether a factorization has converged is asked each time its iterations have grown so much.
+ASKED_AGAIN = 1.5
+
+
+def full_solver(
+    update: Update, work_per_iteration: Callable[[Problem], float], **described: str
+) -> Solver:
+    """The solver that works on X itself by one kind of update.
+
+    ``work_per_iteration`` gives the multiply-adds of one iteration of one particle;
+    ``described`` holds key, label and reference.
+    """
+
+    def advance(problem: Problem, solution: Solution, stopping: Stopping) -> Solution:
+        work = work_per_iteration(problem)
+        if stopping.tolerance is not None:
+            return advance_full(problem, solution, stopping, work, update)
+        done = int(solution.iterations[solution.active].min())
+        most = max(CHECK_EVERY, int((ASKED_AGAIN - 1) * done))
+        after = advance_full(problem, solution, stopping, work, update, most)
+        return _settled(problem, solution, after, stopping)
+
+    def work(problem: Problem, typical: float) -> float:
+        return typical * work_per_iteration(problem)
+
+    return Solver(start=start_full, advance=advance, work=work, **described)
+
+
+def _settled(problem: Problem, before: Solution, after: Solution, stopping: Stopping) -> Solution:
+    asked = [
+        np.floor(np.log(np.maximum(state.iterations, 1)) / np.log(ASKED_AGAIN))
+        for state in (before, after)
+    ]
+    chosen = np.flatnonzero(after.active & (asked[1] > asked[0]))
+    if not chosen.size:
+        return after
+    A, W = after.particles
+    kkt, movement = after.kkt.copy(), after.movement.copy()
+    kkt[chosen], movement[chosen] = newton.measured(problem, A[chosen], W[chosen])
+    converged = stopping.converged(kkt, movement)
+    kkt[~converged] = movement[~converged] = np.nan
+    return replace(after, kkt=kkt, movement=movement, active=after.active & ~converged)

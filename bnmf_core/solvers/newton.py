@@ -1,0 +1,291 @@
+"""Newton's method for many factorizations at once, from near a minimum to it.
+
+Alternating updates need thousands of iterations where a factorization slides along a valley; a
+step towards the minimum of the quadratic that touches ½‖X − A W‖² where it stands needs a few.
+One round is
+
+1. an exact sweep over W, and exact derivatives on X;
+2. a Newton direction by conjugate gradients (:mod:`bnmf_core.solvers.conjugate`): entries that
+   are to be 0 are told from the free ones as in projected Newton methods (Bertsekas 1982; Kim,
+   Sra & Dhillon 2007 for NMF), and the direction ends where the quadratic is trusted no more
+   (Steihaug 1983);
+3. the step, cut at 0, if it lowers the error on X; else a shorter one, or a sweep over A. So the
+   error never rises.
+
+The angle that the direction would turn the basis by is how far it is to the minimum, and that is
+what a factorization is judged by: see :func:`measured`.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.solvers.conjugate import newton_direction
+from bnmf_core.solvers.kernels import sweep, sweep_each
+from bnmf_core.solvers.solution import Solution, Stopping, gram, update_seen
+from bnmf_core.solvers.stationarity import (
+    Slopes,
+    balanced,
+    kkt_residuals,
+    slopes,
+    turned,
+)
+
+# Part of the gradient that conjugate gradients may leave: on the way, and near the minimum.
+ACCURACY, NEAR_ACCURACY = 0.3, 0.03
+# Products with the Hessian for one direction, at most: on the way, and near the minimum.
+PRODUCTS, NEAR_PRODUCTS = 40, 200
+# A direction that turns by at most so many times what is wanted is worth solving for accurately.
+NEAR = 4.0
+# What the distance to the quadratic's minimum is multiplied by: the quadratic is not all.
+CAUTION = 3.0
+TRIALS, SHRINKAGE, GROWTH = 4, 0.25, 10.0
+
+
+@dataclass(frozen=True, eq=False)
+class Directions:
+    """Newton directions of m factorizations.
+
+    A : (m, R, D), W : (m, R, N). products : (m,) with the Hessian. length : (m,) in the
+    preconditioner's norm. solved : (m,) whether each leads to the quadratic's minimum.
+    """
+
+    A: np.ndarray
+    W: np.ndarray
+    products: np.ndarray
+    length: np.ndarray
+    solved: np.ndarray
+
+
+def advance(problem: Problem, solution: Solution, stopping: Stopping, rounds: int) -> Solution:
+    """So many rounds of all factorizations that are active, or fewer if all have settled."""
+    for _ in range(rounds):
+        if not solution.active.any():
+            break
+        solution = _round(problem, solution, stopping)
+    return solution
+
+
+def measured(problem: Problem, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """KKT residual and movement of factorizations, whatever has made them.
+
+    The movement is how far a factorization would still turn if it went on, in degrees: three times
+    the largest angle between a column of A and where a Newton step would put it, 90 at most.
+
+    Parameters
+    ----------
+    A : (m, D, R), W : (m, R, N).
+
+    Returns
+    -------
+    kkt (m,), see :func:`bnmf_core.solvers.stationarity.kkt_residuals`; movement (m,).
+    """
+    A, W = balanced(np.ascontiguousarray(A.transpose(0, 2, 1)), W)
+    found = slopes(problem, A, W)
+    most = np.full(A.shape[0], NEAR_PRODUCTS)
+    towards = directions(problem, A, W, found, NEAR_ACCURACY, most, np.full(A.shape[0], np.inf))
+    return kkt_residuals(A, W, found), movements(A, towards)
+
+
+def with_unmeasured(problem: Problem, solution: Solution) -> tuple[np.ndarray, np.ndarray]:
+    """KKT residual and movement (m,) of a solution, measured where it does not say them."""
+    kkt, movement = solution.kkt.copy(), solution.movement.copy()
+    missing = np.flatnonzero(np.isnan(movement))
+    if missing.size:
+        A, W = solution.particles
+        kkt[missing], movement[missing] = measured(problem, A[missing], W[missing])
+    return kkt, movement
+
+
+def movements(A: np.ndarray, towards: Directions) -> np.ndarray:
+    """Degrees (m,) that bases A (m, R, D) have still to turn, given their Newton directions."""
+    return np.minimum(CAUTION * turned(A, np.maximum(A + towards.A, 0.0)), 90.0)
+
+
+def directions(
+    problem: Problem,
+    A: np.ndarray,
+    W: np.ndarray,
+    found: Slopes,
+    accuracy: float,
+    most: np.ndarray,
+    radius: np.ndarray,
+) -> Directions:
+    """See :func:`bnmf_core.solvers.conjugate.newton_direction`; A (m, R, D), W (m, R, N)."""
+    m = A.shape[0]
+    none = np.empty((0, 0))
+    if problem.seen is None:
+        Ut, Vt = problem.reduced
+        seen = none.astype(Ut.dtype)
+    else:
+        Ut, Vt, seen = np.empty((0, A.shape[2])), np.empty((0, W.shape[2])), problem.seen
+    kind = Ut.dtype
+    result = Directions(
+        np.empty(A.shape), np.empty(W.shape), np.empty(m, np.int64), np.empty(m), np.empty(m, bool)
+    )
+    for p in range(m):
+        (
+            result.A[p],
+            result.W[p],
+            result.products[p],
+            result.length[p],
+            result.solved[p],
+        ) = newton_direction(
+            Ut,
+            Vt,
+            seen,
+            found.residual[p].astype(kind),
+            A[p].astype(kind),
+            W[p].astype(kind),
+            found.gram_A[p].astype(kind),
+            found.gram_W[p].astype(kind),
+            found.A[p].astype(kind),
+            found.W[p].astype(kind),
+            accuracy,
+            most[p],
+            radius[p],
+        )
+    return result
+
+
+def _round(problem: Problem, solution: Solution, stopping: Stopping) -> Solution:
+    chosen = np.flatnonzero(solution.active)
+    A, W = balanced(solution.A[chosen], solution.W[chosen])
+    radius, iterations = solution.step[chosen], solution.iterations[chosen] + 1
+    W, linear_W = _swept_W(problem, A, W)
+    found = slopes(problem, A, W, linear_W)
+    kkt = kkt_residuals(A, W, found)
+    left = np.maximum(stopping.max_iterations - iterations, 0)
+    towards = directions(problem, A, W, found, ACCURACY, np.minimum(left, PRODUCTS), radius)
+    iterations += towards.products
+    movement = movements(A, towards)
+    close = towards.solved & (movement <= NEAR * stopping.movement) & (kkt <= stopping.kkt)
+    near = np.flatnonzero(close)
+    sure = np.zeros(chosen.size, dtype=bool)
+    if near.size:
+        left = np.maximum(stopping.max_iterations - iterations[near], 0)
+        closer = directions(
+            problem,
+            A[near],
+            W[near],
+            _of(found, near),
+            NEAR_ACCURACY,
+            np.minimum(left, NEAR_PRODUCTS),
+            radius[near],
+        )
+        for name in ("A", "W", "length", "solved"):
+            getattr(towards, name)[near] = getattr(closer, name)
+        iterations[near] += closer.products
+        movement[near] = movements(A[near], closer)
+        sure[near] = closer.solved
+    squared_norm = problem.dataset.squared_norm
+    enough = max(stopping.good_enough**2, 1e-15) * squared_norm
+    converged = sure & stopping.converged(kkt, movement)
+    settled = converged | (found.squared_error <= enough)
+    going = np.flatnonzero(~settled)
+    if going.size:
+        A[going], W[going], radius[going], error = _stepped(
+            problem, A[going], W[going], _of(found, going), _part(towards, going), radius[going]
+        )
+        found.squared_error[going] = error
+    active = solution.active.copy()
+    active[chosen] = ~settled & (iterations < stopping.max_iterations)
+    return replace(
+        solution,
+        A=_put(solution.A, chosen, A),
+        W=_put(solution.W, chosen, W),
+        iterations=_put(solution.iterations, chosen, iterations),
+        squared_error=_put(solution.squared_error, chosen, found.squared_error),
+        active=active,
+        step=_put(solution.step, chosen, radius),
+        kkt=_put(solution.kkt, chosen, np.where(converged, kkt, np.nan)),
+        movement=_put(solution.movement, chosen, np.where(converged, movement, np.nan)),
+    )
+
+
+def _stepped(
+    problem: Problem,
+    A: np.ndarray,
+    W: np.ndarray,
+    found: Slopes,
+    towards: Directions,
+    radius: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The step that lowers the error, or a sweep over A: A, W, radii, squared errors."""
+    A, W, radius, error = A.copy(), W.copy(), radius.copy(), found.squared_error.copy()
+    waiting = np.arange(A.shape[0])
+    size = 1.0
+    for _ in range(TRIALS):
+        trial_A = np.maximum(A[waiting] + size * towards.A[waiting], 0.0)
+        trial_W = np.maximum(W[waiting] + size * towards.W[waiting], 0.0)
+        now = _squared_errors(problem, trial_A, trial_W)
+        better = now < error[waiting]
+        done = waiting[better]
+        A[done], W[done], error[done] = trial_A[better], trial_W[better], now[better]
+        length = towards.length[done]
+        if size == 1.0:
+            whole = length >= 0.99 * radius[done]
+            radius[done] = np.where(whole, GROWTH * length, radius[done])
+        else:
+            radius[done] = 2.0 * size * length
+        waiting = waiting[~better]
+        if not waiting.size:
+            return A, W, radius, error
+        size *= SHRINKAGE
+    radius[waiting] = size * towards.length[waiting]
+    A[waiting] = _swept_A(problem, A[waiting], W[waiting])
+    error[waiting] = _squared_errors(problem, A[waiting], W[waiting])
+    return A, W, radius, error
+
+
+def _swept_W(
+    problem: Problem, A: np.ndarray, W: np.ndarray
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """W (m, R, N) after one exact sweep, and AᵀX; None with gaps."""
+    linear = problem.times_columns(A)
+    W = W.copy()
+    if problem.seen is not None:
+        return update_seen(_one_sweep, W, linear, A, problem.seen, np.ones(len(A)), False)[0], None
+    sweep(W, linear, gram(A), 1)
+    return W, linear
+
+
+def _swept_A(problem: Problem, A: np.ndarray, W: np.ndarray) -> np.ndarray:
+    linear = problem.times_rows(W)
+    if problem.seen is not None:
+        return update_seen(_one_sweep, A, linear, W, problem.seen.T, np.ones(len(A)), False)[0]
+    A = A.copy()
+    sweep(A, linear, gram(W), 1)
+    return A
+
+
+def _one_sweep(F: np.ndarray, linear: np.ndarray, G: np.ndarray, step: np.ndarray) -> np.ndarray:
+    sweep_each(F, linear, G, 1)
+    return F
+
+
+def _squared_errors(problem: Problem, A: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """‖X − AW‖² over what was seen: (m,)."""
+    if problem.seen is not None:
+        residual = A.transpose(0, 2, 1) @ W
+        residual *= problem.seen
+        residual -= problem.dataset.X
+        return np.einsum("mdn,mdn->m", residual, residual)
+    overlap = np.einsum("mrn,mrn->m", W, problem.times_columns(A))
+    size = np.einsum("mrs,mrs->m", gram(A), gram(W))
+    return np.maximum(problem.dataset.squared_norm - 2 * overlap + size, 0.0)
+
+
+def _put(whole: np.ndarray, chosen: np.ndarray, part: np.ndarray) -> np.ndarray:
+    result = whole.copy()
+    result[chosen] = part
+    return result
+
+
+def _of(found: Slopes, index: np.ndarray) -> Slopes:
+    return Slopes(**{name: part[index] for name, part in vars(found).items()})
+
+
+def _part(towards: Directions, index: np.ndarray) -> Directions:
+    return Directions(**{name: part[index] for name, part in vars(towards).items()})

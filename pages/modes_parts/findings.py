@@ -1,0 +1,107 @@
+"""What was found, in sentences, and the masses behind them as they come in."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import pandas as pd
+import streamlit as st
+
+from bnmf_core.analysis import answer, evidence, islands
+from bnmf_core.analysis.evidence import Evidence
+from bnmf_core.analysis.islands import Islands
+from bnmf_core.compare.unseen import Unseen
+from bnmf_core.figures.belief import belief_chart
+from bnmf_core.figures.discovery import discovery_curve
+from pages.frame import view, watch
+from pages.frame.lens import Lens
+from pages.frame.words import plain
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What is known so far of the modes that are looked at."""
+
+    look: Lens
+
+    @cached_property
+    def evidence(self) -> Evidence | None:
+        """The masses; None while they are being computed."""
+        analysis = self.look.analysis
+        return evidence.STAGE.of(analysis) if evidence.STAGE.ready(analysis) else None
+
+    @cached_property
+    def islands(self) -> Islands | None:
+        """The paths between modes; None while they are being looked for."""
+        analysis = self.look.analysis
+        return islands.STAGE.of(analysis) if islands.STAGE.ready(analysis) else None
+
+    @cached_property
+    def unseen(self) -> Unseen | None:
+        """What restarts say of modes that none has found."""
+        return answer.unseen(self.look.analysis, self.look.modes)
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """One row per mode."""
+        return answer.mode_table(
+            self.look.analysis, self.look.metric, self.look.modes, self.evidence
+        )
+
+
+def say(found: Findings) -> None:
+    """The answer, and how far what is missing of it has come."""
+    look = found.look
+    unit = look.distance.unit
+    apart = f"{look.modes.threshold:.3g}{unit if unit == '°' else ' ' + unit}"
+    told = answer.sentences(
+        look.analysis,
+        found.table,
+        apart,
+        found.evidence,
+        found.islands,
+        found.unseen,
+        look.modes.labels,
+    )
+    with st.container(border=True):
+        st.markdown("\n".join(f"- {plain(sentence)}" for sentence in told))
+        st.caption(
+            "Found by, below the best and posterior mass are three different things: how wide a "
+            "mode's basin is, how good its best factorization is, and how probable it is."
+        )
+        watch.beside(look.analysis, evidence.STAGE, "Posterior mass of the modes")
+
+
+def show_belief(found: Findings) -> None:
+    """How the masses hang on the noise model, where there is more than one to tell apart."""
+    weighed = found.evidence
+    if weighed is None or len(weighed.beliefs) < 2:
+        return
+    labels = found.look.modes.labels
+    masses = {belief: weighed.of_modes(labels, belief) for belief in weighed.beliefs}
+    table = pd.concat(
+        [rows.assign(mode=rows.index + 1, power=belief) for belief, rows in masses.items()]
+    )
+    view.chart(
+        belief_chart(masses),
+        "At 1 the noise model is taken at its word; at 0.01 a hundred entries of X count as one. A "
+        "mode that wins everywhere does not hang on it; bars hold 90 %.",
+        name="belief",
+        origin=found.look.origin,
+        table=table,
+    )
+
+
+def show_discovery(found: Findings) -> None:
+    """How many modes the first restarts would have found, and more would."""
+    told = found.unseen
+    if told is None or told.restarts < 2:
+        return
+    view.chart(
+        discovery_curve(told),
+        "A curve that has become flat says that more restarts hardly find anything new. Left of "
+        f"the line {told.restarts} restarts, on average over their order; right of it what more "
+        "would find.",
+        name="discovery",
+        origin=found.look.origin,
+        table=told.curve,
+    )

@@ -1,0 +1,167 @@
+"""Jumps between modes: their densities by definition, and masses that are known."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bnmf_core.data.synthetic import laurberg
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.runs import engine
+from bnmf_core.samplers import annealed_jump, fitted_jump
+from bnmf_core.samplers.landmarks import landmarks
+
+from .kernels import make_problem
+from .masses import mass_of_first
+from .test_tempered_smc import SIGMA, by_importance, tiny
+
+SHORT = {"pilot": 60, "warm_up": 5}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sigma", [0.05, 0.001])
+def test_two_solutions_have_half_the_mass_each(sigma):
+    settings = {"chains": 40, "thinning": 1}
+    spec = RunSpec(
+        "mode_jumps", 3, particles=40_000, settings=settings, model_settings={"sigma": sigma}
+    )
+    particles = engine.run(laurberg("two"), spec)
+    assert abs(mass_of_first(particles) - 0.5) < 0.04
+    assert 0.04 < particles.info["acceptance"] < 0.2
+    assert particles.info["notes"] == [
+        "40 restarts fell into 2 modes; chains jumped between them by fitted proposals."
+    ]
+
+
+@pytest.mark.slow
+def test_with_noise_one_of_two_equal_fits_has_nearly_all_the_mass():
+    settings = {"chains": 40, "thinning": 1, "start": "known"}
+    spec = RunSpec(
+        "mode_jumps", 3, particles=40_000, settings=settings, model_settings={"sigma": 0.01}
+    )
+    particles = engine.run(laurberg("two", noise=0.01), spec)
+    assert 0.0005 < mass_of_first(particles) < 0.02
+    assert particles.info["notes"][0].startswith("The known factorizations are 2 modes;")
+
+
+def test_one_mode_is_told_with_what_to_run_first():
+    rng = np.random.default_rng(0)
+    data = Dataset.from_array(rng.random((6, 1)) @ rng.random((1, 7)) + 0.01 * rng.random((6, 7)))
+    particles = engine.run(data, RunSpec("mode_jumps", 1, particles=6, settings=SHORT))
+    (note,) = particles.info["notes"]
+    assert "nothing to jump to" in note and "run Random restarts or Q-Transform first" in note
+    # What it proposes within the one mode is accepted or not as anywhere.
+    assert set(particles.diagnostics["acceptance"]) <= {0.0, 1.0}
+
+
+# The mixture of Student t
+
+
+def test_the_density_of_the_mixture_is_that_of_scipy():
+    rng = np.random.default_rng(1)
+    roots = np.linalg.cholesky([np.eye(4), np.diag([4.0, 1.0, 0.25, 9.0]) + 0.2])
+    modes = fitted_jump.FittedModes(rng.standard_normal((2, 4)), roots)
+    z = rng.standard_normal((50, 4))
+    parts = [
+        stats.multivariate_t.pdf(z, loc, root @ root.T, df=8)
+        for loc, root in zip(modes.centers, modes.roots, strict=True)
+    ]
+    np.testing.assert_allclose(
+        fitted_jump.log_density(modes, z), np.log(np.mean(parts, axis=0)), rtol=1e-10
+    )
+
+
+def test_what_is_drawn_has_the_moments_that_were_fitted():
+    rng = np.random.default_rng(2)
+    mean, covariance = np.array([[1.0, -2.0, 0.5]]), np.diag([1.0, 4.0, 0.01]) + 0.05
+    modes = fitted_jump.fit(mean, covariance[None] + mean[:, :, None] * mean[:, None])
+    z = fitted_jump.draw(modes, 400_000, rng)
+    np.testing.assert_allclose(z.mean(axis=0), mean[0], atol=0.015)
+    np.testing.assert_allclose(np.cov(z.T), covariance, atol=0.05)
+
+
+# Annealed
+
+
+def anchored(K=2, shape=(3, 4), rank=2, low=-1.0, high=1.5, narrowest=5.0):
+    rng = np.random.default_rng(5)
+    center = rng.uniform(low, high, (K, rank, sum(shape)))
+    return annealed_jump.Anchors(
+        center, rng.uniform(0.3, narrowest, center.shape), np.linspace(0, 1, 33)
+    )
+
+
+def test_the_products_are_normalised_on_what_is_allowed():
+    problem, anchors = make_problem(np.ones((3, 4)), 2), anchored()
+    rng, label = np.random.default_rng(6), np.array([0, 1, 1])
+    A, W = annealed_jump._draw_products(problem, anchors, label, 3, rng)
+    assert (A >= 0).all() and A.shape == (3, 2, 3) and W.shape == (3, 2, 4)
+    F = np.concatenate((A, W), axis=2)
+    m, sd = anchors.center[label], anchors.precision[label] ** -0.5
+    expected = stats.truncnorm.logpdf(F, -m / sd, np.inf, m, sd).sum(axis=(1, 2))
+    np.testing.assert_allclose(
+        annealed_jump.log_product(problem, anchors, label, A, W), expected, rtol=1e-10
+    )
+
+
+def test_draws_of_the_products_follow_them():
+    problem, anchors = make_problem(np.ones((3, 4)), 2), anchored()
+    label = np.zeros(20_000, dtype=int)
+    A, _ = annealed_jump._draw_products(problem, anchors, label, 3, np.random.default_rng(7))
+    m, sd = anchors.center[0, 1, 2], anchors.precision[0, 1, 2] ** -0.5
+    drawn = stats.truncnorm(-m / sd, np.inf, m, sd)
+    assert stats.kstest(A[:, 1, 2], drawn.cdf).pvalue > 1e-4
+
+
+def test_moments_are_those_of_the_conditional_normals():
+    rng = np.random.default_rng(8)
+    X, A, W = rng.random((3, 4)), rng.random((3, 2)), rng.random((2, 4))
+    problem = make_problem(X, 2, sigma=0.7, rate=0.4)
+    mean, variance = annealed_jump.conditional_moments(problem, A.T[None], W[None])
+    for d, r in np.ndindex(3, 2):
+        others = X[d] - A[d] @ W + A[d, r] * W[r]
+        assert variance[0, r, d] == pytest.approx(0.49 / (W[r] @ W[r]))
+        assert mean[0, r, d] == pytest.approx((others @ W[r] - 0.4 * 0.49) / (W[r] @ W[r]))
+    for r, n in np.ndindex(2, 4):
+        others = X[:, n] - A @ W[:, n] + A[:, r] * W[r, n]
+        assert mean[0, r, 3 + n] == pytest.approx(
+            (others @ A[:, r] - 0.4 * 0.49) / (A[:, r] @ A[:, r])
+        )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("gaps", [False, True])
+def test_the_mean_weight_of_the_way_up_is_the_evidence(gaps):
+    mask = np.ones((3, 4), dtype=bool)
+    mask[0, 2] = mask[2, 3] = not gaps
+    data = tiny(2, mask)
+    problem = make_problem(data.X, 2, sigma=SIGMA)
+    object.__setattr__(problem, "dataset", data)
+    anchors = anchored(K=1, low=0.0, high=1.0, narrowest=1.0)
+    rng, label = np.random.default_rng(9), np.zeros(2_000 if gaps else 4_000, dtype=int)
+    A, W = annealed_jump._draw_products(problem, anchors, label, 3, rng)
+
+    def log_joint(A, W):
+        return problem.model.log_joint(problem, A, W)
+
+    _, _, log_w = annealed_jump._path(problem, log_joint, A, W, label, anchors, rng, upwards=True)
+    w = np.exp(log_w - log_w.max())
+    found, error = log_w.max() + np.log(w.mean()), w.std() / w.mean() / np.sqrt(w.size)
+    expected, of_expected = by_importance(data, 2)
+    assert error < 0.1 and abs(found - expected) < 3 * np.hypot(error, of_expected)
+
+
+# Landmarks
+
+
+def test_alike_bases_are_one_landmark_whatever_their_order_and_scale():
+    rng = np.random.default_rng(10)
+    one, other = np.eye(5)[:, :3], np.eye(5)[:, [4, 3, 1]]
+    A = np.stack(
+        [3.0 * one[:, [2, 0, 1]] + 0.01 * rng.random((5, 3)), one, other, 0.5 * one[:, ::-1]]
+    )
+    found = landmarks(A, np.array([1.0, 0.5, 2.0, 3.0]), threshold=10.0, most=5)
+    assert [m for m, _ in found] == [1, 2]
+    np.testing.assert_array_equal(found[0][1], [0, 1, 2])
+    assert found[1][1][1] == 2  # the component that both have stands in the same place
+    assert [m for m, _ in landmarks(A, np.array([1.0, 0.5, 2.0, 3.0]), 10.0, most=1)] == [1]

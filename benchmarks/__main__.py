@@ -10,7 +10,17 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from benchmarks import convergence, distances, gibbs, growth, harness, pages, particles, stein
+from benchmarks import (
+    convergence,
+    distances,
+    gibbs,
+    growth,
+    harness,
+    masses,
+    pages,
+    particles,
+    stein,
+)
 from benchmarks.tables import as_markdown, as_text
 
 RESULTS = Path(__file__).resolve().parent / "RESULTS.md"
@@ -21,6 +31,7 @@ BENCHMARKS = {
     "distances": distances,
     "growth": growth,
     "stein": stein,
+    "masses": masses,
     "pages": pages,
 }
 

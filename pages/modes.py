@@ -17,6 +17,7 @@ guard.enter("modes")
 look = panel.look(islands.STAGE)
 found = findings.Findings(look)
 findings.say(found)
+tables.mode_table(look, found.table)
 
 left, right = st.columns([4, 3], gap="medium")
 with left:
@@ -47,7 +48,6 @@ with left:
     )
     focusing.on_selection(event, "map")
 with right:
-    tables.mode_table(look, found.table)
     share = tables.share_by_run(look)
     view.chart(
         mode_share(share, look.styles),
@@ -63,8 +63,13 @@ bases.show(look, rows, names, difference=False, name="modes_gallery")
 
 left, right = st.columns(2, gap="medium")
 with left:
+    tables.stability(look)
+with right:
     findings.show_belief(found)
+left, right = st.columns(2, gap="medium")
+with left:
     findings.show_discovery(found)
+with right:
     linkage = np.asarray(look.structure.linkage(look.metric))
     heights, counts = mode_counts(linkage)
     view.chart(
@@ -75,6 +80,4 @@ with left:
         origin=look.origin,
         table=pd.DataFrame({"threshold": heights, "modes": counts}),
     )
-with right:
-    tables.stability(look)
 triangles.show(look)

@@ -14,7 +14,7 @@ from bnmf_core import RunSpec, covering_numbers, distances
 from bnmf_core.runs.planning import make_plan
 from bnmf_core.samplers import gibbs
 
-MODULES = ["particles", "convergence", "gibbs", "distances", "growth", "stein", "pages"]
+MODULES = ["particles", "convergence", "gibbs", "distances", "growth", "stein", "masses", "pages"]
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -11,10 +11,11 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
+from bnmf_core.analysis import distances
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.evidence import Evidence
 from bnmf_core.analysis.islands import Islands
-from bnmf_core.analysis.sites import optima
+from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.modes import Modes
 from bnmf_core.compare.unseen import Unseen, unseen_modes
 from bnmf_core.nouns.errors import DataError
@@ -23,21 +24,27 @@ from bnmf_core.nouns.errors import DataError
 BELIEVED = {1.0: "at its word", 0.1: "a tenth", 0.01: "a hundredth"}
 
 
-def mode_table(comparison: Comparison, modes: Modes, evidence: Evidence | None) -> pd.DataFrame:
+def mode_table(
+    comparison: Comparison, metric: str, modes: Modes, evidence: Evidence | None
+) -> pd.DataFrame:
     """A row per mode, the largest share first.
 
     Columns: ``mode`` (0-based), ``found_by`` (share of the converged restarts that end in it),
-    ``draws`` (share of the samplers' draws), ``below_best`` (nats of log joint from its best member
+    ``draws`` (share of the samplers' draws), ``draws_away`` (median distance from them to the
+    representative, in the distance's unit), ``below_best`` (nats of log joint from its best member
     to the best of all, under the model of the first run), ``mass``, ``mass_low``, ``mass_high`` and
     ``weighed`` (see :class:`Evidence`; NaN while ``evidence`` is None), ``spread``, ``nearest``,
     ``size``, ``best_error`` and ``representative``.
     """
     members, labels = comparison.members, modes.labels
-    converged = optima(comparison)
+    converged = comparison.optima
     sampled = members["algorithm"].isin(comparison.samplers).to_numpy()
     table = modes.table().rename(columns={"spread_max": "spread"})
     table["found_by"] = _share(labels, converged, modes.count)
     table["draws"] = _share(labels, sampled, modes.count)
+    matrix = distances.STAGE.of(comparison).matrix(metric)
+    away = pd.Series(matrix[np.arange(labels.size), modes.representative[labels]])
+    table["draws_away"] = away[sampled].groupby(labels[sampled]).median().reindex(table["mode"])
     height = members["log_joint"].where(comparison.same_model).groupby(labels).max()
     table["below_best"] = (height.max() - height).reindex(table["mode"]).to_numpy()
     table["best_error"] = members["error"].groupby(labels).min().to_numpy()
@@ -54,54 +61,69 @@ def _share(labels: np.ndarray, counted: np.ndarray, count: int) -> np.ndarray:
 def unseen(comparison: Comparison, modes: Modes) -> Unseen | None:
     """What converged restarts say of modes that none has found; None without such restarts."""
     try:
-        return unseen_modes(modes.labels, optima(comparison))
+        return unseen_modes(modes.labels, comparison.optima)
     except DataError:
         return None
 
 
 def sentences(
     comparison: Comparison,
+    metric: str,
     table: pd.DataFrame,
-    apart: str,
+    modes: Modes,
     evidence: Evidence | None,
     islands: Islands | None,
     still_unseen: Unseen | None,
-    labels: np.ndarray,
 ) -> list[str]:
     """The answer: what there is, whether it is separate, how probable, what may be missing.
 
-    ``apart`` says how far apart modes are ("12°"); evidence or islands are None while they are
-    being computed. labels : (m,) mode of every member.
+    ``table`` is that of :func:`mode_table`; evidence or islands are None while they are computed.
     """
+    unit = DISTANCES[metric].unit
+    unit = unit if unit == "°" else f" {unit}".rstrip()
     return [
-        *_found(comparison, table, apart),
-        *_separate(islands, labels),
-        *_probable(table, evidence, labels),
+        *_found(comparison, table, modes.threshold, unit),
+        *_separate(islands, modes.labels),
+        *_probable(table, evidence, modes.labels),
         *_missing(still_unseen),
     ]
 
 
-def _found(comparison: Comparison, table: pd.DataFrame, apart: str) -> Iterator[str]:
-    converged = int(optima(comparison).sum())
-    in_modes = table[table["found_by"] > 0]
-    if converged:
-        modes = _count(len(in_modes), "mode")
+def _found(
+    comparison: Comparison, table: pd.DataFrame, threshold: float, unit: str
+) -> Iterator[str]:
+    apart = f"{threshold:.3g}{unit}"
+    converged = int(comparison.optima.sum())
+    if converged > 1:
+        found = table[table["found_by"] > 0]
         largest = table.iloc[int(np.nanargmax(table["found_by"]))]
         yield (
-            f"{_count(converged, 'converged restart')} ended in {modes} more than {apart} apart; "
-            f"mode {int(largest['mode']) + 1} was found by {largest['found_by']:.0%} of them."
+            f"{converged} converged restarts ended in {len(found)} modes more than {apart} apart; "
+            f"{largest['found_by']:.0%} of them in mode {int(largest['mode']) + 1}."
+            if len(found) > 1
+            else f"All {converged} converged restarts ended within {apart} of each other: in one "
+            "mode."
         )
-    elif not comparison.samplers:
+    elif not converged and not comparison.samplers:
         yield "None of these factorizations is known to have converged: modes may be unfinished."
     if comparison.samplers:
-        held = table[table["draws"] > 0]
-        numbers = ", ".join(str(int(mode) + 1) for mode in held["mode"][:6])
-        more = ", …" if len(held) > 6 else ""
-        plural = "s" if len(held) > 1 else ""
-        yield (
-            f"The chains' draws lie in mode{plural} {numbers}{more}. A draw fits worse than an "
-            "optimum by what the posterior allows."
+        yield _where_draws_lie(comparison, table, unit)
+
+
+def _where_draws_lie(comparison: Comparison, table: pd.DataFrame, unit: str) -> str:
+    held = table[table["draws"] > 0]
+    if not comparison.optima.any():
+        return (
+            f"The chains' draws lie in {_count(len(held), 'group')}. They are draws, not optima: a "
+            "run of random restarts beside them tells modes."
         )
+    away = held["draws_away"].max()
+    numbers = ", ".join(str(int(mode) + 1) for mode in held["mode"][:6])
+    return (
+        f"The chains' draws are nearest to mode{'s' * (len(held) > 1)} {numbers}"
+        f"{', …' * (len(held) > 6)}, typically {away:.3g}{unit} from its optima: a draw fits worse "
+        "than an optimum, and lies farther out, by what the posterior allows."
+    )
 
 
 def _separate(islands: Islands | None, labels: np.ndarray) -> Iterator[str]:
@@ -117,10 +139,16 @@ def _probable(table: pd.DataFrame, evidence: Evidence | None, labels: np.ndarray
         yield f"Posterior mass: not computed. {evidence.problem}"
         return
     heaviest = table.iloc[int(np.nanargmax(table["mass"]))]
+    under = f"under “{evidence.model}”, {evidence.described}"
+    if (table["weighed"] > 0).sum() == 1:
+        yield (
+            f"Mode {int(heaviest['mode']) + 1} is the only one that was weighed: it has all of the "
+            f"posterior that restarts found, {under}."
+        )
+        return
     yield (
         f"Mode {int(heaviest['mode']) + 1} has {percent(heaviest['mass'])} of the posterior mass "
-        f"({percent(heaviest['mass_low'])} to {percent(heaviest['mass_high'])}) under "
-        f"“{evidence.model}”, {evidence.described}."
+        f"({percent(heaviest['mass_low'])} to {percent(heaviest['mass_high'])}) {under}."
     )
     if evidence.left_out:
         yield (
@@ -156,8 +184,9 @@ def _missing(still_unseen: Unseen | None) -> Iterator[str]:
     least, most = still_unseen.number_interval
     yield (
         f"The next restart ends in a mode that none has found with a chance of "
-        f"{percent(still_unseen.new_probability)} ({percent(low)} to {percent(high)}); there are "
-        f"about {still_unseen.number:.0f} modes in all, at least ({least:.0f} to {most:.0f})."
+        f"{percent(still_unseen.new_probability)} ({percent(low)} to {percent(high)}). An estimate "
+        f"of all modes that restarts can find: {still_unseen.number:.0f} ({least:.0f} to "
+        f"{most:.0f})."
     )
 
 

@@ -74,6 +74,16 @@ class Comparison:
         return pd.concat(parts, ignore_index=True)
 
     @cached_property
+    def optima(self) -> np.ndarray:
+        """(m,) True for members that are known to have converged to an optimum; draws are none."""
+        return (self.members["movement"].notna() & self.members["converged"]).to_numpy()
+
+    @cached_property
+    def grouped(self) -> np.ndarray:
+        """Rows of the members that modes are made of: the optima, or all where none is known."""
+        return np.flatnonzero(self.optima) if self.optima.any() else np.arange(len(self.members))
+
+    @cached_property
     def resolution(self) -> float:
         """Degrees below which members cannot be told apart: what converged ones may still turn.
 

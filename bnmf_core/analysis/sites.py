@@ -29,12 +29,6 @@ class Sites:
     apart: np.ndarray
 
 
-def optima(comparison: Comparison) -> np.ndarray:
-    """(m,) True for members that are known to have converged to an optimum; draws are none."""
-    members = comparison.members
-    return (members["movement"].notna() & members["converged"]).to_numpy()
-
-
 def find_sites(comparison: Comparison) -> Sites:
     """The sites of a comparison, whose distances are stored.
 
@@ -43,7 +37,7 @@ def find_sites(comparison: Comparison) -> Sites:
     RunError
         When no member is known to be an optimum.
     """
-    rows = np.flatnonzero(optima(comparison))
+    rows = np.flatnonzero(comparison.optima)
     if not rows.size:
         raise RunError(
             "None of these factorizations is known to have converged to an optimum; compare them "

@@ -26,7 +26,7 @@ class Structure:
     run_ids: list[str]
 
     def linkage(self, metric: str) -> np.ndarray:
-        """(m − 1, 4) complete linkage of the distances."""
+        """Complete linkage of the distances between the members that modes are made of."""
         return files.read_array(self.folder / f"linkage-{metric}.npy")
 
     def projection(self, metric: str) -> tuple[np.ndarray, float]:
@@ -48,9 +48,10 @@ class Structure:
 
 def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopped) -> None:
     """Store linkage, map, covering curves and spread under every distance."""
+    grouped = np.ix_(comparison.grouped, comparison.grouped)
     for i, key in enumerate(DISTANCES):
         matrix = np.array(distances.STAGE.of(comparison).matrix(key))
-        files.write_array(folder / f"linkage-{key}.npy", modes.linkage(matrix))
+        files.write_array(folder / f"linkage-{key}.npy", modes.linkage(matrix[grouped]))
         points = projection.project(matrix)
         quality = np.array(projection.projection_quality(matrix))
         files.write_arrays(folder / f"projection-{key}.npz", {"points": points, "quality": quality})
@@ -110,11 +111,34 @@ def coverage_of(
     return pd.concat(found, ignore_index=True), pd.DataFrame(spread, columns=columns)
 
 
+def suggested_threshold(comparison: Comparison, metric: str) -> float:
+    """The threshold between modes to start looking from, see :func:`modes.suggest_threshold`."""
+    matrix = distances.STAGE.of(comparison).matrix(metric)
+    between = matrix[np.ix_(comparison.grouped, comparison.grouped)]
+    distance = DISTANCES[metric]
+    return modes.suggest_threshold(
+        between, distance.resolution(comparison.rank), finest_threshold(comparison, metric)
+    )
+
+
+def finest_threshold(comparison: Comparison, metric: str) -> float:
+    """Below this, in the metric's unit, optima may still meet; 0 where that is not known."""
+    return comparison.resolution if DISTANCES[metric].unit == "°" else 0.0
+
+
+def modes_at(comparison: Comparison, metric: str, threshold: float) -> modes.Modes:
+    """The modes of a comparison whose structure is stored; every run counts the same."""
+    matrix = distances.STAGE.of(comparison).matrix(metric)
+    weights = comparison.members["weight"].to_numpy() / len(comparison.runs)
+    tree = STAGE.of(comparison).linkage(metric)
+    return modes.find_modes(matrix, threshold, weights, np.asarray(tree), comparison.optima)
+
+
 STAGE = Stage(
     key="structure",
     label="Finding modes and coverage",
     needs=(distances.STAGE,),
-    version=2,
+    version=3,
     compute=compute,
     read=read,
     by_distance=True,

@@ -15,7 +15,6 @@ from bnmf_core.cli.output import Output
 from bnmf_core.cli.records import document, open_store, show_runs
 from bnmf_core.compare.coverage import covering_numbers
 from bnmf_core.compare.distances import DISTANCES, find_distance
-from bnmf_core.compare.modes import find_modes, suggest_threshold
 from bnmf_core.nouns.errors import StoreError
 from bnmf_core.nouns.particles import Particles
 from bnmf_core.store import files
@@ -194,12 +193,9 @@ def _compare(found: Comparison, options: argparse.Namespace) -> Compared:
     key, members = options.distance, found.members
     matrix = np.asarray(distances.STAGE.of(found).matrix(key))
     within = structure.STAGE.of(found)
-    tree = np.asarray(within.linkage(key))
     suggested = options.threshold is None
-    resolution = DISTANCES[key].resolution(found.rank)
-    threshold = suggest_threshold(matrix, resolution) if suggested else options.threshold
-    weights = members["weight"].to_numpy() / len(found.runs)
-    modes = find_modes(matrix, threshold, weights, tree)
+    threshold = structure.suggested_threshold(found, key) if suggested else options.threshold
+    modes = structure.modes_at(found, key, threshold)
     radii: list[float] = options.radius or [threshold]
     best = members.groupby(modes.labels)["error"].min()
     spread = within.spread(key).set_index("run")

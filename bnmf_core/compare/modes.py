@@ -1,7 +1,8 @@
 """Modes: groups of factorizations that tell the same story.
 
 Complete linkage cut at a threshold: any two members of a mode are at most the threshold
-apart, so the threshold has a meaning in the distance's own unit.
+apart, so the threshold has a meaning in the distance's own unit. Where converged optima are among
+them, modes are groups of those; draws and unfinished ones count to the nearest.
 """
 
 from dataclasses import dataclass
@@ -33,11 +34,12 @@ class Modes:
     Attributes
     ----------
     labels : (M,) mode of each factorization, 0-based.
-    share : (K,) probability of each mode, summing to 1. size : (K,) number of members.
+    share : (K,) share of the weights in each mode, summing to 1. size : (K,) number of members.
     representative : (K,) index of the member closest, on weighted average, to its mode.
-    spread_mean, spread_max : (K,) weighted mean and largest distance to the representative.
+    spread_mean, spread_max : (K,) weighted mean and largest distance to the representative, over
+        the members that make the group.
     separation : (K, K) distances between representatives.
-    threshold : any two members of a mode are at most this far apart.
+    threshold : any two members that make a mode are at most this far apart.
     """
 
     labels: np.ndarray
@@ -88,15 +90,22 @@ def find_modes(
     threshold: float,
     weights: np.ndarray | None = None,
     linkage: np.ndarray | None = None,
+    optima: np.ndarray | None = None,
 ) -> Modes:
     """Group factorizations so that any two of a group are at most ``threshold`` apart.
+
+    Where optima are among them, these make the groups, and each of the others, a draw or one that
+    has not converged, counts to the mode of the optimum that is nearest: a draw is away from its
+    own optimum by as much as the posterior is wide.
 
     Parameters
     ----------
     distances : (M, M) symmetric distances.
     threshold : ≥ 0, in the distances' unit.
-    weights : (M,) probabilities, uniform when left out; scaled to sum to 1.
-    linkage : what :func:`linkage` returned for these distances, to save its time.
+    weights : (M,) of each factorization, uniform when left out; scaled to sum to 1.
+    linkage : what :func:`linkage` returned for the distances between those that make the groups,
+        to save its time.
+    optima : (M,) bool, which factorizations are converged optima; None or none: all make groups.
 
     Raises
     ------
@@ -119,12 +128,19 @@ def find_modes(
     if not threshold >= 0:
         raise SettingsError(f"The threshold between modes was {threshold}; it must be ≥ 0.")
     weights = _checked_weights(weights, M)
-    tree = _complete_linkage(distances) if linkage is None else linkage
-    if tree.shape != (M - 1, 4):
-        raise DataError(f"A merge tree of {M} factorizations is {M - 1}×4, not {tree.shape}.")
-    found = np.zeros(1, int) if M == 1 else hierarchy.fcluster(tree, threshold, "distance")
+    grouped = np.arange(M) if optima is None or not optima.any() else np.flatnonzero(optima)
+    within = distances[np.ix_(grouped, grouped)]
+    tree = _complete_linkage(within) if linkage is None else linkage
+    count = grouped.size
+    if tree.shape != (count - 1, 4):
+        raise DataError(
+            f"A merge tree of {count} factorizations is {count - 1}×4, not {tree.shape}."
+        )
+    found = np.zeros(1, int) if count == 1 else hierarchy.fcluster(tree, threshold, "distance")
+    nearest = distances[:, grouped].argmin(axis=1)
+    nearest[grouped] = np.arange(count)
     _, first, labels, size = np.unique(
-        found, return_index=True, return_inverse=True, return_counts=True
+        found[nearest], return_index=True, return_inverse=True, return_counts=True
     )
     share = np.bincount(labels, weights=weights)
     # Largest share first; of equal ones, the one whose first member comes first.
@@ -132,7 +148,9 @@ def find_modes(
     position = np.argsort(order)
     labels = position[labels]
     share, size = share[order], size[order]
-    medoids = [_medoid(distances, np.flatnonzero(labels == k), weights) for k in range(share.size)]
+    medoids = [
+        _medoid(distances, grouped[labels[grouped] == k], weights) for k in range(share.size)
+    ]
     representative = np.array([medoid[0] for medoid in medoids])
     return Modes(
         labels=labels,

@@ -15,6 +15,9 @@ from bnmf_core.evidence.tasks import Tasks
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.threads import one_blas_thread
 
+# Two repeats may agree by chance; evidences so near, in nats, are the same for every purpose.
+NEGLIGIBLE = 1.0
+
 
 @dataclass(frozen=True, eq=False)
 class Start:
@@ -56,12 +59,12 @@ class Start:
 
     @property
     def settled(self) -> bool:
-        """Whether twice the steps gave the same, within two standard errors of the difference."""
+        """Whether twice the steps gave the same, within two standard errors, or within a nat."""
         if np.isnan(self.doubled):
             return True
         first = replace(self, evidences=self.evidences[:-1])
         # The error of one population is √n times that of the mean of n.
-        allowed = 2.0 * first.error * np.sqrt(1.0 + len(first.evidences))
+        allowed = max(2.0 * first.error * np.sqrt(1.0 + len(first.evidences)), NEGLIGIBLE)
         return bool(abs(self.doubled - first.log_evidence) <= allowed)
 
     def again(self, doubled: float) -> "Start":

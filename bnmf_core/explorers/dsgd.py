@@ -3,9 +3,9 @@
 The paper replaces SVGD's direction by the gradient of the Stein discrepancy with respect to the
 particles, by automatic differentiation. Here it is analytic: S = (1/M²) Σ_ij K_p(θ_i, θ_j) with
 equal weights (the best weights are found afterwards, as for every algorithm), in the coordinates of
-:mod:`bnmf_core.explorers.interior` rather than in A and W as they are. K_p holds the slopes of the
-log density, so its gradient needs their derivatives; they enter as one Hessian–vector product for
-each particle, which the models that it works with have in closed form.
+:mod:`bnmf_core.explorers.interior` or, as in the paper, in A and W as they are. K_p holds the
+slopes of the log density, so its gradient needs their derivatives; they enter as one
+Hessian–vector product for each particle, which the models that it works with have in closed form.
 
 S is also small at any place where the slopes are small and the particles far apart, so particles
 can come to rest where the density is low; the paper finds such factorizations to be poor. Open

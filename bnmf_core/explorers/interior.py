@@ -70,6 +70,10 @@ class Interior:
         q[:, :, : self.D] -= logsumexp(q[:, :, : self.D], axis=2, keepdims=True)
         return q
 
+    def moved(self, q: np.ndarray, by: np.ndarray) -> np.ndarray:
+        """The position that stands for q + by."""
+        return self.settled(q + by)
+
     def parts(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What the kernel sees: (m, R·D) and (m, R·N), the part of A centred on the simplex."""
         A, W = self.split(q)

@@ -7,20 +7,32 @@ import numpy as np
 from bnmf_core.explorers import from_starts
 from bnmf_core.nouns.algorithm import Shard
 from bnmf_core.nouns.problem import Problem
+from bnmf_core.nouns.settings import setting
 from bnmf_core.solvers.starts import random_start
 
 
 @dataclass(frozen=True)
 class Settings(from_starts.SolverSettings):
-    """Only the solver's settings."""
+    """The solver's settings, and what is drawn."""
+
+    start: str = setting(
+        "scaled",
+        "Start of a factorization",
+        "“scaled”: |N(0, 1)| entries at the data's own scale. “uniform”: entries uniform on "
+        "(0, 1), whatever the scale of the data, as is common practice.",
+        choices=("scaled", "uniform"),
+        advanced=True,
+    )
 
 
 def starts(problem: Problem, settings: Settings, shard: Shard) -> tuple[np.ndarray, np.ndarray]:
     """One random start per particle, from the particle's own generator."""
-    pairs = [
-        random_start(problem.dataset, problem.rank, shard.particle_generator(i))
-        for i in range(shard.size)
-    ]
+    generators = [shard.particle_generator(i) for i in range(shard.size)]
+    D, N, R = problem.dataset.D, problem.dataset.N, problem.rank
+    if settings.start == "uniform":
+        pairs = [(rng.random((D, R)), rng.random((R, N))) for rng in generators]
+    else:
+        pairs = [random_start(problem.dataset, R, rng) for rng in generators]
     return np.stack([A for A, _ in pairs]), np.stack([W for _, W in pairs])
 
 

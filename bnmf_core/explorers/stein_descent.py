@@ -2,8 +2,9 @@
 
 All particles of a shard are moved at once: each iteration takes the slopes of the log density at
 every particle, the kernel between all of them, and one adaptive step in the coordinates of
-:mod:`bnmf_core.explorers.interior`. A particle therefore depends on those beside it. A run of more
-than ``together`` particles is cut into groups that do not see each other.
+:mod:`bnmf_core.explorers.interior` or, as published, of :mod:`bnmf_core.explorers.ambient`. A
+particle therefore depends on those beside it. A run of more than ``together`` particles is cut into
+groups that do not see each other.
 """
 
 from collections.abc import Callable
@@ -12,8 +13,9 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
+from bnmf_core.explorers.ambient import Ambient
 from bnmf_core.explorers.interior import SUPPORTS, Interior
-from bnmf_core.explorers.stein_direction import median_lengths
+from bnmf_core.explorers.stein_direction import PUBLISHED_LENGTHS, median_lengths
 from bnmf_core.nouns.algorithm import Algorithm, Batch, Needs, Shard
 from bnmf_core.nouns.errors import RunError, SettingsError
 from bnmf_core.nouns.model import Capability
@@ -77,8 +79,8 @@ class DescentSettings:
     length_A: float | None = setting(
         None,
         "Length scale of A",
-        "Distance, in log entries, at which two bases begin to count as different. Left open: the "
-        "median distance between particles.",
+        "Distance, in the coordinates, at which two bases begin to count as different. Left open: "
+        "the median distance between particles.",
         minimum=1e-12,
         advanced=True,
     )
@@ -87,6 +89,15 @@ class DescentSettings:
         "Length scale of W",
         "The same for the weights.",
         minimum=1e-12,
+        advanced=True,
+    )
+    coordinates: str = setting(
+        "interior",
+        "Particles move in",
+        "“interior”: logarithms, without walls. “ambient”: A and W as they are, projected back "
+        "after every step, as published (with 2,000 iterations); a step is then a part of a "
+        "typical entry of a factor, and open length scales are 0.01 for A and 1000 for W.",
+        choices=("interior", "ambient"),
         advanced=True,
     )
     exponent: float = setting(
@@ -194,7 +205,7 @@ def explorer(
     ) -> State:
         # Asked again: what the run sees may be zero where the dataset is not.
         check(problem, settings)
-        chart = Interior.of(problem)
+        chart = chart_of(problem, settings)
         q = chart.to_position(*starts(problem, settings, shard))
         nothing = np.zeros_like(q)
         unsolved = shard.size if settings.improves_starts else 0
@@ -204,7 +215,7 @@ def explorer(
         problem: Problem, state: State, settings: SettingsT, rng: np.random.Generator
     ) -> tuple[State, Batch]:
         """Some starts, or some iterations of the whole group; hand it over after the last one."""
-        chart, m = Interior.of(problem), state.q.shape[0]
+        chart, m = chart_of(problem, settings), state.q.shape[0]
         D, N, R = problem.dataset.D, problem.dataset.N, problem.rank
         if state.unsolved:
             return improved(problem, chart, state, settings), Batch(
@@ -243,6 +254,11 @@ def explorer(
     )
 
 
+def chart_of(problem: Problem, settings: DescentSettings) -> Interior:
+    """The coordinates that the settings name."""
+    return (Ambient if settings.coordinates == "ambient" else Interior).of(problem)
+
+
 def moved(state: State, chart: Interior, towards: np.ndarray, settings: DescentSettings) -> State:
     """One step of the chosen rule along ``towards`` (m, R, K), at most about a step size each."""
     done = state.iterations
@@ -256,7 +272,7 @@ def moved(state: State, chart: Interior, towards: np.ndarray, settings: DescentS
         second = FORGET_SECOND * state.second + (1 - FORGET_SECOND) * towards**2
         unbiased = second / (1 - FORGET_SECOND ** (done + 1))
         by = first / (1 - FORGET_FIRST ** (done + 1)) / (np.sqrt(unbiased) + TINY)
-    q = chart.settled(state.q + size * by)
+    q = chart.moved(state.q, size * by)
     return replace(state, q=q, first=first, second=second, iterations=done + 1)
 
 
@@ -308,6 +324,9 @@ def _lengths(chart: Interior, q: np.ndarray, settings: DescentSettings) -> np.nd
     chosen = (settings.length_A, settings.length_W)
     if None not in chosen:
         return np.array(chosen, dtype=np.float64)
+    if isinstance(chart, Ambient):
+        pairs = zip(chosen, PUBLISHED_LENGTHS, strict=True)
+        return np.array([length if c is None else c for c, length in pairs])
     medians = median_lengths(chart.parts(q))
     return np.array([m if c is None else c for c, m in zip(chosen, medians, strict=True)])
 

@@ -14,6 +14,8 @@ from collections.abc import Sequence
 import numpy as np
 
 Arrays = Sequence[np.ndarray]
+# Of A and of W, as they are (paper 3, §6.1).
+PUBLISHED_LENGTHS = (0.01, 1000.0)
 
 
 def direction(

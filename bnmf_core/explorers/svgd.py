@@ -2,9 +2,10 @@
 
 Particles move along φ, the direction in which their distribution comes nearer to the posterior
 fastest (see :mod:`bnmf_core.explorers.stein_direction`). One particle alone climbs to a mode. The
-paper moves A and W as they are; here they move in coordinates without walls, in which Stein's
-identity holds and entries stay ≥ 0. With few particles in many dimensions the spread of the
-posterior is underestimated (Ba et al. 2022), so these are not draws.
+paper moves A and W as they are, which ``coordinates = "ambient"`` does; by default they move in
+coordinates without walls, in which Stein's identity holds and entries stay ≥ 0. With few particles
+in many dimensions the spread of the posterior is underestimated (Ba et al. 2022), so these are not
+draws.
 """
 
 from dataclasses import dataclass

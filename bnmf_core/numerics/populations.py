@@ -34,7 +34,8 @@ def combine(log_estimates: np.ndarray) -> Combined:
 
     Populations disagree where fewer than two carry the mean, that is where one outweighs all others
     together: of four, about where the largest leads by 1.9 nats. Nothing then tells whether it
-    found what the others missed, or whether a fifth would outweigh it as well.
+    found what the others missed, or whether a fifth would outweigh it as well. Populations that
+    agree may still all have missed the same.
     """
     count = log_estimates.size
     mean = float(logsumexp(log_estimates)) - np.log(count)

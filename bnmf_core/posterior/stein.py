@@ -14,13 +14,15 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csgraph
 
+from bnmf_core.explorers.stein_direction import PUBLISHED_LENGTHS
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import SettingsError
 from bnmf_core.nouns.particles import Particles
 from bnmf_core.posterior.places import LIFT, Block, blocks, positions, problem_of
 
 # Paper 3, §6.1.
-LENGTH_A, LENGTH_W, EXPONENT = 1e-2, 1e3, -0.5
+LENGTH_A, LENGTH_W = PUBLISHED_LENGTHS
+EXPONENT = -0.5
 # ‖x‖² + ‖y‖² − 2x·y leaves about 1e-16 of ‖x‖² + ‖y‖² as error. Pairs that are nearer than this
 # part of it are measured again from a centre of their own.
 CLOSE = 1e-4

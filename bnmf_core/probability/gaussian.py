@@ -4,7 +4,7 @@ X_dn ~ N((AW)_dn, σ²), every entry of A and W ~ Exp(λ).
 """
 
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from bnmf_core.nouns.model import Conditionals, EntryPrior, Model, Support
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.settings import setting
 from bnmf_core.probability import likelihood
-from bnmf_core.probability.reference import reference_errors
+from bnmf_core.probability.reference import reference_errors, reference_factors, typical_rate
 
 # An exact factorization leaves no residual; a smaller σ than this would be rounding noise.
 SMALLEST_RELATIVE_SIGMA = 1e-3
@@ -30,21 +30,32 @@ class Settings:
         "residual standard deviation of a reference NMF of the same rank.",
         minimum=1e-12,
     )
-    rate: float = setting(
-        1.0, "Prior rate λ", "Rate of the exponential prior on every entry of A and W.", minimum=0
+    rate: float | None = setting(
+        None,
+        "Prior rate λ",
+        "Rate of the exponential prior on every entry of A and W. Left open: 1 over their mean in "
+        "a reference NMF; 1 is as published, and fits data whose entries are about R.",
+        minimum=0,
     )
+
+
+SettingsT = TypeVar("SettingsT", bound=Settings)
 
 
 class Rated(Protocol):
     """Settings with the rate of exponential priors among them."""
 
     @property
+    def rate(self) -> float | None:
+        """Of the priors, λ; None: from the data."""
+
+
+class Resolved(Protocol):
+    """Settings with nothing left open."""
+
+    @property
     def rate(self) -> float:
         """Of the priors, λ."""
-
-
-class Resolved(Rated, Protocol):
-    """Settings with nothing left open."""
 
     @property
     def sigma(self) -> float:
@@ -52,7 +63,19 @@ class Resolved(Rated, Protocol):
 
 
 def resolve(dataset: Dataset, rank: int, settings: Settings) -> Settings:
-    """Take an open σ from the data: paper 3, §6.1 (residual of a reference NMF)."""
+    """Take an open σ from the data: paper 3, §6.1 (residual of a reference NMF); λ from the same.
+
+    The prior is the same on A and W, so λ is 1 over the mean entry of both once every component
+    has the scale that the prior favours.
+    """
+    if settings.rate is None:
+        A, W = scale(*reference_factors(dataset, rank, restarts=1))
+        settings = replace(settings, rate=typical_rate(A, W))
+    return with_noise(dataset, rank, settings)
+
+
+def with_noise(dataset: Dataset, rank: int, settings: SettingsT) -> SettingsT:
+    """The settings with σ, where it is open, from the residual of a reference NMF."""
     if settings.sigma is not None:
         return settings
     squared = float(reference_errors(dataset, rank, restarts=1)[0])
@@ -104,7 +127,7 @@ def curvature(
 
 def improper(settings: Rated) -> str:
     """What a flat prior on positive entries would need for a posterior with a finite total."""
-    if settings.rate > 0:
+    if settings.rate is None or settings.rate > 0:
         return ""
     return "a prior rate λ above 0: with a flat prior the posterior has no finite total"
 

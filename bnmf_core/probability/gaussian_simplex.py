@@ -4,24 +4,42 @@ X_dn ~ N((AW)_dn, σ²), every column of A ~ Dirichlet(1, …, 1), every entry o
 density of a column is taken with respect to its first D − 1 entries, where it is (D − 1)!.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import gammaln
 
+from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.model import Model, Support
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.settings import setting
 from bnmf_core.probability import gaussian, likelihood
+from bnmf_core.probability.reference import reference_factors, typical_rate
 
 
 @dataclass(frozen=True)
 class Settings(gaussian.Settings):
     """Those of the gaussian model; the rate is that of W alone."""
 
-    rate: float = setting(
-        1.0, "Prior rate λ", "Rate of the exponential prior on every entry of W.", minimum=0
+    rate: float | None = setting(
+        None,
+        "Prior rate λ",
+        "Rate of the exponential prior on every entry of W. Left open: 1 over their mean in a "
+        "reference NMF; 1 is as published.",
+        minimum=0,
     )
+
+
+def resolve(dataset: Dataset, rank: int, settings: Settings) -> Settings:
+    """Take an open λ and an open σ from a reference NMF."""
+    return gaussian.with_noise(dataset, rank, replace(settings, rate=rate(dataset, rank, settings)))
+
+
+def rate(dataset: Dataset, rank: int, settings: gaussian.Rated) -> float:
+    """λ of the prior on W; where it is open, 1 over the mean entry of W of a reference NMF."""
+    if settings.rate is not None:
+        return settings.rate
+    return typical_rate(scale(*reference_factors(dataset, rank, restarts=1))[1])
 
 
 def log_joint(
@@ -77,7 +95,7 @@ MODEL = Model(
     key="gaussian_simplex",
     label="Gaussian noise, columns of A sum to one",
     Settings=Settings,
-    resolve=gaussian.resolve,
+    resolve=resolve,
     log_joint=log_joint,
     log_likelihood=likelihood.log_likelihood,
     support_A=Support.SIMPLEX,

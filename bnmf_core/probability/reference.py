@@ -1,5 +1,7 @@
 """Reference factorizations from which open model settings take their values."""
 
+from threading import Lock
+
 import numpy as np
 
 from bnmf_core.nouns.dataset import Dataset
@@ -10,6 +12,8 @@ from bnmf_core.solvers.starts import random_start
 
 # Fixed, so that the same data give the same model whatever the run's own seed is.
 REFERENCE_SEED = 20_240_229
+_last: dict[tuple[str, int, int], tuple[np.ndarray, np.ndarray]] = {}
+_LOCK = Lock()
 
 
 def reference_start(dataset: Dataset, rank: int, restart: int) -> tuple[np.ndarray, np.ndarray]:
@@ -18,7 +22,30 @@ def reference_start(dataset: Dataset, rank: int, restart: int) -> tuple[np.ndarr
 
 
 def reference_factors(dataset: Dataset, rank: int, restarts: int) -> tuple[np.ndarray, np.ndarray]:
-    """NMFs from random starts with a fixed seed: A (restarts, D, R), W (restarts, R, N)."""
+    """NMFs from random starts with a fixed seed: A (restarts, D, R), W (restarts, R, N).
+
+    The last one asked for is remembered: several runs of the same data begin side by side.
+    """
+    key = (dataset.hash, rank, restarts)
+    with _LOCK:
+        if key not in _last:
+            solved = _solved(dataset, rank, restarts)
+            _last.clear()
+            _last[key] = solved
+        A, W = _last[key]
+    return A.copy(), W.copy()
+
+
+def typical_rate(*factors: np.ndarray) -> float:
+    """λ of the exponential prior that fits the entries best: 1 over their mean; 1 where all are 0.
+
+    Of entries that are Exp(λ), the number over the sum is the maximum likelihood estimate.
+    """
+    total = sum(float(F.sum()) for F in factors)
+    return sum(F.size for F in factors) / total if total > 0 else 1.0
+
+
+def _solved(dataset: Dataset, rank: int, restarts: int) -> tuple[np.ndarray, np.ndarray]:
     problem = Problem.without_model(dataset, rank)
     solved = []
     for restart in range(restarts):

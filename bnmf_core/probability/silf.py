@@ -77,8 +77,12 @@ class Settings:
     C: float = setting(
         2.0, "Steepness C", "How fast the log-likelihood falls beyond the threshold.", minimum=1e-12
     )
-    rate: float = setting(
-        1.0, "Prior rate λ", "Rate of the exponential prior on every entry of W.", minimum=0
+    rate: float | None = setting(
+        None,
+        "Prior rate λ",
+        "Rate of the exponential prior on every entry of W. Left open: 1 over their mean in a "
+        "reference NMF; 1 is as published, and on data of large entries favours AW near 0.",
+        minimum=0,
     )
 
 
@@ -100,7 +104,8 @@ def silf_slope(y: ArrayLike, epsilon: float, beta: float) -> np.ndarray:
 
 
 def resolve(dataset: Dataset, rank: int, settings: Settings) -> Settings:
-    """Take an open ε from the data: paper 3, §6.1."""
+    """Take an open ε from the data: paper 3, §6.1; an open λ from a reference NMF."""
+    settings = replace(settings, rate=gaussian_simplex.rate(dataset, rank, settings))
     if settings.epsilon is not None:
         return settings
     largest = _largest_reference(dataset, rank, settings.objective)

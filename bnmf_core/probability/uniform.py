@@ -16,7 +16,7 @@ from bnmf_core.nouns.settings import setting
 from bnmf_core.nouns.threshold import Threshold
 from bnmf_core.numerics.deviations import culprits, largest_deviations
 from bnmf_core.probability import gaussian
-from bnmf_core.probability.reference import reference_factors
+from bnmf_core.probability.reference import reference_factors, typical_rate
 
 # Paper 2, §6: as many restarts give ε.
 REFERENCES = 10
@@ -44,8 +44,12 @@ class Settings:
         maximum=1000,
         advanced=True,
     )
-    rate: float = setting(
-        1.0, "Prior rate λ", "Rate of the exponential prior on every entry of A and W.", minimum=0
+    rate: float | None = setting(
+        None,
+        "Prior rate λ",
+        "Rate of the exponential prior on every entry of A and W. Left open: 1 over their mean in "
+        "a reference NMF; 1 is as published.",
+        minimum=0,
     )
 
     @property
@@ -55,10 +59,15 @@ class Settings:
 
 
 def resolve(dataset: Dataset, rank: int, settings: Settings) -> Settings:
-    """Take an open ε from the data: paper 2, §6."""
+    """Take an open ε from the data: paper 2, §6; an open λ from the same reference NMFs."""
+    if settings.epsilon is not None and settings.rate is not None:
+        return settings
+    restarts = 1 if settings.epsilon is not None else REFERENCES
+    A, W = reference_factors(dataset, rank, restarts)
+    if settings.rate is None:
+        settings = replace(settings, rate=typical_rate(*gaussian.scale(A[:1], W[:1])))
     if settings.epsilon is not None:
         return settings
-    A, W = reference_factors(dataset, rank, REFERENCES)
     largest = float(largest_deviations(dataset.X, A, W, dataset.mask).max())
     smallest = SMALLEST_RELATIVE_EPSILON * float(dataset.X.max())
     return replace(settings, epsilon=settings.times * max(largest, smallest), times=1.0)

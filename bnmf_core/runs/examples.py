@@ -52,12 +52,14 @@ EXAMPLES: dict[str, Example] = {
         Example(
             "two_solutions",
             "A matrix with exactly two answers",
-            "Which methods find both, and which stay in the one they started in?",
+            "Which methods find both, which stay in the one they started in, and which cross?",
             _two_solutions,
             (
                 RunSpec("random_restarts", rank=3, particles=60),
                 RunSpec("q_transform", rank=3, particles=60),
                 RunSpec("gibbs", rank=3, particles=60, settings={"thinning": 20}),
+                RunSpec("mode_jumps", rank=3, particles=60, settings={"sweeps": 2, "thinning": 20}),
+                RunSpec("tempered_smc", rank=3, particles=60),
             ),
         ),
         Example(

@@ -90,7 +90,7 @@ def jump(
     # The largest of log r + Gumbel noise is at k with probability r_k.
     label = np.argmax(now + rng.gumbel(size=now.shape), axis=1)
     _, _, log_w = _path(problem, log_joint, A, W, label, anchors, rng, upwards=False)
-    proposed: np.ndarray = rng.integers(K, size=c)
+    proposed = rng.integers(K, size=(c,))
     start = _draw_products(problem, anchors, proposed, A.shape[2], rng)
     new_A, new_W, new_log_w = _path(
         problem, log_joint, *start, proposed, anchors, rng, upwards=True

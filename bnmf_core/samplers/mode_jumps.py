@@ -94,8 +94,11 @@ class Settings:
         minimum=0,
         maximum=1_000_000,
     )
+    sweeps: int = setting(
+        5, "Sweeps per jump", "Gibbs sweeps before each jump.", minimum=1, maximum=10_000
+    )
     thinning: int = setting(
-        5, "Sweeps per kept draw", "Each is followed by one jump.", minimum=1, maximum=10_000
+        1, "Jumps per kept draw", "One draw in this many is kept.", minimum=1, maximum=10_000
     )
 
 
@@ -119,7 +122,7 @@ class State:
     """A search, then a pilot, then c chains with a proposal: A (c, R, D) and W (c, R, N).
 
     draws : (c,) particles asked of each chain. first : number of the first chain in the run.
-    jumps, total : done by each chain and to do. accepted : (c,) whether the last one was.
+    jumps, total : done by each chain and to do. accepted : (c,) of those since the last record.
     seed : of the run.
     """
 
@@ -156,11 +159,11 @@ def init(problem: Problem, settings: Settings, shard: Shard, rng: np.random.Gene
         proposal=None,
         A=np.empty((0, R, D)),
         W=np.empty((0, R, N)),
-        accepted=np.zeros(draws.size, dtype=bool),
+        accepted=np.zeros(draws.size, dtype=np.int64),
         draws=draws,
         first=first,
         jumps=0,
-        total=settings.warm_up + int(draws.max()),
+        total=settings.warm_up + settings.thinning * int(draws.max()),
         seed=shard.seed,
     )
 
@@ -176,11 +179,14 @@ def step(
     proposal = state.proposal
     assert proposal is not None
     recorded, begun = [], state.jumps
-    for _ in range(max(1, int(STEP_WORK / (state.draws.size * work(problem, settings))))):
+    for _ in range(max(1, int(STEP_WORK / (state.draws.size * work_per_jump(problem, settings))))):
         if state.jumps == state.total:
             break
         state = _jumped(problem, state, proposal, settings, rng)
-        recorded.append(_record(state, state.jumps - settings.warm_up))
+        after = state.jumps - settings.warm_up
+        if after % settings.thinning == 0:
+            recorded.append(_record(state, settings, after // settings.thinning))
+            state = replace(state, accepted=np.zeros_like(state.accepted))
     batch = joined(problem, recorded)
     return state, replace(batch, note="" if begun else _note(proposal, settings))
 
@@ -210,13 +216,13 @@ def _piloted(
     problem: Problem, state: State, pilot: Pilot, settings: Settings, rng: np.random.Generator
 ) -> State:
     """Sweeps of the pilot from random numbers that are the same in every shard, then the fit."""
-    common = _common_generator(state.seed, 1 + pilot.sweeps)
     A, W, sweeps = pilot.A, pilot.W, pilot.sweeps
     first, second = pilot.first, pilot.second
     K, dropped = first.shape[0], settings.pilot // 3
     for _ in range(max(1, int(STEP_WORK / (A.shape[0] * 2 * gibbs.work_per_sweep(problem))))):
         if sweeps == settings.pilot:
             break
+        common = _common_generator(state.seed, 1 + sweeps)
         A, W = gibbs.sweep(problem, A, W, common)
         A, W, _ = scale_move.move(problem, A, W, common)
         sweeps += 1
@@ -269,23 +275,23 @@ def _jumped(
         return problem.model.log_joint(problem, A, W)
 
     A, W = state.A, state.W
-    for _ in range(settings.thinning):
+    for _ in range(settings.sweeps):
         A, W = gibbs.sweep(problem, A, W, rng)
         A, W, _ = scale_move.move(problem, A, W, rng)
     if isinstance(proposal, FittedModes):
         A, W, accepted = fitted_jump.jump(log_joint, A, W, proposal, rng)
     else:
         A, W, accepted = annealed_jump.jump(problem, log_joint, A, W, proposal, rng)
-    return replace(state, A=A, W=W, accepted=accepted, jumps=state.jumps + 1)
+    return replace(state, A=A, W=W, accepted=state.accepted + accepted, jumps=state.jumps + 1)
 
 
-def _record(state: State, draw: int) -> Batch:
+def _record(state: State, settings: Settings, draw: int) -> Batch:
     # A chain that has made its draws goes on beside the others, unrecorded.
     chosen = np.flatnonzero(state.draws >= draw)
     return Batch(
         state.A[chosen].transpose(0, 2, 1),
         state.W[chosen],
-        {"acceptance": state.accepted[chosen].astype(np.float64)},
+        {"acceptance": state.accepted[chosen] / settings.thinning},
         chain=state.first + chosen,
         warm_up=np.full(chosen.size, draw <= 0),
     )
@@ -330,13 +336,18 @@ def fraction(state: State, settings: Settings) -> float:
     return PILOTED + (1 - PILOTED) * state.jumps / state.total
 
 
-def work(problem: Problem, settings: Settings) -> float:
-    """Multiply-adds per kept draw; search, pilot and warm-up are left out."""
+def work_per_jump(problem: Problem, settings: Settings) -> float:
+    """Multiply-adds of one chain's jump and of the sweeps before it."""
     sweep = gibbs.work_per_sweep(problem)
     if _fits(problem, settings):
-        return (settings.thinning + 2) * sweep
+        return (settings.sweeps + 2) * sweep
     grams = (problem.dataset.D + problem.dataset.N) * problem.rank**2
-    return settings.thinning * sweep + 3 * settings.bridge * (sweep + 8.0 * grams)
+    return settings.sweeps * sweep + 3 * settings.bridge * (sweep + 8.0 * grams)
+
+
+def work(problem: Problem, settings: Settings) -> float:
+    """Multiply-adds per kept draw; search, pilot and warm-up are left out."""
+    return settings.thinning * work_per_jump(problem, settings)
 
 
 def check(problem: Problem, settings: Settings) -> None:

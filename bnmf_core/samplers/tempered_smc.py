@@ -9,7 +9,10 @@ invariant: Gibbs sweeps, exact at a power β with σ² → σ²/β, and a move a
 The product of the mean weights estimates the evidence p(X), without bias for a fixed ladder of β
 and consistently for this one, which follows the population (Beskos and others 2016). Populations
 are independent, each a shard; together they stand for the posterior when each counts by its own
-estimate of the evidence, and the spread of these estimates is the error that can be told.
+estimate of the evidence, and the spread of these estimates is the error that can be told. It is no
+bound: a mode that hardly any population finds on its way down adds to the error only once one has,
+so that populations that agree may all lie too low. Where dimensions are many, compare with the
+evidence of modes that are known.
 """
 
 from dataclasses import dataclass, replace

@@ -6,9 +6,10 @@ import secrets
 import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from bnmf_core.nouns.errors import NotFoundError, StoreError
-from bnmf_core.nouns.plain import Value
+from bnmf_core.nouns.plain import Plain, Value
 from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.store.database import Database
 
@@ -61,6 +62,8 @@ class RunRecord:
 
 
 COLUMNS = [field.name for field in fields(RunRecord)]
+# Models whose prior rate λ was 1 by default before it was taken from the data.
+RATED = ("gaussian", "gaussian_simplex", "silf", "uniform")
 # The names of columns that are called otherwise in the table.
 STORED = {"token": "process"}
 UNCHANGED = "id = ? AND owner = ? AND status = ? AND process = ? AND heartbeat = ?"
@@ -79,7 +82,7 @@ def select(
     for row in rows:
         values = dict(zip(COLUMNS, row, strict=True))
         try:
-            values["spec"] = RunSpec.from_dict(json.loads(values["spec"]))
+            values["spec"] = _spec(json.loads(values["spec"]))
         except (TypeError, ValueError) as error:
             unreadable[values["id"]] = (
                 f"Run {values['id']} was stored by another version of this program "
@@ -109,9 +112,28 @@ def find(database: Database, owner: str, run_id: str) -> RunRecord:
 def insert(database: Database, record: RunRecord) -> None:
     """Enter a new run."""
     values = {name: getattr(record, name) for name in COLUMNS}
-    values["spec"] = json.dumps(record.spec.to_dict())
+    values["spec"] = json.dumps(_kept(record.spec))
     marks = ", ".join("?" * len(values))
     database.write(f"INSERT INTO runs ({SELECTED}) VALUES ({marks})", tuple(values.values()))
+
+
+def _kept(spec: RunSpec) -> dict[str, Plain]:
+    """What is written of a spec: an open prior rate in words, for it was 1 where nothing stood."""
+    chosen = dict(spec.model_settings)
+    if spec.model in RATED:
+        chosen.setdefault("rate", None)
+    return spec.to_dict() | {"model_settings": chosen}
+
+
+def _spec(kept: Mapping[str, Any]) -> RunSpec:
+    """The inverse of :func:`_kept`; a run of a version with nothing written keeps its rate 1."""
+    spec = RunSpec.from_dict(kept)
+    if spec.model not in RATED:
+        return spec
+    chosen = {"rate": 1.0} | dict(spec.model_settings)
+    if chosen["rate"] is None:
+        del chosen["rate"]
+    return replace(spec, model_settings=chosen)
 
 
 def swap(database: Database, seen: RunRecord, **values: Value) -> bool:

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from bnmf_core.analysis import distances, structure
+from bnmf_core.analysis import structure
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.stage import Stage
 from bnmf_core.compare.distances import DISTANCES
-from bnmf_core.compare.modes import find_modes, suggest_threshold
 from pages.frame import choosing, declared, focusing, link, view, watch
 from pages.frame.lens import Lens
 from pages.frame.services import runner
@@ -67,12 +66,9 @@ def _panel(analysis: Comparison) -> Lens:
     )
     linkage = np.asarray(structure.STAGE.of(analysis).linkage(metric))
     largest = float(linkage[-1, 2]) if len(linkage) else 0.0
-    matrix = distances.STAGE.of(analysis).matrix(metric)
-    finest = analysis.resolution if DISTANCES[metric].unit == "°" else 0.0
-    suggested = suggest_threshold(matrix, DISTANCES[metric].resolution(analysis.rank), finest)
-    threshold = _threshold(suggested, finest, largest)
-    weights = analysis.members["weight"].to_numpy() / len(analysis.runs)
-    modes = find_modes(matrix, threshold, weights, linkage)
+    suggested = structure.suggested_threshold(analysis, metric)
+    finest = structure.finest_threshold(analysis, metric)
+    modes = structure.modes_at(analysis, metric, _threshold(suggested, finest, largest))
     focus, focus_name = focusing.ask(modes, len(analysis.members))
     return Lens(analysis, metric, modes, focus, focus_name)
 
@@ -105,7 +101,8 @@ def _threshold(suggested: float, finest: float, largest: float) -> float:
         format="%.3g",
         key=link.key("threshold"),
         on_change=lambda: link.put("focus", ""),
-        help="Any two factorizations of a mode are at most this far apart. It starts where "
-        f"people call two factorizations different, or lower where a gap separates groups.{limit}",
+        help="Any two optima of a mode are at most this far apart, and a draw counts to the "
+        "nearest. It starts where people call two factorizations different, or lower where a gap "
+        f"separates groups.{limit}",
     )
     return float(link.get("threshold"))

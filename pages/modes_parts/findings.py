@@ -43,22 +43,22 @@ class Findings:
     @cached_property
     def table(self) -> pd.DataFrame:
         """One row per mode."""
-        return answer.mode_table(self.look.analysis, self.look.modes, self.evidence)
+        return answer.mode_table(
+            self.look.analysis, self.look.metric, self.look.modes, self.evidence
+        )
 
 
 def say(found: Findings) -> None:
     """The answer, and how far what is missing of it has come."""
     look = found.look
-    unit = look.distance.unit
-    apart = f"{look.modes.threshold:.3g}{unit if unit == '°' else ' ' + unit}"
     told = answer.sentences(
         look.analysis,
+        look.metric,
         found.table,
-        apart,
+        look.modes,
         found.evidence,
         found.islands,
         found.unseen,
-        look.modes.labels,
     )
     with st.container(border=True):
         st.markdown("\n".join(f"- {plain(sentence)}" for sentence in told))

@@ -81,16 +81,16 @@ def _columns(unit: str) -> dict[str, object]:
         ),
         "below the best": number(
             format="%.1f nats",
-            width=95,
+            width=120,
             help="How far the log joint of its best factorization is below the best of all: its "
             "height.",
         ),
         "posterior mass": text(
-            width=95,
+            width=120,
             help="The probability of the mode: how much of the posterior lies in it.",
         ),
         "90 % of it": text(
-            width=130, help="Where the mass lies with 90 %, given the error of the evidences."
+            width=150, help="Where the mass lies with 90 %, given the error of the evidences."
         ),
         "members": number(width=70),
         "spread": number(
@@ -115,10 +115,19 @@ def stability(look: Lens) -> None:
     weights = look.analysis.members["weight"].to_numpy()[rows]
     table = component_stability(A, reference[0], weights=weights)
     st.markdown("##### Which components can be trusted?")
+    best, worst = table["mean_angle"].idxmin(), table["mean_angle"].idxmax()
+    angles = table["mean_angle"]
+    st.markdown(
+        f"Component {best + 1} varies least, by {angles[best]:.2g}° on average, component "
+        f"{worst + 1} most, by {angles[worst]:.2g}°."
+    )
     st.markdown(
         ":small[Angle between each component of mode 1's representative and its partner in every "
         "factorization in focus. Small everywhere: the data insist on this component.]"
     )
-    table = table.assign(component=np.arange(1, len(table) + 1))
-    st.dataframe(table.round(2), hide_index=True, height=min(38 + 35 * len(table), 260))
+    table = table.assign(component=np.arange(1, len(table) + 1)).round(2)
+    names = {"mean_angle": "mean angle (°)", "max_angle": "largest angle (°)"}
+    st.dataframe(
+        table.rename(columns=names), hide_index=True, height=min(38 + 35 * len(table), 260)
+    )
     view.origin_line(look.origin, "degrees")

@@ -13,6 +13,7 @@ from bnmf_core.compare.quality import FACTOR, within_error
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.particles import Particles
 from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.numerics.linalg import evenly_spaced
 from bnmf_core.runs.engine import run
 from studies.coverage.problems import StudyProblem
 from studies.runner import Cell
@@ -70,10 +71,15 @@ def numbers(particles: Particles, dataset: Dataset, sigma: float) -> Cell:
     cell["largest_error"] = float(np.max(particles.error)) if M else None
     cell["iat"], cell["iat_proper"] = _autocorrelation(particles)
     first = particles.subset(np.arange(min(M, COMPARED)))
+    # A chain has been to more places at its end than at its beginning.
+    whole = particles.subset(evenly_spaced(M, min(M, COMPARED))) if M else first
     for metric, radii in RADII.items():
         matrix = distances(first, metric) if M else None
         cell[f"{metric}_largest"] = None if matrix is None else largest_distance(matrix)
         cell[f"{metric}_average"] = None if matrix is None else mean_distance(matrix)
+        spread = distances(whole, metric) if M else None
+        cell[f"{metric}_whole_largest"] = None if spread is None else largest_distance(spread)
+        cell[f"{metric}_whole_average"] = None if spread is None else mean_distance(spread)
         curve = np.zeros(radii.size, int)
         if matrix is not None:
             curve = covering_numbers(matrix, radii, "published")

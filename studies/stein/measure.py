@@ -52,7 +52,9 @@ def measured(
             # What the model takes from the data is found once, and shared.
             settings = settings or describe(make_plan(dataset, spec))["model_settings"]
             shared = RunSpec(key, rank, model, 1, seed, {}, settings, plan.holdout)
-            made[key] = sources(dataset, shared, plan.sizes, plan.iterations, plan.seconds)
+            made[key] = sources(
+                dataset, shared, plan.sizes, plan.iterations, plan.seconds, plan.coordinates
+            )
         except BNMFError as error:
             left_out[key] = str(error)
     everything = [source for found in made.values() for source in found]
@@ -90,7 +92,10 @@ def measure(
 
     Errors and diversity are measured of the last points only.
     """
-    found = [{"seconds": point.seconds} for point in source.points]
+    found = [
+        {"seconds": point.seconds, "own_seconds": point.seconds - source.learning}
+        for point in source.points
+    ]
     for form in FORMS if source.points else ():
         K, similarity, constant = _kernels(source.particles, dataset, form, lengths[form])
         for point, values in zip(source.points, found, strict=True):

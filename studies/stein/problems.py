@@ -21,7 +21,8 @@ class SteinPlan:
     ----------
     sizes : numbers of particles M, ascending. iterations : of the descents, ascending.
     seconds : how long a chain that has enough draws may take, and all descents of one M.
-    holdout : part of the observations that no run sees.
+    holdout : part of the observations that no run sees. coordinates : that descents move in:
+        "interior", or "ambient" as published (then with ``iterations`` up to 2,000).
     """
 
     repetitions: int = 3
@@ -30,6 +31,7 @@ class SteinPlan:
     seconds: float = 5.0
     holdout: float = 0.1
     seed: int = 0
+    coordinates: str = "interior"
 
 
 @dataclass(frozen=True)

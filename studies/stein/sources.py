@@ -54,12 +54,14 @@ class Point:
 class Source:
     """Particles, the points they were looked at, and the steps they took.
 
-    ``steps`` : sweeps, trajectories or iterations.
+    ``steps`` : sweeps, trajectories or iterations. ``learning`` : the part of every point's seconds
+    in which transforms were learned, a cost that all data sets share.
     """
 
     particles: Particles
     points: tuple[Point, ...]
     steps: int
+    learning: float = 0.0
 
 
 class OneByOne(ThreadPoolExecutor):
@@ -95,7 +97,12 @@ def kind(key: str) -> str:
 
 
 def sources(
-    dataset: Dataset, spec: RunSpec, sizes: Sequence[int], ladder: Sequence[int], seconds: float
+    dataset: Dataset,
+    spec: RunSpec,
+    sizes: Sequence[int],
+    ladder: Sequence[int],
+    seconds: float,
+    coordinates: str = "interior",
 ) -> list[Source]:
     """Make the particles of one algorithm.
 
@@ -105,6 +112,7 @@ def sources(
     sizes : the numbers of particles M, ascending. ladder : the iterations of the descents.
     seconds : a chain of enough draws is stopped after this time. Of a ladder a rung is left out
         when all of it would take longer, except for the first.
+    coordinates : that descents move in; "ambient" is as published.
 
     Raises
     ------
@@ -117,7 +125,8 @@ def sources(
         return [_chain(dataset, spec, sizes, seconds)]
     if kind(spec.algorithm) == "restarts":
         return [_restarts(dataset, spec, sizes)]
-    return [s for M in sizes for s in _descents(dataset, spec, M, ladder, seconds)]
+    moves = {"coordinates": coordinates}
+    return [s for M in sizes for s in _descents(dataset, spec, M, ladder, seconds, moves)]
 
 
 def _restarts(dataset: Dataset, spec: RunSpec, sizes: Sequence[int]) -> Source:
@@ -127,7 +136,7 @@ def _restarts(dataset: Dataset, spec: RunSpec, sizes: Sequence[int]) -> Source:
     points = tuple(
         Point(M, before + float(particles.seconds[:M].max()), np.arange(M), True) for M in sizes
     )
-    return Source(particles, points, int(particles.diagnostics["iterations"].max()))
+    return Source(particles, points, int(particles.diagnostics["iterations"].max()), before)
 
 
 def _chain(dataset: Dataset, spec: RunSpec, sizes: Sequence[int], seconds: float) -> Source:
@@ -150,18 +159,24 @@ def _chain(dataset: Dataset, spec: RunSpec, sizes: Sequence[int], seconds: float
 
 
 def _descents(
-    dataset: Dataset, spec: RunSpec, M: int, ladder: Sequence[int], seconds: float
+    dataset: Dataset,
+    spec: RunSpec,
+    M: int,
+    ladder: Sequence[int],
+    seconds: float,
+    moves: Mapping[str, Any],
 ) -> Iterator[Source]:
     spent, took, made = 0.0, 0.0, []
+    before = _transfer(spec.algorithm)
     for iterations in ladder:
         if made and spent + took * iterations / made[-1].steps > seconds:
             break
-        settings = DESCENTS | {"iterations": iterations, "together": M}
+        settings = DESCENTS | moves | {"iterations": iterations, "together": M}
         particles = _made(dataset, replace(spec, particles=M, settings=settings))
         took = float(particles.seconds.max())
         spent += took
-        point = Point(M, _transfer(spec.algorithm) + took, np.arange(M), False)
-        made.append(Source(particles, (point,), iterations))
+        point = Point(M, before + took, np.arange(M), False)
+        made.append(Source(particles, (point,), iterations, before))
     for source in made:
         last = replace(source.points[0], last=source is made[-1])
         yield replace(source, points=(last,))

@@ -112,10 +112,11 @@ def test_the_seed_decides_every_bit(algorithm, small):
 
 
 def test_inputs_are_left_alone(algorithm, small):
-    before, settings, model_settings = small.X.copy(), {}, {"rate": 0.7}
+    brief = BRIEF.get(algorithm.key, {})
+    before, settings, model_settings = small.X.copy(), dict(brief), {"rate": 0.7}
     engine.run(small, make_spec(algorithm, settings=settings, model_settings=model_settings))
     np.testing.assert_array_equal(small.X, before)
-    assert (settings, model_settings) == ({}, {"rate": 0.7})
+    assert (settings, model_settings) == (brief, {"rate": 0.7})
 
 
 def test_recorded_density_and_error_follow_from_their_definitions(algorithm, small):

@@ -380,6 +380,8 @@ def test_what_no_chain_can_start_from_is_refused(small, algorithm, model):
     with pytest.raises(RunError, match="Every entry that the run sees is zero"):
         engine.run(zeros, RunSpec(algorithm, 1, model, model_settings={"sigma": 1.0}))
     far = make_problem(small.X * 1e98, 2, 1e-80, model=registry.model(model))
+    if algorithm == "mode_jumps":  # its chains start where a pilot of Gibbs chains has come to
+        return
     module, rng = {"gibbs": gibbs, "hmc": hmc}[algorithm], np.random.default_rng(0)
     with pytest.raises(RunError, match="the data have probability zero"):
         module.init(far, module.Settings(start="prior"), Shard(0, 0, 3, 1), rng)

@@ -288,12 +288,12 @@ def exact_means(support) -> dict[str, float]:
         ("gibbs", "gaussian", "positive", {"start": "prior", "thinning": 2}),
         ("hmc", "gaussian", "positive", {"start": "prior", "leapfrog_steps": 15}),
         ("hmc", "gaussian_simplex", "simplex", {"start": "prior", "leapfrog_steps": 15}),
-        ("mode_jumps", "gaussian", "positive", {"thinning": 1, "proposal": "fitted"}),
+        ("mode_jumps", "gaussian", "positive", {"sweeps": 1, "proposal": "fitted"}),
         (
             "mode_jumps",
             "gaussian",
             "positive",
-            {"thinning": 1, "proposal": "annealed", "bridge": 3},
+            {"sweeps": 1, "proposal": "annealed", "bridge": 3},
         ),
     ],
 )

@@ -21,7 +21,7 @@ SHORT = {"pilot": 60, "warm_up": 5}
 @pytest.mark.slow
 @pytest.mark.parametrize("sigma", [0.05, 0.001])
 def test_two_solutions_have_half_the_mass_each(sigma):
-    settings = {"chains": 40, "thinning": 1}
+    settings = {"chains": 40, "sweeps": 1}
     spec = RunSpec(
         "mode_jumps", 3, particles=40_000, settings=settings, model_settings={"sigma": sigma}
     )
@@ -35,7 +35,7 @@ def test_two_solutions_have_half_the_mass_each(sigma):
 
 @pytest.mark.slow
 def test_with_noise_one_of_two_equal_fits_has_nearly_all_the_mass():
-    settings = {"chains": 40, "thinning": 1, "start": "known"}
+    settings = {"chains": 40, "sweeps": 1, "start": "known"}
     spec = RunSpec(
         "mode_jumps", 3, particles=40_000, settings=settings, model_settings={"sigma": 0.01}
     )

@@ -37,6 +37,7 @@ def factors(small):
 def make_problem(data, objective, epsilon=None, **changes) -> Problem:
     """By default ε lies below every f of the tests, so that the slope of the loss is 1."""
     epsilon = 1e-3 if epsilon is None else epsilon
+    changes = {"rate": 1.0} | changes
     return Problem(data, MODEL, silf.Settings(objective, epsilon, **changes), 3)
 
 

@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 import pytest
-from scipy import sparse
+from scipy import sparse, stats
 from scipy.sparse.linalg import svds
 from sklearn.decomposition._nmf import _initialize_nmf
 
@@ -210,6 +210,19 @@ def test_without_padding_the_seed_changes_nothing(small):
     """The transforms are data-independent, so up to the transfer rank all is determined."""
     one, other = (engine.run(small, RunSpec("q_transform", 3, particles=5, seed=s)) for s in (0, 1))
     np.testing.assert_array_equal(one.A, other.A)
+
+
+def test_uniform_starts_do_not_know_the_scale_of_the_data(small):
+    """The same draws, uniform on (0, 1), for any X; the usual starts follow its scale."""
+    shard, chosen = Shard(0, 0, 40, 3), random_restarts.Settings(start="uniform")
+    larger = make_problem(Dataset.from_array(100 * small.X), 3)
+    starts = random_restarts.starts(make_problem(small, 3), chosen, shard)
+    for factor, other in zip(starts, random_restarts.starts(larger, chosen, shard), strict=True):
+        np.testing.assert_array_equal(factor, other)
+        assert 0 <= factor.min() and factor.max() < 1
+        assert stats.kstest(factor.ravel(), "uniform").pvalue > 1e-3
+    scaled = random_restarts.starts(larger, random_restarts.Settings(), shard)
+    assert scaled[0].mean() > 3 * starts[0].mean()
 
 
 def test_starts_are_better_than_random_ones_on_low_rank_data():

@@ -98,7 +98,7 @@ def test_both_ways_agree_where_two_equal_fits_are_not_equally_probable():
         settings = {"population": 1000}
         spec = RunSpec("tempered_smc", 3, "gaussian", 4000, seed, settings, sigma)
         tempered.append(mass_of_first(engine.run(data, spec)))
-        settings = {"chains": 40, "thinning": 1}
+        settings = {"chains": 40, "sweeps": 1}
         spec = RunSpec("mode_jumps", 3, "gaussian", 40_000, seed, settings, sigma)
         jumping.append(mass_of_first(engine.run(data, spec)))
     errors = [np.std(found, ddof=1) / 2 for found in (tempered, jumping)]

@@ -34,7 +34,7 @@ HMC = RunSpec(
     2,
     particles=4,
     seed=3,
-    model_settings={"sigma": 0.1},
+    model_settings={"sigma": 0.1, "rate": 1.0},
     settings={"chains": 1, "warm_up": 3, "leapfrog_steps": 4},
 )
 RRT = RunSpec(
@@ -43,7 +43,7 @@ RRT = RunSpec(
     "uniform",
     particles=40,
     seed=3,
-    model_settings={"epsilon": 0.3},
+    model_settings={"epsilon": 0.3, "rate": 1.0},
     settings={"start": "known", "temporary": 4},
 )
 GENERATOR = np.random.default_rng(0).bit_generator.state

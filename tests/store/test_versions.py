@@ -64,6 +64,11 @@ def test_what_the_version_before_has_begun_is_finished_or_said_to_be_over(store,
         assert store.particles(record.id).M >= 8
 
 
+def test_runs_of_the_version_before_keep_a_prior_rate_of_1(store):
+    """It was the default then; one that is left open now is taken from the data."""
+    assert {run.spec.model_settings["rate"] for run in store.runs()} == {1.0}
+
+
 def test_old_runs_are_compared_again(store, runner):
     runs = by_name(store)
     found = runner.wait_analysis([runs["finished"].id, runs["tree"].id])

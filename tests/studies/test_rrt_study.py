@@ -72,7 +72,7 @@ def study(tiny_problems):
 
 def prepared(sigma=0.1):
     data = tiny()
-    return Problem(data, gaussian.MODEL, gaussian.Settings(sigma=sigma), 2)
+    return Problem(data, gaussian.MODEL, gaussian.Settings(sigma=sigma, rate=1.0), 2)
 
 
 def value(study, row, column, quantity, repetition=0):
@@ -94,7 +94,7 @@ def value(study, row, column, quantity, repetition=0):
 )
 def test_proposals_are_the_factorizations_of_a_run(key, chosen):
     problem, algorithm = prepared(), registry.algorithm(key)
-    spec = RunSpec(key, 2, "gaussian", 9, 5, chosen, {"sigma": 0.1})
+    spec = RunSpec(key, 2, "gaussian", 9, 5, chosen, {"sigma": 0.1, "rate": 1.0})
     particles = run(problem.dataset, spec)
     built = settings.build(algorithm.Settings, chosen, algorithm.label)
     batches = list(stream.proposals(problem, algorithm, built, Shard(0, 0, 9, 5)))

@@ -44,15 +44,12 @@ if message := st.session_state.pop("home_error", None):
 first, *others = EXAMPLES.values()
 with st.container(border=True):
     st.subheader(plain(first.question), anchor=False)
-    st.markdown(
-        "400 photographs of 40 people. 60 factorizations from different starting points, and a "
-        "posterior chain of 60 draws beside them, in under half a minute."
-    )
+    st.markdown(plain(first.told))
     st.button(
-        "Show me the modes of 400 faces",
+        f"Show me the modes of {plain(first.label)}",
         type="primary",
         icon=":material/play_arrow:",
-        key="start_faces",
+        key=f"start_{first.key}",
         on_click=start,
         args=(first.key,),
     )
@@ -62,6 +59,7 @@ for column, example in zip(st.columns(len(others)), others, strict=True):
     with column.container(border=True, height="stretch"):
         st.markdown(f"**{plain(example.label)}**")
         st.markdown(plain(example.question))
+        st.caption(plain(example.told))
         st.button("Start", key=f"start_{example.key}", on_click=start, args=(example.key,))
 
 left, right = st.columns(2)

@@ -1,8 +1,7 @@
-"""Posterior: which of these factorizations make it up, and with what probability?"""
+"""Posterior: which of these factorizations come nearest to it together, by Stein discrepancy?"""
 
 from bnmf_core.analysis import stein
-from bnmf_core.figures.stein_weights import weight_bars
-from pages.frame import guard, panel, view
+from pages.frame import guard, panel
 from pages.parts import kernel
 from pages.posterior_parts import similarity, weighing
 
@@ -13,17 +12,9 @@ kept = weighing.ask_kept(look)
 weights = weighing.weights(part, kept)
 weighing.numbers(look, part, kept, weights)
 origin = weighing.origin(look, form, part, kept)
-table = weighing.table(look, weights)
-view.chart(
-    weight_bars(table, look.styles),
-    "The weights bring the particles as near to the posterior as their Stein discrepancy allows. "
-    "Few and different ones with a weight each say more than many alike. Those without a weight "
-    "add nothing that the others do not say already.",
-    name="stein_weights",
-    origin=origin,
-    table=table,
-)
-weighing.focus_button(look, weights)
-weighing.modes(look, weights, origin)
+weighing.caveat()
+if weighing.trusted(part, weights):
+    weighing.bars(look, weights, origin)
+    weighing.modes(look, weights, origin)
 similarity.show(look, part, kept, origin)
 weighing.threshold(look)

@@ -50,8 +50,8 @@ MUTANTS = (
     Mutant(
         "movement: a hundredth of the way that is left",
         "solvers/newton.py",
-        "CAUTION = 2.0",
-        "CAUTION = 0.02",
+        "CAUTION = 3.0",
+        "CAUTION = 0.03",
         "tests/solvers/test_convergence.py",
     ),
     Mutant(

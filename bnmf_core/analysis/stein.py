@@ -25,6 +25,9 @@ LENGTHS = {
     "published": "published (0.01 for A, 1000 for W)",
 }
 
+# Weights whose discrepancy is so many times that of one particle at rest mean nothing.
+MANY = 10.0
+
 
 class SteinPart(NamedTuple):
     """Kernels of the members under one form and one choice of length scales.
@@ -32,6 +35,7 @@ class SteinPart(NamedTuple):
     K : (m, m) Stein kernel. similarity : (2, m, m) base kernels of A and of W.
     weights : (m,) of all members; solver : which found them.
     lengths : c of A and of W. sentence : whether they tell the members apart.
+    at_rest : the discrepancy of a single factorization where the density has no slope.
     """
 
     K: np.ndarray
@@ -40,6 +44,19 @@ class SteinPart(NamedTuple):
     solver: str
     lengths: tuple[float, float]
     sentence: str
+    at_rest: float
+
+    def too_far(self, discrepancy: float) -> str:
+        """That weights with this discrepancy mean nothing, in a sentence; "" where they may."""
+        if discrepancy <= MANY * self.at_rest:
+            return ""
+        return (
+            f"Even the best weights leave a discrepancy of {discrepancy:.3g}, where one single "
+            f"factorization on which the density has no slope would have {self.at_rest:.2g}: these "
+            "factorizations are not draws of the posterior that the discrepancy could weigh, and "
+            "the weights say nothing of how probable they are. The posterior mass on the page "
+            "Modes does."
+        )
 
 
 @dataclass(frozen=True)
@@ -77,7 +94,8 @@ class SteinKernels:
         else:
             weights, solver = weigh(K)
         similarity, sentence = found.similarities(*lengths), found.sentence(*lengths)
-        return SteinPart(K, similarity, weights, solver, lengths, sentence)
+        at_rest = found.at_rest(*lengths)
+        return SteinPart(K, similarity, weights, solver, lengths, sentence, at_rest)
 
 
 def members_of(comparison: Comparison) -> Particles:

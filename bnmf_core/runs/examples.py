@@ -13,11 +13,12 @@ from bnmf_core.nouns.spec import RunSpec
 
 @dataclass(frozen=True)
 class Example:
-    """A dataset and the runs to make of it, with the question they answer."""
+    """A dataset and the runs to make of it, the question they answer, and what is done for it."""
 
     key: str
     label: str
     question: str
+    told: str
     dataset: Callable[[], Dataset]
     specs: tuple[RunSpec, ...]
 
@@ -30,9 +31,22 @@ EXAMPLES: dict[str, Example] = {
     example.key: example
     for example in (
         Example(
+            "digits",
+            "1,797 digits",
+            "How many ways are there to take handwritten digits apart, and which can I believe?",
+            "Pictures of 8 by 8 pixels. 60 factorizations from random starts, run until they have "
+            "converged, and a posterior chain of 60 draws beside them; then each mode is weighed.",
+            lambda: load_sample("digits"),
+            (
+                RunSpec("random_restarts", rank=10, particles=60),
+                RunSpec("gibbs", rank=10, particles=60),
+            ),
+        ),
+        Example(
             "faces",
             "400 faces",
             "Which parts are faces made of, and does a second look find the same parts?",
+            "400 photographs of 40 people, and ten parts.",
             lambda: load_sample("faces"),
             (
                 RunSpec("q_transform", rank=10, particles=60),
@@ -43,6 +57,7 @@ EXAMPLES: dict[str, Example] = {
             "newsgroups",
             "Newsgroup posts",
             "Do different sets of topics tell me different things about the same posts?",
+            "2,400 posts of 16 groups, and 16 topics.",
             lambda: load_sample("newsgroups"),
             (
                 RunSpec("q_transform", rank=16, particles=40),
@@ -53,6 +68,7 @@ EXAMPLES: dict[str, Example] = {
             "two_solutions",
             "A matrix with exactly two answers",
             "Which methods find both, which stay in the one they started in, and which cross?",
+            "A 6 by 6 matrix whose two factorizations are known.",
             _two_solutions,
             (
                 RunSpec("random_restarts", rank=3, particles=60),
@@ -66,6 +82,7 @@ EXAMPLES: dict[str, Example] = {
             "signatures",
             "Mutations in 21 breast cancers",
             "How sure can I be of each mutational signature?",
+            "Counts of 96 kinds of mutations, and four signatures.",
             lambda: load_sample("signatures"),
             (
                 RunSpec("random_restarts", rank=4, particles=60),

@@ -39,7 +39,7 @@ PRODUCTS, NEAR_PRODUCTS = 40, 200
 # A direction that turns by at most so many times what is wanted is worth solving for accurately.
 NEAR = 4.0
 # What the distance to the quadratic's minimum is multiplied by: the quadratic is not all.
-CAUTION = 2.0
+CAUTION = 3.0
 TRIALS, SHRINKAGE, GROWTH = 4, 0.25, 10.0
 
 
@@ -70,7 +70,7 @@ def advance(problem: Problem, solution: Solution, stopping: Stopping, rounds: in
 def measured(problem: Problem, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """KKT residual and movement of factorizations, whatever has made them.
 
-    The movement is how far a factorization would still turn if it went on, in degrees: twice
+    The movement is how far a factorization would still turn if it went on, in degrees: three times
     the largest angle between a column of A and where a Newton step would put it, 90 at most.
 
     Parameters
@@ -181,9 +181,11 @@ def _round(problem: Problem, solution: Solution, stopping: Stopping) -> Solution
         sure[near] = closer.solved
     squared_norm = problem.dataset.squared_norm
     enough = max(stopping.good_enough**2, 1e-15) * squared_norm
-    # One small step may be followed by a longer one, where entries leave zero or come to it.
-    estimate = np.where(sure, movement, np.inf)
-    movement = np.maximum(estimate, solution.limit[chosen])
+    estimate = movement = np.where(sure, movement, np.inf)
+    if problem.compression_rank is None:
+        # In a small X every entry tells: a short step may be followed by a longer one, where
+        # entries leave zero or come to it, so two estimates in a row have to agree.
+        movement = np.maximum(estimate, solution.limit[chosen])
     converged = stopping.converged(kkt, movement)
     settled = converged | (found.squared_error <= enough)
     going = np.flatnonzero(~settled)

@@ -124,7 +124,7 @@ PAGES = [
         "posterior",
         "Posterior",
         "Explore",
-        "Which of these factorizations make up the posterior, and with what probability?",
+        "Which weights bring these factorizations nearest to the posterior, by Stein discrepancy?",
         icon="balance",
         parameters=LENS,
         invitation="Weigh these instead",

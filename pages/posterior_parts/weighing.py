@@ -7,7 +7,7 @@ import streamlit as st
 from bnmf_core.analysis import stein as stein_stage
 from bnmf_core.analysis.stein import SteinPart
 from bnmf_core.figures.mode_share import mode_share
-from bnmf_core.figures.stein_weights import likelihood_curve
+from bnmf_core.figures.stein_weights import likelihood_curve, weight_bars
 from bnmf_core.figures.style import RunStyle
 from bnmf_core.nouns.names import told_apart
 from bnmf_core.nouns.threshold import threshold_sentence
@@ -131,6 +131,39 @@ def table(look: Lens, found: np.ndarray) -> pd.DataFrame:
     )
 
 
+def caveat() -> None:
+    """What a Stein discrepancy does not see."""
+    st.caption(
+        "A Stein discrepancy compares slopes: it sees neither a mode that no factorization has "
+        "found nor how much of the posterior lies in each. Stein weights are no probabilities of "
+        "modes; the posterior mass on the page Modes is."
+    )
+
+
+def trusted(part: SteinPart, found: np.ndarray) -> bool:
+    """Whether the weights can mean something; if not, it says so, and shows them when asked."""
+    words = part.too_far(ksd(part.K, found))
+    if not words:
+        return True
+    st.warning(plain(words))
+    return st.toggle("Show the weights all the same", key="stein_untrusted")
+
+
+def bars(look: Lens, found: np.ndarray, where: str) -> None:
+    """The largest weights, and a button that takes them along."""
+    rows = table(look, found)
+    chart(
+        weight_bars(rows, look.styles),
+        "The weights bring the factorizations as near to the posterior as their Stein discrepancy "
+        "allows. Few and different ones with a weight each say more than many alike. Those without "
+        "a weight add nothing that the others do not say already.",
+        name="stein_weights",
+        origin=where,
+        table=rows,
+    )
+    focus_button(look, found)
+
+
 def focus_button(look: Lens, found: np.ndarray) -> None:
     """Bring the weighted ones into focus on all pages."""
     rows = np.flatnonzero(found > SMALLEST)
@@ -143,17 +176,16 @@ def focus_button(look: Lens, found: np.ndarray) -> None:
 
 
 def modes(look: Lens, found: np.ndarray, where: str) -> None:
-    """The probability of every mode."""
-    mass = np.bincount(look.modes.labels, found, minlength=look.modes.count)
-    shares = pd.DataFrame({"mode": np.arange(1, mass.size + 1), "run": "all", "share": mass})
+    """The Stein weight of every mode."""
+    weight = np.bincount(look.modes.labels, found, minlength=look.modes.count)
+    shares = pd.DataFrame({"mode": np.arange(1, weight.size + 1), "run": "all", "share": weight})
     style = RunStyle("all runs, Stein weights", COMBINED, "circle", "solid")
     figure = mode_share(shares, {"all": style})
-    figure.update_layout(title_text="Probability of each mode")
-    figure.update_yaxes(title="probability")
+    figure.update_layout(title_text="Stein weight of each mode")
+    figure.update_yaxes(title="Stein weight")
     chart(
         figure,
-        "The sum of the weights in every mode. It is a probability as far as the particles "
-        "describe the posterior: a mode that none of them has found has none.",
+        "The sum of the weights in every mode: how much of it the nearest weighted sample takes.",
         name="mode_mass",
         origin=where,
         table=shares.drop(columns="run"),

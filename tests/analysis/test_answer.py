@@ -1,0 +1,169 @@
+"""The answer that is said of modes: every number against one computed directly."""
+
+from contextlib import closing
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from bnmf_core import RunSpec, distances, laurberg, mode_evidence
+from bnmf_core.analysis import answer, evidence, islands, structure
+from bnmf_core.analysis.comparison import open_comparison
+from bnmf_core.analysis.evidence import Evidence
+from bnmf_core.analysis.stages import compute
+from bnmf_core.runs.jobs import JobRunner
+from bnmf_core.store.run_store import RunStore
+
+MODEL = {"sigma": 0.01, "rate": 1.0}
+STAGES = ("structure", "islands", "evidence")
+
+
+def never() -> bool:
+    return False
+
+
+def nobody(fraction: float, stage: str) -> None:
+    """Nobody is told."""
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory):
+    """A comparison of restarts and a chain on the matrix with two noisy solutions."""
+    data = laurberg("two", noise=0.01, rng=np.random.default_rng(0))
+    specs = [
+        RunSpec("random_restarts", rank=3, particles=30, model_settings=MODEL),
+        RunSpec("gibbs", rank=3, particles=20, model_settings=MODEL),
+    ]
+    store = RunStore(tmp_path_factory.mktemp("two"))
+    with closing(JobRunner(store)) as runner:
+        run_ids = runner.start(data, specs)
+        runner.wait(run_ids)
+    comparison = open_comparison(store, run_ids)
+    compute(comparison, nobody, never, STAGES)
+    return comparison
+
+
+@pytest.fixture(scope="module")
+def told(two):
+    """Its modes, their table and the sentences."""
+    modes = structure.modes_at(two, "max_angle", 15.0)
+    found = evidence.STAGE.of(two)
+    table = answer.mode_table(two, "max_angle", modes, found)
+    sentences = answer.sentences(
+        two, "max_angle", table, modes, found, islands.STAGE.of(two), answer.unseen(two, modes)
+    )
+    return modes, table, sentences
+
+
+def test_modes_are_groups_of_optima_and_draws_count_to_the_nearest(two, told):
+    modes, table, _ = told
+    assert modes.count == 2
+    A, W = two.factors(np.arange(len(two.members)))
+    matrix = distances(SimpleNamespace(A=A, W=W))
+    draws = np.flatnonzero(~two.optima)
+    assert draws.size == 20
+    nearest = matrix[np.ix_(draws, two.grouped)].argmin(axis=1)
+    np.testing.assert_array_equal(modes.labels[draws], modes.labels[two.grouped[nearest]])
+    assert set(modes.representative) <= set(two.grouped)
+    assert table["draws"].sum() == pytest.approx(1.0)
+
+
+def test_basin_height_and_mass_are_three_columns(two, told):
+    modes, table, _ = told
+    optima = modes.labels[two.optima]
+    np.testing.assert_allclose(table["found_by"], [(optima == 0).mean(), (optima == 1).mean()])
+    height = [two.members["log_joint"][modes.labels == k].max() for k in range(2)]
+    np.testing.assert_allclose(table["below_best"], max(height) - np.array(height))
+    # The stage weighs the best of each mode, as one would by hand.
+    best = [
+        int(
+            np.argmax(np.where((modes.labels == k) & two.optima, two.members["log_joint"], -np.inf))
+        )
+        for k in range(2)
+    ]
+    A, W = two.factors(best)
+    starts = replace(two.particles[0].subset(np.zeros(2, int)), A=A, W=W)
+    by_hand = mode_evidence(two.dataset, starts, rng=np.random.default_rng(1))
+    np.testing.assert_allclose(table["mass"], by_hand["mass"], atol=0.02)
+
+
+def test_the_sentences_say_what_the_table_holds(told):
+    _, table, sentences = told
+    whole = " ".join(sentences)
+    heavy = int(table["mass"].argmax())
+    assert "30 converged restarts ended in 2 modes more than 15° apart" in whole
+    assert f"Mode {heavy + 1} has {answer.percent(table['mass'][heavy])} of the posterior" in whole
+    assert "2 separate modes" in whole
+    assert "σ = 0.01, λ = 1" in whole
+    assert "next restart" in whole
+
+
+def test_masses_of_sites_add_up_whatever_the_modes_are(two):
+    found = evidence.STAGE.of(two)
+    together = found.of_modes(np.zeros(len(two.members), int))
+    assert together["mass"].tolist() == [pytest.approx(1.0)]
+    assert together["weighed"].tolist() == [2]
+    apart = found.of_modes(np.arange(len(two.members)))
+    assert apart["mass"].notna().sum() == 2
+    assert apart["mass"].sum() == pytest.approx(1.0)
+
+
+def test_without_an_optimum_nothing_is_weighed_and_it_says_why(two, tmp_path):
+    data = laurberg("two")
+    store = RunStore(tmp_path)
+    with closing(JobRunner(store)) as runner:
+        run_ids = runner.start(data, [RunSpec("gibbs", rank=3, particles=10)])
+        runner.wait(run_ids)
+    comparison = open_comparison(store, run_ids)
+    compute(comparison, nobody, never, STAGES)
+    modes = structure.modes_at(comparison, "max_angle", 15.0)
+    found = evidence.STAGE.of(comparison)
+    assert "random restarts" in found.problem
+    table = answer.mode_table(comparison, "max_angle", modes, found)
+    sentences = answer.sentences(
+        comparison, "max_angle", table, modes, found, islands.STAGE.of(comparison), None
+    )
+    assert table["mass"].isna().all()
+    assert any(sentence.startswith("Posterior mass: not computed.") for sentence in sentences)
+    assert any("draws, not optima" in sentence for sentence in sentences)
+
+
+def test_a_flat_prior_is_no_reason_to_fail(tmp_path):
+    data = laurberg("two")
+    spec = RunSpec(
+        "random_restarts", rank=3, particles=4, model_settings={"rate": 0.0, "sigma": 0.1}
+    )
+    store = RunStore(tmp_path)
+    with closing(JobRunner(store)) as runner:
+        run_ids = runner.start(data, [spec])
+        runner.wait(run_ids)
+    comparison = open_comparison(store, run_ids)
+    compute(comparison, nobody, never, STAGES)
+    assert "flat prior" in evidence.STAGE.of(comparison).problem
+
+
+@pytest.mark.parametrize(
+    ("share", "words"),
+    [
+        (1.0, "100 %"),
+        (0.0, "0 %"),
+        (0.99951, "> 99.9 %"),
+        (0.0002, "< 0.1 %"),
+        (0.512, "51 %"),
+        (0.034, "3.4 %"),
+        (0.987, "98.7 %"),
+        (np.nan, "not computed"),
+    ],
+)
+def test_shares_are_told_with_as_many_digits_as_they_need(share, words):
+    assert answer.percent(share) == words
+
+
+def test_nothing_is_said_of_masses_while_they_are_computed(two, told):
+    modes, _, _ = told
+    table = answer.mode_table(two, "max_angle", modes, None)
+    assert table["mass"].isna().all()
+    sentences = answer.sentences(two, "max_angle", table, modes, None, None, None)
+    assert not any("mass" in sentence for sentence in sentences)
+    assert Evidence("no").of_modes(modes.labels)["mass"].isna().all()

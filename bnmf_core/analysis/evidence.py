@@ -11,7 +11,7 @@ from bnmf_core.analysis import distances
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.sites import METRIC, find_sites
 from bnmf_core.analysis.stage import Report, Stage, Stopped
-from bnmf_core.evidence.mode_evidence import mode_evidence, particles_for
+from bnmf_core.evidence.mode_evidence import NoModeError, mode_evidence, particles_for
 from bnmf_core.evidence.paths import why_not
 from bnmf_core.evidence.shares import shares
 from bnmf_core.nouns.errors import BNMFError, Cancelled, RunError, SettingsError
@@ -43,6 +43,7 @@ class Evidence:
     rows : members that were weighed, one for each site, the best log joint first.
     left_out : sites that were not weighed.
     tables : belief → what :func:`mode_evidence` says of the rows.
+    blurred : beliefs below 1 at which chains leave every mode, so that there is nothing to weigh.
     """
 
     problem: str
@@ -51,6 +52,7 @@ class Evidence:
     rows: tuple[int, ...] = ()
     left_out: int = 0
     tables: Mapping[float, pd.DataFrame] | None = None
+    blurred: tuple[float, ...] = ()
 
     @property
     def beliefs(self) -> tuple[float, ...]:
@@ -121,16 +123,21 @@ def _weigh(
         def on_progress(part: float, done: int = i) -> None:
             report((done + part) / len(beliefs))
 
-        table = mode_evidence(
-            comparison.dataset,
-            starts,
-            rng=np.random.default_rng(SEED),
-            belief=belief,
-            check=belief == 1.0,
-            metric=METRIC,
-            on_progress=on_progress,
-            stopped=stopped,
-        )
+        try:
+            table = mode_evidence(
+                comparison.dataset,
+                starts,
+                rng=np.random.default_rng(SEED),
+                belief=belief,
+                check=belief == 1.0,
+                metric=METRIC,
+                on_progress=on_progress,
+                stopped=stopped,
+            )
+        except NoModeError:
+            if belief == 1.0:
+                raise
+            table = pd.DataFrame()
         files.write_json(path, table.to_dict("list"))
     return {
         "problem": "",
@@ -199,7 +206,9 @@ def read(comparison: Comparison, folder: Path) -> Evidence:
         belief: pd.DataFrame(files.read_json(folder / f"belief-{belief:g}.json"))
         for belief in beliefs
     }
-    return Evidence(**stored, tables=tables)
+    blurred = tuple(belief for belief in beliefs if tables[belief].empty)
+    found = {belief: table for belief, table in tables.items() if not table.empty}
+    return Evidence(**stored, tables=found, blurred=blurred)
 
 
 STAGE = Stage(

@@ -39,6 +39,10 @@ FEWEST, MOST, NUMBERS = 32, 512, 60_000
 QUICK = 8
 
 
+class NoModeError(RunError):
+    """None of the factorizations stands for a mode of the posterior."""
+
+
 def mode_evidence(
     dataset: Dataset,
     factorizations: Particles,
@@ -83,8 +87,8 @@ def mode_evidence(
 
     Raises
     ------
-    RunError
-        When no start is a mode of the posterior.
+    NoModeError
+        When chains leave every start: none is a mode of the posterior.
     SettingsError
         When modes cannot be weighed under the model, or a number makes no sense.
     DataError
@@ -158,7 +162,7 @@ def _table(starts: Sequence[Start], ids: np.ndarray, rng: np.random.Generator) -
     evidence = np.array([start.log_evidence for start in starts])
     error = np.array([start.error for start in starts])
     if not np.isfinite(evidence).any():
-        raise RunError(
+        raise NoModeError(
             "No chain stayed at any of these factorizations, so none of them stands for a mode of "
             "the posterior; weigh factorizations that have converged, or more of them."
         )

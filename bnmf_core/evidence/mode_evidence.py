@@ -110,7 +110,7 @@ def mode_evidence(
     >>> bool(abs(found["mass"].sum() - 1) < 1e-9)
     True
     """
-    problem = _problem(dataset, factorizations, model, model_settings)
+    problem = _problem(dataset, factorizations, model, model_settings, belief)
     count = particles_for(problem) if particles is None else particles
     if not (count >= 2 and repeats >= 2 and 0.0 < belief <= 1.0):
         raise SettingsError(
@@ -143,6 +143,7 @@ def _problem(
     factorizations: Particles,
     model: str | None,
     model_settings: Mapping[str, Value] | None,
+    belief: float,
 ) -> Problem:
     if model is None and model_settings is None:
         problem = problem_of(factorizations, dataset)
@@ -151,7 +152,7 @@ def _problem(
         chosen = registry.model(spec.model if model is None else model)
         values: object = build(chosen.Settings, model_settings or {}, chosen.label)
         problem = Problem.prepare(dataset, chosen, values, factorizations.R)
-    reason = why_not(problem.model, problem.model_settings)
+    reason = why_not(problem.model, problem.model_settings, belief)
     if reason:
         raise SettingsError(reason)
     return problem

@@ -1,5 +1,7 @@
 """The noise level that ranks are compared under: one for all of them, or each rank's own."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from bnmf_core.evidence.annealing import Stopped, never
@@ -11,8 +13,8 @@ from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.probability.gaussian import SMALLEST_RELATIVE_SIGMA
 from bnmf_core.samplers.gibbs import sweep
 
-# Chains, and sweeps after each of which σ is set anew; the second half of them is averaged.
-CHAINS, SWEEPS = 8, 200
+# Chains, and sweeps after each of which σ is set anew, the first of them by long steps.
+CHAINS, SWEEPS, UNSEEN = 8, 300, 100
 
 
 def residual_noise(problem: Problem, restarts: Restarts) -> float:
@@ -36,6 +38,12 @@ def residual_noise(problem: Problem, restarts: Restarts) -> float:
     return float(sigma)
 
 
+def with_noise(problem: Problem, sigma: float) -> Problem:
+    """The problem with this σ."""
+    settings = replace(problem.model_settings, sigma=sigma)
+    return replace(problem, model_settings=settings)
+
+
 def most_probable_noise(
     problem: Problem,
     A: np.ndarray,
@@ -47,9 +55,9 @@ def most_probable_noise(
     """σ at which the evidence of a mode, A (D, R), W (R, N) with ‖X − AW‖² = squared, is largest.
 
     There σ² is the posterior mean of ‖X − AW‖² over the number of seen entries (d log Z/dσ = 0).
-    Gibbs chains from the mode find it by expectation-maximization (Dempster, Laird & Rubin 1977),
-    whose expectation is one sweep of all chains (Celeux & Diebolt 1985). No smaller than a
-    thousandth of X, as everywhere.
+    Gibbs chains from the mode find it by stochastic approximation of expectation-maximization
+    (Delyon, Lavielle & Moulines 1999): a sweep of all chains is the expectation, and steps shrink
+    after a while. No smaller than a thousandth of X, as everywhere.
 
     Raises
     ------
@@ -61,13 +69,15 @@ def most_probable_noise(
     start_A, start_W = problem.model.scale(A[None], W[None])
     chains_A = np.repeat(start_A.transpose(0, 2, 1), CHAINS, axis=0)
     chains_W = np.repeat(start_W, CHAINS, axis=0)
-    variance, noted = max(squared / data.observed, smallest), []
+    variance = max(squared / data.observed, smallest)
     with one_blas_thread():
-        for _ in range(SWEEPS):
+        for done in range(SWEEPS):
             raise_if_cancelled(stopped, "the noise level")
-            chains_A, chains_W = sweep(problem, chains_A, chains_W, rng, variance)
+            noisy = with_noise(problem, float(np.sqrt(variance)))
+            chains_A, chains_W = sweep(noisy, chains_A, chains_W, rng)
             bases = chains_A.transpose(0, 2, 1)
-            of_chains = squared_errors(data.X, bases, chains_W, data.mask)
-            variance = max(float(of_chains.mean()) / data.observed, smallest)
-            noted.append(variance)
-    return float(np.sqrt(np.mean(noted[SWEEPS // 2 :])))
+            met = float(squared_errors(data.X, bases, chains_W, data.mask).mean()) / data.observed
+            # At first all the way to what was met, then the mean of all that was met since.
+            step = 1.0 / max(1, done - UNSEEN)
+            variance = max(variance + step * (met - variance), smallest)
+    return float(np.sqrt(variance))

@@ -14,7 +14,7 @@ expects the same X.
 
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ from bnmf_core.compare.cross_validation import Block, blocks_of, held_out_error
 from bnmf_core.evidence import criteria
 from bnmf_core.evidence.annealing import Stopped, never
 from bnmf_core.evidence.criteria import Criterion
-from bnmf_core.evidence.noise import most_probable_noise, residual_noise
+from bnmf_core.evidence.noise import most_probable_noise, residual_noise, with_noise
 from bnmf_core.evidence.rank_evidence import THRESHOLD, row_of
 from bnmf_core.evidence.restarts import Restarts, shards, solve_block
 from bnmf_core.evidence.work import Report, Work
@@ -123,9 +123,7 @@ def rank_study(
     left, rows = 1.0 - work.begun, []
     for rank, problem in problems.items():
         share = left * rank / sum(tried)
-        rows.append(
-            row_of(_with_noise(problem, levels[rank]), found[rank], most_modes, work, share)
-        )
+        rows.append(row_of(with_noise(problem, levels[rank]), found[rank], most_modes, work, share))
     table = _with_hidden(pd.DataFrame(rows), hidden, CUTS * dataset.squared_norm)
     work.tell(1.0)
     return RankStudy(table, _criteria(table, hidden, told), told, _prior(rate))
@@ -172,11 +170,6 @@ def _checked(
 
 def _rate(dataset: Dataset, rank: int, rate: float | None) -> float:
     return float(np.sqrt(rank / dataset.mean)) if rate is None else rate
-
-
-def _with_noise(problem: Problem, sigma: float) -> Problem:
-    settings = replace(problem.model_settings, sigma=sigma)
-    return Problem(problem.dataset, problem.model, settings, problem.rank)
 
 
 def _restarts(problems: Mapping[int, Problem], count: int, work: Work) -> dict[int, Restarts]:

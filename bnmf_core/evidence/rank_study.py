@@ -33,8 +33,8 @@ from bnmf_core.nouns.problem import Problem, check_fit
 from bnmf_core.probability import gaussian
 
 NOISES = ("same", "free")
-# Parts of the rows and of the columns that are left out in turn (Owen & Perry 2009 find halves best
-# for choosing a rank), and how often they are cut anew.
+# Parts of the rows and of the columns that are left out in turn (Owen & Perry 2009: halves do well;
+# less leads to too many components, more to too few), and how often they are cut anew.
 FOLDS, CUTS = 2, 4
 # What the restarts, the hidden blocks, the noise and the evidence take of the time, about.
 RESTARTS_TAKE, HIDDEN_TAKES, NOISE_TAKES = 0.2, 0.1, 0.1
@@ -47,7 +47,7 @@ class RankStudy:
     Attributes
     ----------
     table : a row per rank: ``rank``; ``log_evidence`` (nats) and its ``error`` (one standard
-        error), ``settled`` (whether twice the steps gave the same), ``weighed`` (modes in it),
+        error), ``settled`` (whether twice the steps gave the same; False where not tried), ``weighed`` (modes in it),
         ``sigma`` and ``rate`` of the model; ``hidden_error`` (relative, of blocks left out) and
         its standard error ``hidden_error_spread``, NaN where the rank is too large for half of X;
         ``stability`` (degrees), ``modes``, ``converged`` of ``restarts``, and ``fit``, the relative
@@ -143,11 +143,11 @@ def _checked(
     largest = min(dataset.D, dataset.N)
     if not tried:
         raise SettingsError(f"No rank was given; give some between 1 and {largest}.")
-    wrong = [rank for rank in tried if not 1 <= rank <= largest]
+    wrong = [rank for rank in tried if int(rank) != rank or not 1 <= rank <= largest]
     if wrong:
         raise SettingsError(
             f"Rank {wrong[0]} was among those to try; {dataset.name!r} is {dataset.D}×{dataset.N}, "
-            f"so ranks must be between 1 and {largest}."
+            f"so ranks must be whole numbers between 1 and {largest}."
         )
     if noise not in NOISES:
         raise SettingsError(f"The noise was {noise!r}; choose one of {', '.join(NOISES)}.")
@@ -165,7 +165,7 @@ def _checked(
             "mode are needed."
         )
     check_fit(dataset, np.arange(dataset.N), tried[-1])
-    return tried
+    return [int(rank) for rank in tried]
 
 
 def _rate(dataset: Dataset, rank: int, rate: float | None) -> float:

@@ -139,8 +139,14 @@ def test_components_that_nobody_needs_leave_an_evidence():
         assert np.hypot(own, error) < 0.5
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("noise", [{"sigma": 0.1}, {}, {"noise": "free"}])
+@pytest.mark.parametrize(
+    "noise",
+    [
+        pytest.param({"sigma": 0.1}, marks=pytest.mark.slow),
+        pytest.param({}, marks=pytest.mark.long),
+        pytest.param({"noise": "free"}, marks=pytest.mark.long),
+    ],
+)
 def test_a_planted_rank_of_five_is_found(noise):
     """60×200, ranks 3 to 8, with σ known, from the residual of rank 8, and free at each rank."""
     data = low_rank(60, 200, rank=5, noise=0.1, rng=np.random.default_rng(0))
@@ -172,7 +178,8 @@ def test_it_stops_when_told():
     [
         ([], {}, "No rank was given; give some between 1 and 6"),
         ([0, 2], {}, "Rank 0 was among those to try"),
-        ([2, 7], {}, "6×8, so ranks must be between 1 and 6"),
+        ([2, 7], {}, "6×8, so ranks must be whole numbers between 1 and 6"),
+        ([2.5], {}, "Rank 2.5 was among"),
         ([2], {"noise": "none"}, "choose one of same, free"),
         ([2], {"noise": "free", "sigma": 0.1}, "leave σ open"),
         ([2], {"sigma": 0.0}, "σ was 0; a finite number above 0"),

@@ -114,7 +114,7 @@ def _methods(quick: bool) -> list[tuple[str, Method]]:
     def ours(key: str) -> Method:
         def one(sigma: float, seed: int) -> float:
             count = PARTICLES[key] // (10 if quick else 1)
-            known = {"sigma": sigma}
+            known = {"sigma": sigma, "rate": 1.0}
             spec = RunSpec(key, 3, "gaussian", count, seed, SETTINGS[key], known)
             particles = run(laurberg("two"), spec)
             return mass_of_first(particles.A, particles.weights)
@@ -122,7 +122,7 @@ def _methods(quick: bool) -> list[tuple[str, Method]]:
         return one
 
     def theirs(sigma: float, seed: int) -> float:
-        spec = RunSpec("gibbs", 3, model_settings={"sigma": sigma})
+        spec = RunSpec("gibbs", 3, model_settings={"sigma": sigma, "rate": 1.0})
         problem = make_plan(laurberg("two"), spec).problem
         sweeps = SWEEPS // (20 if quick else 1)
         visited = parallel_tempering(problem, 1e-3 * sigma**2, sweeps, np.random.default_rng(seed))[

@@ -20,7 +20,7 @@ threshold = None
 if model.threshold is not None:
     level = model.threshold.relative_error(settings, analysis.seen_squared_norm)
     threshold = None if level is None else (level, "threshold ε of the model")
-st.write(plain(analysis.convergence))
+st.markdown(plain(analysis.convergence))
 pictures = {
     "movement": (
         "How far each factorization still turns",

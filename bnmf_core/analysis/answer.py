@@ -83,7 +83,7 @@ def sentences(
     unit = unit if unit == "°" else f" {unit}".rstrip()
     return [
         *_found(comparison, table, modes.threshold, unit),
-        *_separate(islands, modes.labels),
+        *_separate(islands, modes.labels, comparison.optima),
         *_probable(table, evidence, modes.labels),
         *_missing(still_unseen),
     ]
@@ -126,10 +126,10 @@ def _where_draws_lie(comparison: Comparison, table: pd.DataFrame, unit: str) -> 
     )
 
 
-def _separate(islands: Islands | None, labels: np.ndarray) -> Iterator[str]:
-    verdict = "" if islands is None else islands.verdict(labels)
+def _separate(islands: Islands | None, labels: np.ndarray, optima: np.ndarray) -> Iterator[str]:
+    verdict = "" if islands is None else islands.verdict(labels, optima)
     if verdict and verdict != "one mode":
-        yield f"Along the best paths between them: {verdict}."
+        yield f"Islands or a ridge, by the error along the best paths found: {verdict}."
 
 
 def _probable(table: pd.DataFrame, evidence: Evidence | None, labels: np.ndarray) -> Iterator[str]:
@@ -175,6 +175,11 @@ def _by_belief(evidence: Evidence, labels: np.ndarray) -> Iterator[str]:
     elif len(winners) > 1:
         least = min(winners)
         yield f"It stays the most probable when the noise model is believed {BELIEVED[least]} only."
+    for belief in evidence.blurred:
+        yield (
+            f"Believed {BELIEVED[belief]}, the posterior no longer tells these modes apart: chains "
+            "leave all of them."
+        )
 
 
 def _missing(still_unseen: Unseen | None) -> Iterator[str]:

@@ -30,10 +30,11 @@ class Islands:
     families: Sequence[int] = ()
     paths: pd.DataFrame | None = None
 
-    def verdict(self, labels: np.ndarray) -> str:
-        """Whether modes, given that of every member (m,), are separate, in a sentence's words.
+    def verdict(self, labels: np.ndarray, optima: np.ndarray) -> str:
+        """Whether modes are separate, in a sentence's words.
 
-        Modes that share a family are connected; modes without a converged member are left out.
+        labels : (m,) mode of every member. optima : (m,) bool, those that modes are made of.
+        Modes that share a family are connected.
         """
         if self.problem:
             return ""
@@ -45,7 +46,8 @@ class Islands:
             joined = np.unique(of_mode[modes[families == family]])
             of_mode[np.isin(of_mode, joined)] = joined[0]
         held = np.unique(modes)
-        return family_verdict(of_mode[held], held)
+        missing = np.unique(labels[optima]).size - held.size
+        return family_verdict(of_mode[held], held, missing)
 
 
 def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopped) -> None:

@@ -1,14 +1,13 @@
 """``runs``, ``metrics`` and ``export``: what was made, how different it is, and the files."""
 
 import argparse
-import math
 from collections.abc import Callable, Hashable
 from pathlib import Path
 from typing import BinaryIO, TypedDict
 
 import numpy as np
 
-from bnmf_core.analysis import distances, stages, structure
+from bnmf_core.analysis import answer, distances, evidence, islands, stages, structure
 from bnmf_core.analysis.comparison import Comparison, open_comparison
 from bnmf_core.cli.commands import Commands
 from bnmf_core.cli.output import Output
@@ -23,6 +22,19 @@ WRITERS: dict[str, Callable[[Particles, BinaryIO], None]] = {
     "npz": Particles.save,
     "nc": Particles.to_netcdf,
     "csv": lambda particles, file: particles.scores().to_csv(file, index=False),
+}
+
+# Of the table of modes, and what they are called in a terminal.
+COLUMNS = {
+    "mode": "mode",
+    "found_by": "found by",
+    "draws": "draws",
+    "below_best": "nats below the best",
+    "mass": "mass",
+    "size": "members",
+    "spread": "spread",
+    "nearest": "nearest",
+    "best_error": "best error",
 }
 
 
@@ -50,6 +62,7 @@ class Compared(TypedDict):
     threshold_suggested: bool
     mode_count: int
     modes: list[dict[Hashable, object]]
+    sentences: list[str]
     radii: list[float]
     curve_radii: np.ndarray
     runs: list[ComparedRun]
@@ -77,6 +90,11 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
         action="append",
         default=[],
         help="radius of a covering number; give it again for more (default: the threshold)",
+    )
+    command.add_argument(
+        "--mass",
+        action="store_true",
+        help="weigh the modes: the posterior mass of each, which takes seconds to minutes",
     )
     command.set_defaults(act=metrics)
     words = "write a run's factorizations (npz, nc) or the scores of each (csv) to a file"
@@ -108,7 +126,8 @@ def metrics(options: argparse.Namespace, output: Output) -> None:
         def report(fraction: float, stage: str) -> None:
             bars.update(task, completed=fraction, description=stage)
 
-        stages.compute(found, report, lambda: False, ["structure"])
+        weighed = ["evidence"] if options.mass else []
+        stages.compute(found, report, lambda: False, ["structure", "islands", *weighed])
     told = _compare(found, options)
 
     def show() -> None:
@@ -118,20 +137,9 @@ def metrics(options: argparse.Namespace, output: Output) -> None:
             f"{told['mode_count']} modes under {distance.label} at {told['threshold']:.4g}{unit} "
             f"({origin}), {told['members']} factorizations"
         )
-        output.table(
-            ["mode", "share", "members", "spread", "nearest", "best error"],
-            [
-                (
-                    m["mode"],
-                    m["share"],
-                    m["size"],
-                    m["spread_max"],
-                    "" if m["nearest"] is None else m["nearest"],
-                    m["best_error"],
-                )
-                for m in told["modes"]
-            ],
-        )
+        for sentence in told["sentences"]:
+            output.say(f"- {sentence}")
+        output.table(list(COLUMNS.values()), [_row(mode) for mode in told["modes"]])
         radii = [f"balls {radius:.3g}" for radius in told["radii"]]
         output.table(
             [
@@ -189,6 +197,10 @@ def export(options: argparse.Namespace, output: Output) -> None:
     )
 
 
+def _row(mode: dict[Hashable, object]) -> tuple[object, ...]:
+    return tuple("" if mode[key] is None else mode[key] for key in COLUMNS)
+
+
 def _compare(found: Comparison, options: argparse.Namespace) -> Compared:
     key, members = options.distance, found.members
     matrix = np.asarray(distances.STAGE.of(found).matrix(key))
@@ -197,7 +209,6 @@ def _compare(found: Comparison, options: argparse.Namespace) -> Compared:
     threshold = structure.suggested_threshold(found, key) if suggested else options.threshold
     modes = structure.modes_at(found, key, threshold)
     radii: list[float] = options.radius or [threshold]
-    best = members.groupby(modes.labels)["error"].min()
     spread = within.spread(key).set_index("run")
     largest, mean = spread["largest"].to_dict(), spread["mean"].to_dict()
     curve = within.coverage(key)
@@ -222,7 +233,11 @@ def _compare(found: Comparison, options: argparse.Namespace) -> Compared:
                 "covering_curve": curve.loc[curve["run"] == record.id, "covering"].to_numpy(),
             }
         )
-    table = modes.table().to_dict("records")
+    mass = evidence.STAGE.of(found) if evidence.STAGE.ready(found) else None
+    table = answer.mode_table(found, key, modes, mass)
+    told = answer.sentences(
+        found, key, table, modes, mass, islands.STAGE.of(found), answer.unseen(found, modes)
+    )
     return {
         "distance": {
             "key": key,
@@ -234,15 +249,11 @@ def _compare(found: Comparison, options: argparse.Namespace) -> Compared:
         "threshold": threshold,
         "threshold_suggested": suggested,
         "mode_count": modes.count,
-        "modes": [
-            row
-            | {
-                "mode": row["mode"] + 1,
-                "nearest": None if math.isnan(row["nearest"]) else row["nearest"],
-                "best_error": best[row["mode"]],
-            }
-            for row in table
-        ],
+        "modes": table.assign(mode=table["mode"] + 1)
+        .astype(object)
+        .where(table.notna(), None)
+        .to_dict("records"),
+        "sentences": told,
         "radii": radii,
         "curve_radii": curve["epsilon"].to_numpy()[: len(curve) // len(found.runs)],
         "runs": per_run,

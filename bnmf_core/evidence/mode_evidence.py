@@ -39,6 +39,10 @@ FEWEST, MOST, NUMBERS = 32, 512, 60_000
 QUICK = 8
 
 
+class NoModeError(RunError):
+    """None of the factorizations stands for a mode of the posterior."""
+
+
 def mode_evidence(
     dataset: Dataset,
     factorizations: Particles,
@@ -83,8 +87,8 @@ def mode_evidence(
 
     Raises
     ------
-    RunError
-        When no start is a mode of the posterior.
+    NoModeError
+        When chains leave every start: none is a mode of the posterior.
     SettingsError
         When modes cannot be weighed under the model, or a number makes no sense.
     DataError
@@ -106,7 +110,7 @@ def mode_evidence(
     >>> bool(abs(found["mass"].sum() - 1) < 1e-9)
     True
     """
-    problem = _problem(dataset, factorizations, model, model_settings)
+    problem = _problem(dataset, factorizations, model, model_settings, belief)
     count = particles_for(problem) if particles is None else particles
     if not (count >= 2 and repeats >= 2 and 0.0 < belief <= 1.0):
         raise SettingsError(
@@ -139,6 +143,7 @@ def _problem(
     factorizations: Particles,
     model: str | None,
     model_settings: Mapping[str, Value] | None,
+    belief: float,
 ) -> Problem:
     if model is None and model_settings is None:
         problem = problem_of(factorizations, dataset)
@@ -147,7 +152,7 @@ def _problem(
         chosen = registry.model(spec.model if model is None else model)
         values: object = build(chosen.Settings, model_settings or {}, chosen.label)
         problem = Problem.prepare(dataset, chosen, values, factorizations.R)
-    reason = why_not(problem.model, problem.model_settings)
+    reason = why_not(problem.model, problem.model_settings, belief)
     if reason:
         raise SettingsError(reason)
     return problem
@@ -158,7 +163,7 @@ def _table(starts: Sequence[Start], ids: np.ndarray, rng: np.random.Generator) -
     evidence = np.array([start.log_evidence for start in starts])
     error = np.array([start.error for start in starts])
     if not np.isfinite(evidence).any():
-        raise RunError(
+        raise NoModeError(
             "No chain stayed at any of these factorizations, so none of them stands for a mode of "
             "the posterior; weigh factorizations that have converged, or more of them."
         )

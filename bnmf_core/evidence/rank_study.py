@@ -47,11 +47,11 @@ class RankStudy:
     Attributes
     ----------
     table : a row per rank: ``rank``; ``log_evidence`` (nats) and its ``error`` (one standard
-        error), ``settled`` (whether twice the steps gave the same; False where not tried), ``weighed`` (modes in it),
-        ``sigma`` and ``rate`` of the model; ``hidden_error`` (relative, of blocks left out) and
-        its standard error ``hidden_error_spread``, NaN where the rank is too large for half of X;
-        ``stability`` (degrees), ``modes``, ``converged`` of ``restarts``, and ``fit``, the relative
-        error of the best restart.
+        error), ``settled`` (whether twice the steps gave the same; False where not tried),
+        ``weighed`` (modes in it), ``sigma`` and ``rate`` of the model; ``hidden_error`` (relative,
+        of blocks left out) and its standard error ``hidden_error_spread``, NaN where the rank is
+        too large for half of X; ``stability`` (degrees), ``modes``, ``converged`` of ``restarts``,
+        and ``fit``, the relative error of the best restart.
     criteria : by their keys ``evidence``, ``hidden``, ``stability`` and ``modes``.
     noise, prior : what was taken for σ and for λ, in a sentence each.
     """

@@ -23,7 +23,11 @@ SHORT = {"pilot": 60, "warm_up": 5}
 def test_two_solutions_have_half_the_mass_each(sigma):
     settings = {"chains": 40, "sweeps": 1}
     spec = RunSpec(
-        "mode_jumps", 3, particles=40_000, settings=settings, model_settings={"sigma": sigma}
+        "mode_jumps",
+        3,
+        particles=40_000,
+        settings=settings,
+        model_settings={"sigma": sigma, "rate": 1.0},
     )
     particles = engine.run(laurberg("two"), spec)
     assert abs(mass_of_first(particles) - 0.5) < 0.04
@@ -37,7 +41,11 @@ def test_two_solutions_have_half_the_mass_each(sigma):
 def test_with_noise_one_of_two_equal_fits_has_nearly_all_the_mass():
     settings = {"chains": 40, "sweeps": 1, "start": "known"}
     spec = RunSpec(
-        "mode_jumps", 3, particles=40_000, settings=settings, model_settings={"sigma": 0.01}
+        "mode_jumps",
+        3,
+        particles=40_000,
+        settings=settings,
+        model_settings={"sigma": 0.01, "rate": 1.0},
     )
     particles = engine.run(laurberg("two", noise=0.01), spec)
     assert 0.0005 < mass_of_first(particles) < 0.02

@@ -50,7 +50,11 @@ def test_the_evidence_of_tiny_problems_is_that_of_importance_sampling(rank, mask
     expected, error = by_importance(data, rank)
     settings = {"populations": 16, "population": 300, "sweeps": 2}
     spec = RunSpec(
-        "tempered_smc", rank, particles=160, settings=settings, model_settings={"sigma": SIGMA}
+        "tempered_smc",
+        rank,
+        particles=160,
+        settings=settings,
+        model_settings={"sigma": SIGMA, "rate": 1.0},
     )
     info = engine.run(data, spec).info
     assert error < 0.03 and info["log_evidence_error"] < 0.03
@@ -70,7 +74,7 @@ def test_two_solutions_have_half_the_mass_each():
                     particles=1200,
                     seed=seed,
                     settings={"population": 300},
-                    model_settings={"sigma": 0.05},
+                    model_settings={"sigma": 0.05, "rate": 1.0},
                 ),
             )
         )
@@ -84,7 +88,7 @@ def test_two_solutions_have_half_the_mass_each_with_little_noise():
     settings = {"population": 1000, "effective": 0.9}
     found = []
     for seed in range(4):
-        sigma = {"sigma": 0.001}
+        sigma = {"sigma": 0.001, "rate": 1.0}
         spec = RunSpec("tempered_smc", 3, "gaussian", 4000, seed, settings, sigma)
         found.append(mass_of_first(engine.run(laurberg("two"), spec)))
     assert abs(np.mean(found) - 0.5) < 0.06
@@ -92,7 +96,7 @@ def test_two_solutions_have_half_the_mass_each_with_little_noise():
 
 @pytest.mark.long
 def test_both_ways_agree_where_two_equal_fits_are_not_equally_probable():
-    data, sigma = laurberg("two", noise=0.01), {"sigma": 0.01}
+    data, sigma = laurberg("two", noise=0.01), {"sigma": 0.01, "rate": 1.0}
     tempered, jumping = [], []
     for seed in range(4):
         settings = {"population": 1000}
@@ -137,7 +141,7 @@ def test_after_a_rise_the_population_has_the_weighted_mean():
         2,
         particles=4,
         settings={"population": 5000, "effective": 0.5},
-        model_settings={"sigma": SIGMA},
+        model_settings={"sigma": SIGMA, "rate": 1.0},
     )
     plan = planning.make_plan(data, spec)
     rng = np.random.default_rng(3)

@@ -150,7 +150,7 @@ def test_components_that_nobody_needs_leave_an_evidence():
 def test_a_planted_rank_of_five_is_found(noise):
     """60×200, ranks 3 to 8, with σ known, from the residual of rank 8, and free at each rank."""
     data = low_rank(60, 200, rank=5, noise=0.1, rng=np.random.default_rng(0))
-    study = rank_study(data, range(3, 9), restarts=10, rng=np.random.default_rng(0), **noise)
+    study = rank_study(data, range(3, 9), restarts=5, rng=np.random.default_rng(0), **noise)
     table = study.table.set_index("rank")
     for key in ("evidence", "hidden"):
         assert study.criteria[key].chosen == 5

@@ -20,7 +20,7 @@ def share_by_run(look: Lens) -> pd.DataFrame:
     return share.iloc[:10].reset_index().melt("mode", var_name="run", value_name="share")
 
 
-def mode_table(look: Lens, table: pd.DataFrame) -> None:
+def mode_table(look: Lens, table: pd.DataFrame, stein_weights: list[str]) -> None:
     """One row per mode; choosing one puts it into focus."""
     drawn = table["draws"].notna().any()
     waiting = table["mass"].isna().all()
@@ -32,6 +32,7 @@ def mode_table(look: Lens, table: pd.DataFrame) -> None:
             "below the best": table["below_best"],
             "posterior mass": [] if waiting else list(map(answer.percent, table["mass"])),
             "within (90 %)": [] if waiting else list(map(_interval, *_ends(table))),
+            "Stein weight": stein_weights,
             "spread": table["spread"],
             "nearest": table["nearest"],
             "best error": table["best_error"],
@@ -90,6 +91,12 @@ def _columns(unit: str) -> dict[str, object]:
         ),
         "within (90 %)": text(
             width=150, help="Where the mass lies with 90 %, given the error of the evidences."
+        ),
+        "Stein weight": text(
+            width=110,
+            help="Sum of the Stein weights of its factorizations, no probability: a Stein "
+            "discrepancy sees neither a missing mode nor how much of the posterior lies in one. "
+            "It means nothing where the discrepancy is large, see the page Posterior.",
         ),
         "members": number(width=70),
         "spread": number(

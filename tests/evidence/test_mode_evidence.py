@@ -119,7 +119,8 @@ def test_two_solutions_have_half_the_mass_each(sigma):
     starts = one_of_each_mode(data, 3, sigma=sigma, rate=1.0)
     assert starts.M == 2
     masses = [
-        mode_evidence(data, starts, rng=np.random.default_rng(seed))["mass"][0] for seed in range(4)
+        mode_evidence(data, starts, rng=np.random.default_rng(seed), particles=512)["mass"][0]
+        for seed in range(4)
     ]
     assert np.abs(np.mean(masses) - 0.5) < 0.06
     assert np.abs(np.array(masses) - 0.5).max() < 0.2
@@ -143,8 +144,8 @@ def test_a_start_whose_chains_leave_says_where_they_went():
     both.A[1], both.W[1] = np.eye(6)[:, 3:], both.W[1][::-1]
     found = mode_evidence(data, both, rng=np.random.default_rng(0))
     assert found["ends_in"].tolist() == [0, 0]
-    assert found["stays"].tolist() == [1.0, 0.0]
-    assert found["mass"].tolist() == [1.0, 0.0]
+    np.testing.assert_allclose(found["stays"], [1.0, 0.0], atol=1e-9)
+    np.testing.assert_allclose(found["mass"], [1.0, 0.0], atol=1e-9)
 
 
 def test_less_belief_shares_the_mass_out():

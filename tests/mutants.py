@@ -338,8 +338,8 @@ MUTANTS = (
     Mutant(
         "evidence: relabelled draws are counted again",
         "evidence/weighing.py",
-        "population.weights[(nearest == k) & labelled]",
-        "population.weights[nearest == k]",
+        "    kept = near & (orders == np.arange(orders.shape[1])).all(axis=1)",
+        "    kept = near",
         "tests/evidence/test_mode_evidence.py",
     ),
     Mutant(

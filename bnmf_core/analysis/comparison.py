@@ -116,7 +116,8 @@ class Comparison:
     def samplers(self) -> list[str]:
         """Keys of the algorithms that made draws, rather than look for good factorizations."""
         used = dict.fromkeys(record.spec.algorithm for record in self.runs)
-        return [key for key in used if registry.algorithm(key).family == "sampler"]
+        known = registry.ALGORITHMS
+        return [key for key in used if key in known and known[key].family == "sampler"]
 
     @cached_property
     def same_model(self) -> np.ndarray:

@@ -16,6 +16,8 @@ from bnmf_core.numerics.threads import one_blas_thread
 
 # Two repeats may agree by chance; evidences so near, in nats, are the same for every purpose.
 NEGLIGIBLE = 1.0
+# Part of a mode's draws that keep the order of components where these are told apart.
+MOSTLY = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,16 +158,14 @@ class Weighing:
 
     def _weigh(self, k: int, made: Sequence[Annealed]) -> Start:
         """What the populations found that set out at start k."""
-        ordered = np.arange(self.A.shape[2])
         shares, parts = [], []
         for population in made:
             others = self.A[self.staying], self.W[self.staying]
             apart = cross(population.A, population.W, *others, self._distance)
             nearest = self.staying[apart.argmin(axis=1)]
             shares.append(np.bincount(nearest, population.weights, minlength=len(self.starts)))
-            # Relabelled, a draw belongs to another one of the R! copies of the mode.
-            labelled = (matching(population.A, self.A[k]) == ordered).all(axis=1)
-            parts.append(population.weights[(nearest == k) & labelled].sum())
+            orders = matching(population.A, self.A[k])
+            parts.append(own_part(population.weights, nearest == k, orders))
         with np.errstate(divide="ignore"):
             own = np.log(parts)
         return Start(
@@ -175,6 +175,30 @@ class Weighing:
             nearest=np.mean(shares, axis=0),
             powers=made[0].powers,
         )
+
+
+def own_part(weights: np.ndarray, near: np.ndarray, orders: np.ndarray) -> float:
+    """The part of a population that is of one mode in one order of its components.
+
+    Relabelled, a draw belongs to another one of the R! copies of the mode. Where most draws are
+    relabelled, chains exchange components freely, and few or none keep the order of the start: then
+    the part is that of g orders which are all alike, and 1/g how often two draws have the same.
+
+    Parameters
+    ----------
+    weights : (m,), summing to 1. near : (m,) bool, draws of this mode in any order.
+    orders : (m, R) the matching of each with the start; 0, 1, … where it keeps the order.
+    """
+    kept = near & (orders == np.arange(orders.shape[1])).all(axis=1)
+    share = float(weights[near].sum())
+    if weights[kept].sum() >= MOSTLY * share:
+        return float(weights[kept].sum())
+    w, o = weights[near], orders[near]
+    pairs = np.outer(w, w) * ~np.eye(w.size, dtype=bool)
+    alike = (o[:, None] == o).all(axis=2)
+    # Where no two are alike, one pair in all is the most that can be said.
+    least = 1.0 / max(w.size, 1) ** 2
+    return share * float(max((pairs * alike).sum() / max(pairs.sum(), least), least))
 
 
 def _look_around(

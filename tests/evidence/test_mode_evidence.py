@@ -8,6 +8,7 @@ from bnmf_core import Dataset, RunSpec, distances, find_modes, laurberg, mode_ev
 from bnmf_core.evidence.annealing import anneal, halved, systematic
 from bnmf_core.evidence.gibbs_path import ConditionalPosterior
 from bnmf_core.evidence.hamiltonian_path import SmoothPosterior
+from bnmf_core.evidence.weighing import own_part
 from bnmf_core.nouns.errors import Cancelled, SettingsError
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.probability import gaussian
@@ -182,6 +183,20 @@ def test_what_cannot_be_weighed_is_refused_in_a_sentence():
         mode_evidence(data, starts, rng=rng, model_settings={"rate": 0.0, "sigma": 0.1})
     with pytest.raises(SettingsError, match="at least 2"):
         mode_evidence(data, starts, rng=rng, repeats=1)
+
+
+def test_components_that_change_places_freely_leave_a_mode_its_part():
+    """Draws in six orders, all alike: a sixth belongs to one of them, whichever few are met."""
+    rng = np.random.default_rng(0)
+    orders = np.array([rng.permutation(3) for _ in range(400)])
+    weights = np.full(400, 1 / 400)
+    near = np.arange(400) < 300
+    assert own_part(weights, near, orders) == pytest.approx(0.75 / 6, rel=0.15)
+    few = np.arange(400) < 8
+    few_orders = orders[~(orders == np.arange(3)).all(axis=1)][:400]
+    assert own_part(weights[:300] * 4 / 3, few[:300], few_orders[:300]) > 0
+    ordered = np.tile(np.arange(3), (400, 1))
+    assert own_part(weights, near, ordered) == pytest.approx(0.75)
 
 
 def test_systematic_resampling_keeps_every_particle_in_proportion():

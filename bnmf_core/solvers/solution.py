@@ -6,8 +6,9 @@ gaps since X holds 0 where it was not seen, and of the matrix Σ_n S_dn w_n w_n�
 WWᵀ; for the columns of W alike. So each update is as exact and as monotone as on a whole matrix.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -51,6 +52,12 @@ class Solution:
     def particles(self) -> tuple[np.ndarray, np.ndarray]:
         """A (m, D, R), W (m, R, N)."""
         return np.ascontiguousarray(self.A.transpose(0, 2, 1)), self.W
+
+    @classmethod
+    def from_flat(cls, stored: Mapping[str, Any]) -> "Solution":
+        """The state of a checkpoint of an earlier version, by its fields: nothing measured yet."""
+        unmeasured = np.full(np.shape(stored["iterations"]), np.nan)
+        return cls(**({"kkt": unmeasured, "movement": unmeasured} | dict(stored)))
 
 
 @dataclass(frozen=True)

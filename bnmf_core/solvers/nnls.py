@@ -70,12 +70,12 @@ def solve_weights(X: Matrix, A: np.ndarray, mask: np.ndarray | None = None) -> n
             products = (basis[:, :, None] * basis[:, None, :]).reshape(D, R * R)
             gram = (seen @ products).reshape(-1, R, R)
         target = np.ascontiguousarray(transposed @ basis)
-        W[m] = (_solve_columns(gram, target) / length).T
+        W[m] = (solve_columns(gram, target) / length).T
     return W
 
 
 @njit(cache=True, nogil=True)
-def _solve_columns(gram: np.ndarray, target: np.ndarray) -> np.ndarray:
+def solve_columns(gram: np.ndarray, target: np.ndarray) -> np.ndarray:
     N, R = target.shape
     weights = np.zeros((N, R))
     factor = np.empty((R, R))

@@ -37,7 +37,7 @@ FULL_SWEEPS, APPROACH_SWEEPS = 3, 3
 FIRST_STEP = 0.5
 # The approach ends, and Newton's method begins, when five iterations gain less than this part:
 # on a compressed X, and on X itself, where Newton's method is cheap.
-APPROACH_TOLERANCE, SHORT_APPROACH = 5e-5, 5e-4
+APPROACH_TOLERANCE, SHORT_APPROACH = 5e-5, 2e-4
 
 
 def start(problem: Problem, A: np.ndarray, W: np.ndarray) -> Solution:
@@ -59,9 +59,9 @@ def advance(problem: Problem, solution: Solution, stopping: Stopping) -> Solutio
     elif stopping.tolerance is not None:
         return advance(problem, replace(solution, approaching=False), stopping)
     else:
-        near = replace(stopping, tolerance=SHORT_APPROACH)
+        short = replace(stopping, tolerance=SHORT_APPROACH)
         work_each = work_per_iteration(problem)
-        solution = advance_full(problem, solution, near, work_each, _descend)
+        solution = advance_full(problem, solution, short, work_each, _descend)
     if solution.active.any():
         return solution
     # The error of a completed X is not that of the seen entries.

@@ -68,7 +68,7 @@ def residuals(
 
 
 @numba.njit(cache=True, nogil=True)
-def answers(
+def answers(  # noqa: PLR0912 (one loop nest)
     F: np.ndarray, H: np.ndarray, residual: np.ndarray, gram: np.ndarray, seen: np.ndarray
 ) -> np.ndarray:
     """What H answers to a change of F: Y with Σ Y Yᵀ taken off the Hessian, row by row.
@@ -133,7 +133,7 @@ def answers(
 
 
 @numba.njit(cache=True, nogil=True)
-def finish(
+def finish(  # noqa: PLR0912 (one loop nest)
     second: np.ndarray, F: np.ndarray, H: np.ndarray, residual: np.ndarray, seen: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """YᵀY made into the second derivatives of φ by F, in place; parameters as in :func:`answers`.
@@ -177,7 +177,7 @@ def finish(
 
 @numba.njit(cache=True, nogil=True, fastmath=True, forceinline=True)
 def _cholesky(M: np.ndarray, n: int, least: np.ndarray) -> bool:
-    """The lower factor in place; False when a pivot is not above ``least``."""
+    """L with M = LLᵀ in place of M's lower triangle; False when a pivot is not above ``least``."""
     for i in range(n):
         for j in range(i):
             total = M[i, j]
@@ -195,6 +195,7 @@ def _cholesky(M: np.ndarray, n: int, least: np.ndarray) -> bool:
 
 @numba.njit(cache=True, nogil=True, fastmath=True, forceinline=True)
 def _substitute(L: np.ndarray, n: int, x: np.ndarray) -> None:
+    """(LLᵀ)⁻¹x in place."""
     for i in range(n):
         total = x[i]
         for k in range(i):
@@ -206,8 +207,19 @@ def _substitute(L: np.ndarray, n: int, x: np.ndarray) -> None:
             x[k] -= L[i, k] * x[i]
 
 
+@numba.njit(cache=True, nogil=True, fastmath=True, forceinline=True)
+def _times(M: np.ndarray, x: np.ndarray, result: np.ndarray) -> None:
+    """M x of a symmetric M; many a row is left out where x is 0."""
+    result[:] = 0.0
+    for q in range(x.size):
+        if x[q] != 0.0:
+            part = x[q]
+            for k in range(x.size):
+                result[k] += part * M[q, k]
+
+
 @numba.njit(cache=True, nogil=True)
-def bounded_minimum(
+def bounded_minimum(  # noqa: PLR0912 (one loop)
     second: np.ndarray, gradient: np.ndarray, curvature: np.ndarray, F: np.ndarray, damping: float
 ) -> tuple[np.ndarray, float, bool]:
     """Minimise ⟨∇, d⟩ + ½⟨d, (∇² + damping · diag(curvature)) d⟩ over F + d ≥ 0.
@@ -242,12 +254,10 @@ def bounded_minimum(
             elif not held[q]:
                 index[count] = q
                 count += 1
+        _times(second, d, slope)
         for a in range(count):
             q = index[a]
-            total = -gradient[q]
-            for k in range(size):
-                total -= second[q, k] * d[k]
-            right[a] = total
+            right[a] = -gradient[q] - slope[q]
             for b in range(a):
                 matrix[a, b] = second[q, index[b]]
             matrix[a, a] = second[q, q] + damping * curvature[q]
@@ -257,11 +267,10 @@ def bounded_minimum(
         _substitute(matrix, count, right)
         for a in range(count):
             d[index[a]] = right[a]
+        _times(second, d, slope)
         changed = False
         for q in range(size):
-            slope[q] = gradient[q] + damping * curvature[q] * d[q]
-            for k in range(size):
-                slope[q] += second[q, k] * d[k]
+            slope[q] += gradient[q] + damping * curvature[q] * d[q]
             if curvature[q] <= least:
                 continue
             now = slope[q] > 0.0 if held[q] else x[q] + d[q] < 0.0
@@ -273,12 +282,10 @@ def bounded_minimum(
     for q in range(size):
         result[q] = max(x[q] + d[q], 0.0)
         d[q] = result[q] - x[q]
+    _times(second, d, slope)
     promised = 0.0
     for q in range(size):
-        half = gradient[q]
-        for k in range(size):
-            half += 0.5 * second[q, k] * d[k]
-        promised -= d[q] * half
+        promised -= d[q] * (gradient[q] + 0.5 * slope[q])
     return result.reshape(F.shape), promised, True
 
 

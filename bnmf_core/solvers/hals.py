@@ -3,11 +3,12 @@
 Minimises ‖X − A W‖²_F over A, W ≥ 0 (Cichocki & Phan 2009): each row of Aᵀ, then each row of
 W, takes its exact minimiser with the rest fixed. Two phases:
 
-1. *Approach*, where it pays: X is compressed once to U Vᵀ of rank R + 10, and every particle
+1. *Approach*: where it pays, X is compressed once to U Vᵀ of rank R + 10, and every particle
    is brought near its minimum on that, in single precision, with extrapolation, one particle
-   after the other inside the cache.
-2. *Full*: all particles side by side on X itself in double precision, one product of X with
-   all of them per update, until each has settled.
+   after the other inside the cache. A small X is approached as it is.
+2. *Full*: on X itself in double precision, until each has settled: Newton's method (``newton``,
+   for a small X ``projection``), or, to stop at a drop in error, all particles side by side, one
+   product of X with all of them per update, without an approach where X is small.
 
 Where X has gaps, the approach works on a completed X (``Problem.completed``), for half of the
 iterations at most, and the full phase on the seen entries only.
@@ -41,7 +42,7 @@ APPROACH_TOLERANCE, SHORT_APPROACH = 5e-5, 2e-4
 
 
 def start(problem: Problem, A: np.ndarray, W: np.ndarray) -> Solution:
-    """Set out from A (m, D, R) and W (m, R, N), with an approach where it pays."""
+    """Set out from A (m, D, R) and W (m, R, N), with an approach."""
     solution = start_full(problem, A, W)
     return replace(solution, approaching=True, step=FIRST_STEP * solution.step)
 

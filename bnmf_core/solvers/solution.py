@@ -32,8 +32,9 @@ class Solution:
     A : (m, R, D) bases, transposed. W : (m, R, N).
     iterations : (m,) done by each particle. squared_error : (m,) at its last check.
     active : (m,) still being improved in this phase. approaching : whether this is phase 1.
-    step, limit : (m,) state of the extrapolation; in Newton's method how far a step may go, and
-        the movement estimated in the round before.
+    step, limit : (m,) state of the extrapolation; in Newton's method how far a step may go (in
+        variable projection the inverse of its damping), and the movement estimated in the round
+        before.
     kkt, movement : (m,) see :mod:`bnmf_core.solvers.newton`; NaN where not measured yet.
     """
 

@@ -2,13 +2,12 @@
 
 import streamlit as st
 
-from bnmf_core.analysis import quality
+from bnmf_core.analysis import answer, quality
 from bnmf_core.figures.quality import hidden_plot, quality_plot
 from bnmf_core.registry import model_of
 from pages.frame import focusing, guard, panel, view
-from pages.frame.words import plain, with_unit
-
-LOGARITHMIC = ("movement", "kkt")
+from pages.frame.words import plain
+from pages.quality_parts.pictures import LOGARITHMIC, pictures_of
 
 guard.enter("quality")
 look = panel.look(quality.STAGE)
@@ -20,44 +19,10 @@ threshold = None
 if model.threshold is not None:
     level = model.threshold.relative_error(settings, analysis.seen_squared_norm)
     threshold = None if level is None else (level, "threshold ε of the model")
-st.write(plain(analysis.convergence))
-pictures = {
-    "movement": (
-        "How far each factorization still turns",
-        "movement (°)",
-        "Degrees by which a factorization would turn, at most, if its iterations doubled. "
-        "Differences below this are no differences.",
-    ),
-    "kkt": (
-        "How far each factorization is from a stationary point",
-        "KKT residual",
-        "The part of the factorization by which its entries are away from where each would go by "
-        "itself; 0 at a minimum.",
-    ),
-    "log_joint": (
-        "Joint density of every factorization",
-        "log joint (nats)",
-        "Higher is more probable under the run's own model; compare runs of the same model only. "
-        "The black bar is the median.",
-    ),
-    "error": (
-        "Error of every factorization",
-        "‖X − AW‖/‖X‖ on what the run saw",
-        "Lower fits better. Points far above the rest are poor local minima.",
-    ),
-    "held_out": (
-        "Error on observations that no run saw",
-        "‖X − AW‖/‖X‖, held out",
-        "Weights of the unseen observations are solved with A fixed. Where the error of a run is "
-        "low and this is high, its basis fits noise.",
-    ),
-    "diversity": (
-        "Difference from the rest of the run",
-        with_unit(f"mean distance to the others, {look.distance.label}", look.distance.unit),
-        "Higher points are unlike the other factorizations of their run: another mode, or a poor "
-        "fit. Compare with the error.",
-    ),
-}
+st.markdown(plain(analysis.convergence))
+if told := answer.draws_beside_optima(analysis):
+    st.markdown(plain(told))
+pictures = pictures_of(look.distance)
 columns = st.columns(2)
 shown = [key for key in pictures if key in table and table[key].notna().any()]
 for number, key in enumerate(shown):

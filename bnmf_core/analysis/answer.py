@@ -195,6 +195,21 @@ def _missing(still_unseen: Unseen | None) -> Iterator[str]:
     )
 
 
+def draws_beside_optima(comparison: Comparison) -> str:
+    """By how much draws fit worse than optima, in a sentence; "" where there are not both."""
+    members = comparison.members
+    sampled = members["algorithm"].isin(comparison.samplers).to_numpy()
+    if not (sampled.any() and comparison.optima.any()):
+        return ""
+    of_draws = float(members["error"][sampled].median())
+    of_optima = float(members["error"][comparison.optima].median())
+    return (
+        f"Draws have a relative error of {of_draws:.3g}, optima of {of_optima:.3g} (medians). "
+        "A draw is not the best fit of its mode but a typical place in it, and the difference is "
+        "what the posterior allows."
+    )
+
+
 def percent(share: float) -> str:
     """A share in per cent, with as many digits as it takes to say that it is neither 0 nor 1."""
     if np.isnan(share):

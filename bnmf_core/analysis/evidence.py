@@ -11,10 +11,12 @@ from bnmf_core.analysis import distances
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.sites import METRIC, find_sites
 from bnmf_core.analysis.stage import Report, Stage, Stopped
+from bnmf_core.evidence.hamiltonian_path import LEAPFROG
 from bnmf_core.evidence.mode_evidence import NoModeError, mode_evidence, particles_for
 from bnmf_core.evidence.paths import why_not
 from bnmf_core.evidence.shares import shares
 from bnmf_core.nouns.errors import BNMFError, Cancelled, RunError, SettingsError
+from bnmf_core.nouns.model import Capability
 from bnmf_core.nouns.particles import Particles
 from bnmf_core.nouns.plain import Plain
 from bnmf_core.nouns.problem import Problem
@@ -114,7 +116,11 @@ def _weigh(
     A, W = comparison.factors(taken)
     starts = replace(run.subset(np.zeros(taken.size, int)), A=A, W=W, ids=taken)
     # A single mode has all the mass whatever is believed.
-    beliefs = BELIEFS if taken.size > 1 else BELIEFS[:1]
+    beliefs = [
+        belief
+        for belief in (BELIEFS if taken.size > 1 else BELIEFS[:1])
+        if not why_not(problem.model, problem.model_settings, belief)
+    ]
     for i, belief in enumerate(beliefs):
         path = folder / f"belief-{belief:g}.json"
         if path.exists():  # from before the stage had to give way
@@ -185,7 +191,10 @@ def _affordable(problem: Problem) -> int:
     RunError
         When there is no time for one.
     """
-    seconds = STEPS * work_per_sweep(problem) * particles_for(problem) / RATE / worker_count()
+    work = work_per_sweep(problem)
+    if Capability.CONDITIONALS not in problem.model.capabilities:
+        work *= LEAPFROG  # a trajectory instead of a sweep
+    seconds = STEPS * work * particles_for(problem) / RATE / worker_count()
     # Two repeats and one with twice the steps of the best ones; the others mostly a quick look.
     affordable = int(PATIENCE / (len(BELIEFS) * seconds))
     if affordable < 1:

@@ -34,7 +34,7 @@ from bnmf_core.posterior.places import problem_of
 # again with more steps; nor, when a quick look puts it so far below, with more particles.
 OUT_OF_REACH, FAR_OUT_OF_REACH = 30.0, 150.0
 # Particles of a population, and how many numbers they draw in a sweep between these limits.
-FEWEST, MOST, NUMBERS = 32, 512, 60_000
+FEWEST, MOST, NUMBERS = 32, 128, 16_000
 # The particles of a quick look.
 QUICK = 8
 
@@ -67,7 +67,7 @@ def mode_evidence(
     factorizations : one converged factorization for each mode.
     model, model_settings : under which the modes are weighed; None: those of the run.
     particles : how many go from each start to the posterior; None: 32 where there are many numbers
-        to draw, up to 512 where there are few. repeats : how often, 2 or more; their
+        to draw, up to 128 where there are few. repeats : how often, 2 or more; their
         scatter is the error.
     belief : power of the likelihood. 1 takes the noise model at its word; at 0.1 ten entries of X
         count as one (coarsened posterior, Miller & Dunson 2019).
@@ -110,7 +110,7 @@ def mode_evidence(
     >>> bool(abs(found["mass"].sum() - 1) < 1e-9)
     True
     """
-    problem = _problem(dataset, factorizations, model, model_settings)
+    problem = _problem(dataset, factorizations, model, model_settings, belief)
     count = particles_for(problem) if particles is None else particles
     if not (count >= 2 and repeats >= 2 and 0.0 < belief <= 1.0):
         raise SettingsError(
@@ -143,6 +143,7 @@ def _problem(
     factorizations: Particles,
     model: str | None,
     model_settings: Mapping[str, Value] | None,
+    belief: float,
 ) -> Problem:
     if model is None and model_settings is None:
         problem = problem_of(factorizations, dataset)
@@ -151,7 +152,7 @@ def _problem(
         chosen = registry.model(spec.model if model is None else model)
         values: object = build(chosen.Settings, model_settings or {}, chosen.label)
         problem = Problem.prepare(dataset, chosen, values, factorizations.R)
-    reason = why_not(problem.model, problem.model_settings)
+    reason = why_not(problem.model, problem.model_settings, belief)
     if reason:
         raise SettingsError(reason)
     return problem

@@ -1,18 +1,18 @@
 """Which path leads to a model's posterior, and to which models none does."""
 
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, cast
 
 import numpy as np
 
 from bnmf_core.evidence.annealing import Path, Stopped
 from bnmf_core.evidence.gibbs_path import ConditionalPosterior
+from bnmf_core.evidence.hamiltonian_path import SmoothPosterior
 from bnmf_core.nouns.model import Capability, Model
 from bnmf_core.nouns.problem import Problem
+from bnmf_core.samplers.coordinates import SUPPORTS
 
-Around = TypeVar("Around", bound="HasCentre")
 
-
-class HasCentre(Protocol):
+class Around(Protocol):
     """What is known of the neighbourhood of a factorization."""
 
     @property
@@ -20,32 +20,50 @@ class HasCentre(Protocol):
         """The mean of what chains drew there, Aᵀ (R, D) and W (R, N)."""
 
 
-class Posterior(Protocol[Around]):
+Known = TypeVar("Known", bound=Around)
+
+
+class Posterior(Protocol[Known]):
     """A posterior that populations can be annealed to."""
 
     def around(
-        self, A: np.ndarray, W: np.ndarray, rng: np.random.Generator, stopped: Stopped
-    ) -> Around:
+        self, A: np.ndarray, W: np.ndarray, rng: np.random.Generator, stopped: Stopped = ...
+    ) -> Known:
         """What chains meet that set out at A (D, R), W (R, N)."""
 
-    def path(self, around: Around) -> Path:
+    def path(self, around: Known) -> Path:
         """The way from there to the posterior."""
 
 
-def posterior_of(problem: Problem, belief: float) -> ConditionalPosterior:
-    """The posterior of the problem's model, its likelihood to the power ``belief``."""
-    return ConditionalPosterior(problem, belief)
+def posterior_of(problem: Problem, belief: float) -> Posterior[Around]:
+    """The posterior of the problem's model, its likelihood to the power ``belief``.
+
+    What its ``around`` returns goes to its own ``path`` only.
+    """
+    if Capability.CONDITIONALS in problem.model.capabilities:
+        return cast(Posterior[Around], ConditionalPosterior(problem, belief))
+    return cast(Posterior[Around], SmoothPosterior(problem))
 
 
-def why_not(model: Model, settings: object) -> str:
+def why_not(model: Model, settings: object, belief: float = 1.0) -> str:
     """Why no mode can be weighed under a model with these settings, in a sentence; "" if one can.
 
     ``settings`` may be open still.
     """
-    if Capability.CONDITIONALS not in model.capabilities:
-        return (
-            f"The mass of modes is computed by conditional draws, which the model “{model.label}” "
-            "does not have."
-        )
+    able = model.capabilities
     needed = model.improper(settings)
-    return f"The mass of modes needs {needed}." if needed else ""
+    if needed:
+        return f"The mass of modes needs {needed}."
+    if Capability.CONDITIONALS in able:
+        return ""
+    if not {Capability.SCORE, Capability.NOWHERE_ZERO} <= able or model.support not in SUPPORTS:
+        return (
+            f"Modes cannot be weighed under the model “{model.label}”: that takes conditional "
+            "draws, or a likelihood with slopes that is nowhere zero."
+        )
+    if belief != 1.0:
+        return (
+            f"Under the model “{model.label}” modes are weighed with the whole likelihood only; "
+            f"the belief was {belief:g}."
+        )
+    return ""

@@ -9,8 +9,7 @@ from scipy import special, stats
 from bnmf_core.compare.alignment import matching
 from bnmf_core.compare.distances.pairwise import Distance, cross
 from bnmf_core.evidence.annealing import Annealed, Stopped, anneal, halved, never
-from bnmf_core.evidence.gibbs_path import Neighbourhood
-from bnmf_core.evidence.paths import posterior_of
+from bnmf_core.evidence.paths import Around, posterior_of
 from bnmf_core.evidence.tasks import Tasks
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.threads import one_blas_thread
@@ -150,7 +149,7 @@ class Weighing:
             ],
         )
 
-    def _drifts(self, around: Neighbourhood) -> np.ndarray:
+    def _drifts(self, around: Around) -> np.ndarray:
         """How far the centre of the chains is from every start: (K,)."""
         A, W = around.centre
         return cross(A.T[None], W[None], self.A, self.W, self._distance)[0]
@@ -185,14 +184,14 @@ def _look_around(
     belief: float,
     rng: np.random.Generator,
     stopped: Stopped = never,
-) -> Neighbourhood:
+) -> Around:
     with one_blas_thread():
         return posterior_of(problem, belief).around(A, W, rng, stopped)
 
 
 def _anneal(
     problem: Problem,
-    around: Neighbourhood,
+    around: Around,
     belief: float,
     count: int,
     powers: np.ndarray | None,

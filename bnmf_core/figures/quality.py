@@ -71,7 +71,8 @@ def quality_plot(
     figure.update_xaxes(
         tickvals=list(range(len(styles))), ticktext=[style.label for style in styles.values()]
     )
-    figure.update_yaxes(title=axis, type="log" if logarithmic else "linear")
+    kind = {"type": "log", "dtick": 1, "exponentformat": "power"} if logarithmic else {}
+    figure.update_yaxes(title=axis, **kind)
     return layout(figure, title, height=380, showlegend=False)
 
 

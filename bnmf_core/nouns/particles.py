@@ -33,7 +33,7 @@ class Particles:
     ids : (M,) permanent number of each particle in its run.
     chain : (M,) which independent chain (or 0-based restart block) made it.
     draw : (M,) position within that chain.
-    weights : (M,) probability of each particle, summing to 1.
+    weights : (M,) what each particle counts, summing to 1.
     log_joint : (M,) full log joint density, nats.
     error : (M,) relative Frobenius error ‖X − AW‖/‖X‖ on what the run saw.
     seconds : (M,) since the run began, when the particle was finished.

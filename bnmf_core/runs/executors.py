@@ -18,8 +18,7 @@ from weakref import WeakKeyDictionary
 from bnmf_core.lazy import lazy
 from bnmf_core.nouns.errors import SchedulerError
 from bnmf_core.runs.engine import WORKERS
-from bnmf_core.runs.parcel import Parcel, make_step
-from bnmf_core.runs.planning import Plan
+from bnmf_core.runs.parcel import Parcel, Shared, make_step
 
 if TYPE_CHECKING:
     import dask
@@ -87,7 +86,7 @@ class ClusterExecutor(Executor):
     def __init__(self, address: str) -> None:
         self.address = address
         self._client = _connect(address)
-        self._plans: WeakKeyDictionary[Plan, distributed.Future[Parcel]] = WeakKeyDictionary()
+        self._plans: WeakKeyDictionary[Shared, distributed.Future[Parcel]] = WeakKeyDictionary()
         self._lock = Lock()
         # dask forgets a step that nobody holds.
         self._under_way: dict[Future[Any], distributed.Future[Any]] = {}
@@ -120,10 +119,12 @@ class ClusterExecutor(Executor):
         *arguments: Arguments.args,
         **named: Arguments.kwargs,
     ) -> Future[Made]:
-        """Make ``function(plan, *rest)`` on a worker; the plan travels only the first time."""
+        """Make ``function(plan, *rest)`` on a worker; the plan (or problem) travels once only."""
         plan, *rest = arguments
-        if named or not isinstance(plan, Plan):
-            raise TypeError("A cluster makes steps of a plan, whose arguments have no names.")
+        if named or not isinstance(plan, Shared):
+            raise TypeError(
+                "A cluster makes steps of a plan or a problem, whose arguments have no names."
+            )
         step: Future[Made] = Future()
         step.add_done_callback(self._forget)
         self._send(step, function, plan, rest, sendings=1)
@@ -143,7 +144,7 @@ class ClusterExecutor(Executor):
         self,
         step: Future[Made],
         function: Callable[..., Made],
-        plan: Plan,
+        plan: Shared,
         rest: Sequence[object],
         sendings: int,
     ) -> None:
@@ -176,7 +177,7 @@ class ClusterExecutor(Executor):
             self._forget(step)
         remote.add_done_callback(receive)
 
-    def _sent(self, plan: Plan) -> "distributed.Future[Parcel]":
+    def _sent(self, plan: Shared) -> "distributed.Future[Parcel]":
         with self._lock:
             if plan not in self._plans:
                 self._client.wait_for_workers(1, timeout=PATIENCE)

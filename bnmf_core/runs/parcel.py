@@ -7,33 +7,38 @@ once for the plan, for the checkpoint at every step.
 
 import dataclasses
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
+from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.matrix import is_sparse, parts
 from bnmf_core.runs.planning import Plan
 
 Made = TypeVar("Made")
 
 
+# What many steps share, and so travels once.
+Shared: TypeAlias = Plan | Problem
+
+
 class Parcel:
-    """A plan that can be pickled without a copy of X, memory-mapped or not."""
+    """A plan or a problem that can be pickled without a copy of X, memory-mapped or not."""
 
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
+    def __init__(self, shared: Shared) -> None:
+        self.shared = shared
 
-    def __getstate__(self) -> dict[str, Plan]:
+    def __getstate__(self) -> dict[str, Shared]:
         # A memory map would be read into the pickle; a plain view of it is sent as it lies.
-        return {"plan": _of_plan(self.plan, _plain)}
+        return {"shared": _of(self.shared, _plain)}
 
-    def __setstate__(self, state: dict[str, Plan]) -> None:
-        self.plan = _of_plan(state["plan"], _aligned)
+    def __setstate__(self, state: dict[str, Shared]) -> None:
+        self.shared = _of(state["shared"], _aligned)
 
 
 def make_step(function: Callable[..., Made], parcel: Parcel, *rest: object) -> Made:
-    """``function(plan, *rest)``, on a worker."""
-    return function(parcel.plan, *(_with_arrays(value, _own) for value in rest))
+    """``function(plan or problem, *rest)``, on a worker."""
+    return function(parcel.shared, *(_with_arrays(value, _own) for value in rest))
 
 
 def _plain(array: np.ndarray) -> np.ndarray:
@@ -50,9 +55,9 @@ def _own(array: np.ndarray) -> np.ndarray:
     return np.require(array, requirements=["ALIGNED", "WRITEABLE"])
 
 
-def _of_plan(plan: Plan, change: Callable[[np.ndarray], np.ndarray]) -> Plan:
-    changed = _with_arrays(plan, change)
-    assert isinstance(changed, Plan)
+def _of(shared: Shared, change: Callable[[np.ndarray], np.ndarray]) -> Shared:
+    changed = _with_arrays(shared, change)
+    assert isinstance(changed, Plan | Problem)
     return changed
 
 

@@ -50,8 +50,11 @@ class Coordinates(Protocol):
         """``q → (log density (c,), gradient (c, R, K))`` of the posterior in q, Jacobian included.
 
         The log density keeps every constant of the log joint but those of the change of
-        variables itself.
+        variables itself, see :meth:`log_constant`.
         """
+
+    def log_constant(self, problem: Problem) -> float:
+        """What the log density in q lacks for its total to be that of the posterior in (A, W)."""
 
 
 def coordinates(problem: Problem) -> Coordinates:
@@ -91,6 +94,10 @@ class LogCoordinates:
         F = np.exp(q)
         return F[:, :, : self.D].transpose(0, 2, 1), F[:, :, self.D :]
 
+    def log_constant(self, problem: Problem) -> float:
+        """Nothing."""
+        return 0.0
+
     def density(self, problem: Problem) -> Density:
         """log p + Σ q, and its gradient F ∘ ∇log p + 1."""
         log_joint_and_score, D = given(problem.model.log_joint_and_score), self.D
@@ -122,6 +129,10 @@ class BoundedCoordinates:
     @property
     def reflected(self) -> None:
         """There are no walls."""
+
+    def log_constant(self, problem: Problem) -> float:
+        """Nothing."""
+        return 0.0
 
     @property
     def _parts(self) -> tuple[tuple[slice, bool], tuple[slice, bool]]:
@@ -192,6 +203,10 @@ class SimplexCoordinates:
     def reflected(self) -> slice:
         """The coordinates of W."""
         return slice(self.D - 1, None)
+
+    def log_constant(self, problem: Problem) -> float:
+        """Of the unit of W."""
+        return problem.rank * problem.dataset.N * float(np.log(self.unit))
 
     @cached_property
     def _left(self) -> np.ndarray:

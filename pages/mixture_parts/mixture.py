@@ -205,13 +205,17 @@ def components(look: Lens, run_id: str, of_run: Proposals) -> None:
         height=min(38 + 35 * max(len(table), 1), 360),
         column_config={
             "number": st.column_config.NumberColumn("factorization"),
-            "weight": st.column_config.NumberColumn("weight", format="%.3g"),
+            "weight": st.column_config.NumberColumn("mixture weight", format="%.3g"),
             "deviation": st.column_config.NumberColumn(
                 "standard deviation σ", format="%.3g", help="Of every entry of A and W alike."
             ),
             "log_joint": st.column_config.NumberColumn("log joint (nats)", format="%.3f"),
             "error": st.column_config.NumberColumn("relative error", format="%.4g"),
         },
+    )
+    st.caption(
+        "These weights are those of the Gaussians that raise the bound most. They are no "
+        "probabilities of modes: the posterior mass on the page Modes is."
     )
     members = look.analysis.members
     mine = (members["run"] == run_id) & members["particle"].isin(table["number"])

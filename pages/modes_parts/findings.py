@@ -3,15 +3,17 @@
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.analysis import answer, evidence, islands
+from bnmf_core.analysis import answer, evidence, islands, stein
 from bnmf_core.analysis.evidence import Evidence
 from bnmf_core.analysis.islands import Islands
 from bnmf_core.compare.unseen import Unseen
 from bnmf_core.figures.belief import belief_chart
 from bnmf_core.figures.discovery import discovery_curve
+from bnmf_core.posterior.stein import ksd
 from pages.frame import view, watch
 from pages.frame.lens import Lens
 from pages.frame.words import plain
@@ -39,6 +41,20 @@ class Findings:
     def unseen(self) -> Unseen | None:
         """What restarts say of modes that none has found."""
         return answer.unseen(self.look.analysis, self.look.modes)
+
+    @cached_property
+    def stein_weights(self) -> list[str]:
+        """The Stein weight of every mode, in words; "" while it is being computed."""
+        look = self.look
+        if not stein.STAGE.ready(look.analysis):
+            return [""] * look.modes.count
+        part = stein.STAGE.of(look.analysis).part("interior", "suggested")
+        if isinstance(part, str):
+            return ["none"] * look.modes.count
+        if part.too_far(ksd(part.K, part.weights)):
+            return ["means nothing"] * look.modes.count
+        of_mode = np.bincount(look.modes.labels, part.weights, minlength=look.modes.count)
+        return list(map(answer.percent, of_mode))
 
     @cached_property
     def table(self) -> pd.DataFrame:

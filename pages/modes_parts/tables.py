@@ -20,7 +20,7 @@ def share_by_run(look: Lens) -> pd.DataFrame:
     return share.iloc[:10].reset_index().melt("mode", var_name="run", value_name="share")
 
 
-def mode_table(look: Lens, table: pd.DataFrame) -> None:
+def mode_table(look: Lens, table: pd.DataFrame, stein_weights: list[str]) -> None:
     """One row per mode; choosing one puts it into focus."""
     drawn = table["draws"].notna().any()
     waiting = table["mass"].isna().all()
@@ -31,14 +31,14 @@ def mode_table(look: Lens, table: pd.DataFrame) -> None:
             "draws": 100 * table["draws"] if drawn else None,
             "below the best": table["below_best"],
             "posterior mass": [] if waiting else list(map(answer.percent, table["mass"])),
-            "90 % of it": [] if waiting else list(map(_interval, *_ends(table))),
+            "within (90 %)": [] if waiting else list(map(_interval, *_ends(table))),
+            "Stein weight": stein_weights,
             "spread": table["spread"],
             "nearest": table["nearest"],
             "best error": table["best_error"],
             "members": table["size"],
-            "representative": [look.name(row) for row in table["representative"]],
         }
-        | ({} if not waiting else dict.fromkeys(("posterior mass", "90 % of it"), "not computed"))
+        | ({"posterior mass": "not computed", "within (90 %)": ""} if waiting else {})
     )
     event = st.dataframe(
         shown if drawn else shown.drop(columns="draws"),
@@ -89,8 +89,14 @@ def _columns(unit: str) -> dict[str, object]:
             width=120,
             help="The probability of the mode: how much of the posterior lies in it.",
         ),
-        "90 % of it": text(
+        "within (90 %)": text(
             width=150, help="Where the mass lies with 90 %, given the error of the evidences."
+        ),
+        "Stein weight": text(
+            width=110,
+            help="Sum of the Stein weights of its factorizations, no probability: a Stein "
+            "discrepancy sees neither a missing mode nor how much of the posterior lies in one. "
+            "It means nothing where the discrepancy is large, see the page Posterior.",
         ),
         "members": number(width=70),
         "spread": number(
@@ -118,8 +124,10 @@ def stability(look: Lens) -> None:
     best, worst = table["mean_angle"].idxmin(), table["mean_angle"].idxmax()
     angles = table["mean_angle"]
     st.markdown(
-        f"Component {best + 1} varies least, by {angles[best]:.2g}° on average, component "
-        f"{worst + 1} most, by {angles[worst]:.2g}°."
+        plain(
+            f"Component {best + 1} varies least, by {angles[best]:.2g}° on average, component "
+            f"{worst + 1} most, by {angles[worst]:.2g}°."
+        )
     )
     st.markdown(
         ":small[Angle between each component of mode 1's representative and its partner in every "

@@ -99,6 +99,13 @@ def test_the_sentences_say_what_the_table_holds(told):
     assert "next restart" in whole
 
 
+def test_draws_are_not_compared_with_optima_without_a_word(two):
+    error, drawn = two.members["error"].to_numpy(), ~two.optima
+    words = answer.draws_beside_optima(two)
+    assert f"Draws have a relative error of {np.median(error[drawn]):.3g}" in words
+    assert f"optima of {np.median(error[~drawn]):.3g}" in words
+
+
 def test_masses_of_sites_add_up_whatever_the_modes_are(two):
     found = evidence.STAGE.of(two)
     together = found.of_modes(np.zeros(len(two.members), int))

@@ -2,7 +2,6 @@
 
 import json
 
-import numpy as np
 import pytest
 
 from bnmf_core import RunSpec, laurberg
@@ -166,15 +165,6 @@ def test_a_relevance_that_cannot_be_is_the_usual_one(server, finished, value):
     assert not app.exception
     (shown,) = (slider.value for slider in app.slider if slider.label == "Relevance λ")
     assert shown == 0.6
-
-
-def test_the_range_of_errors_is_told_with_digits_that_tell_its_ends_apart(server, finished):
-    app = page("modes", runs=",".join(finished))
-    error = np.concatenate([server.store.particles(run_id).error for run_id in finished])
-    (shown,) = (metric.value for metric in app.metric if metric.label == "Relative error")
-    low, high = (float(end) for end in shown.split("–"))
-    assert low < high
-    np.testing.assert_allclose([low, high], [error.min(), error.max()], rtol=0.05)
 
 
 def test_data_of_one_name_are_told_apart_in_captions(server):

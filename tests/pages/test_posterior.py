@@ -62,6 +62,8 @@ def test_a_particle_that_is_left_out_changes_the_weights_and_is_told(server, wei
 
 def test_the_weighted_ones_can_be_brought_into_focus_everywhere(server, weighed):
     app = page("posterior", runs=",".join(run.id for run in weighed.runs))
+    assert "say nothing of how probable they are" in words(app)
+    app.toggle(key="stein_untrusted").set_value(True).run()
     app.button(key="focus_weighted").click().run()
     assert not app.exception
     focus = app.session_state["view_focus"]

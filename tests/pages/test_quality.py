@@ -82,12 +82,13 @@ def test_the_page_shows_the_error_on_hidden_entries(server, hidden):
     app = page("quality", runs=hidden.runs[0].id)
     assert not app.exception
     titles = [chart.proto.spec for chart in app.get("plotly_chart")]
-    assert len(titles) == 5 and any("Error on hidden entries" in title for title in titles)
+    assert len(titles) == 7 and any("Error on hidden entries" in title for title in titles)
     assert "Hide entries on the Data page" not in words(app)
 
 
 def test_the_figure_puts_each_factorization_at_its_two_errors():
     table = pd.DataFrame({"run": ["a", "b", "a"], "error": [0.1, 0.2, 0.3], "hidden": [1, 2, 3]})
+    table["converged"] = True
     styles = run_styles([("a", "gibbs", "A"), ("b", "hmc", "B")])
     figure = hidden_plot(table, styles, np.array([True, False, True]), by_means=0.7)
     np.testing.assert_array_equal(figure.data[0].x, [0.1, 0.3])

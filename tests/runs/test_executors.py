@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from bnmf_core import registry
+from bnmf_core import mode_evidence, registry
 from bnmf_core.data.repair import hide_entries
-from bnmf_core.data.synthetic import low_rank
+from bnmf_core.data.synthetic import laurberg, low_rank
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import SchedulerError
 from bnmf_core.nouns.spec import RunSpec
@@ -76,6 +76,20 @@ def test_a_cluster_gives_the_same_bits_and_takes_the_plan_once(cluster, monkeypa
             assert_same(engine.run(data, spec, executor=executor), engine.run(data, spec))
             assert len(sent) == number
         assert executor.at_once == 2
+
+
+def test_modes_are_weighed_on_a_cluster_as_here(cluster):
+    data = laurberg("two")
+    spec = RunSpec("random_restarts", rank=3, particles=4, model_settings={"sigma": 0.05})
+    starts = engine.run(data, spec).subset(np.array([0]))
+    with cluster.open(threads=2) as executor:
+        here, there = (
+            mode_evidence(
+                data, starts, rng=np.random.default_rng(3), particles=16, executor=where
+            ).to_numpy(float)
+            for where in (None, executor)
+        )
+    np.testing.assert_array_equal(here, there)
 
 
 def test_sparse_data_travel_too(cluster):
@@ -234,7 +248,7 @@ def test_a_parcel_holds_aligned_arrays_and_no_copy_of_x(small):
         raw = bytes(buffer.raw())
         return memoryview(bytearray(3) + raw)[3:]
 
-    arrived = pickle.loads(message, buffers=[shifted(buffer) for buffer in buffers]).plan
+    arrived = pickle.loads(message, buffers=[shifted(buffer) for buffer in buffers]).shared
     X = arrived.problem.dataset.X
     assert X.flags.aligned and not X.flags.writeable
     np.testing.assert_array_equal(X, small.X)
@@ -248,7 +262,7 @@ def test_a_parcel_brings_the_mask_and_no_work_made_of_it(small):
     assert plan.problem.seen.sum() == data.observed and plan.problem.completed.shape == (12, 15)
     import cloudpickle  # noqa: PLC0415
 
-    arrived = pickle.loads(cloudpickle.dumps(Parcel(plan))).plan.problem
+    arrived = pickle.loads(cloudpickle.dumps(Parcel(plan))).shared.problem
     np.testing.assert_array_equal(arrived.dataset.mask, data.mask)
     np.testing.assert_array_equal(arrived.dataset.hidden, data.hidden)
     assert not {"seen", "completed"} & set(vars(arrived))

@@ -1,0 +1,177 @@
+"""From a product of normals to a posterior by Hamiltonian steps, for models without Gibbs.
+
+The path is that of :mod:`bnmf_core.evidence.gibbs_path`, q^(1−β) π^β, in coordinates in which A and
+W move freely, π with its Jacobian. q is a product of normals around what chains drew there, cut at
+the walls. Trajectories are accepted by Metropolis, so that every kernel is exact; their step is
+measured in standard deviations of q and follows how often they were accepted.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.special import log_ndtr
+
+from bnmf_core.evidence.annealing import Population, Stopped, never
+from bnmf_core.nouns.errors import raise_if_cancelled
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.samplers.coordinates import Coordinates, coordinates
+from bnmf_core.samplers.hamiltonian import Density, Point, reasonable_step, transition
+
+# Chains that look around, their trajectories before and after their scales are known, leapfrog
+# steps of a trajectory.
+CHAINS, UNSEEN, SEEN, LEAPFROG = 8, 150, 150, 10
+# Steps grow where more than this part of the trajectories is accepted, and shrink where less is.
+ACCEPTED, ADJUSTED = 0.8, 1.1
+WIDER = 1.2
+
+
+@dataclass(frozen=True, eq=False)
+class Surroundings:
+    """Normals around what chains drew near a factorization.
+
+    mean, sd : (R, K) of every coordinate. step : of a trajectory, in units of sd.
+    centre : the mean of the draws, Aᵀ (R, D) and W (R, N).
+    """
+
+    mean: np.ndarray
+    sd: np.ndarray
+    step: float
+    centre: tuple[np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothPosterior:
+    """A posterior through the slopes of its density."""
+
+    problem: Problem
+
+    @cached_property
+    def coordinates(self) -> Coordinates:
+        """In which A and W move freely."""
+        return coordinates(self.problem)
+
+    @cached_property
+    def density(self) -> Density:
+        """Log density and gradient at positions (c, R, K), Jacobian included."""
+        return self.coordinates.density(self.problem)
+
+    @cached_property
+    def constant(self) -> float:
+        """What the density lacks of the log joint."""
+        return self.coordinates.log_constant(self.problem)
+
+    def around(
+        self, A: np.ndarray, W: np.ndarray, rng: np.random.Generator, stopped: Stopped = never
+    ) -> Surroundings:
+        """What chains meet that set out at A (D, R), W (R, N)."""
+        place = self.coordinates
+        start = place.to_position(*place.lift(*self.problem.model.scale(A[None], W[None])))
+        positions = np.repeat(start, CHAINS, axis=0)
+        sd, step = np.ones(start.shape[1:]), 0.0
+        drawn: list[np.ndarray] = []
+        for count in (UNSEEN, SEEN):
+            positions, step, drawn = self._walk(positions, sd, count, rng, stopped)
+            sd = np.maximum(np.std(drawn[count // 2 :], axis=(0, 1)), 1e-6)
+        mean = np.mean(drawn[SEEN // 2 :], axis=(0, 1))
+        A_drawn, W_drawn = place.to_factors(np.concatenate(drawn[SEEN // 2 :]))
+        centre = A_drawn.mean(axis=0).T, W_drawn.mean(axis=0)
+        return Surroundings(mean, np.sqrt(WIDER) * sd, step, centre)
+
+    def path(self, around: Surroundings) -> "HamiltonianPath":
+        """The way from there to the posterior."""
+        return HamiltonianPath(self, around)
+
+    def _walk(
+        self,
+        positions: np.ndarray,
+        sd: np.ndarray,
+        count: int,
+        rng: np.random.Generator,
+        stopped: Stopped,
+    ) -> tuple[np.ndarray, float, list[np.ndarray]]:
+        """Trajectories of chains: where they end, the step that suits them, all their draws."""
+        density, wall = in_units(self.density, sd), self.coordinates.reflected
+        point = at(density, positions / sd)
+        step, drawn = reasonable_step(density, point, rng, wall), []
+        for _ in range(count):
+            raise_if_cancelled(stopped, "the evidence")
+            made = transition(density, point, step, LEAPFROG, rng, wall)
+            point = made.point
+            step = step * np.where(made.probability > ACCEPTED, ADJUSTED, 1 / ADJUSTED)
+            drawn.append(point.q * sd)
+        return drawn[-1], float(np.median(step)), drawn
+
+
+@dataclass(frozen=True, eq=False)
+class HamiltonianPath:
+    """The path from a product of normals to the posterior; a place is a position and a step."""
+
+    posterior: SmoothPosterior
+    around: Surroundings
+
+    def start(self, count: int, rng: np.random.Generator) -> Population:
+        """Independent draws from the product of normals, cut at the walls."""
+        mean, sd = self.around.mean, self.around.sd
+        q = mean + sd * rng.standard_normal((count, *mean.shape))
+        if (wall := self.posterior.coordinates.reflected) is not None:
+            while (below := q[..., wall] < 0).any():  # a normal cut at 0, by rejection
+                again = mean + sd * rng.standard_normal(q.shape)
+                q[..., wall] = np.where(below, again[..., wall], q[..., wall])
+        return self._population(q, np.full(count, self.around.step))
+
+    def move(self, population: Population, power: float, rng: np.random.Generator) -> Population:
+        """One trajectory of each particle."""
+        q, step = population.place
+        sd, wall = self.around.sd, self.posterior.coordinates.reflected
+        density = in_units(self._between(power), sd)
+        made = transition(density, at(density, q / sd), step, LEAPFROG, rng, wall)
+        factor = ADJUSTED if made.probability.mean() > ACCEPTED else 1 / ADJUSTED
+        return self._population(made.point.q * sd, step * factor)
+
+    def factors(self, population: Population) -> tuple[np.ndarray, np.ndarray]:
+        """A (m, D, R) and W (m, R, N)."""
+        return self.posterior.coordinates.to_factors(population.place[0])
+
+    def _population(self, q: np.ndarray, step: np.ndarray) -> Population:
+        with np.errstate(all="ignore"):
+            value = self.posterior.density(q)[0] + self.posterior.constant - self._log_start(q)[0]
+        return Population((q, step), np.where(np.isfinite(value), value, -np.inf))
+
+    @cached_property
+    def _log_total(self) -> float:
+        mean, sd = self.around.mean, self.around.sd
+        total = float((0.5 * np.log(2 * np.pi) + np.log(sd)).sum())
+        wall = self.posterior.coordinates.reflected
+        if wall is not None:
+            total += float(log_ndtr(mean[..., wall] / sd[..., wall]).sum())
+        return total
+
+    def _log_start(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Log density of the start and its gradient."""
+        away = (q - self.around.mean) / self.around.sd
+        values = -0.5 * np.square(away).reshape(q.shape[0], -1).sum(axis=1) - self._log_total
+        return values, -away / self.around.sd
+
+    def _between(self, power: float) -> Density:
+        def density(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            first, slope = self._log_start(q)
+            last, steep = self.posterior.density(q)
+            return (1 - power) * first + power * last, (1 - power) * slope + power * steep
+
+        return density
+
+
+def in_units(density: Density, sd: np.ndarray) -> Density:
+    """A density of positions that are measured in standard deviations (R, K)."""
+
+    def scaled(u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        value, gradient = density(u * sd)
+        return value, gradient * sd
+
+    return scaled
+
+
+def at(density: Density, u: np.ndarray) -> Point:
+    """The density at positions."""
+    return Point(u, *density(u))

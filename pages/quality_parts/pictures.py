@@ -1,0 +1,47 @@
+"""What the pictures of the Quality page are called, and how they are read."""
+
+from bnmf_core.compare.distances.pairwise import Distance
+from pages.frame.words import with_unit
+
+LOGARITHMIC = ("movement", "kkt")
+
+
+def pictures_of(distance: Distance) -> dict[str, tuple[str, str, str]]:
+    """Column of the table → title, axis and reading help."""
+    return {
+        "movement": (
+            "How far each factorization still turns",
+            "movement (°)",
+            "Degrees by which a factorization would turn, at most, if its iterations doubled. "
+            "Differences below this are no differences.",
+        ),
+        "kkt": (
+            "How far each factorization is from a stationary point",
+            "KKT residual",
+            "The part of the factorization by which its entries are away from where each would go "
+            "by itself; 0 at a minimum.",
+        ),
+        "log_joint": (
+            "Joint density of every factorization",
+            "log joint (nats)",
+            "Higher is more probable under the run's own model; compare runs of the same model "
+            "only. The black bar is the median.",
+        ),
+        "error": (
+            "Error of every factorization",
+            "‖X − AW‖/‖X‖ on what the run saw",
+            "Lower fits better. Points far above the rest are poor local minima.",
+        ),
+        "held_out": (
+            "Error on observations that no run saw",
+            "‖X − AW‖/‖X‖, held out",
+            "Weights of the unseen observations are solved with A fixed. Where the error of a run "
+            "is low and this is high, its basis fits noise.",
+        ),
+        "diversity": (
+            "Difference from the rest of the run",
+            with_unit(f"mean distance to the others, {distance.label}", distance.unit),
+            "Higher points are unlike the other factorizations of their run: another mode, or a "
+            "poor fit. Compare with the error.",
+        ),
+    }

@@ -30,6 +30,7 @@ _HOME = {
     "mode_evidence": "evidence.mode_evidence",
     "models": "registry",
     "project": "compare.projection",
+    "rank_study": "evidence.rank_study",
     "run": "runs.engine",
     "sample_names": "data.samples",
     "stein_weights": "posterior.weights",
@@ -60,6 +61,7 @@ if TYPE_CHECKING:  # for type checkers, the same names
     from bnmf_core.data.synthetic import laurberg as laurberg
     from bnmf_core.data.synthetic import low_rank as low_rank
     from bnmf_core.evidence.mode_evidence import mode_evidence as mode_evidence
+    from bnmf_core.evidence.rank_study import rank_study as rank_study
     from bnmf_core.explorers.library import transform_library as transform_library
     from bnmf_core.explorers.transforms import TransformLibrary as TransformLibrary
     from bnmf_core.nouns.dataset import Dataset as Dataset

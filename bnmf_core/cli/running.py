@@ -160,7 +160,7 @@ def _work(
     options: argparse.Namespace,
     output: Output,
 ) -> str:
-    with _interrupt() as interrupted:
+    with interruptible() as interrupted:
         try:
             run_ids = begin(options.scheduler)
         except SchedulerError as error:
@@ -208,7 +208,7 @@ def _watch(
 
 
 @contextmanager
-def _interrupt() -> Iterator[threading.Event]:
+def interruptible() -> Iterator[threading.Event]:
     """The first Ctrl-C sets the event; a second one ends the program at once."""
     event = threading.Event()
 

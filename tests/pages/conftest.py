@@ -1,16 +1,22 @@
 """What the tests of pages share: a server's store, data, finished runs."""
 
+import shutil
+from contextlib import closing
+
 import numpy as np
 import pytest
 import streamlit as st
 
-from bnmf_core import Dataset, RunSpec
+from bnmf_core import Dataset, JobRunner, RunSpec, RunStore
 from pages.frame import services
 
 
 @pytest.fixture
-def server(tmp_path, monkeypatch):
-    """A fresh store behind the app; yields its job runner."""
+def server(tmp_path, monkeypatch, request):
+    """A fresh store behind the app, with what is asked of it already made; its job runner."""
+    if "finished" in request.fixturenames:
+        root, _ = request.getfixturevalue("made_once")
+        shutil.copytree(root, tmp_path, dirs_exist_ok=True)
     monkeypatch.setenv("BNMF_HOME", str(tmp_path))
     st.cache_resource.clear()
     runner = services.runner()
@@ -19,7 +25,7 @@ def server(tmp_path, monkeypatch):
     st.cache_resource.clear()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def labelled():
     """30 labelled observations of 12 named features, rank 3 plus noise."""
     rng = np.random.default_rng(3)
@@ -30,13 +36,21 @@ def labelled():
     return Dataset.from_array(X, name="Labelled", features=words, labels={"kind": kind})
 
 
-@pytest.fixture
-def finished(server, labelled):
-    """Two complete runs of the labelled data with their analysis; yields the run ids."""
+@pytest.fixture(scope="session")
+def made_once(tmp_path_factory, labelled):
+    """A store with two complete runs of the labelled data and their analysis; the runs' ids."""
+    root = tmp_path_factory.mktemp("made")
     specs = [
         RunSpec("random_restarts", rank=3, particles=6),
         RunSpec("gibbs", rank=3, particles=6, settings={"warm_up": 5}),
     ]
-    run_ids = server.start(labelled, specs)
-    server.wait_analysis(run_ids)
-    return run_ids
+    with closing(JobRunner(RunStore(root))) as runner:
+        run_ids = runner.start(labelled, specs)
+        runner.wait_analysis(run_ids)
+    return root, run_ids
+
+
+@pytest.fixture
+def finished(server, made_once):
+    """Two complete runs of the labelled data with their analysis; yields the run ids."""
+    return list(made_once[1])

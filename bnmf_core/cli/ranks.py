@@ -1,0 +1,129 @@
+"""``ranks``: how many components, by evidence, hidden entries, stability and number of modes."""
+
+import argparse
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from bnmf_core.cli import inputs
+from bnmf_core.cli.commands import Commands
+from bnmf_core.cli.output import Output
+from bnmf_core.cli.records import open_store
+from bnmf_core.cli.running import interruptible
+from bnmf_core.data.load import AXES
+from bnmf_core.evidence.rank_study import NOISES, RankStudy, rank_study
+from bnmf_core.nouns.errors import Cancelled, SettingsError
+
+# Columns that a terminal has room for, and their names there.
+SHOWN = {
+    "rank": "rank",
+    "log_evidence": "log evidence",
+    "error": "±",
+    "sigma": "σ",
+    "rate": "λ",
+    "hidden_error": "hidden",
+    "hidden_error_spread": "±",
+    "stability": "turn (°)",
+    "modes": "modes",
+    "fit": "fit",
+}
+
+
+def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> None:
+    """Add ``ranks``."""
+    words = "compare numbers of components: evidence, hidden entries, stability, number of modes"
+    command = commands.add_parser("ranks", parents=parents, help=words, description=words)
+    command.add_argument("data", help="a sample, a generator, a file, or the id of stored data")
+    command.add_argument("--observations", choices=AXES, help="where a file has them")
+    command.add_argument(
+        "--ranks", default="2:8", metavar="FIRST:LAST", help="or a list, 2,4,8 (default: 2:8)"
+    )
+    command.add_argument(
+        "--noise",
+        choices=NOISES,
+        default=NOISES[0],
+        help="the same for all ranks, or free at each (default: same)",
+    )
+    command.add_argument("--sigma", type=float, help="noise level (default: from the data)")
+    command.add_argument("--rate", type=float, help="λ of all ranks (default: √(R/mean X))")
+    command.add_argument("--restarts", type=int, default=20, help="of each rank (default: 20)")
+    command.add_argument("--seed", type=int, default=0, help="same seed, same result (default: 0)")
+    words = "a setting of the generator"
+    command.add_argument("--data-set", action="append", default=[], metavar="KEY=VALUE", help=words)
+    command.add_argument("--data-seed", type=int, default=0, help="of the generator (default: 0)")
+    command.set_defaults(act=ranks)
+
+
+def ranks(options: argparse.Namespace, output: Output) -> str:
+    """Compare the ranks; returns "cancelled" or "complete"."""
+    for name, seed in (("seed", options.seed), ("data seed", options.data_seed)):
+        if seed < 0:
+            raise SettingsError(f"The {name} was {seed}; a number ≥ 0 is needed.")
+    tried = parsed(options.ranks)
+    store = open_store(options.store)
+    values = inputs.pairs(options.data_set, "--data-set")
+    found = inputs.find_data(options.data, store, options.observations, values, options.data_seed)
+    dataset = store.dataset(found) if isinstance(found, str) else found
+    with interruptible() as interrupted, output.progress() as bars:
+        task = bars.add_task("comparing ranks", total=1.0, made="")
+        try:
+            study = rank_study(
+                dataset,
+                tried,
+                rng=np.random.default_rng(options.seed),
+                noise=options.noise,
+                sigma=options.sigma,
+                rate=options.rate,
+                restarts=options.restarts,
+                on_progress=lambda part: bars.update(task, completed=part, made=f"{part:.0%}"),
+                stopped=interrupted.is_set,
+            )
+        except Cancelled as stop:
+            output.error(str(stop))
+            return "cancelled"
+    output.result(document(study), _shown(study, output))
+    return "complete"
+
+
+def parsed(text: str) -> list[int]:
+    """The ranks that "2:8" or "2,4,8" stand for.
+
+    Raises
+    ------
+    SettingsError
+        When it is neither.
+    """
+    try:
+        if ":" in text:
+            first, last = map(int, text.split(":"))
+            return list(range(first, last + 1))
+        return [int(word) for word in text.split(",")]
+    except ValueError as error:
+        raise SettingsError(
+            f"--ranks was {text!r}; write the first and the last as 2:8, or a list as 2,4,8."
+        ) from error
+
+
+def document(study: RankStudy) -> dict[str, object]:
+    """A study as plain values; what is not known is null."""
+    rows = [
+        {
+            key: None if isinstance(value, float) and not math.isfinite(value) else value
+            for key, value in row.items()
+        }
+        for row in study.table.to_dict("records")
+    ]
+    said = {key: vars(criterion) for key, criterion in study.criteria.items()}
+    return {"ranks": rows, "criteria": said, "noise": study.noise, "prior": study.prior}
+
+
+def _shown(study: RankStudy, output: Output) -> Callable[[], None]:
+    def show() -> None:
+        rows = study.table[list(SHOWN)].itertuples(index=False)
+        output.table(list(SHOWN.values()), [list(row) for row in rows])
+        for criterion in study.criteria.values():
+            output.say(f"{criterion.label}. {criterion.rule} {criterion.said}")
+        output.say(f"{study.noise} {study.prior}")
+
+    return show

@@ -1,0 +1,169 @@
+"""One rank: its log evidence from the modes that restarts find, and what else is known of it.
+
+Components that X does not need are no better told apart by their prior than by X: chains exchange
+them freely, so that hardly a draw has its components in the order of the start, and nothing is left
+of its own part of the posterior. Then the populations of one start say it together: they reach g of
+the R! relabellings, and two draws of different populations have the same order with probability
+1/g, so the evidence is Z·R!/g with Z that of all they reach.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import lgamma
+
+import numpy as np
+import pandas as pd
+from scipy import special
+
+from bnmf_core.compare.alignment import matching
+from bnmf_core.evidence.annealing import Annealed, Stopped, anneal, never
+from bnmf_core.evidence.mode_evidence import mode_evidence, particles_for
+from bnmf_core.evidence.paths import posterior_of
+from bnmf_core.evidence.restarts import METRIC, Restarts, highest_of_each
+from bnmf_core.evidence.tasks import Tasks
+from bnmf_core.evidence.work import Work
+from bnmf_core.nouns.errors import Cancelled, RunError
+from bnmf_core.nouns.particles import Particles
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.numerics.threads import one_blas_thread
+
+# Restarts any two of which are this near, in degrees, are one mode.
+THRESHOLD = 10.0
+# Populations that say together how many relabellings they reach.
+POPULATIONS = 4
+# Part of the evidence below which a mode's error does not count.
+NEGLIGIBLE = 0.01
+
+
+@dataclass(frozen=True)
+class RankEvidence:
+    """log_evidence, nats, with its standard error, from ``weighed`` modes.
+
+    settled : whether twice the steps gave the same; False where they were not tried.
+    """
+
+    log_evidence: float
+    error: float
+    weighed: int
+    settled: bool
+
+
+def row_of(
+    problem: Problem, restarts: Restarts, most_modes: int, work: Work, share: float
+) -> dict[str, object]:
+    """What the table says of one rank, but for the error on hidden entries.
+
+    ``most_modes`` : of so many the evidence is summed, one start each. ``share`` of the time.
+    """
+    labels = restarts.modes(THRESHOLD)
+    A, W = problem.model.scale(restarts.A, restarts.W)
+    log_joint = problem.model.log_joint(problem, A, W, restarts.squared)
+    rows = highest_of_each(labels, log_joint, most_modes)
+    found = _evidence(problem, restarts, rows, work, share)
+    return {
+        "rank": problem.rank,
+        "log_evidence": found.log_evidence,
+        "error": found.error,
+        "settled": found.settled,
+        "weighed": found.weighed,
+        "sigma": problem.model_settings.sigma,
+        "rate": problem.model_settings.rate,
+        "stability": restarts.stability(),
+        "modes": int(labels.max()) + 1,
+        "converged": restarts.converged,
+        "restarts": restarts.made,
+        "fit": float(np.sqrt(restarts.squared.min() / problem.dataset.squared_norm)),
+    }
+
+
+def _evidence(
+    problem: Problem, restarts: Restarts, rows: np.ndarray, work: Work, share: float
+) -> RankEvidence:
+    """log Σ Z_k + log R! over the modes that these restarts stand for."""
+    relabellings = lgamma(problem.rank + 1)
+    try:
+        table = _weighed(problem, restarts, rows, work, share)
+    except Cancelled:
+        raise
+    except RunError:
+        return of_all_reached(problem, restarts.A[rows[0]], restarts.W[rows[0]], work)
+    values, errors = table["log_evidence"].to_numpy(), table["error"].to_numpy()
+    total = float(special.logsumexp(values))
+    parts = np.exp(values - total)
+    if np.isnan(errors[parts > NEGLIGIBLE]).any():
+        return of_all_reached(problem, restarts.A[rows[0]], restarts.W[rows[0]], work)
+    error = float(np.sqrt(((parts * np.nan_to_num(errors)) ** 2).sum()))
+    return RankEvidence(total + relabellings, error, len(table), bool(table["settled"].all()))
+
+
+def _weighed(
+    problem: Problem, restarts: Restarts, rows: np.ndarray, work: Work, share: float
+) -> pd.DataFrame:
+    return mode_evidence(
+        problem.dataset,
+        _particles(problem, restarts, rows),
+        rng=work.rng.spawn(1)[0],
+        model=problem.model.key,
+        model_settings=vars(problem.model_settings),
+        metric=METRIC,
+        executor=work.executor,
+        on_progress=work.part(share),
+        stopped=work.stopped,
+    )
+
+
+def of_all_reached(problem: Problem, A: np.ndarray, W: np.ndarray, work: Work) -> RankEvidence:
+    """The evidence from all that populations reach from one start, A (D, R), W (R, N)."""
+    A, W = problem.model.scale(A[None], W[None])
+    arguments = [(problem, A[0], W[0], rng) for rng in work.rng.spawn(POPULATIONS)]
+    with Tasks(work.executor, work.stopped, None, POPULATIONS) as tasks:
+        made = tasks.make(_population, arguments)
+    values = np.array([population.log_evidence for population in made])
+    alike = same_order(made, A[0])
+    reached = np.log(alike.mean())
+    spread = [np.std(values, ddof=1), np.std(alike, ddof=1) / alike.mean()]
+    total = float(special.logsumexp(values)) - np.log(POPULATIONS)
+    whole = total + lgamma(problem.rank + 1) + reached
+    return RankEvidence(whole, float(np.hypot(*spread) / np.sqrt(POPULATIONS)), 1, False)
+
+
+def same_order(made: Sequence[Annealed], reference_A: np.ndarray) -> np.ndarray:
+    """Of each two populations, the probability that draws have their components in the same order.
+
+    The order is that of matching with a reference (D, R). No probability is taken to be less than
+    one pair of draws in all: where none is alike, that is all that is known.
+    """
+    orders = [matching(population.A, reference_A) for population in made]
+    alike = [
+        made[i].weights @ (orders[i][:, None] == orders[j]).all(axis=2) @ made[j].weights
+        for i, j in combinations(range(len(made)), 2)
+    ]
+    pairs = sum(a.weights.size * b.weights.size for a, b in combinations(made, 2))
+    return np.maximum(alike, 1.0 / pairs)
+
+
+def _population(
+    problem: Problem,
+    A: np.ndarray,
+    W: np.ndarray,
+    rng: np.random.Generator,
+    stopped: Stopped = never,
+) -> Annealed:
+    with one_blas_thread():
+        posterior = posterior_of(problem, 1.0)
+        path = posterior.path(posterior.around(A, W, rng, stopped))
+        return anneal(path, particles_for(problem), rng, None, stopped)
+
+
+def _particles(problem: Problem, restarts: Restarts, chosen: np.ndarray) -> Particles:
+    """The chosen restarts, as factorizations that can be weighed."""
+    count = chosen.size
+    known = {name: np.zeros(count, int) for name in ("chain", "draw")}
+    known |= {name: np.zeros(count) for name in ("log_joint", "seconds")}
+    known |= {"A": restarts.A[chosen], "W": restarts.W[chosen], "ids": chosen}
+    known |= {"weights": np.full(count, 1.0 / count)}
+    known |= {"error": np.sqrt(restarts.squared[chosen] / problem.dataset.squared_norm)}
+    spec = RunSpec("random_restarts", problem.rank, problem.model.key, count)
+    return Particles.from_arrays(known, spec, {}, {}, {})

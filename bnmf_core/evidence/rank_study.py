@@ -1,0 +1,266 @@
+"""How many components? Ranks side by side, by four criteria.
+
+- *Log evidence* of the gaussian model: log p(X | R) = log Σ_k Z_k + log R!, with Z_k the evidence
+  of the modes that restarts find, see :mod:`bnmf_core.evidence.mode_evidence`; modes that no
+  restart finds are missing, so it is a lower bound.
+- *Error on hidden entries* by bi-cross-validation, see :mod:`bnmf_core.compare.cross_validation`.
+- *Stability*: how far components of converged restarts are from the best one's.
+- *Number of modes* among converged restarts.
+
+Evidence compares ranks under one prior. The same λ at all of them would expect more of X the more
+components there are, as AW has the mean R/λ²; so λ = √(R/mean X), unless it is given: every rank
+expects the same X.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from bnmf_core.compare.cross_validation import Block, blocks_of, held_out_error
+from bnmf_core.evidence import criteria
+from bnmf_core.evidence.annealing import Stopped, never
+from bnmf_core.evidence.criteria import Criterion
+from bnmf_core.evidence.noise import most_probable_noise, residual_noise, with_noise
+from bnmf_core.evidence.rank_evidence import THRESHOLD, row_of
+from bnmf_core.evidence.restarts import Restarts, shards, solve_block
+from bnmf_core.evidence.work import Report, Work
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import Cancelled, DataError, RunError, SettingsError
+from bnmf_core.nouns.problem import Problem, check_fit
+from bnmf_core.probability import gaussian
+
+NOISES = ("same", "free")
+# Parts of the rows and of the columns that are left out in turn (Owen & Perry 2009: halves do well;
+# less leads to too many components, more to too few), and how often they are cut anew.
+FOLDS, CUTS = 2, 4
+# What the restarts, the hidden blocks, the noise and the evidence take of the time, about.
+RESTARTS_TAKE, HIDDEN_TAKES, NOISE_TAKES = 0.2, 0.1, 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class RankStudy:
+    """What is known of every rank, and what each criterion makes of it.
+
+    Attributes
+    ----------
+    table : a row per rank: ``rank``; ``log_evidence`` (nats) and its ``error`` (one standard
+        error), ``settled`` (whether twice the steps gave the same; False where not tried),
+        ``weighed`` (modes in it), ``sigma`` and ``rate`` of the model; ``hidden_error`` (relative,
+        of blocks left out) and its standard error ``hidden_error_spread``, NaN where the rank is
+        too large for half of X; ``stability`` (degrees), ``modes``, ``converged`` of ``restarts``,
+        and ``fit``, the relative error of the best restart.
+    criteria : by their keys ``evidence``, ``hidden``, ``stability`` and ``modes``.
+    noise, prior : what was taken for σ and for λ, in a sentence each.
+    """
+
+    table: pd.DataFrame
+    criteria: Mapping[str, Criterion]
+    noise: str
+    prior: str
+
+
+def rank_study(
+    dataset: Dataset,
+    ranks: Iterable[int],
+    *,
+    rng: np.random.Generator,
+    noise: str = "same",
+    sigma: float | None = None,
+    rate: float | None = None,
+    restarts: int = 20,
+    most_modes: int = 4,
+    executor: Executor | None = None,
+    on_progress: Report | None = None,
+    stopped: Stopped = never,
+) -> RankStudy:
+    """Compare numbers of components by evidence, hidden entries, stability and number of modes.
+
+    Parameters
+    ----------
+    dataset : X (D, N). ranks : numbers of components, each between 1 and min(D, N).
+    noise : "same": one σ for all ranks, as given or, left open, from the residual of the largest
+        rank. "free": for every rank the σ at which the evidence of its best fit is largest; what
+        that choice of σ costs is not counted.
+    sigma : standard deviation of the noise, in X's unit. rate : λ of the priors, the same for all
+        ranks; None: √(R/mean X).
+    restarts : random restarts of each rank, 2 or more. most_modes : of so many modes, one start
+        each, the highest log joint first, the evidence is summed.
+    executor : where the work is done, as of ``open_executor``; None: in threads here.
+    on_progress : told the part that is done. stopped : asked while it works.
+
+    Raises
+    ------
+    SettingsError
+        When a rank or a setting makes no sense, or the noise cannot be told.
+    RunError
+        When nothing was seen of a row or a column.
+    Cancelled
+        When ``stopped()`` said so.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bnmf_core import low_rank, rank_study
+    >>> data = low_rank(10, 12, rank=2, noise=0.1, rng=np.random.default_rng(1))
+    >>> study = rank_study(data, [1, 2, 3], sigma=0.1, restarts=5, rng=np.random.default_rng(0))
+    >>> study.criteria["evidence"].said
+    'It chooses rank 2.'
+    """
+    tried = _checked(dataset, ranks, noise, sigma, rate, restarts, most_modes)
+    work = Work(rng, executor, stopped, on_progress)
+    problems = {
+        rank: Problem(
+            dataset, gaussian.MODEL, gaussian.Settings(rate=_rate(dataset, rank, rate)), rank
+        )
+        for rank in tried
+    }
+    found = _restarts(problems, restarts, work)
+    hidden = _hidden(dataset, tried, work)
+    levels, told = _noise_levels(problems, found, noise, sigma, work)
+    left, rows = 1.0 - work.begun, []
+    for rank, problem in problems.items():
+        share = left * rank / sum(tried)
+        rows.append(row_of(with_noise(problem, levels[rank]), found[rank], most_modes, work, share))
+    table = _with_hidden(pd.DataFrame(rows), hidden, CUTS * dataset.squared_norm)
+    work.tell(1.0)
+    return RankStudy(table, _criteria(table, hidden, told), told, _prior(rate))
+
+
+def _checked(
+    dataset: Dataset,
+    ranks: Iterable[int],
+    noise: str,
+    sigma: float | None,
+    rate: float | None,
+    restarts: int,
+    most_modes: int,
+) -> list[int]:
+    """The ranks, each once and ascending."""
+    tried = sorted(set(ranks))
+    largest = min(dataset.D, dataset.N)
+    if not tried:
+        raise SettingsError(f"No rank was given; give some between 1 and {largest}.")
+    wrong = [rank for rank in tried if int(rank) != rank or not 1 <= rank <= largest]
+    if wrong:
+        raise SettingsError(
+            f"Rank {wrong[0]} was among those to try; {dataset.name!r} is {dataset.D}×{dataset.N}, "
+            f"so ranks must be whole numbers between 1 and {largest}."
+        )
+    if noise not in NOISES:
+        raise SettingsError(f"The noise was {noise!r}; choose one of {', '.join(NOISES)}.")
+    if noise == "free" and sigma is not None:
+        raise SettingsError(
+            f"σ was given as {sigma:g}, and the noise is free; leave σ open, or choose the noise "
+            "'same'."
+        )
+    for name, value in (("σ", sigma), ("λ", rate)):
+        if value is not None and not 0.0 < value < np.inf:
+            raise SettingsError(f"{name} was {value:g}; a finite number above 0 is needed.")
+    if restarts < 2 or most_modes < 1:
+        raise SettingsError(
+            f"{restarts} restarts and {most_modes} modes were asked for; at least 2 restarts and 1 "
+            "mode are needed."
+        )
+    check_fit(dataset, np.arange(dataset.N), tried[-1])
+    return [int(rank) for rank in tried]
+
+
+def _rate(dataset: Dataset, rank: int, rate: float | None) -> float:
+    return float(np.sqrt(rank / dataset.mean)) if rate is None else rate
+
+
+def _restarts(problems: Mapping[int, Problem], count: int, work: Work) -> dict[int, Restarts]:
+    seeds = work.rng.integers(2**32, size=len(problems)).tolist()
+    parts = [
+        (problem, shard)
+        for problem, seed in zip(problems.values(), seeds, strict=True)
+        for shard in shards(count, seed)
+    ]
+    solved = iter(work.make(RESTARTS_TAKE, solve_block, parts))
+    each = len(parts) // len(problems)
+    return {
+        rank: Restarts.of(problem, [next(solved) for _ in range(each)])
+        for rank, problem in problems.items()
+    }
+
+
+def _hidden(dataset: Dataset, tried: Sequence[int], work: Work) -> np.ndarray:
+    """Squared errors on blocks left out, (ranks, blocks)."""
+    blocks = blocks_of((dataset.D, dataset.N), FOLDS, CUTS, work.rng)
+    pairs = [(rank, block) for rank in tried for block in blocks]
+    generators = work.rng.spawn(len(pairs))
+    arguments = [
+        (dataset, block, rank, generator)
+        for (rank, block), generator in zip(pairs, generators, strict=True)
+    ]
+    squared = work.make(HIDDEN_TAKES, _error_or_nan, arguments)
+    return np.reshape(squared, (len(tried), len(blocks)))
+
+
+def _error_or_nan(
+    dataset: Dataset, block: Block, rank: int, rng: np.random.Generator, stopped: Stopped = never
+) -> float:
+    """NaN where what is retained is too small, or has lines of which nothing was seen."""
+    try:
+        return held_out_error(dataset, block, rank, rng, stopped)
+    except Cancelled:
+        raise
+    except (DataError, RunError):
+        return np.nan
+
+
+def _noise_levels(
+    problems: Mapping[int, Problem],
+    found: Mapping[int, Restarts],
+    noise: str,
+    sigma: float | None,
+    work: Work,
+) -> tuple[dict[int, float], str]:
+    """σ of every rank, and where it comes from, in a sentence."""
+    if noise == "free":
+        generators = work.rng.spawn(len(problems))
+        arguments = []
+        for (rank, problem), generator in zip(problems.items(), generators, strict=True):
+            best = found[rank].best
+            A, W = found[rank].A[best], found[rank].W[best]
+            arguments.append((problem, A, W, float(found[rank].squared[best]), generator))
+        levels = work.make(NOISE_TAKES, most_probable_noise, arguments)
+        return dict(zip(problems, levels, strict=True)), (
+            "σ is free: at every rank the one at which the evidence of its best fit is largest. "
+            "Noise that is not alike in all entries can then pass for components."
+        )
+    largest = max(problems)
+    level = residual_noise(problems[largest], found[largest]) if sigma is None else sigma
+    source = "as given" if sigma is not None else f"from the residual of rank {largest}"
+    return dict.fromkeys(problems, level), f"σ is {level:.4g} at every rank, {source}."
+
+
+def _prior(rate: float | None) -> str:
+    if rate is None:
+        return "λ is √(R/mean X), so that X is expected to have the same mean at every rank."
+    return f"λ is {rate:.4g} at every rank, as given."
+
+
+def _with_hidden(table: pd.DataFrame, hidden: np.ndarray, squared_norm: float) -> pd.DataFrame:
+    """The table with the relative error on blocks left out, and its standard error."""
+    relative = np.sqrt(hidden.sum(axis=1) / squared_norm)
+    scatter = np.std(hidden, axis=1, ddof=1) * np.sqrt(hidden.shape[1])
+    spread = scatter / (2.0 * relative * squared_norm)
+    place = list(table.columns).index("stability")
+    table.insert(place, "hidden_error", relative)
+    table.insert(place + 1, "hidden_error_spread", spread)
+    return table
+
+
+def _criteria(table: pd.DataFrame, hidden: np.ndarray, told: str) -> dict[str, Criterion]:
+    ranks = table["rank"].to_numpy()
+    evidence, error = table["log_evidence"].to_numpy(), table["error"].to_numpy()
+    return {
+        "evidence": criteria.by_evidence(ranks, evidence, error, told),
+        "hidden": criteria.by_hidden(ranks, hidden),
+        "stability": criteria.by_stability(ranks, table["stability"].to_numpy(), THRESHOLD),
+        "modes": criteria.by_modes(ranks, table["modes"].to_numpy(), THRESHOLD),
+    }

@@ -1,0 +1,115 @@
+"""Converged random restarts of one rank, and one start for each mode among them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bnmf_core.compare.alignment import component_stability
+from bnmf_core.compare.distances import find_distance
+from bnmf_core.compare.distances.pairwise import pairwise
+from bnmf_core.compare.modes import find_modes
+from bnmf_core.evidence.annealing import Stopped, never
+from bnmf_core.explorers import random_restarts
+from bnmf_core.nouns.algorithm import Shard
+from bnmf_core.nouns.errors import raise_if_cancelled
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.numerics.residuals import squared_errors
+from bnmf_core.numerics.threads import one_blas_thread
+
+METRIC = "max_angle"
+# Restarts that are solved side by side.
+BLOCK = 10
+# Entries below this part of the largest are as good as zero.
+ZERO = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Restarts:
+    """What random restarts of one rank found.
+
+    Attributes
+    ----------
+    A : (M, D, R). W : (M, R, N). squared : (M,) ‖X − AW‖² over seen entries.
+    converged : how many of those that were made have converged. Only these are here, or all where
+        there are none.
+    made : how many there were.
+    """
+
+    A: np.ndarray
+    W: np.ndarray
+    squared: np.ndarray
+    converged: int
+    made: int
+
+    @classmethod
+    def of(cls, problem: Problem, blocks: Sequence["Solved"]) -> "Restarts":
+        """Those of all blocks that have converged."""
+        A, W, converged = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+        kept = converged if converged.any() else np.ones_like(converged)
+        data = problem.dataset
+        squared = squared_errors(data.X, A[kept], W[kept], data.mask)
+        return cls(A[kept], W[kept], squared, int(converged.sum()), converged.size)
+
+    @property
+    def best(self) -> int:
+        """The restart with the smallest error."""
+        return int(self.squared.argmin())
+
+    @property
+    def free_numbers(self) -> int:
+        """Entries of the best one that are not zero, less a scale for each component."""
+        factors = self.A[self.best], self.W[self.best]
+        return sum(int((F > ZERO * F.max()).sum()) for F in factors) - self.A.shape[2]
+
+    def stability(self) -> float:
+        """Mean angle, in degrees, between components of the best and their partners elsewhere.
+
+        NaN where there is one restart only.
+        """
+        others = np.delete(self.A, self.best, axis=0)
+        if not others.size:
+            return np.nan
+        return float(component_stability(others, self.A[self.best])["mean_angle"].mean())
+
+    def modes(self, threshold: float) -> np.ndarray:
+        """The mode of every restart, (M,), any two of one at most ``threshold`` degrees apart."""
+        apart = pairwise(self.A, self.W, find_distance(METRIC))
+        return find_modes(apart, threshold).labels
+
+
+Solved = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def solve_block(problem: Problem, shard: Shard, stopped: Stopped = never) -> Solved:
+    """A (m, D, R), W (m, R, N) of a block of random restarts, and which have converged, (m,).
+
+    Raises
+    ------
+    Cancelled
+        When ``stopped()`` said so.
+    """
+    explorer, settings = random_restarts.ALGORITHM, random_restarts.Settings()
+    rng = shard.generator()
+    with one_blas_thread():
+        state = explorer.init(problem, settings, shard, rng)
+        while True:
+            raise_if_cancelled(stopped, "the restarts")
+            state, batch = explorer.step(problem, state, settings, rng)
+            if batch.size:
+                return batch.A, batch.W, batch.diagnostics["converged"]
+
+
+def shards(restarts: int, seed: int) -> list[Shard]:
+    """The blocks of so many restarts."""
+    return [
+        Shard(i, start, min(BLOCK, restarts - start), seed)
+        for i, start in enumerate(range(0, restarts, BLOCK))
+    ]
+
+
+def highest_of_each(labels: np.ndarray, log_joint: np.ndarray, most: int) -> np.ndarray:
+    """Of each mode the restart with the largest log joint; the best ``most`` of these."""
+    order = np.argsort(-log_joint, kind="stable")
+    first = np.unique(labels[order], return_index=True)[1]
+    return order[np.sort(first)][:most]

@@ -62,6 +62,27 @@ MUTANTS = (
         "tests/solvers/test_convergence.py",
     ),
     Mutant(
+        "movement: a thousandth of the way that is left, on a small X",
+        "solvers/projection.py",
+        "CAUTION = 30.0",
+        "CAUTION = 0.03",
+        "tests/solvers/test_projection.py",
+    ),
+    Mutant(
+        "movement: the other factor does not answer, on a small X",
+        "solvers/projection.py",
+        "second = taken.T @ taken",
+        "second = 0.0 * (taken.T @ taken)",
+        "tests/solvers/test_projection.py",
+    ),
+    Mutant(
+        "movement: a bounded minimum that forgets to let go of zeros",
+        "solvers/reduced.py",
+        "now = slope[q] > 0.0 if held[q]",
+        "now = held[q] if held[q]",
+        "tests/solvers/test_projection.py",
+    ),
+    Mutant(
         "coverage: a greedy cover that never ends",
         "compare/coverage.py",
         "                left -= 1",

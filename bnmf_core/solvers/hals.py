@@ -3,11 +3,12 @@
 Minimises ‖X − A W‖²_F over A, W ≥ 0 (Cichocki & Phan 2009): each row of Aᵀ, then each row of
 W, takes its exact minimiser with the rest fixed. Two phases:
 
-1. *Approach*, where it pays: X is compressed once to U Vᵀ of rank R + 10, and every particle
+1. *Approach*: where it pays, X is compressed once to U Vᵀ of rank R + 10, and every particle
    is brought near its minimum on that, in single precision, with extrapolation, one particle
-   after the other inside the cache.
-2. *Full*: all particles side by side on X itself in double precision, one product of X with
-   all of them per update, until each has settled.
+   after the other inside the cache. A small X is approached as it is.
+2. *Full*: on X itself in double precision, until each has settled: Newton's method (``newton``,
+   for a small X ``projection``), or, to stop at a drop in error, all particles side by side, one
+   product of X with all of them per update, without an approach where X is small.
 
 Where X has gaps, the approach works on a completed X (``Problem.completed``), for half of the
 iterations at most, and the full phase on the seen entries only.
@@ -18,7 +19,7 @@ from dataclasses import replace
 import numpy as np
 
 from bnmf_core.nouns.problem import Problem
-from bnmf_core.solvers import newton
+from bnmf_core.solvers import newton, projection
 from bnmf_core.solvers import solution as shared
 from bnmf_core.solvers.kernels import accelerated_round, sweep, sweep_each
 from bnmf_core.solvers.solution import (
@@ -35,18 +36,15 @@ from bnmf_core.solvers.solution import (
 ROUND = 10
 FULL_SWEEPS, APPROACH_SWEEPS = 3, 3
 FIRST_STEP = 0.5
-# The approach ends, and Newton's method begins, when five iterations gain less than this part.
-APPROACH_TOLERANCE = 5e-5
+# The approach ends, and Newton's method begins, when five iterations gain less than this part:
+# on a compressed X, and on X itself, where Newton's method is cheap.
+APPROACH_TOLERANCE, SHORT_APPROACH = 5e-5, 2e-4
 
 
 def start(problem: Problem, A: np.ndarray, W: np.ndarray) -> Solution:
-    """Set out from A (m, D, R) and W (m, R, N), with an approach where it pays."""
+    """Set out from A (m, D, R) and W (m, R, N), with an approach."""
     solution = start_full(problem, A, W)
-    approaching = problem.compression_rank is not None
-    # Newton's method trusts any step at first, and knows of no step before.
-    step, limit = (FIRST_STEP, 1.0) if approaching else (np.inf, np.inf)
-    ones = solution.step
-    return replace(solution, approaching=approaching, step=step * ones, limit=limit * ones)
+    return replace(solution, approaching=True, step=FIRST_STEP * solution.step)
 
 
 def advance(problem: Problem, solution: Solution, stopping: Stopping) -> Solution:
@@ -57,17 +55,26 @@ def advance(problem: Problem, solution: Solution, stopping: Stopping) -> Solutio
         near = problem.compression_rank is not None and problem.seen is None
         descend = _polish if near else _descend
         return advance_full(problem, solution, stopping, work_per_iteration(problem), descend)
-    solution = _advance_approach(problem, solution, stopping)
+    if problem.compression_rank is not None:
+        solution = _advance_approach(problem, solution, stopping)
+    elif stopping.tolerance is not None:
+        return advance(problem, replace(solution, approaching=False), stopping)
+    else:
+        short = replace(stopping, tolerance=SHORT_APPROACH)
+        work_each = work_per_iteration(problem)
+        solution = advance_full(problem, solution, short, work_each, _descend)
     if solution.active.any():
         return solution
     # The error of a completed X is not that of the seen entries.
     known = solution.squared_error if problem.seen is None else np.inf
+    # Newton's method trusts any step at first, and knows of no step before.
+    trusted = 1.0 / projection.FIRST if projection.suits(problem) else np.inf
     return replace(
         solution,
         approaching=False,
         active=np.ones_like(solution.active),
         squared_error=np.full(solution.active.size, known),
-        step=np.full_like(solution.step, np.inf),
+        step=np.full_like(solution.step, trusted),
         limit=np.full_like(solution.limit, np.inf),
     )
 
@@ -137,6 +144,11 @@ def _advance_approach(problem: Problem, solution: Solution, stopping: Stopping) 
 
 def _advance_newton(problem: Problem, solution: Solution, stopping: Stopping) -> Solution:
     D, N, R = problem.dataset.D, problem.dataset.N, problem.rank
+    if projection.suits(problem):
+        # Processor time of a round over that of these multiply-adds, measured.
+        each = 4.0 * R**3 * max(D, N) * min(D, N) ** 2
+        rounds = max(1, int(shared.STEP_WORK / (each * max(1, solution.active.sum()))))
+        return projection.advance(problem, solution, stopping, rounds)
     K = problem.reduced[0].shape[0] if problem.seen is None else D * N / (D + N)
     newton_work = 3.0 * product_work(problem) + 40.0 * R * (D + N) * (K + 3 * R)
     rounds = max(1, int(shared.STEP_WORK / (newton_work * max(1, solution.active.sum()))))

@@ -13,7 +13,8 @@ One round is
    error never rises.
 
 The angle that the direction would turn the basis by is how far it is to the minimum, and that is
-what a factorization is judged by: see :func:`measured`.
+what a factorization is judged by: see :func:`measured`. A small X has a method of its own,
+:mod:`bnmf_core.solvers.projection`.
 """
 
 from dataclasses import dataclass, replace

@@ -70,12 +70,22 @@ def solve_weights(X: Matrix, A: np.ndarray, mask: np.ndarray | None = None) -> n
             products = (basis[:, :, None] * basis[:, None, :]).reshape(D, R * R)
             gram = (seen @ products).reshape(-1, R, R)
         target = np.ascontiguousarray(transposed @ basis)
-        W[m] = (_solve_columns(gram, target) / length).T
+        W[m] = (solve_columns(gram, target) / length).T
     return W
 
 
 @njit(cache=True, nogil=True)
-def _solve_columns(gram: np.ndarray, target: np.ndarray) -> np.ndarray:
+def solve_columns(gram: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Minimise ½wᵀGw − bᵀw over w ≥ 0, for every b: see :func:`solve_weights`.
+
+    Parameters
+    ----------
+    gram : G (1, R, R), or one for each b, (N, R, R). target : b (N, R).
+
+    Returns
+    -------
+    (N, R).
+    """
     N, R = target.shape
     weights = np.zeros((N, R))
     factor = np.empty((R, R))

@@ -6,8 +6,9 @@ gaps since X holds 0 where it was not seen, and of the matrix Σ_n S_dn w_n w_n�
 WWᵀ; for the columns of W alike. So each update is as exact and as monotone as on a whole matrix.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -31,8 +32,9 @@ class Solution:
     A : (m, R, D) bases, transposed. W : (m, R, N).
     iterations : (m,) done by each particle. squared_error : (m,) at its last check.
     active : (m,) still being improved in this phase. approaching : whether this is phase 1.
-    step, limit : (m,) state of the extrapolation; in Newton's method how far a step may go, and
-        the movement estimated in the round before.
+    step, limit : (m,) state of the extrapolation; in Newton's method how far a step may go (in
+        variable projection the inverse of its damping), and the movement estimated in the round
+        before.
     kkt, movement : (m,) see :mod:`bnmf_core.solvers.newton`; NaN where not measured yet.
     """
 
@@ -51,6 +53,12 @@ class Solution:
     def particles(self) -> tuple[np.ndarray, np.ndarray]:
         """A (m, D, R), W (m, R, N)."""
         return np.ascontiguousarray(self.A.transpose(0, 2, 1)), self.W
+
+    @classmethod
+    def from_flat(cls, stored: Mapping[str, Any]) -> "Solution":
+        """The state of a checkpoint of an earlier version, by its fields: nothing measured yet."""
+        unmeasured = np.full(np.shape(stored["iterations"]), np.nan)
+        return cls(**({"kkt": unmeasured, "movement": unmeasured} | dict(stored)))
 
 
 @dataclass(frozen=True)

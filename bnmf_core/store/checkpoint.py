@@ -95,9 +95,10 @@ def to_arrays(checkpoint: Checkpoint) -> dict[str, np.ndarray]:
 def from_arrays(arrays: Mapping[str, np.ndarray], State: type) -> Checkpoint:
     """The inverse of :func:`to_arrays`.
 
-    A state of a version before nested ones is brought over by ``State.from_flat(fields)`` where
-    there is one, or read as it is. What is no state of this version makes a checkpoint that has
-    failed: the shard is not gone on with, and what it has made stays.
+    A state of a version before nested ones, or with fewer fields, is brought over by
+    ``State.from_flat(fields)`` where there is one, or read as it is. What is no state of this
+    version makes a checkpoint that has failed: the shard is not gone on with, and what it has made
+    stays.
 
     Raises
     ------
@@ -160,13 +161,13 @@ def _unpacked(stored: Packed, kind: object, arrays: Mapping[str, np.ndarray]) ->
             raise _AnotherVersion
         return arrays[stored["array"]]
     if "fields" in stored:
-        for option in classes:
-            if set(stored["fields"]) == {part.name for part in dataclasses.fields(option)}:
-                hints = get_type_hints(option)
-                parts = stored["fields"].items()
-                return option(
-                    **{name: _unpacked(part, hints[name], arrays) for name, part in parts}
-                )
+        known = [{part.name for part in dataclasses.fields(option)} for option in classes]
+        for option, names in zip(classes, known, strict=True):
+            if names == set(stored["fields"]):
+                return option(**_fields(stored, option, arrays))
+        for option, names in zip(classes, known, strict=True):
+            if hasattr(option, "from_flat") and names > set(stored["fields"]):
+                return _brought_over(_fields(stored, option, arrays), option)
         raise _AnotherVersion
     if "items" in stored:
         return tuple(_of_tuple(stored["items"], kinds, arrays))
@@ -174,6 +175,11 @@ def _unpacked(stored: Packed, kind: object, arrays: Mapping[str, np.ndarray]) ->
     if "value" not in stored or (classes and not (union and stored["value"] is None)):
         raise _AnotherVersion
     return stored["value"]
+
+
+def _fields(stored: Packed, kind: type, arrays: Mapping[str, np.ndarray]) -> dict[str, object]:
+    hints = get_type_hints(kind)
+    return {name: _unpacked(part, hints[name], arrays) for name, part in stored["fields"].items()}
 
 
 def _of_tuple(
@@ -193,6 +199,11 @@ def _from_flat(arrays: Mapping[str, np.ndarray], plain: Mapping[str, Plain], Sta
     fields: dict[str, object] = {
         name.removeprefix(FLAT): value for name, value in arrays.items() if name.startswith(FLAT)
     } | dict(plain)
+    return _brought_over(fields, State)
+
+
+def _brought_over(fields: dict[str, object], State: type) -> object:
+    """The state with these fields of an earlier version."""
     try:
         return State.from_flat(fields) if hasattr(State, "from_flat") else State(**fields)
     except (KeyError, TypeError):

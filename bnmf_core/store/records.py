@@ -62,8 +62,12 @@ class RunRecord:
 
 
 COLUMNS = [field.name for field in fields(RunRecord)]
-# Models whose prior rate λ was 1 by default before it was taken from the data.
-RATED = ("gaussian", "gaussian_simplex", "silf", "uniform")
+# What was meant where nothing was written, before that default changed: by model, its prior rate
+# λ, now taken from the data; by algorithm, when its solver stopped, now when it has converged.
+RATE: dict[str, Value] = {"rate": 1.0}
+STOPPED: dict[str, Value] = {"max_iterations": 300, "tolerance": 5e-5}
+OF_MODEL = dict.fromkeys(("gaussian", "gaussian_simplex", "silf", "uniform"), RATE)
+OF_ALGORITHM = dict.fromkeys(("random_restarts", "nndsvdar", "q_transform"), STOPPED)
 # The names of columns that are called otherwise in the table.
 STORED = {"token": "process"}
 UNCHANGED = "id = ? AND owner = ? AND status = ? AND process = ? AND heartbeat = ?"
@@ -118,22 +122,28 @@ def insert(database: Database, record: RunRecord) -> None:
 
 
 def _kept(spec: RunSpec) -> dict[str, Plain]:
-    """What is written of a spec: an open prior rate in words, for it was 1 where nothing stood."""
-    chosen = dict(spec.model_settings)
-    if spec.model in RATED:
-        chosen.setdefault("rate", None)
-    return spec.to_dict() | {"model_settings": chosen}
+    """What is written of a spec: what is open now and was not before is said to be, by None."""
+    algorithm, model = OF_ALGORITHM.get(spec.algorithm, {}), OF_MODEL.get(spec.model, {})
+    return spec.to_dict() | {
+        "settings": dict.fromkeys(algorithm) | dict(spec.settings),
+        "model_settings": dict.fromkeys(model) | dict(spec.model_settings),
+    }
 
 
 def _spec(kept: Mapping[str, Any]) -> RunSpec:
-    """The inverse of :func:`_kept`; a run of a version with nothing written keeps its rate 1."""
+    """The inverse of :func:`_kept`; a run of a version with nothing written keeps what it meant."""
     spec = RunSpec.from_dict(kept)
-    if spec.model not in RATED:
-        return spec
-    chosen = {"rate": 1.0} | dict(spec.model_settings)
-    if chosen["rate"] is None:
-        del chosen["rate"]
-    return replace(spec, model_settings=chosen)
+    algorithm, model = OF_ALGORITHM.get(spec.algorithm, {}), OF_MODEL.get(spec.model, {})
+    return replace(
+        spec,
+        settings=_opened(spec.settings, algorithm),
+        model_settings=_opened(spec.model_settings, model),
+    )
+
+
+def _opened(kept: Mapping[str, Value], meant: Mapping[str, Value]) -> dict[str, Value]:
+    values = dict(meant) | dict(kept)
+    return {name: value for name, value in values.items() if name not in meant or value is not None}
 
 
 def swap(database: Database, seen: RunRecord, **values: Value) -> bool:

@@ -17,6 +17,7 @@ from bnmf_core.nouns.errors import RunError, StoreError
 from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs import engine, planning
 from bnmf_core.samplers import hmc
+from bnmf_core.solvers.solution import Solution, start_full
 from bnmf_core.store import files
 from bnmf_core.store.checkpoint import (
     ANOTHER_VERSION,
@@ -160,6 +161,25 @@ def test_a_state_of_another_shape_is_set_aside_with_a_sentence(State, flat):
     back = from_arrays(stored, State)
     assert back.failure == Failure(4, ANOTHER_VERSION)
     assert (back.state, back.fraction, back.produced, back.draws) == (None, 1.0, 3, {"0": 3})
+
+
+@pytest.mark.parametrize("flat", [False, True])
+def test_factorizations_from_before_movement_was_measured_are_gone_on_with(flat):
+    state = start_full(None, np.ones((3, 4, 2)), np.ones((3, 2, 5)))
+    stored = to_arrays(Checkpoint(state, GENERATOR, 0, 0.5))
+    meta = json.loads(str(stored["meta"]))
+    gone = [stored.pop(f"state.{name}") for name in ("kkt", "movement")]
+    for name in ("kkt", "movement"):
+        del meta["state"]["fields"][name]
+    if flat:
+        del meta["state"]
+        meta["plain"] = {"approaching": False}
+        stored = {name.replace("state.", "state_"): array for name, array in stored.items()}
+    back = from_arrays(stored | {"meta": np.array(json.dumps(meta))}, Solution)
+    assert back.failure is None
+    for name, value in vars(state).items():
+        np.testing.assert_array_equal(getattr(back.state, name), value)
+    np.testing.assert_array_equal(gone, np.nan)
 
 
 def test_a_file_that_is_no_checkpoint_is_refused_with_a_sentence():

@@ -57,6 +57,7 @@ def test_what_the_version_before_has_begun_is_finished_or_said_to_be_over(store,
     runner.wait([record.id])
     after = store.run(record.id)
     assert after.version == VERSION
+    assert name != "half" or after.status == "complete"
     if after.status == "complete":
         assert_same(store.particles(record.id), expected)
     else:
@@ -67,6 +68,16 @@ def test_what_the_version_before_has_begun_is_finished_or_said_to_be_over(store,
 def test_runs_of_the_version_before_keep_a_prior_rate_of_1(store):
     """It was the default then; one that is left open now is taken from the data."""
     assert {run.spec.model_settings["rate"] for run in store.runs()} == {1.0}
+
+
+def test_runs_of_the_version_before_stop_as_they_did(store):
+    """Explorers stopped at a drop in error by default then; now when they have converged."""
+    expected = {"block": 4, "max_iterations": 300, "tolerance": 5e-5}
+    assert by_name(store)["half"].spec.settings == expected
+    for settings in ({}, {"block": 4}, {"tolerance": 1e-3}, {"max_iterations": 20}):
+        spec = RunSpec("random_restarts", 2, settings=settings)
+        claim = store.life.enter(by_name(store)["half"].dataset, spec)
+        assert store.run(claim.run_id).spec == spec
 
 
 def test_old_runs_are_compared_again(store, runner):

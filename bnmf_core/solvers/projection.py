@@ -1,0 +1,198 @@
+"""Newton's method where X is small: one factor is a function of the other.
+
+Variable projection (Golub & Pereyra 1973): with the longer factor H at its exact non-negative
+least squares solution for the shorter one, F, the error is a function of F alone,
+
+    φ(F) = min over H ≥ 0 of ½‖X − FᵀH‖², over the seen entries of X,
+
+and what slows down methods that move both, a zero of H that appears or goes at every step, has no
+part in it. On the zeros of H as they are, φ has the gradient of the error by F, and as second
+derivatives the Schur complement of H's in the Hessian of the error: a few hundred numbers square.
+A round minimises that quadratic over F ≥ 0, damped as far as needed for φ to fall (Levenberg 1944,
+Marquardt 1963), and takes φ anew. The length of a component is of no consequence for φ; the
+quadratic is told to keep it.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.numerics.matrix import dense
+from bnmf_core.solvers.nnls import solve_columns
+from bnmf_core.solvers.reduced import (
+    answers,
+    bounded_minimum,
+    finish,
+    largest_angle,
+    normal_equations,
+    residuals,
+)
+from bnmf_core.solvers.solution import Solution, Stopping
+from bnmf_core.solvers.stationarity import kkt_residuals, slopes
+
+# Entries of the shorter factor up to which solving with their Hessian is worth it.
+LARGEST = 300
+# Damping, as part of the curvature of each entry by itself: least, first, and most.
+LEAST, FIRST, MOST = 1e-6, 1e-2, 1e8
+# How damping falls after a step that kept what it promised, and rises after one that did not.
+EASED, STIFFENED = 0.1, 4.0
+KEPT, BROKEN = 0.5, 0.1
+# What the distance to the quadratic's minimum is multiplied by: an entry of H that comes to 0 or
+# leaves it on the way makes it another. Another step is cheap where so little is left.
+CAUTION = 30.0
+# An undamped minimum is asked for when a damped one turns by at most so many times what is wanted.
+NEAR = 4.0
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """A factorization whose longer factor is the best for the shorter one.
+
+    F : (R, s), rows of length 1. H : (R, n). residual : S ∘ (FᵀH) − X (s, n). gram : FFᵀ over the
+    seen entries of each column of X, (1 or n, R, R). half : φ(F).
+    """
+
+    F: np.ndarray
+    H: np.ndarray
+    residual: np.ndarray
+    gram: np.ndarray
+    half: float
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """X (s, n) with its shorter side first, and what was seen of it, (s, n) or (0, 0) for all."""
+
+    X: np.ndarray
+    seen: np.ndarray
+    turned: bool
+
+    def factors(self, point: Point) -> tuple[np.ndarray, np.ndarray]:
+        """A (1, R, D), W (1, R, N)."""
+        A, W = (point.H, point.F) if self.turned else (point.F, point.H)
+        return A[None], W[None]
+
+    def at(self, F: np.ndarray) -> Point:
+        """The point with this shorter factor (R, s)."""
+        F, gram, target = normal_equations(F, self.X, self.seen)
+        H = np.ascontiguousarray(solve_columns(gram, target).T)
+        residual, squared = residuals(F, H, self.X, self.seen)
+        return Point(F, H, residual, gram, 0.5 * squared)
+
+    def model(self, point: Point) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Second derivatives of φ (R s, R s), its gradient and those of the error, H held (R s,).
+
+        Along F_r itself, where only lengths change, a curvature is put in place of none.
+        """
+        taken = answers(point.F, point.H, point.residual, point.gram, self.seen)
+        second = taken.T @ taken
+        gradient, curvature = finish(second, point.F, point.H, point.residual, self.seen)
+        return second, gradient, curvature
+
+
+def suits(problem: Problem) -> bool:
+    """Whether X is so small that this is the fastest way."""
+    shorter = min(problem.dataset.D, problem.dataset.N)
+    return problem.compression_rank is None and problem.rank * shorter <= LARGEST
+
+
+def view(problem: Problem) -> View:
+    """X with its shorter side first."""
+    X = np.asarray(dense(problem.dataset.X), dtype=np.float64)
+    seen = np.empty((0, 0)) if problem.seen is None else problem.seen
+    if X.shape[0] <= X.shape[1]:
+        return View(np.ascontiguousarray(X), np.ascontiguousarray(seen), False)
+    return View(np.ascontiguousarray(X.T), np.ascontiguousarray(seen.T), True)
+
+
+def advance(problem: Problem, solution: Solution, stopping: Stopping, rounds: int) -> Solution:
+    """So many rounds of every factorization that is active, or fewer where it settles."""
+    seen_from = view(problem)
+    columns = {
+        name: getattr(solution, name).copy()
+        for name in ("A", "W", "iterations", "squared_error", "active", "step", "kkt", "movement")
+    }
+    for p in np.flatnonzero(solution.active):
+        one = replace(
+            solution, **{name: column[p : p + 1].copy() for name, column in columns.items()}
+        )
+        after = _advance_one(problem, seen_from, one, stopping, rounds)
+        for name, column in columns.items():
+            column[p] = getattr(after, name)[0]
+    return replace(solution, **columns)
+
+
+def _advance_one(
+    problem: Problem, seen_from: View, one: Solution, stopping: Stopping, rounds: int
+) -> Solution:
+    point = seen_from.at((one.W if seen_from.turned else one.A)[0])
+    damping = max(1.0 / float(one.step[0]), LEAST)
+    iterations = int(one.iterations[0])
+    squared_norm = problem.dataset.squared_norm
+    enough = 0.5 * max(stopping.good_enough**2, 1e-15) * squared_norm
+    kkt = movement = np.nan
+    settled = False
+    for _ in range(rounds):
+        if point.half <= enough or iterations >= stopping.max_iterations:
+            break
+        before = point
+        model = seen_from.model(point)
+        estimate = np.inf
+        failed = False
+        while iterations < stopping.max_iterations and damping <= MOST:
+            iterations += 1
+            towards, promised, found = bounded_minimum(*model, point.F, damping)
+            if not found:
+                damping = max(STIFFENED * damping, 1e-4)
+                failed = True
+                continue
+            trial = seen_from.at(towards)
+            if _turn(seen_from, point, trial) <= NEAR * stopping.movement / CAUTION:
+                estimate = _distance(seen_from, point, model)
+            gained = point.half - trial.half
+            if gained > 0.0:
+                if gained >= KEPT * promised and not failed:
+                    damping = max(EASED * damping, LEAST)
+                elif gained < BROKEN * promised:
+                    damping *= STIFFENED
+                point = trial
+                break
+            if estimate <= stopping.movement:
+                break
+            damping *= STIFFENED
+            failed = True
+        movement = estimate
+        if movement <= stopping.movement:
+            A, W = seen_from.factors(point)
+            kkt = float(kkt_residuals(A, W, slopes(problem, A, W))[0])
+            settled = kkt <= stopping.kkt
+        if settled or point is before:
+            break
+    A, W = seen_from.factors(point)
+    over = settled or point.half <= enough or iterations >= stopping.max_iterations
+    over = over or damping > MOST
+    return replace(
+        one,
+        A=A,
+        W=W,
+        iterations=np.array([iterations]),
+        squared_error=np.array([2.0 * point.half]),
+        active=np.array([not over]),
+        step=np.array([1.0 / damping]),
+        kkt=np.array([kkt if settled else np.nan]),
+        movement=np.array([movement if settled else np.nan]),
+    )
+
+
+def _turn(seen_from: View, point: Point, other: Point) -> float:
+    A, after = (seen_from.factors(one)[0][0] for one in (point, other))
+    return float(np.degrees(largest_angle(A, after)))
+
+
+def _distance(
+    seen_from: View, point: Point, model: tuple[np.ndarray, np.ndarray, np.ndarray]
+) -> float:
+    """Degrees that are left to turn; infinite where the quadratic has no minimum."""
+    towards, _, found = bounded_minimum(*model, point.F, LEAST)
+    return CAUTION * _turn(seen_from, point, seen_from.at(towards)) if found else np.inf

@@ -1,6 +1,6 @@
 """The posterior mass of the sites that converged factorizations stand for, and so of modes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.sites import METRIC, find_sites
 from bnmf_core.analysis.stage import Report, Stage, Stopped
 from bnmf_core.evidence.hamiltonian_path import LEAPFROG
-from bnmf_core.evidence.mode_evidence import NoModeError, mode_evidence, particles_for
+from bnmf_core.evidence.mode_evidence import mode_evidence, particles_for
 from bnmf_core.evidence.paths import why_not
 from bnmf_core.evidence.shares import shares
 from bnmf_core.nouns.errors import BNMFError, Cancelled, RunError, SettingsError
@@ -27,9 +27,7 @@ from bnmf_core.samplers.gibbs import work_per_sweep
 from bnmf_core.store import files
 
 # Sites that are weighed, the best first.
-MOST = 12
-# Powers of the likelihood: the noise model at its word, and believed less.
-BELIEFS = (1.0, 0.1, 0.01)
+MOST = 8
 # Steps of a population and multiply-adds of a core and second, about; and how many seconds the
 # whole may take before fewer modes are weighed.
 STEPS, RATE, PATIENCE = 350, 4.0e9, 1200.0
@@ -44,7 +42,7 @@ class Evidence:
     model : the model's name. settings : its settings, nothing left open.
     rows : members that were weighed, one for each site, the best log joint first.
     left_out : sites that were not weighed.
-    tables : belief → what :func:`mode_evidence` says of the rows.
+    tables : belief → what :func:`mode_evidence` says of the rows; 1 first, less where it is known.
     blurred : beliefs below 1 at which chains leave every mode, so that there is nothing to weigh.
     """
 
@@ -110,52 +108,51 @@ def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopp
 def _weigh(
     comparison: Comparison, folder: Path, report: Report, stopped: Stopped
 ) -> dict[str, Plain]:
-    run, problem = _model_of(comparison)
+    _, problem = model_of(comparison)
     rows = _one_of_each_site(comparison)
     taken = rows[: _affordable(problem)]
-    A, W = comparison.factors(taken)
-    starts = replace(run.subset(np.zeros(taken.size, int)), A=A, W=W, ids=taken)
-    # A single mode has all the mass whatever is believed.
-    beliefs = [
-        belief
-        for belief in (BELIEFS if taken.size > 1 else BELIEFS[:1])
-        if not why_not(problem.model, problem.model_settings, belief)
-    ]
-    for i, belief in enumerate(beliefs):
-        path = folder / f"belief-{belief:g}.json"
-        if path.exists():  # from before the stage had to give way
-            continue
-
-        def on_progress(part: float, done: int = i) -> None:
-            report((done + part) / len(beliefs))
-
-        try:
-            table = mode_evidence(
-                comparison.dataset,
-                starts,
-                rng=np.random.default_rng(SEED),
-                belief=belief,
-                check=belief == 1.0,
-                metric=METRIC,
-                on_progress=on_progress,
-                stopped=stopped,
-            )
-        except NoModeError:
-            if belief == 1.0:
-                raise
-            table = pd.DataFrame()
-        files.write_json(path, table.to_dict("list"))
+    table = weigh(comparison, taken.tolist(), 1.0, report, stopped)
+    files.write_json(folder / "table.json", table.to_dict("list"))
     return {
         "problem": "",
         "model": problem.model.label,
         "settings": values_of(problem.model_settings),
         "rows": taken.tolist(),
         "left_out": int(rows.size - taken.size),
-        "beliefs": list(beliefs),
     }
 
 
-def _model_of(comparison: Comparison) -> tuple[Particles, Problem]:
+def weigh(
+    comparison: Comparison,
+    rows: Sequence[int],
+    belief: float,
+    report: Report,
+    stopped: Stopped,
+    particles: int | None = None,
+) -> pd.DataFrame:
+    """What :func:`mode_evidence` says of members of a comparison, under :func:`model_of` it.
+
+    Raises
+    ------
+    NoModeError, Cancelled
+        As :func:`mode_evidence`.
+    """
+    run, _ = model_of(comparison)
+    A, W = comparison.factors(rows)
+    return mode_evidence(
+        comparison.dataset,
+        replace(run.subset(np.zeros(len(rows), int)), A=A, W=W, ids=np.array(rows)),
+        rng=np.random.default_rng(SEED),
+        particles=particles,
+        belief=belief,
+        check=belief == 1.0,
+        metric=METRIC,
+        on_progress=report,
+        stopped=stopped,
+    )
+
+
+def model_of(comparison: Comparison) -> tuple[Particles, Problem]:
     """The first run under whose model modes can be weighed, and its problem.
 
     Raises
@@ -196,7 +193,7 @@ def _affordable(problem: Problem) -> int:
         work *= LEAPFROG  # a trajectory instead of a sweep
     seconds = STEPS * work * particles_for(problem) / RATE / worker_count()
     # Two repeats and one with twice the steps of the best ones; the others mostly a quick look.
-    affordable = int(PATIENCE / (len(BELIEFS) * seconds))
+    affordable = int(PATIENCE / (4 * seconds))
     if affordable < 1:
         raise RunError(
             f"Weighing one mode of these data would take about {4 * seconds / 60:.0f} minutes, "
@@ -210,14 +207,7 @@ def read(comparison: Comparison, folder: Path) -> Evidence:
     stored = files.read_json(folder / "evidence.json")
     if stored["problem"]:
         return Evidence(stored["problem"])
-    beliefs = stored.pop("beliefs")
-    tables = {
-        belief: pd.DataFrame(files.read_json(folder / f"belief-{belief:g}.json"))
-        for belief in beliefs
-    }
-    blurred = tuple(belief for belief in beliefs if tables[belief].empty)
-    found = {belief: table for belief, table in tables.items() if not table.empty}
-    return Evidence(**stored, tables=found, blurred=blurred)
+    return Evidence(**stored, tables={1.0: pd.DataFrame(files.read_json(folder / "table.json"))})
 
 
 STAGE = Stage(

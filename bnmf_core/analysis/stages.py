@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from bnmf_core.analysis import (
+    belief,
     distances,
     downstream,
     evidence,
@@ -36,6 +37,7 @@ STAGES: Registry[Stage[object]] = Registry(
         quality.STAGE,
         downstream.STAGE,
         evidence.STAGE,
+        belief.STAGE,
     ),
     "bnmf.stages",
 )

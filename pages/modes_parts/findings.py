@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.analysis import answer, evidence, islands, stein
+from bnmf_core.analysis import answer, belief, evidence, islands, stein
 from bnmf_core.analysis.evidence import Evidence
 from bnmf_core.analysis.islands import Islands
 from bnmf_core.compare.unseen import Unseen
@@ -29,7 +29,10 @@ class Findings:
     def evidence(self) -> Evidence | None:
         """The masses; None while they are being computed."""
         analysis = self.look.analysis
-        return evidence.STAGE.of(analysis) if evidence.STAGE.ready(analysis) else None
+        for stage in (belief.STAGE, evidence.STAGE):
+            if stage.ready(analysis):
+                return stage.of(analysis)
+        return None
 
     @cached_property
     def islands(self) -> Islands | None:
@@ -82,7 +85,8 @@ def say(found: Findings) -> None:
             "Found by, below the best and posterior mass are three different things: how wide a "
             "mode's basin is, how good its best factorization is, and how probable it is."
         )
-        watch.beside(look.analysis, evidence.STAGE, "Posterior mass of the modes")
+        if watch.beside(look.analysis, evidence.STAGE, "Posterior mass of the modes"):
+            watch.beside(look.analysis, belief.STAGE, "How masses hang on the noise model")
 
 
 def show_belief(found: Findings) -> None:

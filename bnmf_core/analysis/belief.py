@@ -1,0 +1,70 @@
+"""How masses hang on the noise model: the same modes at lower powers of the likelihood."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+
+from bnmf_core.analysis import evidence
+from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.analysis.evidence import Evidence
+from bnmf_core.analysis.stage import Report, Stage, Stopped
+from bnmf_core.evidence.mode_evidence import NoModeError
+from bnmf_core.evidence.paths import why_not
+from bnmf_core.store import files
+
+# Powers of the likelihood, besides the whole.
+BELIEFS = (0.1, 0.01)
+# Masses at milder beliefs are for a picture; half the particles do.
+PARTICLES = 16
+
+
+def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopped) -> None:
+    """Store what each mode weighs at every belief; nothing where there are no two to compare."""
+    found = evidence.STAGE.of(comparison)
+    beliefs: list[float] = []
+    if len(found.rows) > 1:
+        _, problem = evidence.model_of(comparison)
+        settings = problem.model_settings
+        beliefs = [belief for belief in BELIEFS if not why_not(problem.model, settings, belief)]
+    for i, belief in enumerate(beliefs):
+        path = _table(folder, belief)
+        if path.exists():  # from before the stage had to give way
+            continue
+
+        def on_progress(part: float, done: int = i) -> None:
+            report((done + part) / len(beliefs))
+
+        try:
+            table = evidence.weigh(comparison, found.rows, belief, on_progress, stopped, PARTICLES)
+        except NoModeError:
+            table = pd.DataFrame()
+        files.write_json(path, table.to_dict("list"))
+    files.write_json(folder / "beliefs.json", beliefs)
+
+
+def read(comparison: Comparison, folder: Path) -> Evidence:
+    """The masses at every belief, the whole one first."""
+    found = evidence.STAGE.of(comparison)
+    beliefs = files.read_json(folder / "beliefs.json")
+    milder = {b: pd.DataFrame(files.read_json(_table(folder, b))) for b in beliefs}
+    known = {belief: table for belief, table in milder.items() if not table.empty}
+    blurred = tuple(belief for belief in beliefs if milder[belief].empty)
+    if found.tables is None:
+        return found
+    return replace(found, tables={**found.tables, **known}, blurred=blurred)
+
+
+def _table(folder: Path, belief: float) -> Path:
+    return folder / f"belief-{belief:g}.json"
+
+
+STAGE = Stage(
+    key="belief",
+    label="Weighing the modes with less belief in the noise model",
+    needs=(evidence.STAGE,),
+    version=1,
+    compute=compute,
+    read=read,
+    weight=8.0,
+)

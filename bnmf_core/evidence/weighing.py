@@ -4,15 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from bnmf_core.compare.alignment import matching
 from bnmf_core.compare.distances.pairwise import Distance, cross
 from bnmf_core.evidence.annealing import Annealed, Stopped, anneal, halved, never
 from bnmf_core.evidence.paths import Around, posterior_of
 from bnmf_core.evidence.tasks import Tasks
+from bnmf_core.lazy import lazy
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.threads import one_blas_thread
+
+stats = lazy("scipy.stats")
 
 # Two repeats may agree by chance; evidences so near, in nats, are the same for every purpose.
 NEGLIGIBLE = 1.0

@@ -117,15 +117,18 @@ def advance(problem: Problem, solution: Solution, stopping: Stopping, rounds: in
         one = replace(
             solution, **{name: column[p : p + 1].copy() for name, column in columns.items()}
         )
-        after = _advance_one(problem, seen_from, one, stopping, rounds)
+        # Every round begins with what is kept between steps, so that no bit depends on how many
+        # rounds a step has.
+        for _ in range(rounds):
+            if one.active[0]:
+                one = _advance_one(problem, seen_from, one, stopping)
         for name, column in columns.items():
-            column[p] = getattr(after, name)[0]
+            column[p] = getattr(one, name)[0]
     return replace(solution, **columns)
 
 
-def _advance_one(
-    problem: Problem, seen_from: View, one: Solution, stopping: Stopping, rounds: int
-) -> Solution:
+def _advance_one(problem: Problem, seen_from: View, one: Solution, stopping: Stopping) -> Solution:
+    """One round of one factorization."""
     point = seen_from.at((one.W if seen_from.turned else one.A)[0])
     damping = max(1.0 / float(one.step[0]), LEAST)
     iterations = int(one.iterations[0])
@@ -133,10 +136,7 @@ def _advance_one(
     enough = 0.5 * max(stopping.good_enough**2, 1e-15) * squared_norm
     kkt = movement = np.nan
     settled = False
-    for _ in range(rounds):
-        if point.half <= enough or iterations >= stopping.max_iterations:
-            break
-        before = point
+    if point.half > enough and iterations < stopping.max_iterations:
         model = seen_from.model(point)
         estimate = np.inf
         failed = False
@@ -167,8 +167,6 @@ def _advance_one(
             A, W = seen_from.factors(point)
             kkt = float(kkt_residuals(A, W, slopes(problem, A, W))[0])
             settled = kkt <= stopping.kkt
-        if settled or point is before:
-            break
     A, W = seen_from.factors(point)
     over = settled or point.half <= enough or iterations >= stopping.max_iterations
     over = over or damping > MOST

@@ -5,6 +5,7 @@ import pytest
 
 from bnmf_core import RunSpec, kernel_matrix, low_rank, run, stein_weights
 from bnmf_core.data import samples
+from bnmf_core.explorers.from_starts import AS_PUBLISHED
 from bnmf_core.nouns.errors import NotFoundError, SettingsError
 from bnmf_core.runs.planning import make_plan
 from studies.result import StudyResult
@@ -66,7 +67,8 @@ def test_a_cell_is_what_its_run_gives(study):
     data, seed = tiny(), 1000
     plan = make_plan(data, RunSpec("random_restarts", 3, holdout=0.1))
     sigma = {"sigma": plan.problem.model_settings.sigma}
-    spec = RunSpec("random_restarts", 3, "gaussian", 6, seed, {"block": 3}, sigma, 0.1)
+    settings = {"block": 3} | AS_PUBLISHED
+    spec = RunSpec("random_restarts", 3, "gaussian", 6, seed, settings, sigma, 0.1)
     particles = run(data, spec)
     K = kernel_matrix(particles, data, "paper")
     where = {"model": "gaussian", "column": "random_restarts", "particles": 6, "repetition": 0}

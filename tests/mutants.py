@@ -373,8 +373,8 @@ MUTANTS = (
     Mutant(
         "tempered: incremental weights left out of the particles",
         "samplers/tempered_smc.py",
-        "chosen = resampled(weights, rng)",
-        "chosen = resampled(np.ones_like(weights), rng)",
+        "chosen = systematic(weights, rng)",
+        "chosen = systematic(np.ones_like(weights), rng)",
         "tests/algorithms/test_tempered_smc.py -k weighted_mean",
     ),
     Mutant(

@@ -58,10 +58,13 @@ def _share(labels: np.ndarray, counted: np.ndarray, count: int) -> np.ndarray:
     return np.bincount(labels[counted], minlength=count) / counted.sum()
 
 
-def unseen(comparison: Comparison, modes: Modes) -> Unseen | None:
-    """What converged restarts say of modes that none has found; None without such restarts."""
+def unseen(labels: np.ndarray, optima: np.ndarray) -> Unseen | None:
+    """What converged restarts say of modes that none has found; None without such restarts.
+
+    labels : (m,) mode of every member. optima : (m,) bool, which of them are converged restarts.
+    """
     try:
-        return unseen_modes(modes.labels, comparison.optima)
+        return unseen_modes(labels, optima)
     except DataError:
         return None
 

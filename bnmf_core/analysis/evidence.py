@@ -14,6 +14,7 @@ from bnmf_core.analysis.stage import Report, Stage, Stopped
 from bnmf_core.evidence.hamiltonian_path import LEAPFROG
 from bnmf_core.evidence.mode_evidence import mode_evidence, particles_for
 from bnmf_core.evidence.paths import why_not
+from bnmf_core.evidence.restarts import highest_of_each
 from bnmf_core.evidence.shares import shares
 from bnmf_core.nouns.errors import BNMFError, Cancelled, RunError, SettingsError
 from bnmf_core.nouns.model import Capability
@@ -174,10 +175,7 @@ def _one_of_each_site(comparison: Comparison) -> np.ndarray:
     """Rows of the members with the best log joint of their sites, the best first."""
     sites = find_sites(comparison)
     height = comparison.members["log_joint"].to_numpy()[sites.rows]
-    first: dict[int, int] = {}
-    for i in np.argsort(-height, kind="stable").tolist():
-        first.setdefault(int(sites.labels[i]), int(sites.rows[i]))
-    return np.array(list(first.values()))
+    return sites.rows[highest_of_each(sites.labels, height, sites.rows.size)]
 
 
 def _affordable(problem: Problem) -> int:

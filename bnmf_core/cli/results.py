@@ -235,8 +235,15 @@ def _compare(found: Comparison, options: argparse.Namespace) -> Compared:
         )
     mass = evidence.STAGE.of(found) if evidence.STAGE.ready(found) else None
     table = answer.mode_table(found, key, modes, mass)
+    unseen = answer.unseen(modes.labels, found.optima)
     told = answer.sentences(
-        found, key, table, modes, mass, islands.STAGE.of(found), answer.unseen(found, modes)
+        found,
+        key,
+        table,
+        modes,
+        mass,
+        islands.STAGE.of(found),
+        unseen,
     )
     return {
         "distance": {

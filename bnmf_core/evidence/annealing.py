@@ -14,6 +14,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from bnmf_core.nouns.errors import raise_if_cancelled
+from bnmf_core.numerics.populations import systematic
 
 # A step goes as far as leaves this part of the particles' weight in effect.
 EFFECTIVE = 0.9
@@ -120,13 +121,6 @@ def anneal(
         population = path.move(population, done[-1], rng)
     A, W = path.factors(population)
     return Annealed(float(log_evidence), float(variance), np.array(done), A, W, weights)
-
-
-def systematic(weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Positions of a systematic resample (Kitagawa 1996): one uniform for all, (m,)."""
-    m = weights.size
-    places = (rng.random() + np.arange(m)) / m
-    return np.minimum(np.searchsorted(np.cumsum(weights), places, side="right"), m - 1)
 
 
 def halved(powers: np.ndarray) -> np.ndarray:

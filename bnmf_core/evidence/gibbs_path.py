@@ -95,6 +95,10 @@ class ConditionalPosterior:
 
     def log_joint(self, A: np.ndarray, W: np.ndarray, known: Given) -> np.ndarray:
         """Of A (m, R, D) and W (m, R, N), (m,); ``known`` is what W was drawn from."""
+        return self.log_likelihood(A, W, known) + self.log_prior(A, W)
+
+    def log_likelihood(self, A: np.ndarray, W: np.ndarray, known: Given) -> np.ndarray:
+        """What :meth:`log_joint` adds to :meth:`log_prior`: it depends on AW only."""
         data = self.problem.dataset
         if self.problem.seen is not None:
             squared = squared_errors(data.X, A.transpose(0, 2, 1), W, data.mask)
@@ -102,7 +106,7 @@ class ConditionalPosterior:
             overlap = np.einsum("mrn,mrn->m", W, known.C)
             size = np.einsum("mrs,mrs->m", gram(A), gram(W))
             squared = np.maximum(data.squared_norm - 2.0 * overlap + size, 0.0)
-        return self.constant - 0.5 * self.heat * squared + self.log_prior(A, W)
+        return self.constant - 0.5 * self.heat * squared
 
     def around(
         self, A: np.ndarray, W: np.ndarray, rng: np.random.Generator, stopped: Stopped = never
@@ -142,7 +146,7 @@ class GibbsPath:
         redraw(A, self.posterior.given_W(W), heat, of_A, rng)
         known = self.posterior.given_A(A)
         redraw(W, known, heat, of_W, rng)
-        likelihood = self.posterior.log_joint(A, W, known) - self.posterior.log_prior(A, W)
+        likelihood = self.posterior.log_likelihood(A, W, known)
         if not self.posterior.bounded:
             rescale(A, W, of_A, of_W, self.around.centre, rng)
         return self._population(A, W, likelihood + self.posterior.log_prior(A, W))

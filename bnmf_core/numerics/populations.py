@@ -1,4 +1,4 @@
-"""Several independent estimates of one evidence put together, with their error."""
+"""Populations of weighted particles: resampled, and their estimates of one evidence combined."""
 
 from dataclasses import dataclass
 
@@ -64,3 +64,14 @@ def combine(log_estimates: np.ndarray) -> Combined:
     )
     error = float(np.sqrt((count - 1) * without.var()))
     return Combined(float(mean), error, effective, "")
+
+
+def systematic(weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Systematic resampling (Kitagawa 1996): m rising indices, one uniform for all, (m,).
+
+    weights : (m,) ≥ 0, not all 0. Each is taken m·weight/Σ times, rounded up or down.
+    """
+    m = weights.size
+    cumulative = np.cumsum(weights)
+    places = (rng.random() + np.arange(m)) / m * cumulative[-1]
+    return np.minimum(np.searchsorted(cumulative, places, side="right"), m - 1)

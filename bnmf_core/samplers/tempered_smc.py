@@ -24,6 +24,7 @@ from bnmf_core.nouns.model import Capability, given
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.settings import setting
 from bnmf_core.numerics.linalg import evenly_spaced
+from bnmf_core.numerics.populations import systematic
 from bnmf_core.numerics.residuals import squared_errors
 from bnmf_core.samplers import gibbs, scale_move
 from bnmf_core.samplers.starting import check_posterior
@@ -139,7 +140,7 @@ def _raised(problem: Problem, state: State, settings: Settings, rng: np.random.G
     log_weights = rise * log_likelihood
     top = log_weights.max()
     weights = np.exp(log_weights - top)
-    chosen = resampled(weights, rng)
+    chosen = systematic(weights, rng)
     power = min(state.power + rise, 1.0)
     return replace(
         state,
@@ -181,14 +182,6 @@ def next_rise(log_likelihood: np.ndarray, effective: float, most: float) -> floa
         middle = 0.5 * (low + high)
         low, high = (middle, high) if enough(np.exp(middle)) else (low, middle)
     return float(np.exp(low))
-
-
-def resampled(weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Systematic resampling: n rising indices, each n·weight times, rounded up or down, (n,)."""
-    n = weights.size
-    cumulative = np.cumsum(weights)
-    places = (rng.random() + np.arange(n)) / n * cumulative[-1]
-    return np.minimum(np.searchsorted(cumulative, places, side="right"), n - 1)
 
 
 def _handed_over(state: State) -> Batch:

@@ -18,6 +18,9 @@ from pages.frame import view, watch
 from pages.frame.lens import Lens
 from pages.frame.words import plain
 
+# A bootstrap of a tenth of a second, the same each time that the page is drawn.
+unseen = st.cache_data(answer.unseen, max_entries=32, show_spinner=False)
+
 
 @dataclass(frozen=True, eq=False)
 class Findings:
@@ -43,7 +46,7 @@ class Findings:
     @cached_property
     def unseen(self) -> Unseen | None:
         """What restarts say of modes that none has found."""
-        return answer.unseen(self.look.analysis, self.look.modes)
+        return unseen(self.look.modes.labels, self.look.analysis.optima)
 
     @cached_property
     def stein_weights(self) -> list[str]:

@@ -31,7 +31,9 @@ def mode_table(look: Lens, table: pd.DataFrame, stein_weights: list[str]) -> Non
             "draws": 100 * table["draws"] if drawn else None,
             "below the best": table["below_best"],
             "posterior mass": [] if waiting else list(map(answer.percent, table["mass"])),
-            "within (90 %)": [] if waiting else list(map(_interval, *_ends(table))),
+            "within (90 %)": []
+            if waiting
+            else list(map(_interval, table["mass_low"], table["mass_high"])),
             "Stein weight": stein_weights,
             "spread": table["spread"],
             "nearest": table["nearest"],
@@ -52,10 +54,6 @@ def mode_table(look: Lens, table: pd.DataFrame, stein_weights: list[str]) -> Non
     st.caption("Tick a row to put that mode into focus here and on the other pages.")
     rows = event["selection"]["rows"]
     focusing.on_change("mode_row", f"mode:{rows[0] + 1}" if rows else "")
-
-
-def _ends(table: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
-    return table["mass_low"], table["mass_high"]
 
 
 def _interval(low: float, high: float) -> str:

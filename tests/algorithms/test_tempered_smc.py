@@ -11,6 +11,7 @@ from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import SettingsError
 from bnmf_core.nouns.settings import build
 from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.numerics.populations import systematic
 from bnmf_core.runs import engine, planning
 from bnmf_core.samplers import scale_move, tempered_smc
 
@@ -117,9 +118,7 @@ def test_systematic_resampling_takes_each_as_often_as_its_weight_says():
     rng = np.random.default_rng(0)
     weights = rng.exponential(size=50)
     expected = 50 * weights / weights.sum()
-    counts = np.array(
-        [np.bincount(tempered_smc.resampled(weights, rng), minlength=50) for _ in range(4000)]
-    )
+    counts = np.array([np.bincount(systematic(weights, rng), minlength=50) for _ in range(4000)])
     assert (counts >= np.floor(expected)).all() and (counts <= np.ceil(expected)).all()
     assert abs(counts.mean(axis=0) - expected).max() < 0.05
 

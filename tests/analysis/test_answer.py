@@ -51,7 +51,13 @@ def told(two):
     found = belief.STAGE.of(two)
     table = answer.mode_table(two, "max_angle", modes, found)
     sentences = answer.sentences(
-        two, "max_angle", table, modes, found, islands.STAGE.of(two), answer.unseen(two, modes)
+        two,
+        "max_angle",
+        table,
+        modes,
+        found,
+        islands.STAGE.of(two),
+        answer.unseen(modes.labels, two.optima),
     )
     return modes, table, sentences
 

@@ -17,7 +17,7 @@ guard.enter("modes")
 look = panel.look(islands.STAGE)
 found = findings.Findings(look)
 findings.say(found)
-tables.mode_table(look, found.table, found.stein_weights)
+tables.mode_table(look, found.table, found.weights)
 
 left, right = st.columns([4, 3], gap="medium")
 with left:

@@ -20,6 +20,8 @@ from bnmf_core.compare.modes import Modes
 from bnmf_core.compare.unseen import Unseen, unseen_modes
 from bnmf_core.nouns.errors import DataError
 
+# A mass above this is all but the whole.
+ALMOST_ALL = 0.999
 # Words for the powers of the likelihood.
 BELIEVED = {1.0: "at its word", 0.1: "a tenth", 0.01: "a hundredth"}
 
@@ -27,7 +29,7 @@ BELIEVED = {1.0: "at its word", 0.1: "a tenth", 0.01: "a hundredth"}
 def mode_table(
     comparison: Comparison, metric: str, modes: Modes, evidence: Evidence | None
 ) -> pd.DataFrame:
-    """A row per mode, the largest share first.
+    """A row per mode, in the order of :class:`Modes`.
 
     Columns: ``mode`` (0-based), ``found_by`` (share of the converged restarts that end in it),
     ``draws`` (share of the samplers' draws), ``draws_away`` (median distance from them to the
@@ -101,8 +103,9 @@ def _found(
         found = table[table["found_by"] > 0]
         largest = table.iloc[int(np.nanargmax(table["found_by"]))]
         yield (
-            f"{converged} converged restarts ended in {len(found)} modes more than {apart} apart; "
-            f"{largest['found_by']:.0%} of them in mode {int(largest['mode']) + 1}."
+            f"{converged} converged restarts ended in {len(found)} modes, within each of which any "
+            f"two are at most {apart} apart; {largest['found_by']:.0%} of them in mode "
+            f"{int(largest['mode']) + 1}."
             if len(found) > 1
             else f"All {converged} converged restarts ended within {apart} of each other: in one "
             "mode."
@@ -124,8 +127,8 @@ def _where_draws_lie(comparison: Comparison, table: pd.DataFrame, unit: str) -> 
     numbers = ", ".join(str(int(mode) + 1) for mode in held["mode"][:6])
     return (
         f"The chains' draws are nearest to mode{'s' * (len(held) > 1)} {numbers}"
-        f"{', …' * (len(held) > 6)}, typically {away:.3g}{unit} from its optima: a draw fits worse "
-        "than an optimum, and lies farther out, by what the posterior allows."
+        f"{', …' * (len(held) > 6)}, typically {away:.3g}{unit} from its representative: a draw "
+        "fits worse than an optimum, and lies farther out, by what the posterior allows."
     )
 
 
@@ -149,9 +152,12 @@ def _probable(table: pd.DataFrame, evidence: Evidence | None, labels: np.ndarray
             f"posterior that restarts found, {under}."
         )
         return
+    clear = _is_clear(table)
     yield (
-        f"Mode {int(heaviest['mode']) + 1} has {percent(heaviest['mass'])} of the posterior mass "
-        f"({percent(heaviest['mass_low'])} to {percent(heaviest['mass_high'])}) {under}."
+        f"Mode {int(heaviest['mode']) + 1} has {mass_in_words(heaviest)} of the posterior mass of "
+        f"the {(table['weighed'] > 0).sum()} modes that were weighed, {under}."
+        + " The errors leave open which of them is the most probable."
+        * (not clear)
     )
     if evidence.left_out:
         yield (
@@ -160,29 +166,46 @@ def _probable(table: pd.DataFrame, evidence: Evidence | None, labels: np.ndarray
         )
     if not evidence.settled:
         yield "Twice as many steps changed an evidence by more than its error: read it as rough."
-    yield from _by_belief(evidence, labels)
-
-
-def _by_belief(evidence: Evidence, labels: np.ndarray) -> Iterator[str]:
-    winners = {
-        belief: int(np.nanargmax(evidence.of_modes(labels, belief)["mass"])) + 1
-        for belief in evidence.beliefs
-    }
-    others = {belief: mode for belief, mode in winners.items() if mode != winners[1.0]}
-    if others:
-        belief, mode = next(iter(others.items()))
-        yield (
-            f"This hangs on the noise model: believed {BELIEVED[belief]}, mode {mode} is the most "
-            "probable."
-        )
-    elif len(winners) > 1:
-        least = min(winners)
-        yield f"It stays the most probable when the noise model is believed {BELIEVED[least]} only."
+    if clear:
+        yield from _by_belief(evidence, labels)
     for belief in evidence.blurred:
         yield (
             f"Believed {BELIEVED[belief]}, the posterior no longer tells these modes apart: chains "
             "leave all of them."
         )
+
+
+def _by_belief(evidence: Evidence, labels: np.ndarray) -> Iterator[str]:
+    """Whether the most probable mode stays so; a winner within its error is none."""
+    masses = {belief: evidence.of_modes(labels, belief) for belief in evidence.beliefs}
+    winners = {belief: int(np.nanargmax(found["mass"])) for belief, found in masses.items()}
+    stays = [
+        belief
+        for belief, found in masses.items()
+        if belief < 1 and winners[belief] == winners[1.0] and _is_clear(found)
+    ]
+    if stays:
+        yield (
+            f"It stays the most probable when the noise model is believed {BELIEVED[min(stays)]} "
+            "only."
+        )
+    for belief, found in masses.items():
+        if not _is_clear(found):
+            yield (
+                f"Believed {BELIEVED[belief]}, the errors leave open which mode is the most "
+                "probable."
+            )
+        elif winners[belief] != winners[1.0]:
+            yield (
+                f"This hangs on the noise model: believed {BELIEVED[belief]}, mode "
+                f"{winners[belief] + 1} is the most probable."
+            )
+
+
+def _is_clear(masses: pd.DataFrame) -> bool:
+    """Whether one mode weighs more than every other, whatever the errors are."""
+    held = masses[masses["mass"].notna()].sort_values("mass", ascending=False)
+    return bool((held["mass_high"].iloc[1:] < held["mass_low"].iloc[0]).all())
 
 
 def _missing(still_unseen: Unseen | None) -> Iterator[str]:
@@ -211,6 +234,18 @@ def draws_beside_optima(comparison: Comparison) -> str:
         "A draw is not the best fit of its mode but a typical place in it, and the difference is "
         "what the posterior allows."
     )
+
+
+def mass_in_words(mode: pd.Series) -> str:
+    """The posterior mass of a mode, a row of :func:`mode_table`, with its interval of 90 %."""
+    mass, low, high = mode["mass"], mode["mass_low"], mode["mass_high"]
+    if np.isnan(mass):
+        return "not computed"
+    if low > ALMOST_ALL:
+        return "> 99.9 %"
+    if high < 1 - ALMOST_ALL:
+        return "< 0.1 %"
+    return f"{percent(mass)} ({percent(low)} to {percent(high)})"
 
 
 def percent(share: float) -> str:

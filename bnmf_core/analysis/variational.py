@@ -102,6 +102,23 @@ class Mixtures:
             found[run_id] = Proposals(pd.DataFrame(stored), components, **told)
         return found
 
+    def weights(self, members: pd.DataFrame) -> np.ndarray | None:
+        """(m,) weight of every member in its run's mixture at the best scale, shared by the runs.
+
+        They sum to 1; None where no run has a mixture.
+        """
+        found = self.proposals("best")
+        if not found:
+            return None
+        parts = [
+            of_run.components.assign(run=run_id)[["run", "number", "weight"]]
+            for run_id, of_run in found.items()
+        ]
+        components = pd.concat(parts).rename(columns={"number": "particle"})
+        names = ["run", "particle"]
+        weights = members[names].merge(components, "left", names)["weight"].fillna(0.0)
+        return weights.to_numpy() / max(weights.sum(), np.finfo(float).tiny)
+
     def coverage(self, metric: str, variant: str, kind: str) -> tuple[pd.DataFrame, pd.DataFrame]:
         """How far the components of every run are apart; ``kind`` is a key of ``KINDS``.
 

@@ -29,7 +29,7 @@ FINEST, STEPS = 0.1, 200
 
 @dataclass(frozen=True, eq=False)
 class Modes:
-    """K modes of M factorizations, the largest share first.
+    """K modes of M factorizations, first the one with most of those that make the groups.
 
     Attributes
     ----------
@@ -143,8 +143,9 @@ def find_modes(
         found[nearest], return_index=True, return_inverse=True, return_counts=True
     )
     share = np.bincount(labels, weights=weights)
-    # Largest share first; of equal ones, the one whose first member comes first.
-    order = np.lexsort((first, -np.round(share, 12)))
+    # Draws that count to a mode do not move it; of equal ones, the one that begins first.
+    basin = np.bincount(labels[grouped], weights=weights[grouped], minlength=share.size)
+    order = np.lexsort((first, -np.round(basin, 12)))
     position = np.argsort(order)
     labels = position[labels]
     share, size = share[order], size[order]

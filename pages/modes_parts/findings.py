@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.analysis import answer, belief, evidence, islands, stein
+from bnmf_core.analysis import answer, belief, evidence, islands, stein, variational
+from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.evidence import Evidence
 from bnmf_core.analysis.islands import Islands
 from bnmf_core.compare.unseen import Unseen
@@ -49,18 +50,17 @@ class Findings:
         return unseen(self.look.modes.labels, self.look.analysis.optima)
 
     @cached_property
-    def stein_weights(self) -> list[str]:
-        """The Stein weight of every mode, in words; "" while it is being computed."""
+    def weights(self) -> dict[str, list[str]]:
+        """Title → what Stein and mixture weights say of every mode, in words, where they are."""
         look = self.look
-        if not stein.STAGE.ready(look.analysis):
-            return [""] * look.modes.count
-        part = stein.STAGE.of(look.analysis).part("interior", "suggested")
-        if isinstance(part, str):
-            return ["none"] * look.modes.count
-        if part.too_far(ksd(part.K, part.weights)):
-            return ["means nothing"] * look.modes.count
-        of_mode = np.bincount(look.modes.labels, part.weights, minlength=look.modes.count)
-        return list(map(answer.percent, of_mode))
+        return {
+            title: _of_modes(weights(look.analysis.key, look.analysis), look)
+            for title, stage, weights in (
+                ("Stein weight", stein.STAGE, _stein_weights),
+                ("mixture weight", variational.STAGE, _mixture_weights),
+            )
+            if stage.ready(look.analysis)
+        }
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -68,6 +68,29 @@ class Findings:
         return answer.mode_table(
             self.look.analysis, self.look.metric, self.look.modes, self.evidence
         )
+
+
+def _of_modes(weights: np.ndarray | str, look: Lens) -> list[str]:
+    if isinstance(weights, str):
+        return [weights] * look.modes.count
+    of_mode = np.bincount(look.modes.labels, weights, minlength=look.modes.count)
+    return list(map(answer.percent, of_mode))
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _stein_weights(key: str, _analysis: Comparison) -> np.ndarray | str:
+    """Stein weights of the members of the comparison with this key, or why there are none."""
+    part = stein.STAGE.of(_analysis).part("interior", "suggested")
+    if isinstance(part, str):
+        return "none"
+    return "means nothing" if part.too_far(ksd(part.K, part.weights)) else part.weights
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _mixture_weights(key: str, _analysis: Comparison) -> np.ndarray | str:
+    """Weights in the runs' mixtures, on average over the runs, or that there are none."""
+    weights = variational.STAGE.of(_analysis).weights(_analysis.members)
+    return "none" if weights is None else weights
 
 
 def say(found: Findings) -> None:
@@ -88,8 +111,13 @@ def say(found: Findings) -> None:
             "Found by, below the best and posterior mass are three different things: how wide a "
             "mode's basin is, how good its best factorization is, and how probable it is."
         )
-        if watch.beside(look.analysis, evidence.STAGE, "Posterior mass of the modes"):
-            watch.beside(look.analysis, belief.STAGE, "How masses hang on the noise model")
+        for stage, waiting_for in (
+            (evidence.STAGE, "Posterior mass of the modes"),
+            (stein.STAGE, "Stein weights beside them"),
+            (belief.STAGE, "How masses hang on the noise model"),
+        ):
+            if not watch.beside(look.analysis, stage, waiting_for):
+                break
 
 
 def show_belief(found: Findings) -> None:

@@ -20,27 +20,25 @@ def share_by_run(look: Lens) -> pd.DataFrame:
     return share.iloc[:10].reset_index().melt("mode", var_name="run", value_name="share")
 
 
-def mode_table(look: Lens, table: pd.DataFrame, stein_weights: list[str]) -> None:
-    """One row per mode; choosing one puts it into focus."""
+def mode_table(look: Lens, table: pd.DataFrame, weights: dict[str, list[str]]) -> None:
+    """One row per mode; choosing one puts it into focus.
+
+    ``weights`` : title → what other weights say of every mode.
+    """
     drawn = table["draws"].notna().any()
-    waiting = table["mass"].isna().all()
     shown = pd.DataFrame(
         {
             "mode": table["mode"] + 1,
             "found by": 100 * table["found_by"],
-            "draws": 100 * table["draws"] if drawn else None,
             "below the best": table["below_best"],
-            "posterior mass": [] if waiting else list(map(answer.percent, table["mass"])),
-            "within (90 %)": []
-            if waiting
-            else list(map(_interval, table["mass_low"], table["mass_high"])),
-            "Stein weight": stein_weights,
-            "spread": table["spread"],
-            "nearest": table["nearest"],
+            "posterior mass": [answer.mass_in_words(mode) for _, mode in table.iterrows()],
+            "draws": 100 * table["draws"] if drawn else None,
             "best error": table["best_error"],
             "members": table["size"],
+            "spread": table["spread"],
+            "nearest": table["nearest"],
+            **weights,
         }
-        | ({"posterior mass": "not computed", "within (90 %)": ""} if waiting else {})
     )
     event = st.dataframe(
         shown if drawn else shown.drop(columns="draws"),
@@ -54,10 +52,6 @@ def mode_table(look: Lens, table: pd.DataFrame, stein_weights: list[str]) -> Non
     st.caption("Tick a row to put that mode into focus here and on the other pages.")
     rows = event["selection"]["rows"]
     focusing.on_change("mode_row", f"mode:{rows[0] + 1}" if rows else "")
-
-
-def _interval(low: float, high: float) -> str:
-    return "" if np.isnan(low) else f"{answer.percent(low)} to {answer.percent(high)}"
 
 
 def _columns(unit: str) -> dict[str, object]:
@@ -84,17 +78,21 @@ def _columns(unit: str) -> dict[str, object]:
             "height.",
         ),
         "posterior mass": text(
-            width=120,
-            help="The probability of the mode: how much of the posterior lies in it.",
-        ),
-        "within (90 %)": text(
-            width=150, help="Where the mass lies with 90 %, given the error of the evidences."
+            width=170,
+            help="The probability of the mode: how much of the posterior lies in it. In brackets "
+            "where it lies with 90 %, given the error of the evidences.",
         ),
         "Stein weight": text(
             width=110,
             help="Sum of the Stein weights of its factorizations, no probability: a Stein "
             "discrepancy sees neither a missing mode nor how much of the posterior lies in one. "
             "It means nothing where the discrepancy is large, see the page Posterior.",
+        ),
+        "mixture weight": text(
+            width=110,
+            help="Weight of its factorizations in a variational mixture of Gaussians, on average "
+            "over the runs, no probability: a mixture weighs what it was shown, see the page "
+            "Mixture.",
         ),
         "members": number(width=70),
         "spread": number(

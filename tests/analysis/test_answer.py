@@ -5,6 +5,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from bnmf_core import RunSpec, distances, laurberg, mode_evidence
@@ -98,12 +99,54 @@ def test_the_sentences_say_what_the_table_holds(told):
     _, table, sentences = told
     whole = " ".join(sentences)
     heavy = int(table["mass"].argmax())
-    assert "30 converged restarts ended in 2 modes more than 15° apart" in whole
-    assert f"Mode {heavy + 1} has {answer.percent(table['mass'][heavy])} of the posterior" in whole
+    assert "30 converged restarts ended in 2 modes, within each of which any two" in whole
+    assert f"Mode {heavy + 1} has {answer.mass_in_words(table.loc[heavy])} of the post" in whole
     assert "2 separate modes" in whole
     assert "σ = 0.01, λ = 1" in whole
     assert "next restart" in whole
     assert "noise model" in whole or "no longer tells these modes apart" in whole
+
+
+def _weighed(two, belief_errors):
+    """An Evidence of both modes with an error, in nats, for every belief: mode 1 is 5 nats up."""
+    found = evidence.STAGE.of(two)
+    tables = {
+        belief: pd.DataFrame({"log_evidence": [5.0, 0.0], "error": [error] * 2, "settled": True})
+        for belief, error in belief_errors.items()
+    }
+    return replace(found, tables=tables, blurred=(), left_out=0)
+
+
+@pytest.mark.parametrize(
+    ("belief_errors", "told", "not_told"),
+    [
+        ({1.0: 0.1, 0.1: 0.1}, "stays the most probable", "leave open"),
+        ({1.0: 0.1, 0.1: 50.0}, "Believed a tenth, the errors leave open", "stays"),
+        ({1.0: 50.0, 0.1: 0.1}, "errors leave open which of them", "stays"),
+    ],
+)
+def test_a_winner_within_its_error_is_none(two, told, belief_errors, not_told):
+    modes = structure.modes_at(two, "max_angle", 15.0)
+    found = _weighed(two, belief_errors)
+    table = answer.mode_table(two, "max_angle", modes, found)
+    whole = " ".join(answer.sentences(two, "max_angle", table, modes, found, None, None))
+    assert told in whole
+    assert not_told not in whole
+
+
+@pytest.mark.parametrize(
+    ("mass", "words"),
+    [
+        ((1.0, 1.0, 1.0), "> 99.9 %"),
+        ((0.0, 0.0, 1e-7), "< 0.1 %"),
+        ((0.62, 0.4, 0.8), "62 % (40 % to 80 %)"),
+        ((1.0, 0.5, 1.0), "100 % (50 % to 100 %)"),
+        ((np.nan,) * 3, "not computed"),
+    ],
+)
+def test_a_mass_is_said_with_what_its_error_allows(mass, words):
+    row = pd.Series(dict(zip(["mass", "mass_low", "mass_high"], mass, strict=True)))
+    assert answer.mass_in_words(row) == words
 
 
 def test_draws_are_not_compared_with_optima_without_a_word(two):

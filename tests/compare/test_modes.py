@@ -76,6 +76,16 @@ def test_weights_decide_share_order_and_representative():
     assert modes.representative.tolist() == [3, 2]
 
 
+def test_draws_count_to_a_mode_and_do_not_number_it():
+    places = np.array([0.0, 0.1, 0.2, 9.0, 9.1, 8.0, 8.0, 8.0, 8.0])
+    apart = np.abs(places[:, None] - places)
+    optima = np.arange(9) < 5
+    modes = find_modes(apart, 1.0, optima=optima)
+    assert modes.labels.tolist() == [0, 0, 0, 1, 1, 1, 1, 1, 1]
+    assert modes.size.tolist() == [3, 6]
+    assert modes.representative[1] in (3, 4)
+
+
 def test_table():
     modes = find_modes(points_at((0.0, 4), (20.0, 9)), 5.0)
     table = modes.table()

@@ -25,14 +25,13 @@ def mode_table(look: Lens, table: pd.DataFrame, weights: dict[str, list[str]]) -
 
     ``weights`` : title → what other weights say of every mode.
     """
-    drawn = table["draws"].notna().any()
     shown = pd.DataFrame(
         {
             "mode": table["mode"] + 1,
             "found by": 100 * table["found_by"],
             "below the best": table["below_best"],
             "posterior mass": [answer.mass_in_words(mode) for _, mode in table.iterrows()],
-            "draws": 100 * table["draws"] if drawn else None,
+            "draws": 100 * table["draws"],
             "best error": table["best_error"],
             "members": table["size"],
             "spread": table["spread"],
@@ -41,7 +40,7 @@ def mode_table(look: Lens, table: pd.DataFrame, weights: dict[str, list[str]]) -
         }
     )
     event = st.dataframe(
-        shown if drawn else shown.drop(columns="draws"),
+        shown.dropna(axis=1, how="all"),
         hide_index=True,
         height=min(38 + 35 * len(shown), 250),
         key="mode_table",

@@ -61,6 +61,11 @@ def elbo(of_run: Proposals) -> float:
     return float(of_run.decisions["elbo"].iloc[-1])
 
 
+def _nats(value: float) -> str:
+    """A number of nats in the width of a fifth of a page: decimals of small ones only."""
+    return f"{value:,.3f}" if abs(value) < 1000 else f"{value:,.0f}"
+
+
 def numbers(mixtures: dict[str, dict[str, Proposals]], variant: str, run_id: str) -> None:
     """Bound, entropy, energy, components and proposals; what the scale alone is worth.
 
@@ -73,11 +78,13 @@ def numbers(mixtures: dict[str, dict[str, Proposals]], variant: str, run_id: str
         return
     columns = st.columns(5)
     for column, (key, label) in zip(columns, QUANTITIES.items(), strict=False):
-        column.metric(f"{plain(label)} (nats)", f"{last[key]:,.3f}")
+        column.metric(f"{plain(label)} (nats)", _nats(last[key]))
     columns[3].metric("Components", f"{int(last['components']):d}")
     columns[4].metric("Proposals", f"{len(of_run.decisions):,}")
     worth = elbo(mixtures["best"][run_id]) - elbo(mixtures["found"][run_id])
-    words = f"Scale alone is worth {worth:,.3f} nats here: the bound at the best scale, less that "
+    words = (
+        f"Scale alone is worth {_nats(worth)} nats here: the bound at the best scale, less that "
+    )
     words += "of the same factorizations as they were found."
     if len(of_run.decisions) < of_run.total:
         words += f" Proposed: {len(of_run.decisions):,} of {of_run.total:,}, evenly spaced."

@@ -17,6 +17,7 @@ _HOME = {
     "algorithms": "registry",
     "align": "compare.alignment",
     "component_stability": "compare.alignment",
+    "conclusions": "compare.conclusions",
     "connections": "compare.islands",
     "covering_numbers": "compare.coverage",
     "distances": "compare.distances",
@@ -47,6 +48,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # for type checkers, the same names
     from bnmf_core.compare.alignment import align as align
     from bnmf_core.compare.alignment import component_stability as component_stability
+    from bnmf_core.compare.conclusions import conclusions as conclusions
     from bnmf_core.compare.coverage import covering_numbers as covering_numbers
     from bnmf_core.compare.distances import distances as distances
     from bnmf_core.compare.downstream import downstream_auc as downstream_auc

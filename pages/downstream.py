@@ -3,14 +3,14 @@
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.analysis import downstream
+from bnmf_core.analysis import conclusions, downstream
 from bnmf_core.compare.downstream import best_per_task, winners, winners_that_suffice
 from bnmf_core.figures.downstream import auc_plot
 from pages.frame import focusing, guard, link, panel, view
 from pages.frame.words import plain
 
 guard.enter("downstream")
-look = panel.look(downstream.STAGE)
+look = panel.look(downstream.STAGE, conclusions.STAGE)
 analysis = look.analysis
 found = downstream.STAGE.of(analysis)
 scores = found.table
@@ -32,6 +32,8 @@ spread = chosen.groupby("task")["auc"].agg(["min", "median", "max"])
 # The tasks that depend most on the factorization come first.
 spread = spread.loc[(spread["min"] - spread["max"]).sort_values(kind="stable").index]
 chosen = chosen.set_index("task").loc[spread.index].reset_index()
+for sentence in conclusions.STAGE.of(analysis).sentences():
+    st.markdown(plain(sentence))
 columns = st.columns(3)
 columns[0].metric("Tasks", f"{len(spread):d}")
 columns[1].metric("Largest spread of AUC", f"{(spread['max'] - spread['min']).max():.3f}")

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 from bnmf_core.analysis import (
     belief,
+    conclusions,
     distances,
     downstream,
     evidence,
@@ -36,6 +37,7 @@ STAGES: Registry[Stage[object]] = Registry(
         variational.STAGE,
         quality.STAGE,
         downstream.STAGE,
+        conclusions.STAGE,
         evidence.STAGE,
         belief.STAGE,
     ),

@@ -5,7 +5,7 @@ on them, and its area under the ROC curve (AUC) is measured on observations it h
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -39,6 +39,12 @@ class _Plan:
     tasks: tuple[str, ...]
     folds: tuple[tuple[np.ndarray, np.ndarray], ...]  # (train, test) positions among the n
     left_out: dict[str, int]
+
+    @property
+    def members(self) -> np.ndarray:
+        """(n, K) bool: which of the observations that are judged, in that order, are in a class."""
+        judged = np.concatenate([test for _, test in self.folds])
+        return self.codes[judged, None] == np.arange(len(self.tasks))
 
 
 def downstream_auc(
@@ -101,27 +107,10 @@ def downstream_auc(
     0   long  1.0
     1  short  1.0
     """
-    if label not in dataset.labels:
-        known = ", ".join(dataset.labels) or "none"
-        raise NotFoundError(f"{dataset.name} has no label {label!r}; its labels are {known}.")
-    values = dataset.labels[label]
-    if held_out is None:
-        plan = _cross_validation(values, label, folds, seed, max_classes)
-    else:
-        plan = _held_out(values, label, held_out, max_classes)
-    X = dataset.X[:, plan.observations]
-    mask = None if dataset.mask is None else dataset.mask[:, plan.observations]
-    judged = np.concatenate([test for _, test in plan.folds])
-    members = plan.codes[judged, None] == np.arange(len(plan.tasks))
-    M, K = A.shape[0], len(plan.tasks)
-    scores = np.empty((M, K))
-    for m in range(M):
-        raise_if_cancelled(cancel, "the downstream AUC")
-        features = solve_weights(X, A[m : m + 1], mask)[0].T
-        probabilities = [_probabilities(features, plan.codes, *fold) for fold in plan.folds]
-        scores[m] = area_under_curve(np.concatenate(probabilities), members)
-        if on_progress is not None:
-            on_progress((m + 1) / M)
+    plan = _plan(dataset, label, held_out, folds, seed, max_classes)
+    members, M, K = plan.members, A.shape[0], len(plan.tasks)
+    judged = _judged(A, dataset, plan, on_progress, cancel)
+    scores = np.array([area_under_curve(probabilities, members) for probabilities in judged])
     table = pd.DataFrame(
         {
             "particle": np.repeat(np.arange(M), K),
@@ -133,6 +122,37 @@ def downstream_auc(
     )
     table.attrs["left_out"] = plan.left_out
     return table
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """What every factorization's classifier says of the observations that it is judged on.
+
+    tasks : the K classes. members : (n, K) bool, which observations are in them.
+    probabilities : (M, n, K). left_out : classes that could not take part → their members.
+    """
+
+    tasks: tuple[str, ...]
+    members: np.ndarray
+    probabilities: np.ndarray
+    left_out: dict[str, int]
+
+
+def predictions(
+    A: np.ndarray,
+    dataset: Dataset,
+    label: str,
+    held_out: np.ndarray | None = None,
+    folds: int = 5,
+    seed: int = 0,
+    on_progress: Callable[[float], None] | None = None,
+    cancel: Callable[[], bool] | None = None,
+    max_classes: int = 100,
+) -> Predictions:
+    """The probabilities behind :func:`downstream_auc`, which has the same arguments and errors."""
+    plan = _plan(dataset, label, held_out, folds, seed, max_classes)
+    probabilities = np.stack(list(_judged(A, dataset, plan, on_progress, cancel)))
+    return Predictions(plan.tasks, plan.members, probabilities, plan.left_out)
 
 
 def best_per_task(table: pd.DataFrame) -> pd.DataFrame:
@@ -200,6 +220,42 @@ def classifier() -> "Pipeline":
     # by threads; newton-cholesky is ten times slower with forty classes.
     regression = linear_model.LogisticRegression(solver="newton-cg", max_iter=1000)
     return pipeline.make_pipeline(preprocessing.StandardScaler(), regression)
+
+
+def _plan(
+    dataset: Dataset,
+    label: str,
+    held_out: np.ndarray | None,
+    folds: int,
+    seed: int,
+    max_classes: int,
+) -> _Plan:
+    if label not in dataset.labels:
+        known = ", ".join(dataset.labels) or "none"
+        raise NotFoundError(f"{dataset.name} has no label {label!r}; its labels are {known}.")
+    values = dataset.labels[label]
+    if held_out is None:
+        return _cross_validation(values, label, folds, seed, max_classes)
+    return _held_out(values, label, held_out, max_classes)
+
+
+def _judged(
+    A: np.ndarray,
+    dataset: Dataset,
+    plan: _Plan,
+    on_progress: Callable[[float], None] | None,
+    cancel: Callable[[], bool] | None,
+) -> Iterator[np.ndarray]:
+    """Of each A in turn, the probabilities (n, K) of the observations that are judged."""
+    X = dataset.X[:, plan.observations]
+    mask = None if dataset.mask is None else dataset.mask[:, plan.observations]
+    M = A.shape[0]
+    for m in range(M):
+        raise_if_cancelled(cancel, "the downstream AUC")
+        features = solve_weights(X, A[m : m + 1], mask)[0].T
+        yield np.concatenate([_probabilities(features, plan.codes, *fold) for fold in plan.folds])
+        if on_progress is not None:
+            on_progress((m + 1) / M)
 
 
 def _probabilities(

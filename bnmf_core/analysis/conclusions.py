@@ -1,0 +1,149 @@
+"""Whether what is concluded from a label hangs on which explanation of the data is chosen."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from bnmf_core.analysis import distances
+from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.analysis.sites import find_sites
+from bnmf_core.analysis.stage import Report, Stage, Stopped
+from bnmf_core.compare.conclusions import MARGIN, MATTERS, OPEN, SAME, conclusions
+from bnmf_core.compare.downstream import predictions
+from bnmf_core.data.split import split
+from bnmf_core.evidence.restarts import highest_of_each
+from bnmf_core.nouns.errors import DataError, RunError
+from bnmf_core.store import files
+
+# Explanations that are compared, the best first.
+MOST = 12
+SEED = 30
+# Tasks that a sentence names.
+NAMED = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Conclusions:
+    """What is stored of the labels.
+
+    problem : the sentence that says why there is nothing; "" where there is.
+    rows : members that were compared, one for each explanation.
+    table : columns label, task and those of :func:`conclusions`.
+    """
+
+    problem: str
+    rows: tuple[int, ...] = ()
+    table: pd.DataFrame | None = None
+
+    def sentences(self) -> list[str]:
+        """For each label, whether its conclusion hangs on the choice; or why that is not known."""
+        if self.problem:
+            return [self.problem]
+        if self.table is None or self.table.empty:
+            return []
+        groups = self.table.groupby("label", sort=False)
+        return [_of_label(str(label), tasks, len(self.rows)) for label, tasks in groups]
+
+
+def _of_label(label: str, tasks: pd.DataFrame, compared: int) -> str:
+    if compared == 1:
+        return f"{label}: the restarts found one explanation, so there is nothing to choose."
+    if len(tasks) == 1:
+        return f"{label}: {_of_task(tasks.iloc[0], compared)}"
+    parts = list(_parts(tasks))
+    listed = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    return f"{label}: the choice among {compared} explanations {listed}."
+
+
+def _of_task(task: pd.Series, compared: int) -> str:
+    areas = f"AUC {task['lowest']:.2f} to {task['highest']:.2f} over {compared} explanations"
+    if task["verdict"] == MATTERS:
+        return f"the choice matters, {areas}."
+    if task["verdict"] == SAME:
+        return f"the choice does not matter, {areas}, which differ by {task['high']:.3f} at most."
+    return f"whether the choice matters is open, {areas}: {_chance(task)}."
+
+
+def _parts(tasks: pd.DataFrame) -> Iterator[str]:
+    of = {verdict: tasks[tasks["verdict"] == verdict] for verdict in (MATTERS, SAME, OPEN)}
+    whole = f" of {len(tasks)} classes"
+    if len(of[MATTERS]):
+        yield f"matters for {len(of[MATTERS])}{whole} (AUC, {_named(of[MATTERS])})"
+        whole = ""
+    if len(of[SAME]):
+        yield f"does not matter for {len(of[SAME])}{whole} (AUC within {MARGIN:g})"
+        whole = ""
+    if len(of[OPEN]):
+        yield (
+            f"is open for {len(of[OPEN])}{whole} (AUC, {_named(of[OPEN])}): there are too few "
+            "observations to tell such differences from chance"
+        )
+
+
+def _named(tasks: pd.DataFrame) -> str:
+    largest = tasks.sort_values("difference", ascending=False, kind="stable")
+    named = [
+        f"{row['task']}: {row['lowest']:.2f}–{row['highest']:.2f}"
+        for _, row in largest[:NAMED].iterrows()
+    ]
+    return ", ".join(named) + ", …" * (len(largest) > NAMED)
+
+
+def _chance(task: pd.Series) -> str:
+    return (
+        f"from these observations the difference may be anything from {task['low']:.2f} to "
+        f"{task['high']:.2f}"
+    )
+
+
+def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopped) -> None:
+    """Store, for every task of every label, how far the explanations' areas differ."""
+    try:
+        sites = find_sites(comparison)
+    except RunError as error:
+        files.write_json(folder / "conclusions.json", {"problem": str(error)})
+        return
+    errors = comparison.members["error"].to_numpy()[sites.rows]
+    rows = sites.rows[highest_of_each(sites.labels, -errors, MOST)]
+    A, _ = comparison.factors(rows)
+    dataset, tables = comparison.dataset, []
+    held_out = split(dataset, comparison.holdout)[1] if comparison.holdout else None
+    for i, label in enumerate(dataset.labels):
+
+        def of_label(part: float, i: int = i) -> None:
+            report((i + part) / len(dataset.labels))
+
+        try:
+            found = predictions(
+                A, dataset, label, held_out=held_out, on_progress=of_label, cancel=stopped
+            )
+        except DataError:  # such as a name that every observation has for itself
+            continue
+        rng = np.random.default_rng(SEED)
+        table = conclusions(found.probabilities, found.members, rng)
+        tasks = list(found.tasks[: len(table)])
+        tables.append(table.assign(label=label, task=tasks).to_dict("records"))
+    stored = {"problem": "", "rows": rows.tolist(), "table": [row for t in tables for row in t]}
+    files.write_json(folder / "conclusions.json", stored)
+
+
+def read(comparison: Comparison, folder: Path) -> Conclusions:
+    """The stored table."""
+    stored = files.read_json(folder / "conclusions.json")
+    if stored["problem"]:
+        return Conclusions(stored["problem"])
+    return Conclusions("", tuple(stored["rows"]), pd.DataFrame(stored["table"]))
+
+
+STAGE = Stage(
+    key="conclusions",
+    label="Asking whether conclusions hang on the choice",
+    needs=(distances.STAGE,),
+    version=1,
+    compute=compute,
+    read=read,
+    weight=2.0,
+)

@@ -12,12 +12,13 @@ from pages.frame import focusing, guard, panel, view
 from pages.frame.words import plain
 from pages.modes_parts import findings, tables, triangles
 from pages.parts import bases
+from pages.parts.answer import Answer
 
 guard.enter("modes")
 look = panel.look(islands.STAGE)
-found = findings.Findings(look)
+found = Answer(look)
 findings.say(found)
-tables.mode_table(look, found.table, found.weights)
+tables.mode_table(look, found.table, findings.weights(look))
 
 left, right = st.columns([4, 3], gap="medium")
 with left:
@@ -63,7 +64,7 @@ bases.show(look, rows, names, difference=False, name="modes_gallery")
 
 left, right = st.columns(2, gap="medium")
 with left:
-    tables.stability(look)
+    tables.stability(look, rows[0], names[0])
 with right:
     findings.show_belief(found)
 left, right = st.columns(2, gap="medium")

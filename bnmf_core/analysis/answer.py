@@ -79,19 +79,24 @@ def sentences(
     evidence: Evidence | None,
     islands: Islands | None,
     still_unseen: Unseen | None,
-) -> list[str]:
-    """The answer: what there is, whether it is separate, how probable, what may be missing.
+) -> dict[str, list[str]]:
+    """The answer in sentences, by what it is about: what is said, and then what is to be added.
 
-    ``table`` is that of :func:`mode_table`; evidence or islands are None while they are computed.
+    ``found`` : how many modes there are. ``draws`` : where chains are. ``separate`` : islands or a
+    ridge. ``probable`` : the masses. ``missing`` : what no restart has found. Nothing said of one:
+    an empty list. ``table`` is that of :func:`mode_table`; evidence or islands are None while they
+    are computed.
     """
     unit = DISTANCES[metric].unit
     unit = unit if unit == "°" else f" {unit}".rstrip()
-    return [
-        *_found(comparison, table, modes.threshold, unit),
-        *_separate(islands, modes.labels, comparison.optima),
-        *_probable(table, evidence, modes.labels),
-        *_missing(still_unseen),
-    ]
+    drawn = [_where_draws_lie(comparison, table, unit)] if comparison.samplers else []
+    return {
+        "found": list(_found(comparison, table, modes.threshold, unit)),
+        "draws": drawn,
+        "separate": list(_separate(islands, modes.labels, comparison.optima)),
+        "probable": list(_probable(table, evidence, modes.labels)),
+        "missing": list(_missing(still_unseen)),
+    }
 
 
 def _found(
@@ -112,8 +117,6 @@ def _found(
         )
     elif not converged and not comparison.samplers:
         yield "None of these factorizations is known to have converged: modes may be unfinished."
-    if comparison.samplers:
-        yield _where_draws_lie(comparison, table, unit)
 
 
 def _where_draws_lie(comparison: Comparison, table: pd.DataFrame, unit: str) -> str:
@@ -215,9 +218,11 @@ def _missing(still_unseen: Unseen | None) -> Iterator[str]:
     least, most = still_unseen.number_interval
     yield (
         f"The next restart ends in a mode that none has found with a chance of "
-        f"{percent(still_unseen.new_probability)} ({percent(low)} to {percent(high)}). An estimate "
-        f"of all modes that restarts can find: {still_unseen.number:.0f} ({least:.0f} to "
-        f"{most:.0f})."
+        f"{percent(still_unseen.new_probability)} ({percent(low)} to {percent(high)})."
+    )
+    yield (
+        f"An estimate of all modes that restarts can find: {still_unseen.number:.0f} ({least:.0f} "
+        f"to {most:.0f})."
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from bnmf_core import registry
+from bnmf_core.compare.alignment import matching
 from bnmf_core.data.split import split
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import RunError
@@ -167,6 +168,17 @@ class Comparison:
         W = [by_id[run_id].W[position] for run_id, position in pairs]
         shape_A, shape_W = self.particles[0].A.shape[1:], self.particles[0].W.shape[1:]
         return np.array(A).reshape(-1, *shape_A), np.array(W).reshape(-1, *shape_W)
+
+    def aligned(self, index: Sequence[int] | np.ndarray) -> np.ndarray:
+        """Bases (k, D, R) of the chosen rows, components in one order: the first one's.
+
+        Of these the one that explains most of X comes first. Where a component has a number, it is
+        its place in this order.
+        """
+        A, W = self.factors(index)
+        largest_first = np.argsort(-A[0].sum(axis=0) * W[0].sum(axis=1), kind="stable")
+        order = matching(A, A[0][:, largest_first])
+        return np.take_along_axis(A, order[:, None, :], axis=2)
 
     def repetitions(self) -> dict[str, list[str]]:
         """Runs that differ in nothing but the seed: the first one's id → all their ids."""

@@ -260,7 +260,7 @@ def _compare(found: Comparison, options: argparse.Namespace) -> Compared:
         .astype(object)
         .where(table.notna(), None)
         .to_dict("records"),
-        "sentences": told,
+        "sentences": [sentence for about in told.values() for sentence in about],
         "radii": radii,
         "curve_radii": curve["epsilon"].to_numpy()[: len(curve) // len(found.runs)],
         "runs": per_run,

@@ -80,6 +80,14 @@ PAGES = [
         invitation="All runs",
     ),
     Page(
+        "findings",
+        "Findings",
+        "Explore",
+        "What do these factorizations say together, and how sure is it?",
+        icon="lightbulb",
+        parameters=LENS,
+    ),
+    Page(
         "modes",
         "Modes",
         "Explore",

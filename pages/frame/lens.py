@@ -11,7 +11,6 @@ import numpy as np
 from bnmf_core.analysis import distances, structure
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.structure import Structure
-from bnmf_core.compare.alignment import matching
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.distances.pairwise import Distance
 from bnmf_core.compare.modes import Modes
@@ -127,8 +126,5 @@ class Lens:
         return np.concatenate(of_each), names
 
     def aligned(self, rows: np.ndarray) -> np.ndarray:
-        """Bases (k, D, R) of the rows, components in one order: the first one's, largest first."""
-        A, W = self.analysis.factors(rows)
-        largest_first = np.argsort(-A[0].sum(axis=0) * W[0].sum(axis=1), kind="stable")
-        order = matching(A, A[0][:, largest_first])
-        return np.take_along_axis(A, order[:, None, :], axis=2)
+        """Bases (k, D, R) of the rows, see :meth:`Comparison.aligned`."""
+        return self.analysis.aligned(rows)

@@ -108,13 +108,17 @@ def _columns(unit: str) -> dict[str, object]:
     }
 
 
-def stability(look: Lens) -> None:
-    """How much each component of the largest mode's representative varies over the focus."""
-    reference, _ = look.analysis.factors([look.modes.representative[0]])
+def stability(look: Lens, row: int, name: str) -> None:
+    """How much each component of a factorization varies over the focus.
+
+    ``row`` : of the members, the first of the pictures above, whose numbers components have.
+    ``name`` : what it is called there.
+    """
+    reference = look.aligned(np.array([row]))[0]
     rows = np.flatnonzero(look.focus)
     A, _ = look.analysis.factors(rows)
     weights = look.analysis.members["weight"].to_numpy()[rows]
-    table = component_stability(A, reference[0], weights=weights)
+    table = component_stability(A, reference, weights=weights)
     st.markdown("##### Which components can be trusted?")
     best, worst = table["mean_angle"].idxmin(), table["mean_angle"].idxmax()
     angles = table["mean_angle"]
@@ -125,8 +129,9 @@ def stability(look: Lens) -> None:
         )
     )
     st.markdown(
-        ":small[Angle between each component of mode 1's representative and its partner in every "
-        "factorization in focus. Small everywhere: the data insist on this component.]"
+        f":small[Angle between each component of {plain(name)}, numbered as in its picture, and "
+        "its partner in every factorization in focus. Small everywhere: the data insist on this "
+        "component.]"
     )
     table = table.assign(component=np.arange(1, len(table) + 1)).round(2)
     names = {"mean_angle": "mean angle (°)", "max_angle": "largest angle (°)"}

@@ -60,7 +60,7 @@ def told(two):
         islands.STAGE.of(two),
         answer.unseen(modes.labels, two.optima),
     )
-    return modes, table, sentences
+    return modes, table, [one for some in sentences.values() for one in some]
 
 
 def test_modes_are_groups_of_optima_and_draws_count_to_the_nearest(two, told):
@@ -129,7 +129,8 @@ def test_a_winner_within_its_error_is_none(two, told, belief_errors, not_told):
     modes = structure.modes_at(two, "max_angle", 15.0)
     found = _weighed(two, belief_errors)
     table = answer.mode_table(two, "max_angle", modes, found)
-    whole = " ".join(answer.sentences(two, "max_angle", table, modes, found, None, None))
+    told_of = answer.sentences(two, "max_angle", table, modes, found, None, None)
+    whole = " ".join(told_of["probable"])
     assert told in whole
     assert not_told not in whole
 
@@ -182,8 +183,8 @@ def test_without_an_optimum_nothing_is_weighed_and_it_says_why(two, tmp_path):
         comparison, "max_angle", table, modes, found, islands.STAGE.of(comparison), None
     )
     assert table["mass"].isna().all()
-    assert any(sentence.startswith("Posterior mass: not computed.") for sentence in sentences)
-    assert any("draws, not optima" in sentence for sentence in sentences)
+    assert sentences["probable"][0].startswith("Posterior mass: not computed.")
+    assert "draws, not optima" in sentences["draws"][0]
 
 
 def test_a_flat_prior_is_no_reason_to_fail(tmp_path):
@@ -222,5 +223,6 @@ def test_nothing_is_said_of_masses_while_they_are_computed(two, told):
     table = answer.mode_table(two, "max_angle", modes, None)
     assert table["mass"].isna().all()
     sentences = answer.sentences(two, "max_angle", table, modes, None, None, None)
-    assert not any("mass" in sentence for sentence in sentences)
+    assert sentences["found"]
+    assert sentences["probable"] == []
     assert Evidence("no").of_modes(modes.labels)["mass"].isna().all()

@@ -1,0 +1,159 @@
+"""The answer first: at most seven findings, each a sentence, its doubt, and the page that shows it.
+
+Every finding comes from one function below, which returns None where there is nothing true to say.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.analysis.conclusions import Conclusions
+from bnmf_core.compare.alignment import component_stability
+from bnmf_core.compare.modes import Modes
+from bnmf_core.compare.topics import top_words
+from bnmf_core.compare.unseen import Unseen
+from bnmf_core.nouns.dataset import Dataset
+
+MOST = 7
+# Labels whose conclusions are told, and components that are named.
+LABELS, NAMED = 2, 4
+# Explanations whose components are compared, the largest modes first.
+COMPARED = 12
+# Components that all explanations have within so many degrees are shared.
+SHARED = 15.0
+# A chance above this that the next restart finds something new is worth more restarts.
+NEW = 0.05
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found.
+
+    key : what it is about. said : the finding. doubt : what it does not know or depends on, "" for
+    nothing. page : the key of the page whose picture it rests on.
+    """
+
+    key: str
+    said: str
+    doubt: str
+    page: str
+
+
+def findings(
+    comparison: Comparison,
+    modes: Modes,
+    told: dict[str, list[str]],
+    conclusions: Conclusions | None,
+    unseen: Unseen | None,
+) -> list[Finding]:
+    """What a comparison answers, the most general first.
+
+    Parameters
+    ----------
+    told : what :func:`answer.sentences` says. conclusions : None while they are computed.
+    unseen : what restarts say of modes that none has found, where there are restarts.
+    """
+    possible = [
+        _of_modes("found", told["found"] + told["separate"], "modes"),
+        _of_modes("probable", told["probable"], "modes"),
+        _of_modes("missing", told["missing"], "modes"),
+        components(comparison, modes),
+        *labels(conclusions),
+        fit(comparison),
+        what_next(comparison, unseen),
+    ]
+    return [finding for finding in possible if finding is not None][:MOST]
+
+
+def _of_modes(key: str, sentences: list[str], page: str) -> Finding | None:
+    return Finding(key, sentences[0], " ".join(sentences[1:]), page) if sentences else None
+
+
+def components(comparison: Comparison, modes: Modes) -> Finding | None:
+    """Which components all explanations share, and which change; None where there is one only."""
+    rows = [row for row in modes.representative[:COMPARED] if comparison.optima[row]]
+    if len(rows) < 2:
+        return None
+    A = comparison.aligned(rows)
+    largest = component_stability(A[1:], A[0])["max_angle"].to_numpy()
+    shared, changing = largest <= SHARED, np.argsort(-largest, kind="stable")
+    names = component_names(comparison.dataset, A[0])
+    page = "topics" if names[0].count("(") else "gallery"
+    others = f"within {SHARED:g}° of mode {modes.labels[rows[0]] + 1}'s in {len(rows) - 1} others"
+    if shared.all():
+        return Finding("components", f"All components are the same, {others}.", "", page)
+    kept = [names[r] for r in np.flatnonzero(shared)]
+    said = (
+        f"{len(kept)} of {len(names)} components are the same, {others}: {_listed(kept)}."
+        if kept
+        else f"No component is the same, {others}."
+    )
+    most = [f"{names[r]} by up to {largest[r]:.0f}°" for r in changing if not shared[r]]
+    return Finding("components", said, f"The others change: {_listed(most)}.", page)
+
+
+def component_names(dataset: Dataset, A: np.ndarray) -> list[str]:
+    """Names of the components of a basis (D, R): numbers, with two words where features have names."""
+    numbers = [f"component {r + 1}" for r in range(A.shape[1])]
+    unnamed = dataset.features[0] == "feature 1"
+    if dataset.image_shape is not None or unnamed:
+        return numbers
+    words = top_words(A, dataset.features, count=2, relevance=0.6)
+    return [
+        f"{number} ({', '.join(word for word in some if word)})"
+        for number, some in zip(numbers, words, strict=True)
+    ]
+
+
+def labels(conclusions: Conclusions | None) -> list[Finding]:
+    """Whether the conclusion from each label hangs on the choice."""
+    if conclusions is None:
+        return []
+    doubt = (
+        "AUC is the chance that a classifier on the weights ranks a member above a non-member; "
+        "intervals hold for all classes of a label together with 95 %."
+    )
+    told = conclusions.sentences()[:LABELS]
+    return [
+        Finding("labels", said, "" if conclusions.problem else doubt, "downstream") for said in told
+    ]
+
+
+def fit(comparison: Comparison) -> Finding | None:
+    """How well the explanations fit, and whether they have converged."""
+    errors = comparison.members["error"].to_numpy()[comparison.optima]
+    if not errors.size:
+        return None
+    low, high = errors.min(), errors.max()
+    said = (
+        f"The modes fit with relative errors of {low:.1%} to {high:.1%}."
+        if f"{low:.1%}" != f"{high:.1%}"
+        else f"The fit hardly tells the modes apart: all have a relative error of {low:.1%}."
+    )
+    return Finding("fit", said, comparison.convergence, "quality")
+
+
+def what_next(comparison: Comparison, unseen: Unseen | None) -> Finding | None:
+    """The one thing to do that would tell most; None where nothing is missing."""
+    if unseen is None or not comparison.optima.any():
+        said = "Run random restarts next: without converged optima there are no modes to compare."
+        return Finding("next", said, "", "run")
+    if unseen.new_probability > NEW:
+        said = (
+            f"Run more restarts next: after {unseen.restarts}, modes that none has found are "
+            "still likely."
+        )
+        return Finding("next", said, "", "run")
+    if comparison.dataset.labels and not comparison.holdout:
+        said = (
+            "Hold observations out next: the scores of labels are then of observations that no "
+            "factorization has seen."
+        )
+        return Finding("next", said, "", "run")
+    return None
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:NAMED]) + f" and {len(names) - NAMED} more" * (len(names) > NAMED)

@@ -1,0 +1,23 @@
+"""Findings: what was found, in at most seven sentences."""
+
+import streamlit as st
+
+from bnmf_core.analysis import islands
+from bnmf_core.analysis.findings import findings
+from pages.frame import declared, guard, link, panel, view
+from pages.frame.words import plain
+from pages.parts.answer import Answer
+
+guard.enter("findings")
+look = panel.look(islands.STAGE)
+found = Answer(look)
+for finding in findings(look.analysis, look.modes, found.told, found.conclusions, found.unseen):
+    with st.container(border=True, horizontal=True, vertical_alignment="center"):
+        with st.container():
+            st.markdown(f"**{plain(finding.said)}**")
+            if finding.doubt:
+                st.caption(plain(finding.doubt))
+        with st.container(width=150):
+            link.to(finding.page, f"Show me: {declared.page(finding.page).title}")
+found.wait()
+view.origin_line(look.origin)

@@ -32,8 +32,9 @@ spread = chosen.groupby("task")["auc"].agg(["min", "median", "max"])
 # The tasks that depend most on the factorization come first.
 spread = spread.loc[(spread["min"] - spread["max"]).sort_values(kind="stable").index]
 chosen = chosen.set_index("task").loc[spread.index].reset_index()
-for sentence in conclusions.STAGE.of(analysis).sentences():
-    st.markdown(plain(sentence))
+for said, *details in conclusions.STAGE.of(analysis).sentences():
+    st.markdown(f"**{plain(said)}**")
+    st.caption(plain(" ".join(details)))
 columns = st.columns(3)
 columns[0].metric("Tasks", f"{len(spread):d}")
 columns[1].metric("Largest spread of AUC", f"{(spread['max'] - spread['min']).max():.3f}")

@@ -17,7 +17,7 @@ for finding in findings(look.analysis, look.modes, found.told, found.conclusions
             st.markdown(f"**{plain(finding.said)}**")
             if finding.doubt:
                 st.caption(plain(finding.doubt))
-        with st.container(width=150):
-            link.to(finding.page, f"Show me: {declared.page(finding.page).title}")
+        with st.container(width=140):
+            link.to(finding.page, declared.page(finding.page).title)
 found.wait()
 view.origin_line(look.origin)

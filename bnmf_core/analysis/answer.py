@@ -109,7 +109,7 @@ def _found(
         largest = table.iloc[int(np.nanargmax(table["found_by"]))]
         yield (
             f"{converged} converged restarts ended in {len(found)} modes, within each of which any "
-            f"two are at most {apart} apart; {largest['found_by']:.0%} of them in mode "
+            f"two are at most {apart} apart; {percent(largest['found_by'])} of them in mode "
             f"{int(largest['mode']) + 1}."
             if len(found) > 1
             else f"All {converged} converged restarts ended within {apart} of each other: in one "
@@ -147,26 +147,33 @@ def _probable(table: pd.DataFrame, evidence: Evidence | None, labels: np.ndarray
     if evidence.problem:
         yield f"Posterior mass: not computed. {evidence.problem}"
         return
-    heaviest = table.iloc[int(np.nanargmax(table["mass"]))]
-    under = f"under “{evidence.model}”, {evidence.described}"
+    under = f"Under “{evidence.model}”, {evidence.described}."
+    left_out = (
+        f"{_count(evidence.left_out, 'group')} of restarts with lower peaks "
+        f"{'was' if evidence.left_out == 1 else 'were'} not weighed."
+    )
     if (table["weighed"] > 0).sum() == 1:
+        number = int(table["weighed"].argmax()) + 1
         yield (
-            f"Mode {int(heaviest['mode']) + 1} is the only one that was weighed: it has all of the "
-            f"posterior that restarts found, {under}."
+            f"Mode {number} is the only one that was weighed: its share is not known."
+            if evidence.left_out
+            else f"Mode {number} has all of the posterior mass that restarts found: there is no "
+            "other mode."
         )
+        yield from [left_out] if evidence.left_out else []
+        yield under
         return
     clear = _is_clear(table)
+    heaviest = table.iloc[int(np.nanargmax(table["mass"]))]
     yield (
         f"Mode {int(heaviest['mode']) + 1} has {mass_in_words(heaviest)} of the posterior mass of "
-        f"the {(table['weighed'] > 0).sum()} modes that were weighed, {under}."
+        f"the {(table['weighed'] > 0).sum()} modes that were weighed."
         + " The errors leave open which of them is the most probable."
         * (not clear)
     )
+    yield under
     if evidence.left_out:
-        yield (
-            f"{_count(evidence.left_out, 'group')} of restarts with lower peaks "
-            f"{'was' if evidence.left_out == 1 else 'were'} not weighed."
-        )
+        yield left_out
     if not evidence.settled:
         yield "Twice as many steps changed an evidence by more than its error: read it as rough."
     if clear:
@@ -192,13 +199,14 @@ def _by_belief(evidence: Evidence, labels: np.ndarray) -> Iterator[str]:
             f"It stays the most probable when the noise model is believed {BELIEVED[min(stays)]} "
             "only."
         )
+    unclear = [BELIEVED[belief] for belief, found in masses.items() if not _is_clear(found)]
+    if unclear:
+        yield (
+            f"Believed {' or '.join(unclear)} only, the errors leave open which mode is the most "
+            "probable."
+        )
     for belief, found in masses.items():
-        if not _is_clear(found):
-            yield (
-                f"Believed {BELIEVED[belief]}, the errors leave open which mode is the most "
-                "probable."
-            )
-        elif winners[belief] != winners[1.0]:
+        if winners[belief] != winners[1.0] and _is_clear(found):
             yield (
                 f"This hangs on the noise model: believed {BELIEVED[belief]}, mode "
                 f"{winners[belief] + 1} is the most probable."

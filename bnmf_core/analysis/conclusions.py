@@ -1,6 +1,6 @@
 """Whether what is concluded from a label hangs on which explanation of the data is chosen."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +23,13 @@ MOST = 12
 SEED = 30
 # Tasks that a sentence names.
 NAMED = 4
+WORDS = {MATTERS: "matters", SAME: "does not matter", OPEN: "is open"}
+DETAILS = {
+    MATTERS: "It matters by an AUC of {named}.",
+    SAME: "Where it does not matter, all lie within {margin:g} ({named}).",
+    OPEN: "Open: AUC {named}; there are too few observations to tell this from chance, or from "
+    "less than {margin:g}.",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,65 +45,51 @@ class Conclusions:
     rows: tuple[int, ...] = ()
     table: pd.DataFrame | None = None
 
-    def sentences(self) -> list[str]:
-        """For each label, whether its conclusion hangs on the choice; or why that is not known."""
+    def sentences(self) -> list[list[str]]:
+        """For each label, whether its conclusion hangs on the choice, and details after that.
+
+        One list with the reason where it is not known.
+        """
         if self.problem:
-            return [self.problem]
+            return [[self.problem]]
         if self.table is None or self.table.empty:
             return []
         groups = self.table.groupby("label", sort=False)
-        return [_of_label(str(label), tasks, len(self.rows)) for label, tasks in groups]
+        return [list(_of_label(str(label), tasks, len(self.rows))) for label, tasks in groups]
 
 
-def _of_label(label: str, tasks: pd.DataFrame, compared: int) -> str:
+def _of_label(label: str, tasks: pd.DataFrame, compared: int) -> Iterator[str]:
     if compared == 1:
-        return f"{label}: the restarts found one explanation, so there is nothing to choose."
+        yield f"{label}: the restarts found one explanation, so there is nothing to choose."
+        return
+    of = {verdict: tasks[tasks["verdict"] == verdict] for verdict in WORDS}
+    choice = f"{label}: the choice among {compared} explanations"
     if len(tasks) == 1:
-        return f"{label}: {_of_task(tasks.iloc[0], compared)}"
-    parts = list(_parts(tasks))
-    listed = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-    return f"{label}: the choice among {compared} explanations {listed}."
+        yield f"{choice} {WORDS[tasks['verdict'].iloc[0]]}."
+    else:
+        parts = [f"{WORDS[v]} for {len(some)}" for v, some in of.items() if len(some)]
+        parts[0] += f" of {len(tasks)} classes"
+        yield f"{choice} {parts[0] if len(parts) == 1 else _and(parts)}."
+    for verdict, some in of.items():
+        if len(some):
+            yield DETAILS[verdict].format(named=_named(some, len(tasks) == 1), margin=MARGIN)
+    yield (
+        "AUC is the chance that a classifier on the weights ranks a member above a non-member; "
+        "what is said holds for all classes of the label together with 95 %."
+    )
 
 
-def _of_task(task: pd.Series, compared: int) -> str:
-    areas = f"AUC {task['lowest']:.2f} to {task['highest']:.2f} over {compared} explanations"
-    if task["verdict"] == MATTERS:
-        return f"the choice matters, {areas}."
-    if task["verdict"] == SAME:
-        return f"the choice does not matter, {areas}, which differ by {task['high']:.3f} at most."
-    return f"whether the choice matters is open, {areas}: {_chance(task)}."
+def _and(parts: Sequence[str]) -> str:
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
-def _parts(tasks: pd.DataFrame) -> Iterator[str]:
-    of = {verdict: tasks[tasks["verdict"] == verdict] for verdict in (MATTERS, SAME, OPEN)}
-    whole = f" of {len(tasks)} classes"
-    if len(of[MATTERS]):
-        yield f"matters for {len(of[MATTERS])}{whole} (AUC, {_named(of[MATTERS])})"
-        whole = ""
-    if len(of[SAME]):
-        yield f"does not matter for {len(of[SAME])}{whole} (AUC within {MARGIN:g})"
-        whole = ""
-    if len(of[OPEN]):
-        yield (
-            f"is open for {len(of[OPEN])}{whole} (AUC, {_named(of[OPEN])}): there are too few "
-            "observations to tell such differences from chance"
-        )
-
-
-def _named(tasks: pd.DataFrame) -> str:
+def _named(tasks: pd.DataFrame, alone: bool) -> str:
     largest = tasks.sort_values("difference", ascending=False, kind="stable")
     named = [
-        f"{row['task']}: {row['lowest']:.2f}–{row['highest']:.2f}"
+        ("" if alone else f"{row['task']} ") + f"{row['lowest']:.3f}–{row['highest']:.3f}"
         for _, row in largest[:NAMED].iterrows()
     ]
     return ", ".join(named) + ", …" * (len(largest) > NAMED)
-
-
-def _chance(task: pd.Series) -> str:
-    return (
-        f"from these observations the difference may be anything from {task['low']:.2f} to "
-        f"{task['high']:.2f}"
-    )
 
 
 def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopped) -> None:

@@ -86,6 +86,8 @@ class Evidence:
         found = pd.DataFrame(np.nan, index=range(count), columns=columns)
         if self.tables is None:
             return found.assign(weighed=0)
+        if len(self.rows) == 1 and self.left_out:  # a share of what, nobody knows
+            return found.assign(weighed=np.bincount(labels[list(self.rows)], minlength=count))
         table, groups = self.tables[belief], labels[list(self.rows)]
         rng = np.random.default_rng(SEED)
         masses = shares(table["log_evidence"].to_numpy(), table["error"].to_numpy(), rng, groups)

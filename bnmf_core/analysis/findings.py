@@ -81,21 +81,24 @@ def components(comparison: Comparison, modes: Modes) -> Finding | None:
     shared, changing = largest <= SHARED, np.argsort(-largest, kind="stable")
     names = component_names(comparison.dataset, A[0])
     page = "topics" if names[0].count("(") else "gallery"
-    others = f"within {SHARED:g}° of mode {modes.labels[rows[0]] + 1}'s in {len(rows) - 1} others"
+    everywhere = f"within {SHARED:g}° in all {len(rows) - 1} other modes that were compared"
+    first = f"mode {modes.labels[rows[0]] + 1}"
     if shared.all():
-        return Finding("components", f"All components are the same, {others}.", "", page)
+        said = f"Every component of {first} has a partner {everywhere}."
+        return Finding("components", said, "", page)
     kept = [names[r] for r in np.flatnonzero(shared)]
     said = (
-        f"{len(kept)} of {len(names)} components are the same, {others}: {_listed(kept)}."
+        f"{len(kept)} of {len(names)} components of {first} have a partner {everywhere}: "
+        f"{_listed(kept)}."
         if kept
-        else f"No component is the same, {others}."
+        else f"No component of {first} has a partner {everywhere}."
     )
-    most = [f"{names[r]} by up to {largest[r]:.0f}°" for r in changing if not shared[r]]
-    return Finding("components", said, f"The others change: {_listed(most)}.", page)
+    most = [f"{names[r]} (up to {largest[r]:.0f}°)" for r in changing if not shared[r]]
+    return Finding("components", said, f"Farthest from their partners: {_listed(most)}.", page)
 
 
 def component_names(dataset: Dataset, A: np.ndarray) -> list[str]:
-    """Names of the components of a basis (D, R): numbers, with two words where features have names."""
+    """Numbers of the components of a basis (D, R), with two words where features have names."""
     numbers = [f"component {r + 1}" for r in range(A.shape[1])]
     unnamed = dataset.features[0] == "feature 1"
     if dataset.image_shape is not None or unnamed:
@@ -111,13 +114,9 @@ def labels(conclusions: Conclusions | None) -> list[Finding]:
     """Whether the conclusion from each label hangs on the choice."""
     if conclusions is None:
         return []
-    doubt = (
-        "AUC is the chance that a classifier on the weights ranks a member above a non-member; "
-        "intervals hold for all classes of a label together with 95 %."
-    )
-    told = conclusions.sentences()[:LABELS]
     return [
-        Finding("labels", said, "" if conclusions.problem else doubt, "downstream") for said in told
+        Finding("labels", said, " ".join(details), "downstream")
+        for said, *details in conclusions.sentences()[:LABELS]
     ]
 
 
@@ -128,9 +127,9 @@ def fit(comparison: Comparison) -> Finding | None:
         return None
     low, high = errors.min(), errors.max()
     said = (
-        f"The modes fit with relative errors of {low:.1%} to {high:.1%}."
-        if f"{low:.1%}" != f"{high:.1%}"
-        else f"The fit hardly tells the modes apart: all have a relative error of {low:.1%}."
+        f"The relative errors of the modes, ‖X − AW‖/‖X‖, are {low:.3g} to {high:.3g}."
+        if f"{low:.3g}" != f"{high:.3g}"
+        else f"All have the same relative error to three digits, ‖X − AW‖/‖X‖ = {low:.3g}."
     )
     return Finding("fit", said, comparison.convergence, "quality")
 

@@ -121,7 +121,7 @@ def _weighed(two, belief_errors):
     ("belief_errors", "told", "not_told"),
     [
         ({1.0: 0.1, 0.1: 0.1}, "stays the most probable", "leave open"),
-        ({1.0: 0.1, 0.1: 50.0}, "Believed a tenth, the errors leave open", "stays"),
+        ({1.0: 0.1, 0.1: 50.0}, "Believed a tenth only, the errors leave open", "stays"),
         ({1.0: 50.0, 0.1: 0.1}, "errors leave open which of them", "stays"),
     ],
 )
@@ -226,3 +226,18 @@ def test_nothing_is_said_of_masses_while_they_are_computed(two, told):
     assert sentences["found"]
     assert sentences["probable"] == []
     assert Evidence("no").of_modes(modes.labels)["mass"].isna().all()
+
+
+@pytest.mark.parametrize(("left_out", "words"), [(0, "no other mode"), (3, "share is not known")])
+def test_one_that_was_weighed_alone_has_no_share(two, left_out, words):
+    found = replace(
+        evidence.STAGE.of(two),
+        rows=evidence.STAGE.of(two).rows[:1],
+        left_out=left_out,
+        tables={1.0: pd.DataFrame({"log_evidence": [0.0], "error": [0.1], "settled": [True]})},
+    )
+    modes = structure.modes_at(two, "max_angle", 90.0)
+    table = answer.mode_table(two, "max_angle", modes, found)
+    assert table["mass"].isna().all() == (left_out > 0)
+    told_of = answer.sentences(two, "max_angle", table, modes, found, None, None)
+    assert words in told_of["probable"][0]

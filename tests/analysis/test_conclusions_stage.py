@@ -40,15 +40,15 @@ def test_areas_are_those_of_the_explanations_that_restarts_found(runner):
     for task in ("first", "second", "third"):
         assert table["lowest"][task] == pytest.approx(of_task.min()[task], abs=1e-12)
         assert table["highest"][task] == pytest.approx(of_task.max()[task], abs=1e-12)
-    (sentence,) = found.sentences()
-    assert sentence.startswith(f"kind: the choice among {len(found.rows)} explanations ")
+    ((said, *_),) = found.sentences()
+    assert said.startswith(f"kind: the choice among {len(found.rows)} explanations ")
 
 
 def test_draws_alone_leave_nothing_to_choose_from(runner):
     spec = RunSpec("gibbs", rank=3, particles=5, settings={"warm_up": 5})
     found = conclusions.STAGE.of(analysed(runner, labelled(60), spec))
     assert "random restarts" in found.problem
-    assert found.sentences() == [found.problem]
+    assert found.sentences() == [[found.problem]]
 
 
 def test_data_without_labels_have_no_conclusion(runner):
@@ -70,18 +70,22 @@ def told(verdicts, rows=(0, 1)):
             "verdict": verdicts,
         }
     )
-    return conclusions.Conclusions("", rows, table).sentences()[0]
+    return " ".join(conclusions.Conclusions("", rows, table).sentences()[0])
 
 
 @pytest.mark.parametrize(
     ("verdicts", "there", "not_there"),
     [
-        (["matters"], "the choice matters, AUC 0.70 to 0.90 over 2", "open"),
-        (["does not matter"], "does not matter", "open"),
-        (["open"], "is open", "matters,"),
-        (["matters", "open", "open"], "matters for 1 of 3 classes (AUC, class 0:", "not matter"),
-        (["does not matter"] * 3, "does not matter for 3 of 3 classes", "open"),
-        (["matters"] * 6, "class 3: 0.70–0.90, …)", "class 4"),
+        (["matters"], "2 explanations matters. It matters by an AUC of 0.700–0.900.", "open"),
+        (["does not matter"], "2 explanations does not matter.", "open"),
+        (["open"], "2 explanations is open. Open: AUC 0.700–0.900;", "matters"),
+        (
+            ["matters", "open", "open"],
+            "matters for 1 of 3 classes and is open for 2.",
+            "not matter",
+        ),
+        (["does not matter"] * 3, "does not matter for 3 of 3 classes.", "open"),
+        (["matters"] * 6, "class 3 0.700–0.900, ….", "class 4"),
     ],
 )
 def test_each_verdict_has_its_sentence(verdicts, there, not_there):

@@ -1,0 +1,115 @@
+"""Findings: each is said where it is true and only there, and its numbers are those of the data."""
+
+from contextlib import closing
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bnmf_core import Dataset, RunSpec, laurberg
+from bnmf_core.analysis import findings as of
+from bnmf_core.analysis import structure
+from bnmf_core.analysis.comparison import open_comparison
+from bnmf_core.analysis.conclusions import Conclusions
+from bnmf_core.analysis.findings import findings
+from bnmf_core.analysis.stages import compute
+from bnmf_core.compare.alignment import component_angles, matching
+from bnmf_core.compare.unseen import unseen_modes
+from bnmf_core.runs.jobs import JobRunner
+from bnmf_core.store.run_store import RunStore
+from pages.frame import declared
+
+TOLD = {"found": ["Two modes."], "separate": ["Islands."], "probable": [], "missing": []}
+
+
+def compared(folder, dataset, *specs):
+    store = RunStore(folder)
+    with closing(JobRunner(store)) as runner:
+        run_ids = runner.start(dataset, list(specs))
+        runner.wait(run_ids)
+    found = open_comparison(store, run_ids)
+    compute(found, lambda part, stage: None, lambda: False, ("structure",))
+    return found, structure.modes_at(found, "max_angle", 15.0)
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory):
+    restarts = RunSpec("random_restarts", rank=3, particles=20)
+    return compared(tmp_path_factory.mktemp("two"), laurberg("two"), restarts)
+
+
+def test_components_are_told_by_their_angles_to_mode_1(two):
+    comparison, modes = two
+    finding = of.components(comparison, modes)
+    A = comparison.aligned(modes.representative)
+    angles = component_angles(A[1:], A[0], matching(A[1:], A[0])).max(axis=0)
+    assert (angles > 30).all()
+    assert finding.said.startswith("No component of mode 1 has a partner within 15°")
+    assert f"component {angles.argmax() + 1} (up to {angles.max():.0f}°)" in finding.doubt
+
+
+def test_what_all_modes_share_is_named_by_its_words():
+    A = np.zeros((2, 6, 3))
+    A[:, :2, 0] = A[:, 2:4, 1] = [3.0, 2.0]
+    A[0, 4, 2] = A[1, 5, 2] = 1.0
+    words = ["sun", "moon", "ball", "goal", "law", "war"]
+    data = Dataset.from_array(np.ones((6, 4)), features=words)
+    made_up = SimpleNamespace(
+        optima=np.ones(2, bool), aligned=lambda rows: A[list(rows)], dataset=data
+    )
+    finding = of.components(
+        made_up, SimpleNamespace(representative=np.arange(2), labels=np.arange(2))
+    )
+    assert finding.said.startswith("2 of 3 components of mode 1 have a partner within 15°")
+    assert "component 1 (sun, moon), component 2 (ball, goal)" in finding.said
+    assert "component 3 (law) (up to 90°)" in finding.doubt
+    assert finding.page == "topics"
+
+
+def test_one_mode_has_no_other_to_share_with(two):
+    comparison, _ = two
+    assert of.components(comparison, structure.modes_at(comparison, "max_angle", 90.0)) is None
+
+
+def test_errors_are_those_of_the_optima(two):
+    comparison, _ = two
+    said = of.fit(comparison).said
+    errors = comparison.members["error"][comparison.optima]
+    assert f"{errors.min():.3g}" in said
+    assert f"{errors.max():.3g}" in said
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [([0] * 10, None), (list(range(10)), "Run more restarts"), (None, "Run random restarts")],
+)
+def test_what_to_do_next(two, labels, words):
+    comparison, _ = two
+    unseen = None if labels is None else unseen_modes(np.array(labels), np.ones(10, bool))
+    finding = of.what_next(comparison, unseen)
+    assert (finding is None) == (words is None)
+    assert words is None or finding.said.startswith(words)
+
+
+def test_there_are_at_most_seven_and_each_has_a_page(two):
+    comparison, modes = two
+    table = pd.DataFrame(
+        {"label": list("abcd"), "task": "one", "lowest": 0.5, "highest": 0.9, "difference": 0.4}
+    ).assign(low=0.2, high=0.6, verdict="matters")
+    told = {about: [f"About {about}.", "And more."] for about in TOLD}
+    unseen = unseen_modes(np.arange(10), np.ones(10, bool))
+    found = findings(comparison, modes, told, Conclusions("", (0, 1), table), unseen)
+    assert len(found) == of.MOST
+    assert {finding.page for finding in found} <= {page.key for page in declared.PAGES}
+    assert [finding.key for finding in found][:4] == ["found", "probable", "missing", "components"]
+    assert found[0].doubt == "And more. About separate. And more."
+
+
+def test_draws_alone_are_told_as_what_they_are(tmp_path):
+    spec = RunSpec("gibbs", rank=3, particles=5, settings={"warm_up": 5})
+    comparison, modes = compared(tmp_path, laurberg("two"), spec)
+    assert of.components(comparison, modes) is None
+    assert of.fit(comparison) is None
+    found = findings(comparison, modes, TOLD, None, None)
+    assert [finding.key for finding in found] == ["found", "next"]

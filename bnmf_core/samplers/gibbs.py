@@ -224,7 +224,7 @@ ALGORITHM = Algorithm(
     fraction=fraction,
     check=checking("Gibbs"),
     needs=Needs.of(Capability.CONDITIONALS),
-    color="#D55E00",
+    color="#C1272D",
     summary="Walk through the posterior, redrawing one column at a time. Right in the long run; "
     "rarely leaves the mode it starts in.",
     reference="Schmidt, Winther & Hansen 2009; paper 1, §2.2",

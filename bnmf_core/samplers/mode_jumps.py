@@ -370,7 +370,7 @@ ALGORITHM = Algorithm(
     fraction=fraction,
     check=check,
     needs=Needs.of(Capability.CONDITIONALS),
-    color="#6A3D9A",
+    color="#66A61E",
     summary="Walk through the posterior like Gibbs, and jump between the modes that restarts have "
     "found, so that each is visited as often as it is probable.",
     reference="Tierney 1994; Neal 2001; Andrieu, Doucet & Holenstein 2010",

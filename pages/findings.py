@@ -3,15 +3,14 @@
 import streamlit as st
 
 from bnmf_core.analysis import islands
-from bnmf_core.analysis.findings import findings
 from pages.frame import declared, guard, link, panel, view
 from pages.frame.words import plain
 from pages.parts.answer import Answer
 
 guard.enter("findings")
 look = panel.look(islands.STAGE)
-found = Answer(look)
-for finding in findings(look.analysis, look.modes, found.told, found.conclusions, found.unseen):
+found = Answer.of(look)
+for finding in found.findings:
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
         with st.container():
             st.markdown(f"**{plain(finding.said)}**")

@@ -16,7 +16,7 @@ from pages.parts.answer import Answer
 
 guard.enter("modes")
 look = panel.look(islands.STAGE)
-found = Answer(look)
+found = Answer.of(look)
 findings.say(found)
 tables.mode_table(look, found.table, findings.weights(look))
 
@@ -66,10 +66,10 @@ left, right = st.columns(2, gap="medium")
 with left:
     tables.stability(look, rows[0], names[0])
 with right:
-    findings.show_belief(found)
+    findings.show_belief(look, found)
 left, right = st.columns(2, gap="medium")
 with left:
-    findings.show_discovery(found)
+    findings.show_discovery(look, found)
 with right:
     linkage = np.asarray(look.structure.linkage(look.metric))
     heights, counts = mode_counts(linkage)

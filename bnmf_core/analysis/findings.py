@@ -5,11 +5,18 @@ Every finding comes from one function below, which returns None where there is n
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
+import pandas as pd
 
+from bnmf_core.analysis import answer, belief, conclusions, evidence, islands
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.conclusions import Conclusions
+from bnmf_core.analysis.evidence import Evidence
+from bnmf_core.analysis.islands import Islands
+from bnmf_core.analysis.stage import Stage
 from bnmf_core.compare.alignment import component_stability
 from bnmf_core.compare.modes import Modes
 from bnmf_core.compare.topics import top_words
@@ -26,6 +33,8 @@ SHARED = 15.0
 # A chance above this that the next restart finds something new is worth more restarts.
 NEW = 0.05
 
+Result = TypeVar("Result")
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -41,30 +50,73 @@ class Finding:
     page: str
 
 
-def findings(
-    comparison: Comparison,
-    modes: Modes,
-    told: dict[str, list[str]],
-    conclusions: Conclusions | None,
-    unseen: Unseen | None,
-) -> list[Finding]:
-    """What a comparison answers, the most general first.
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What the stages of a comparison say of its modes; what is not computed yet is left out.
 
-    Parameters
-    ----------
-    told : what :func:`answer.sentences` says. conclusions : None while they are computed.
-    unseen : what restarts say of modes that none has found, where there are restarts.
+    comparison : whose structure is stored. metric : key of the distance. modes : at some threshold.
     """
-    possible = [
-        _of_modes("found", told["found"] + told["separate"], "modes"),
-        _of_modes("probable", told["probable"], "modes"),
-        _of_modes("missing", told["missing"], "modes"),
-        components(comparison, modes),
-        *labels(conclusions),
-        fit(comparison),
-        what_next(comparison, unseen),
-    ]
-    return [finding for finding in possible if finding is not None][:MOST]
+
+    comparison: Comparison
+    metric: str
+    modes: Modes
+
+    @cached_property
+    def evidence(self) -> Evidence | None:
+        """The masses, at milder beliefs too where they are there; None without any."""
+        return _stored(belief.STAGE, self.comparison) or _stored(evidence.STAGE, self.comparison)
+
+    @cached_property
+    def islands(self) -> Islands | None:
+        """The paths between modes."""
+        return _stored(islands.STAGE, self.comparison)
+
+    @cached_property
+    def conclusions(self) -> Conclusions | None:
+        """What labels say."""
+        return _stored(conclusions.STAGE, self.comparison)
+
+    @cached_property
+    def unseen(self) -> Unseen | None:
+        """What restarts say of modes that none has found; None without restarts."""
+        return answer.unseen(self.modes.labels, self.comparison.optima)
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """One row per mode, see :func:`answer.mode_table`."""
+        return answer.mode_table(self.comparison, self.metric, self.modes, self.evidence)
+
+    @cached_property
+    def told(self) -> dict[str, list[str]]:
+        """The answer of the modes in sentences, by what it is about."""
+        return answer.sentences(
+            self.comparison,
+            self.metric,
+            self.table,
+            self.modes,
+            self.evidence,
+            self.islands,
+            self.unseen,
+        )
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """The most general first, ``MOST`` of them at most."""
+        told = self.told
+        possible = [
+            _of_modes("found", told["found"] + told["separate"], "modes"),
+            _of_modes("probable", told["probable"], "modes"),
+            _of_modes("missing", told["missing"], "modes"),
+            components(self.comparison, self.modes),
+            *labels(self.conclusions),
+            fit(self.comparison),
+            what_next(self.comparison, self.unseen),
+        ]
+        return [finding for finding in possible if finding is not None][:MOST]
+
+
+def _stored(stage: Stage[Result], comparison: Comparison) -> Result | None:
+    return stage.of(comparison) if stage.ready(comparison) else None
 
 
 def _of_modes(key: str, sentences: list[str], page: str) -> Finding | None:
@@ -110,13 +162,13 @@ def component_names(dataset: Dataset, A: np.ndarray) -> list[str]:
     ]
 
 
-def labels(conclusions: Conclusions | None) -> list[Finding]:
+def labels(found: Conclusions | None) -> list[Finding]:
     """Whether the conclusion from each label hangs on the choice."""
-    if conclusions is None:
+    if found is None:
         return []
     return [
         Finding("labels", said, " ".join(details), "downstream")
-        for said, *details in conclusions.sentences()[:LABELS]
+        for said, *details in found.sentences()[:LABELS]
     ]
 
 

@@ -7,8 +7,9 @@ from typing import BinaryIO, TypedDict
 
 import numpy as np
 
-from bnmf_core.analysis import answer, distances, evidence, islands, stages, structure
+from bnmf_core.analysis import distances, stages, structure
 from bnmf_core.analysis.comparison import Comparison, open_comparison
+from bnmf_core.analysis.findings import Answer
 from bnmf_core.cli.commands import Commands
 from bnmf_core.cli.output import Output
 from bnmf_core.cli.records import document, open_store, show_runs
@@ -197,6 +198,13 @@ def export(options: argparse.Namespace, output: Output) -> None:
     )
 
 
+def modes_told(answer: Answer) -> list[dict[Hashable, object]]:
+    """The rows of the table of modes, numbered from 1; what is not known is null."""
+    table = answer.table
+    numbered = table.assign(mode=table["mode"] + 1).astype(object)
+    return numbered.where(table.notna(), None).to_dict("records")
+
+
 def _row(mode: dict[Hashable, object]) -> tuple[object, ...]:
     return tuple("" if mode[key] is None else mode[key] for key in COLUMNS)
 
@@ -233,18 +241,7 @@ def _compare(found: Comparison, options: argparse.Namespace) -> Compared:
                 "covering_curve": curve.loc[curve["run"] == record.id, "covering"].to_numpy(),
             }
         )
-    mass = evidence.STAGE.of(found) if evidence.STAGE.ready(found) else None
-    table = answer.mode_table(found, key, modes, mass)
-    unseen = answer.unseen(modes.labels, found.optima)
-    told = answer.sentences(
-        found,
-        key,
-        table,
-        modes,
-        mass,
-        islands.STAGE.of(found),
-        unseen,
-    )
+    answer = Answer(found, key, modes)
     return {
         "distance": {
             "key": key,
@@ -256,11 +253,8 @@ def _compare(found: Comparison, options: argparse.Namespace) -> Compared:
         "threshold": threshold,
         "threshold_suggested": suggested,
         "mode_count": modes.count,
-        "modes": table.assign(mode=table["mode"] + 1)
-        .astype(object)
-        .where(table.notna(), None)
-        .to_dict("records"),
-        "sentences": [sentence for about in told.values() for sentence in about],
+        "modes": modes_told(answer),
+        "sentences": [sentence for about in answer.told.values() for sentence in about],
         "radii": radii,
         "curve_radii": curve["epsilon"].to_numpy()[: len(curve) // len(found.runs)],
         "runs": per_run,

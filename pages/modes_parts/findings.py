@@ -62,12 +62,12 @@ def say(found: Answer) -> None:
         found.wait()
 
 
-def show_belief(found: Answer) -> None:
+def show_belief(look: Lens, found: Answer) -> None:
     """How the masses hang on the noise model, where there is more than one to tell apart."""
     weighed = found.evidence
     if weighed is None or len(weighed.beliefs) < 2:
         return
-    labels = found.look.modes.labels
+    labels = look.modes.labels
     masses = {belief: weighed.of_modes(labels, belief) for belief in weighed.beliefs}
     table = pd.concat(
         [rows.assign(mode=rows.index + 1, power=belief) for belief, rows in masses.items()]
@@ -77,12 +77,12 @@ def show_belief(found: Answer) -> None:
         "At 1 the noise model is taken at its word; at 0.01 a hundred entries of X count as one. A "
         "mode that wins everywhere does not hang on it; bars hold 90 %.",
         name="belief",
-        origin=found.look.origin,
+        origin=look.origin,
         table=table,
     )
 
 
-def show_discovery(found: Answer) -> None:
+def show_discovery(look: Lens, found: Answer) -> None:
     """How many modes the first restarts would have found, and more would."""
     told = found.unseen
     if told is None or told.restarts < 2:
@@ -93,6 +93,6 @@ def show_discovery(found: Answer) -> None:
         f"the line {told.restarts} restarts, on average over their order; right of it what more "
         "would find.",
         name="discovery",
-        origin=found.look.origin,
+        origin=look.origin,
         table=told.curve,
     )

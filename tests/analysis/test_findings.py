@@ -12,7 +12,7 @@ from bnmf_core.analysis import findings as of
 from bnmf_core.analysis import structure
 from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.conclusions import Conclusions
-from bnmf_core.analysis.findings import findings
+from bnmf_core.analysis.findings import Answer
 from bnmf_core.analysis.stages import compute
 from bnmf_core.compare.alignment import component_angles, matching
 from bnmf_core.compare.unseen import unseen_modes
@@ -99,7 +99,9 @@ def test_there_are_at_most_seven_and_each_has_a_page(two):
     ).assign(low=0.2, high=0.6, verdict="matters")
     told = {about: [f"About {about}.", "And more."] for about in TOLD}
     unseen = unseen_modes(np.arange(10), np.ones(10, bool))
-    found = findings(comparison, modes, told, Conclusions("", (0, 1), table), unseen)
+    answer = Answer(comparison, "max_angle", modes)
+    vars(answer).update(told=told, conclusions=Conclusions("", (0, 1), table), unseen=unseen)
+    found = answer.findings
     assert len(found) == of.MOST
     assert {finding.page for finding in found} <= {page.key for page in declared.PAGES}
     assert [finding.key for finding in found][:4] == ["found", "probable", "missing", "components"]
@@ -111,5 +113,5 @@ def test_draws_alone_are_told_as_what_they_are(tmp_path):
     comparison, modes = compared(tmp_path, laurberg("two"), spec)
     assert of.components(comparison, modes) is None
     assert of.fit(comparison) is None
-    found = findings(comparison, modes, TOLD, None, None)
-    assert [finding.key for finding in found] == ["found", "next"]
+    found = Answer(comparison, "max_angle", modes).findings
+    assert [finding.key for finding in found] == ["next"]

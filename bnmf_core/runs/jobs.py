@@ -16,6 +16,7 @@ from pathlib import Path
 
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.queue import AnalysisQueue, AnalysisStatus
+from bnmf_core.analysis.stages import missing
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import BNMFError, NotFoundError, RunError, SchedulerError
 from bnmf_core.nouns.spec import Progress, RunSpec
@@ -175,18 +176,26 @@ class JobRunner:
                 raise RunError(f"The runs were not finished after {timeout:g} seconds.")
             time.sleep(0.02)
 
-    def wait_analysis(self, run_ids: Sequence[str], timeout: float = 120.0) -> Comparison:
-        """Block until the runs and their analysis are done; for scripts and tests."""
+    def wait_analysis(
+        self, run_ids: Sequence[str], *stages: str, timeout: float = 120.0
+    ) -> Comparison:
+        """Block until the runs are done, and these stages of their analysis; for scripts and tests.
+
+        ``stages`` : keys, computed before the others; none: all of them.
+        """
         self.wait(run_ids, timeout)
         end = time.monotonic() + timeout
-        found = self.analyse(run_ids)
-        while (status := self.analysis_status(found)).status == "running":
+        found = self.analyse(run_ids, stages[0] if stages else None)
+        while not stages or missing(found, stages):
+            status = self.analysis_status(found)
+            if status.status == "failed":
+                raise RunError(status.message)
+            if status.status != "running":
+                break
             if time.monotonic() > end:
                 raise RunError(f"The analysis was not finished after {timeout:g} seconds.")
             time.sleep(0.02)
             self._analyses.ask(found)
-        if status.status == "failed":
-            raise RunError(status.message)
         return found
 
     def close(self) -> None:

@@ -23,7 +23,7 @@ def labelled(N=240):
 
 
 def analysed(runner, dataset, *specs):
-    return runner.wait_analysis(runner.start(dataset, specs or [RESTARTS]))
+    return runner.wait_analysis(runner.start(dataset, specs or [RESTARTS]), "conclusions")
 
 
 @pytest.mark.slow

@@ -28,7 +28,7 @@ SPECS = [
 def four(runner):
     """The analysis of a run of each kind, done."""
     data = laurberg("two", noise=0.01, rng=np.random.default_rng(0))
-    return runner.wait_analysis(runner.start(data, SPECS))
+    return runner.wait_analysis(runner.start(data, SPECS), "variational")
 
 
 def by_hand(analysis, position, variant, variance):

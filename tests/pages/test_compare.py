@@ -22,7 +22,7 @@ def compared(server):
     ]
     noisy = laurberg("two", noise=0.001, rng=np.random.default_rng(0))
     run_ids = server.start(noisy, specs)
-    server.wait_analysis(run_ids)
+    server.wait_analysis(run_ids, "structure", "mixing", "exact")
     return run_ids
 
 
@@ -42,7 +42,7 @@ def test_poor_fits_are_left_out_and_the_picture_says_so(server, compared):
     app = page("coverage", runs=",".join(compared))
     app.toggle(key="filter_poor").set_value(True).run()
     assert not app.exception
-    found = server.wait_analysis(compared)
+    found = server.wait_analysis(compared, "structure")
     largest = found.particles[0].error.max()
     bad = sum((particles.error > 10 * largest).sum() for particles in found.particles)
     assert 0 < bad <= 20
@@ -70,7 +70,7 @@ def test_r_hat_never_stands_without_what_it_cannot_see(server, compared):
 
 
 def test_explorers_have_no_traces_and_the_page_says_why(server, compared):
-    server.wait_analysis(compared[2:])
+    server.wait_analysis(compared[2:], "structure", "mixing", "exact")
     app = page("traces", runs=compared[2])
     assert not app.exception
     assert "no chain to follow" in words(app)
@@ -106,11 +106,11 @@ def test_a_cancelled_study_goes_on_later(server, monkeypatch):
 
 def test_the_gallery_shows_every_run_in_one_order_of_components(server, compared):
     chosen = compared[:2]
-    server.wait_analysis(chosen)
+    server.wait_analysis(chosen, "structure", "mixing", "exact")
     app = page("gallery", runs=",".join(chosen))
     app.toggle(key="gallery_by_run").set_value(True).run()
     assert not app.exception
     assert all(f"{run_id[:4]}, " in figure(app) for run_id in chosen)
-    server.wait_analysis(compared[2:])
+    server.wait_analysis(compared[2:], "structure", "mixing", "exact")
     app = page("gallery", runs=compared[2])
     assert not [toggle for toggle in app.toggle if toggle.key == "gallery_by_run"]

@@ -25,7 +25,7 @@ def two_runs(server):
         RunSpec("random_restarts", 3, particles=12),
         RunSpec("gibbs", 3, particles=30, settings={"warm_up": 20, "thinning": 2}),
     ]
-    return server.wait_analysis(server.start(noisy, specs))
+    return server.wait_analysis(server.start(noisy, specs), "structure", "stein")
 
 
 @pytest.fixture

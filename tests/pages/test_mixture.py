@@ -18,7 +18,7 @@ def noisy():
 
 def shown(server, data, *specs):
     """The page of these runs, and their analysis."""
-    analysis = server.wait_analysis(server.start(data, list(specs)))
+    analysis = server.wait_analysis(server.start(data, list(specs)), "structure", "variational")
     app = page("mixture", runs=",".join(run.id for run in analysis.runs))
     assert not app.exception
     return app, analysis

@@ -17,7 +17,7 @@ def weighed(server):
         RunSpec("random_restarts", 3, "silf", particles=12),
         RunSpec("hmc", 3, "silf", particles=12, settings={"warm_up": 20, "leapfrog_steps": 10}),
     ]
-    return server.wait_analysis(server.start(noisy, specs))
+    return server.wait_analysis(server.start(noisy, specs), "structure", "stein")
 
 
 def metric(app, label: str) -> str:

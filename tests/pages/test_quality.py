@@ -19,7 +19,7 @@ from tests.pages.apps import page, words
 def held_out(server, labelled):
     """Restarts that did not see a fifth of the observations; their analysis."""
     specs = [RunSpec("random_restarts", rank=3, particles=5, holdout=0.2)]
-    return server.wait_analysis(server.start(labelled, specs))
+    return server.wait_analysis(server.start(labelled, specs), "structure", "quality")
 
 
 def test_held_out_errors_are_those_of_the_unseen_observations(server, labelled, held_out):
@@ -41,7 +41,7 @@ def test_the_page_shows_unseen_errors_where_there_are_some(server, labelled, hel
     assert len(titles) == 6
     assert any("observations that no run saw" in title for title in titles)
     run_ids = server.start(labelled, [RunSpec("random_restarts", rank=3, particles=5)])
-    server.wait_analysis(run_ids)
+    server.wait_analysis(run_ids, "structure", "quality")
     app = page("quality", runs=run_ids[0])
     assert not app.exception
     assert len(app.get("plotly_chart")) == 5
@@ -53,7 +53,7 @@ def hidden(server, labelled):
     """Restarts that did not see 30 % of the entries, nor a fifth of the observations."""
     data = hide_entries(labelled, 0.3, np.random.default_rng(0))
     specs = [RunSpec("random_restarts", rank=3, particles=5, holdout=0.2)]
-    return server.wait_analysis(server.start(data, specs))
+    return server.wait_analysis(server.start(data, specs), "structure", "quality")
 
 
 def test_errors_on_hidden_entries_are_those_of_the_values_that_were_hidden(labelled, hidden):

@@ -15,7 +15,7 @@ TREE = RunSpec("rrt", 3, "uniform", 60, 0, {"start": "known", "attempts": 60}, E
 @pytest.fixture
 def grown(server):
     run_ids = server.start(laurberg("two", a=0.55), [TREE, CHAIN])
-    server.wait_analysis(run_ids)
+    server.wait_analysis(run_ids, "structure", "tree")
     return run_ids
 
 
@@ -41,7 +41,7 @@ def test_a_tree_is_shown_with_its_nodes_and_the_reason_of_its_end(server, grown)
 
 def test_without_a_tree_the_page_says_how_to_get_one(server):
     run_ids = server.start(laurberg("two", a=0.55), [CHAIN])
-    server.wait_analysis(run_ids)
+    server.wait_analysis(run_ids, "structure", "tree")
     app = page("tree", runs=",".join(run_ids))
     assert not app.exception
     assert "None of these runs is a tree" in words(app)
@@ -67,7 +67,7 @@ def test_a_lesson_is_run_shown_and_kept(server, monkeypatch):
     assert {run.spec.algorithm for run in runs} == {"hmc", "rrt"}
     assert all(run.spec.settings["start"] == "known" for run in runs)
     assert server.store.dataset(runs[0].dataset).name == "One solution (a = 0.45)"
-    server.wait_analysis(run_ids)
+    server.wait_analysis(run_ids, "structure", "tree")
     app.run()
     assert not app.exception and not app.error
     labels = [metric.label for metric in app.metric]

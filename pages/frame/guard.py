@@ -31,6 +31,6 @@ def enter(key: str) -> None:
         admit()
         st.rerun()
     page = declared.page(key)
-    link.sync(page.parameters)
+    link.sync(key, page.parameters)
     st.title(plain(page.heading or page.title), anchor=False)
     st.markdown(page.question)

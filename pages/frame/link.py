@@ -3,7 +3,8 @@
 Values live in ``st.session_state`` under :func:`key`, where widgets of several pages can use
 them. The address wins when it says something that this session did not write itself, as a
 pasted link does, or the browser's Back: then it is the whole truth, and what it does not name
-takes its default. An empty address, as the menus have it, leaves the session as it is.
+takes its default. An empty address, as the menus have it, leaves the session as it is; so does one
+that the page had a moment ago, which a browser sends that has not heard of the newest one yet.
 """
 
 from collections.abc import Callable, Iterable
@@ -16,6 +17,8 @@ from pages.frame.words import plain
 
 _WRITTEN = "written_to_address"
 _NEXT = "values_for_next_draw"
+# The page that is shown, and the addresses it has had since it was opened.
+_SHOWN, _HAD = "page_shown", "addresses_it_had"
 
 
 def _list(text: str) -> list[str]:
@@ -108,16 +111,19 @@ def one_of(name: str, options: Iterable[Any], default: Any = None) -> Any:
     return get(name)
 
 
-def sync(names: Iterable[str]) -> None:
+def sync(page: str, names: Iterable[str]) -> None:
     """Take a page's values from the address, and keep all others alive across pages.
 
-    ``names`` are those that the page uses; what others left in the address goes.
+    ``names`` are those that the page of this key uses; what others left in the address goes.
     """
     written = st.session_state.setdefault(_WRITTEN, {})
+    if st.session_state.get(_SHOWN) != page:
+        st.session_state[_SHOWN], st.session_state[_HAD] = page, []
     for name in LINKED.keys() & st.query_params.keys() - set(names):
         del st.query_params[name]
     given = {name: st.query_params[name] for name in names if name in st.query_params}
-    news = bool(given) and given != {n: written[n] for n in names if n in written}
+    old = given in st.session_state[_HAD]
+    news = bool(given) and not old and given != {n: written[n] for n in names if n in written}
     for name in LINKED:
         if news and name in names:
             put(name, _parsed(name, given.get(name)))
@@ -140,6 +146,9 @@ def share(*names: str) -> None:
         written.pop(name, None)
         if text := _text(get(name)):
             changed[name] = written[name] = text
+    now_has = {name: changed[name] for name in LINKED if name in changed}
+    if now_has not in st.session_state[_HAD]:
+        st.session_state[_HAD].append(now_has)
     if changed != now:
         st.query_params.from_dict(changed)
 

@@ -121,6 +121,20 @@ def test_an_address_is_the_whole_truth_and_an_empty_one_leaves_things_as_they_ar
     assert app.session_state["view_threshold"] > 0
 
 
+def test_an_address_that_a_slow_browser_still_has_takes_nothing_back(server, finished):
+    runs = ",".join(finished)
+    app = page("gallery", runs=runs, threshold="0")
+    before = dict(app.query_params)
+    app.selectbox(key="view_focus").set_value("mode:2").run()
+    assert app.query_params["focus"] == "mode:2"
+    # A redraw that the browser asked for before it heard of the new address.
+    app.query_params.clear()
+    app.query_params.update(before)
+    app.run()
+    assert app.session_state["view_focus"] == "mode:2"
+    assert app.query_params["focus"] == "mode:2"
+
+
 def test_numbers_in_an_address_that_are_none_are_left_out(server, finished):
     app = page("topics", runs=",".join(finished), threshold="high", relevance="x")
     assert not app.exception

@@ -17,8 +17,9 @@ from pages.frame.words import plain
 
 _WRITTEN = "written_to_address"
 _NEXT = "values_for_next_draw"
-# The page that is shown, and the addresses it has had since it was opened.
-_SHOWN, _HAD = "page_shown", "addresses_it_had"
+# The page that is shown, the addresses it has had since it was opened, and the newest values: those
+# of widgets are lost when a page is left before it has been drawn to its end.
+_SHOWN, _HAD, _NEWEST = "page_shown", "addresses_it_had", "newest_values"
 
 
 def _list(text: str) -> list[str]:
@@ -95,6 +96,7 @@ def get(name: str, default: Any = None) -> Any:
 def put(name: str, value: Any) -> None:
     """Set a value; only before its widget is drawn in this run, or in a callback."""
     st.session_state[key(name)] = value
+    st.session_state.setdefault(_NEWEST, {})[name] = value
 
 
 def put_next(name: str, value: Any) -> None:
@@ -117,8 +119,9 @@ def sync(page: str, names: Iterable[str]) -> None:
     ``names`` are those that the page of this key uses; what others left in the address goes.
     """
     written = st.session_state.setdefault(_WRITTEN, {})
-    if st.session_state.get(_SHOWN) != page:
+    if opened := st.session_state.get(_SHOWN) != page:
         st.session_state[_SHOWN], st.session_state[_HAD] = page, []
+    newest = st.session_state.setdefault(_NEWEST, {})
     for name in LINKED.keys() & st.query_params.keys() - set(names):
         del st.query_params[name]
     given = {name: st.query_params[name] for name in names if name in st.query_params}
@@ -127,6 +130,8 @@ def sync(page: str, names: Iterable[str]) -> None:
     for name in LINKED:
         if news and name in names:
             put(name, _parsed(name, given.get(name)))
+        elif opened and name in newest:
+            put(name, newest[name])
         elif key(name) in st.session_state:
             # Streamlit forgets a widget's value when another page is drawn, unless it is set.
             put(name, get(name))
@@ -142,6 +147,7 @@ def share(*names: str) -> None:
     now = st.query_params.to_dict()
     changed = dict(now)
     for name in names:
+        st.session_state[_NEWEST][name] = get(name)
         changed.pop(name, None)
         written.pop(name, None)
         if text := _text(get(name)):

@@ -30,7 +30,7 @@ NOTES = words("coverage")["notes"]
 class StudyPlan:
     """What decides a study's numbers, beside the problems and the columns.
 
-    ``capped`` : whether slow columns make fewer samples, see ``Column.most``.
+    ``capped`` : whether slow columns make fewer samples or repetitions, see ``Column``.
     """
 
     repetitions: int = 10
@@ -72,7 +72,11 @@ class CoverageStudy(Study):
         shared = {column.algorithm for column in columns if column.filtered}
         ordered = sorted(columns, key=lambda c: (c.algorithm in shared, c.filtered))
         return [
-            [self._task(problem, column, repetition) for column in ordered]
+            [
+                self._task(problem, column, repetition)
+                for column in ordered
+                if repetition < self.repetitions(column)
+            ]
             for problem in problems
             for repetition in range(plan.repetitions)
         ]
@@ -99,8 +103,13 @@ class CoverageStudy(Study):
 
     def samples(self, problem: StudyProblem, column: Column) -> int:
         """How many samples a cell is made of."""
-        most = column.most_large if problem.large else column.most
-        asked = self.plan.samples
+        return self._capped(self.plan.samples, column.most_large if problem.large else None)
+
+    def repetitions(self, column: Column) -> int:
+        """How often a column is measured."""
+        return self._capped(self.plan.repetitions, column.repetitions)
+
+    def _capped(self, asked: int, most: int | None) -> int:
         return asked if most is None or not self.plan.capped else min(asked, most)
 
     def result(self, cells: dict[Any, Cell]) -> StudyResult:
@@ -112,7 +121,7 @@ class CoverageStudy(Study):
             for column in columns:
                 here = [
                     cells[problem.key, column.key, repetition]
-                    for repetition in range(self.plan.repetitions)
+                    for repetition in range(self.repetitions(column))
                 ]
                 rows += [
                     (problem.key, column.key, repetition, *pair)
@@ -135,20 +144,20 @@ class CoverageStudy(Study):
         )
 
     def reductions(self) -> list[str]:
-        """A note on every column that makes fewer samples than asked for."""
-        notes = []
-        columns, _ = self._columns()
-        for large, what in ((False, "small problem"), (True, "500×50 problem")):
-            of_size = [problem for problem in self._problems() if problem.large == large]
-            for column in columns if of_size else []:
-                made = self.samples(of_size[0], column)
-                if made == self.plan.samples:
-                    continue
-                numbers = {"column": column.label, "made": made, "asked": self.plan.samples}
-                short = registry.algorithm(column.algorithm).family == "sampler"
-                words = NOTES["reduced"].format(what=what, **numbers)
-                notes.append(words + NOTES["short_chain"] * short)
-        return notes
+        """A note on every column that makes fewer samples or repetitions than asked for."""
+        plan, (columns, _) = self.plan, self._columns()
+        large = [problem for problem in self._problems() if problem.large]
+        fewer = [
+            NOTES["fewer_samples"].format(column=column.label, made=made, asked=plan.samples)
+            for column in columns
+            if large and (made := self.samples(large[0], column)) < plan.samples
+        ]
+        rarer = [
+            NOTES["fewer_repetitions"].format(column=column.label, made=made, asked=plan.repetitions)
+            for column in columns
+            if (made := self.repetitions(column)) < plan.repetitions
+        ]
+        return fewer + rarer
 
     def _problems(self) -> list[StudyProblem]:
         return [PROBLEMS[key] for key in self.asked("problems")]
@@ -173,7 +182,8 @@ class CoverageStudy(Study):
     def _task(self, problem: StudyProblem, column: Column, repetition: int) -> Task:
         needed = asdict(COLUMNS[column.needs]) if column.needs else None
         plan = asdict(self.plan) | {"repetitions": None}
-        name = digest([asdict(problem), asdict(column), plan, needed])
+        same = asdict(column) | {"repetitions": None}
+        name = digest([asdict(problem), same, plan, needed])
         return Task(
             (problem.key, column.key, repetition),
             f"{problem.key}/{column.key}-{repetition}-{name}.json",

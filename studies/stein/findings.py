@@ -10,13 +10,15 @@ import pandas as pd
 from bnmf_core.nouns.errors import NotFoundError
 from studies.result import Grid, StudyResult, spread
 from studies.stein.arrival import WEIGHTS
+from studies.stein.problems import COLUMNS
+from studies.stein.problems import MODELS as STUDIED
 from studies.stein.sources import kind
 from studies.words import Finding, clause, in_parts, listed, of, sentences, words
 
 WORDS = words("stein")
 FORMS: dict[str, str] = WORDS["forms"]
 SHORT_FORMS: dict[str, str] = WORDS["short_forms"]
-MODELS: dict[str, str] = WORDS["models"]
+MODELS: dict[str, str] = {key: model.label for key, model in STUDIED.items()}
 # Key → title, and the figures of paper 3 that show it (exponential–Gaussian; SILF).
 QUANTITIES: dict[str, tuple[str, str]] = {
     f"{form}_{weights}": (
@@ -106,7 +108,7 @@ def ordering(study: StudyResult, chosen: Selection, quantity: str) -> pd.DataFra
         ranks = values.rank(method="min")
         near = values[values <= (1 + SAME) * values.min()].index
         fastest = seconds.loc[problem, near].idxmin()
-        descents = [ranks[key] for key in ranks.index if kind(key) == "descent"]
+        descents = [ranks[key] for key in ranks.index if _kind(key) == "descent"]
         rows.append(
             {
                 "problem": problem,
@@ -176,7 +178,7 @@ def _descents(study: StudyResult, model: str) -> Numbers:
         if "random_restarts" not in errors:
             return
         for row in ordering(study, chosen, "interior_weighted").itertuples():
-            if kind(row.lowest) == "descent":
+            if _kind(row.lowest) == "descent":
                 of_problem = errors.loc[row.problem]
                 ratios.append(of_problem[row.lowest] / of_problem["random_restarts"])
     if ratios:
@@ -192,7 +194,7 @@ def _descents(study: StudyResult, model: str) -> Numbers:
 def _slopes(study: StudyResult) -> Numbers:
     """How small slopes alone make a discrepancy with equal weights small."""
     slopes, equal = (_last(study.values, f"interior_{part}") for part in ("slopes", "equal"))
-    samplers = [key for key in equal["column"].unique() if kind(key) == "chain"]
+    samplers = [key for key in equal["column"].unique() if _kind(key) == "chain"]
     if "random_restarts" in set(equal["column"]) and samplers:
         keys = ["problem", "model", "particles", "column"]
         wide = spread(equal, keys, "mean")["mean"].unstack("column")
@@ -218,6 +220,10 @@ def _saturation(study: StudyResult) -> Iterator[str]:
         if len(medians):
             low, high = medians.quantile([0.1, 0.9])
             yield f"{low:.2g} and {high:.2g} in the {name}"
+
+
+def _kind(column: str) -> str:
+    return kind(COLUMNS[column].algorithm)
 
 
 def _last(values: pd.DataFrame, quantity: str) -> pd.DataFrame:

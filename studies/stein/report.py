@@ -12,8 +12,7 @@ from studies.result import StudyResult
 from studies.stein import findings
 from studies.stein.findings import FORMS, QUANTITIES, SHORT_FORMS, WORDS, Selection
 from studies.stein.plan import SteinStudy
-from studies.stein.problems import SteinPlan
-from studies.stein.sources import ALGORITHMS
+from studies.stein.problems import COLUMNS, SteinPlan
 from studies.words import titled
 
 SHORT = SteinStudy(
@@ -82,8 +81,8 @@ def figures(found: StudyResult) -> dict[str, str]:
     """File name → SVG: discrepancy with Stein weights against time, both forms side by side."""
     drawn = {}
     colors = {
-        found.labels[key]: registry.algorithm(key).color
-        for key in ALGORITHMS
+        found.labels[key]: registry.algorithm(column.algorithm).color
+        for key, column in COLUMNS.items()
         if key in found.labels
     }
     for chosen in findings.selections(found):

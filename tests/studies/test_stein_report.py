@@ -10,7 +10,7 @@ from benchmarks.tables import as_text
 from studies import result
 from studies.result import StudyResult
 from studies.stein import findings
-from studies.stein.plan import COLUMNS
+from studies.stein.plan import VARIED
 from studies.stein.report import REPORT
 
 
@@ -31,7 +31,7 @@ def made_up() -> StudyResult:
                         (problem, "gaussian", column, 5, repetition, point, point == 1, key, value)
                         for key, value in numbers.items()
                     ]
-    columns = [*COLUMNS, "quantity", "value"]
+    columns = [*VARIED, "quantity", "value"]
     labels = {"one": "First <data>", "two": "Second"}
     labels |= {"q_transform": "Q-Transform", "gibbs": "Gibbs", "svgd": "SVGD"}
     settings = {"repetitions": 2, "holdout": 0.1, "seconds": 6.0, "seed": 0, "ranks": {}}

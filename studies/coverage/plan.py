@@ -148,12 +148,14 @@ class CoverageStudy(Study):
         plan, (columns, _) = self.plan, self._columns()
         large = [problem for problem in self._problems() if problem.large]
         fewer = [
-            NOTES["fewer_samples"].format(column=column.label, made=made, asked=plan.samples)
+            NOTES["fewer"].format(column=column.label, made=made, asked=plan.samples)
             for column in columns
             if large and (made := self.samples(large[0], column)) < plan.samples
         ]
         rarer = [
-            NOTES["fewer_repetitions"].format(column=column.label, made=made, asked=plan.repetitions)
+            NOTES["fewer_repetitions"].format(
+                column=column.label, made=made, asked=plan.repetitions
+            )
             for column in columns
             if (made := self.repetitions(column)) < plan.repetitions
         ]

@@ -44,7 +44,7 @@ def measured(
     seed: int,
     plan: SteinPlan,
 ) -> Cell:
-    """One cell: ``lengths``, ``model`` settings, ``rows`` of numbers, and ``left_out`` with reasons.
+    """One cell: ``lengths``, ``model`` (its settings), ``rows``, and ``left_out`` with reasons.
 
     A row is the column, M, the point in time, whether it is the last of this M, the quantity and
     its value.

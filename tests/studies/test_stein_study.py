@@ -174,7 +174,10 @@ def test_an_algorithm_that_refuses_is_left_out_with_its_reason(monkeypatch):
     monkeypatch.setattr(measure, "sources", refuse)
     plan = SteinPlan(1, (3,), (2,), 0.3)
     found = SteinStudy(["tiny"], plan, ["random_restarts", "svgd"]).make()
-    assert "SVGD is left out on Tiny (Exponential–Gaussian model), Tiny (SILF model): It will not." in found.notes
+    assert (
+        "SVGD is left out on Tiny (Exponential–Gaussian model), Tiny (SILF model): It will not."
+        in found.notes
+    )
     assert set(found.values["column"]) == {"random_restarts"}
 
 

@@ -19,16 +19,13 @@ SHORT = SteinStudy(
     ("faces", "digits"), SteinPlan(repetitions=1, sizes=(5, 10), iterations=(5, 20), seconds=1.0)
 )
 # Errors and diversity hardly depend on M: they are told for the largest only.
+NOISE = {"sigma": "σ", "epsilon": "ε"}
 FOR_EVERY_M = ("paper_weighted", "interior_weighted", "paper_equal", "interior_equal", "seconds")
 
 
 def sections(found: StudyResult, drawn: Collection[str] = ()) -> list[Section]:
     """What the study says of the paper, then a section with tables for each model."""
-    ranks = "; ".join(
-        f"{found.labels[key]} {rank} ({reason})"
-        for key, (rank, reason) in found.settings["ranks"].items()
-    )
-    numbers = {**found.settings, "where": machine(found), "rank_words": ranks}
+    numbers = {**found.settings, "where": machine(found)}
     said = [f"- {sentence}" for sentence in findings.findings(found)]
     notes = [f"- {note}" for note in found.notes]
     summary = [WORDS["claim"], "", *said, "", WORDS["summary"].format_map(numbers), "", *notes]
@@ -36,7 +33,7 @@ def sections(found: StudyResult, drawn: Collection[str] = ()) -> list[Section]:
     first = {
         "title": WORDS["title"],
         "summary": summary,
-        "tables": [_ordering(found, chosen) for chosen in every],
+        "tables": [_data(found), *(_ordering(found, chosen) for chosen in every)],
     }
     models = dict.fromkeys(chosen.model for chosen in every)
     return [first, *(_of_model(found, model, drawn) for model in models)]
@@ -54,6 +51,20 @@ def _of_model(found: StudyResult, model: str, drawn: Collection[str]) -> Section
             tables.append(as_table(words, findings.table(found, chosen, quantity)))
     plots = [path for path in drawn if path.startswith(f"{model}_")]
     return {"title": findings.MODELS[model], "summary": [], "tables": tables, "plots": plots}
+
+
+def _data(found: StudyResult) -> dict[str, Any]:
+    """Ranks, and what the models took from the data: of the first repetition."""
+    rows = []
+    for key, model, repetition, taken in found.settings["model_settings"]:
+        if repetition == 0:
+            rank, reason = found.settings["ranks"][key]
+            noise = next(f"{sign} = {taken[k]:.3g}" for k, sign in NOISE.items() if k in taken)
+            rows.append(
+                [found.labels[key], findings.MODELS[model], rank, reason, noise, taken["rate"]]
+            )
+    columns = ("data", "model", "R", "why this rank", "noise", "λ")
+    return {"title": "Data and models", "columns": columns, "rows": rows}
 
 
 def _ordering(found: StudyResult, chosen: Selection) -> dict[str, Any]:

@@ -75,7 +75,7 @@ class CoverageStudy(Study):
             [
                 self._task(problem, column, repetition)
                 for column in ordered
-                if repetition < self.repetitions(column)
+                if repetition < self.repetitions(problem, column)
             ]
             for problem in problems
             for repetition in range(plan.repetitions)
@@ -105,9 +105,10 @@ class CoverageStudy(Study):
         """How many samples a cell is made of."""
         return self._capped(self.plan.samples, column.most_large if problem.large else None)
 
-    def repetitions(self, column: Column) -> int:
+    def repetitions(self, problem: StudyProblem, column: Column) -> int:
         """How often a column is measured."""
-        return self._capped(self.plan.repetitions, column.repetitions)
+        most = column.repetitions and column.repetitions[problem.large]
+        return self._capped(self.plan.repetitions, most)
 
     def _capped(self, asked: int, most: int | None) -> int:
         return asked if most is None or not self.plan.capped else min(asked, most)
@@ -121,7 +122,7 @@ class CoverageStudy(Study):
             for column in columns:
                 here = [
                     cells[problem.key, column.key, repetition]
-                    for repetition in range(self.repetitions(column))
+                    for repetition in range(self.repetitions(problem, column))
                 ]
                 rows += [
                     (problem.key, column.key, repetition, *pair)
@@ -145,21 +146,18 @@ class CoverageStudy(Study):
 
     def reductions(self) -> list[str]:
         """A note on every column that makes fewer samples or repetitions than asked for."""
-        plan, (columns, _) = self.plan, self._columns()
-        large = [problem for problem in self._problems() if problem.large]
-        fewer = [
-            NOTES["fewer"].format(column=column.label, made=made, asked=plan.samples)
-            for column in columns
-            if large and (made := self.samples(large[0], column)) < plan.samples
-        ]
-        rarer = [
-            NOTES["fewer_repetitions"].format(
-                column=column.label, made=made, asked=plan.repetitions
-            )
-            for column in columns
-            if (made := self.repetitions(column)) < plan.repetitions
-        ]
-        return fewer + rarer
+        plan, (columns, _), notes = self.plan, self._columns(), []
+        for large, what in ((False, NOTES["small"]), (True, NOTES["large"])):
+            of_size = [problem for problem in self._problems() if problem.large == large]
+            for column in columns if of_size else []:
+                for made, asked, what_of in (
+                    (self.samples(of_size[0], column), plan.samples, "samples"),
+                    (self.repetitions(of_size[0], column), plan.repetitions, "repetitions"),
+                ):
+                    if made < asked:
+                        numbers = {"column": column.label, "made": made, "asked": asked}
+                        notes.append(NOTES[what_of].format(what=what, **numbers))
+        return notes
 
     def _problems(self) -> list[StudyProblem]:
         return [PROBLEMS[key] for key in self.asked("problems")]

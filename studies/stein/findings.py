@@ -215,11 +215,7 @@ def _descents(study: StudyResult, model: str) -> Numbers:
 def _published(study: StudyResult, model: str) -> Numbers:
     """Whether descents come lower as published than in log coordinates."""
     parts = []
-    for key, (name, what) in {
-        "paper_weighted": ("discrepancy", SHORT_FORMS["paper"]),
-        "interior_weighted": ("discrepancy", SHORT_FORMS["interior"]),
-        "error": ("relative error", ""),
-    }.items():
+    for key, name in WORDS["compared"].items():
         wide, lower, count = _wide(study, model, key), 0, 0
         for column in (c for c in wide if c.endswith(AS_PUBLISHED)):
             other = column.removesuffix(AS_PUBLISHED)
@@ -227,7 +223,7 @@ def _published(study: StudyResult, model: str) -> Numbers:
             count += len(both)
             lower += int((both[column] < both[other]).sum()) if len(both) else 0
         if count:
-            parts.append(f"{name}{f' in the {what}' if what else ''} {of(lower, count)}")
+            parts.append(f"{name} {of(lower, count)}")
     if parts:
         yield {"model": MODELS[model], "parts": ", ".join(parts)}
 
@@ -252,7 +248,7 @@ def _rate(study: StudyResult, model: str) -> Numbers:
         smaller = slopes[descents].lt(slopes[RESTARTS], axis=0)
         numbers[key] = of(int((poor & smaller).sum().sum()), int(poor.sum().sum()))
     names = ", ".join(study.labels[key] for key in problems)
-    yield {"model": MODELS[model], "own": MODELS[own], "names": names, **numbers}
+    yield {"model": MODELS[model], "names": names, **numbers}
 
 
 def _slopes(study: StudyResult) -> Numbers:

@@ -12,7 +12,7 @@ from studies.result import StudyResult
 from studies.stein import findings
 from studies.stein.findings import FORMS, QUANTITIES, SHORT_FORMS, WORDS, Selection
 from studies.stein.plan import SteinStudy
-from studies.stein.problems import COLUMNS, SteinPlan
+from studies.stein.problems import COLUMNS, TABLES, SteinPlan
 from studies.words import titled
 
 SHORT = SteinStudy(
@@ -49,7 +49,8 @@ def _of_model(found: StudyResult, model: str, drawn: Collection[str]) -> Section
             title, where = QUANTITIES[quantity]
             words = titled((f"{title}, M = {chosen.M}", where))
             tables.append(as_table(words, findings.table(found, chosen, quantity)))
-    plots = [path for path in drawn if path.startswith(f"{model}_")]
+    problems = {f"{model}_{key}" for key in sizes[0].rows(found)["problem"].unique()}
+    plots = [path for path in drawn if path.rsplit("_", 1)[0] in problems]
     return {"title": findings.MODELS[model], "summary": [], "tables": tables, "plots": plots}
 
 
@@ -92,14 +93,15 @@ def figures(found: StudyResult) -> dict[str, str]:
     """File name → SVG: discrepancy with Stein weights against time, both forms side by side."""
     drawn = {}
     colors = {
-        found.labels[key]: registry.algorithm(column.algorithm).color
+        found.labels[key]: TABLES["colors"].get(key, registry.algorithm(column.algorithm).color)
         for key, column in COLUMNS.items()
         if key in found.labels
     }
     for chosen in findings.selections(found):
         values = found.values
         for problem in values[values["model"] == chosen.model]["problem"].unique():
-            title = f"{found.labels[problem]}, {chosen.model}, M = {chosen.M}"
+            model = findings.MODELS[chosen.model]
+            title = f"{found.labels[problem]}, {model}, M = {chosen.M}"
             panels = []
             for form, words in SHORT_FORMS.items():
                 points = findings.over_time(found, chosen, problem, f"{form}_weighted")

@@ -80,7 +80,8 @@ class Report:
             made = self._asked(asked).make(
                 asked.out / "cells", on_progress=_reporter(), executor=executor
             )
-        where = {"machine": harness.machine(), "workers": asked.workers}
+        load = os.getloadavg()[-1]
+        where = {"machine": harness.machine(), "workers": asked.workers, "load": load}
         study = replace(made, settings=dict(made.settings) | where)
         study.save(asked.out / "study.json")
         drawn = self.figures(study)
@@ -155,7 +156,10 @@ def as_table(title: str, frame: pd.DataFrame) -> dict[str, Any]:
 def machine(study: StudyResult) -> str:
     """Where a study was made, in words."""
     here = study.settings["machine"]
-    return f"{here['processor']}, {here['cores']} cores, {study.settings['workers']} cells at once"
+    return (
+        f"{here['processor']}, {here['cores']} cores, {study.settings['workers']} cells at once, "
+        f"{study.settings['load']:.1f} processes at work on it at the end"
+    )
 
 
 def _write(folder: Path, drawn: Mapping[str, str]) -> None:

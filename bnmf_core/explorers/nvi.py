@@ -1,14 +1,17 @@
 """Nonparametric variational inference (Gershman, Hoffman & Blei 2012; paper 2, §4.2).
 
 All components of a mixture of equally weighted Gaussians move together: their centres are the
-factorizations. Starts are solved NMFs; under the uniform likelihood, which has no slope that leads
-to a possible place, all begin at one that is possible.
+factorizations. They start at the most probable of several times as many solved NMFs, polished until
+each has converged; under the uniform likelihood, which has no slope that leads to a possible place,
+all begin at the most probable one that is possible. Where the bound has no maximum
+(:func:`bnmf_core.variational.ascent.collapsed`) the components stay where they were before.
 """
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from bnmf_core.explorers.from_starts import MANY_ITERATIONS
 from bnmf_core.explorers.planting import refuse_impossible
 from bnmf_core.explorers.stein_descent import shard_sizes
 from bnmf_core.nouns.algorithm import Algorithm, Batch, Needs, Shard
@@ -17,13 +20,19 @@ from bnmf_core.nouns.model import Capability, given
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.settings import setting
 from bnmf_core.solvers import hals, solution
+from bnmf_core.solvers.solution import Stopping, solve_with
 from bnmf_core.solvers.starts import random_start
-from bnmf_core.variational.ascent import climb, spread
+from bnmf_core.variational.ascent import bound, climb, collapsed, spread
 from bnmf_core.variational.mixture import NO_BORDERS, best_scale, component_of, variance_alone
 
 # Where all components begin at one place, each is first moved by this part of its standard
 # deviation at random: equal components have no slope apart.
 NUDGE = 1e-3
+COLLAPSED = (
+    "NVI stopped after {} iterations: from there on a component would lose all of A W, and with "
+    "A W = 0 the bound grows with the variance without end. The factorizations are those before "
+    "that. A smaller σ helps: with so much noise the data hardly tell how large A and W are."
+)
 
 
 @dataclass(frozen=True)
@@ -37,10 +46,28 @@ class Settings:
         minimum=1,
         maximum=100_000,
     )
+    restarts: int = setting(
+        5,
+        "Restarts for each component",
+        "So many random starts are solved for each component; the most probable of all are where "
+        "the components start.",
+        minimum=1,
+        maximum=1000,
+        advanced=True,
+    )
     solver_iterations: int = setting(
         300,
         "Solver iterations before",
         "A start is solved by at most this many iterations of hals.",
+        minimum=1,
+        maximum=100_000,
+        advanced=True,
+    )
+    polish: int = setting(
+        10_000,
+        "Most iterations of polishing",
+        "Where a component starts, the solver goes on until the factorization has converged, for "
+        "at most this many iterations.",
         minimum=1,
         maximum=100_000,
         advanced=True,
@@ -76,8 +103,10 @@ class State:
 
     Attributes
     ----------
-    A, W : (m, D, R), (m, R, N) centres. log_variances : (m,) log σ². bound : nats.
-    unsolved : starts that are still to be solved. iterations : done so far.
+    A, W : (m, D, R), (m, R, N) centres; until all are solved, (c, D, R), (c, R, N) starts.
+    log_variances : (m,) log σ². bound : nats.
+    unsolved, unpolished : starts that are still to be solved, and then to be polished.
+    iterations : done so far.
     """
 
     A: np.ndarray
@@ -85,6 +114,7 @@ class State:
     log_variances: np.ndarray
     bound: float
     unsolved: int
+    unpolished: int
     iterations: int
 
 
@@ -96,11 +126,26 @@ def check(problem: Problem, settings: Settings) -> None:
 
 
 def init(problem: Problem, settings: Settings, shard: Shard, rng: np.random.Generator) -> State:
-    """Random starts, not yet solved."""
-    generators = [shard.particle_generator(i) for i in range(shard.size)]
-    pairs = [random_start(problem.dataset, problem.rank, g) for g in generators]
+    """Random starts, not yet solved; those of a component come from its own generator."""
+    pairs = [
+        random_start(problem.dataset, problem.rank, generator)
+        for generator in map(shard.particle_generator, range(shard.size))
+        for _ in range(settings.restarts)
+    ]
     A, W = (np.stack(factors) for factors in zip(*pairs, strict=True))
-    return State(A, W, np.zeros(shard.size), -np.inf, shard.size, 0)
+    return State(A, W, np.zeros(shard.size), -np.inf, len(A), shard.size, 0)
+
+
+def begun(problem: Problem, A: np.ndarray, W: np.ndarray, rng: np.random.Generator) -> State:
+    """Components at A (m, D, R), W (m, R, N), about to climb."""
+    A, W = best_scale(A, W)
+    if problem.model.offending is not None:
+        A, W, log_variances = _around_one(problem, A, W, rng)
+    else:
+        pairs = zip(A, W, strict=True)
+        variances = [component_of(problem, a, w, rescale=False).best_variance for a, w in pairs]
+        log_variances = np.log(variances)
+    return State(A, W, log_variances, bound(problem, A, W, log_variances)[0], 0, 0, 0)
 
 
 def step(
@@ -110,38 +155,61 @@ def step(
     m, D, R = state.A.shape
     nothing = Batch(np.empty((0, D, R)), np.empty((0, R, problem.dataset.N)))
     if state.unsolved:
-        return _solved(problem, state, settings, rng), nothing
+        return _solved(problem, state, settings), nothing
+    if state.unpolished:
+        return _polished(problem, state, settings, rng), nothing
     count = min(settings.per_step, settings.iterations - state.iterations)
     factors = state.A, state.W, state.log_variances
-    if problem.model.offending is None:
-        A, W, log_variances, bound = climb(problem, *factors, count)
+    done, note, flat = state.iterations + count, "", problem.model.offending is not None
+    if flat:
+        A, W, log_variances, value = spread(problem, *factors, count, settings.step)
     else:
-        A, W, log_variances, bound = spread(problem, *factors, count, settings.step)
-    done = state.iterations + count
-    state = replace(state, A=A, W=W, log_variances=log_variances, bound=bound, iterations=done)
+        A, W, log_variances, value = climb(problem, *factors, count)
+    if not flat and collapsed(problem, A, W).any():
+        note, done = COLLAPSED.format(state.iterations), settings.iterations
+        state = replace(state, iterations=done)
+    else:
+        state = replace(state, A=A, W=W, log_variances=log_variances, bound=value, iterations=done)
     if done < settings.iterations:
         return state, nothing
-    told = {"variance": np.exp(log_variances), "bound": np.full(m, bound)}
-    return state, Batch(A, W, told)
+    told = {"variance": np.exp(state.log_variances), "bound": np.full(m, state.bound)}
+    return state, Batch(state.A, state.W, told, note=note)
 
 
-def _solved(problem: Problem, state: State, settings: Settings, rng: np.random.Generator) -> State:
-    each = hals.SOLVER.work(problem, settings.solver_iterations / 3)
-    first = len(state.A) - state.unsolved
+def _solved(problem: Problem, state: State, settings: Settings) -> State:
+    """Some more starts solved; after the last one, the most probable ones are kept."""
+    A, W, unsolved = _some(problem, state, state.unsolved, Stopping(settings.solver_iterations))
+    if not unsolved:
+        density = problem.model.log_joint(problem, *best_scale(A, W))
+        best = np.argsort(-density, kind="stable")[: state.log_variances.size]
+        A, W = A[best], W[best]
+    return replace(state, A=A, W=W, unsolved=unsolved)
+
+
+def _polished(
+    problem: Problem, state: State, settings: Settings, rng: np.random.Generator
+) -> State:
+    """Some more starts converged; after the last one, all are about to climb."""
+    if problem.model.offending is not None:  # what is possible now may not be at convergence
+        return begun(problem, state.A, state.W, rng)
+    A, W, left = _some(problem, state, state.unpolished, Stopping(settings.polish, tolerance=None))
+    return replace(state, A=A, W=W, unpolished=left) if left else begun(problem, A, W, rng)
+
+
+def _some(
+    problem: Problem, state: State, left: int, stopping: Stopping
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """As many of the starts that are left as fit into one step, and how many are left then.
+
+    One after the other, so that no bit depends on how many there are.
+    """
+    each = hals.SOLVER.work(problem, min(stopping.max_iterations, MANY_ITERATIONS) / 3)
+    first = len(state.A) - left
     last = min(len(state.A), first + max(1, int(solution.STEP_WORK / each)))
     A, W = state.A.copy(), state.W.copy()
-    for i in range(first, last):
-        solved = hals.solve(problem, A[i : i + 1], W[i : i + 1], settings.solver_iterations)
-        A[i : i + 1], W[i : i + 1] = best_scale(*solved)
-    if last < len(A):
-        return replace(state, A=A, W=W, unsolved=len(A) - last)
-    if problem.model.offending is not None:
-        A, W, log_variances = _around_one(problem, A, W, rng)
-    else:
-        pairs = zip(A, W, strict=True)
-        variances = [component_of(problem, a, w, rescale=False).best_variance for a, w in pairs]
-        log_variances = np.log(variances)
-    return replace(state, A=A, W=W, log_variances=log_variances, unsolved=0)
+    for one in (slice(i, i + 1) for i in range(first, last)):
+        A[one], W[one] = solve_with(hals.SOLVER, problem, A[one], W[one], stopping)
+    return A, W, len(A) - last
 
 
 def _around_one(
@@ -165,14 +233,17 @@ def _around_one(
 
 def work(problem: Problem, settings: Settings) -> float:
     """Multiply-adds per component."""
-    starting = hals.SOLVER.work(problem, settings.solver_iterations / 3)
-    return starting + settings.iterations * 1.2 * solution.product_work(problem)
+    solving = hals.SOLVER.work(problem, settings.solver_iterations / 3)
+    polishing = hals.SOLVER.work(problem, min(settings.polish, MANY_ITERATIONS) / 3)
+    climbing = settings.iterations * 1.2 * solution.product_work(problem)
+    return settings.restarts * solving + polishing + climbing
 
 
 def fraction(state: State, settings: Settings) -> float:
-    """The starts count for a tenth, the iterations for the rest."""
-    started = 1.0 - state.unsolved / len(state.A)
-    return 0.1 * started + 0.9 * state.iterations / settings.iterations
+    """Starts count for a fifth of the work, the iterations for the rest."""
+    m = state.log_variances.size
+    left = (state.unsolved + state.unpolished) / (m * (settings.restarts + 1))
+    return 0.2 * (1.0 - left) + 0.8 * state.iterations / settings.iterations
 
 
 ALGORITHM = Algorithm(

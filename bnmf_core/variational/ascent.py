@@ -21,6 +21,8 @@ MEMORY = 10
 HALVINGS = 20
 # log σ² moves at most this far from where it starts in one call.
 REACH = 20.0
+# A component has collapsed whose AW is shorter than this part of X.
+NOTHING = 1e-3
 
 
 def climb(
@@ -110,6 +112,16 @@ def bound(
     by_variances += 0.5 * trace / M
     value = entropy + float((log_joint + 0.5 * variances * trace).sum()) / M
     return value, by_A, by_W, by_variances * variances
+
+
+def collapsed(problem: Problem, A: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """Which factorizations A (M, D, R), W (M, R, N) have A W = 0, nearly: (M,) bool.
+
+    There Tr H = 0, and the bound grows with log σ² without end: the second-order energy leaves out
+    that the posterior ends at 0. Such a component is one of nothing.
+    """
+    squared = np.einsum("mrs,mrs->m", A.transpose(0, 2, 1) @ A, W @ W.transpose(0, 2, 1))
+    return squared < NOTHING**2 * problem.dataset.squared_norm
 
 
 def _entropy(

@@ -10,6 +10,7 @@ from studies.result import StudyResult
 from studies.stein import findings
 from studies.stein.arrival import WEIGHTS
 from studies.stein.findings import QUANTITIES, Selection
+from studies.stein.problems import COLUMNS
 
 DIVERSITY = ("max_angle", "frobenius_A", "frobenius_W")
 
@@ -48,7 +49,7 @@ def show(study: StudyResult) -> None:
     view.chart(
         discrepancy_over_time(
             points,
-            run_styles([(key, key, study.labels[key]) for key in keys]),
+            run_styles([(key, COLUMNS[key].algorithm, study.labels[key]) for key in keys]),
             f"{label}: {findings.SHORT_FORMS[form]}, {WEIGHTS[weights]}",
         ),
         "Lower and further left is better. One line for each repetition: solvers make M "

@@ -1,14 +1,20 @@
-"""What paper 1 leaves unsaid and its numbers tell: σ, and how many multiplicative updates it made.
+"""What paper 1 leaves unsaid and its numbers tell: σ, how many updates it made, how restarts ran.
 
 Angles between samples are proportional to σ where it is small. Gibbs has nothing else to choose,
-so its rows give σ; with it, the single-mode rows give the number of updates.
+so its rows give σ; with it, the single-mode rows give the number of updates. Restarts are tried on
+the infinite problem, where the published ones are the furthest from ours.
 """
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from bnmf_core import RunSpec, distances, run
+from bnmf_core.compare.quality import FACTOR
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.numerics.residuals import relative_errors
+from studies.coverage.lin import factorize
 from studies.coverage.problems import COLUMNS, PROBLEMS, SIGMA
 from studies.result import published
 
@@ -17,6 +23,11 @@ UPDATES = (1, 2, 3, 5, 10, 20, 30, 50, 100)
 # Fewer of the large ones: their largest angle is hardly above the mean.
 SAMPLES, LARGE_SAMPLES = 1000, 100
 REPETITIONS = 3
+# Restarts: the engine's solvers by iterations, Lin's own code by its tolerance; filters; how many.
+ITERATIONS = (10, 30, 100, 1000)
+TOLERANCES = (1e-3, 5e-4, 1e-4, 1e-6)
+FACTORS = (1.0, 10.0, 100.0)
+RESTARTS = 400
 
 
 def measure(repetitions: int | None = None) -> dict[str, Any]:
@@ -57,9 +68,74 @@ def measure(repetitions: int | None = None) -> dict[str, Any]:
                 "columns": ("problem", "updates", *columns),
                 "rows": update_rows,
             },
+            _restarts(),
         ],
         "raw": {"sigma": best},
     }
+
+
+def _restarts() -> dict[str, Any]:
+    """Restarts of the small infinite problem by start, solver and how far they ran."""
+    problem = PROBLEMS["infinite_small"]
+    dataset = problem.dataset(SIGMA, 0, 0)
+    model_settings = {"sigma": SIGMA, "rate": 1.0}
+    gibbs = RunSpec(
+        "gibbs",
+        problem.rank,
+        particles=SAMPLES,
+        settings=dict(COLUMNS["gibbs"].settings),
+        model_settings=model_settings,
+    )
+    largest = float(run(dataset, gibbs).error.max())
+    rows = []
+    for start in ("scaled", "uniform"):
+        for solver in ("projected_gradient", "multiplicative"):
+            for iterations in ITERATIONS:
+                chosen = {"solver": solver, "start": start, "max_iterations": iterations}
+                spec = RunSpec(
+                    "random_restarts",
+                    problem.rank,
+                    particles=RESTARTS,
+                    settings=chosen | {"tolerance": 0.0, "block": RESTARTS},
+                    model_settings=model_settings,
+                )
+                found = run(dataset, spec)
+                words = start, solver, f"{iterations} iterations"
+                rows.append([*words, *_filtered(dataset, found.A, found.W, largest)])
+    X = np.ascontiguousarray(dataset.X)
+    (D, N), R = X.shape, problem.rank
+    for tolerance in TOLERANCES:
+        rng = np.random.default_rng(0)
+        pairs = [
+            factorize(X, rng.random((D, R)), rng.random((R, N)), tolerance) for _ in range(RESTARTS)
+        ]
+        A, W = (np.stack(factors) for factors in zip(*pairs, strict=True))
+        words = "uniform", "Lin's own code", f"tolerance {tolerance:g}"
+        rows.append([*words, *_filtered(dataset, A, W, largest)])
+    told = [
+        published("coverage")["infinite_small"][column]["max_angle_average"]["mean"]
+        for column in ("random_restarts", "filtered_restarts")
+    ]
+    rows.append(
+        ["published", "", "", told[0], *(told[1] if f == FACTOR else None for f in FACTORS)]
+    )
+    filters = (f"error ≤ {factor:g} × Gibbs's largest" for factor in FACTORS)
+    return {
+        "title": f"Mean angle, °, of {RESTARTS} restarts: {problem.label}",
+        "columns": ("start", "solver", "ran for", "all", *filters),
+        "rows": rows,
+    }
+
+
+def _filtered(dataset: Dataset, A: np.ndarray, W: np.ndarray, largest: float) -> list[float | None]:
+    """Mean angle of all, and of those within each filter; None where fewer than two are."""
+    error = relative_errors(dataset.X, A, W)
+    apart = distances(SimpleNamespace(A=A, W=W), "max_angle")
+    found = []
+    for factor in (np.inf, *FACTORS):
+        kept = np.flatnonzero(error <= factor * largest)
+        found.append(float(apart[np.ix_(kept, kept)].mean()) if kept.size > 1 else None)
+    return found
 
 
 def _angles(

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from bnmf_core import registry
 from bnmf_core.compare.coverage import covering_numbers, largest_distance, mean_distance
 from bnmf_core.compare.distances import distances
 from bnmf_core.compare.mixing import autocorrelation_time, published_autocorrelation_time
@@ -71,15 +72,16 @@ def numbers(particles: Particles, dataset: Dataset, sigma: float) -> Cell:
     cell["largest_error"] = float(np.max(particles.error)) if M else None
     cell["iat"], cell["iat_proper"] = _autocorrelation(particles)
     first = particles.subset(np.arange(min(M, COMPARED)))
-    # A chain has been to more places at its end than at its beginning.
-    whole = particles.subset(evenly_spaced(M, min(M, COMPARED))) if M else first
+    chain = registry.algorithm(particles.spec.algorithm).family == "sampler"
     for metric, radii in RADII.items():
         matrix = distances(first, metric) if M else None
         cell[f"{metric}_largest"] = None if matrix is None else largest_distance(matrix)
         cell[f"{metric}_average"] = None if matrix is None else mean_distance(matrix)
-        spread = distances(whole, metric) if M else None
-        cell[f"{metric}_whole_largest"] = None if spread is None else largest_distance(spread)
-        cell[f"{metric}_whole_average"] = None if spread is None else mean_distance(spread)
+        if chain:  # it has been to more places at its end than at its beginning
+            whole = particles.subset(evenly_spaced(M, min(M, COMPARED)))
+            spread = distances(whole, metric)
+            cell[f"{metric}_whole_largest"] = largest_distance(spread)
+            cell[f"{metric}_whole_average"] = mean_distance(spread)
         curve = np.zeros(radii.size, int)
         if matrix is not None:
             curve = covering_numbers(matrix, radii, "published")

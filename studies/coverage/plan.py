@@ -30,7 +30,7 @@ NOTES = words("coverage")["notes"]
 class StudyPlan:
     """What decides a study's numbers, beside the problems and the columns.
 
-    ``capped`` : whether slow columns make fewer samples, see ``Column.most``.
+    ``capped`` : whether slow columns make fewer samples or repetitions, see ``Column``.
     """
 
     repetitions: int = 10
@@ -72,7 +72,11 @@ class CoverageStudy(Study):
         shared = {column.algorithm for column in columns if column.filtered}
         ordered = sorted(columns, key=lambda c: (c.algorithm in shared, c.filtered))
         return [
-            [self._task(problem, column, repetition) for column in ordered]
+            [
+                self._task(problem, column, repetition)
+                for column in ordered
+                if repetition < self.repetitions(problem, column)
+            ]
             for problem in problems
             for repetition in range(plan.repetitions)
         ]
@@ -99,8 +103,14 @@ class CoverageStudy(Study):
 
     def samples(self, problem: StudyProblem, column: Column) -> int:
         """How many samples a cell is made of."""
-        most = column.most_large if problem.large else column.most
-        asked = self.plan.samples
+        return self._capped(self.plan.samples, column.most_large if problem.large else None)
+
+    def repetitions(self, problem: StudyProblem, column: Column) -> int:
+        """How often a column is measured."""
+        most = column.repetitions and column.repetitions[problem.large]
+        return self._capped(self.plan.repetitions, most)
+
+    def _capped(self, asked: int, most: int | None) -> int:
         return asked if most is None or not self.plan.capped else min(asked, most)
 
     def result(self, cells: dict[Any, Cell]) -> StudyResult:
@@ -112,7 +122,7 @@ class CoverageStudy(Study):
             for column in columns:
                 here = [
                     cells[problem.key, column.key, repetition]
-                    for repetition in range(self.plan.repetitions)
+                    for repetition in range(self.repetitions(problem, column))
                 ]
                 rows += [
                     (problem.key, column.key, repetition, *pair)
@@ -135,19 +145,18 @@ class CoverageStudy(Study):
         )
 
     def reductions(self) -> list[str]:
-        """A note on every column that makes fewer samples than asked for."""
-        notes = []
-        columns, _ = self._columns()
-        for large, what in ((False, "small problem"), (True, "500×50 problem")):
+        """A note on every column that makes fewer samples or repetitions than asked for."""
+        plan, (columns, _), notes = self.plan, self._columns(), []
+        for large, what in ((False, NOTES["small"]), (True, NOTES["large"])):
             of_size = [problem for problem in self._problems() if problem.large == large]
             for column in columns if of_size else []:
-                made = self.samples(of_size[0], column)
-                if made == self.plan.samples:
-                    continue
-                numbers = {"column": column.label, "made": made, "asked": self.plan.samples}
-                short = registry.algorithm(column.algorithm).family == "sampler"
-                words = NOTES["reduced"].format(what=what, **numbers)
-                notes.append(words + NOTES["short_chain"] * short)
+                for made, asked, what_of in (
+                    (self.samples(of_size[0], column), plan.samples, "samples"),
+                    (self.repetitions(of_size[0], column), plan.repetitions, "repetitions"),
+                ):
+                    if made < asked:
+                        numbers = {"column": column.label, "made": made, "asked": asked}
+                        notes.append(NOTES[what_of].format(what=what, **numbers))
         return notes
 
     def _problems(self) -> list[StudyProblem]:
@@ -173,7 +182,8 @@ class CoverageStudy(Study):
     def _task(self, problem: StudyProblem, column: Column, repetition: int) -> Task:
         needed = asdict(COLUMNS[column.needs]) if column.needs else None
         plan = asdict(self.plan) | {"repetitions": None}
-        name = digest([asdict(problem), asdict(column), plan, needed])
+        same = asdict(column) | {"repetitions": None}
+        name = digest([asdict(problem), same, plan, needed])
         return Task(
             (problem.key, column.key, repetition),
             f"{problem.key}/{column.key}-{repetition}-{name}.json",

@@ -46,8 +46,8 @@ class Column:
     ----------
     key, label : name in results and on screen. algorithm : registry key.
     settings : of the algorithm. large_settings : what differs for the 500×50 problems.
-    most, most_large : at most so many samples of a small and of a 500×50 problem, to keep the
-        study within half an hour on two cores; None: all.
+    most_large : at most so many samples of a 500×50 problem. repetitions : at most so many of a
+        small and of a 500×50 problem. Both are of what would take hours; None: all.
     needs : the column that must be measured before it. filtered : keeps those samples only
         whose error is at most ten times the largest of that column.
     """
@@ -57,8 +57,8 @@ class Column:
     algorithm: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     large_settings: Mapping[str, Any] = field(default_factory=dict)
-    most: int | None = None
     most_large: int | None = None
+    repetitions: tuple[int, int] | None = None
     needs: str = ""
     filtered: bool = False
 

@@ -215,12 +215,14 @@ def _prior(study: StudyResult) -> Iterator[str]:
         columns = [c for c in means(study, noise, "energy") if c in CENTRAL]
         if len(columns) < 2:
             continue
-        ranges = []
+        ranges, apart = [], []
         for quantity in ("energy", "entropy"):
             found = means(study, noise, quantity)[columns]
-            apart = (found.max(axis=1) - found.min(axis=1)).dropna()
-            ranges.append(f"{number(apart.min())} to {number(apart.max())} nats of {quantity}")
-        yield f"{study.labels[noise]} {', '.join(ranges)}"
+            apart.append((found.max(axis=1) - found.min(axis=1)).dropna())
+            least, most = number(apart[-1].min()), number(apart[-1].max())
+            ranges.append(f"{least} to {most} nats of {quantity}")
+        more = of(int((apart[0] > apart[1]).sum()), len(apart[0]))
+        yield f"{study.labels[noise]} {', '.join(ranges)} (more of energy on {more})"
 
 
 def _covers(study: StudyResult, noise: str, kind: str) -> Numbers:

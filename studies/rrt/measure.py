@@ -1,7 +1,7 @@
 """One cell of paper 2's comparison: a method on a data set under one noise, measured."""
 
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +13,7 @@ from bnmf_core.compare.coverage import covering_numbers, largest_distance, mean_
 from bnmf_core.compare.distances import distances
 from bnmf_core.compare.projection import simplex_projection
 from bnmf_core.explorers import nvi
+from bnmf_core.explorers.rrt_state import Starts, State
 from bnmf_core.nouns import settings
 from bnmf_core.nouns.algorithm import Shard
 from bnmf_core.nouns.dataset import Dataset, Truth
@@ -22,6 +23,9 @@ from bnmf_core.numerics.deviations import largest_deviations
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.probability import gaussian, uniform
 from bnmf_core.probability.reference import reference_factors
+from bnmf_core.solvers import hals
+from bnmf_core.solvers.solution import Stopping, solve_with
+from bnmf_core.solvers.starts import random_start
 from bnmf_core.variational.mixture import Mixture, component_of
 from studies.rrt.problems import (
     LAURBERG_NOISE,
@@ -34,12 +38,22 @@ from studies.rrt.problems import (
     RRTPlan,
     RRTProblem,
 )
-from studies.rrt.stream import GONE, Streamed, collapsed, factors_of, fitted, proposals, streamed
+from studies.rrt.stream import (
+    COLLAPSED,
+    GONE,
+    Streamed,
+    factors_of,
+    fitted,
+    proposals,
+    streamed,
+)
 from studies.runner import Cell
 
 RADII = np.geomspace(1e-5, 90.0, 100)
 # Draws of a mixture that are compared, and components, the heaviest ones.
 DRAWS, MOST_COMPONENTS = 200, 300
+# Of the solver, for an NMF to converge.
+MOST_ITERATIONS = 10_000
 # Digits that are kept of a curve's and a picture's numbers; an ELBO of 1e7 nats is kept in full.
 DIGITS = 6
 
@@ -116,7 +130,8 @@ def measured(
         "noise": {name: float(value) for name, value in asdict(chosen).items()},
     }
     try:
-        found = _found(known, problem, method, repetition, shared, plan)
+        seconds = min(plan.seconds, noise.seconds)
+        found = _found(known, problem, method, repetition, shared, plan, seconds)
     except BNMFError as error:
         return cell | {"left_out": str(error)}
     cell["ended"] = found.ended
@@ -137,31 +152,64 @@ def _found(
     repetition: int,
     shared: Ground,
     plan: RRTPlan,
+    seconds: float,
 ) -> Streamed:
     shard = Shard(0, 0, method.particles, plan.seed + 1000 * (repetition + 1))
     variance = fixed_variance(problem, shared.feasible)
     algorithm = registry.algorithm(method.algorithm)
-    chosen, begin = dict(method.settings), None
-    if known.known and method.algorithm == "nvi":
-        chosen |= {"solver_iterations": 1}
-        A, W = (np.repeat(F[None], shard.size, axis=0) for F in _first(shared))
-        begin = nvi.State(A, W, np.zeros(shard.size), -np.inf, shard.size, 0)
-    elif known.known or (variance is not None and method.algorithm == "hmc"):
+    chosen = dict(method.settings)
+    if method.algorithm == "nvi":
+        if variance is not None:
+            chosen |= {"per_step": 1}  # each iteration looks at every entry of X many times
+        built = settings.build(algorithm.Settings, chosen, algorithm.label)
+        begin = _all_at_first(problem, shared, shard) if known.known else None
+        return fitted(problem, built, shard, variance, seconds, begin)
+    planted = None
+    if known.known or (variance is not None and method.algorithm == "hmc"):
         # The likelihood has no slope that leads to a feasible place: a chain begins at one.
         start = shared.feasible[repetition % len(shared.feasible)]
-        problem = replace(problem, dataset=replace(problem.dataset, truth=(start,)))
-        chosen |= {"start": "known"}
-    if variance is not None and method.algorithm == "nvi":
-        chosen |= {"per_step": 1}  # each iteration looks at every entry of X many times
+        problem, chosen = _from(problem, start), chosen | {"start": "known"}
+    elif method.algorithm == "rrt":
+        planted = partial(_planted, problem)
+    else:
+        first = random_start(problem.dataset, problem.rank, shard.particle_generator(0))
+        A, W = converged(problem, *(F[None] for F in first))
+        start = Truth("a converged NMF", A[0], W[0])
+        problem, chosen = _from(problem, start), chosen | {"start": "known"}
     built = settings.build(algorithm.Settings, chosen, algorithm.label)
-    if method.algorithm == "nvi":
-        return fitted(problem, built, shard, variance, plan.seconds, begin)
-    batches = proposals(problem, algorithm, built, shard)
-    return streamed(problem, batches, method.scales, plan.tolerance, variance, plan.seconds)
+    batches = proposals(problem, algorithm, built, shard, planted)
+    return streamed(problem, batches, method.scales, plan.tolerance, variance, seconds)
 
 
-def _first(shared: Ground) -> tuple[np.ndarray, np.ndarray]:
-    return np.asarray(shared.feasible[0].A, float), np.asarray(shared.feasible[0].W, float)
+def converged(problem: Problem, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The NMFs that starts A (M, D, R), W (M, R, N) lead to, each as far as the solver calls it
+    converged."""
+    stopping = Stopping(MOST_ITERATIONS, tolerance=None)
+    with one_blas_thread():
+        pairs = [
+            solve_with(hals.SOLVER, problem, A[one], W[one], stopping)
+            for one in (slice(m, m + 1) for m in range(len(A)))
+        ]
+    A, W = (np.concatenate(factors) for factors in zip(*pairs, strict=True))
+    return A, W
+
+
+def _planted(problem: Problem, state: State) -> State:
+    """The tree's first state, with starts that have converged."""
+    A, W = converged(problem, state.starts.A, state.starts.W)
+    return replace(state, starts=Starts(A, W, 0))
+
+
+def _from(problem: Problem, start: Truth) -> Problem:
+    """The problem with this as its only known factorization."""
+    return replace(problem, dataset=replace(problem.dataset, truth=(start,)))
+
+
+def _all_at_first(problem: Problem, shared: Ground, shard: Shard) -> nvi.State:
+    """Components that begin at the first known factorization."""
+    first = shared.feasible[0]
+    A, W = (np.repeat(np.asarray(F, float)[None], shard.size, axis=0) for F in (first.A, first.W))
+    return nvi.begun(problem, A, W, shard.generator())
 
 
 def _numbers(
@@ -185,7 +233,7 @@ def _numbers(
         "impossible": reasons.get("impossible", 0),
         "collapsed": reasons.get(GONE, 0),
     }
-    if collapsed(problem, *factors_of(mixture.centers, problem.dataset.D, problem.rank)).any():
+    if found.ended == COLLAPSED:
         numbers |= dict.fromkeys(("elbo", "entropy", "energy"), np.nan)
     curves = {}
     for name, points in sets.items():

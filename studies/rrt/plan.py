@@ -69,7 +69,7 @@ class RRTStudy(Study):
             if noise in noises
             for method in NOISES[noise].methods
             if method in methods
-            for repetition in range(plan.repetitions)
+            for repetition in range(min(plan.repetitions, NOISES[noise].repetitions))
         ]
         return one_by_one(tasks, notes)
 
@@ -114,8 +114,10 @@ class RRTStudy(Study):
         return at_hand((PROBLEMS[key] for key in self.asked("problems")), self.data)
 
     def _task(self, problem: RRTProblem, noise: Noise, method: Method, repetition: int) -> Task:
-        fixed = [problem.rank, problem.known, asdict(noise), asdict(method)]
-        name = digest([*fixed, asdict(self.plan) | {"repetitions": None}])
+        fixed = [problem.rank, problem.known, asdict(noise) | {"repetitions": None}]
+        seconds = min(self.plan.seconds, noise.seconds)
+        plan = asdict(self.plan) | {"repetitions": None, "seconds": seconds}
+        name = digest([*fixed, asdict(method), plan])
         return Task(
             (problem.key, noise.key, method.key, repetition),
             f"{problem.key}/{noise.key}/{method.key}-{repetition}-{name}.json",

@@ -25,12 +25,13 @@ class RRTPlan:
 
     Attributes
     ----------
-    seconds : of processor time that a method may take after its first proposal.
+    seconds : of processor time that a method may take at most after its first proposal; a noise
+        may give it less.
     tolerance : smallest gain of a component, nats.
     """
 
     repetitions: int = 3
-    seconds: float = 3.0
+    seconds: float = 60.0
     tolerance: float = 1e-4
     seed: int = 0
 
@@ -76,6 +77,8 @@ class Noise:
     of_noise : where it is not 0, ε is so many times the noise that was added.
     rate : λ of the priors.
     methods : keys of ``METHODS``. table : of the paper, "" for none.
+    seconds : of processor time that a method may take after its first proposal.
+    repetitions : at most so many.
     """
 
     key: str
@@ -83,6 +86,8 @@ class Noise:
     model: str
     times: float
     methods: tuple[str, ...]
+    seconds: float
+    repetitions: int
     table: str = ""
     of_noise: float = 0.0
     rate: float = 1.0

@@ -46,7 +46,12 @@ def sections(found: StudyResult, drawn: Collection[str] = ()) -> list[Section]:
 
 def _of_noise(found: StudyResult, noise: str, drawn: Collection[str]) -> Section:
     known = NOISES[noise]
-    summary = [WORDS["beside"].format(known.table)] if known.table else []
+    numbers = {
+        "seconds": min(found.settings["seconds"], known.seconds),
+        "repetitions": findings.values(found, noise, "elbo")["repetition"].nunique(),
+    }
+    summary = [WORDS["clock"].format_map(numbers)]
+    summary += [WORDS["beside"].format(known.table)] if known.table else []
     if noise in findings.SYNTHETIC:
         summary.append(WORDS["demonstration"].format(LAURBERG_NOISE))
     tables = [

@@ -6,7 +6,7 @@ memory: each is proposed to the mixture, and what it is not made of is forgotten
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,22 +17,27 @@ from bnmf_core.nouns.algorithm import Algorithm, Batch, Shard
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.runs.record import finite_states
+from bnmf_core.variational.ascent import collapsed
 from bnmf_core.variational.mixture import Component, Mixture, component_of
 from bnmf_core.variational.online import propose
 
 COMPLETE = "all proposals were made"
 CLOCK = "the clock"
-COLLAPSED = "components have collapsed to A W = 0, where the bound has no maximum"
+COLLAPSED = "components were collapsing to A W = 0, where the bound has no maximum"
 # How such proposals are counted beside the keys of ``variational.online.REASONS``.
 GONE = "collapsed"
-# A factorization has collapsed whose AW is shorter than this part of X.
-NOTHING = 1e-3
 
 
 def proposals(
-    problem: Problem, algorithm: Algorithm, settings: Any, shard: Shard
+    problem: Problem,
+    algorithm: Algorithm,
+    settings: Any,
+    shard: Shard,
+    begin: Callable[[Any], Any] | None = None,
 ) -> Iterator[Batch]:
     """What one shard of a run makes, step by step: the same factorizations as ``run``.
+
+    ``begin`` : the state to set out from, given the run's own; None: that.
 
     Yields
     ------
@@ -42,6 +47,7 @@ def proposals(
     rng = shard.generator()
     with one_blas_thread():
         state = algorithm.init(problem, settings, shard, rng)
+        state = state if begin is None else begin(state)
     made, ended = 0, False
     while made < shard.size and not ended:
         with one_blas_thread():
@@ -158,11 +164,10 @@ def fitted(
         while batch is None or not batch.size:
             state, batch = nvi.step(problem, state, settings, rng)
             now = time.process_time()
-            first = first if state.unsolved else min(first, now)
-            gone = collapsed(problem, state.A, state.W)
-            if not state.unsolved and gone.any():
+            solving = state.unsolved or state.unpolished
+            first = first if solving else min(first, now)
+            if batch.note:
                 ended = COLLAPSED
-                break
             if not batch.size and now - first > seconds:
                 ended = CLOCK
                 break
@@ -171,18 +176,8 @@ def fitted(
             variances = np.full(shard.size, variance)
         mixture = equal_mixture(problem, state.A, state.W, variances)
     best, took, m = float(mixture.log_joint.max()), time.process_time() - began, shard.size
-    reasons = Counter({"first": m, GONE: int(gone.sum())})
+    reasons = Counter({"first": m, GONE: int(ended == COLLAPSED)})
     return Streamed((mixture,), (m,), (reasons,), m, best, took, ended)
-
-
-def collapsed(problem: Problem, A: np.ndarray, W: np.ndarray) -> np.ndarray:
-    """Which factorizations A (M, D, R), W (M, R, N) have A W = 0: (M,) bool.
-
-    There Tr H = 0, and under exponential priors the bound of equation 3 grows with σ² for ever: the
-    energy leaves out that the posterior ends at 0. Such a component is one of nothing.
-    """
-    squared = np.einsum("mrs,mrs->m", A.transpose(0, 2, 1) @ A, W @ W.transpose(0, 2, 1))
-    return squared < NOTHING**2 * problem.dataset.squared_norm
 
 
 def equal_mixture(problem: Problem, A: np.ndarray, W: np.ndarray, variances: np.ndarray) -> Mixture:

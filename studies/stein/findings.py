@@ -10,13 +10,15 @@ import pandas as pd
 from bnmf_core.nouns.errors import NotFoundError
 from studies.result import Grid, StudyResult, spread
 from studies.stein.arrival import WEIGHTS
+from studies.stein.problems import COLUMNS
+from studies.stein.problems import MODELS as STUDIED
 from studies.stein.sources import kind
-from studies.words import Finding, clause, in_parts, listed, of, sentences, words
+from studies.words import Finding, clause, in_parts, of, sentences, words
 
 WORDS = words("stein")
 FORMS: dict[str, str] = WORDS["forms"]
 SHORT_FORMS: dict[str, str] = WORDS["short_forms"]
-MODELS: dict[str, str] = WORDS["models"]
+MODELS: dict[str, str] = {key: model.label for key, model in STUDIED.items()}
 # Key → title, and the figures of paper 3 that show it (exponential–Gaussian; SILF).
 QUANTITIES: dict[str, tuple[str, str]] = {
     f"{form}_{weights}": (
@@ -26,7 +28,9 @@ QUANTITIES: dict[str, tuple[str, str]] = {
     for weights, with_ in WEIGHTS.items()
     for form, words_ in FORMS.items()
 } | WORDS["quantities"]
-OURS = "q_transform"
+OURS, RESTARTS = "q_transform", "random_restarts"
+# How the key of a descent as published ends; the rest is that of the same one in log coordinates.
+AS_PUBLISHED = "_published"
 # Discrepancies that differ by less than this part count as equally low.
 SAME = 0.05
 KEYS = ["problem", "column"]
@@ -106,7 +110,7 @@ def ordering(study: StudyResult, chosen: Selection, quantity: str) -> pd.DataFra
         ranks = values.rank(method="min")
         near = values[values <= (1 + SAME) * values.min()].index
         fastest = seconds.loc[problem, near].idxmin()
-        descents = [ranks[key] for key in ranks.index if kind(key) == "descent"]
+        descents = [ranks[key] for key in ranks.index if _kind(key) == "descent"]
         rows.append(
             {
                 "problem": problem,
@@ -125,79 +129,144 @@ def ordering(study: StudyResult, chosen: Selection, quantity: str) -> pd.DataFra
 def findings(study: StudyResult) -> list[str]:
     """What the numbers say of the paper's ordering, in sentences made from them."""
     models = list(study.values["model"].unique())
+    own = [model for model in models if not STUDIED[model].settings]
     told = [
-        *(Finding("ordering", _ordering, (c, form)) for c in selections(study) for form in FORMS),
-        *(Finding("descents", _descents, (model,)) for model in models),
+        *(Finding("ordering", _ordering, (model, form)) for model in own for form in FORMS),
+        *(Finding("descents", _descents, (model,)) for model in own),
+        *(Finding("published", _published, (model,)) for model in own),
+        *(Finding("rate", _rate, (model,)) for model in models if model not in own),
         Finding("slopes", _slopes),
-        *(Finding("constant", _constant, (model,)) for model in models),
+        *(Finding("constant", _constant, (model,)) for model in own),
         Finding("saturation", _saturation),
     ]
     return sentences(study, told, WORDS["findings"])
 
 
-def _ordering(study: StudyResult, chosen: Selection, form: str) -> Numbers:
-    found = ordering(study, chosen, f"{form}_weighted")
+def _ordering(study: StudyResult, model: str, form: str) -> Numbers:
+    """How often Q-Transform is the fastest of the lowest, and which algorithm is elsewhere."""
+    found = _all_orderings(study, model, f"{form}_weighted")
     if found.empty:
         return
     clauses = WORDS["clauses"]
-    holds = found[found["holds"]]
-    others = ", ".join(_beaten(study, row) for row in found[~found["holds"]].itertuples())
+    fastest = found["fastest"].value_counts()
+    others = ", ".join(
+        f"{study.labels[key]} ({count})" for key, count in fastest.items() if key != OURS
+    )
+    well = [clause(clauses[key], _well(found[key])) for key in ("descent", "gibbs")]
     yield {
-        "model": MODELS[chosen.model],
-        "M": chosen.M,
+        "model": MODELS[model],
         "form": SHORT_FORMS[form],
         "same": SAME,
-        "holds": of(len(holds), len(found)),
-        "names": listed(study.labels[key] for key in holds["problem"]),
+        "holds": of(int(found["holds"].sum()), len(found)),
+        "low": of(int((found["ratio"] <= 1 + SAME).sum()), len(found)),
         "others": clause(clauses["others"], others),
-        "descents": clause(clauses["descents"], _well(found["descent"])),
-        "gibbs": clause(clauses["gibbs"], _well(found["gibbs"])),
+        "two": clause(clauses["two"], " and ".join(part for part in well if part)),
     }
 
 
+def _all_orderings(study: StudyResult, model: str, quantity: str) -> pd.DataFrame:
+    """:func:`ordering` of a model's every M, with a column M."""
+    parts = [
+        ordering(study, chosen, quantity).assign(M=chosen.M)
+        for chosen in selections(study)
+        if chosen.model == model
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
 def _well(ranks: pd.Series) -> str:
-    """On how many problems a rank is one of the two lowest; nothing where it was never run."""
+    """On how many combinations a rank is one of the two lowest; nothing where it was never run."""
     ranks = ranks.dropna()
     return of(int((ranks <= 2).sum()), len(ranks)) if len(ranks) else ""
 
 
-def _beaten(study: StudyResult, row: Any) -> str:
-    which = "slower" if row.rank == 1 else "as_low" if row.ratio <= 1 + SAME else "beaten"
-    names = {key: study.labels[getattr(row, key)] for key in ("lowest", "fastest")}
-    name = study.labels[row.problem]
-    return WORDS["clauses"][which].format(name=name, rank=row.rank, ratio=row.ratio, **names)
+def _wide(study: StudyResult, model: str, quantity: str) -> pd.DataFrame:
+    """(problem, M) by columns: the mean over the repetitions of the last points."""
+    found = _last(study.values, quantity)
+    found = found[found["model"] == model]
+    keys = ["problem", "particles", "column"]
+    return spread(found, keys, "mean")["mean"].unstack("column") if len(found) else pd.DataFrame()
 
 
 def _descents(study: StudyResult, model: str) -> Numbers:
-    """Whether a descent that comes out lowest has found good factorizations."""
-    ratios = []
-    for chosen in (one for one in selections(study) if one.model == model):
-        errors = means(study, chosen, "error")
-        if "random_restarts" not in errors:
+    """What a descent that comes out lowest has found: how good, and how probable."""
+    found = _all_orderings(study, model, "interior_weighted")
+    error, density = (_wide(study, model, quantity) for quantity in ("error", "log_joint"))
+    if found.empty or RESTARTS not in error:
+        return
+    lowest = [row for row in found.itertuples() if _kind(row.lowest) == "descent"]
+    places = [((row.problem, row.M), row.lowest) for row in lowest]
+    ratios = [error.loc[place, key] / error.loc[place, RESTARTS] for place, key in places]
+    lower = sum(density.loc[place, key] < density.loc[place, RESTARTS] for place, key in places)
+    yield {
+        "model": MODELS[model],
+        "count": of(len(lowest), len(found)),
+        "errors": WORDS["clauses"]["errors"].format(
+            least=min(ratios),
+            most=max(ratios),
+            median=np.median(ratios),
+            lower=of(lower, len(lowest)),
+        )
+        if lowest
+        else "",
+    }
+
+
+def _published(study: StudyResult, model: str) -> Numbers:
+    """Whether descents come lower as published than in log coordinates."""
+    parts = []
+    for key, name in WORDS["compared"].items():
+        wide, lower, count = _wide(study, model, key), 0, 0
+        for column in (c for c in wide if c.endswith(AS_PUBLISHED)):
+            other = column.removesuffix(AS_PUBLISHED)
+            both = wide[[column, other]].dropna() if other in wide else wide[:0]
+            count += len(both)
+            lower += int((both[column] < both[other]).sum()) if len(both) else 0
+        if count:
+            parts.append(f"{name} {of(lower, count)}")
+    if parts:
+        yield {"model": MODELS[model], "parts": ", ".join(parts)}
+
+
+def _rate(study: StudyResult, model: str) -> Numbers:
+    """What λ as published changes: are poor factorizations those with the smallest slopes?"""
+    own = next(m for m in MODELS if m != model and STUDIED[m].model == STUDIED[model].model)
+    problems = study.values[study.values["model"] == model]["problem"].unique()
+    numbers = {}
+    for key, one in (("fixed", model), ("found", own)):
+        equal, share, error = (
+            _wide(study, one, quantity)
+            for quantity in ("interior_equal", "interior_slopes", "error")
+        )
+        if RESTARTS not in error:
             return
-        for row in ordering(study, chosen, "interior_weighted").itertuples():
-            if kind(row.lowest) == "descent":
-                of_problem = errors.loc[row.problem]
-                ratios.append(of_problem[row.lowest] / of_problem["random_restarts"])
-    if ratios:
-        yield {
-            "model": MODELS[model],
-            "count": len(ratios),
-            "least": min(ratios),
-            "most": max(ratios),
-            "median": np.median(ratios),
-        }
+        slopes, error = (
+            wide[wide.index.isin(problems, level=0)] for wide in (equal * share, error)
+        )
+        descents = [column for column in error if _kind(column) == "descent"]
+        poor = error[descents].gt(error[RESTARTS], axis=0)
+        smaller = slopes[descents].lt(slopes[RESTARTS], axis=0)
+        numbers[key] = of(int((poor & smaller).sum().sum()), int(poor.sum().sum()))
+    names = ", ".join(study.labels[key] for key in problems)
+    yield {"model": MODELS[model], "names": names, **numbers}
 
 
 def _slopes(study: StudyResult) -> Numbers:
     """How small slopes alone make a discrepancy with equal weights small."""
-    slopes, equal = (_last(study.values, f"interior_{part}") for part in ("slopes", "equal"))
-    samplers = [key for key in equal["column"].unique() if kind(key) == "chain"]
-    if "random_restarts" in set(equal["column"]) and samplers:
-        keys = ["problem", "model", "particles", "column"]
-        wide = spread(equal, keys, "mean")["mean"].unstack("column")
-        below = int((wide["random_restarts"] < wide[samplers].min(axis=1)).sum())
-        yield {"share": slopes["value"].median(), "below": of(below, len(wide))}
+    parts = []
+    for model in study.values["model"].unique():
+        equal, share = (_wide(study, model, f"interior_{part}") for part in ("equal", "slopes"))
+        parts.append((equal, share * equal))
+    equal, slopes = (pd.concat(frames) for frames in zip(*parts, strict=True))
+    samplers = [key for key in equal if _kind(key) == "chain"]
+    if RESTARTS in equal and samplers:
+        least = slopes[samplers].min(axis=1)
+        yield {
+            "share": (slopes[RESTARTS] / equal[RESTARTS]).median(),
+            "drawn": (slopes[samplers] / equal[samplers]).stack().median(),
+            "times": (least / slopes[RESTARTS]).median(),
+            "below": of(int((equal[RESTARTS] < equal[samplers].min(axis=1)).sum()), len(equal)),
+        }
 
 
 def _constant(study: StudyResult, model: str) -> Numbers:
@@ -218,6 +287,10 @@ def _saturation(study: StudyResult) -> Iterator[str]:
         if len(medians):
             low, high = medians.quantile([0.1, 0.9])
             yield f"{low:.2g} and {high:.2g} in the {name}"
+
+
+def _kind(column: str) -> str:
+    return kind(COLUMNS[column].algorithm)
 
 
 def _last(values: pd.DataFrame, quantity: str) -> pd.DataFrame:

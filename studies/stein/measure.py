@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from bnmf_core.runs.planning import describe, make_plan
 from bnmf_core.solvers.nnls import solve_weights
 from studies.runner import Cell
 from studies.stein.arrival import discrepancies
-from studies.stein.problems import SteinPlan
+from studies.stein.problems import Column, SteinModel, SteinPlan
 from studies.stein.sources import Source, sources
 
 FORMS = ("paper", "interior")
@@ -36,27 +37,33 @@ Lengths = tuple[float, float]
 
 
 def measured(
-    dataset: Dataset, rank: int, model: str, algorithms: Sequence[str], seed: int, plan: SteinPlan
+    dataset: Dataset,
+    rank: int,
+    model: SteinModel,
+    columns: Sequence[Column],
+    seed: int,
+    plan: SteinPlan,
 ) -> Cell:
-    """One cell: ``lengths``, ``rows`` of numbers, and ``left_out``, algorithms with a reason.
+    """One cell: ``lengths``, ``model`` (its settings), ``rows``, and ``left_out`` with reasons.
 
-    A row is the algorithm, M, the point in time, whether it is the last of this M, the quantity and
+    A row is the column, M, the point in time, whether it is the last of this M, the quantity and
     its value.
     """
     made: dict[str, list[Source]] = {}
     left_out: dict[str, str] = {}
+    # What the model takes from the data is found once, and shared.
     settings: dict[str, Any] = {}
-    for key in algorithms:
-        spec = RunSpec(key, rank, model, 1, seed, {}, settings, plan.holdout)
+    for column in columns:
+        asked = settings or dict(model.settings)
+        spec = RunSpec(
+            column.algorithm, rank, model.model, 1, seed, dict(column.settings), asked, plan.holdout
+        )
         try:
-            # What the model takes from the data is found once, and shared.
             settings = settings or describe(make_plan(dataset, spec))["model_settings"]
-            shared = RunSpec(key, rank, model, 1, seed, {}, settings, plan.holdout)
-            made[key] = sources(
-                dataset, shared, plan.sizes, plan.iterations, plan.seconds, plan.coordinates
-            )
+            spec = replace(spec, model_settings=settings)
+            made[column.key] = sources(dataset, spec, plan.sizes, plan.iterations, plan.seconds)
         except BNMFError as error:
-            left_out[key] = str(error)
+            left_out[column.key] = str(error)
     everything = [source for found in made.values() for source in found]
     lengths = common_lengths(everything) if everything else {}
     rows = []
@@ -68,7 +75,7 @@ def measured(
                 for name, value in values.items()
             ]
             points[M] += 1
-    return {"lengths": lengths, "rows": rows, "left_out": left_out}
+    return {"lengths": lengths, "model": settings, "rows": rows, "left_out": left_out}
 
 
 def common_lengths(made: Sequence[Source]) -> dict[str, Lengths]:

@@ -22,11 +22,11 @@ from bnmf_core.numerics.threads import one_blas_thread
 from studies.result import StudyResult, values_of
 from studies.runner import Cancel, Cell, Study, Task, at_hand, digest, one_by_one, refused, require
 from studies.stein import measure
-from studies.stein.problems import MODELS, PROBLEMS, SteinPlan, SteinProblem
-from studies.stein.sources import ALGORITHMS, CHAINS, DESCENTS, SWEEPS, kind
+from studies.stein.problems import COLUMNS, MODELS, PROBLEMS, Column, SteinPlan, SteinProblem
+from studies.stein.sources import SWEEPS, kind
 from studies.words import words
 
-COLUMNS = ("problem", "model", "column", "particles", "repetition", "point", "last")
+VARIED = ("problem", "model", "column", "particles", "repetition", "point", "last")
 NOTES = words("stein")["notes"]
 
 
@@ -36,7 +36,7 @@ class SteinStudy(Study):
 
     Attributes
     ----------
-    problems, algorithms, models : keys of ``PROBLEMS``, ``ALGORITHMS`` and ``MODELS``; none: all.
+    problems, algorithms, models : keys of ``PROBLEMS``, ``COLUMNS`` and ``MODELS``; none: all.
         What cannot be had is left out with a note.
     data : the folder of public data sets.
     """
@@ -49,7 +49,7 @@ class SteinStudy(Study):
     title = "the study of Stein discrepancies"
     tables: ClassVar = {
         "problems": ("data set", PROBLEMS),
-        "algorithms": ("algorithm", ALGORITHMS),
+        "algorithms": ("algorithm", COLUMNS),
         "models": ("model", MODELS),
     }
 
@@ -76,8 +76,8 @@ class SteinStudy(Study):
         dataset = problem.dataset(self.data, plan.seed)
         with one_blas_thread():
             seed = plan.seed + 1000 * (repetition + 1)
-            fit = self._working(model)
-            return measure.measured(dataset, problem.rank, model, fit, seed, plan)
+            working = self._working(model)
+            return measure.measured(dataset, problem.rank, MODELS[model], working, seed, plan)
 
     def result(self, cells: dict[Any, Cell]) -> StudyResult:
         """Values with the columns problem, model, column (the algorithm), particles (M), and so on.
@@ -89,36 +89,35 @@ class SteinStudy(Study):
             for (problem, model, repetition), cell in cells.items()
             for key, M, point, last, quantity, value in cell["rows"]
         ]
-        values = values_of(COLUMNS, rows)
+        values = values_of(VARIED, rows)
         lengths = [
             [*place, *cell["lengths"]["interior"]]
             for place, cell in cells.items()
             if cell["lengths"]
         ]
         labels = {key: PROBLEMS[key].label for key, _, _ in cells}
-        labels |= {key: registry.algorithm(key).label for key in self.asked("algorithms")}
+        labels |= {key: COLUMNS[key].label for key in self.asked("algorithms")}
         ranks = {key: [PROBLEMS[key].rank, PROBLEMS[key].reason] for key, _, _ in cells}
         notes = (*self._problems()[1], *self._unfit(cells), *_left_out(cells))
         notes += tuple(_stopped(values, labels, self.plan))
-        settings = asdict(self.plan) | {"lengths": lengths, "ranks": ranks}
+        found = [[*place, cell["model"]] for place, cell in cells.items()]
+        settings = asdict(self.plan) | {"lengths": lengths, "ranks": ranks, "model_settings": found}
         return StudyResult(values, labels=labels, notes=notes, settings=settings)
 
     def _problems(self) -> tuple[list[SteinProblem], list[str]]:
         return at_hand((PROBLEMS[key] for key in self.asked("problems")), self.data)
 
-    def _working(self, model: str) -> list[str]:
+    def _working(self, model: str) -> list[Column]:
         """The algorithms that can be run with the model."""
-        return [
-            key
-            for key in self.asked("algorithms")
-            if registry.algorithm(key).works_with(registry.model(model))
-        ]
+        chosen = registry.model(MODELS[model].model)
+        asked = [COLUMNS[key] for key in self.asked("algorithms")]
+        return [c for c in asked if registry.algorithm(c.algorithm).works_with(chosen)]
 
     def _task(self, problem: SteinProblem, model: str, repetition: int) -> Task:
-        asked = self._working(model)
-        fixed = [{key: dict(CHAINS[key]) for key in asked if key in CHAINS}, dict(DESCENTS)]
+        working = [asdict(column) for column in self._working(model)]
         plan = asdict(self.plan) | {"repetitions": None}
-        name = digest([asdict(problem), asked, fixed, plan])
+        one = asdict(problem) | {"models": None}
+        name = digest([one, asdict(MODELS[model]), working, plan])
         return Task(
             (problem.key, model, repetition),
             f"{problem.key}/{model}-{repetition}-{name}.json",
@@ -127,15 +126,16 @@ class SteinStudy(Study):
 
     def _unfit(self, cells: dict[Any, Cell]) -> Iterator[str]:
         for model in dict.fromkeys(model for _, model, _ in cells):
-            unfit = [key for key in self.asked("algorithms") if key not in self._working(model)]
-            labels = ", ".join(registry.algorithm(key).label for key in unfit)
+            working = self._working(model)
+            asked = [COLUMNS[key] for key in self.asked("algorithms")]
+            labels = ", ".join(column.label for column in asked if column not in working)
             if labels:
-                yield NOTES["unfit"].format(model=model, labels=labels)
+                yield NOTES["unfit"].format(model=MODELS[model].label, labels=labels)
 
 
 def _left_out(cells: dict[Any, Cell]) -> Iterator[str]:
     found = (
-        (registry.algorithm(key).label, reason, f"{PROBLEMS[problem].label} ({model})")
+        (COLUMNS[key].label, reason, f"{PROBLEMS[problem].label} ({MODELS[model].label})")
         for (problem, model, _), cell in cells.items()
         for key, reason in cell["left_out"].items()
     )
@@ -147,11 +147,12 @@ def _stopped(values: pd.DataFrame, labels: dict[str, str], plan: SteinPlan) -> I
     """What the clock has cut short: one sentence for each algorithm."""
     steps = values[(values["quantity"] == "steps") & values["last"]]
     for key, part in steps.groupby("column", sort=False):
-        if kind(key) == "restarts":
+        column = COLUMNS[key]
+        if kind(column.algorithm) == "restarts":
             continue
         asked, what = max(plan.iterations), "iterations"
-        if kind(key) == "chain":
-            asked = SWEEPS + CHAINS[key]["warm_up"]
+        if kind(column.algorithm) == "chain":
+            asked = SWEEPS + column.settings["warm_up"]
             what = "sweeps" if key == "gibbs" else "trajectories"
         short = part[part["value"] < asked].groupby(["problem", "particles"], sort=False)["value"]
         of_problem: dict[str, list[float]] = defaultdict(list)

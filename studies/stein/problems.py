@@ -1,16 +1,17 @@
-"""What paper 3's comparison is made of: data sets that can be had, at which ranks, how often."""
+"""What paper 3's comparison is made of: algorithms, models, data sets at their ranks, how often."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from bnmf_core import registry
 from bnmf_core.data.repair import hide_entries
 from bnmf_core.data.samples import load_sample
 from bnmf_core.nouns.dataset import Dataset
 from studies.words import declared, words
-
-MODELS = ("gaussian", "silf")
 
 
 @dataclass(frozen=True)
@@ -21,17 +22,43 @@ class SteinPlan:
     ----------
     sizes : numbers of particles M, ascending. iterations : of the descents, ascending.
     seconds : how long a chain that has enough draws may take, and all descents of one M.
-    holdout : part of the observations that no run sees. coordinates : that descents move in:
-        "interior", or "ambient" as published (then with ``iterations`` up to 2,000).
+    holdout : part of the observations that no run sees.
     """
 
     repetitions: int = 3
     sizes: tuple[int, ...] = (5, 25, 50)
-    iterations: tuple[int, ...] = (10, 30, 100, 300, 1000)
+    iterations: tuple[int, ...] = (10, 30, 100, 300, 1000, 2000)
     seconds: float = 5.0
     holdout: float = 0.1
     seed: int = 0
-    coordinates: str = "interior"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One algorithm as it is compared.
+
+    key, label : name in results and on screen. algorithm : registry key.
+    settings : of the algorithm.
+    """
+
+    key: str
+    label: str
+    algorithm: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SteinModel:
+    """One model as it is compared.
+
+    key, label : name in results and on screen. model : registry key.
+    settings : of the model; those it does not name are found in the data.
+    """
+
+    key: str
+    label: str
+    model: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -44,7 +71,7 @@ class SteinProblem:
     sample : key of a sample that comes with the program; or else
     file, variable, largest : a MATLAB file in the folder of public data sets, the name of the
         matrix (D, N) in it, and what its entries are divided by.
-    models : registry keys. hidden : part of the entries that is hidden from every algorithm.
+    models : keys of ``MODELS``. hidden : part of the entries that is hidden from every algorithm.
     """
 
     key: str
@@ -55,7 +82,7 @@ class SteinProblem:
     file: str = ""
     variable: str = ""
     largest: float = 1.0
-    models: tuple[str, ...] = MODELS
+    models: tuple[str, ...] = ("gaussian", "silf")
     hidden: float = 0.0
 
     def present(self, data: Path | None) -> bool:
@@ -77,6 +104,14 @@ class SteinProblem:
 
 
 TABLES = words("stein", "plan")
+COLUMNS = declared(
+    Column,
+    {
+        key: {"label": registry.algorithm(entry["algorithm"]).label} | entry
+        for key, entry in TABLES["columns"].items()
+    },
+)
+MODELS = declared(SteinModel, TABLES["models"])
 PROBLEMS = declared(
     SteinProblem,
     {

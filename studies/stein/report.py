@@ -12,24 +12,20 @@ from studies.result import StudyResult
 from studies.stein import findings
 from studies.stein.findings import FORMS, QUANTITIES, SHORT_FORMS, WORDS, Selection
 from studies.stein.plan import SteinStudy
-from studies.stein.problems import SteinPlan
-from studies.stein.sources import ALGORITHMS
+from studies.stein.problems import COLUMNS, TABLES, SteinPlan
 from studies.words import titled
 
 SHORT = SteinStudy(
     ("faces", "digits"), SteinPlan(repetitions=1, sizes=(5, 10), iterations=(5, 20), seconds=1.0)
 )
 # Errors and diversity hardly depend on M: they are told for the largest only.
+NOISE = {"sigma": "σ", "epsilon": "ε"}
 FOR_EVERY_M = ("paper_weighted", "interior_weighted", "paper_equal", "interior_equal", "seconds")
 
 
 def sections(found: StudyResult, drawn: Collection[str] = ()) -> list[Section]:
     """What the study says of the paper, then a section with tables for each model."""
-    ranks = "; ".join(
-        f"{found.labels[key]} {rank} ({reason})"
-        for key, (rank, reason) in found.settings["ranks"].items()
-    )
-    numbers = {**found.settings, "where": machine(found), "rank_words": ranks}
+    numbers = {**found.settings, "where": machine(found)}
     said = [f"- {sentence}" for sentence in findings.findings(found)]
     notes = [f"- {note}" for note in found.notes]
     summary = [WORDS["claim"], "", *said, "", WORDS["summary"].format_map(numbers), "", *notes]
@@ -37,7 +33,7 @@ def sections(found: StudyResult, drawn: Collection[str] = ()) -> list[Section]:
     first = {
         "title": WORDS["title"],
         "summary": summary,
-        "tables": [_ordering(found, chosen) for chosen in every],
+        "tables": [_data(found), *(_ordering(found, chosen) for chosen in every)],
     }
     models = dict.fromkeys(chosen.model for chosen in every)
     return [first, *(_of_model(found, model, drawn) for model in models)]
@@ -53,8 +49,23 @@ def _of_model(found: StudyResult, model: str, drawn: Collection[str]) -> Section
             title, where = QUANTITIES[quantity]
             words = titled((f"{title}, M = {chosen.M}", where))
             tables.append(as_table(words, findings.table(found, chosen, quantity)))
-    plots = [path for path in drawn if path.startswith(f"{model}_")]
+    problems = {f"{model}_{key}" for key in sizes[0].rows(found)["problem"].unique()}
+    plots = [path for path in drawn if path.rsplit("_", 1)[0] in problems]
     return {"title": findings.MODELS[model], "summary": [], "tables": tables, "plots": plots}
+
+
+def _data(found: StudyResult) -> dict[str, Any]:
+    """Ranks, and what the models took from the data: of the first repetition."""
+    rows = []
+    for key, model, repetition, taken in found.settings["model_settings"]:
+        if repetition == 0:
+            rank, reason = found.settings["ranks"][key]
+            noise = next(f"{sign} = {taken[k]:.3g}" for k, sign in NOISE.items() if k in taken)
+            rows.append(
+                [found.labels[key], findings.MODELS[model], rank, reason, noise, taken["rate"]]
+            )
+    columns = ("data", "model", "R", "why this rank", "noise", "λ")
+    return {"title": "Data and models", "columns": columns, "rows": rows}
 
 
 def _ordering(found: StudyResult, chosen: Selection) -> dict[str, Any]:
@@ -82,14 +93,15 @@ def figures(found: StudyResult) -> dict[str, str]:
     """File name → SVG: discrepancy with Stein weights against time, both forms side by side."""
     drawn = {}
     colors = {
-        found.labels[key]: registry.algorithm(key).color
-        for key in ALGORITHMS
+        found.labels[key]: TABLES["colors"].get(key, registry.algorithm(column.algorithm).color)
+        for key, column in COLUMNS.items()
         if key in found.labels
     }
     for chosen in findings.selections(found):
         values = found.values
         for problem in values[values["model"] == chosen.model]["problem"].unique():
-            title = f"{found.labels[problem]}, {chosen.model}, M = {chosen.M}"
+            model = findings.MODELS[chosen.model]
+            title = f"{found.labels[problem]}, {model}, M = {chosen.M}"
             panels = []
             for form, words in SHORT_FORMS.items():
                 points = findings.over_time(found, chosen, problem, f"{form}_weighted")

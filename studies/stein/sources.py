@@ -8,6 +8,7 @@
 One thread makes everything, so times do not depend on how many cores there are.
 """
 
+import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from bnmf_core import registry
-from bnmf_core.explorers.from_starts import AS_PUBLISHED, SolverSettings
+from bnmf_core.explorers.from_starts import SolverSettings
 from bnmf_core.explorers.transforms import SETS_IN_PAPER, Recipe, learn
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.particles import Particles
@@ -28,10 +29,7 @@ from bnmf_core.runs.engine import run
 from studies.words import words
 
 PLAN = words("stein", "plan")
-ALGORITHMS = tuple(PLAN["algorithms"])
 SWEEPS: int = PLAN["sweeps"]
-CHAINS: Mapping[str, Mapping[str, Any]] = PLAN["chains"]
-DESCENTS: Mapping[str, Any] = PLAN["descents"]
 BRIEF: Mapping[str, Any] = PLAN["brief"]
 # Parts of a chain's draws after which it is looked at.
 PARTS = (0.125, 0.25, 0.5, 1.0)
@@ -88,9 +86,9 @@ class Deadline:
         return self.made >= self.enough and time.perf_counter() > self.end
 
 
-def kind(key: str) -> str:
+def kind(algorithm_key: str) -> str:
     """How an algorithm is timed: "chain", "restarts" or "descent"."""
-    algorithm = registry.algorithm(key)
+    algorithm = registry.algorithm(algorithm_key)
     if algorithm.family == "sampler":
         return "chain"
     return "restarts" if issubclass(algorithm.Settings, SolverSettings) else "descent"
@@ -102,35 +100,32 @@ def sources(
     sizes: Sequence[int],
     ladder: Sequence[int],
     seconds: float,
-    coordinates: str = "interior",
 ) -> list[Source]:
     """Make the particles of one algorithm.
 
     Parameters
     ----------
-    spec : algorithm, model with all its settings, rank, seed, hold-out; the rest is decided here.
+    spec : algorithm and model with all their settings, rank, seed, hold-out; how many particles and
+        iterations is decided here.
     sizes : the numbers of particles M, ascending. ladder : the iterations of the descents.
     seconds : a chain of enough draws is stopped after this time. Of a ladder a rung is left out
         when all of it would take longer, except for the first.
-    coordinates : that descents move in; "ambient" is as published.
 
     Raises
     ------
     BNMFError
         When the algorithm cannot be run on these data, or made nothing.
     """
-    chosen = tuple(sorted(spec.model_settings.items()))
-    _warm_up(dataset, spec.algorithm, spec.rank, spec.model, chosen, spec.holdout)
+    _warm_up(dataset, json.dumps(replace(spec, particles=2, seed=0).to_dict()))
     if kind(spec.algorithm) == "chain":
         return [_chain(dataset, spec, sizes, seconds)]
     if kind(spec.algorithm) == "restarts":
         return [_restarts(dataset, spec, sizes)]
-    moves = {"coordinates": coordinates}
-    return [s for M in sizes for s in _descents(dataset, spec, M, ladder, seconds, moves)]
+    return [s for M in sizes for s in _descents(dataset, spec, M, ladder, seconds)]
 
 
 def _restarts(dataset: Dataset, spec: RunSpec, sizes: Sequence[int]) -> Source:
-    settings = {"block": min(sizes)} | AS_PUBLISHED
+    settings = spec.settings | {"block": min(sizes)}
     particles = _made(dataset, replace(spec, particles=max(sizes), settings=settings))
     before = _transfer(spec.algorithm)
     points = tuple(
@@ -140,9 +135,8 @@ def _restarts(dataset: Dataset, spec: RunSpec, sizes: Sequence[int]) -> Source:
 
 
 def _chain(dataset: Dataset, spec: RunSpec, sizes: Sequence[int], seconds: float) -> Source:
-    settings = CHAINS[spec.algorithm]
-    draws = SWEEPS // settings["thinning"]
-    spec = replace(spec, particles=max(draws, *sizes), settings=settings)
+    settings = spec.settings
+    spec = replace(spec, particles=max(SWEEPS // settings["thinning"], *sizes))
     particles = _made(dataset, spec, Deadline(seconds, max(sizes)))
     counts = sorted({max(1, round(part * particles.M)) for part in PARTS})
     points = [
@@ -164,14 +158,13 @@ def _descents(
     M: int,
     ladder: Sequence[int],
     seconds: float,
-    moves: Mapping[str, Any],
 ) -> Iterator[Source]:
     spent, took, made = 0.0, 0.0, []
     before = _transfer(spec.algorithm)
     for iterations in ladder:
         if made and spent + took * iterations / made[-1].steps > seconds:
             break
-        settings = DESCENTS | moves | {"iterations": iterations, "together": M}
+        settings = spec.settings | {"iterations": iterations, "together": M}
         particles = _made(dataset, replace(spec, particles=M, settings=settings))
         took = float(particles.seconds.max())
         spent += took
@@ -203,10 +196,9 @@ def _learning() -> float:
 
 
 @lru_cache(maxsize=64)
-def _warm_up(
-    dataset: Dataset, algorithm: str, rank: int, model: str, chosen: tuple, holdout: float
-) -> None:
+def _warm_up(dataset: Dataset, spec: str) -> None:
     """Run an algorithm briefly, so that no later time holds the loading of compiled code."""
-    known = registry.algorithm(algorithm).Settings.__dataclass_fields__
+    whole = RunSpec(**json.loads(spec))
+    known = registry.algorithm(whole.algorithm).Settings.__dataclass_fields__
     brief = {name: value for name, value in BRIEF.items() if name in known}
-    _made(dataset, RunSpec(algorithm, rank, model, 2, 0, brief, dict(chosen), holdout))
+    _made(dataset, replace(whole, settings=whole.settings | brief))

@@ -13,7 +13,10 @@ from bnmf_core.nouns.errors import SettingsError
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs import engine, planning
-from bnmf_core.variational.ascent import bound
+from bnmf_core.solvers import hals, newton
+from bnmf_core.solvers.solution import Stopping
+from bnmf_core.variational.ascent import bound, climb, collapsed
+from bnmf_core.variational.mixture import best_scale
 
 
 def spec(model="gaussian", particles=3, model_settings=None, **settings) -> RunSpec:
@@ -30,9 +33,9 @@ def test_the_bound_never_falls_with_more_iterations(model):
     bounds = []
     while state.iterations < 60:
         state, batch = nvi.step(plan.problem, state, plan.settings, rng)
-        if state.iterations:
+        if not (state.unsolved or state.unpolished):
             bounds.append(state.bound)
-    assert len(bounds) == 10
+    assert len(bounds) == 11
     assert (np.diff(bounds) >= -1e-9 * np.abs(bounds[0])).all()
     assert bounds[-1] > bounds[0]
     # What is told of the particles is the bound of the particles.
@@ -78,6 +81,55 @@ def test_no_possible_start_is_refused_with_an_epsilon_that_works():
     named = float(str(refusal.value).removesuffix(".").split()[-1])
     run = engine.run(data, spec("uniform", iterations=5, model_settings={"epsilon": named}))
     assert np.abs(data.X - run.A @ run.W).max() <= named
+
+
+def test_components_begin_at_the_best_of_more_starts_once_they_have_converged():
+    data = low_rank(20, 30, 3, noise=0.1, rng=np.random.default_rng(0))
+    plan = planning.make_plan(data, spec(restarts=4))
+    problem, settings, shard = plan.problem, plan.settings, plan.shards[0]
+    rng = shard.generator()
+    state = nvi.init(problem, settings, shard, rng)
+    assert (len(state.A), state.unsolved, state.unpolished) == (12, 12, 3)
+    while state.unsolved:
+        before = state
+        state, _ = nvi.step(problem, state, settings, rng)
+    assert before.unsolved and len(state.A) == 3
+    solved = [hals.solve(problem, before.A[i : i + 1], before.W[i : i + 1]) for i in range(12)]
+    densities = np.sort(
+        [problem.model.log_joint(problem, *best_scale(*pair))[0] for pair in solved]
+    )
+    kept = problem.model.log_joint(problem, *best_scale(state.A, state.W))
+    assert kept.min() >= densities[-4]
+    while state.unpolished:
+        state, _ = nvi.step(problem, state, settings, rng)
+    kkt, movement = newton.measured(problem, state.A, state.W)
+    assert Stopping().converged(kkt, movement).all()
+    assert state.bound == bound(problem, state.A, state.W, state.log_variances)[0]
+
+
+@pytest.mark.parametrize("sigma", [3.0, 100.0])
+def test_where_the_bound_has_no_maximum_the_components_stay_and_a_note_says_so(sigma):
+    """With so much noise the components lose all of A W, and the bound grows without end."""
+    data = low_rank(12, 15, 2, noise=0.1, rng=np.random.default_rng(3))
+    noisy = {"sigma": sigma, "rate": 1.0}
+    asked = replace(spec(particles=2, model_settings=noisy, per_step=5), rank=2)
+    plan = planning.make_plan(data, asked)
+    rng = plan.shards[0].generator()
+    state = nvi.init(plan.problem, plan.settings, plan.shards[0], rng)
+    batch = None
+    while batch is None or not batch.size:
+        before = state
+        state, batch = nvi.step(plan.problem, state, plan.settings, rng)
+    assert "A smaller σ helps" in batch.note
+    assert np.array_equal(batch.A, before.A) and np.array_equal(batch.W, before.W)
+    # One step further there is nothing left of the data, and the bound has grown by that.
+    begun = before.A, before.W, before.log_variances
+    A, W, _, further = climb(plan.problem, *begun, plan.settings.per_step)
+    assert collapsed(plan.problem, A, W).any() and further > before.bound
+    run = engine.run(data, asked)
+    assert np.array_equal(run.A, batch.A) and np.isfinite(run.diagnostics["bound"]).all()
+    assert not collapsed(plan.problem, run.A, run.W).any()
+    assert run.info["notes"] == [batch.note]
 
 
 def test_a_flat_prior_is_refused():

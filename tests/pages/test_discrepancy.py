@@ -73,7 +73,7 @@ def test_the_packaged_study_is_drawn_and_judged(server, packaged):
     assert {trace["name"] for trace in shown["data"]} == {"Q-Transform", "Gibbs", "SVGD"}
     assert len(shown["data"]) == 3 * 2  # a line for each repetition
     assert app.dataframe[-1].value["data"].tolist() == ["First <data>", "Second"]
-    assert "not on Second (rank 2, 4 times Gibbs)" in words(app)
+    assert "elsewhere it is Gibbs (1)" in words(app)
     app.selectbox(key="study_problem").set_value("two").run()
     assert not app.exception
     assert "Second, Exponential–Gaussian model, M = 5" in figures(app)[0]["layout"]["title"]["text"]

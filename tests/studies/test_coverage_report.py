@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from benchmarks.tables import as_text
-from studies.coverage import calibration, report
+from studies.coverage import calibration, findings, report
 from studies.coverage.findings import QUANTITIES
+from studies.coverage.lin import factorize
 from studies.coverage.plan import CoverageStudy, StudyPlan
 from studies.coverage.problems import COLUMNS, PROBLEMS
 from studies.drawing.covering import covering_curves
@@ -19,9 +20,10 @@ def test_every_published_cell_is_there():
     told = published("coverage")
     assert list(told) == list(PROBLEMS)
     for columns in told.values():
-        assert list(columns) == list(COLUMNS)
+        assert list(columns) == [key for key in COLUMNS if "unscaled" not in key]
         for quantities in columns.values():
             assert set(quantities) < set(QUANTITIES) and len(quantities) == 6
+            assert set(findings.WORDS["published_as"].values()) < set(quantities)
             for cell in quantities.values():
                 lower, median, upper = cell["quartiles"]
                 assert lower <= median <= upper and math.isfinite(cell["mean"])
@@ -60,6 +62,27 @@ def test_tables_put_the_published_number_below_ours():
     for drawing in drawn.values():
         root = etree.fromstring(drawing)
         assert sum(part.tag.endswith("polyline") for part in root.iter()) == 2
+
+
+def test_distances_of_a_whole_chain_stand_beside_the_published_ones():
+    study = CoverageStudy(["two_small"], StudyPlan(1, 30), ["single_mode", "gibbs"]).make()
+    shown = findings.beside(study, "max_angle_whole_largest")
+    assert list(shown.columns) == ["problem", "source", "Gibbs"]
+    assert shown["Gibbs"].iloc[1] == "0.278 (0.27, 0.28, 0.287)"
+
+
+def test_lins_code_ends_where_the_slope_has_fallen():
+    X = PROBLEMS["infinite_small"].dataset(1e-3, 0, 0).X
+    rng = np.random.default_rng(0)
+    start = rng.random((7, 6)), rng.random((6, 9))
+    slopes = []
+    for A, W in (start, factorize(X, *start, 1e-3), factorize(X, *start, 1e-5)):
+        assert min(A.min(), W.min()) >= 0
+        gradients = (A @ W - X) @ W.T, A.T @ (A @ W - X)
+        kept = [g[(g < 0) | (F > 0)] for g, F in zip(gradients, (A, W), strict=True)]
+        slopes.append(np.linalg.norm(np.concatenate(kept)))
+    # As published, the slope of A is the one before W has had its turn.
+    assert slopes[1] < 1e-2 * slopes[0] and slopes[2] < 1e-4 * slopes[0]
 
 
 def test_a_figure_of_nothing_that_falls_can_be_drawn():

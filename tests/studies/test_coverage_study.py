@@ -1,6 +1,7 @@
 """The comparison of paper 1, at a size that a test can afford."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ def test_every_cell_is_there(study):
     assert set(study.values["problem"]) == {"unique_small", "two_small"}
     assert list(study.values["column"].unique()) == SOME
     per_cell = study.values.groupby(["problem", "column", "repetition"]).size()
-    assert len(per_cell) == 2 * 5 * 2 and per_cell.nunique() == 1
+    assert len(per_cell) == 2 * 5 * 2 and set(per_cell) == {10, 14}
     for (problem, _, metric), numbers in study.curves.items():
         assert problem in PROBLEMS and numbers.shape == (2, RADII[metric].size)
 
@@ -132,12 +133,35 @@ def test_what_makes_no_sense_is_refused():
 
 
 def test_slow_columns_are_capped_and_the_notes_say_so():
-    plan = StudyPlan()
+    plan, uncapped = StudyPlan(), CoverageStudy(plan=StudyPlan(capped=False))
     for column in COLUMNS.values():
         for problem in PROBLEMS.values():
-            made = CoverageStudy().samples(problem, column)
-            assert 1000 <= made <= plan.samples
-            uncapped = CoverageStudy(plan=StudyPlan(capped=False))
+            assert 1000 <= CoverageStudy().samples(problem, column) <= plan.samples
+            assert 1 <= CoverageStudy().repetitions(problem, column) <= plan.repetitions
             assert uncapped.samples(problem, column) == plan.samples
+            assert uncapped.repetitions(problem, column) == plan.repetitions
+    assert CoverageStudy().samples(PROBLEMS["two_large"], COLUMNS["hmc"]) == plan.samples
     notes = CoverageStudy().reductions()
     assert "Random restarts: 1,000 instead of 10,000 samples of each 500×50 problem." in notes
+    assert "HMC: 3 instead of 10 repetitions of each small problem." in notes
+    assert uncapped.reductions() == []
+
+
+def test_a_column_of_fewer_repetitions_has_fewer_cells(monkeypatch):
+    monkeypatch.setitem(COLUMNS, "gibbs", replace(COLUMNS["gibbs"], repetitions=(1, 1)))
+    asked = CoverageStudy(["two_small"], FEW, ["single_mode", "gibbs"])
+    study = asked.make()
+    counts = study.values.groupby("column", sort=False)["repetition"].nunique()
+    assert counts.to_dict() == {"single_mode": 2, "gibbs": 1}
+    assert study.curves["two_small", "gibbs", "max_angle"].shape[0] == 1
+    # More repetitions later go on from those that are there.
+    more = replace(COLUMNS["gibbs"], repetitions=(2, 1))
+    before = [task.place for batch in asked.batches() for task in batch]
+    monkeypatch.setitem(COLUMNS, "gibbs", more)
+    assert set(before) < {task.place for batch in asked.batches() for task in batch}
+
+
+def test_a_whole_chain_is_looked_at_beside_its_beginning(study):
+    quantities = study.values.groupby("column")["quantity"].unique()
+    for column in SOME:
+        assert ("l1_max_whole_average" in quantities[column]) == (column == "gibbs")

@@ -100,6 +100,7 @@ def made_up() -> StudyResult:
         "seed": 0,
         "workers": 1,
         "machine": {"processor": "some", "cores": 2},
+        "load": 1.0,
         "sizes": {"bbc": [10, 20]},
         "noises": {"bbc/uniform": {"epsilon": 0.5, "rate": 1.0}},
         "pictures": {},

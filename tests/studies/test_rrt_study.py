@@ -15,6 +15,8 @@ from bnmf_core.nouns.errors import NotFoundError, SettingsError
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.deviations import largest_deviations
 from bnmf_core.probability import gaussian
+from bnmf_core.solvers import newton
+from bnmf_core.solvers.solution import Stopping
 from bnmf_core.variational.mixture import best_scale, component_of
 from bnmf_core.variational.online import propose_all
 from studies.result import StudyResult
@@ -45,6 +47,7 @@ def tiny_problems():
     """Data sets of a few entries, and methods that soon end, in the place of the others."""
     patch = pytest.MonkeyPatch()
     noises = ("gaussian", "uniform")
+    patch.setitem(NOISES, "gaussian", replace(NOISES["gaussian"], repetitions=2))
     found = (
         RRTProblem("tiny", "Tiny", 2, tiny, (), (12, 15), noises),
         RRTProblem(
@@ -160,9 +163,6 @@ def test_a_factorization_of_nothing_has_collapsed():
     found = stream.streamed(problem, [Batch(A, W)], ("best",), 1e-4, None, 60.0)
     assert found.reasons[0][stream.GONE] == 1
     assert found.proposed == 3 and 1 not in found.mixtures[0].numbers
-    mixture = stream.equal_mixture(problem, A, W, np.ones(3))
-    kept = replace(found, mixtures=(mixture,))
-    assert np.isnan(measure._numbers(problem, kept, 0, rng)[0]["elbo"])
 
 
 def test_nvi_that_collapses_is_stopped_and_has_no_elbo():
@@ -173,6 +173,46 @@ def test_nvi_that_collapses_is_stopped_and_has_no_elbo():
     assert found.ended == stream.COLLAPSED and found.reasons[0][stream.GONE] >= 1
     numbers, _ = measure._numbers(problem, found, 0, np.random.default_rng(0))
     assert np.isnan(numbers["elbo"])
+
+
+def test_methods_begin_at_factorizations_that_have_converged(monkeypatch):
+    begun = []
+
+    def note(problem, algorithm, built, shard, planted=None):
+        state = algorithm.init(problem, built, shard, shard.generator())
+        state = state if planted is None else planted(state)
+        if algorithm.key == "rrt":
+            begun.append((state.starts.A, state.starts.W))
+        else:
+            truth = problem.dataset.truth[0]
+            begun.append((truth.A[None], truth.W[None]))
+        return whole(problem, algorithm, built, shard, planted)
+
+    whole = measure.proposals
+    monkeypatch.setattr(measure, "proposals", note)
+    RRTStudy(["tiny"], RRTPlan(1, 0.1), ["gaussian"], ["gibbs", "hmc", "rrt"]).make()
+    assert [len(A) for A, _ in begun] == [1, 1, BRIEF["rrt"]["starts"]]
+    for A, W in begun:
+        kkt, movement = newton.measured(prepared(), A, W)
+        assert Stopping().converged(kkt, movement).all()
+
+
+def test_a_method_has_the_seconds_of_its_noise_or_fewer(monkeypatch):
+    given = []
+
+    def note(*args):
+        given.append(args[-1])
+        return whole(*args)
+
+    whole = measure.streamed
+    monkeypatch.setattr(measure, "streamed", note)
+    asked = RRTStudy(["tiny"], RRTPlan(1, 4.0), ["gaussian", "uniform"], ["hmc"])
+    asked.make()
+    assert given == [4.0, NOISES["uniform"].seconds] and NOISES["gaussian"].seconds > 4.0
+    # What the other noise is given does not make a cell another one.
+    longer = replace(asked, plan=RRTPlan(1, 5.0))
+    names = [[task.place for batch in one.batches() for task in batch] for one in (asked, longer)]
+    assert names[0][0] != names[1][0] and names[0][1] == names[1][1]
 
 
 def test_the_bound_has_no_maximum_where_the_product_is_zero():

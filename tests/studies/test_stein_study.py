@@ -1,5 +1,7 @@
 """The comparison of paper 3, at a size that a test can afford."""
 
+from dataclasses import asdict, replace
+
 import numpy as np
 import pytest
 
@@ -17,6 +19,7 @@ from studies.stein.plan import SteinPlan, SteinStudy
 from studies.stein.problems import SteinProblem
 
 FEW = SteinPlan(repetitions=2, sizes=(3, 6), iterations=(2, 6), seconds=0.5)
+CHAIN = {"chains": 1, "warm_up": 5, "thinning": 100}
 SOME = ["q_transform", "random_restarts", "gibbs", "svgd"]
 
 
@@ -34,7 +37,8 @@ def tiny_problem():
     absent = SteinProblem("absent", "Absent", 3, "none", file="nowhere.mat", variable="X")
     for found in (problem, absent):
         patch.setitem(problems.PROBLEMS, found.key, found)
-    patch.setitem(sources.CHAINS, "gibbs", {"chains": 1, "warm_up": 5, "thinning": 100})
+    gibbs = replace(problems.COLUMNS["gibbs"], settings=CHAIN)
+    patch.setitem(problems.COLUMNS, "gibbs", gibbs)
     yield
     patch.undo()
 
@@ -57,7 +61,7 @@ def test_every_algorithm_is_measured_at_every_size(study):
     counts = last.groupby(["model", "column", "particles", "repetition"]).size()
     assert counts.nunique() == 1
     assert len(counts) == (4 + 3) * 2 * 2
-    assert "Left out, because not made for the model silf: Gibbs." in study.notes
+    assert "Left out, because not made for the SILF model: Gibbs." in study.notes
     assert any("Absent is left out" in note for note in study.notes)
     assert last["value"].notna().all()
 
@@ -66,7 +70,7 @@ def test_a_cell_is_what_its_run_gives(study):
     """Restarts of one seed: the numbers of the study from the public engine alone."""
     data, seed = tiny(), 1000
     plan = make_plan(data, RunSpec("random_restarts", 3, holdout=0.1))
-    sigma = {"sigma": plan.problem.model_settings.sigma}
+    sigma = asdict(plan.problem.model_settings)
     settings = {"block": 3} | AS_PUBLISHED
     spec = RunSpec("random_restarts", 3, "gaussian", 6, seed, settings, sigma, 0.1)
     particles = run(data, spec)
@@ -121,7 +125,7 @@ def test_lengths_are_those_of_all_particles_together(study):
     data = tiny()
     parts = []
     for key in ("q_transform", "random_restarts"):
-        spec = RunSpec(key, 3, holdout=0.1, model_settings={"sigma": 0.1})
+        spec = RunSpec(key, 3, settings=AS_PUBLISHED, holdout=0.1, model_settings={"sigma": 0.1})
         parts += sources.sources(data, spec, (3, 6), (2,), 1.0)
     lengths = common_lengths(parts)
     assert lengths["paper"] == (1e-2, 1e3)
@@ -136,7 +140,7 @@ def test_lengths_are_those_of_all_particles_together(study):
 
 def test_a_chain_is_stopped_by_the_clock_but_not_before_it_has_enough_draws():
     data = tiny()
-    spec = RunSpec("gibbs", 3, holdout=0.1, model_settings={"sigma": 0.1})
+    spec = RunSpec("gibbs", 3, settings=CHAIN, holdout=0.1, model_settings={"sigma": 0.1})
     (source,) = sources.sources(data, spec, (3, 90), (2,), 1e-6)
     assert 90 <= (source.steps - 5) / 100 < 100
     assert {point.M for point in source.points} == {3, 90}
@@ -170,7 +174,10 @@ def test_an_algorithm_that_refuses_is_left_out_with_its_reason(monkeypatch):
     monkeypatch.setattr(measure, "sources", refuse)
     plan = SteinPlan(1, (3,), (2,), 0.3)
     found = SteinStudy(["tiny"], plan, ["random_restarts", "svgd"]).make()
-    assert "SVGD is left out on Tiny (gaussian), Tiny (silf): It will not." in found.notes
+    assert (
+        "SVGD is left out on Tiny (Exponential–Gaussian model), Tiny (SILF model): It will not."
+        in found.notes
+    )
     assert set(found.values["column"]) == {"random_restarts"}
 
 

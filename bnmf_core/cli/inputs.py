@@ -24,6 +24,7 @@ OPTIONS = {
     "names_column": "names",
     "label_columns": "labels",
     "number_columns": "numbers",
+    "left_out_columns": "leave-out",
     "decimal_mark": "decimal",
     "missing_words": "missing",
     "image_shape": "image-shape",

@@ -40,6 +40,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     group.add_argument("--names", metavar="COLUMN", help="column that names the rows, or none")
     group.add_argument("--labels", metavar="COLUMNS", help="columns of labels: 1,4 or none")
     group.add_argument("--numbers", metavar="COLUMNS", help="columns of numbers: 2,3 or 2:9")
+    group.add_argument("--leave-out", metavar="COLUMNS", help="columns that are not read: 2,5")
     group.add_argument(
         "--missing", action="append", metavar="WORD", help="a word that means: not seen"
     )
@@ -72,7 +73,11 @@ def choices(options: argparse.Namespace) -> dict[str, Any]:
         chosen["header_row"] = _row(options.header)
     if options.names is not None:
         chosen["names_column"] = None if options.names == NONE else options.names
-    for key, text in (("label_columns", options.labels), ("number_columns", options.numbers)):
+    for key, text in (
+        ("label_columns", options.labels),
+        ("number_columns", options.numbers),
+        ("left_out_columns", options.leave_out),
+    ):
         if text is not None:
             chosen[key] = () if text == NONE else _columns(text)
     if options.image_shape is not None:

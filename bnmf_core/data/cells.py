@@ -82,12 +82,16 @@ def whole(cells: Sequence[str]) -> list[int] | None:
 
 
 def counts_from(cells: Sequence[str]) -> int | None:
-    """0 or 1 where the cells count 0, 1, 2, … or 1, 2, 3, …; else None."""
-    found = whole(cells)
-    if found is None or found[0] not in (0, 1):
+    """0 or 1 where the cells count 0, 1, 2, … or 1, 2, 3, …; else None.
+
+    Empty cells may stand among them, at most half of all.
+    """
+    filled = [(place, cell) for place, cell in enumerate(cells) if cell.strip()]
+    found = whole([cell for _, cell in filled])
+    if found is None or 2 * len(found) < len(cells):
         return None
-    first = found[0]
-    return first if found == list(range(first, first + len(found))) else None
+    starts = {number - place for number, (place, _) in zip(found, filled, strict=True)}
+    return starts.pop() if starts in ({0}, {1}) else None
 
 
 def are_years(cells: Sequence[str]) -> bool:

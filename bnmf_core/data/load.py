@@ -2,56 +2,21 @@
 
 import dataclasses
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO
 
 import numpy as np
 
-from bnmf_core.data.formats import FORMATS
-from bnmf_core.data.formats.format import Format
-from bnmf_core.data.reading import DECIMAL_MARKS, Reading, check_axis
-from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.data.child import Child
+from bnmf_core.data.contents import check_choices, content_parts, format_of, inspect_content
+from bnmf_core.data.reading import Reading, check_axis
+from bnmf_core.nouns.dataset import Dataset, Parts
 from bnmf_core.nouns.errors import DataError
 from bnmf_core.nouns.names import clean_name
 
 LIMIT_BYTES = 256 * 2**20
-ACCEPTED = "CSV, TSV, NPY, NPZ and Matrix Market (MTX) files can be read"
-Result = TypeVar("Result")
 Source = str | os.PathLike[str] | bytes | BinaryIO
-# What may be chosen instead of guessed, and what a choice looks like in a sentence.
-CHOICES = {
-    "format": "the key of a format",
-    "encoding": "a name such as utf-8 or cp932",
-    "separator": "one character",
-    "decimal_mark": "'.' or ','",
-    "header_row": "a row of the file, or None",
-    "names_column": "a column, by number or header, or None",
-    "label_columns": "columns, by number or header",
-    "number_columns": "columns, by number or header",
-    "observations": "'rows' or 'columns'",
-    "missing_words": "words",
-    "image_shape": "two whole numbers",
-    "settings": "a mapping",
-}
-
-# First bytes of files that people have at hand, and what to do with them.
-_REFUSED = (
-    (b"\x1f\x8b", "is compressed (gzip); uncompress it first"),
-    (b"BZh", "is compressed (bzip2); uncompress it first"),
-    (b"\xfd7zXZ", "is compressed (xz); uncompress it first"),
-    (b"PK\x05\x06", "is an empty archive"),
-    (b"\x89HDF", "is an HDF5 file; save the matrix as NPZ, MTX or CSV"),
-    (b"MATLAB", "is a MATLAB file; save the matrix as CSV or NPZ"),
-    (b"\x80\x02", "is a Python pickle, which is never opened; save the matrix as NPY or NPZ"),
-    (b"\x80\x03", "is a Python pickle, which is never opened; save the matrix as NPY or NPZ"),
-    (b"\x80\x04", "is a Python pickle, which is never opened; save the matrix as NPY or NPZ"),
-    (b"\x80\x05", "is a Python pickle, which is never opened; save the matrix as NPY or NPZ"),
-    (b"\xd0\xcf\x11\xe0", "is an old Excel workbook; save the sheet as CSV"),
-    (b"\x89PNG", "is a picture; save the pixels as NPY or CSV"),
-    (b"\xff\xd8\xff", "is a picture; save the pixels as NPY or CSV"),
-    (b"%PDF", "is a PDF document; save the table as CSV"),
-)
 
 
 def inspect_file(
@@ -60,6 +25,7 @@ def inspect_file(
     filename: str | None = None,
     chosen: Mapping[str, Any] | None = None,
     limit_bytes: int = LIMIT_BYTES,
+    apart: bool = False,
 ) -> Reading:
     """Say how a file would be read, and why; nothing is loaded.
 
@@ -71,6 +37,8 @@ def inspect_file(
         ``{"header_row": None, "names_column": "id", "observations": "columns"}``; the rest is
         judged around them. Columns are numbers from 1 on or what the header calls them.
     limit_bytes : larger files are refused, and so are archives that grow beyond it.
+    apart : parse in a process of its own, with limits of memory and time, whatever the format;
+        those whose parsers hostile bytes may crash always are.
 
     Raises
     ------
@@ -96,12 +64,10 @@ def inspect_file(
     choices = check_choices(chosen or {})
     filename = _filename(source, filename)
     content = _read_bytes(source, limit_bytes)
-    found = _format(content, filename, choices.get("format"))
-    reading = _guarded(found, found.inspect, content, choices, limit_bytes)
-    if "image_shape" in choices:
-        reasons = {**reading.reasons, "image_shape": "chosen by you"}
-        reading = dataclasses.replace(reading, image_shape=choices["image_shape"], reasons=reasons)
-    return reading
+    if apart or format_of(content, filename, choices.get("format")).isolated:
+        with Child(content, filename, limit_bytes, chosen=choices) as child:
+            return child.reading()
+    return inspect_content(content, filename, choices, limit_bytes)
 
 
 def load_file(
@@ -111,6 +77,7 @@ def load_file(
     reading: Reading | None = None,
     observations: str | None = None,
     limit_bytes: int = LIMIT_BYTES,
+    apart: bool = False,
 ) -> Dataset:
     """Read a matrix from a file, as a Reading says.
 
@@ -123,6 +90,8 @@ def load_file(
     observations : "rows" or "columns", the axis of the file that holds the observations; left
         out, the Reading's.
     limit_bytes : larger files are refused, and so are archives that grow beyond it.
+    apart : parse in a process of its own, with limits of memory and time, whatever the format;
+        those whose parsers hostile bytes may crash always are.
 
     Returns
     -------
@@ -151,53 +120,22 @@ def load_file(
     content = _read_bytes(source, limit_bytes)
     if reading is None:
         choices = {} if observations is None else {"observations": observations}
-        reading = inspect_file(content, filename=filename, chosen=choices, limit_bytes=limit_bytes)
+        reading = inspect_file(
+            content, filename=filename, chosen=choices, limit_bytes=limit_bytes, apart=apart
+        )
     elif observations is not None and observations != reading.observations:
         reading = dataclasses.replace(reading, observations=observations)
-    if reading.faults:
-        raise DataError(" ".join(reading.faults))
-    found = _format(content, filename, reading.format)
-    parts = _guarded(found, found.parts, content, reading, limit_bytes)
-    if reading.image_shape is not None:
-        parts["image_shape"] = reading.image_shape
-    name = clean_name(Path(filename or "").stem.replace("\0", "")) or "uploaded matrix"
+    if apart or format_of(content, filename, reading.format).isolated:
+        with Child(content, filename, limit_bytes, reading=reading) as child:
+            return dataset_of(child.parts(), filename, reading)
+    return dataset_of(content_parts(content, filename, reading, limit_bytes), filename, reading)
+
+
+def dataset_of(parts: Parts, filename: str, reading: Reading) -> Dataset:
+    """The dataset that a file holds; its source says what was doubtful."""
+    name = clean_name(Path(filename).stem.replace("\0", "")) or "uploaded matrix"
     with np.errstate(over="ignore", invalid="ignore"):
         return Dataset.from_array(**parts, name=name, source=" ".join(reading.doubts))
-
-
-def check_choices(chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """The choices in one spelling.
-
-    Raises
-    ------
-    DataError
-        Naming the choice that is not known, or what it has to be.
-    """
-    for key, value in chosen.items():
-        if key not in CHOICES:
-            raise DataError(
-                f"There is no choice called {clean_name(key, 40)!r}; there are "
-                f"{', '.join(CHOICES)}."
-            )
-        if not _fits(key, value):
-            raise DataError(f"The choice {key!r} was {value!r}; it has to be {CHOICES[key]}.")
-    if "observations" in chosen:
-        check_axis(chosen["observations"])
-    return dict(chosen)
-
-
-def _fits(key: str, value: Any) -> bool:
-    if key == "format":
-        return value in FORMATS
-    if key == "separator":
-        return isinstance(value, str) and len(value) == 1
-    if key == "decimal_mark":
-        return value in DECIMAL_MARKS
-    if key == "header_row":
-        return value is None or (isinstance(value, int) and value >= 1)
-    if key == "image_shape" and value is not None:
-        return len(value) == 2 and all(isinstance(one, int) and one > 0 for one in value)
-    return True
 
 
 def map_npy(path: str | os.PathLike[str], *, observations: str = "rows") -> Dataset:
@@ -253,32 +191,3 @@ def _filename(source: Source, filename: str | None) -> str:
     if filename is None and isinstance(source, str | os.PathLike):
         filename = os.fspath(source)
     return filename or ""
-
-
-def _format(content: bytes, filename: str, key: str | None) -> Format:
-    """The format of that key, or the one that the content looks like."""
-    if key is not None:
-        if key not in FORMATS:
-            raise DataError(
-                f"There is no format called {clean_name(key, 40)!r}; there are "
-                f"{', '.join(FORMATS)}."
-            )
-        return FORMATS[key]
-    for start, words in _REFUSED:
-        if content.startswith(start):
-            raise DataError(f"The file {words}. {ACCEPTED}.")
-    return next(found for found in FORMATS.values() if found.recognises(content, filename))
-
-
-def _guarded(found: Format, work: Callable[..., Result], *arguments: Any) -> Result:
-    """What a format's function gives; whatever it raises, a sentence comes of it."""
-    try:
-        # Numbers of more than 64 bits may overflow; the infinity is then refused by its place.
-        with np.errstate(over="ignore", invalid="ignore"):
-            return work(*arguments)
-    except DataError:
-        raise
-    except Exception as error:
-        # A parser that fails in a way nobody thought of must not reach the screen as a
-        # traceback, whatever it raises.
-        raise DataError(f"The file could not be read as {found.what}.") from error

@@ -49,7 +49,7 @@ class Reading:
     observations : "rows" or "columns", the axis of the file that holds the observations.
     image_shape : (height, width) when an observation is an image unfolded column-major.
     missing_words : words that mean "not seen" beside the usual ones (empty, NA, NaN, null, ?).
-    settings : further choices that only this format has.
+    settings : further choices that only this format has; offers : what may be chosen of each.
     reasons : name of a choice → why it was taken so.
     doubts : sentences about what may be otherwise. faults : why it cannot be read so.
     preview : the first rows of the file.
@@ -78,6 +78,7 @@ class Reading:
     image_shape: tuple[int, int] | None = None
     missing_words: tuple[str, ...] = ()
     settings: Mapping[str, Value] = field(default_factory=dict)
+    offers: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
     reasons: Mapping[str, str] = field(default_factory=dict)
     doubts: tuple[str, ...] = ()
     faults: tuple[str, ...] = ()
@@ -120,6 +121,7 @@ class Reading:
     def of_plain(cls, values: Mapping[str, Any]) -> "Reading":
         """From what :meth:`plain` gave, also after JSON."""
         known = {one.name: values[one.name] for one in dataclasses.fields(cls)}
+        known["offers"] = {key: _tuples(offered) for key, offered in known["offers"].items()}
         preview = {key: _tuples(value) for key, value in known.pop("preview").items()}
         return cls(**{k: _tuples(v) for k, v in known.items()}, preview=Preview(**preview))
 

@@ -24,6 +24,7 @@ stage digit topic party
 """
 _NAME_HEADS = frozenset(_NAME_WORDS.split())
 _CLASS_HEADS = frozenset(_CLASS_WORDS.split())
+CHOSEN = "chosen by you"
 MOST_CLASSES = 30
 FEWEST_COUNTED = 3
 FEWEST_STEPS = 5
@@ -99,8 +100,8 @@ class Columns:
         )
 
     def differ(self, column: int) -> bool:
-        """Whether no two cells of a column are the same."""
-        found = self.text(column)
+        """Whether no two cells of a column are the same, but for empty ones."""
+        found = [cell for cell in self.text(column) if cell.strip()]
         return len(set(found)) == len(found)
 
 
@@ -129,7 +130,7 @@ def find_roles(
     classes = _find_classes(columns, numbers, roles)
     side = _side(roles, columns, [*classes, *words], [*numbers, *roles.yes_no])
     if "observations" in chosen:
-        side = Side(chosen["observations"], "chosen by you")
+        side = Side(chosen["observations"], CHOSEN)
     roles.observations, roles.reasons["observations"] = side.observations, side.reason
     roles.doubts += [side.doubt] if side.doubt else []
     _assign(roles, columns, classes, words, numbers, chosen)
@@ -141,7 +142,7 @@ def _find_names(
 ) -> None:
     """Choose the column of names."""
     if "names_column" in chosen:
-        roles.names, roles.reasons["names_column"] = chosen["names_column"], "chosen by you"
+        roles.names, roles.reasons["names_column"] = chosen["names_column"], CHOSEN
         return
     empty = not (columns.counts[0] or columns.words[0])
     candidates = [0, *(c for c in words if c)]
@@ -202,7 +203,7 @@ def _numbers_name(columns: Columns, column: int, unnamed: bool, known: bool) -> 
     elif unnamed:
         why = "its header is empty"
         said = "has no header" + ("" if differ else " and repeats itself")
-    elif known and differ and cells.whole(found) is not None:
+    elif known and differ and cells.whole([cell for cell in found if cell.strip()]) is not None:
         why = f"it is headed {columns.head(column)!r} and its whole numbers all differ"
         said = "holds whole numbers that all differ"
     elif known and differ and _rises(columns, column):
@@ -231,6 +232,12 @@ def _find_classes(columns: Columns, numbers: Sequence[int], roles: Roles) -> dic
             found[column] = (
                 f"{columns.place(column)} holds dates: taken as a label, not as a feature."
             )
+        elif head in _NAME_HEADS:
+            place = columns.place(column)
+            if cells.whole(columns.text(column)) is not None and not columns.differ(column):
+                found[column] = f"{place} is headed like names, and repeats: taken as a label."
+            elif roles.reasons["names_column"] != CHOSEN and not head.startswith("unnamed:"):
+                roles.doubts.append(f"{place} is headed like names: taken as a feature.")
     last = numbers[-1] if len(numbers) > 2 else -1
     headed = columns.head(last) and not cells.is_number(columns.head(last))
     if last < 0 or last in found or headed:
@@ -283,7 +290,7 @@ def _assign(
     series = [c for c in series if cells.counts_from(columns.text(c)) is not None]
     if "label_columns" in chosen:
         labels = [c for c in chosen["label_columns"] if c != roles.names]
-        roles.reasons["label_columns"] = "chosen by you"
+        roles.reasons["label_columns"] = CHOSEN
     else:
         roles.doubts += [classes[c] for c in labels if c in classes]
         for column in labels:
@@ -294,7 +301,11 @@ def _assign(
         roles.reasons["label_columns"] = said
     if "number_columns" in chosen:
         roles.numbers = [c for c in chosen["number_columns"] if c not in (*labels, roles.names)]
-        roles.reasons["number_columns"] = "chosen by you"
+        roles.reasons["number_columns"] = CHOSEN
+    elif "left_out_columns" in chosen:
+        others = {*chosen["left_out_columns"], *labels, roles.names}
+        roles.numbers = [c for c in range(columns.sheet.width) if c not in others]
+        roles.reasons["number_columns"] = "the columns that are left, as chosen by you"
     else:
         skipped = {*labels, *series}
         if by_rows and "label_columns" in chosen:
@@ -312,7 +323,7 @@ def _assign(
         )
     roles.yes_no = [c for c in roles.yes_no if c in roles.numbers]
     used = {*roles.labels, *roles.numbers, roles.names}
-    if "number_columns" not in chosen:
+    if not chosen.keys() & {"number_columns", "left_out_columns"}:
         for column in range(columns.sheet.width):
             if column not in used:
                 roles.doubts += _left_out(columns, column, series, by_rows)

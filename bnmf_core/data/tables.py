@@ -13,13 +13,11 @@ import numpy as np
 from bnmf_core.data import cells
 from bnmf_core.data.header import Head, find_header
 from bnmf_core.data.reading import AXES, Reading, preview_of
-from bnmf_core.data.roles import Columns, Roles, find_roles
+from bnmf_core.data.roles import CHOSEN, Columns, Roles, find_roles
 from bnmf_core.data.sheet import MOST_FAULTS, Sheet, Table, read_sheet
 from bnmf_core.nouns.dataset import Parts
 from bnmf_core.nouns.errors import DataError
 from bnmf_core.nouns.names import clean_name, clean_names
-
-CHOSEN = "chosen by you"
 
 
 def inspect_table(table: Table, chosen: Mapping[str, Any], reading: Reading) -> Reading:
@@ -47,7 +45,7 @@ def inspect_table(table: Table, chosen: Mapping[str, Any], reading: Reading) -> 
         )
     places: dict[str, Any] = {
         key: _columns(chosen[key], sheet)
-        for key in ("label_columns", "number_columns")
+        for key in ("label_columns", "number_columns", "left_out_columns")
         if key in chosen
     }
     if "names_column" in chosen:
@@ -71,6 +69,7 @@ def inspect_table(table: Table, chosen: Mapping[str, Any], reading: Reading) -> 
         observations=roles.observations,
         missing_words=reading.missing_words,
         settings=reading.settings,
+        offers=reading.offers,
         reasons={**reading.reasons, "header_row": head.reason, **roles.reasons},
         doubts=tuple([*doubts, *_row_doubts(sheet, columns, roles)]),
         faults=tuple(_faults(sheet, columns, roles)),

@@ -141,6 +141,19 @@ TABLES = [
         said=("Column 1 ('ID') counts 1, 2, 3",),
     ),
     layout(
+        "ids that count, one of them missing",
+        text("id,a,b,c\n0,5.1,3.5,1.4\n,4.9,3,1.4\n2,6.3,3.3,6\n"),
+        ABC,
+        ("0", "row 2", "2"),
+        said=(ROWS_COUNT.replace("counts", "('id') counts"), "Row 3 has no name"),
+    ),
+    plain(
+        "ids that repeat",
+        csv(with_column(frame(), 0, "patient_id", [7, 7, 9, 9]), index=False),
+        labels={"patient_id": ("7", "7", "9", "9")},
+        said=("('patient_id') is headed like names, and repeats: taken as a label.",),
+    ),
+    layout(
         "ids that are large numbers",
         csv(with_column(frame(), 0, "sample_id", [1007, 1003, 1021, 1001]), index=False),
         ABC,

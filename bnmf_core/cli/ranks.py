@@ -69,7 +69,9 @@ def ranks(options: argparse.Namespace, output: Output) -> str:
         chosen,
         values,
         options.data_seed,
-        note=None if output.as_json else output.note,
+        None,
+        None if output.as_json else output.note,
+        options.join,
     )
     dataset = store.dataset(found) if isinstance(found, str) else found
     with interruptible() as interrupted, output.progress() as bars:

@@ -45,6 +45,13 @@ def add_options(command: argparse.ArgumentParser) -> None:
         "--missing", action="append", metavar="WORD", help="a word that means: not seen"
     )
     group.add_argument(
+        "--join",
+        action="append",
+        default=[],
+        metavar="[SIDE=]FILE",
+        help="names or labels of the observations or features, by name or in their order",
+    )
+    group.add_argument(
         "--image-shape", metavar="HEIGHTxWIDTH", help="when an observation is an image: 50x50"
     )
 

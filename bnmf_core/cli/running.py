@@ -97,6 +97,7 @@ def start(options: argparse.Namespace, output: Output) -> str:
         options.data_seed,
         options.hide,
         None if output.as_json else output.note,
+        options.join,
     )
     specs = make_specs(options)
     names = [options.name] * len(specs)

@@ -8,12 +8,16 @@ import numpy as np
 
 from bnmf_core.data.formats import FORMATS
 from bnmf_core.data.formats.format import Format
+from bnmf_core.data.packed import unpacked
 from bnmf_core.data.reading import DECIMAL_MARKS, Reading, check_axis
 from bnmf_core.nouns.dataset import Parts
 from bnmf_core.nouns.errors import DataError
 from bnmf_core.nouns.names import clean_name
 
-ACCEPTED = "CSV, TSV, NPY, NPZ and Matrix Market (MTX) files can be read"
+ACCEPTED = (
+    "Tables (CSV, TSV, XLSX, Parquet, GCT), arrays (NPY, NPZ) and Matrix Market files (MTX) can be "
+    "read, each also as .gz"
+)
 Result = TypeVar("Result")
 # What may be chosen instead of guessed, and what a choice looks like in a sentence.
 CHOICES = {
@@ -34,7 +38,6 @@ CHOICES = {
 
 # First bytes of files that people have at hand, and what to do with them.
 _REFUSED = (
-    (b"\x1f\x8b", "is compressed (gzip); uncompress it first"),
     (b"BZh", "is compressed (bzip2); uncompress it first"),
     (b"\xfd7zXZ", "is compressed (xz); uncompress it first"),
     (b"PK\x05\x06", "is an empty archive"),
@@ -61,11 +64,12 @@ def inspect_content(
     DataError
         When they cannot be opened as anything.
     """
+    content = unpacked(content, limit_bytes)
     found = format_of(content, filename, chosen.get("format"))
     reading = _guarded(found, found.inspect, content, chosen, limit_bytes)
     if "image_shape" in chosen:
-        reasons = {**reading.reasons, "image_shape": "chosen by you"}
-        reading = dataclasses.replace(reading, image_shape=chosen["image_shape"], reasons=reasons)
+        reading = dataclasses.replace(reading, image_shape=chosen["image_shape"])
+        reading = reading.because({"image_shape": "chosen by you"})
     return reading
 
 
@@ -79,6 +83,7 @@ def content_parts(content: bytes, filename: str, reading: Reading, limit_bytes: 
     """
     if reading.faults:
         raise DataError(" ".join(reading.faults))
+    content = unpacked(content, limit_bytes)
     found = format_of(content, filename, reading.format)
     parts = _guarded(found, found.parts, content, reading, limit_bytes)
     if reading.image_shape is not None:
@@ -133,6 +138,8 @@ def format_of(content: bytes, filename: str, key: str | None) -> Format:
     for start, words in _REFUSED:
         if content.startswith(start):
             raise DataError(f"The file {words}. {ACCEPTED}.")
+    if content[:4] == b"PAR1" and content[-4:] != b"PAR1":
+        raise DataError("The Parquet file is cut off.")
     return next(found for found in FORMATS.values() if found.recognises(content, filename))
 
 

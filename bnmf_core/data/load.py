@@ -10,6 +10,7 @@ import numpy as np
 
 from bnmf_core.data.child import Child
 from bnmf_core.data.contents import check_choices, content_parts, format_of, inspect_content
+from bnmf_core.data.packed import unpacked
 from bnmf_core.data.reading import Reading, check_axis
 from bnmf_core.nouns.dataset import Dataset, Parts
 from bnmf_core.nouns.errors import DataError
@@ -64,7 +65,7 @@ def inspect_file(
     choices = check_choices(chosen or {})
     filename = _filename(source, filename)
     content = _read_bytes(source, limit_bytes)
-    if apart or format_of(content, filename, choices.get("format")).isolated:
+    if apart or _isolated(content, filename, choices.get("format"), limit_bytes):
         with Child(content, filename, limit_bytes, chosen=choices) as child:
             return child.reading()
     return inspect_content(content, filename, choices, limit_bytes)
@@ -125,7 +126,7 @@ def load_file(
         )
     elif observations is not None and observations != reading.observations:
         reading = dataclasses.replace(reading, observations=observations)
-    if apart or format_of(content, filename, reading.format).isolated:
+    if apart or _isolated(content, filename, reading.format, limit_bytes):
         with Child(content, filename, limit_bytes, reading=reading) as child:
             return dataset_of(child.parts(), filename, reading)
     return dataset_of(content_parts(content, filename, reading, limit_bytes), filename, reading)
@@ -133,7 +134,9 @@ def load_file(
 
 def dataset_of(parts: Parts, filename: str, reading: Reading) -> Dataset:
     """The dataset that a file holds; its source says what was doubtful."""
-    name = clean_name(Path(filename).stem.replace("\0", "")) or "uploaded matrix"
+    name = (
+        clean_name(Path(filename.removesuffix(".gz")).stem.replace("\0", "")) or "uploaded matrix"
+    )
     with np.errstate(over="ignore", invalid="ignore"):
         return Dataset.from_array(**parts, name=name, source=" ".join(reading.doubts))
 
@@ -191,3 +194,7 @@ def _filename(source: Source, filename: str | None) -> str:
     if filename is None and isinstance(source, str | os.PathLike):
         filename = os.fspath(source)
     return filename or ""
+
+
+def _isolated(content: bytes, filename: str, key: str | None, limit_bytes: int) -> bool:
+    return format_of(unpacked(content, limit_bytes), filename, key).isolated

@@ -109,6 +109,10 @@ class Reading:
                 return "label"
         return "number"
 
+    def because(self, reasons: Mapping[str, str]) -> "Reading":
+        """The same with other reasons for some of its choices."""
+        return dataclasses.replace(self, reasons={**self.reasons, **reasons})
+
     def _used(self) -> set[int]:
         names = () if self.names_column is None else (self.names_column,)
         return {*names, *self.label_columns, *self.number_columns}

@@ -24,6 +24,7 @@ stage digit topic party
 """
 _NAME_HEADS = frozenset(_NAME_WORDS.split())
 _CLASS_HEADS = frozenset(_CLASS_WORDS.split())
+HEADS = (_NAME_HEADS | _CLASS_HEADS) - {"y"}
 CHOSEN = "chosen by you"
 MOST_CLASSES = 30
 FEWEST_COUNTED = 3

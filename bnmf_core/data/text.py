@@ -88,8 +88,8 @@ def find_encoding(content: bytes) -> tuple[str, str, str]:
             if zeros.count(0) > 0.8 * len(zeros) and _decodes(content, encoding):
                 return encoding, "every other byte is zero, as in UTF-16 without its mark", ""
         raise DataError(
-            "The file is neither text nor a known binary format; CSV, TSV, NPY, NPZ and Matrix "
-            "Market (MTX) files can be read."
+            "The file is neither text nor a known binary format; save the matrix as CSV, XLSX, "
+            "Parquet, NPY, NPZ or MTX."
         )
     if _decodes(content, "utf-8-sig"):
         plain = content.isascii()

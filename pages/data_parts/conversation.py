@@ -6,6 +6,7 @@ import streamlit as st
 
 from bnmf_core import Dataset
 from bnmf_core.data.child import Child
+from bnmf_core.data.joining import join
 from bnmf_core.data.load import LIMIT_BYTES, dataset_of
 from bnmf_core.data.naming import named_apart
 from bnmf_core.data.reading import Reading
@@ -23,22 +24,30 @@ _READER, _FOUND, _TAKING = "upload_reader", "upload_found", "upload_taking"
 def upload() -> bool:
     """Ask for a file and talk about it; whether one is there that has not been taken."""
     file = st.file_uploader(
-        "CSV, TSV, NPY, NPZ or MTX, up to 256 MB",
+        "A table (CSV, TSV, XLSX, Parquet, GCT) or an array (NPY, NPZ, MTX), up to 256 MB",
         key="upload",
-        help="What counts is the content, not the ending.",
+        help="What counts is the content, not the ending. Each may be compressed (.gz).",
     )
     if file is None:
         _forget()
         return False
-    if st.session_state.get("upload_taken") == file.file_id:
-        st.success("The file is taken, and shown below. Bring another one to go on.")
+    taken = st.session_state.get("upload_taken", ("", ""))
+    if taken[0] == file.file_id:
+        st.success(f"The file is taken, and shown below. {plain(taken[1])}")
         return False
     reading = _reading(file)
     if reading is None:
         return True
     _show(reading)
     choices.draw(reading, file.file_id)
-    _take(file, reading)
+    beside = st.file_uploader(
+        "Names or labels in files of their own, if there are any",
+        key=f"beside_{file.file_id}",
+        accept_multiple_files=True,
+        help="One row for each observation or feature. A column with the names of the data joins "
+        "by name, otherwise rows are joined in their order.",
+    )
+    _take(file, reading, beside)
     return True
 
 
@@ -81,7 +90,7 @@ def _reading(file: Any) -> Reading | None:
     return reading
 
 
-def _take(file: Any, reading: Reading) -> None:
+def _take(file: Any, reading: Reading, beside: list[Any]) -> None:
     """Load the data as they are read, and show them."""
     pressed = st.button(
         "Take these data", type="primary", key="upload_read", disabled=bool(reading.faults)
@@ -94,13 +103,17 @@ def _take(file: Any, reading: Reading) -> None:
     if taking is None or not _ended(taking[1], "Taking the data"):
         return
     try:
-        dataset_id = keep(dataset_of(taking[1].parts(), file.name, reading))
+        dataset, said = dataset_of(taking[1].parts(), file.name, reading), []
+        for other in beside:
+            dataset, sentence = join(dataset, other.getvalue(), other.name)
+            said.append(sentence)
+        dataset_id = keep(dataset)
     except BNMFError as error:
         view.problem(error)
         return
     finally:
         _stop(_TAKING)
-    st.session_state["upload_taken"] = file.file_id
+    st.session_state["upload_taken"] = (file.file_id, " ".join(said))
     link.put_next("data", dataset_id)
 
 

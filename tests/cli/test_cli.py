@@ -215,7 +215,11 @@ def test_a_file_is_inspected_and_read_as_it_is_told(ask, command, home, tmp_path
     assert kept.features == ("id", "height") and kept.image_shape == (1, 2)
     assert kept.labels["group"].tolist() == ["1", "2", "1", "2"]
     path.write_text("id;height;group\n0;1,5;1\n1;1,8;2\n2;1,6;1\n3;1,9;2\n")
-    ask("run", path, "--rank", "2", "--particles", "2", *told)
+    (tmp_path / "kinds.txt").write_text("u\nu\nv\nv\n")
+    told += ["--join", f"observations={tmp_path / 'kinds.txt'}"]
+    (run,) = ask("run", path, "--rank", "2", "--particles", "2", *told)["runs"]
+    kept = home.dataset(run["dataset"]["id"])
+    assert kept.labels["kinds"].tolist() == ["u", "u", "v", "v"]
     assert sorted(home.datasets().values()) == ["people", "people (2)"]
 
 
@@ -228,6 +232,8 @@ def test_a_file_is_inspected_and_read_as_it_is_told(ask, command, home, tmp_path
         ("inspect FILE --image-shape 5", "height x width"),
         ("inspect FILE --image-shape 5x5 --observations diagonal", "invalid choice: 'diagonal'"),
         ("run signatures --header none", "--header is for files"),
+        ("run signatures --join kinds.txt", "--join is for files"),
+        ("run FILE --rank 2 --join nothing.txt", "no file 'nothing.txt' to join"),
     ],
 )
 def test_a_reading_that_cannot_be_is_one_sentence(command, tmp_path, words, sentence):

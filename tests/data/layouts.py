@@ -1,5 +1,6 @@
 """Small files as programs write them, and what each must become."""
 
+import gzip
 import io
 from dataclasses import dataclass, field
 from functools import partial
@@ -38,7 +39,7 @@ ZERO_ON = ("0", "1", "2", "3")
 HEADS_COUNT = "Row 1 holds the numbers 0, 1, 2"
 ROWS_COUNT = "counts 0, 1, 2, …: taken as names"
 # "Which side" is doubted wherever nothing tells.
-SIDE = "Nothing in the file says whether"
+SIDE = "whether its rows or its columns are the observations"
 
 
 def frame(columns=ABC, index=None, values=VALUES):
@@ -472,5 +473,64 @@ TABLES = [
         ("p", "q"),
         chosen={"header_row": 2},
         said=("Row 1 stands above",),
+    ),
+]
+
+GENES = "#1.2\n3\t2\nName\tDescription\tS1\tS2\nG1\tone\t5\t6\nG2\ttwo\t7\t8\nG3\tthree\t1\t0\n"
+GENES_13 = "#1.3\n2\t2\t1\t1\nid\tchr\tS1\tS2\ntissue\tna\tliver\tlung\nG1\tX\t5\t6\nG2\tY\t7\t8\n"
+
+
+def workbook(**sheets):
+    file = io.BytesIO()
+    with pd.ExcelWriter(file, engine="openpyxl") as writer:
+        for name, (data, options) in sheets.items():
+            data.to_excel(writer, sheet_name=name, **options)
+    return file.getvalue()
+
+
+def parquet(data):
+    file = io.BytesIO()
+    data.to_parquet(file)
+    return file.getvalue()
+
+
+SHEETS = workbook(
+    first=(frame(), {"index": False}), second=(frame(index=list(PQRS)), {"startrow": 1})
+)
+FORMATTED = [
+    plain("gzip of a table", gzip.compress(csv(frame(), index=False)), filename="a.csv.gz"),
+    plain("gzip of an array", gzip.compress(saved(np.save, VALUES)), features=FEATURES),
+    plain("a workbook", SHEETS),
+    layout(
+        "the second sheet of a workbook, below an empty row",
+        SHEETS,
+        ABC,
+        PQRS,
+        chosen={"settings": {"sheet": "second"}},
+    ),
+    layout(
+        "a workbook with an index of counts",
+        workbook(one=(with_column(frame(), 3, "kind", list("xyyx")), {})),
+        ABC,
+        ZERO_ON,
+        labels={"kind": ("x", "y", "y", "x")},
+        said=(ROWS_COUNT,),
+    ),
+    plain("a Parquet file", parquet(frame())),
+    layout("a Parquet file with an index of words", parquet(frame(index=list(PQRS))), ABC, PQRS),
+    plain(
+        "a Parquet file with classes",
+        parquet(with_column(frame(), 3, "class", [0, 1, 1, 0])),
+        labels={"class": ("0", "1", "1", "0")},
+        said=("Column 4 ('class') holds 2 different",),
+    ),
+    Layout("GCT 1.2", text(GENES), ("G1", "G2", "G3"), ("S1", "S2"), (5, 7, 1)),
+    Layout(
+        "GCT 1.3, with a row about samples",
+        text(GENES_13),
+        ("G1", "G2"),
+        ("S1", "S2"),
+        (5, 7),
+        labels={"tissue": ("liver", "lung")},
     ),
 ]

@@ -1,6 +1,7 @@
 """Every layout becomes what it must, or is doubted in a sentence; nothing is wrong in silence."""
 
 import dataclasses
+import gzip
 import json
 
 import numpy as np
@@ -11,9 +12,9 @@ from bnmf_core.data.naming import named_apart
 from bnmf_core.data.reading import Reading
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import DataError
-from tests.data.layouts import SIDE, TABLES
+from tests.data.layouts import FORMATTED, GENES, SHEETS, SIDE, TABLES
 
-LAYOUTS = TABLES
+LAYOUTS = [*TABLES, *FORMATTED]
 
 
 def test_the_table_of_layouts_is_long_and_its_names_differ():
@@ -32,7 +33,7 @@ def test_a_layout_becomes_what_it_must(layout):
     found = {key: tuple(values.tolist()) for key, values in data.labels.items()}
     assert found == layout.labels
     assert data.missing == layout.missing
-    doubts = [doubt for doubt in reading.doubts if not doubt.startswith(SIDE)]
+    doubts = [doubt for doubt in reading.doubts if SIDE not in doubt]
     for words in layout.said:
         assert any(words in doubt for doubt in doubts), (words, doubts)
     assert len(doubts) == len(layout.said), doubts
@@ -115,3 +116,28 @@ def test_two_files_of_one_name_are_told_apart_and_the_same_data_are_the_same():
     assert named_apart(second, taken).hash == named.hash
     third = Dataset.from_array([[1, 2], [3, 6]], name="counts")
     assert named_apart(third, taken).name == "counts (3)"
+
+
+@pytest.mark.parametrize(
+    "content, chosen, words",
+    [
+        (SHEETS, {"settings": {"sheet": "third"}}, "no sheet 'third'; there are 'first', 'second'"),
+        (SHEETS[:-200], {}, "archive is damaged"),
+        (gzip.compress(bytes(3 * 2**20)), {}, "would grow beyond"),
+        (gzip.compress(b"1,2\n3,4\n")[:-9], {}, "gzip file is cut off"),
+        (gzip.compress(b""), {}, "gzip file is empty"),
+        (b"\x1f\x8b\x08" + bytes(30), {}, "gzip"),
+        (b"PAR1" + bytes(40), {}, "Parquet file is cut off"),
+        (b"PAR1" + bytes(40) + b"PAR1", {}, "could not be read as a Parquet file"),
+        (b"#1.2\nmany\tgenes\n", {}, "must hold the numbers of rows"),
+        (GENES.replace("3\t2", "9\t2").encode(), {}, "says that there are 9 rows and 2 columns"),
+    ],
+)
+def test_what_a_format_cannot_hold_is_one_sentence(content, chosen, words):
+    with pytest.raises(DataError, match=words):
+        load_file(content, reading=inspect_file(content, chosen=chosen))
+
+
+def test_a_workbook_offers_its_sheets():
+    reading = inspect_file(SHEETS)
+    assert reading.settings == {"sheet": "first"} and reading.offers["sheet"] == ("first", "second")

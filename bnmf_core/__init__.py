@@ -23,6 +23,7 @@ _HOME = {
     "distances": "compare.distances",
     "downstream_auc": "compare.downstream",
     "find_modes": "compare.modes",
+    "inspect_file": "data.load",
     "kernel_matrix": "posterior.stein",
     "laurberg": "data.synthetic",
     "load_file": "data.load",
@@ -57,6 +58,7 @@ if TYPE_CHECKING:  # for type checkers, the same names
     from bnmf_core.compare.projection import project as project
     from bnmf_core.compare.topics import top_words as top_words
     from bnmf_core.compare.unseen import unseen_modes as unseen_modes
+    from bnmf_core.data.load import inspect_file as inspect_file
     from bnmf_core.data.load import load_file as load_file
     from bnmf_core.data.samples import load_sample as load_sample
     from bnmf_core.data.samples import sample_names as sample_names

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.data_parts import overview, sources
+from pages.data_parts import conversation, overview, sources
 from pages.frame import choosing, guard, view
 
 guard.enter("data")
@@ -10,7 +10,7 @@ samples, upload, generate, download = st.tabs(["Samples", "Upload", "Generate", 
 with samples:
     sources.samples()
 with upload:
-    sources.upload()
+    pending = conversation.upload()
 with generate:
     sources.generate()
 with download:
@@ -18,6 +18,8 @@ with download:
 if message := st.session_state.pop("data_error", None):
     view.problem(message)
 st.divider()
+if pending:
+    st.caption("The file is not taken yet. Below are the data that were there before.")
 overview.show(
     choosing.dataset(
         "Dataset shown", "Choose a sample, upload a file or generate a matrix to see it here."

@@ -1,11 +1,14 @@
 """From words on the command line to a dataset and to checked settings."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from bnmf_core.data.load import LIMIT_BYTES, load_file, map_npy
+from bnmf_core.data.joining import join
+from bnmf_core.data.load import LIMIT_BYTES, inspect_file, load_file, map_npy
+from bnmf_core.data.naming import named_apart
 from bnmf_core.data.repair import hide_entries
 from bnmf_core.data.samples import SAMPLES, load_sample
 from bnmf_core.data.synthetic import GENERATORS
@@ -16,21 +19,35 @@ from bnmf_core.nouns.settings import build, declarations
 from bnmf_core.registry import ALGORITHMS, algorithm
 from bnmf_core.store.run_store import RunStore
 
+# Choices of a reading that an option calls otherwise.
+OPTIONS = {
+    "header_row": "header",
+    "names_column": "names",
+    "label_columns": "labels",
+    "number_columns": "numbers",
+    "left_out_columns": "leave-out",
+    "decimal_mark": "decimal",
+    "missing_words": "missing",
+    "image_shape": "image-shape",
+}
 WORDS: dict[str, bool | None] = {"true": True, "false": False, "none": None}
 
 
 def find_data(
     name: str,
     store: RunStore,
-    observations: str | None = None,
+    chosen: Mapping[str, Any] | None = None,
     values: Mapping[str, str] | None = None,
     seed: int = 0,
     hide: float | None = None,
+    note: Callable[[str], None] | None = None,
+    joined: Sequence[str] = (),
 ) -> Dataset | str:
     """A sample, generated data, the id of stored data, or a file's matrix.
 
     ``values`` are a generator's, ``seed`` is that of a generator and of what is hidden;
-    ``observations`` is a file's; ``hide`` is the fraction of the entries to hide, if any.
+    ``chosen`` is how a file is to be read, and ``note`` is told how it was; ``joined``
+    are files of names and labels for it; ``hide`` is the fraction of the entries to hide, if any.
 
     Raises
     ------
@@ -38,7 +55,7 @@ def find_data(
         When there is nothing of that name, or it cannot be read.
     """
     if hide is not None:
-        found = find_data(name, store, observations, values, seed)
+        found = find_data(name, store, chosen, values, seed, None, note, joined)
         data = store.dataset(found) if isinstance(found, str) else found
         # A generator that is hidden from has drawn from the seed itself.
         return hide_entries(data, hide, np.random.default_rng([seed, 1]))
@@ -48,11 +65,13 @@ def find_data(
             f"{', '.join(GENERATORS)}."
         )
     path = Path(name)
-    if observations is not None and not path.is_file():
-        raise SettingsError(f"--observations is for files, and there is no file {name!r}.")
-    if name in SAMPLES and observations is None:
+    if (chosen or joined) and not path.is_file():
+        given = [*(chosen or {}), *(["join"] if joined else [])]
+        options = ", ".join(f"--{OPTIONS.get(key, key)}" for key in given)
+        raise SettingsError(f"{options} is for files, and there is no file {name!r}.")
+    if name in SAMPLES and not chosen:
         return load_sample(name)
-    if name in GENERATORS and observations is None:
+    if name in GENERATORS and not chosen:
         generator = GENERATORS[name]
         settings: object = build(
             generator.Settings,
@@ -67,9 +86,33 @@ def find_data(
             f"There is no file and no sample called {name!r}; the samples are "
             f"{', '.join(SAMPLES)}, the generators {', '.join(GENERATORS)}."
         )
+    return _from_file(path, store, dict(chosen or {}), note, joined)
+
+
+def _from_file(
+    path: Path,
+    store: RunStore,
+    chosen: dict[str, Any],
+    note: Callable[[str], None] | None,
+    joined: Sequence[str],
+) -> Dataset:
     if path.suffix.lower() == ".npy" and path.stat().st_size > LIMIT_BYTES:
-        return map_npy(path, observations=observations or "rows")
-    return load_file(path, observations=observations or "rows")
+        return map_npy(path, observations=chosen.get("observations", "rows"))
+    reading = inspect_file(path, chosen=chosen)
+    said = [f"{path.name} is read as {reading.what}.", *reading.doubts]
+    dataset = load_file(path, reading=reading)
+    for word in joined:
+        side, equals, file = word.partition("=")
+        other = Path(file if equals else word)
+        if not other.is_file():
+            raise NotFoundError(f"There is no file {str(other)!r} to join.")
+        dataset, sentence = join(dataset, other.read_bytes(), other.name, side if equals else None)
+        said.append(sentence)
+    if note is not None:
+        for sentence in said:
+            note(sentence)
+    taken = {entry.id: entry.name for entry in store.dataset_entries()}
+    return named_apart(dataset, taken)
 
 
 def pairs(texts: Sequence[str], option: str) -> dict[str, str]:

@@ -6,12 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bnmf_core.cli import inputs
+from bnmf_core.cli import inputs, reading
 from bnmf_core.cli.commands import Commands
 from bnmf_core.cli.output import Output
 from bnmf_core.cli.records import open_store
 from bnmf_core.cli.running import interruptible
-from bnmf_core.data.load import AXES
 from bnmf_core.evidence.rank_study import NOISES, RankStudy, rank_study
 from bnmf_core.nouns.errors import Cancelled, SettingsError
 
@@ -35,7 +34,7 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
     words = "compare numbers of components: evidence, hidden entries, stability, number of modes"
     command = commands.add_parser("ranks", parents=parents, help=words, description=words)
     command.add_argument("data", help="a sample, a generator, a file, or the id of stored data")
-    command.add_argument("--observations", choices=AXES, help="where a file has them")
+    reading.add_options(command)
     command.add_argument(
         "--ranks", default="2:8", metavar="FIRST:LAST", help="or a list, 2,4,8 (default: 2:8)"
     )
@@ -63,7 +62,17 @@ def ranks(options: argparse.Namespace, output: Output) -> str:
     tried = parsed(options.ranks)
     store = open_store(options.store)
     values = inputs.pairs(options.data_set, "--data-set")
-    found = inputs.find_data(options.data, store, options.observations, values, options.data_seed)
+    chosen = reading.choices(options)
+    found = inputs.find_data(
+        options.data,
+        store,
+        chosen,
+        values,
+        options.data_seed,
+        None,
+        None if output.as_json else output.note,
+        options.join,
+    )
     dataset = store.dataset(found) if isinstance(found, str) else found
     with interruptible() as interrupted, output.progress() as bars:
         task = bars.add_task("comparing ranks", total=1.0, made="")

@@ -8,11 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from types import FrameType
 
-from bnmf_core.cli import inputs
+from bnmf_core.cli import inputs, reading
 from bnmf_core.cli.commands import Commands
 from bnmf_core.cli.output import Output, duration
 from bnmf_core.cli.records import document, open_store, show_runs
-from bnmf_core.data.load import AXES
 from bnmf_core.data.samples import SAMPLES
 from bnmf_core.nouns.errors import RunError, SchedulerError, SettingsError
 from bnmf_core.nouns.spec import RunSpec
@@ -41,7 +40,7 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
     words = "make factorizations of a sample, generated data or a file"
     run = commands.add_parser("run", parents=[*parents, where], help=words, description=words)
     run.add_argument("data", help="a sample, a generator, a file, or the id of stored data")
-    run.add_argument("--observations", choices=AXES, help="where a file has them (default: rows)")
+    reading.add_options(run)
     run.add_argument(
         "--algorithm",
         action="append",
@@ -93,10 +92,12 @@ def start(options: argparse.Namespace, output: Output) -> str:
     dataset = inputs.find_data(
         options.data,
         store,
-        options.observations,
+        reading.choices(options),
         inputs.pairs(options.data_set, "--data-set"),
         options.data_seed,
         options.hide,
+        None if output.as_json else output.note,
+        options.join,
     )
     specs = make_specs(options)
     names = [options.name] * len(specs)

@@ -187,8 +187,10 @@ def members(content: bytes, limit_bytes: int) -> dict[str, np.ndarray]:
 
 def _check_archive(entries: list[zipfile.ZipInfo], size: int, limit_bytes: int) -> None:
     names = [entry.filename for entry in entries]
-    if any(name in ("xl/workbook.xml", "[Content_Types].xml") for name in names):
-        raise DataError("The file is an Office document; save the sheet as CSV.")
+    if "[Content_Types].xml" in names:
+        raise DataError(
+            "The file is an Office document; of those, only sheets of Excel (XLSX) are read."
+        )
     if not entries or len(entries) > MAX_MEMBERS:
         raise DataError(
             f"The archive holds {len(entries)} files; an NPZ file has 1 to {MAX_MEMBERS}."

@@ -1,63 +1,98 @@
 """Files of users → Dataset. Nothing in a file is trusted, and its content decides its format."""
 
+import dataclasses
 import os
-from collections.abc import Callable
+from collections.abc import Mapping
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
-from bnmf_core.data.arrays import read_npy, read_npz
-from bnmf_core.data.market import read_mtx
-from bnmf_core.data.tables import read_table
+from bnmf_core.data.child import Child
+from bnmf_core.data.contents import check_choices, content_parts, format_of, inspect_content
+from bnmf_core.data.packed import unpacked
+from bnmf_core.data.reading import Reading, check_axis
 from bnmf_core.nouns.dataset import Dataset, Parts
 from bnmf_core.nouns.errors import DataError
 from bnmf_core.nouns.names import clean_name
 
 LIMIT_BYTES = 256 * 2**20
-AXES = ("rows", "columns")
-ACCEPTED = "CSV, TSV, NPY, NPZ and Matrix Market (MTX) files can be read"
+Source = str | os.PathLike[str] | bytes | BinaryIO
 
-Reader = Callable[[bytes, str, int], Parts]
-_READERS: dict[str, tuple[bytes, Reader]] = {
-    "an NPY array": (b"\x93NUMPY", read_npy),
-    "an NPZ archive": (b"PK\x03\x04", read_npz),
-    "a Matrix Market file": (b"%%MatrixMarket", read_mtx),
-}
-# First bytes of files that people have at hand, and what to do with them.
-_REFUSED = (
-    (b"\x1f\x8b", "is compressed (gzip); uncompress it first"),
-    (b"BZh", "is compressed (bzip2); uncompress it first"),
-    (b"\xfd7zXZ", "is compressed (xz); uncompress it first"),
-    (b"PK\x05\x06", "is an empty archive"),
-    (b"\x89HDF", "is an HDF5 file; save the matrix as NPZ, MTX or CSV"),
-    (b"MATLAB", "is a MATLAB file; save the matrix as CSV or NPZ"),
-    (b"\x80\x02", "is a Python pickle, which is never opened; save the matrix as NPY or NPZ"),
-    (b"\x80\x03", "is a Python pickle, which is never opened; save the matrix as NPY or NPZ"),
-    (b"\x80\x04", "is a Python pickle, which is never opened; save the matrix as NPY or NPZ"),
-    (b"\x80\x05", "is a Python pickle, which is never opened; save the matrix as NPY or NPZ"),
-    (b"\xd0\xcf\x11\xe0", "is an old Excel workbook; save the sheet as CSV"),
-    (b"\x89PNG", "is a picture; save the pixels as NPY or CSV"),
-    (b"\xff\xd8\xff", "is a picture; save the pixels as NPY or CSV"),
-    (b"%PDF", "is a PDF document; save the table as CSV"),
-)
+
+def inspect_file(
+    source: Source,
+    *,
+    filename: str | None = None,
+    chosen: Mapping[str, Any] | None = None,
+    limit_bytes: int = LIMIT_BYTES,
+    apart: bool = False,
+) -> Reading:
+    """Say how a file would be read, and why; nothing is loaded.
+
+    Parameters
+    ----------
+    source : path, content, or file object open in binary mode.
+    filename : what the file is called; by default the path's name.
+    chosen : fields of a Reading that are not to be guessed, such as
+        ``{"header_row": None, "names_column": "id", "observations": "columns"}``; the rest is
+        judged around them. Columns are numbers from 1 on or what the header calls them.
+    limit_bytes : larger files are refused, and so are archives that grow beyond it.
+    apart : parse in a process of its own, with limits of memory and time, whatever the format;
+        those whose parsers hostile bytes may crash always are.
+
+    Raises
+    ------
+    DataError
+        When the file cannot be opened as anything. What is wrong within a table is in
+        ``Reading.faults``, all of it at once.
+
+    Examples
+    --------
+    >>> from bnmf_core import inspect_file, load_file
+    >>> content = b"id,height,weight\\n0,1.5,60\\n1,1.8,75\\n2,1.6,70\\n"
+    >>> reading = inspect_file(content, filename="people.csv")
+    >>> print(reading.what)
+    a table of text, separated by comma
+    >>> print(reading.doubts[0])
+    Column 1 ('id') counts 0, 1, 2, …: taken as names, not as a feature.
+    >>> load_file(content, reading=reading).features
+    ('height', 'weight')
+    >>> again = inspect_file(content, chosen={"names_column": None})
+    >>> load_file(content, reading=again).features
+    ('id', 'height', 'weight')
+    """
+    choices = check_choices(chosen or {})
+    filename = _filename(source, filename)
+    content = _read_bytes(source, limit_bytes)
+    if apart or _isolated(content, filename, choices.get("format"), limit_bytes):
+        with Child(content, filename, limit_bytes, chosen=choices) as child:
+            return child.reading()
+    return inspect_content(content, filename, choices, limit_bytes)
 
 
 def load_file(
-    source: str | os.PathLike[str] | bytes | BinaryIO,
+    source: Source,
     *,
     filename: str | None = None,
-    observations: str = "rows",
+    reading: Reading | None = None,
+    observations: str | None = None,
     limit_bytes: int = LIMIT_BYTES,
+    apart: bool = False,
 ) -> Dataset:
-    """Read a matrix from a CSV, TSV, NPY, NPZ or Matrix Market file.
+    """Read a matrix from a file, as a Reading says.
 
     Parameters
     ----------
     source : path, content, or file object open in binary mode.
     filename : what the dataset is called; by default the path's name.
-    observations : "rows" or "columns", the axis of the file that holds the observations.
+    reading : what :func:`inspect_file` gave, as it was or changed; left out, the file is
+        inspected first, and its doubts are in ``Dataset.source``.
+    observations : "rows" or "columns", the axis of the file that holds the observations; left
+        out, the Reading's.
     limit_bytes : larger files are refused, and so are archives that grow beyond it.
+    apart : parse in a process of its own, with limits of memory and time, whatever the format;
+        those whose parsers hostile bytes may crash always are.
 
     Returns
     -------
@@ -67,7 +102,7 @@ def load_file(
     Raises
     ------
     DataError
-        One sentence that names what is wrong and where; rows and columns count from 1 as in
+        Sentences that name what is wrong and where; rows and columns count from 1 as in
         the file, its header line included.
 
     Examples
@@ -80,23 +115,30 @@ def load_file(
     array([[1., 3.],
            [2., 4.]])
     """
-    _check_axis(observations)
-    if filename is None and isinstance(source, str | os.PathLike):
-        filename = os.fspath(source)
+    if observations is not None:
+        check_axis(observations)
+    filename = _filename(source, filename)
     content = _read_bytes(source, limit_bytes)
-    name = clean_name(Path(filename or "").stem.replace("\0", "")) or "uploaded matrix"
-    what, read = _format(content)
-    try:
-        # Numbers of more than 64 bits may overflow; the infinity is then refused by its place.
-        with np.errstate(over="ignore", invalid="ignore"):
-            parts = read(content, observations, limit_bytes)
-            return Dataset.from_array(**parts, name=name)
-    except DataError:
-        raise
-    except Exception as error:
-        # A parser that fails in a way nobody thought of must not reach the screen as a
-        # traceback, whatever it raises.
-        raise DataError(f"The file could not be read as {what}.") from error
+    if reading is None:
+        choices = {} if observations is None else {"observations": observations}
+        reading = inspect_file(
+            content, filename=filename, chosen=choices, limit_bytes=limit_bytes, apart=apart
+        )
+    elif observations is not None and observations != reading.observations:
+        reading = dataclasses.replace(reading, observations=observations)
+    if apart or _isolated(content, filename, reading.format, limit_bytes):
+        with Child(content, filename, limit_bytes, reading=reading) as child:
+            return dataset_of(child.parts(), filename, reading)
+    return dataset_of(content_parts(content, filename, reading, limit_bytes), filename, reading)
+
+
+def dataset_of(parts: Parts, filename: str, reading: Reading) -> Dataset:
+    """The dataset that a file holds; its source says what was doubtful."""
+    name = (
+        clean_name(Path(filename.removesuffix(".gz")).stem.replace("\0", "")) or "uploaded matrix"
+    )
+    with np.errstate(over="ignore", invalid="ignore"):
+        return Dataset.from_array(**parts, name=name, source=" ".join(reading.doubts))
 
 
 def map_npy(path: str | os.PathLike[str], *, observations: str = "rows") -> Dataset:
@@ -109,7 +151,7 @@ def map_npy(path: str | os.PathLike[str], *, observations: str = "rows") -> Data
     DataError
         When the file is no NPY file, or its matrix cannot be used as it lies.
     """
-    _check_axis(observations)
+    check_axis(observations)
     shown = clean_name(Path(path).name)
     try:
         X = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -124,15 +166,7 @@ def map_npy(path: str | os.PathLike[str], *, observations: str = "rows") -> Data
     return Dataset.from_array(X.T if observations == "rows" else X, name=name)
 
 
-def _check_axis(observations: str) -> None:
-    if observations not in AXES:
-        raise DataError(
-            f"The observations were said to be in {observations!r}; choose one of "
-            f"{', '.join(AXES)}."
-        )
-
-
-def _read_bytes(source: str | os.PathLike[str] | bytes | BinaryIO, limit_bytes: int) -> bytes:
+def _read_bytes(source: Source, limit_bytes: int) -> bytes:
     if isinstance(source, str | os.PathLike):
         try:
             with open(source, "rb") as file:
@@ -156,12 +190,11 @@ def _read_bytes(source: str | os.PathLike[str] | bytes | BinaryIO, limit_bytes: 
     return content
 
 
-def _format(content: bytes) -> tuple[str, Reader]:
-    """What the content looks like, and the function that reads it."""
-    for what, (start, read) in _READERS.items():
-        if content[: len(start)].lower() == start.lower():
-            return what, read
-    for start, words in _REFUSED:
-        if content.startswith(start):
-            raise DataError(f"The file {words}. {ACCEPTED}.")
-    return "a table of numbers", read_table
+def _filename(source: Source, filename: str | None) -> str:
+    if filename is None and isinstance(source, str | os.PathLike):
+        filename = os.fspath(source)
+    return filename or ""
+
+
+def _isolated(content: bytes, filename: str, key: str | None, limit_bytes: int) -> bool:
+    return format_of(unpacked(content, limit_bytes), filename, key).isolated

@@ -1,385 +1,263 @@
-"""Tables of text (CSV, TSV): numbers, names and labels told apart, every fault located.
+"""From a table to a Reading, and from a table and a Reading to a matrix with names and labels.
 
-What is accepted:
-
-- cells separated by comma, semicolon or tab, quoted with ``"`` where needed; UTF-8, UTF-16
-  with its mark, else Latin-1; blank lines are passed over;
-- a decimal comma, in files separated by semicolon or tab, unless all such numbers could be
-  thousands (1,234);
-- one header row: the first row, where most of its cells above numbers are words, or where
-  its first cell is empty and the others are distinct numbers. A header that is one cell
-  shorter than the rows (as R writes it) starts at the second column;
-- names of the rows in the first column: words that all differ, or anything that differs
-  under an empty header cell;
-- columns of words elsewhere, as labels, when the rows are observations;
-- empty cells, NA, N/A, NaN, NULL and ? as missing.
-
-Names that occur twice get " (2)", " (3)" and so on.
+Every format that has rows of cells (CSV, a sheet of a workbook, a Parquet file) comes here:
+where it names its columns and rows, what holds classes, what numbers, is told apart in one place,
+and every fault has its row and column.
 """
 
-import csv
-import io
-import re
-from array import array
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import dataclass
-from itertools import islice
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from bnmf_core.data.arrays import check_entries
+from bnmf_core.data import cells
+from bnmf_core.data.header import Head, find_header
+from bnmf_core.data.reading import AXES, Reading, preview_of
+from bnmf_core.data.roles import CHOSEN, Columns, Roles, find_roles
+from bnmf_core.data.sheet import MOST_FAULTS, Sheet, Table, read_sheet
 from bnmf_core.nouns.dataset import Parts
 from bnmf_core.nouns.errors import DataError
 from bnmf_core.nouns.names import clean_name, clean_names
 
-MAX_ROWS = 5_000_000
-MAX_COLUMNS = 200_000
-MAX_FIELD = 10_000
-SAMPLE_LINES = 1_000
-SAMPLE_CHARACTERS = 4 * 2**20
-# In this order where two would do: a comma may be part of a number, a tab never is.
-DELIMITERS = {"\t": "tab", ";": "semicolon", ",": "comma"}
-MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "?"})
 
-_WITH_COMMA = re.compile(r"\s*[-+]?\d*,\d+(?:[eE][-+]?\d+)?\s*")
-_THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2}(?:,\d{3})+\s*")
-_WITH_POINT = re.compile(r"\s*[-+]?\d*\.\d+(?:[eE][-+]?\d+)?\s*")
+def inspect_table(table: Table, chosen: Mapping[str, Any], reading: Reading) -> Reading:
+    """How a table would be read; ``chosen`` holds what is not to be guessed.
 
+    ``reading`` has what is known already: format, encoding, separator.
 
-@dataclass(frozen=True)
-class _Dialect:
-    encoding: str
-    delimiter: str
-    decimal_comma: bool
-
-
-@dataclass(frozen=True)
-class _Sheet:
-    """A table as it was read.
-
-    head : cells of the first row. short_head : whether it was one cell shorter than the rows.
-    lines : (rows,) line of the file on which each row begins, the first row included.
-    values : (rows, columns) numbers; NaN where a cell is missing or holds words.
-    words : column → (how many cells below the first row hold words, line of the first of
-    them, that word).
+    Raises
+    ------
+    DataError
+        When it has no rows to speak of, or a choice names a column that is not there.
     """
-
-    head: list[str]
-    short_head: bool
-    lines: np.ndarray
-    values: np.ndarray
-    words: dict[int, tuple[int, int, str]]
-
-
-def read_table(content: bytes, observations: str, limit_bytes: int) -> Parts:
-    """The arguments of ``Dataset.from_array`` for a table of text."""
-    dialect = _dialect(content)
-    sheet = _read_sheet(content, dialect)
-    has_header = _has_header(sheet, dialect)
-    if sheet.short_head and not has_header:
+    header_row = chosen.get("header_row")
+    sheet = read_sheet(table, header_row)
+    if header_row is not None:
+        head = Head(True, CHOSEN)
+    elif "header_row" in chosen:
+        head = Head(False, CHOSEN)
+    else:
+        head = find_header(sheet, table)
+    if sheet.short_head and not head.there:
         raise DataError(
-            f"Row {sheet.lines[1]} has {_cells(len(sheet.head))}, but row {sheet.lines[0]} has "
+            f"Row {sheet.lines[1]} has {len(sheet.head)} cells, but row {sheet.lines[0]} has "
             f"{len(sheet.head) - 1}; every row needs the same number."
         )
-    first = 1 if has_header else 0
-    values, lines = sheet.values[first:], sheet.lines[first:]
-    columns = _Columns.of(sheet, dialect, has_header)
-    corner = has_header and not sheet.head[0].strip() and 0 not in columns.empty
-    by_rows = observations == "rows"
-    texts = _texts(content, dialect, {*columns.words, *([0] if corner else [])}, first)
-    named = 0 in texts and (
-        len(set(texts[0])) == len(texts[0]) or (0 in columns.words and (corner or not by_rows))
+    places: dict[str, Any] = {
+        key: _columns(chosen[key], sheet)
+        for key in ("label_columns", "number_columns", "left_out_columns")
+        if key in chosen
+    }
+    if "names_column" in chosen:
+        places["names_column"] = _column(chosen["names_column"], sheet)
+    if "observations" in chosen:
+        places["observations"] = chosen["observations"]
+    roles, columns = find_roles(sheet, table, head.there, places)
+    line = int(sheet.lines[0]) if head.there else None
+    doubts = [*reading.doubts, *([head.doubt] if head.doubt else []), *roles.doubts]
+    return Reading(
+        format=reading.format,
+        what=reading.what,
+        encoding=reading.encoding,
+        separator=reading.separator,
+        decimal_mark="," if table.decimal_comma else ".",
+        header_row=line,
+        names_column=None if roles.names is None else roles.names + 1,
+        label_columns=tuple(column + 1 for column in roles.labels),
+        number_columns=tuple(column + 1 for column in roles.numbers),
+        yes_no_columns=tuple(column + 1 for column in roles.yes_no),
+        observations=roles.observations,
+        missing_words=reading.missing_words,
+        settings=reading.settings,
+        offers=reading.offers,
+        reasons={**reading.reasons, "header_row": head.reason, **roles.reasons},
+        doubts=tuple([*doubts, *_row_doubts(sheet, columns, roles)]),
+        faults=tuple(_faults(sheet, columns, roles)),
+        columns=tuple(clean_name(cell, 60) if head.there else "" for cell in sheet.head),
+        preview=preview_of(sheet.first, table.missing, sheet.width, len(sheet.lines)),
     )
-    labelled = [column for column in columns.words if not (named and column == 0)]
-    if labelled and not by_rows:
-        raise DataError(
-            f"{columns.place(labelled[0])} holds words; when the columns are observations, only "
-            "the first column may, as names of the rows."
-        )
-    numeric = [column for column in columns.numbers if not (named and column == 0)]
-    if not numeric:
-        raise DataError("The table has no column of numbers.")
-    values = values[:, numeric]
-    _check_values(values, lines, numeric, columns)
-    row_names = clean_names(texts[0], "row") if named else None
+
+
+def table_parts(table: Table, reading: Reading) -> Parts:
+    """The arguments of ``Dataset.from_array`` for a table that is read as the Reading says.
+
+    Raises
+    ------
+    DataError
+        With all that does not fit, by row and column.
+    """
+    sheet = read_sheet(table, reading.header_row)
+    roles = Roles(
+        names=_column(reading.names_column, sheet),
+        labels=_columns(reading.label_columns, sheet),
+        numbers=_columns(reading.number_columns, sheet),
+        yes_no=_columns(reading.yes_no_columns, sheet),
+        observations=reading.observations,
+    )
+    columns = Columns(sheet, table, reading.header_row is not None)
+    if faults := _faults(sheet, columns, roles):
+        raise DataError(" ".join(faults))
+    kept = np.flatnonzero(~_without_numbers(sheet, columns, roles))
+    columns.fetch({*roles.labels, *roles.yes_no, *([] if roles.names is None else [roles.names])})
+    values = sheet.values[columns.first :][np.ix_(kept, np.array(roles.numbers))]
+    for column in roles.yes_no:
+        truths = [cells.TRUTH.get(cell.strip().lower(), np.nan) for cell in columns.text(column)]
+        values[:, roles.numbers.index(column)] = np.array(truths)[kept]
+    by_rows = reading.observations == "rows"
+    row_names = _row_names(sheet, columns, roles, kept)
     column_names = None
-    if has_header:
-        column_names = clean_names(
-            [sheet.head[column].strip() or f"column {column + 1}" for column in numeric], "column"
-        )
+    if columns.has_header:
+        heads = [columns.head(column) or f"column {column + 1}" for column in roles.numbers]
+        column_names = clean_names(heads, "column")
     if not by_rows:
         return {"X": values, "features": row_names, "observations": column_names}
-    keys = [
-        (sheet.head[column].strip() if has_header else "") or f"column {column + 1}"
-        for column in labelled
-    ]
+    keys = [columns.head(column) or f"column {column + 1}" for column in roles.labels]
     return {
         "X": values.T,
         "features": column_names,
         "observations": row_names,
         "labels": {
-            key: [_label(cell) for cell in texts[column]]
-            for key, column in zip(clean_names(keys, "column"), labelled, strict=True)
+            key: [_label(columns.text(column)[row], table.missing) for row in kept]
+            for key, column in zip(clean_names(keys, "column"), roles.labels, strict=True)
         },
     }
 
 
-@dataclass(frozen=True)
-class _Columns:
-    """Which columns hold numbers, which hold words and which nothing, and what they are called."""
-
-    numbers: list[int]
-    words: list[int]
-    empty: list[int]
-    head: list[str] | None
-
-    @classmethod
-    def of(cls, sheet: _Sheet, dialect: _Dialect, has_header: bool) -> "_Columns":
-        body = sheet.values[1:] if has_header else sheet.values
-        counts = len(body) - np.isnan(body).sum(axis=0)
-        columns = cls([], [], [], sheet.head if has_header else None)
-        for column, count in enumerate(counts):
-            number_of_words, line, word = sheet.words.get(column, (0, 0, ""))
-            cell = sheet.head[column]
-            if not has_header and _number(cell, dialect) is None:
-                number_of_words, line, word = number_of_words + 1, int(sheet.lines[0]), cell
-            if number_of_words > count:
-                columns.words.append(column)
-            elif number_of_words:
-                raise DataError(columns.stray(column, line, word, dialect))
-            elif count:
-                columns.numbers.append(column)
-            else:
-                columns.empty.append(column)
-        for column in columns.empty:
-            # A delimiter at the end of every row makes an empty last column.
-            if column < len(sheet.head) - 1 or (has_header and sheet.head[column].strip()):
-                raise DataError(f"{columns.place(column)} holds no value; remove it.")
-        return columns
-
-    def place(self, column: int) -> str:
-        """ "Column 3 ('weight')", with the name where there is a header."""
-        name = clean_name(self.head[column], 40) if self.head is not None else ""
-        return f"Column {column + 1}" + (f" ({name!r})" if name else "")
-
-    def stray(self, column: int, line: int, word: str, dialect: _Dialect) -> str:
-        """The sentence about a word among numbers."""
-        place = self.place(column)
-        hint = ""
-        if dialect.decimal_comma and _WITH_POINT.fullmatch(word):
-            hint = " Elsewhere in this file the decimal mark is a comma."
-        elif _WITH_COMMA.fullmatch(word) or _THOUSANDS.fullmatch(word):
-            hint = " Write decimals with a point and thousands without a mark."
-        return (
-            f"Row {line}, {place[0].lower()}{place[1:]} holds {clean_name(word, 40)!r}, but the "
-            f"column is one of numbers.{hint}"
-        )
-
-
-def _dialect(content: bytes) -> _Dialect:
-    """Encoding, delimiter and decimal mark, judged from the first lines."""
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        encoding = "utf-16"
-    elif b"\0" in content:
-        raise DataError(
-            "The file is neither text nor a known binary format; CSV, TSV, NPY, NPZ and Matrix "
-            "Market (MTX) files can be read."
-        )
-    else:
-        encoding = "utf-8-sig"
-    try:
-        content.decode(encoding)
-    except UnicodeDecodeError as error:
-        if encoding == "utf-16":
-            raise DataError("The file begins as UTF-16 text but is damaged.") from error
-        encoding = "latin-1"
-    lines, characters = [], 0
-    text = io.TextIOWrapper(io.BytesIO(content), encoding=encoding, newline="")
-    for line in islice(iter(lambda: text.readline(SAMPLE_CHARACTERS), ""), SAMPLE_LINES):
-        lines.append(line)
-        characters += len(line)
-        if characters >= SAMPLE_CHARACTERS:
-            break
-    delimiter, agreement = "", 0.0
-    for candidate in DELIMITERS:
-        rows = _sample_rows(lines, candidate)
-        width, count = Counter(len(row) for row in rows).most_common(1)[0] if rows else (1, 0)
-        if width > 1 and count / len(rows) > agreement:
-            delimiter, agreement = candidate, count / len(rows)
-    if not delimiter:
-        raise DataError(
-            "Only one column was found; separate the cells by comma, semicolon or tab, and give "
-            "at least two columns of numbers."
-        )
-    cells = [cell for row in _sample_rows(lines, delimiter) for cell in row]
-    decimal_comma = (
-        delimiter != ","
-        # 1,234 alone may be a thousand or more: it is then refused, not guessed.
-        and any(_WITH_COMMA.fullmatch(cell) and not _THOUSANDS.fullmatch(cell) for cell in cells)
-        and not any(_WITH_POINT.fullmatch(cell) for cell in cells)
-    )
-    return _Dialect(encoding, delimiter, decimal_comma)
-
-
-def _sample_rows(lines: list[str], delimiter: str) -> list[list[str]]:
-    rows: list[list[str]] = []
-    # What cannot be cut is reported with its row when the table is read.
-    with suppress(csv.Error):
-        rows.extend(row for row in csv.reader(lines, delimiter=delimiter) if any(row))
-    return rows
-
-
-def _records(content: bytes, dialect: _Dialect) -> Iterator[tuple[int, list[str]]]:
-    """The rows that are not blank, each with the line of the file on which it begins."""
-    text = io.TextIOWrapper(io.BytesIO(content), encoding=dialect.encoding, newline="")
-
-    def lines() -> Iterator[str]:
-        for number, line in enumerate(text, start=1):
-            if number > MAX_ROWS:
-                raise DataError(f"The table has more than {MAX_ROWS:,} rows, the most allowed.")
-            # Counted before the row is cut up, which for millions of cells takes gigabytes.
-            if line.count(dialect.delimiter) >= MAX_COLUMNS:
-                raise DataError(f"Row {number} has more than {MAX_COLUMNS:,} cells.")
-            yield line
-
-    reader = csv.reader(lines(), delimiter=dialect.delimiter, skipinitialspace=True, strict=True)
-    line = 1
-    try:
-        for row in reader:
-            if row and max(map(len, row)) > MAX_FIELD:
-                column = next(i for i, cell in enumerate(row) if len(cell) > MAX_FIELD)
-                raise DataError(
-                    f"Row {line}, column {column + 1} holds more than {MAX_FIELD:,} characters; "
-                    "perhaps a quotation mark is not closed."
-                )
-            if any(row) and any(not cell.isspace() for cell in row if cell):
-                yield line, row
-            line = reader.line_num + 1
-    except csv.Error as error:
-        raise DataError(
-            f"Row {line} cannot be cut into cells; perhaps a quotation mark is not closed."
-        ) from error
-
-
-def _read_sheet(content: bytes, dialect: _Dialect) -> _Sheet:
-    records = _records(content, dialect)
-    head_line, head = next(records, (0, []))
-    lines, numbers, short_head = [head_line], array("d"), False
-    words: dict[int, tuple[int, int, str]] = {}
-    width = 0
-    for line, row in records:
-        if not width:
-            width = len(row)
-            short_head = len(head) == width - 1
-            head = ["", *head] if short_head else head
-            _add_numbers(numbers, head, dialect)
-            if len(head) != width:
-                raise _ragged(line, width, head_line, len(head))
-        elif len(row) != width:
-            raise _ragged(line, len(row), lines[-1], width)
-        for column in _add_numbers(numbers, row, dialect):
-            count, first_line, word = words.get(column, (0, line, row[column]))
-            words[column] = (count + 1, first_line, word)
-        lines.append(line)
-        check_entries(len(lines), width)
-    if not width:
-        raise DataError("The table has fewer than two rows; two rows of numbers are needed.")
-    values = np.frombuffer(numbers, dtype=np.float64).reshape(len(lines), width)
-    return _Sheet(head, short_head, np.array(lines), values, words)
-
-
-def _cells(count: int) -> str:
-    return "1 cell" if count == 1 else f"{count} cells"
-
-
-def _ragged(line: int, cells: int, other_line: int, other_cells: int) -> DataError:
-    return DataError(
-        f"Row {line} has {_cells(cells)}, but row {other_line} has {other_cells}; every row of a "
-        "table needs the same number. Separate cells by commas, semicolons or tabs."
-    )
-
-
-def _add_numbers(numbers: "array[float]", row: list[str], dialect: _Dialect) -> list[int]:
-    """Append the numbers of a row, NaN where there is none; return the columns of words."""
-    if not dialect.decimal_comma:
-        try:
-            plain = [float(cell) for cell in row]
-        except ValueError:
-            pass
-        else:
-            # float() also takes 1_000, which no table means as a number.
-            if not any("_" in cell for cell in row):
-                numbers.extend(plain)
-                return []
-    values = [_number(cell, dialect) for cell in row]
-    numbers.extend(np.nan if value is None else value for value in values)
-    return [column for column, value in enumerate(values) if value is None]
-
-
-def _number(cell: str, dialect: _Dialect) -> float | None:
-    """The number in a cell, NaN if it is missing, None if it holds words."""
-    cell = cell.strip()
-    if cell.lower() in MISSING:
-        return np.nan
-    if dialect.decimal_comma:
-        if "." in cell:
-            return None
-        cell = cell.replace(",", ".", 1)
-    try:
-        return None if "_" in cell else float(cell)
-    except ValueError:
+def _column(reference: int | str | None, sheet: Sheet) -> int | None:
+    """A column, from 0, by its number from 1 or by what its header says."""
+    if reference is None:
         return None
-
-
-def _has_header(sheet: _Sheet, dialect: _Dialect) -> bool:
-    counts = len(sheet.values) - 1 - np.isnan(sheet.values[1:]).sum(axis=0)
-    above_numbers = [
-        _number(cell, dialect)
-        for column, cell in enumerate(sheet.head)
-        if counts[column] > sheet.words.get(column, (0,))[0]
-    ]
-    words = sum(value is None for value in above_numbers)
-    numbers = [value for value in above_numbers if value is not None and not np.isnan(value)]
-    if words > len(numbers):
-        return True
-    rest = sheet.values[0, 1:]
-    return (
-        not sheet.short_head
-        and not sheet.head[0].strip()
-        and not np.isnan(rest).any()
-        and len(np.unique(rest)) == len(rest)
-        and (0 in sheet.words or counts[0] > 0)
+    text = str(reference).strip()
+    heads = [cell.strip() for cell in sheet.head]
+    if text in heads and not isinstance(reference, int):
+        return heads.index(text)
+    if text.isdigit() and 1 <= int(text) <= sheet.width:
+        return int(text) - 1
+    shown = ", ".join(repr(clean_name(head, 30)) for head in heads[:6] if head)
+    raise DataError(
+        f"There is no column {clean_name(text, 40)!r}; give a number from 1 to {sheet.width:,}, or "
+        f"a name of the first row ({shown} …)."
     )
 
 
-def _texts(content: bytes, dialect: _Dialect, columns: set[int], skip: int) -> dict[int, list[str]]:
-    """The cells of some columns as they were written, read once more so as not to hold all."""
-    texts: dict[int, list[str]] = {column: [] for column in columns}
-    if columns:
-        for _, row in islice(_records(content, dialect), skip, None):
-            for column, cells in texts.items():
-                cells.append(row[column])
-    return texts
+def _columns(references: Sequence[int | str], sheet: Sheet) -> list[int]:
+    found = (_column(reference, sheet) for reference in references)
+    return [column for column in found if column is not None]
 
 
-def _label(cell: str) -> str:
-    return "" if cell.strip().lower() in MISSING else clean_name(cell)
+def _without_numbers(sheet: Sheet, columns: Columns, roles: Roles) -> np.ndarray:
+    """(rows,) bool, True where nothing was seen in any column of numbers."""
+    body = sheet.values[columns.first :]
+    nothing = np.isnan(body[:, np.array(roles.numbers, dtype=np.intp)]).all(axis=1)
+    for column in roles.numbers:
+        if columns.words[column] and nothing.any():
+            found = columns.text(column)
+            for row in np.flatnonzero(nothing):
+                nothing[row] = cells.is_missing(found[row], columns.table.missing)
+    return nothing
 
 
-def _check_values(
-    values: np.ndarray, lines: np.ndarray, numeric: list[int], columns: _Columns
-) -> None:
-    """Refuse infinite and negative numbers and rows without any, by their place in the file."""
+def _row_names(sheet: Sheet, columns: Columns, roles: Roles, kept: np.ndarray) -> list[str] | None:
+    if roles.names is not None:
+        found = columns.text(roles.names)
+        return clean_names([found[row] for row in kept], "row")
+    if not sheet.empty_lines:
+        return None
+    # Rows of empty cells are left out, and the others keep the number that they had.
+    word = "observation" if roles.observations == "rows" else "feature"
+    lines = sheet.lines[columns.first :]
+    numbers = np.arange(1, len(lines) + 1) + np.searchsorted(np.array(sheet.empty_lines), lines)
+    return [f"{word} {number}" for number in numbers[kept]]
+
+
+def _row_doubts(sheet: Sheet, columns: Columns, roles: Roles) -> list[str]:
+    """Sentences about rows that are left out and names that are missing or repeated."""
+    doubts = []
+    lines = sheet.lines[columns.first :]
+    if sheet.above:
+        doubts.append(_say(sheet.above, "stands", "stand", "above the table: left out."))
+    if sheet.empty_lines:
+        keep = "the others keep their numbers" if roles.names is None else "names keep their rows"
+        doubts.append(_say(sheet.empty_lines, "is", "are", f"empty: left out; {keep}."))
+    nothing = _without_numbers(sheet, columns, roles) if roles.numbers else np.zeros(0, dtype=bool)
+    if nothing.any() and not nothing.all():
+        unseen = [int(line) for line in lines[nothing]]
+        doubts.append(_say(unseen, "holds", "hold", "no number: left out."))
+    if roles.names is not None:
+        found = columns.text(roles.names)
+        blank = [int(line) for line, cell in zip(lines, found, strict=True) if not cell.strip()]
+        if blank:
+            doubts.append(_say(blank, "has", "have", "no name: a number stands in for it."))
+        named = [cell for cell in found if cell.strip()]
+        if len(set(named)) < len(named):
+            doubts.append(
+                f"{columns.place(roles.names)} repeats names: those that come again get a number."
+            )
+    heads = [columns.head(column) for column in roles.numbers]
+    if columns.has_header and len(set(heads)) < len(heads):
+        doubts.append("Columns share a name: those that come again get a number.")
+    return doubts
+
+
+def _say(lines: Sequence[int], one: str, several: str, words: str) -> str:
+    return f"{_listed(lines)} {one if len(lines) == 1 else several} {words}"
+
+
+def _listed(lines: Sequence[int]) -> str:
+    """ "Row 3", "Rows 3, 5 and 8", "Rows 3, 5, 8 and 12 more"."""
+    if len(lines) == 1:
+        return f"Row {lines[0]}"
+    shown = [str(line) for line in lines[:MOST_FAULTS]]
+    more = len(lines) - len(shown)
+    last = f"{more:,} more" if more else shown.pop()
+    return f"Rows {', '.join(shown)} and {last}"
+
+
+def _faults(sheet: Sheet, columns: Columns, roles: Roles) -> list[str]:
+    """Sentences about all that does not fit: rows of other lengths, words, impossible numbers."""
+    faults = list(sheet.ragged)
+    if roles.observations not in AXES:
+        faults.append("Say whether the rows or the columns are the observations.")
+    if not roles.numbers:
+        return [*faults, "The table has no column of numbers."]
+    strays = [
+        column for column in roles.numbers if columns.words[column] and column not in roles.yes_no
+    ]
+    if second := _second_header(sheet, columns, strays):
+        faults.append(second)
+    else:
+        faults += [columns.stray(column) for column in strays[:MOST_FAULTS]]
+    if len(strays) > MOST_FAULTS and not second:
+        faults.append(f"{len(strays) - MOST_FAULTS:,} more columns of numbers hold words.")
+    lines = sheet.lines[columns.first :]
+    values = sheet.values[columns.first :][:, roles.numbers]
     for bad, words in ((np.isinf(values), "not finite"), (values < 0, "negative")):
         if bad.any():
             row, column = (int(i) for i in np.argwhere(bad)[0])
-            place = columns.place(numeric[column])
-            raise DataError(
+            place = columns.place(roles.numbers[column])
+            more = f" So are {bad.sum() - 1:,} more." if bad.sum() > 1 else ""
+            faults.append(
                 f"Row {lines[row]}, {place[0].lower()}{place[1:]} holds {values[row, column]:g}, "
-                f"which is {words}; every entry must be a finite number ≥ 0."
+                f"which is {words}; every entry must be a finite number ≥ 0.{more}"
             )
-    nothing = np.isnan(values).all(axis=1)
-    if nothing.any():
-        raise DataError(f"Row {lines[np.flatnonzero(nothing)[0]]} holds no number; remove it.")
+    if not strays and _without_numbers(sheet, columns, roles).all():
+        faults.append("No row holds a number.")
+    return faults
+
+
+def _second_header(sheet: Sheet, columns: Columns, strays: Sequence[int]) -> str:
+    """The sentence about words that stand in one row only, right below the header."""
+    if not columns.has_header or len(strays) < 2 or len(sheet.lines) < 3:
+        return ""
+    line = int(sheet.lines[1])
+    for column in strays:
+        if columns.words[column] != 1 or sheet.words[column].first[0][0] != line:
+            return ""
+    return (
+        f"Row {line} holds words above the numbers of {len(strays):,} columns, like a second "
+        f"header; choose row {line} as the header, or make one row of the two."
+    )
+
+
+def _label(cell: str, missing: frozenset[str]) -> str:
+    return "" if cells.is_missing(cell, missing) else clean_name(cell)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from bnmf_core import Dataset, load_file
+from bnmf_core import Dataset
 from bnmf_core.data.fetch import REMOTE, load_remote
 from bnmf_core.data.samples import SAMPLES, load_sample
 from bnmf_core.data.synthetic import GENERATORS
@@ -30,26 +30,6 @@ def samples() -> None:
                 on_click=_take,
                 args=(lambda key=entry.key: load_sample(key),),
             )
-
-
-def upload() -> None:
-    """A file of the user's own."""
-    left, right = st.columns([3, 2])
-    file = left.file_uploader(
-        "CSV, TSV, NPY, NPZ or MTX, up to 256 MB",
-        key="upload",
-        help="What counts is the content, not the ending.",
-    )
-    axis = right.radio(
-        "Observations are in",
-        ["rows", "columns"],
-        horizontal=True,
-        key="upload_axis",
-        help="Rows: one line per post, image, sample, as scikit-learn has it.",
-    )
-    if right.button("Read the file", disabled=file is None, type="primary", key="upload_read"):
-        content, name = file.getvalue(), file.name
-        _take(lambda: load_file(content, filename=name, observations=axis))
 
 
 def generate() -> None:

@@ -1,6 +1,7 @@
 """Files → Dataset: what goes in comes out, and what is hostile is one sentence."""
 
 import csv
+import dataclasses
 import io
 import struct
 import zipfile
@@ -13,8 +14,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from bnmf_core.data import arrays, load, market, tables
-from bnmf_core.data.load import load_file
+from bnmf_core.data import arrays, market, text
+from bnmf_core.data.formats import FORMATS
+from bnmf_core.data.load import inspect_file, load_file
 from bnmf_core.nouns.errors import DataError
 from bnmf_core.nouns.names import clean_name, clean_names
 
@@ -191,7 +193,7 @@ def test_the_size_limit_holds_for_every_source(tmp_path):
     [
         (b"", "empty"),
         (b" \n \n", "empty"),
-        (b"\x1f\x8b\x08", "gzip"),
+        (b"\x1f\x8b\x08", "gzip file is cut off"),
         (b"\x89HDF\r\n\x1a\n", "HDF5"),
         (b"MATLAB 5.0 MAT-file", "MATLAB"),
         (b"\x80\x04\x95", "pickle"),
@@ -242,10 +244,14 @@ def test_row_names_as_other_programs_write_them(content, names):
     assert dataset.X[0].tolist() == [5, 8]
 
 
-def test_an_unnamed_column_of_numbers_that_repeat_is_data():
-    dataset = load_file(b",b\n1,2\n1,5\n")
-    assert dataset.features == ("column 1", "b")
-    np.testing.assert_array_equal(dataset.X, [[1, 1], [2, 5]])
+def test_an_unnamed_column_of_numbers_that_repeat_holds_names_and_is_data_if_asked():
+    content = b",b,c\n1,2,3\n1,5,4\n"
+    dataset = load_file(content)
+    assert dataset.features == ("b", "c") and dataset.observations == ("1", "1 (2)")
+    assert "has no header and repeats itself" in dataset.source
+    dataset = load_file(content, reading=inspect_file(content, chosen={"names_column": None}))
+    assert dataset.features == ("column 1", "b", "c")
+    np.testing.assert_array_equal(dataset.X, [[1, 1], [2, 5], [3, 4]])
 
 
 def test_double_headers_get_numbers():
@@ -297,11 +303,9 @@ def test_encodings_line_ends_and_blank_lines(content):
         (b"a,b\n1,2\n3,-4\n", r"Row 3, column 2 \('b'\) holds -4, which is negative"),
         (b"a,b\n1,inf\n3,4\n", r"Row 2, column 2 \('b'\) holds inf, which is not finite"),
         (b"a,b\n1,1e999\n3,4\n", "Row 2, column 2 .*not finite"),
-        (b"a,b,c\n1,,2\n3,,4\n", r"Column 2 \('b'\) holds no value"),
-        (b"n,a,b\nx,1,2\ny,,\nz,3,4\n", "Row 3 holds no number"),
         (b"a,b\nx,y\nz,w\n", "no column of numbers"),
         (b"1\n2\n3\n", "Only one column"),
-        (b"1 2\n3 4\n", "Only one column"),
+        (b"one word\nand two more\n", "Only one column"),
         (b"1,2\n", "fewer than two rows"),
         (b",,\n,,\n", "Only one column"),
         (b'a,b\n1,2\n"3,4\n5,6\n', "Row 3 cannot be cut.*quotation"),
@@ -318,13 +322,15 @@ def test_faults_of_tables_are_located(content, words):
         load_file(content)
 
 
-def test_words_beside_numbers_when_columns_are_observations():
-    with pytest.raises(DataError, match=r"Column 2 \('about'\) holds words"):
-        load_file(b"gene,about,a,b\ng1,x,1,2\ng2,y,3,4\n", observations="columns")
+def test_words_beside_numbers_when_columns_are_observations_are_left_out_and_said():
+    content = b"gene,about,a,b\ng1,x,1,2\ng2,y,3,4\n"
+    dataset = load_file(content, observations="columns")
+    assert dataset.observations == ("a", "b") and dataset.features == ("g1", "g2")
+    assert "Column 2 ('about') holds words" in dataset.source
 
 
 def test_the_number_of_rows_is_capped(monkeypatch):
-    monkeypatch.setattr(tables, "MAX_ROWS", 10)
+    monkeypatch.setattr(text, "MAX_ROWS", 10)
     with pytest.raises(DataError, match="more than 10 rows"):
         load_file(b"1,2\n" * 11)
     with pytest.raises(DataError, match="more than 10 rows"):
@@ -408,7 +414,7 @@ def test_clean_names_differ(texts):
         (archive({"a\\X.npy": npy(MATRIX)}), "forbidden name"),
         (archive({"a\u202eX.npy": npy(MATRIX)}), "forbidden name"),
         (archive({"X.txt": b"1"}), "only arrays"),
-        (archive({"xl/workbook.xml": b"<a/>"}), "Office document"),
+        (archive({"xl/workbook.xml": b"<a/>"}), "Excel workbook"),
         (archive({f"a{i}.npy": npy(MATRIX) for i in range(65)}), "more than 64 files"),
         (archive({"X.npy": npy(MATRIX)}, compression=zipfile.ZIP_BZIP2), "unusual way"),
         (archive({"X.npy": b"hello"}), "'X' has a damaged"),
@@ -558,7 +564,7 @@ def test_an_unforeseen_failure_is_still_one_sentence(monkeypatch):
     def fail(*_):
         raise RecursionError("deep")
 
-    monkeypatch.setitem(load._READERS, "an NPY array", (b"\x93NUMPY", fail))
+    monkeypatch.setitem(FORMATS, "npy", dataclasses.replace(FORMATS["npy"], parts=fail))
     with pytest.raises(DataError, match="^The file could not be read as an NPY array.$"):
         load_file(npy(MATRIX))
 

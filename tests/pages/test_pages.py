@@ -165,16 +165,66 @@ def test_a_run_waits_for_its_scheduler_unless_here_will_do(server, monkeypatch):
 def test_uploads_become_data_and_bad_ones_a_sentence(server):
     app = page("data")
     table = b"name,a,b,c\nx,1,2,3\ny,4,5,6\nz,7,8,9\n"
-    app.file_uploader(key="upload").set_value(("good.csv", table, "text/csv")).run()
-    app.button(key="upload_read").click().run()
+    read(app, "good.csv", table)
+    taken(app)
     assert not app.error
     kept = server.store.dataset(app.session_state["view_data"])
     assert kept.X.tolist() == [[1, 4, 7], [2, 5, 8], [3, 6, 9]]
-    app.file_uploader(key="upload").set_value(("bad.csv", b"a,b\n1,2\n3,-4\n", "text/csv")).run()
-    app.button(key="upload_read").click().run()
+    read(app, "bad.csv", b"a,b\n1,2\n3,-4\nx,1\n")
     assert len(app.error) == 1
-    assert "-4" in app.error[0].value.replace("\\", "")
+    told = app.error[0].value.replace("\\", "")
+    assert "Row 3, column 2" in told and "-4" in told and "Row 4, column 1" in told
+    assert app.button(key="upload_read").disabled
+    assert "The file is not taken yet" in words(app)
     assert app.session_state["view_data"] == kept.hash
+    read(app, "torn.npy", b"\x93NUMPY")
+    assert "damaged NPY header" in app.error[0].value
+    assert app.session_state["view_data"] == kept.hash
+
+
+def test_how_a_file_is_read_is_shown_doubted_and_changed(server):
+    app = page("data")
+    read(app, "people.csv", b"id,a,b\n0,1,2\n1,3,4\n2,5,6\n")
+    said = words(app)
+    assert "a table of text, separated by comma" in said
+    assert "Column 1 ('id') counts 0, 1, 2, …: taken as names, not as a feature." in said
+    (shown,) = [table.value for table in app.dataframe if "row 1" in table.value.index]
+    assert shown.loc["row 1"].tolist() == ["id", "a", "b"]
+    (names,) = [box for box in app.selectbox if box.label == "Names of rows"]
+    assert names.value == 1
+    names.set_value(0).run()
+    until_read(app)
+    assert "counts 0, 1, 2" not in words(app)
+    (side,) = [radio for radio in app.radio if radio.label == "Observations are in"]
+    side.set_value("columns").run()
+    until_read(app)
+    taken(app)
+    kept = server.store.dataset(app.session_state["view_data"])
+    assert kept.observations == ("id", "a", "b") and kept.name == "people"
+    read(app, "people.csv", b"id,a,b\n0,1,2\n1,3,4\n2,5,7\n")
+    taken(app)
+    kept = server.store.dataset(app.session_state["view_data"])
+    assert kept.name == "people (2)" and kept.features == ("a", "b")
+
+
+def read(app, name, content):
+    """Bring a file, and wait until it has been looked at."""
+    app.file_uploader(key="upload").set_value((name, content, "text/csv")).run()
+    until_read(app)
+
+
+def until_read(app):
+    while any("Looking at the file" in info.value for info in app.info):
+        app.run()
+    assert not app.exception
+
+
+def taken(app):
+    """Take the file, and wait until the data are there."""
+    app.button(key="upload_read").click().run()
+    while any("Taking the data" in info.value for info in app.info):
+        app.run()
+    assert not app.exception
 
 
 def test_missing_entries_offer_declared_repairs(server):

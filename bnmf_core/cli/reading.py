@@ -1,0 +1,190 @@
+"""``inspect``, and the options of a file's reading that ``run`` and ``ranks`` share with it."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from bnmf_core.cli.commands import Commands
+from bnmf_core.cli.output import Output
+from bnmf_core.data.formats import FORMATS
+from bnmf_core.data.load import inspect_file
+from bnmf_core.data.reading import AXES, SEPARATORS, Reading
+from bnmf_core.nouns.errors import NotFoundError, SettingsError
+
+NONE = "none"
+DECIMALS = {"point": ".", "comma": ","}
+# Choices of a Reading, with what they are called in a sentence.
+SHOWN = {
+    "encoding": "encoding",
+    "separator": "separator",
+    "decimal_mark": "decimal mark",
+    "header_row": "header row",
+    "names_column": "column of names",
+    "label_columns": "columns of labels",
+    "number_columns": "columns of numbers",
+    "yes_no_columns": "columns of yes and no",
+    "observations": "observations in",
+    "image_shape": "image shape",
+}
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Add how a file is to be read; what is left out is judged from the file."""
+    group = command.add_argument_group("how a file is read (left out: judged from the file)")
+    group.add_argument("--observations", choices=AXES, help="where a file has them")
+    group.add_argument("--format", choices=list(FORMATS), help="what kind of file it is")
+    group.add_argument("--encoding", metavar="NAME", help="of a table: utf-8, cp1252, cp932, …")
+    group.add_argument("--separator", choices=list(SEPARATORS.values()), help="of cells")
+    group.add_argument("--decimal", choices=list(DECIMALS), help="the decimal mark")
+    group.add_argument("--header", metavar="ROW", help="row that names the columns, or none")
+    group.add_argument("--names", metavar="COLUMN", help="column that names the rows, or none")
+    group.add_argument("--labels", metavar="COLUMNS", help="columns of labels: 1,4 or none")
+    group.add_argument("--numbers", metavar="COLUMNS", help="columns of numbers: 2,3 or 2:9")
+    group.add_argument("--leave-out", metavar="COLUMNS", help="columns that are not read: 2,5")
+    group.add_argument(
+        "--missing", action="append", metavar="WORD", help="a word that means: not seen"
+    )
+    group.add_argument(
+        "--join",
+        action="append",
+        default=[],
+        metavar="[SIDE=]FILE",
+        help="names or labels of the observations or features, by name or in their order",
+    )
+    group.add_argument(
+        "--image-shape", metavar="HEIGHTxWIDTH", help="when an observation is an image: 50x50"
+    )
+
+
+def choices(options: argparse.Namespace) -> dict[str, Any]:
+    """What the options say, as :func:`bnmf_core.inspect_file` takes it.
+
+    Raises
+    ------
+    SettingsError
+        When an option cannot be understood.
+    """
+    by_word = {word: separator for separator, word in SEPARATORS.items()}
+    chosen: dict[str, Any] = {}
+    for key, value in (
+        ("observations", options.observations),
+        ("format", options.format),
+        ("encoding", options.encoding),
+        ("separator", by_word.get(options.separator)),
+        ("decimal_mark", DECIMALS.get(options.decimal)),
+        ("missing_words", tuple(options.missing) if options.missing else None),
+    ):
+        if value is not None:
+            chosen[key] = value
+    if options.header is not None:
+        chosen["header_row"] = _row(options.header)
+    if options.names is not None:
+        chosen["names_column"] = None if options.names == NONE else options.names
+    for key, text in (
+        ("label_columns", options.labels),
+        ("number_columns", options.numbers),
+        ("left_out_columns", options.leave_out),
+    ):
+        if text is not None:
+            chosen[key] = () if text == NONE else _columns(text)
+    if options.image_shape is not None:
+        chosen["image_shape"] = shape(options.image_shape)
+    return chosen
+
+
+def shape(text: str) -> tuple[int, int]:
+    """The two numbers of "50x50".
+
+    Raises
+    ------
+    SettingsError
+        When it is something else.
+    """
+    height, by, width = text.lower().replace("×", "x").partition("x")
+    if not (by and height.strip().isdigit() and width.strip().isdigit()):
+        raise SettingsError(f"The image shape was {text!r}; write it as height x width: 50x50.")
+    return int(height), int(width)
+
+
+def lines(reading: Reading) -> list[str]:
+    """What was found doubtful or wrong, a sentence each, with what it was taken for first."""
+    return [f"Read as {reading.what}.", *reading.doubts, *reading.faults]
+
+
+def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> None:
+    """Add ``inspect``."""
+    words = "say how a file would be read, and why; nothing is run"
+    command = commands.add_parser("inspect", parents=parents, help=words, description=words)
+    command.add_argument("file", help="a file")
+    add_options(command)
+    command.set_defaults(act=inspect)
+
+
+def inspect(options: argparse.Namespace, output: Output) -> None:
+    """Print the reading of a file."""
+    if not Path(options.file).is_file():
+        raise NotFoundError(f"There is no file {options.file!r}.")
+    reading = inspect_file(options.file, chosen=choices(options))
+
+    def show() -> None:
+        output.say(f"Read as {reading.what}.")
+        rows = [
+            (words, _shown(reading, key), reading.reasons.get(key, ""))
+            for key, words in SHOWN.items()
+            if getattr(reading, key) not in (None, "", ()) or key in reading.reasons
+        ]
+        output.table(["choice", "taken", "because"], rows)
+        preview = reading.preview
+        output.table(
+            ["row", *(str(column + 1) for column in range(_width(reading)))],
+            [
+                [line, *cells[: _width(reading)], *[""] * (_width(reading) - len(cells))]
+                for line, cells in zip(preview.lines, preview.rows, strict=True)
+            ],
+            f"The first of {preview.height:,} rows and {preview.width:,} columns:",
+        )
+        for sentence in reading.doubts:
+            output.say(f"? {sentence}")
+        for sentence in reading.faults:
+            output.say(f"! {sentence}")
+        if reading.faults:
+            output.say("It cannot be read so.")
+
+    output.result(reading.plain(), show)
+
+
+def _width(reading: Reading) -> int:
+    return min(8, max(map(len, reading.preview.rows), default=0))
+
+
+def _shown(reading: Reading, key: str) -> str:
+    value = getattr(reading, key)
+    if key == "separator":
+        return SEPARATORS.get(value, value)
+    if key == "image_shape" and value:
+        return f"{value[0]}×{value[1]}"
+    if key.endswith(("column", "columns")):
+        columns = [value] if isinstance(value, int) else list(value or ())
+        shown = [reading.column_name(column) for column in columns[:6]]
+        more = len(columns) - len(shown)
+        return ", ".join(shown) + (f" and {more:,} more" if more else "") or NONE
+    return NONE if value is None else str(value)
+
+
+def _row(text: str) -> int | None:
+    if text == NONE:
+        return None
+    if not text.isdigit() or int(text) < 1:
+        raise SettingsError(f"--header was {text!r}; give a row of the file from 1 on, or none.")
+    return int(text)
+
+
+def _columns(text: str) -> tuple[int | str, ...]:
+    found: list[int | str] = []
+    for word in text.split(","):
+        first, colon, last = word.partition(":")
+        if colon and first.strip().isdigit() and last.strip().isdigit():
+            found += range(int(first), int(last) + 1)
+        else:
+            found.append(word.strip())
+    return tuple(found)

@@ -1,0 +1,193 @@
+"""Parsing in a process of its own: hostile bytes may crash or swell it, and nothing else.
+
+What the child says comes back as JSON and plain arrays, never as Python objects.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import weakref
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+
+from bnmf_core.data.reading import Reading
+from bnmf_core.nouns.dataset import Parts
+from bnmf_core.nouns.errors import DataError
+
+ANSWER, REQUEST, CONTENT = "answer.json", "request.json", "content"
+ARRAYS = ("X", "data", "indices", "indptr", "mask")
+# Beside what the file itself takes, which a parser may hold several times over.
+MEMORY_BYTES = 2 * 2**30
+MEMORY_PER_BYTE = 12
+SECONDS = 120.0
+LOOK_EVERY = 0.02
+PACKAGE = Path(__file__).resolve().parents[2]
+
+
+class Child:
+    """A process that reads one file; it begins at once and is asked for later.
+
+    Parameters
+    ----------
+    content : the bytes of the file. filename : what it is called.
+    chosen : what is not to be guessed, for :meth:`reading`.
+    reading : how it is read, for :meth:`parts`. One of the two is given.
+    memory_bytes, seconds : the most that it may take.
+    """
+
+    def __init__(
+        self,
+        content: bytes,
+        filename: str,
+        limit_bytes: int,
+        *,
+        chosen: Mapping[str, Any] | None = None,
+        reading: Reading | None = None,
+        memory_bytes: int | None = None,
+        seconds: float | None = None,
+    ) -> None:
+        self.seconds = SECONDS if seconds is None else seconds
+        self.memory_bytes = memory_bytes or MEMORY_BYTES + MEMORY_PER_BYTE * len(content)
+        self._folder = Path(tempfile.mkdtemp(prefix="bnmf-reading-"))
+        request = {
+            "filename": filename,
+            "limit_bytes": limit_bytes,
+            "chosen": None if chosen is None else dict(chosen),
+            "reading": None if reading is None else reading.plain(),
+            "memory_bytes": self.memory_bytes,
+            "seconds": self.seconds,
+        }
+        (self._folder / REQUEST).write_text(json.dumps(request))
+        (self._folder / CONTENT).write_bytes(content)
+        paths = [str(PACKAGE), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+        # Threads of a parser would only reserve memory that the limit counts.
+        one = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+        self._began = time.monotonic()
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "bnmf_core.data.worker", str(self._folder)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, **one, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
+        )
+        self._late = self._killed = False
+        # Nobody may ask any more: a page that was left.
+        self._end = weakref.finalize(self, _end, self._process, self._folder)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since it began."""
+        return time.monotonic() - self._began
+
+    @property
+    def done(self) -> bool:
+        """Whether it has ended, by itself or because its time was over."""
+        if self._process.poll() is None and self.elapsed > self.seconds:
+            self._late = True
+            self._process.kill()
+            self._process.wait()
+        return self._process.poll() is not None
+
+    def wait(self, seconds: float) -> bool:
+        """Wait at most so long; whether it is done."""
+        until = time.monotonic() + seconds
+        while not self.done and time.monotonic() < until:
+            time.sleep(LOOK_EVERY)
+        return self.done
+
+    def kill(self) -> None:
+        """End it; what is asked of it then says that it was stopped."""
+        self._killed = True
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+
+    def stop(self) -> None:
+        """End it, and remove what it kept."""
+        self._end()
+
+    def reading(self) -> Reading:
+        """What it found, once it has; waits for it.
+
+        Raises
+        ------
+        DataError
+            What is wrong with the file, or that it took too much.
+        """
+        return Reading.of_plain(self._answer()["reading"])
+
+    def parts(self) -> Parts:
+        """What a dataset is made of; waits for it.
+
+        Raises
+        ------
+        DataError
+            What is wrong with the file, or that it took too much.
+        """
+        said = self._answer()["parts"]
+        arrays = {
+            name: np.load(self._folder / f"{name}.npy", allow_pickle=False)
+            for name in ARRAYS
+            if (self._folder / f"{name}.npy").exists()
+        }
+        if "X" in arrays:
+            X: Any = arrays["X"]
+        else:
+            places = (arrays["data"], arrays["indices"], arrays["indptr"])
+            X = sparse.csc_array(places, shape=tuple(said["shape"]))
+        parts: Parts = {"X": X, "features": said["features"], "observations": said["observations"]}
+        parts["labels"] = said["labels"] or {}
+        if "mask" in arrays:
+            parts["mask"] = arrays["mask"]
+        if said["image_shape"] is not None:
+            height, width = said["image_shape"]
+            parts["image_shape"] = (height, width)
+        return parts
+
+    def _answer(self) -> dict[str, Any]:
+        self.wait(self.seconds + 1.0)
+        answer: dict[str, Any] = {}
+        with suppress(OSError, ValueError):
+            answer = json.loads((self._folder / ANSWER).read_text())
+        if self._late:
+            raise DataError(
+                f"The file took longer than {self.seconds:.0f} s to read and was given up; save "
+                "it in a plainer form, such as NPZ."
+            )
+        if self._killed:
+            raise DataError("Reading the file was stopped.")
+        if "error" in answer:
+            raise DataError(answer["error"])
+        if not answer:
+            raise DataError(
+                "The file is malformed: what read it broke off. Save it again, or in another form."
+            )
+        return answer
+
+
+def _end(process: "subprocess.Popen[bytes]", folder: Path) -> None:
+    if process.poll() is None:
+        process.kill()
+        process.wait()
+    shutil.rmtree(folder, ignore_errors=True)

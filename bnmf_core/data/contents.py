@@ -1,0 +1,157 @@
+"""The bytes of a file → its Reading and → the parts of a Dataset; content decides the format."""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+
+from bnmf_core.data.formats import FORMATS
+from bnmf_core.data.formats.format import Format
+from bnmf_core.data.packed import unpacked
+from bnmf_core.data.reading import DECIMAL_MARKS, Reading, check_axis
+from bnmf_core.nouns.dataset import Parts
+from bnmf_core.nouns.errors import DataError
+from bnmf_core.nouns.names import clean_name
+
+ACCEPTED = (
+    "Tables (CSV, TSV, XLSX, Parquet, GCT), arrays (NPY, NPZ) and Matrix Market files (MTX) can be "
+    "read, each also as .gz"
+)
+Result = TypeVar("Result")
+# What may be chosen instead of guessed, and what a choice looks like in a sentence.
+CHOICES = {
+    "format": "the key of a format",
+    "encoding": "a name such as utf-8 or cp932",
+    "separator": "one character",
+    "decimal_mark": "'.' or ','",
+    "header_row": "a row of the file, or None",
+    "names_column": "a column, by number or header, or None",
+    "label_columns": "columns, by number or header",
+    "number_columns": "columns, by number or header",
+    "left_out_columns": "columns, by number or header",
+    "observations": "'rows' or 'columns'",
+    "missing_words": "words",
+    "image_shape": "two whole numbers",
+    "settings": "a mapping",
+}
+
+# First bytes of files that people have at hand, and what to do with them.
+_REFUSED = (
+    (b"BZh", "is compressed (bzip2); uncompress it first"),
+    (b"\xfd7zXZ", "is compressed (xz); uncompress it first"),
+    (b"PK\x05\x06", "is an empty archive"),
+    (b"\x89HDF", "is an HDF5 file; save the matrix as NPZ, MTX or CSV"),
+    (b"MATLAB", "is a MATLAB file; save the matrix as CSV or NPZ"),
+    (b"\x80\x02", "is a Python pickle, which is never opened; save the matrix as NPY or NPZ"),
+    (b"\x80\x03", "is a Python pickle, which is never opened; save the matrix as NPY or NPZ"),
+    (b"\x80\x04", "is a Python pickle, which is never opened; save the matrix as NPY or NPZ"),
+    (b"\x80\x05", "is a Python pickle, which is never opened; save the matrix as NPY or NPZ"),
+    (b"\xd0\xcf\x11\xe0", "is an old Excel workbook; save the sheet as CSV"),
+    (b"\x89PNG", "is a picture; save the pixels as NPY or CSV"),
+    (b"\xff\xd8\xff", "is a picture; save the pixels as NPY or CSV"),
+    (b"%PDF", "is a PDF document; save the table as CSV"),
+)
+
+
+def inspect_content(
+    content: bytes, filename: str, chosen: Mapping[str, Any], limit_bytes: int
+) -> Reading:
+    """How the bytes would be read; ``chosen`` as :func:`check_choices` gave it.
+
+    Raises
+    ------
+    DataError
+        When they cannot be opened as anything.
+    """
+    content = unpacked(content, limit_bytes)
+    found = format_of(content, filename, chosen.get("format"))
+    reading = _guarded(found, found.inspect, content, chosen, limit_bytes)
+    if "image_shape" in chosen:
+        reading = dataclasses.replace(reading, image_shape=chosen["image_shape"])
+        reading = reading.because({"image_shape": "chosen by you"})
+    return reading
+
+
+def content_parts(content: bytes, filename: str, reading: Reading, limit_bytes: int) -> Parts:
+    """The arguments of ``Dataset.from_array`` for bytes that are read as the Reading says.
+
+    Raises
+    ------
+    DataError
+        With all that does not fit.
+    """
+    if reading.faults:
+        raise DataError(" ".join(reading.faults))
+    content = unpacked(content, limit_bytes)
+    found = format_of(content, filename, reading.format)
+    parts = _guarded(found, found.parts, content, reading, limit_bytes)
+    if reading.image_shape is not None:
+        parts["image_shape"] = reading.image_shape
+    return parts
+
+
+def check_choices(chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """The choices in one spelling.
+
+    Raises
+    ------
+    DataError
+        Naming the choice that is not known, or what it has to be.
+    """
+    for key, value in chosen.items():
+        if key not in CHOICES:
+            raise DataError(
+                f"There is no choice called {clean_name(key, 40)!r}; there are "
+                f"{', '.join(CHOICES)}."
+            )
+        if not _fits(key, value):
+            raise DataError(f"The choice {key!r} was {value!r}; it has to be {CHOICES[key]}.")
+    if "observations" in chosen:
+        check_axis(chosen["observations"])
+    return dict(chosen)
+
+
+def _fits(key: str, value: Any) -> bool:
+    if key == "format":
+        return value in FORMATS
+    if key == "separator":
+        return isinstance(value, str) and len(value) == 1
+    if key == "decimal_mark":
+        return value in DECIMAL_MARKS
+    if key == "header_row":
+        return value is None or (isinstance(value, int) and value >= 1)
+    if key == "image_shape" and value is not None:
+        return len(value) == 2 and all(isinstance(one, int) and one > 0 for one in value)
+    return True
+
+
+def format_of(content: bytes, filename: str, key: str | None) -> Format:
+    """The format of that key, or the one that the content looks like."""
+    if key is not None:
+        if key not in FORMATS:
+            raise DataError(
+                f"There is no format called {clean_name(key, 40)!r}; there are "
+                f"{', '.join(FORMATS)}."
+            )
+        return FORMATS[key]
+    for start, words in _REFUSED:
+        if content.startswith(start):
+            raise DataError(f"The file {words}. {ACCEPTED}.")
+    if content[:4] == b"PAR1" and content[-4:] != b"PAR1":
+        raise DataError("The Parquet file is cut off.")
+    return next(found for found in FORMATS.values() if found.recognises(content, filename))
+
+
+def _guarded(found: Format, work: Callable[..., Result], *arguments: Any) -> Result:
+    """What a format's function gives; whatever it raises, a sentence comes of it."""
+    try:
+        # Numbers of more than 64 bits may overflow; the infinity is then refused by its place.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return work(*arguments)
+    except DataError:
+        raise
+    except Exception as error:
+        # A parser that fails in a way nobody thought of must not reach the screen as a
+        # traceback, whatever it raises.
+        raise DataError(f"The file could not be read as {found.what}.") from error

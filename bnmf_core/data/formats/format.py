@@ -1,0 +1,97 @@
+"""What every format says of itself."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bnmf_core.data.reading import PREVIEW_COLUMNS, PREVIEW_ROWS, Preview, Reading
+from bnmf_core.nouns.dataset import Parts
+
+DEFAULT_AXIS = "rows"
+
+
+@dataclass(frozen=True)
+class Format:
+    """A kind of file.
+
+    Attributes
+    ----------
+    key : it is called so in a Reading. what : in a sentence, after "taken as".
+    recognises : (content, file name) → whether the file is of this kind; content decides, the
+        name only between kinds that begin alike.
+    inspect : (content, chosen, limit in bytes) → Reading. ``chosen`` holds the fields of a Reading
+        that are not to be guessed.
+    parts : (content, reading, limit in bytes) → the arguments of ``Dataset.from_array``.
+    isolated : whether its parser is one that hostile bytes may crash or swell, so that it runs
+        in a process of its own.
+    """
+
+    key: str
+    what: str
+    recognises: Callable[[bytes, str], bool]
+    inspect: Callable[[bytes, Mapping[str, Any], int], Reading]
+    parts: Callable[[bytes, Reading, int], Parts]
+    isolated: bool = False
+
+
+def array_format(
+    key: str,
+    what: str,
+    recognises: Callable[[bytes, str], bool],
+    read: Callable[[bytes, str, int], Parts],
+    isolated: bool = False,
+) -> Format:
+    """A format that holds a matrix of numbers: only its orientation is to be chosen.
+
+    ``read`` takes content, observations and the limit in bytes.
+    """
+
+    def inspect(content: bytes, chosen: Mapping[str, Any], limit_bytes: int) -> Reading:
+        observations = chosen.get("observations", DEFAULT_AXIS)
+        return array_reading(key, what, read(content, observations, limit_bytes), chosen)
+
+    def parts(content: bytes, reading: Reading, limit_bytes: int) -> Parts:
+        return read(content, reading.observations, limit_bytes)
+
+    return Format(key, what, recognises, inspect, parts, isolated)
+
+
+def array_reading(key: str, what: str, found: Parts, chosen: Mapping[str, Any]) -> Reading:
+    """The Reading of a matrix that was found whole; ``found`` has X as (D, N)."""
+    given = "observations" in chosen
+    observations = chosen.get("observations", DEFAULT_AXIS)
+    X = found["X"]
+    reason = "chosen by you" if given else "an array does not say, and most have one a row"
+    doubt = (
+        "An array does not say whether its rows or its columns are the observations: rows are "
+        "taken."
+    )
+    return Reading(
+        format=key,
+        what=what,
+        observations=observations,
+        image_shape=found.get("image_shape"),
+        reasons={"observations": reason},
+        doubts=() if given else (doubt,),
+        preview=array_preview(X if observations == "columns" else X.T),  # type: ignore[union-attr]
+    )
+
+
+def array_preview(matrix: Any) -> Preview:
+    """The first rows and columns of a matrix as it lies in its file, dense or sparse."""
+    height, width = matrix.shape
+    corner = matrix
+    if not isinstance(matrix, np.ndarray):
+        corner = matrix.tocsr()
+    corner = corner[:PREVIEW_ROWS, :PREVIEW_COLUMNS]
+    corner = corner if isinstance(corner, np.ndarray) else corner.toarray()
+    rows = [[f"{float(value.real):.6g}" for value in row] for row in corner]
+    return Preview(
+        tuple(range(1, len(rows) + 1)),
+        tuple(tuple(row) for row in rows),
+        tuple(tuple(i for i, cell in enumerate(row, 1) if cell == "nan") for row in rows),
+        width,
+        height,
+    )

@@ -1,0 +1,58 @@
+"""A table of text: cells separated by comma, semicolon, tab, bar or spaces."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from bnmf_core.data import cells, text
+from bnmf_core.data.formats.format import Format
+from bnmf_core.data.reading import SEPARATORS, Reading
+from bnmf_core.data.sheet import Table
+from bnmf_core.data.tables import inspect_table, table_parts
+from bnmf_core.nouns.dataset import Parts
+
+KEY, WHAT = "table", "a table of text"
+
+
+def inspect(content: bytes, chosen: Mapping[str, Any], limit_bytes: int) -> Reading:
+    """How a table of text would be read."""
+    dialect = text.find_dialect(
+        content,
+        chosen.get("encoding", ""),
+        chosen.get("separator", ""),
+        chosen.get("decimal_mark", ""),
+    )
+    words = tuple(chosen.get("missing_words", ()))
+    begun = Reading(
+        format=KEY,
+        what=f"{WHAT}, separated by {SEPARATORS.get(dialect.separator, dialect.separator)}",
+        encoding=dialect.encoding,
+        separator=dialect.separator,
+        missing_words=words,
+        reasons=dialect.reasons,
+        doubts=dialect.doubts,
+    )
+    return inspect_table(
+        _table(content, dialect.encoding, dialect.separator, dialect.decimal_comma, words),
+        chosen,
+        begun,
+    )
+
+
+def parts(content: bytes, reading: Reading, limit_bytes: int) -> Parts:
+    """The matrix, names and labels."""
+    text.check_encoding(content, reading.encoding)
+    comma = reading.decimal_mark == ","
+    table = _table(content, reading.encoding, reading.separator, comma, reading.missing_words)
+    return table_parts(table, reading)
+
+
+def _table(
+    content: bytes, encoding: str, separator: str, comma: bool, words: tuple[str, ...]
+) -> Table:
+    missing = cells.MISSING | {word.strip().lower() for word in words}
+    return Table(partial(text.records, content, encoding, separator), comma, missing)
+
+
+# It begins with nothing of its own: it is asked last.
+FORMAT = Format(KEY, WHAT, lambda content, _: True, inspect, parts)

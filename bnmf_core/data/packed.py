@@ -1,0 +1,108 @@
+"""What is packed: gzip around any file, and archives whose claims are checked before opening."""
+
+import io
+import zipfile
+import zlib
+
+from bnmf_core.data.arrays import FREE_BYTES, MAX_RATIO
+from bnmf_core.nouns.errors import DataError
+from bnmf_core.nouns.names import clean_name
+
+GZIP = b"\x1f\x8b"
+ZIP = b"PK\x03\x04"
+PIECE = 2**20
+# A directory of millions of entries would take gigabytes to open.
+MOST_FILES = 100_000
+
+
+def unpacked(content: bytes, limit_bytes: int) -> bytes:
+    """What gzip was wrapped around, and anything else as it is.
+
+    Raises
+    ------
+    DataError
+        When it is damaged, or would grow beyond the limit.
+    """
+    if not content.startswith(GZIP):
+        return content
+    found, rest = bytearray(), content
+    most = min(limit_bytes, max(FREE_BYTES, MAX_RATIO * len(content)))
+    try:
+        # One file may be several of gzip's, one behind the other.
+        while rest.startswith(GZIP):
+            stream = zlib.decompressobj(wbits=31)
+            piece = stream.decompress(rest, PIECE)
+            while True:
+                found += piece
+                if len(found) > most:
+                    raise DataError(
+                        f"The gzip file would grow beyond {most / 2**20:,.4g} MB; at most "
+                        f"{limit_bytes / 2**20:,.4g} MB, and {MAX_RATIO} times its size, can be "
+                        "read."
+                    )
+                if stream.eof or not stream.unconsumed_tail:
+                    break
+                piece = stream.decompress(stream.unconsumed_tail, PIECE)
+            if not stream.eof:
+                raise DataError("The gzip file is cut off.")
+            rest = stream.unused_data
+    except zlib.error as error:
+        raise DataError("The gzip file is damaged.") from error
+    if not found:
+        raise DataError("The gzip file is empty.")
+    return bytes(found)
+
+
+def open_archive(content: bytes, limit_bytes: int) -> zipfile.ZipFile:
+    """An archive whose names and sizes can be believed.
+
+    Raises
+    ------
+    DataError
+        When it is damaged, holds a forbidden name, or would grow beyond the limit.
+    """
+    if content.count(b"PK\x01\x02") > MOST_FILES:
+        raise DataError(f"The archive holds more than {MOST_FILES:,} files.")
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(content))
+    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+        raise DataError("The archive is damaged and cannot be opened.") from error
+    total = 0
+    for entry in archive.infolist():
+        shown = clean_name(entry.filename, 60)
+        parts = entry.filename.split("/")
+        outside = (
+            ".." in parts or entry.filename.startswith("/") or set(entry.filename) & set("\\:")
+        )
+        if outside or entry.orig_filename != entry.filename:
+            raise DataError(f"The archive holds a file with a forbidden name, {shown!r}.")
+        if entry.flag_bits & 0x1:
+            raise DataError(f"The file {shown!r} in the archive is encrypted.")
+        if entry.external_attr >> 28 == 0xA:
+            raise DataError(f"The file {shown!r} in the archive is a link, which is not followed.")
+        total += entry.file_size
+    if total > limit_bytes or (total > FREE_BYTES and total > MAX_RATIO * len(content)):
+        raise DataError(
+            f"The archive would grow to {total / 2**20:,.4g} MB; at most "
+            f"{limit_bytes / 2**20:,.4g} MB, and {MAX_RATIO} times its size, can be read."
+        )
+    return archive
+
+
+def member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+    """One file of an archive, not longer than it says.
+
+    Raises
+    ------
+    DataError
+        When it is damaged.
+    """
+    shown = clean_name(entry.filename, 60)
+    try:
+        with archive.open(entry) as file:
+            data = file.read(entry.file_size + 1)
+    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError) as error:
+        raise DataError(f"The file {shown!r} in the archive is damaged.") from error
+    if len(data) != entry.file_size:
+        raise DataError(f"The file {shown!r} in the archive is not as long as it says.")
+    return data

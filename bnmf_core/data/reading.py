@@ -1,0 +1,170 @@
+"""A Reading: how a file is taken, every choice with its reason, every doubt in a sentence."""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from bnmf_core.nouns.errors import DataError
+from bnmf_core.nouns.names import clean_name
+from bnmf_core.nouns.plain import Value
+
+AXES = ("rows", "columns")
+# What a cell of the file can be taken for, in the order of a legend.
+ROLES = ("header", "name", "label", "number", "missing", "left out")
+PREVIEW_ROWS, PREVIEW_COLUMNS, PREVIEW_CHARACTERS = 12, 24, 32
+SEPARATORS = {"\t": "tab", ";": "semicolon", ",": "comma", "|": "bar", " ": "space"}
+DECIMAL_MARKS = (".", ",")
+
+
+@dataclass(frozen=True)
+class Preview:
+    """The first rows of a file as they stand there.
+
+    lines : the row of the file, counted from 1, on which each begins. rows : their cells,
+    shortened. missing : for each row, the columns from 1 on that count as missing. width, height :
+    cells and rows of the whole file.
+    """
+
+    lines: tuple[int, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    missing: tuple[tuple[int, ...], ...] = ()
+    width: int = 0
+    height: int = 0
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a file would be read, and why. Rows and columns count from 1, as in the file.
+
+    Attributes
+    ----------
+    format : key of the format; ``what`` says it in words.
+    encoding, separator, decimal_mark : of a table of text; "" elsewhere.
+    header_row : the row that names the columns; None when none does.
+    names_column : the column that names the rows; None when none does.
+    label_columns : columns of words or classes that belong to the observations.
+    number_columns : the columns of X. Every other column is left out.
+    yes_no_columns : those of them that hold yes and no, which become 1 and 0.
+    observations : "rows" or "columns", the axis of the file that holds the observations.
+    image_shape : (height, width) when an observation is an image unfolded column-major.
+    missing_words : words that mean "not seen" beside the usual ones (empty, NA, NaN, null, ?).
+    settings : further choices that only this format has; offers : what may be chosen of each.
+    reasons : name of a choice → why it was taken so.
+    doubts : sentences about what may be otherwise. faults : why it cannot be read so.
+    preview : the first rows of the file.
+
+    Examples
+    --------
+    >>> from bnmf_core import inspect_file
+    >>> reading = inspect_file(b"id,2001,2002\\n0,5,6\\n1,8,9\\n2,3,1\\n", filename="lamps.csv")
+    >>> reading.names_column, reading.number_columns
+    (1, (2, 3))
+    >>> print(reading.doubts[0])
+    Row 1 holds years: taken as the names of the columns, not as numbers.
+    """
+
+    format: str
+    what: str = ""
+    encoding: str = ""
+    separator: str = ""
+    decimal_mark: str = ""
+    header_row: int | None = None
+    names_column: int | None = None
+    label_columns: tuple[int, ...] = ()
+    number_columns: tuple[int, ...] = ()
+    yes_no_columns: tuple[int, ...] = ()
+    observations: str = "rows"
+    image_shape: tuple[int, int] | None = None
+    missing_words: tuple[str, ...] = ()
+    settings: Mapping[str, Value] = field(default_factory=dict)
+    offers: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    doubts: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    preview: Preview = Preview()
+
+    @property
+    def is_table(self) -> bool:
+        """Whether it has a header, names and labels to choose."""
+        return bool(self.columns)
+
+    def column_name(self, column: int) -> str:
+        """ "3 (weight)", with the name where the file gives one."""
+        name = self.columns[column - 1] if column <= len(self.columns) else ""
+        return f"{column} ({name})" if name else str(column)
+
+    def role(self, line: int, column: int) -> str:
+        """What the cell on this row of the file was taken for, one of ``ROLES``."""
+        if self.is_table:
+            first = self.header_row or 1
+            if line == self.header_row:
+                return "header" if column in self._used() else "left out"
+            if line < first or column not in self._used():
+                return "left out"
+            if column == self.names_column:
+                return "name"
+            if column in self.label_columns:
+                return "label"
+        return "number"
+
+    def because(self, reasons: Mapping[str, str]) -> "Reading":
+        """The same with other reasons for some of its choices."""
+        return dataclasses.replace(self, reasons={**self.reasons, **reasons})
+
+    def _used(self) -> set[int]:
+        names = () if self.names_column is None else (self.names_column,)
+        return {*names, *self.label_columns, *self.number_columns}
+
+    def plain(self) -> dict[str, Any]:
+        """The same as plain values, for JSON."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def of_plain(cls, values: Mapping[str, Any]) -> "Reading":
+        """From what :meth:`plain` gave, also after JSON."""
+        known = {one.name: values[one.name] for one in dataclasses.fields(cls)}
+        known["offers"] = {key: _tuples(offered) for key, offered in known["offers"].items()}
+        preview = {key: _tuples(value) for key, value in known.pop("preview").items()}
+        return cls(**{k: _tuples(v) for k, v in known.items()}, preview=Preview(**preview))
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(_tuples(one) for one in value) if isinstance(value, list | tuple) else value
+
+
+def check_axis(observations: object) -> str:
+    """The axis if there is one of that name.
+
+    Raises
+    ------
+    DataError
+        When there is none.
+    """
+    if observations not in AXES:
+        raise DataError(
+            f"The observations were said to be in {observations!r}; choose one of "
+            f"{', '.join(AXES)}."
+        )
+    return str(observations)
+
+
+def preview_of(
+    rows: list[tuple[int, list[str]]], missing: frozenset[str], width: int, height: int
+) -> Preview:
+    """The beginning of a table for the eye; ``rows`` with the rows of the file they stand on."""
+    shown = [
+        (line, [clean_name(cell, PREVIEW_CHARACTERS) for cell in cells[:PREVIEW_COLUMNS]])
+        for line, cells in rows[:PREVIEW_ROWS]
+    ]
+    return Preview(
+        tuple(line for line, _ in shown),
+        tuple(tuple(cells) for _, cells in shown),
+        tuple(
+            tuple(i for i, cell in enumerate(cells, start=1) if cell.strip().lower() in missing)
+            for _, cells in shown
+        ),
+        width,
+        height,
+    )

@@ -1,0 +1,343 @@
+"""Which column of a table names the rows, which hold classes, which numbers, and why."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from bnmf_core.data import cells
+from bnmf_core.data.orientation import Side, find_side, word_of
+from bnmf_core.data.sheet import Sheet, Table, texts
+from bnmf_core.nouns.names import clean_name
+
+_NAME_WORDS = """
+id ids index idx name names unnamed:_0 rowname rownames row_names row_id key uid uuid title sample
+sample_id sampleid samples gene gene_id geneid genes patient patient_id subject subject_id barcode
+cell_id document doc_id image time date day year timestamp
+"""
+_CLASS_WORDS = """
+class classes label labels target targets y cluster clusters group groups category categories type
+types species diagnosis outcome batch sex gender condition treatment cell_type celltype tissue grade
+stage digit topic party
+"""
+_NAME_HEADS = frozenset(_NAME_WORDS.split())
+_CLASS_HEADS = frozenset(_CLASS_WORDS.split())
+HEADS = (_NAME_HEADS | _CLASS_HEADS) - {"y"}
+CHOSEN = "chosen by you"
+MOST_CLASSES = 30
+FEWEST_COUNTED = 3
+FEWEST_STEPS = 5
+
+
+@dataclass
+class Roles:
+    """What the columns are, counted from 0; reasons by the names that a Reading has."""
+
+    names: int | None = None
+    labels: list[int] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+    yes_no: list[int] = field(default_factory=list)
+    observations: str = "rows"
+    reasons: dict[str, str] = field(default_factory=dict)
+    doubts: list[str] = field(default_factory=list)
+
+
+class Columns:
+    """The columns below the header: how many numbers and words each has, and their texts."""
+
+    def __init__(self, sheet: Sheet, table: Table, has_header: bool) -> None:
+        self.sheet, self.table, self.has_header = sheet, table, has_header
+        self.first = 1 if has_header else 0
+        body = sheet.values[self.first :]
+        self.rows = len(body)
+        self.counts = self.rows - np.isnan(body).sum(axis=0)
+        self.words = np.zeros(sheet.width, dtype=np.int64)
+        self.truths = np.zeros(sheet.width, dtype=np.int64)
+        for column, found in sheet.words.items():
+            self.words[column], self.truths[column] = found.count, found.truths
+        if not has_header:
+            for column, cell in enumerate(sheet.head):
+                # The first row is among the values then, and its words are not counted yet.
+                if np.isnan(sheet.values[0, column]) and not cells.is_missing(cell, table.missing):
+                    self.words[column] += 1
+                    self.truths[column] += cell.strip().lower() in cells.TRUTH
+        self._texts: dict[int, list[str]] = {}
+
+    def fetch(self, columns: set[int]) -> None:
+        """Read the texts of these columns together."""
+        new = columns - self._texts.keys()
+        self._texts |= texts(self.table, self.sheet, new, self.first)
+
+    def text(self, column: int) -> list[str]:
+        """The cells of a column as they are written."""
+        self.fetch({column})
+        return self._texts[column]
+
+    def head(self, column: int) -> str:
+        """What the header says of a column; "" without one."""
+        return self.sheet.head[column].strip() if self.has_header else ""
+
+    def place(self, column: int) -> str:
+        """ "Column 3 ('weight')", with the name where there is a header."""
+        name = clean_name(self.head(column), 40)
+        return f"Column {column + 1}" + (f" ({name!r})" if name else "")
+
+    def stray(self, column: int) -> str:
+        """The sentence about words among the numbers of a column."""
+        found = self.sheet.words.get(column)
+        line, word = found.first[0] if found else (int(self.sheet.lines[0]), "")
+        if not self.has_header and not cells.is_number(self.sheet.head[column]):
+            line, word = int(self.sheet.lines[0]), self.sheet.head[column]
+        place, shown = self.place(column), clean_name(word, 40)
+        more = int(self.words[column]) - 1
+        hint = cells.remedy(word, self.table.decimal_comma)
+        others = f" So do {more:,} more of its cells." if more > 1 else ""
+        return (
+            f"Row {line}, {place[0].lower()}{place[1:]} holds {shown!r}, but the "
+            f"column is one of numbers.{others}{hint}"
+            + ("" if hint else f" If {shown!r} means that nothing was seen, say so.")
+        )
+
+    def differ(self, column: int) -> bool:
+        """Whether no two cells of a column are the same, but for empty ones."""
+        found = [cell for cell in self.text(column) if cell.strip()]
+        return len(set(found)) == len(found)
+
+
+def find_roles(
+    sheet: Sheet, table: Table, has_header: bool, chosen: dict[str, Any]
+) -> tuple[Roles, Columns]:
+    """What each column is; ``chosen`` holds what is not to be guessed, columns from 0."""
+    columns, roles = Columns(sheet, table, has_header), Roles()
+    holds_words = [c for c in range(sheet.width) if columns.words[c] > columns.counts[c]]
+    yes_no = [c for c in holds_words if columns.truths[c] == columns.words[c]]
+    named = {
+        c for c in range(sheet.width) if word_of(columns.head(c)) in _NAME_HEADS | _CLASS_HEADS
+    }
+    columns.fetch({0, sheet.width - 1, *named, *(c for c in holds_words if c not in yes_no)})
+    _find_names(roles, columns, [c for c in holds_words if c not in yes_no], chosen)
+    free = [c for c in range(sheet.width) if c != roles.names]
+    numbers = [c for c in free if columns.counts[c] and c not in holds_words]
+    words = [c for c in free if c in holds_words]
+    # Answers of yes and no are numbers where they are most of the table, else classes.
+    answers = [c for c in free if c in yes_no]
+    if len(answers) > len(numbers):
+        roles.yes_no = answers
+        words = [c for c in words if c not in answers]
+        roles.reasons["yes_no_columns"] = f"{len(answers):,} columns hold only yes and no"
+        roles.doubts.append(f"{len(answers):,} columns hold yes and no in words: taken as 1 and 0.")
+    classes = _find_classes(columns, numbers, roles)
+    side = _side(roles, columns, [*classes, *words], [*numbers, *roles.yes_no])
+    if "observations" in chosen:
+        side = Side(chosen["observations"], CHOSEN)
+    roles.observations, roles.reasons["observations"] = side.observations, side.reason
+    roles.doubts += [side.doubt] if side.doubt else []
+    _assign(roles, columns, classes, words, numbers, chosen)
+    return roles, columns
+
+
+def _find_names(
+    roles: Roles, columns: Columns, words: Sequence[int], chosen: dict[str, Any]
+) -> None:
+    """Choose the column of names."""
+    if "names_column" in chosen:
+        roles.names, roles.reasons["names_column"] = chosen["names_column"], CHOSEN
+        return
+    empty = not (columns.counts[0] or columns.words[0])
+    candidates = [0, *(c for c in words if c)]
+    candidates += [
+        c
+        for c in range(1, columns.sheet.width)
+        if c not in candidates and word_of(columns.head(c)) in _NAME_HEADS
+    ]
+    for column in candidates:
+        if column == 0 and empty:
+            continue
+        why, doubt = _names_because(columns, column, words, chosen)
+        if why:
+            roles.names, roles.reasons["names_column"] = column, why
+            roles.doubts += [doubt] if doubt else []
+            break
+    else:
+        roles.reasons["names_column"] = "no column names the rows"
+
+
+def _names_because(
+    columns: Columns, column: int, words: Sequence[int], chosen: dict[str, Any]
+) -> tuple[str, str]:
+    """Why the column names the rows, and a doubt; "" when it does not."""
+    head = word_of(columns.head(column))
+    unnamed = column == 0 and columns.has_header and not head
+    if column in words:
+        return _words_name(columns, column, unnamed, head in _NAME_HEADS, chosen)
+    return _numbers_name(columns, column, unnamed, head in _NAME_HEADS)
+
+
+def _words_name(
+    columns: Columns, column: int, unnamed: bool, known: bool, chosen: dict[str, Any]
+) -> tuple[str, str]:
+    differ = columns.differ(column)
+    if column == 0 and differ:
+        return "its words all differ", ""
+    if unnamed:
+        place = columns.place(column)
+        return "its header is empty", f"{place} has no header and repeats words: taken as names."
+    if known and differ:
+        return f"it is headed {columns.head(column)!r} and its words all differ", ""
+    if column == 0 and chosen.get("observations") == "columns":
+        return "it is the first column, and the rows are features", ""
+    return "", ""
+
+
+def _numbers_name(columns: Columns, column: int, unnamed: bool, known: bool) -> tuple[str, str]:
+    found, place = columns.text(column), columns.place(column)
+    counted, differ = cells.counts_from(found), columns.differ(column)
+    long = column == 0 and len(found) >= FEWEST_COUNTED
+    why = said = ""
+    if counted is not None and (known or unnamed or long):
+        series = f"{counted}, {counted + 1}, {counted + 2}, …"
+        why, said = f"it counts {series}", f"counts {series}"
+    elif (column == 0 or known) and differ and cells.are_dates(found):
+        why, said = "it holds dates that all differ", "holds dates"
+    elif unnamed:
+        why = "its header is empty"
+        said = "has no header" + ("" if differ else " and repeats itself")
+    elif known and differ and cells.whole([cell for cell in found if cell.strip()]) is not None:
+        why = f"it is headed {columns.head(column)!r} and its whole numbers all differ"
+        said = "holds whole numbers that all differ"
+    elif known and differ and _rises(columns, column):
+        why = f"it is headed {columns.head(column)!r} and rises from row to row"
+        said = "holds numbers that rise from row to row"
+    return why, f"{place} {said}: taken as names, not as a feature." if why else ""
+
+
+def _rises(columns: Columns, column: int) -> bool:
+    steps = np.diff(columns.sheet.values[columns.first :, column])
+    return bool((steps > 0).all())
+
+
+def _find_classes(columns: Columns, numbers: Sequence[int], roles: Roles) -> dict[int, str]:
+    """Columns of numbers that stand for classes, or for nothing, with a sentence each."""
+    found: dict[int, str] = {}
+    body = columns.sheet.values[columns.first :]
+    for column in numbers:
+        head = word_of(columns.head(column))
+        if head in _CLASS_HEADS and _levels(body[:, column]):
+            found[column] = (
+                f"{columns.place(column)} holds {_levels(body[:, column])} different whole "
+                "numbers and is headed like a class: taken as a label, not as a feature."
+            )
+        elif head in ("date", "day", "timestamp") and cells.are_dates(columns.text(column)):
+            found[column] = (
+                f"{columns.place(column)} holds dates: taken as a label, not as a feature."
+            )
+        elif head in _NAME_HEADS:
+            place = columns.place(column)
+            if cells.whole(columns.text(column)) is not None and not columns.differ(column):
+                found[column] = f"{place} is headed like names, and repeats: taken as a label."
+            elif roles.reasons["names_column"] != CHOSEN and not head.startswith("unnamed:"):
+                roles.doubts.append(f"{place} is headed like names: taken as a feature.")
+    last = numbers[-1] if len(numbers) > 2 else -1
+    headed = columns.head(last) and not cells.is_number(columns.head(last))
+    if last < 0 or last in found or headed:
+        return found
+    levels, others = _levels(body[:, last]), body[:, list(numbers[:-1])]
+    whole = cells.whole(columns.text(last)) if last == columns.sheet.width - 1 else None
+    # Classes at the end of rows without a header: few whole numbers, each several times.
+    if whole and levels and set(whole) in (set(range(levels)), set(range(1, levels + 1))):
+        fractions = (np.nan_to_num(others) % 1 != 0).any(axis=0)
+        said = f"{columns.place(last)} holds the whole numbers {min(whole)} to {max(whole)}"
+        if fractions.mean() > 0.5 and min(Counter(whole).values()) > 1:
+            found[last] = f"{said}, and most others fractions: taken as a label, not as a feature."
+        elif levels > 2 and len(whole) >= 10 * levels:
+            roles.doubts.append(f"{said}, each many times: taken as a feature, not as a label.")
+    return found
+
+
+def _levels(values: np.ndarray) -> int:
+    """How many classes whole numbers may stand for; 0 when they cannot."""
+    seen = values[~np.isnan(values)]
+    levels = np.unique(seen)
+    fits = len(levels) <= MOST_CLASSES and len(levels) < len(seen) and not (levels % 1).any()
+    return len(levels) if fits else 0
+
+
+def _side(roles: Roles, columns: Columns, classes: Sequence[int], numbers: Sequence[int]) -> Side:
+    row_names = columns.text(roles.names) if roles.names is not None else []
+    heads = [columns.head(column) for column in numbers] if columns.has_header else []
+    corner = columns.head(roles.names) if roles.names is not None else ""
+    labelled = ""
+    for column in classes:
+        if len(set(columns.text(column))) < columns.rows:
+            labelled = columns.place(column).split(" ", 1)[1]
+            break
+    return find_side(row_names, heads, corner, labelled)
+
+
+def _assign(
+    roles: Roles,
+    columns: Columns,
+    classes: dict[int, str],
+    words: Sequence[int],
+    numbers: Sequence[int],
+    chosen: dict[str, Any],
+) -> None:
+    """Choose labels and numbers, and say what is left out."""
+    by_rows = roles.observations == "rows"
+    labels = sorted([*classes, *words]) if by_rows else []
+    series = [c for c in numbers if word_of(columns.head(c)).startswith("unnamed:")]
+    series = [c for c in series if cells.counts_from(columns.text(c)) is not None]
+    if "label_columns" in chosen:
+        labels = [c for c in chosen["label_columns"] if c != roles.names]
+        roles.reasons["label_columns"] = CHOSEN
+    else:
+        roles.doubts += [classes[c] for c in labels if c in classes]
+        for column in labels:
+            if column in words and columns.truths[column] == columns.words[column]:
+                place = columns.place(column)
+                roles.doubts.append(f"{place} holds yes and no: taken as a label, not as 1 and 0.")
+        said = "they hold words or classes" if labels else "no column holds words or classes"
+        roles.reasons["label_columns"] = said
+    if "number_columns" in chosen:
+        roles.numbers = [c for c in chosen["number_columns"] if c not in (*labels, roles.names)]
+        roles.reasons["number_columns"] = CHOSEN
+    elif "left_out_columns" in chosen:
+        others = {*chosen["left_out_columns"], *labels, roles.names}
+        roles.numbers = [c for c in range(columns.sheet.width) if c not in others]
+        roles.reasons["number_columns"] = "the columns that are left, as chosen by you"
+    else:
+        skipped = {*labels, *series}
+        if by_rows and "label_columns" in chosen:
+            # What was a label by guess and is none by choice is left out, unless it counts.
+            skipped |= {c for c in words if c not in labels}
+        roles.numbers = sorted(
+            {*(c for c in numbers if c not in skipped), *roles.yes_no} - {*labels, *words}
+        )
+        roles.reasons["number_columns"] = "they hold numbers"
+    roles.labels = sorted(labels)
+    first = min(roles.numbers, default=-1)
+    if first == 0 and columns.rows >= FEWEST_STEPS and _rises(columns, 0):
+        roles.doubts.append(
+            f"{columns.place(0)} rises from row to row, as names or a time may: taken as a feature."
+        )
+    roles.yes_no = [c for c in roles.yes_no if c in roles.numbers]
+    used = {*roles.labels, *roles.numbers, roles.names}
+    if not chosen.keys() & {"number_columns", "left_out_columns"}:
+        for column in range(columns.sheet.width):
+            if column not in used:
+                roles.doubts += _left_out(columns, column, series, by_rows)
+
+
+def _left_out(columns: Columns, column: int, series: Sequence[int], by_rows: bool) -> list[str]:
+    place = columns.place(column)
+    if column in series:
+        return [f"{place} counts the rows once more: left out."]
+    if columns.words[column] > columns.counts[column]:
+        why = "" if by_rows else ", and columns are the observations"
+        return [f"{place} holds words{why}: left out."]
+    if not columns.counts[column]:
+        trailing = column == columns.sheet.width - 1 and not columns.head(column)
+        return [] if trailing else [f"{place} holds no value: left out."]
+    return []

@@ -1,0 +1,232 @@
+"""A table as it was read: its numbers, where words stand, and what does not fit."""
+
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain, islice
+
+import numpy as np
+
+from bnmf_core.data import cells
+from bnmf_core.data.arrays import check_entries
+from bnmf_core.data.reading import PREVIEW_ROWS
+from bnmf_core.data.text import COMMENTS
+from bnmf_core.nouns.errors import DataError
+
+Record = tuple[int, list[str]]
+MOST_FAULTS = 5
+SAMPLE_RECORDS = 200
+
+
+@dataclass(frozen=True)
+class Table:
+    """Where the rows of a table come from; they can be asked for more than once.
+
+    records : gives each row that is not blank with the row of the file on which it begins.
+    missing : words in lower case that mean "not seen".
+    """
+
+    records: Callable[[], Iterator[Record]]
+    decimal_comma: bool = False
+    missing: frozenset[str] = cells.MISSING
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether ``float`` alone tells what is a number, and which."""
+        numbers = (word for word in self.missing if cells.is_number(word))
+        return not self.decimal_comma and not any(numbers)
+
+
+@dataclass
+class Words:
+    """The words of a column: how many below its first row, where the first stand, yes and no."""
+
+    count: int = 0
+    first: list[tuple[int, str]] = field(default_factory=list)
+    truths: int = 0
+
+    def add(self, line: int, cell: str) -> None:
+        """Take note of one."""
+        self.count += 1
+        self.truths += cell.strip().lower() in cells.TRUTH
+        if len(self.first) < MOST_FAULTS:
+            self.first.append((line, cell))
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table as it was read.
+
+    Attributes
+    ----------
+    above : rows of the file before the table's first one, which say something else.
+    head : cells of the table's first row. short_head : whether it lacked the first cell.
+    lines : (rows,) row of the file on which each begins, the first one included.
+    values : (rows, columns) numbers; NaN where a cell is missing or holds words.
+    words : column (from 0) → its words. empty_lines : rows of empty cells, which are left out.
+    first : the file's first rows as they stand. ragged : sentences about rows of other lengths.
+    """
+
+    above: list[int]
+    head: list[str]
+    short_head: bool
+    lines: np.ndarray
+    values: np.ndarray
+    words: dict[int, Words]
+    empty_lines: list[int]
+    first: list[Record]
+    ragged: list[str]
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return self.values.shape[1]
+
+
+def read_sheet(table: Table, header_row: int | None = None) -> Sheet:
+    """Read a table; ``header_row`` is the row of the file with which it begins, if that is known.
+
+    Raises
+    ------
+    DataError
+        When there are fewer than two rows, or more entries than can be read.
+    """
+    records = table.records()
+    sample = list(islice(records, SAMPLE_RECORDS))
+    start = _start(sample, header_row)
+    rest = chain(sample[start:], records)
+    head_line, head = next(rest, (0, []))
+    head = [head[0].lstrip("#! "), *head[1:]] if head else head
+    lines, numbers, short_head, width = [head_line], array("d"), False, 0
+    words: dict[int, Words] = {}
+    empty_lines: list[int] = []
+    ragged: list[str] = []
+    skipped = 0
+    for line, row in rest:
+        if not any(row) or not any(cell.strip() for cell in row):
+            empty_lines.append(line)
+            continue
+        if not width:
+            width = len(row)
+            short_head = len(head) == width - 1
+            head = ["", *head] if short_head else head
+            _add_numbers(numbers, head, table)
+            if len(head) != width:
+                raise DataError(_ragged(line, width, head_line, len(head)))
+        elif len(row) != width:
+            skipped += 1
+            if len(ragged) < MOST_FAULTS:
+                ragged.append(_ragged(line, len(row), lines[-1], width))
+            continue
+        for column in _add_numbers(numbers, row, table):
+            words.setdefault(column, Words()).add(line, row[column])
+        lines.append(line)
+        check_entries(len(lines), width)
+    if not width:
+        raise DataError("The table has fewer than two rows; two rows of numbers are needed.")
+    if skipped > len(ragged):
+        ragged.append(f"{skipped - len(ragged):,} more rows have another number of cells.")
+    # Empty rows at the end stand for nothing.
+    empty_lines = [line for line in empty_lines if line < lines[-1]]
+    values = np.frombuffer(numbers, dtype=np.float64).reshape(len(lines), width)
+    if short_head and _trailing(values, words):
+        # Every row ends with a separator: the last column is the one without a name.
+        head, short_head = [*head[1:], ""], False
+        shifted = values.copy()
+        shifted[0] = np.append(values[0, 1:], np.nan)
+        values = shifted
+    above = [line for line, _ in sample[:start]]
+    first = sample[:PREVIEW_ROWS]
+    return Sheet(
+        above, head, short_head, np.array(lines), values, words, empty_lines, first, ragged
+    )
+
+
+def texts(table: Table, sheet: Sheet, columns: set[int], first: int) -> dict[int, list[str]]:
+    """The cells of some columns as they were written, read once more so as not to hold all.
+
+    ``first`` is the first row of ``sheet.lines`` that is wanted.
+    """
+    found: dict[int, list[str]] = {column: [] for column in columns}
+    if not columns:
+        return found
+    wanted = iter(sheet.lines[first:].tolist())
+    awaited = next(wanted, None)
+    for line, row in table.records():
+        if line != awaited:
+            continue
+        cells_of = row if len(row) == sheet.width else sheet.head
+        for column, kept in found.items():
+            kept.append(cells_of[column])
+        awaited = next(wanted, None)
+    return found
+
+
+def _start(sample: list[Record], header_row: int | None) -> int:
+    """How many of the first rows stand above the table."""
+    if header_row is not None:
+        found = [i for i, (line, _) in enumerate(sample) if line == header_row]
+        if not found:
+            last = sample[-1][0] if sample else 0
+            raise DataError(
+                f"Row {header_row} cannot be the header: it is blank, or beyond the first "
+                f"{last} rows."
+            )
+        return found[0]
+    widths = [len(row) for _, row in sample]
+    usual = max(set(widths), key=widths.count) if widths else 0
+    start = 0
+    for _, row in sample:
+        near = usual - 1 <= len(row) <= usual
+        begins = row[0].lstrip().lower()
+        comment = begins.startswith("sep=") or (begins.startswith(COMMENTS) and not near)
+        filled = [cell for cell in row if cell.strip()]
+        title = usual > 2 and len(filled) == 1 and row[0].strip() and not cells.is_number(row[0])
+        if not filled:
+            start += 1
+            continue
+        # A title above a table of many columns; below it, a row of one cell is a fault.
+        if not (comment or (title and len(row) in (1, usual) and start < len(sample) - 2)):
+            break
+        start += 1
+    return start
+
+
+def _trailing(values: np.ndarray, words: dict[int, Words]) -> bool:
+    last = values.shape[1] - 1
+    return last not in words and bool(np.isnan(values[1:, last]).all())
+
+
+def _ragged(line: int, count: int, other_line: int, other_count: int) -> str:
+    return (
+        f"Row {line} has {cell_count(count)}, but row {other_line} has {other_count}; every row "
+        "of a table needs the same number. Separate cells by commas, semicolons or tabs."
+    )
+
+
+def cell_count(count: int) -> str:
+    """ "1 cell", "2 cells"."""
+    return "1 cell" if count == 1 else f"{count} cells"
+
+
+def _add_numbers(numbers: "array[float]", row: Sequence[str], table: Table) -> list[int]:
+    """Append the numbers of a row, NaN where there is none; return the columns of words."""
+    if table.plain:
+        try:
+            plain = [float(cell) for cell in row]
+        except ValueError:
+            pass
+        else:
+            # float() also takes 1_000, which no table means as a number.
+            if not any("_" in cell for cell in row):
+                numbers.extend(plain)
+                return []
+    words = []
+    for column, cell in enumerate(row):
+        try:
+            numbers.append(cells.number(cell, table.decimal_comma, table.missing))
+        except ValueError:
+            numbers.append(np.nan)
+            words.append(column)
+    return words

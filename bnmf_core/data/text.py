@@ -1,0 +1,254 @@
+"""Tables of text: which encoding, which separator and which decimal mark, and their rows."""
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice, pairwise
+
+from bnmf_core.data.cells import uses_decimal_comma
+from bnmf_core.data.reading import SEPARATORS
+from bnmf_core.nouns.errors import DataError
+from bnmf_core.nouns.names import clean_name
+
+MAX_ROWS = 5_000_000
+MAX_COLUMNS = 200_000
+MAX_FIELD = 10_000
+SAMPLE_LINES = 1_000
+SAMPLE_CHARACTERS = 4 * 2**20
+SPACE = " "
+# Characters that Japanese text is made of, and that Western text mistaken for it hardly holds.
+_KANA = range(0x3040, 0x3100)
+_KANJI = range(0x4E00, 0xA000)
+_CALLED = {"cp1252": "Windows-1252", "latin-1": "Latin-1", "cp932": "Shift-JIS"}
+# A run of lines that begin so stands above the table.
+COMMENTS = ("#", "!", "%")
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How the text of a table is written. reasons: of each, by name; doubts in sentences."""
+
+    encoding: str
+    separator: str
+    decimal_comma: bool
+    reasons: dict[str, str]
+    doubts: tuple[str, ...]
+
+
+def find_dialect(
+    content: bytes, encoding: str = "", separator: str = "", decimal_mark: str = ""
+) -> Dialect:
+    """Encoding, separator and decimal mark, judged from the first lines where left open.
+
+    Raises
+    ------
+    DataError
+        When the content is no text, or no separator cuts it into columns.
+    """
+    chosen = "chosen by you"
+    doubts: list[str] = []
+    reasons = {"encoding": chosen, "separator": chosen, "decimal_mark": chosen}
+    if encoding:
+        check_encoding(content, encoding)
+    else:
+        encoding, reasons["encoding"], doubt = find_encoding(content)
+        doubts += [doubt] if doubt else []
+    lines = first_lines(content, encoding)
+    if not separator:
+        separator, reasons["separator"] = _find_separator(lines)
+    rows = cut(lines, separator)
+    decimal_comma = decimal_mark == ","
+    if not decimal_mark:
+        cells = [cell for row in rows for cell in row]
+        decimal_comma = separator != "," and uses_decimal_comma(cells)
+        reasons["decimal_mark"] = (
+            "numbers such as 1,5 and none such as 1.5 stand in the first rows"
+            if decimal_comma
+            else "the usual one; no number in the first rows needs another"
+        )
+    return Dialect(encoding, separator, decimal_comma, reasons, tuple(doubts))
+
+
+def find_encoding(content: bytes) -> tuple[str, str, str]:
+    """The encoding, why, and a doubt if there is one.
+
+    Raises
+    ------
+    DataError
+        When it is no text, or damaged.
+    """
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        check_encoding(content, "utf-16")
+        return "utf-16", "the file begins with the mark of UTF-16", ""
+    if b"\0" in content:
+        for encoding, zeros in (("utf-16-le", content[1:2000:2]), ("utf-16-be", content[:2000:2])):
+            if zeros.count(0) > 0.8 * len(zeros) and _decodes(content, encoding):
+                return encoding, "every other byte is zero, as in UTF-16 without its mark", ""
+        raise DataError(
+            "The file is neither text nor a known binary format; save the matrix as CSV, XLSX, "
+            "Parquet, NPY, NPZ or MTX."
+        )
+    if _decodes(content, "utf-8-sig"):
+        plain = content.isascii()
+        return "utf-8-sig", "all of it is ASCII" if plain else "all of it is valid UTF-8", ""
+    encoding = "latin-1"
+    if _decodes(content, "cp1252"):
+        encoding = "cp1252"
+    if _looks_japanese(content):
+        encoding = "cp932"
+    sample = content[: 2**20].decode(encoding, "replace")
+    words = (word for word in sample.replace(",", " ").replace(";", " ").split())
+    word = clean_name(next((word for word in words if not word.isascii()), ""), 40)
+    named = _CALLED[encoding]
+    doubt = f"The text is not UTF-8; it is taken as {named}, in which a word reads {word!r}."
+    return encoding, f"it is not valid UTF-8, and reads as {named}", doubt if word else ""
+
+
+def check_encoding(content: bytes, encoding: str) -> None:
+    """Refuse an encoding that the content does not have.
+
+    Raises
+    ------
+    DataError
+        When there is no such encoding, or the content is not written in it.
+    """
+    if encoding in ("utf-16", "utf-32") and content[:2] not in (b"\xff\xfe", b"\xfe\xff"):
+        named = encoding.upper()
+        raise DataError(
+            f"The file does not begin with the mark of {named}; if it is {named} nevertheless, "
+            f"choose {encoding}-le or {encoding}-be."
+        )
+    try:
+        content.decode(encoding)
+    except LookupError as error:
+        raise DataError(
+            f"There is no encoding called {clean_name(encoding, 40)!r}; utf-8, utf-16, cp1252 and "
+            "cp932 (Shift-JIS) are usual."
+        ) from error
+    except UnicodeError as error:
+        begins = " begins as UTF-16 text but is damaged" if encoding == "utf-16" else ""
+        raise DataError(
+            f"The file{begins}." if begins else f"The file is not written in {encoding}."
+        ) from error
+
+
+def _decodes(content: bytes, encoding: str) -> bool:
+    try:
+        content.decode(encoding)
+    except UnicodeError:
+        return False
+    return True
+
+
+def _looks_japanese(content: bytes) -> bool:
+    """Whether the text reads as Shift-JIS with Japanese characters side by side."""
+    if not _decodes(content, "cp932"):
+        return False
+    text = content[: 2**20].decode("cp932", "replace")
+    foreign = [character for character in text if not character.isascii()]
+    kana = sum(ord(character) in _KANA for character in foreign)
+    kanji = sum(ord(character) in _KANJI for character in foreign)
+    pairs = sum(ord(a) in _KANJI and ord(b) in _KANJI for a, b in pairwise(text))
+    return kana + kanji > 0.5 * len(foreign) and (kana > 0 or pairs > 0)
+
+
+def first_lines(content: bytes, encoding: str) -> list[str]:
+    """The first lines of the file, of which its dialect is judged."""
+    lines, characters = [], 0
+    text = io.TextIOWrapper(io.BytesIO(content), encoding=encoding, newline="")
+    for line in islice(iter(lambda: text.readline(SAMPLE_CHARACTERS), ""), SAMPLE_LINES):
+        lines.append(line)
+        characters += len(line)
+        if characters >= SAMPLE_CHARACTERS:
+            break
+    return lines
+
+
+def _find_separator(lines: list[str]) -> tuple[str, str]:
+    separator, agreement, why = "", 0.0, ""
+    for candidate in SEPARATORS:
+        if candidate == SPACE and separator:
+            break
+        rows = cut(lines, candidate)
+        width, count = Counter(len(row) for row in rows).most_common(1)[0] if rows else (1, 0)
+        share = count / len(rows) if rows else 0.0
+        if candidate == SPACE and rows and len(rows[0]) == width - 1:
+            share = (count + 1) / len(rows)  # a header as R writes it
+        # Sentences have spaces, too: only where every row has as many is it a table.
+        if width > 1 and share > agreement and (candidate != SPACE or share == 1.0):
+            separator, agreement = candidate, share
+            rows_of = "every row" if share == 1.0 else f"{share:.0%} of the first rows"
+            why = f"it cuts {rows_of} into {width:,} cells"
+    if not separator:
+        raise DataError(
+            "Only one column was found; separate the cells by comma, semicolon or tab, and give "
+            "at least two columns of numbers."
+        )
+    return separator, why
+
+
+def cut(lines: list[str], separator: str) -> list[list[str]]:
+    """The cells of lines that are not blank, as far as they can be cut."""
+    if separator == SPACE:
+        return [row for row in (_by_space(line) for line in lines) if row]
+    rows: list[list[str]] = []
+    # What cannot be cut is reported with its row when the table is read.
+    with suppress(csv.Error):
+        rows.extend(row for row in csv.reader(lines, delimiter=separator) if any(row))
+    return rows
+
+
+def _by_space(line: str) -> list[str]:
+    if '"' in line:
+        with suppress(csv.Error):
+            return [cell for cell in next(csv.reader([line.strip()], delimiter=SPACE)) if cell]
+    cells = line.split()
+    # numpy.savetxt marks a header so.
+    return cells[1:] if cells[:1] == ["#"] else cells
+
+
+def records(content: bytes, encoding: str, separator: str) -> Iterator[tuple[int, list[str]]]:
+    """The rows that are not blank, each with the line of the file on which it begins.
+
+    A row of empty cells is given as well.
+
+    Raises
+    ------
+    DataError
+        When a row cannot be cut, or there are more rows or cells than can be read.
+    """
+    text = io.TextIOWrapper(io.BytesIO(content), encoding=encoding, newline="")
+
+    def lines() -> Iterator[str]:
+        for number, line in enumerate(text, start=1):
+            if number > MAX_ROWS:
+                raise DataError(f"The table has more than {MAX_ROWS:,} rows, the most allowed.")
+            # Counted before the row is cut up, which for millions of cells takes gigabytes.
+            if line.count(separator) >= MAX_COLUMNS:
+                raise DataError(f"Row {number} has more than {MAX_COLUMNS:,} cells.")
+            yield line
+
+    if separator == SPACE:
+        cut_lines = ((number, _by_space(line)) for number, line in enumerate(lines(), start=1))
+        yield from (record for record in cut_lines if record[1])
+        return
+    reader = csv.reader(lines(), delimiter=separator, skipinitialspace=True, strict=True)
+    line = 1
+    try:
+        for row in reader:
+            if row and max(map(len, row)) > MAX_FIELD:
+                column = next(i for i, cell in enumerate(row) if len(cell) > MAX_FIELD)
+                raise DataError(
+                    f"Row {line}, column {column + 1} holds more than {MAX_FIELD:,} characters; "
+                    "perhaps a quotation mark is not closed."
+                )
+            if len(row) > 1 or any(cell.strip() for cell in row):
+                yield line, row
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise DataError(
+            f"Row {line} cannot be cut into cells; perhaps a quotation mark is not closed."
+        ) from error

@@ -1,0 +1,94 @@
+"""The child process that parses a file: ``python -m bnmf_core.data.worker FOLDER``."""
+
+import json
+import resource
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bnmf_core.data.child import ANSWER, CONTENT, REQUEST
+from bnmf_core.data.contents import content_parts, inspect_content
+from bnmf_core.data.reading import Reading
+from bnmf_core.nouns.dataset import Parts
+from bnmf_core.nouns.errors import DataError
+
+
+def work(folder: Path) -> dict[str, Any]:
+    """Do what the request in the folder asks; the answer as plain values, arrays beside it."""
+    request = json.loads((folder / REQUEST).read_text())
+    _limit(resource.RLIMIT_AS, _reserved() + request["memory_bytes"])
+    _limit(resource.RLIMIT_CPU, int(request["seconds"]) + 1)
+    content = (folder / CONTENT).read_bytes()
+    filename, limit_bytes = request["filename"], request["limit_bytes"]
+    try:
+        if request["reading"] is None:
+            chosen = {key: _tuple(value) for key, value in request["chosen"].items()}
+            return {"reading": inspect_content(content, filename, chosen, limit_bytes).plain()}
+        reading = Reading.of_plain(request["reading"])
+        return {"parts": _kept(content_parts(content, filename, reading, limit_bytes), folder)}
+    except DataError as error:
+        # What a parser could not get is worth telling apart from what it could not understand.
+        if isinstance(error.__cause__, MemoryError):
+            return {"error": _too_large(request["memory_bytes"])}
+        return {"error": str(error)}
+    except MemoryError:
+        return {"error": _too_large(request["memory_bytes"])}
+
+
+def _kept(parts: Parts, folder: Path) -> dict[str, Any]:
+    """Keep the arrays; the rest as plain values."""
+    X: Any = parts["X"]
+    arrays: dict[str, np.ndarray] = {}
+    if not isinstance(X, np.ndarray):
+        X = X.tocsc()
+        arrays = {"data": X.data, "indices": X.indices, "indptr": X.indptr}
+    else:
+        arrays["X"] = np.asarray(X)
+    if "mask" in parts:
+        arrays["mask"] = parts["mask"]
+    for name, array in arrays.items():
+        np.save(folder / f"{name}.npy", array, allow_pickle=False)
+    features, observations = parts.get("features"), parts.get("observations")
+    return {
+        "shape": list(X.shape),
+        "features": None if features is None else [str(name) for name in features],
+        "observations": None if observations is None else [str(name) for name in observations],
+        "labels": {
+            key: [str(v) for v in values] for key, values in parts.get("labels", {}).items()
+        },
+        "image_shape": parts.get("image_shape"),
+    }
+
+
+def _tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _limit(kind: int, most: int) -> None:
+    _, hard = resource.getrlimit(kind)
+    resource.setrlimit(kind, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+
+
+def _reserved() -> int:
+    """Bytes of addresses that the process has before it reads anything; 0 where unknown."""
+    sizes = Path("/proc/self/statm")
+    return int(sizes.read_text().split()[0]) * resource.getpagesize() if sizes.exists() else 0
+
+
+def _too_large(memory_bytes: int) -> str:
+    return (
+        f"The file needs more than {memory_bytes / 2**30:.3g} GB of memory to be read; save it "
+        "smaller, or as a sparse matrix (NPZ or MTX)."
+    )
+
+
+def main() -> None:
+    """Answer one request."""
+    folder = Path(sys.argv[1])
+    (folder / ANSWER).write_text(json.dumps(work(folder)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,149 @@
+"""A file of the user's own: how it is read is shown, doubted and changed before it is taken."""
+
+from typing import Any
+
+import streamlit as st
+
+from bnmf_core import Dataset
+from bnmf_core.data.child import Child
+from bnmf_core.data.joining import join
+from bnmf_core.data.load import LIMIT_BYTES, dataset_of
+from bnmf_core.data.naming import named_apart
+from bnmf_core.data.reading import Reading
+from bnmf_core.nouns.errors import BNMFError
+from pages.data_parts import choices, preview
+from pages.frame import link, view, watch
+from pages.frame.services import store
+from pages.frame.words import duration, plain
+
+# A small file is read while the page waits; a large one while it can be left.
+PATIENCE = 3.0
+_READER, _FOUND, _TAKING = "upload_reader", "upload_found", "upload_taking"
+
+
+def upload() -> bool:
+    """Ask for a file and talk about it; whether one is there that has not been taken."""
+    file = st.file_uploader(
+        "A table (CSV, TSV, XLSX, Parquet, GCT) or an array (NPY, NPZ, MTX), up to 256 MB",
+        key="upload",
+        help="What counts is the content, not the ending. Each may be compressed (.gz).",
+    )
+    if file is None:
+        _forget()
+        return False
+    taken = st.session_state.get("upload_taken", ("", ""))
+    if taken[0] == file.file_id:
+        st.success(f"The file is taken, and shown below. {plain(taken[1])}")
+        return False
+    reading = _reading(file)
+    if reading is None:
+        return True
+    _show(reading)
+    choices.draw(reading, file.file_id)
+    beside = st.file_uploader(
+        "Names or labels in files of their own, if there are any",
+        key=f"beside_{file.file_id}",
+        accept_multiple_files=True,
+        help="One row for each observation or feature. A column with the names of the data joins "
+        "by name, otherwise rows are joined in their order.",
+    )
+    _take(file, reading, beside)
+    return True
+
+
+def _show(reading: Reading) -> None:
+    """What it is taken for, what is doubtful, what is wrong."""
+    st.markdown(f"Read as **{plain(reading.what)}**. These are its first rows as they stand there:")
+    preview.draw(reading)
+    if reading.faults:
+        words = " ".join(f"\n- {plain(fault)}" for fault in reading.faults)
+        st.error(f"It cannot be read so. Change the file, or how it is read:\n{words}")
+    if reading.doubts:
+        words = "".join(f"\n- {plain(doubt)}" for doubt in reading.doubts)
+        st.warning(f"Is this right? What is not, change below:\n{words}")
+
+
+def _reading(file: Any) -> Reading | None:
+    """How the file would be read as it was told so far; None while that is found out."""
+    asked = (file.file_id, choices.spelled(file.file_id))
+    kept = st.session_state.get(_FOUND)
+    if kept is None or kept[0] != asked:
+        reader = st.session_state.get(_READER)
+        if reader is None or reader[0] != asked:
+            _stop(_READER)
+            told = choices.told(file.file_id)
+            child = Child(file.getvalue(), file.name, LIMIT_BYTES, chosen=told)
+            st.session_state[_READER] = reader = (asked, child)
+        if not _ended(reader[1], "Looking at the file"):
+            return None
+        try:
+            kept = (asked, reader[1].reading(), "")
+        except BNMFError as error:
+            kept = (asked, None, str(error))
+        _stop(_READER)
+        st.session_state[_FOUND] = kept
+    _, reading, wrong = kept
+    if reading is None:
+        view.problem(wrong)
+        if choices.told(file.file_id):
+            st.button("Undo my last change", on_click=choices.undo, args=(file.file_id,))
+    return reading
+
+
+def _take(file: Any, reading: Reading, beside: list[Any]) -> None:
+    """Load the data as they are read, and show them."""
+    pressed = st.button(
+        "Take these data", type="primary", key="upload_read", disabled=bool(reading.faults)
+    )
+    if pressed:
+        _stop(_TAKING)
+        child = Child(file.getvalue(), file.name, LIMIT_BYTES, reading=reading)
+        st.session_state[_TAKING] = (file.file_id, child)
+    taking = st.session_state.get(_TAKING)
+    if taking is None or not _ended(taking[1], "Taking the data"):
+        return
+    try:
+        dataset, said = dataset_of(taking[1].parts(), file.name, reading), []
+        for other in beside:
+            dataset, sentence = join(dataset, other.getvalue(), other.name)
+            said.append(sentence)
+        dataset_id = keep(dataset)
+    except BNMFError as error:
+        view.problem(error)
+        return
+    finally:
+        _stop(_TAKING)
+    st.session_state["upload_taken"] = (file.file_id, " ".join(said))
+    link.put_next("data", dataset_id)
+
+
+def keep(dataset: Dataset) -> str:
+    """Store data under a name of their own; their id."""
+    taken = {entry.id: entry.name for entry in store().dataset_entries()}
+    return store().add_dataset(named_apart(dataset, taken))
+
+
+def _ended(child: Child, words: str) -> bool:
+    """Whether the child is done; while it is not, its time, and a button to stop it."""
+    with st.spinner(plain(f"{words}…")):
+        if child.wait(PATIENCE):
+            return True
+
+    def draw() -> None:
+        st.info(plain(f"{words}: {duration(child.elapsed)}. Other pages work meanwhile."))
+        st.button("Stop", key="upload_stop", on_click=child.kill)
+
+    watch.until_done(lambda: not child.done, draw)
+    return False
+
+
+def _stop(key: str) -> None:
+    if (held := st.session_state.pop(key, None)) is not None:
+        held[1].stop()
+
+
+def _forget() -> None:
+    for key in (_READER, _TAKING):
+        _stop(key)
+    st.session_state.pop(_FOUND, None)
+    st.session_state.pop("upload_taken", None)

@@ -1,0 +1,50 @@
+"""The first rows of a file, every cell coloured by what it was taken for."""
+
+import pandas as pd
+import streamlit as st
+
+from bnmf_core.data.reading import Reading
+
+# Translucent, so that they serve a light and a dark page.
+COLOURS = {
+    "header": "rgba(28, 131, 225, 0.22)",
+    "name": "rgba(33, 195, 84, 0.22)",
+    "label": "rgba(255, 164, 33, 0.26)",
+    "number": "",
+    "missing": "rgba(255, 75, 75, 0.18)",
+    "left out": "rgba(128, 132, 149, 0.30)",
+}
+LEGEND = (
+    ":blue-background[header] · :green-background[names] · :orange-background[labels] · numbers · "
+    ":red-background[missing] · :gray-background[left out]"
+)
+ROW_HEIGHT = 35
+
+
+def draw(reading: Reading) -> None:
+    """The preview as a table, with its legend."""
+    shown = reading.preview
+    width = max(map(len, shown.rows), default=0)
+    rows = [[*row, *[""] * (width - len(row))] for row in shown.rows]
+    table = pd.DataFrame(rows, columns=[str(column) for column in range(1, width + 1)])
+    table.index = pd.Index([f"row {line}" for line in shown.lines])
+    styles = [
+        [_style(reading, position, column) for column in range(1, width + 1)]
+        for position in range(len(rows))
+    ]
+    coloured = table.style.apply(
+        lambda _: pd.DataFrame(styles, index=table.index, columns=table.columns), axis=None
+    )
+    st.dataframe(coloured, height=ROW_HEIGHT * (len(rows) + 1) + 3, key="upload_preview")
+    more = f"{shown.height:,} rows and {shown.width:,} columns in all · "
+    st.caption(f"{more}{LEGEND}" if reading.is_table else f"{shown.height:,} × {shown.width:,}")
+
+
+def _style(reading: Reading, position: int, column: int) -> str:
+    shown = reading.preview
+    role = reading.role(shown.lines[position], column)
+    if role == "number" and column in shown.missing[position]:
+        role = "missing"
+    if column > len(shown.rows[position]):
+        return ""
+    return f"background-color: {COLOURS[role]}" if COLOURS[role] else ""

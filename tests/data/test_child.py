@@ -1,0 +1,63 @@
+"""Files parsed in a process of their own: the same result, and limits that hold."""
+
+import time
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from bnmf_core.data import child
+from bnmf_core.data.child import Child
+from bnmf_core.data.load import LIMIT_BYTES, inspect_file, load_file
+from bnmf_core.nouns.errors import DataError
+from tests.data.layouts import csv, frame, saved, with_column
+
+TABLE = csv(with_column(frame(), 0, "group", ["x", "y", "x", ""]), index=False)
+SPARSE = saved(sparse.save_npz, sparse.csc_array(np.eye(4)))
+
+
+@pytest.mark.parametrize("content", [TABLE, SPARSE, saved(np.save, np.ones((3, 4)))])
+def test_a_child_reads_what_its_parent_would(content):
+    reading = inspect_file(content, apart=True)
+    assert reading == inspect_file(content)
+    data = load_file(content, reading=reading, apart=True)
+    assert data.hash == load_file(content, reading=reading).hash
+
+
+def test_what_is_wrong_with_a_file_comes_back_as_its_sentence():
+    with pytest.raises(DataError, match="damaged NPY header"):
+        inspect_file(b"\x93NUMPY", apart=True)
+
+
+def test_a_child_that_takes_too_much_memory_or_time_is_ended():
+    content = b"a,b\n" + b"1,2\n" * 2_000_000
+    with Child(content, "", LIMIT_BYTES, chosen={}, memory_bytes=30 * 2**20) as reader:
+        message = told(reader)
+    assert "needs more than 0.0293 GB of memory" in message
+    began = time.monotonic()
+    with Child(content, "", LIMIT_BYTES, chosen={}, seconds=0.2) as reader:
+        message = told(reader)
+    assert "took longer than 0 s" in message
+    assert time.monotonic() - began < 20
+
+
+def test_a_child_that_dies_or_is_stopped_is_one_sentence(monkeypatch):
+    with Child(TABLE, "", LIMIT_BYTES, chosen={}) as reader:
+        reader._process.kill()
+        with pytest.raises(DataError, match="malformed: what read it broke off"):
+            reader.reading()
+    with Child(TABLE, "", LIMIT_BYTES, chosen={}) as reader:
+        folder = reader._folder
+        reader.kill()
+        with pytest.raises(DataError, match="was stopped"):
+            reader.reading()
+    assert not folder.exists()
+    monkeypatch.setattr(child, "SECONDS", 0.0)
+    with pytest.raises(DataError, match="took longer"):
+        inspect_file(TABLE, apart=True)
+
+
+def told(reader):
+    with pytest.raises(DataError) as caught:
+        reader.reading()
+    return str(caught.value)

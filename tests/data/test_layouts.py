@@ -1,0 +1,143 @@
+"""Every layout becomes what it must, or is doubted in a sentence; nothing is wrong in silence."""
+
+import dataclasses
+import gzip
+import json
+
+import numpy as np
+import pytest
+
+from bnmf_core.data.load import inspect_file, load_file
+from bnmf_core.data.naming import named_apart
+from bnmf_core.data.reading import Reading
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import DataError
+from tests.data.layouts import FORMATTED, GENES, SHEETS, SIDE, TABLES
+
+LAYOUTS = [*TABLES, *FORMATTED]
+
+
+def test_the_table_of_layouts_is_long_and_its_names_differ():
+    assert len({layout.name for layout in LAYOUTS}) == len(LAYOUTS) >= 60
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.name)
+def test_a_layout_becomes_what_it_must(layout):
+    filename = layout.filename or "file"
+    reading = inspect_file(layout.content, filename=filename, chosen=layout.chosen)
+    assert reading.faults == ()
+    data = load_file(layout.content, filename=filename, reading=reading)
+    assert data.features == layout.features
+    assert data.observations == layout.observations
+    np.testing.assert_allclose(data.dense()[:, 0], layout.first, rtol=1e-12)
+    found = {key: tuple(values.tolist()) for key, values in data.labels.items()}
+    assert found == layout.labels
+    assert data.missing == layout.missing
+    doubts = [doubt for doubt in reading.doubts if SIDE not in doubt]
+    for words in layout.said:
+        assert any(words in doubt for doubt in doubts), (words, doubts)
+    assert len(doubts) == len(layout.said), doubts
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.name)
+def test_every_choice_has_its_reason_and_a_reading_survives_json(layout):
+    reading = inspect_file(layout.content, filename=layout.filename, chosen=layout.chosen)
+    assert "observations" in reading.reasons
+    if reading.is_table:
+        for key in ("header_row", "names_column", "label_columns", "number_columns"):
+            assert reading.reasons[key]
+    for key in layout.chosen.keys() & reading.reasons.keys():
+        assert reading.reasons[key] == "chosen by you"
+    assert Reading.of_plain(json.loads(json.dumps(reading.plain()))) == reading
+
+
+def test_what_is_doubted_travels_with_data_that_were_loaded_at_once():
+    data = load_file(b"id,a,b\n0,1,2\n1,3,4\n")
+    assert "Column 1 ('id') counts 0, 1, 2" in data.source
+
+
+def test_a_reading_can_be_changed_by_hand():
+    content = b"id,a,b\n0,1,2\n1,3,4\n2,5,5\n"
+    reading = inspect_file(content)
+    assert load_file(content, reading=reading).features == ("a", "b")
+    changed = dataclasses.replace(reading, names_column=None, number_columns=(1, 3))
+    assert load_file(content, reading=changed).features == ("id", "b")
+    assert load_file(content, reading=changed, observations="columns").observations == ("id", "b")
+    shaped = dataclasses.replace(reading, image_shape=(1, 2))
+    assert load_file(content, reading=shaped).image_shape == (1, 2)
+    with pytest.raises(DataError, match="There is no column '9'; give a number from 1 to 3"):
+        load_file(content, reading=dataclasses.replace(reading, number_columns=(9,)))
+
+
+def test_several_faults_are_told_at_once():
+    content = b"n,a,b\nx,1,-2\ny,q,4\nz,1\nw,5,z\n"
+    reading = inspect_file(content)
+    assert [fault[:5] for fault in reading.faults] == ["Row 4", "Row 3", "Row 5", "Row 2"]
+    with pytest.raises(DataError) as caught:
+        load_file(content)
+    assert all(fault in str(caught.value) for fault in reading.faults)
+
+
+def test_a_second_header_row_is_one_fault():
+    (fault,) = inspect_file(b",u,u,v\n,x,y,x\np,1,2,3\nq,4,5,6\n").faults
+    assert "choose row 2 as the header" in fault
+
+
+@pytest.mark.parametrize(
+    "chosen, words",
+    [
+        ({"colour": 1}, "no choice called 'colour'"),
+        ({"names_column": "nobody"}, "no column 'nobody'"),
+        ({"number_columns": (1, 7)}, "no column '7'"),
+        ({"header_row": 0}, "'header_row' was 0"),
+        ({"header_row": 9}, "Row 9 cannot be the header"),
+        ({"separator": "::"}, "one character"),
+        ({"decimal_mark": "-"}, "'.' or ','"),
+        ({"encoding": "klingon"}, "no encoding called 'klingon'"),
+        ({"encoding": "utf-16"}, "UTF-16"),
+        ({"format": "abc"}, "key of a format"),
+        ({"observations": "diagonal"}, "rows, columns"),
+        ({"image_shape": (0, 3)}, "two whole numbers"),
+    ],
+)
+def test_a_choice_that_cannot_be_is_one_sentence(chosen, words):
+    with pytest.raises(DataError, match=words):
+        inspect_file(b"id,a,b\n0,1,2\n1,3,4\n2,5,5\n ", chosen=chosen)
+
+
+def test_two_files_of_one_name_are_told_apart_and_the_same_data_are_the_same():
+    first = load_file(b"1,2\n3,4\n", filename="counts.csv")
+    second = load_file(b"1,2\n3,5\n", filename="counts.csv")
+    taken = {first.hash: first.name}
+    assert named_apart(first, taken).hash == first.hash
+    named = named_apart(second, taken)
+    assert named.name == "counts (2)" and named.X.tolist() == second.X.tolist()
+    taken[named.hash] = named.name
+    assert named_apart(second, taken).hash == named.hash
+    third = Dataset.from_array([[1, 2], [3, 6]], name="counts")
+    assert named_apart(third, taken).name == "counts (3)"
+
+
+@pytest.mark.parametrize(
+    "content, chosen, words",
+    [
+        (SHEETS, {"settings": {"sheet": "third"}}, "no sheet 'third'; there are 'first', 'second'"),
+        (SHEETS[:-200], {}, "archive is damaged"),
+        (gzip.compress(bytes(3 * 2**20)), {}, "would grow beyond"),
+        (gzip.compress(b"1,2\n3,4\n")[:-9], {}, "gzip file is cut off"),
+        (gzip.compress(b""), {}, "gzip file is empty"),
+        (b"\x1f\x8b\x08" + bytes(30), {}, "gzip"),
+        (b"PAR1" + bytes(40), {}, "Parquet file is cut off"),
+        (b"PAR1" + bytes(40) + b"PAR1", {}, "could not be read as a Parquet file"),
+        (b"#1.2\nmany\tgenes\n", {}, "must hold the numbers of rows"),
+        (GENES.replace("3\t2", "9\t2").encode(), {}, "says that there are 9 rows and 2 columns"),
+    ],
+)
+def test_what_a_format_cannot_hold_is_one_sentence(content, chosen, words):
+    with pytest.raises(DataError, match=words):
+        load_file(content, reading=inspect_file(content, chosen=chosen))
+
+
+def test_a_workbook_offers_its_sheets():
+    reading = inspect_file(SHEETS)
+    assert reading.settings == {"sheet": "first"} and reading.offers["sheet"] == ("first", "second")

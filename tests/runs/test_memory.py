@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -129,7 +130,8 @@ def test_a_mapped_matrix_is_the_same_data(mapped, tmp_path):
     back = RunStore(store.root).dataset(store.add_dataset(mapped))
     assert isinstance(back.X, np.memmap) and back.hash == mapped.hash
     np.testing.assert_array_equal(back.X, in_memory.X)
-    ours, theirs = engine.run(back, SPEC), engine.run(in_memory, SPEC)
+    few = replace(SPEC, particles=4)
+    ours, theirs = engine.run(back, few), engine.run(in_memory, few)
     np.testing.assert_allclose(ours.error, theirs.error, rtol=1e-6)
 
 

@@ -133,7 +133,10 @@ def components(comparison: Comparison, modes: Modes) -> Finding | None:
     shared, changing = largest <= SHARED, np.argsort(-largest, kind="stable")
     names = component_names(comparison.dataset, A[0])
     page = "topics" if names[0].count("(") else "gallery"
-    everywhere = f"within {SHARED:g}° in all {len(rows) - 1} other modes that were compared"
+    others = len(rows) - 1
+    compared = " that were compared" * (modes.count > len(rows))
+    where = {1: "the other mode", 2: "both other modes"}.get(others, f"all {others} other modes")
+    everywhere = f"within {SHARED:g}° in {where}{compared}"
     first = f"mode {modes.labels[rows[0]] + 1}"
     if shared.all():
         said = f"Every component of {first} has a partner {everywhere}."

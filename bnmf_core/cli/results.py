@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import BinaryIO, TypedDict
 
 import numpy as np
+import pandas as pd
 
 from bnmf_core.analysis import distances, stages, structure
 from bnmf_core.analysis.comparison import Comparison, open_comparison
@@ -200,9 +201,12 @@ def export(options: argparse.Namespace, output: Output) -> None:
 
 def modes_told(answer: Answer) -> list[dict[Hashable, object]]:
     """The rows of the table of modes, numbered from 1; what is not known is null."""
-    table = answer.table
-    numbered = table.assign(mode=table["mode"] + 1).astype(object)
-    return numbered.where(table.notna(), None).to_dict("records")
+    return plain_rows(answer.table.assign(mode=answer.table["mode"] + 1))
+
+
+def plain_rows(table: pd.DataFrame) -> list[dict[Hashable, object]]:
+    """The rows of a table as plain values; what is not known is null."""
+    return table.astype(object).where(table.notna(), None).to_dict("records")
 
 
 def _row(mode: dict[Hashable, object]) -> tuple[object, ...]:

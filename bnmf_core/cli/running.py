@@ -169,7 +169,7 @@ def _work(
                 raise
             output.note(f"{error} Working on this machine instead.")
             run_ids = begin("")
-        _watch(runner, run_ids, interrupted, output)
+        watch(runner, run_ids, interrupted, output)
     records = [runner.store.run(run_id) for run_id in run_ids]
     output.result(
         {"runs": [document(record, runner.store) for record in records]},
@@ -181,7 +181,7 @@ def _work(
     return "cancelled" if any(r.status == "cancelled" for r in records) else "complete"
 
 
-def _watch(
+def watch(
     runner: JobRunner, run_ids: Sequence[str], interrupted: threading.Event, output: Output
 ) -> None:
     """Show progress until no run is active; once interrupted, ask all of them to stop."""

@@ -59,7 +59,7 @@ def test_what_all_modes_share_is_named_by_its_words():
         optima=np.ones(2, bool), aligned=lambda rows: A[list(rows)], dataset=data
     )
     finding = of.components(
-        made_up, SimpleNamespace(representative=np.arange(2), labels=np.arange(2))
+        made_up, SimpleNamespace(representative=np.arange(2), labels=np.arange(2), count=2)
     )
     assert finding.said.startswith("2 of 3 components of mode 1 have a partner within 15°")
     assert "component 1 (sun, moon), component 2 (ball, goal)" in finding.said

@@ -1,0 +1,159 @@
+"""``analyse``: from a file to the findings, in one command."""
+
+import argparse
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+
+from bnmf_core.analysis import stages, structure
+from bnmf_core.analysis.comparison import open_comparison
+from bnmf_core.analysis.findings import Answer, component_names
+from bnmf_core.cli import inputs, reading, report
+from bnmf_core.cli.commands import Commands
+from bnmf_core.cli.output import Output
+from bnmf_core.cli.ranks import parsed
+from bnmf_core.cli.records import open_store
+from bnmf_core.cli.results import modes_told, plain_rows
+from bnmf_core.cli.running import interruptible, watch
+from bnmf_core.compare.alignment import component_stability
+from bnmf_core.data.samples import SAMPLES
+from bnmf_core.evidence.rank_study import rank_study
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import Cancelled, SettingsError
+from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.runs.jobs import JobRunner
+
+METRIC = "max_angle"
+STAGES = ("structure", "islands", "conclusions", "evidence", "belief")
+# Criteria of the rank: the first one that settles chooses, or else the first that has an answer.
+CRITERIA = ("evidence", "hidden")
+RESTARTS = 10
+
+
+def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> None:
+    """Add ``analyse``."""
+    words = "from a file to the findings: restarts, modes, masses, components, conclusions"
+    command = commands.add_parser("analyse", parents=parents, help=words, description=words)
+    command.add_argument("data", help="a sample, a generator, a file, or the id of stored data")
+    reading.add_options(command)
+    command.add_argument(
+        "--rank",
+        default="",
+        metavar="R",
+        help="number of components, or auto: chosen by the evidence (default: what a sample "
+        "suggests, else auto)",
+    )
+    command.add_argument(
+        "--ranks", default="2:8", metavar="FIRST:LAST", help="that auto tries (default: 2:8)"
+    )
+    command.add_argument("--restarts", type=int, default=60, help="random ones (default: 60)")
+    command.add_argument("--seed", type=int, default=0, help="same seed, same result (default: 0)")
+    command.add_argument(
+        "--holdout", type=float, default=0.0, metavar="PART", help="of the observations, 0 to 0.5"
+    )
+    command.add_argument(
+        "--report", type=Path, metavar="FILE", help="write the pictures, too: HTML"
+    )
+    command.set_defaults(act=analyse, data_set=[], data_seed=0)
+
+
+def analyse(options: argparse.Namespace, output: Output) -> str:
+    """Make the restarts and say what they tell; returns "cancelled" or "complete"."""
+    store = open_store(options.store)
+    note = None if output.as_json else output.note
+    found = inputs.find_data(
+        options.data, store, reading.choices(options), note=note, joined=options.join
+    )
+    dataset = store.dataset(found) if isinstance(found, str) else found
+    with interruptible() as interrupted:
+        try:
+            rank, said_of_rank = _rank(options, dataset, output, interrupted.is_set)
+        except Cancelled as stop:
+            output.error(str(stop))
+            return "cancelled"
+        spec = RunSpec(
+            "random_restarts",
+            rank,
+            particles=options.restarts,
+            seed=options.seed,
+            holdout=options.holdout,
+        )
+        with closing(JobRunner(store)) as runner:
+            run_ids = runner.start(found, [spec])
+            watch(runner, run_ids, interrupted, output)
+        if interrupted.is_set():
+            return "cancelled"
+        comparison = open_comparison(store, run_ids)
+        with output.progress() as bars:
+            task = bars.add_task("Comparing", total=1.0, made="")
+
+            def tell(part: float, stage: str) -> None:
+                bars.update(task, completed=part, description=stage)
+
+            stages.compute(comparison, tell, interrupted.is_set, STAGES)
+        if interrupted.is_set():
+            return "cancelled"
+    threshold = structure.suggested_threshold(comparison, METRIC)
+    answer = Answer(comparison, METRIC, structure.modes_at(comparison, METRIC, threshold))
+    findings = answer.findings
+    if options.report:
+        report.write(options.report, answer)
+    A = comparison.aligned(np.flatnonzero(comparison.optima))
+    first = comparison.aligned(answer.modes.representative[:1])[0]
+    components = component_stability(A, first).assign(name=component_names(dataset, first))
+    told = answer.conclusions
+    labels = None if told is None else told.table
+    document = {
+        "rank": rank,
+        "rank_said": said_of_rank,
+        "runs": run_ids,
+        "threshold": threshold,
+        "modes": modes_told(answer),
+        "components": plain_rows(components.assign(component=components["component"] + 1)),
+        "conclusions": [] if labels is None else plain_rows(labels),
+        "sentences": [vars(finding) for finding in findings],
+    }
+
+    def show() -> None:
+        output.say(
+            f"{dataset.name}, rank {rank}, {options.restarts} random restarts. {said_of_rank}"
+        )
+        for finding in findings:
+            output.say(f"- {finding.said} {finding.doubt}".rstrip())
+        if options.report:
+            output.say(f"The pictures are in {options.report}.")
+
+    output.result(document, show)
+    return "complete"
+
+
+def _rank(
+    options: argparse.Namespace, dataset: Dataset, output: Output, stopped: Callable[[], bool]
+) -> tuple[int, str]:
+    if options.rank.isdigit() and int(options.rank):
+        return int(options.rank), ""
+    if not options.rank and options.data in SAMPLES:
+        return SAMPLES[options.data].suggested_rank, ""
+    if options.rank not in ("", "auto"):
+        raise SettingsError(f"--rank was {options.rank!r}; write a number, or auto.")
+    with output.progress() as bars:
+        task = bars.add_task("comparing ranks", total=1.0, made="")
+        study = rank_study(
+            dataset,
+            parsed(options.ranks),
+            rng=np.random.default_rng(options.seed),
+            restarts=RESTARTS,
+            on_progress=lambda part: bars.update(task, completed=part),
+            stopped=stopped,
+        )
+    criteria = [study.criteria[key] for key in CRITERIA]
+    for criterion in sorted(criteria, key=lambda criterion: not criterion.settles):
+        if criterion.chosen is not None:
+            return criterion.chosen, f"{criterion.label}. {criterion.said}"
+    raise SettingsError(
+        "No criterion has an answer for the number of components: "
+        + " ".join(criterion.said for criterion in criteria)
+        + " Give one as --rank R."
+    )

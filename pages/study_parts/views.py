@@ -5,7 +5,7 @@ import streamlit as st
 
 from pages.frame.words import plain, shown
 from pages.parts import make_study
-from studies.coverage.findings import DIFFERENCES
+from studies.coverage.findings import differences
 from studies.coverage.plan import SHORT
 from studies.result import StudyResult
 from studies.result import full as full_study
@@ -24,7 +24,7 @@ def choose() -> tuple[StudyResult, str]:
         required=True,
         format_func=shown(options),
         key="study_which",
-        help="The full study comes with the program and took about half an hour; the short one "
+        help="The full study comes with the program and took about an hour; the short one "
         "is made here in about half a minute.",
     )
     if which == "full":
@@ -71,5 +71,5 @@ def curves(
 def notes(study: StudyResult) -> None:
     """What was reduced, and how the published numbers are to be read."""
     with st.expander("What differs from the publication, and why"):
-        for note in (*study.notes, *DIFFERENCES):
+        for note in (*study.notes, *differences(study)):
             st.markdown(f"- {plain(note)}")

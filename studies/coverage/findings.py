@@ -8,7 +8,25 @@ from studies.words import words
 WORDS = words("coverage")
 # Key → title, and the tables of the paper that show it, in their order.
 QUANTITIES: dict[str, tuple[str, str]] = WORDS["quantities"]
-DIFFERENCES: list[str] = WORDS["differences"]
+# The one whose chains wander, and may be far from where they began only at their end.
+WANDERER = ("infinite_small", "hmc")
+
+
+def differences(study: StudyResult) -> list[str]:
+    """What differs from the publication, and why."""
+    found = study.values[study.values["quantity"] == "max_angle_whole_largest"]
+    here = (found["problem"] == WANDERER[0]) & (found["column"] == WANDERER[1])
+    values = found[here]["value"]
+    told = published("coverage")[WANDERER[0]][WANDERER[1]]["max_angle_largest"]
+    numbers = {
+        "mean": values.mean(),
+        "angles": ", ".join(f"{value:.3g}°" for value in values),
+        "told": told["mean"],
+        "lower": told["quartiles"][0],
+        "upper": told["quartiles"][-1],
+    }
+    said = [WORDS["wandering"].format_map(numbers)] if len(values) else []
+    return [*WORDS["differences"], *said]
 
 
 def beside(study: StudyResult, quantity: str) -> pd.DataFrame:

@@ -156,7 +156,9 @@ class CoverageStudy(Study):
                 ):
                     if made < asked:
                         numbers = {"column": column.label, "made": made, "asked": asked}
-                        notes.append(NOTES[what_of].format(what=what, **numbers))
+                        chain = registry.algorithm(column.algorithm).family == "sampler"
+                        short = NOTES["short_chain"] * (chain and what_of == "samples")
+                        notes.append(NOTES[what_of].format(what=what, **numbers) + short)
         return notes
 
     def _problems(self) -> list[StudyProblem]:

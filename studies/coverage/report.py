@@ -4,7 +4,7 @@ from collections.abc import Collection
 from typing import Any
 
 from studies.coverage import calibration
-from studies.coverage.findings import DIFFERENCES, QUANTITIES, WORDS, beside
+from studies.coverage.findings import QUANTITIES, WORDS, beside, differences
 from studies.coverage.plan import SHORT, CoverageStudy
 from studies.coverage.problems import PROBLEMS
 from studies.drawing.covering import covering_curves
@@ -21,7 +21,7 @@ def sections(found: StudyResult, drawn: Collection[str] = ()) -> list[Section]:
         if found.measured(quantity)
     ]
     summary = [WORDS["summary"].format_map(found.settings), *found.notes]
-    told = [f"- {difference}" for difference in DIFFERENCES]
+    told = [f"- {difference}" for difference in differences(found)]
     return [
         {"title": WORDS["title"], "summary": summary, "tables": tables, "plots": list(drawn)},
         {"title": WORDS["differences_title"], "summary": told, "tables": []},

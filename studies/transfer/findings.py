@@ -10,7 +10,7 @@ from bnmf_core.explorers.processes import PROCESSES
 from bnmf_core.nouns.errors import NotFoundError
 from studies.result import QUARTILES, StudyResult
 from studies.result import spread as spread_of
-from studies.transfer.measure import TRANSFER
+from studies.transfer.measure import LEARNING, TRANSFER
 from studies.transfer.plan import REFERENCE, WORDS
 from studies.transfer.starts import BEST, RANDOM, SOLVED
 from studies.transfer.weight_times import KINDS
@@ -67,6 +67,28 @@ def ratios(study: StudyResult) -> pd.DataFrame:
         ratio = (wide[f"{key}_{TRANSFER}"] / wide[f"{key}_{RANDOM}"]).dropna()
         parts.append(ratio.rename("value").reset_index().assign(column=key))
     return spread_of(pd.concat(parts), ["column", "x"], *QUARTILES).reset_index()
+
+
+def race(study: StudyResult) -> pd.DataFrame:
+    """Figure 13's race: at each noise (index) medians of iterations, and seconds of all its starts.
+
+    Columns (effort, column): effort "iterations" or "seconds" until the solver stops, "arrival" or
+    "arrival_seconds" until the starts have arrived; column "random", "q_transform" or, of seconds,
+    "learned", which are those of Q-Transform with learning the transforms. Seconds are those of
+    making the starts and of solving them.
+    """
+    noise = study.values[study.values["problem"] == "noise"]
+    wide = noise.groupby(["x", "quantity"])["value"].median().unstack()
+    cost = study.values[study.values["problem"] == LEARNING]["value"].median()
+    found = {}
+    for effort in ("iterations", "seconds", "arrival", "arrival_seconds"):
+        timed = effort.endswith("seconds")
+        for column in (RANDOM, TRANSFER):
+            making = wide[f"making_seconds_{column}"] if timed else 0.0
+            found[effort, column] = wide[f"{effort}_{column}"] + making
+        if timed:
+            found[effort, "learned"] = found[effort, TRANSFER] + cost
+    return pd.DataFrame(found)
 
 
 def claims(study: StudyResult) -> list[Claim]:

@@ -1,5 +1,6 @@
 """One cell of the transfer study: errors of starts, a race of starts, or a time."""
 
+import time
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -11,10 +12,11 @@ from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.solvers.solution import Stopping
 from studies.runner import Cancel
+from studies.stein.sources import learning
 from studies.transfer import starts, weight_times
 from studies.transfer.starts import RANDOM
 
-TRANSFER = "q_transform"
+TRANSFER, LEARNING = "q_transform", "learning"
 # Where it is not what is varied, as in the paper.
 TRANSFER_RANK = q_transform.Settings().transfer_rank
 # Where convergence is timed: at low noise all would reach the usual limit of iterations.
@@ -72,6 +74,8 @@ def measured(place: Place, plan: TransferPlan, cancel: Cancel) -> Rows:
         seconds = weight_times.measure(place.column, int(place.x or 0), most, plan.seed)
         return rows({"seconds": np.array(seconds, dtype=float)})
     with one_blas_thread():
+        if place.problem == LEARNING:
+            return rows({"seconds": np.array([learning(time.process_time)])})
         if place.problem == "noise":
             return _race(place, plan, cancel)
         problem = problem_of(plan.side, plan.rank, 0.0, plan.seed, place.target)
@@ -129,9 +133,19 @@ def _race(place: Place, plan: TransferPlan, cancel: Cancel) -> Rows:
         measured |= {"final": final, "iterations": solution.iterations, "arrival": near.iterations}
         named = {f"{quantity}_{name}": values for quantity, values in measured.items()}
         found += rows(named, place.target * plan.starts)
-        totals = {f"seconds_{name}": seconds, f"arrival_seconds_{name}": near_seconds}
-        found += rows(totals, place.target)
+        totals = {"seconds": seconds, "arrival_seconds": near_seconds}
+        totals["making_seconds"] = _making(name, place, plan)
+        found += rows({f"{key}_{name}": value for key, value in totals.items()}, place.target)
     return found
+
+
+def _making(name: str, place: Place, plan: TransferPlan) -> float:
+    """Processor seconds to make the starts of one race, singular vectors of the target included."""
+    make = {RANDOM: starts.random, TRANSFER: starts.transferred}[name]
+    fresh = problem_of.__wrapped__(plan.side, plan.noisy_rank, place.x, plan.seed, place.target)
+    began = time.process_time()
+    make(fresh, plan.raced, plan.seed + place.target)
+    return time.process_time() - began
 
 
 @lru_cache(maxsize=2)

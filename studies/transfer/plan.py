@@ -17,7 +17,7 @@ from bnmf_core.explorers.processes import PROCESSES
 from studies.result import StudyResult, values_of
 from studies.runner import Cancel, Cell, Study, Task, digest, one_by_one, require
 from studies.transfer import measure, starts, weight_times
-from studies.transfer.measure import TRANSFER, Place, TransferPlan
+from studies.transfer.measure import LEARNING, TRANSFER, Place, TransferPlan
 from studies.transfer.starts import BEST, RANDOM, SOLVED
 from studies.words import constant, words
 
@@ -66,6 +66,8 @@ class TransferStudy(Study):
             for target in range(plan.targets)
             for column, x in pairs
         ]
+        if "noise" in parts:
+            places.append(Place(LEARNING, TRANSFER, None, 0))
         if "weights" in parts:
             places += [
                 Place("weights", column, float(M), 0)

@@ -9,7 +9,7 @@ from benchmarks.svg import curves
 from studies.drawing.boxes import boxes
 from studies.report import Report, Section
 from studies.result import StudyResult
-from studies.transfer.findings import RATIOS, claims, ratios, reference, spread
+from studies.transfer.findings import RATIOS, claims, race, ratios, reference, spread
 from studies.transfer.plan import PARTS, SHORT, WORDS, TransferStudy
 from studies.transfer.starts import BEST, RANDOM, SOLVED
 
@@ -29,6 +29,8 @@ def sections(found: StudyResult, drawn: Collection[str] = ()) -> list[Section]:
     told |= {"noise": _ratios, "weights": _times}
     present = set(found.values["problem"])
     tables += [table(found, part) for part, table in told.items() if part in present]
+    if "noise" in present:
+        tables += [_race(found, which) for which in WORDS["race"]]
     summary = [WORDS["summary"].format_map(found.settings), *found.notes]
     return [{"title": WORDS["title"], "summary": summary, "tables": tables, "plots": list(drawn)}]
 
@@ -108,6 +110,20 @@ def _ratios(found: StudyResult, part: str) -> dict[str, Any]:
         "columns": ("noise ε", *RATIOS.values()),
         "rows": rows,
     }
+
+
+def _race(found: StudyResult, which: str) -> dict[str, Any]:
+    """Iterations and seconds of the race themselves."""
+    medians, told = race(found), WORDS["race"][which]
+    efforts = {key: told[key] for key in medians.columns.get_level_values(0) if key in told}
+    columns = [
+        (f"{words}, {WORDS['racers'][column]}", medians[effort, column])
+        for effort, words in efforts.items()
+        for column in medians[effort]
+    ]
+    rows = [(f"{x:g}", *(float(values[x]) for _, values in columns)) for x in medians.index]
+    names = ("noise ε", *(name for name, _ in columns))
+    return {"title": told["title"].format_map(found.settings), "columns": names, "rows": rows}
 
 
 def _times(found: StudyResult, part: str) -> dict[str, Any]:

@@ -71,6 +71,16 @@ def test_distances_of_a_whole_chain_stand_beside_the_published_ones():
     assert shown["Gibbs"].iloc[1] == "0.278 (0.27, 0.28, 0.287)"
 
 
+def test_how_far_chains_wander_is_told_of_those_that_were_measured():
+    study = CoverageStudy(["infinite_small"], StudyPlan(2, 20), ["hmc"]).make()
+    chosen = study.values.query("quantity == 'max_angle_whole_largest'")["value"]
+    said = findings.differences(study)
+    assert f"{chosen.iloc[0]:.3g}°, {chosen.iloc[1]:.3g}°, {chosen.mean():.3g}° on" in said[-1]
+    assert "published 16.2°, quartiles 6.62° to 22.3°" in said[-1]
+    without = CoverageStudy(["two_small"], StudyPlan(1, 20), ["single_mode"]).make()
+    assert findings.differences(without) == said[:-1]
+
+
 def test_lins_code_ends_where_the_slope_has_fallen():
     X = PROBLEMS["infinite_small"].dataset(1e-3, 0, 0).X
     rng = np.random.default_rng(0)

@@ -140,7 +140,7 @@ def test_slow_columns_are_capped_and_the_notes_say_so():
             assert 1 <= CoverageStudy().repetitions(problem, column) <= plan.repetitions
             assert uncapped.samples(problem, column) == plan.samples
             assert uncapped.repetitions(problem, column) == plan.repetitions
-    assert CoverageStudy().samples(PROBLEMS["two_large"], COLUMNS["hmc"]) == plan.samples
+    assert CoverageStudy().samples(PROBLEMS["two_small"], COLUMNS["hmc"]) == plan.samples
     notes = CoverageStudy().reductions()
     assert "Random restarts: 1,000 instead of 10,000 samples of each 500×50 problem." in notes
     assert "HMC: 3 instead of 10 repetitions of each small problem." in notes

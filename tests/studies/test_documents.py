@@ -23,7 +23,7 @@ def report_of(name) -> Report:
     return import_module(f"studies.{name}.report").REPORT
 
 
-@pytest.mark.parametrize("name", ["coverage", "stein", "transfer"])
+@pytest.mark.parametrize("name", STUDIES)
 def test_the_documentation_is_of_the_stored_study(name):
     study, report = full(name), report_of(name)
     drawn = report.figures(study)

@@ -19,6 +19,8 @@ def test_the_stored_study_becomes_tables_and_figures():
     titles = [table["title"] for table in result["tables"]]
     for number in (11, 12, 13, 14, 33):
         assert any(f"figure {number}" in title for title in titles)
+    last = [table for table in result["tables"] if "iterations, random starts" in table["columns"]]
+    assert [table["columns"][-1] for table in last] == ["seconds, Q-Transform with learning"] * 2
     for table in result["tables"]:
         assert all(len(row) == len(table["columns"]) for row in table["rows"])
     assert "Column projection" in as_text(result)

@@ -53,6 +53,22 @@ def test_every_cell_is_there(study):
     assert study.values["value"].notna().all() and (study.values["value"] >= 0).all()
 
 
+def test_the_race_is_told_with_and_without_learning(study):
+    told = findings.race(study)
+    (learned,) = study.values[study.values["problem"] == measure.LEARNING]["value"]
+    assert learned > 0 and list(told.index) == [0.01, 10.0]
+    noise = study.values.query("problem == 'noise' and x == 0.01").groupby("quantity")["value"]
+    for effort in ("seconds", "arrival_seconds"):
+        solving, making = (
+            noise.get_group(f"{name}_q_transform") for name in (effort, "making_seconds")
+        )
+        expected = solving.median() + making.median()
+        assert told[effort, "q_transform"][0.01] == pytest.approx(expected)
+        assert told[effort, "learned"][0.01] == pytest.approx(expected + learned)
+    iterations = noise.get_group("arrival_random").median()
+    assert told["arrival", "random"][0.01] == iterations
+
+
 def test_errors_are_what_their_definitions_say():
     problem = make_problem(measure.target(20, 4, 0.2, np.random.default_rng(0)), 4)
     A, W = starts.random(problem, 5, seed=1)

@@ -15,8 +15,8 @@ from bnmf_core.nouns.errors import DataError
 from bnmf_core.nouns.names import clean_name
 
 ACCEPTED = (
-    "Tables (CSV, TSV, XLSX, Parquet, GCT), arrays (NPY, NPZ) and Matrix Market files (MTX) can be "
-    "read, each also as .gz"
+    "Tables (CSV, TSV, XLSX, Parquet, GCT), matrices (NPY, NPZ, MTX, MAT, H5AD, 10x), texts and "
+    "images (in a zip) can be read, each also as .gz"
 )
 Result = TypeVar("Result")
 # What may be chosen instead of guessed, and what a choice looks like in a sentence.
@@ -41,15 +41,13 @@ _REFUSED = (
     (b"BZh", "is compressed (bzip2); uncompress it first"),
     (b"\xfd7zXZ", "is compressed (xz); uncompress it first"),
     (b"PK\x05\x06", "is an empty archive"),
-    (b"\x89HDF", "is an HDF5 file; save the matrix as NPZ, MTX or CSV"),
-    (b"MATLAB", "is a MATLAB file; save the matrix as CSV or NPZ"),
     (b"\x80\x02", "is a Python pickle, which is never opened; save the matrix as NPY or NPZ"),
     (b"\x80\x03", "is a Python pickle, which is never opened; save the matrix as NPY or NPZ"),
     (b"\x80\x04", "is a Python pickle, which is never opened; save the matrix as NPY or NPZ"),
     (b"\x80\x05", "is a Python pickle, which is never opened; save the matrix as NPY or NPZ"),
     (b"\xd0\xcf\x11\xe0", "is an old Excel workbook; save the sheet as CSV"),
-    (b"\x89PNG", "is a picture; save the pixels as NPY or CSV"),
-    (b"\xff\xd8\xff", "is a picture; save the pixels as NPY or CSV"),
+    (b"\x89PNG", "is one picture; many of one size, in a zip, are data"),
+    (b"\xff\xd8\xff", "is one picture; many of one size, in a zip, are data"),
     (b"%PDF", "is a PDF document; save the table as CSV"),
 )
 

@@ -89,6 +89,17 @@ def open_archive(content: bytes, limit_bytes: int) -> zipfile.ZipFile:
     return archive
 
 
+def archive_names(content: bytes) -> list[str]:
+    """The names of the files in an archive; none where it cannot be opened."""
+    if content.count(b"PK\x01\x02") > MOST_FILES:
+        return []
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            return archive.namelist()
+    except (zipfile.BadZipFile, ValueError, NotImplementedError):
+        return []
+
+
 def member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
     """One file of an archive, not longer than it says.
 

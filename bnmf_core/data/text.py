@@ -210,10 +210,12 @@ def _by_space(line: str) -> list[str]:
     return cells[1:] if cells[:1] == ["#"] else cells
 
 
-def records(content: bytes, encoding: str, separator: str) -> Iterator[tuple[int, list[str]]]:
+def records(
+    content: bytes, encoding: str, separator: str, longest: int = MAX_FIELD
+) -> Iterator[tuple[int, list[str]]]:
     """The rows that are not blank, each with the line of the file on which it begins.
 
-    A row of empty cells is given as well.
+    A row of empty cells is given as well. ``longest`` is the most characters of a cell.
 
     Raises
     ------
@@ -239,10 +241,10 @@ def records(content: bytes, encoding: str, separator: str) -> Iterator[tuple[int
     line = 1
     try:
         for row in reader:
-            if row and max(map(len, row)) > MAX_FIELD:
-                column = next(i for i, cell in enumerate(row) if len(cell) > MAX_FIELD)
+            if row and max(map(len, row)) > longest:
+                column = next(i for i, cell in enumerate(row) if len(cell) > longest)
                 raise DataError(
-                    f"Row {line}, column {column + 1} holds more than {MAX_FIELD:,} characters; "
+                    f"Row {line}, column {column + 1} holds more than {longest:,} characters; "
                     "perhaps a quotation mark is not closed."
                 )
             if len(row) > 1 or any(cell.strip() for cell in row):

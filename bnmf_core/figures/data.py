@@ -2,10 +2,9 @@
 
 import numpy as np
 import plotly.graph_objects as go
-from scipy import sparse
 
 from bnmf_core.figures.style import HIGHLIGHT, layout
-from bnmf_core.numerics.matrix import Matrix, dense
+from bnmf_core.numerics.matrix import Matrix, dense, is_sparse
 
 MOST_CELLS = 160
 
@@ -52,16 +51,23 @@ def block_means(X: Matrix) -> tuple[np.ndarray, int, int]:
     """Means over blocks of rows and columns: (rows, columns) ≤ 160 each, and the block sizes."""
     D, N = X.shape
     row_size, column_size = -(-D // MOST_CELLS), -(-N // MOST_CELLS)
-    into_rows = _indicator(D, row_size)
-    into_columns = _indicator(N, column_size)
-    total = np.asarray((into_rows @ (X @ into_columns.T.toarray())), dtype=float)
-    count = np.outer(into_rows.sum(axis=1), into_columns.sum(axis=1))
-    return total / count, row_size, column_size
-
-
-def _indicator(length: int, size: int) -> sparse.csr_array:
-    blocks = np.arange(length) // size
-    return sparse.csr_array((np.ones(length), (blocks, np.arange(length))))
+    shape = (-(-D // row_size), -(-N // column_size))
+    if is_sparse(X):
+        # By its stored entries: a product with indicators would be as long as the matrix.
+        entries = X.tocoo()
+        places = (entries.row // row_size).astype(np.int64) * shape[1]
+        places += entries.col // column_size
+        total = np.bincount(places, entries.data, minlength=shape[0] * shape[1]).reshape(shape)
+    else:
+        rows, columns = np.arange(0, D, row_size), np.arange(0, N, column_size)
+        # The longer side first, so that what lies between is short.
+        if D > N:
+            total = np.add.reduceat(np.add.reduceat(X, rows, axis=0), columns, axis=1)
+        else:
+            total = np.add.reduceat(np.add.reduceat(X, columns, axis=1), rows, axis=0)
+    last = np.full(shape[0], row_size), np.full(shape[1], column_size)
+    last[0][-1], last[1][-1] = D - (shape[0] - 1) * row_size, N - (shape[1] - 1) * column_size
+    return total / np.outer(*last), row_size, column_size
 
 
 def spectrum(values: np.ndarray, total: float, rank: int | None, share: float) -> go.Figure:

@@ -15,6 +15,8 @@ DENSE_SVD_ENTRIES = 2**23
 # Entries (8 MB) that are looked at together where a copy of a whole matrix would be too large.
 BLOCK_ENTRIES = 2**20
 COMPRESSION_SEED = 1
+# Entries of singular vectors that a spectrum may take (256 MB).
+VECTOR_ENTRIES = 2**25
 POWER_ITERATIONS = 3
 
 
@@ -92,12 +94,19 @@ def rank_explaining(X: Matrix, share: float, limit: int) -> tuple[np.ndarray, in
 
     Returns
     -------
-    (values (k,), rank or None when more than ``limit`` components would be needed)
+    (values (k,), rank or None when more than ``limit`` components would be needed). Rows and
+    columns of a sparse X that are empty have no part in it, and of a matrix with very long sides
+    fewer values are found, so that memory goes with what is stored.
     """
-    k = min(limit, *X.shape)
-    _, s, _ = signed_svd(X, k)
     entries = stored(X)
     total = float(np.vdot(entries, entries))
+    if is_sparse(X):
+        by_columns = X.tocsc()
+        columns = np.flatnonzero(np.diff(by_columns.indptr))
+        rows = np.unique(by_columns.indices)
+        X = by_columns[:, columns].tocsr()[rows].tocsc()
+    k = min(limit, *X.shape, max(1, VECTOR_ENTRIES // sum(X.shape)))
+    _, s, _ = signed_svd(X, k)
     reached = np.flatnonzero(np.cumsum(s**2) >= share * total)
     return s, int(reached[0]) + 1 if reached.size else None
 

@@ -24,7 +24,8 @@ _READER, _FOUND, _TAKING = "upload_reader", "upload_found", "upload_taking"
 def upload() -> bool:
     """Ask for a file and talk about it; whether one is there that has not been taken."""
     file = st.file_uploader(
-        "A table (CSV, TSV, XLSX, Parquet, GCT) or an array (NPY, NPZ, MTX), up to 256 MB",
+        "A table (CSV, TSV, XLSX, Parquet, GCT), a matrix (NPY, NPZ, MTX, MAT, H5AD, 10x), or a "
+        "zip of images or texts; up to 256 MB",
         key="upload",
         help="What counts is the content, not the ending. Each may be compressed (.gz).",
     )

@@ -3,6 +3,7 @@
 import dataclasses
 import gzip
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,9 +13,26 @@ from bnmf_core.data.naming import named_apart
 from bnmf_core.data.reading import Reading
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import DataError
-from tests.data.layouts import FORMATTED, GENES, SHEETS, SIDE, TABLES
+from tests.data.layouts import (
+    APART,
+    FORMATTED,
+    GENES,
+    PICTURES,
+    SHEETS,
+    SIDE,
+    TABLES,
+    TRIPLE,
+    VALUES,
+    annotated,
+    archive,
+    hdf5,
+    link,
+    matlab,
+    picture,
+)
 
-LAYOUTS = [*TABLES, *FORMATTED]
+REAL = Path("/work/shared/data")
+LAYOUTS = [*TABLES, *FORMATTED, *APART]
 
 
 def test_the_table_of_layouts_is_long_and_its_names_differ():
@@ -141,3 +159,61 @@ def test_what_a_format_cannot_hold_is_one_sentence(content, chosen, words):
 def test_a_workbook_offers_its_sheets():
     reading = inspect_file(SHEETS)
     assert reading.settings == {"sheet": "first"} and reading.offers["sheet"] == ("first", "second")
+
+
+@pytest.mark.parametrize(
+    "content, chosen, words",
+    [
+        (matlab(words=np.array(["a", "b"], dtype=object)), {}, "holds no matrix of numbers"),
+        (matlab(X=VALUES), {"settings": {"matrix": "Y"}}, "no matrix 'Y'; there are 'X'"),
+        (matlab(X=-VALUES), {}, "holds -6.3, which is negative"),
+        (matlab(X=VALUES)[:150], {}, "MATLAB file|malformed"),
+        (hdf5(lambda file: file.create_group("other")), {}, "no matrix X as H5AD has it"),
+        (hdf5(lambda file: link(file, "X")), {}, "'X' lies in another file"),
+        (hdf5(lambda file: file.create_dataset("X", (10**5, 10**5), "f4")), {}, "entries; at most"),
+        (hdf5(annotated)[:-500], {}, "HDF5"),
+        (archive({"matrix.mtx": b"x"}), {}, "lacks 'barcodes.tsv'"),
+        (
+            archive({**TRIPLE, "m/barcodes.tsv.gz": gzip.compress(b"p\n")}),
+            {},
+            "has 1 rows, but the matrix needs 4",
+        ),
+        (archive({**PICTURES, "d/x.png": picture(np.ones((2, 2)))}), {}, "choose one size for all"),
+        (archive({"a.png": b"nothing", "b.png": b""}), {}, "'a.png' is no image"),
+        (archive({"../a.png": PICTURES["cats/one.png"]}), {}, "forbidden name"),
+        (archive({"a.txt": b"one", "b.txt": b"two"}), {}, "No word is left"),
+        (archive({"a.txt": bytes(3 * 2**20)}), {}, "would grow to 3 MB"),
+    ],
+)
+def test_what_an_isolated_format_cannot_hold_is_one_sentence(content, chosen, words):
+    with pytest.raises(DataError, match=words):
+        load_file(content, reading=inspect_file(content, chosen=chosen))
+
+
+def test_images_of_several_sizes_are_brought_to_one():
+    content = archive({**PICTURES, "d/x.png": picture(np.full((9, 9), 255))})
+    reading = inspect_file(content, chosen={"settings": {"size": "16x16"}})
+    data = load_file(content, reading=reading)
+    assert data.image_shape == (16, 16) and data.X.shape == (256, 4)
+    assert data.X[:, 3].tolist() == [1.0] * 256
+
+
+@pytest.mark.skipif(not REAL.exists(), reason="the public data are not on this machine")
+@pytest.mark.parametrize(
+    "path, chosen, shape",
+    [
+        (
+            "breast21_signatures/21_breast_WGS_substitutions.mat",
+            {"observations": "columns"},
+            (96, 21),
+        ),
+        ("cbcl/CBCL_uint8.mat", {"observations": "columns", "image_shape": (19, 19)}, (361, 2429)),
+        ("jasper_ridge/jasperRidge2_R198.mat", {"observations": "columns"}, (198, 10_000)),
+        # One of the 435 voted nowhere.
+        ("congress_votes/house-votes-84.data", {}, (16, 434)),
+        ("20newsgroups/20newsgroups-test.tab.gz", {}, (5000, 7528)),
+    ],
+)
+def test_public_data_are_read_as_they_lie(path, chosen, shape):
+    reading = inspect_file(REAL / path, chosen=chosen)
+    assert load_file(REAL / path, reading=reading).X.shape == shape

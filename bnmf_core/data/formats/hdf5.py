@@ -1,0 +1,130 @@
+"""What formats in HDF5 share: no link leads out of the file, and claims are checked first."""
+
+import io
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from bnmf_core.data.arrays import MAX_ENTRIES, check_entries, check_side
+from bnmf_core.lazy import lazy
+from bnmf_core.nouns.errors import DataError
+from bnmf_core.nouns.names import clean_name
+
+h5py = lazy("h5py")
+
+
+def open_hdf5(content: bytes) -> Any:
+    """The file, for reading; to be closed.
+
+    Raises
+    ------
+    DataError
+        When it is damaged.
+    """
+    try:
+        return h5py.File(io.BytesIO(content), "r")
+    except OSError as error:
+        raise DataError("The HDF5 file is damaged and cannot be opened.") from error
+
+
+def inside(file: Any, path: str) -> Any:
+    """The group or dataset at this path, None where there is none.
+
+    Raises
+    ------
+    DataError
+        When it lies in another file.
+    """
+    here = file
+    for name in path.split("/"):
+        if not isinstance(here, h5py.Group) or here.get(name, getlink=True) is None:
+            return None
+        if isinstance(here.get(name, getlink=True), h5py.ExternalLink):
+            raise _elsewhere(path)
+        here = here.get(name)
+        if here is None:
+            return None
+    if isinstance(here, h5py.Dataset) and (here.external or here.is_virtual):
+        raise _elsewhere(path)
+    return here
+
+
+def numbers(file: Any, path: str, look: bool = False) -> Any:
+    """A matrix (dense array or sparse array), or only its shape; None where it is none.
+
+    A group holds one in the layout of scipy: data, indices, indptr and a shape; or of MATLAB.
+    """
+    found = inside(file, path)
+    if isinstance(found, h5py.Dataset):
+        if found.ndim != 2 or found.dtype.kind not in "buif" or min(found.shape) < 2:
+            return None
+        if look:
+            return found.shape
+        check_side(*found.shape)
+        check_entries(*found.shape)
+        return found[()]
+    return None if found is None else _sparse(file, path, found, look)
+
+
+def _sparse(file: Any, path: str, group: Any, look: bool) -> Any:
+    matlab = "MATLAB_sparse" in group.attrs
+    names = ("data", "ir", "jc") if matlab else ("data", "indices", "indptr")
+    arrays = [inside(file, f"{path}/{name}") for name in names]
+    if not all(isinstance(array, h5py.Dataset) for array in arrays):
+        return None
+    lines = arrays[2].size - 1
+    if matlab:
+        # Shown column by column, as every matrix of that version.
+        shape, by_rows = (lines, int(group.attrs["MATLAB_sparse"])), True
+    else:
+        given = group.attrs.get("shape", group.attrs.get("h5sparse_shape"))
+        if given is None and (held := inside(file, f"{path}/shape")) is not None:
+            given = held[()]
+        if given is None or len(given) != 2:
+            return None
+        shape = (int(given[0]), int(given[1]))
+        kind = group.attrs.get("encoding-type", group.attrs.get("h5sparse_format", "csc_matrix"))
+        by_rows = str(kind).startswith("csr")
+    if look:
+        return shape
+    check_side(*shape)
+    if arrays[0].size > MAX_ENTRIES:
+        raise DataError(
+            f"The matrix {clean_name(path, 40)!r} stores {arrays[0].size:,} entries; at most "
+            f"{MAX_ENTRIES:,} can be read."
+        )
+    layout = sparse.csr_array if by_rows else sparse.csc_array
+    data, indices, indptr = (array[()] for array in arrays)
+    try:
+        matrix = layout((data, indices.astype(np.int64), indptr.astype(np.int64)), shape=shape)
+        matrix.check_format(full_check=True)
+    except ValueError as error:
+        raise DataError(f"The indices of {clean_name(path, 40)!r} do not fit its shape.") from error
+    return matrix
+
+
+def words(file: Any, path: str) -> list[str] | None:
+    """A list of words, or the words that the codes of a category stand for; None otherwise."""
+    found = inside(file, path)
+    if isinstance(found, h5py.Group):
+        codes, names = inside(file, f"{path}/codes"), words(file, f"{path}/categories")
+        if codes is None or names is None:
+            return None
+        check_side(codes.size, 1)
+        return [names[code] if 0 <= code < len(names) else "" for code in codes[()].tolist()]
+    if not isinstance(found, h5py.Dataset) or found.ndim != 1:
+        return None
+    check_side(found.size, 1)
+    if h5py.check_string_dtype(found.dtype) is not None or found.dtype.kind in "SU":
+        return [str(word) for word in found.asstr()[()]]
+    if found.dtype.kind in "bui":
+        return [str(word) for word in found[()].tolist()]
+    return None
+
+
+def _elsewhere(path: str) -> DataError:
+    return DataError(
+        f"{clean_name(path, 60)!r} lies in another file, which is never opened; save one file with "
+        "all of it."
+    )

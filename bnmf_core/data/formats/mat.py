@@ -1,0 +1,107 @@
+"""MAT: variables of MATLAB, of versions 5 to 7.3."""
+
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from bnmf_core.data.arrays import check_entries, check_side
+from bnmf_core.data.formats.hdf5 import numbers, open_hdf5
+from bnmf_core.data.formats.named import Found, named_format, pick
+from bnmf_core.lazy import lazy
+from bnmf_core.nouns.errors import DataError
+from bnmf_core.nouns.names import clean_name
+
+scipy_io = lazy("scipy.io")
+HDF5_AT = 512
+_NUMBERS = ("double", "single", "logical", "sparse", "int", "uint")
+
+
+def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Found:
+    if content[HDF5_AT : HDF5_AT + 4] == b"\x89HDF":
+        return _newer(content, settings)
+    listed = scipy_io.whosmat(io.BytesIO(content))
+    fits = [
+        (name, shape)
+        for name, shape, kind in listed
+        if len(shape) == 2 and min(shape) > 1 and kind.startswith(_NUMBERS)
+    ]
+    name = _largest(fits, settings, [name for name, _, _ in listed])
+    kinds = {name: kind for name, _, kind in listed}
+    rows, columns = dict(fits)[name]
+    check_side(rows, columns)
+    if kinds[name] != "sparse":
+        check_entries(rows, columns)
+    # Cells of words and vectors beside it may name its rows and columns.
+    beside = [
+        one
+        for one, shape, kind in listed
+        if kind in ("cell", "char") and max(shape, default=0) in (rows, columns)
+    ]
+    held: Any = scipy_io.loadmat(io.BytesIO(content), variable_names=[name, *beside])
+    matrix = sparse.csc_array(held[name]) if kinds[name] == "sparse" else held[name]
+    words = {one: _words(held[one]) for one in beside if one in held}
+    of_rows = {one: found for one, found in words.items() if len(found) == rows}
+    of_columns = {one: found for one, found in words.items() if len(found) == columns}
+    row_names, row_labels = _names(of_rows)
+    column_names, column_labels = _names({} if rows == columns else of_columns)
+    return Found(
+        matrix,
+        row_names,
+        column_names,
+        row_labels,
+        column_labels,
+        settings={"matrix": name},
+        offers={"matrix": tuple(one for one, _ in fits)},
+        doubts=_doubt(name, len(fits)),
+    )
+
+
+def _newer(content: bytes, settings: Mapping[str, Any]) -> Found:
+    """Version 7.3 is HDF5, and holds its matrices column by column."""
+    with open_hdf5(content) as file:
+        fits = []
+        for name in file:
+            if not name.startswith("#") and (shape := numbers(file, name, look=True)) is not None:
+                fits.append((name, shape[::-1]))
+        name = _largest(fits, settings, list(file))
+        matrix = numbers(file, name)
+    doubts = _doubt(name, len(fits))
+    offers = {"matrix": tuple(one for one, _ in fits)}
+    return Found(matrix.T, settings={"matrix": name}, offers=offers, doubts=doubts)
+
+
+def _largest(
+    fits: Sequence[tuple[str, tuple[int, ...]]], settings: Mapping[str, Any], every: Sequence[str]
+) -> str:
+    if not fits:
+        listed = ", ".join(repr(clean_name(name, 40)) for name in every[:8]) or "nothing"
+        raise DataError(f"The MATLAB file holds no matrix of numbers (found: {listed}).")
+    largest = sorted(fits, key=lambda one: -one[1][0] * one[1][1])
+    return str(pick(settings, "matrix", [name for name, _ in largest], "matrix"))
+
+
+def _doubt(name: str, count: int) -> tuple[str, ...]:
+    if count == 1:
+        return ()
+    return (f"The file holds {count} matrices: the largest, {clean_name(name, 40)!r}, is taken.",)
+
+
+def _words(array: np.ndarray) -> list[str]:
+    """The words of a cell array or of rows of characters."""
+    flat = [np.asarray(cell).ravel() for cell in array.ravel()]
+    return [str(cell[0]).strip() if len(cell) == 1 else "" for cell in flat]
+
+
+def _names(words: dict[str, list[str]]) -> tuple[list[str] | None, dict[str, list[str]]]:
+    """The first list whose words all differ, and the others as labels."""
+    names = next((key for key, found in words.items() if len(set(found)) == len(found)), None)
+    labels = {key: found for key, found in words.items() if key != names and any(found)}
+    return (None if names is None else words[names]), labels
+
+
+FORMAT = named_format(
+    "mat", "a MATLAB file", lambda content, _: content.startswith(b"MATLAB"), _find
+)

@@ -1,0 +1,175 @@
+"""Texts: a column of a table, or a zip of .txt files; how often each word stands in each text."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any, NamedTuple
+
+from bnmf_core.data import cells
+from bnmf_core.data.formats.named import Found, named_format, pick
+from bnmf_core.data.orientation import Side
+from bnmf_core.data.packed import ZIP, archive_names, member, open_archive
+from bnmf_core.data.text import find_dialect, find_encoding, records
+from bnmf_core.lazy import lazy
+from bnmf_core.nouns.errors import DataError
+from bnmf_core.nouns.names import clean_name
+
+vectorizers = lazy("sklearn.feature_extraction.text")
+
+KEY = "texts"
+SIDE = Side("rows", "every text is an observation")
+WEIGHTINGS = ("counts", "tf-idf", "yes and no")
+STOP_WORDS = ("English", "none")
+LEAST = (2, 1, 3, 5, 10, 20, 50)
+MOST_SHARE = (0.5, 0.9, 1.0, 0.25, 0.1)
+MOST_WORDS = (5000, 1000, 2000, 10_000, 20_000)
+# A column holds texts where its cells have so many words on average.
+WORDS_OF_TEXT = 4.0
+LONGEST = 2**20
+SAMPLE = 500
+# Lines between a header and its rows, in files of Orange, say what the columns are.
+_ORANGE = frozenset({"d", "s", "c", "string", "discrete", "continuous", "class", "meta", ""})
+
+
+class _Texts(NamedTuple):
+    texts: list[str]
+    names: list[str] | None
+    labels: dict[str, list[str]]
+    columns: tuple[str, ...]
+    column: str
+
+
+def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Found:
+    if content.startswith(ZIP):
+        found = _from_zip(content, limit_bytes)
+    else:
+        found = _from_table(content, settings)
+    chosen = {
+        "weighting": pick(settings, "weighting", WEIGHTINGS, "weighting"),
+        "left_out_words": pick(settings, "left_out_words", STOP_WORDS, "list of words"),
+        "least_texts_of_a_word": pick(settings, "least_texts_of_a_word", LEAST, "number"),
+        "largest_part_of_texts": pick(settings, "largest_part_of_texts", MOST_SHARE, "part"),
+        "most_words": pick(settings, "most_words", MOST_WORDS, "number"),
+    }
+    offers: dict[str, tuple[Any, ...]] = {
+        "weighting": WEIGHTINGS,
+        "left_out_words": STOP_WORDS,
+        "least_texts_of_a_word": LEAST,
+        "largest_part_of_texts": MOST_SHARE,
+        "most_words": MOST_WORDS,
+    }
+    if found.columns:
+        chosen, offers = {"column": found.column, **chosen}, {"column": found.columns, **offers}
+    matrix, words = _counted(found.texts, chosen)
+    empty = int((matrix.sum(axis=1) == 0).sum())
+    said = f"{len(found.texts):,} texts with {len(words):,} different words that are kept"
+    doubts = [f"{said}: {chosen['weighting']} of words are the data."]
+    if empty:
+        doubts.append(f"{empty:,} texts hold none of these words, and are all zero.")
+    return Found(
+        matrix,
+        found.names,
+        words,
+        found.labels,
+        side=SIDE,
+        settings=chosen,
+        offers=offers,
+        doubts=tuple(doubts),
+    )
+
+
+def _counted(texts: Sequence[str], chosen: Mapping[str, Any]) -> tuple[Any, list[str]]:
+    weighting = chosen["weighting"]
+    kind = vectorizers.TfidfVectorizer if weighting == "tf-idf" else vectorizers.CountVectorizer
+    vectorizer = kind(
+        stop_words="english" if chosen["left_out_words"] == "English" else None,
+        min_df=min(chosen["least_texts_of_a_word"], len(texts)),
+        max_df=chosen["largest_part_of_texts"],
+        max_features=chosen["most_words"],
+        binary=weighting == "yes and no",
+    )
+    try:
+        matrix = vectorizer.fit_transform(texts)
+    except ValueError as error:
+        raise DataError(
+            f"No word is left: it has to stand in at least {chosen['least_texts_of_a_word']} texts "
+            f"and in at most {chosen['largest_part_of_texts']:.0%} of them; change these settings."
+        ) from error
+    return matrix.tocsc(), vectorizer.get_feature_names_out().tolist()
+
+
+def _from_zip(content: bytes, limit_bytes: int) -> _Texts:
+    with open_archive(content, limit_bytes) as archive:
+        entries = [entry for entry in archive.infolist() if _is_text(entry.filename)]
+        held = [member(archive, entry) for entry in entries]
+    texts = [data.decode(find_encoding(data)[0], "replace") if data else "" for data in held]
+    paths = [PurePosixPath(entry.filename) for entry in entries]
+    folders = [path.parent.name for path in paths]
+    labels = {"folder": folders} if len(set(folders)) > 1 else {}
+    return _Texts(texts, [path.stem for path in paths], labels, (), "")
+
+
+def _from_table(content: bytes, settings: Mapping[str, Any]) -> _Texts:
+    dialect = find_dialect(content)
+    rows = _rows(content, dialect.encoding, dialect.separator)
+    head, body = rows[0], rows[1:]
+    long = text_columns(rows)
+    if not long:
+        raise DataError("No column of the table holds texts of several words.")
+    if any(_length(head[column]) >= WORDS_OF_TEXT for column in long):
+        head, body = [f"column {column + 1}" for column in range(len(head))], rows
+    while body and all(cell.strip().lower() in _ORANGE for cell in body[0]):
+        body = body[1:]
+    heads = [clean_name(cell) or f"column {i + 1}" for i, cell in enumerate(head)]
+    offered = [heads[column] for column in long]
+    column = heads.index(pick(settings, "column", offered, "column"))
+    others = [c for c in range(len(heads)) if c != column and c not in long]
+    words = {c: [row[c].strip() for row in body] for c in others}
+    named = next((c for c in others if len(set(words[c])) == len(body)), None)
+    labels = {
+        heads[c]: ["" if cells.is_missing(word) else clean_name(word) for word in words[c]]
+        for c in others
+        if c != named and len(set(words[c])) <= max(2, len(body) // 2)
+    }
+    texts = [row[column] for row in body]
+    names = None if named is None else words[named]
+    return _Texts(texts, names, labels, tuple(offered), heads[column])
+
+
+def _rows(content: bytes, encoding: str, separator: str) -> list[list[str]]:
+    try:
+        found = [row for _, row in records(content, encoding, separator, LONGEST)]
+    except DataError:
+        # Quotation marks of a text are no marks of a table.
+        lines = content.decode(encoding).splitlines()
+        found = [line.split(separator) for line in lines if line.strip()]
+    width = max((len(row) for row in found[:SAMPLE]), default=0)
+    return [[*row, *[""] * (width - len(row))] for row in found if len(row) <= width]
+
+
+def text_columns(rows: Sequence[Sequence[str]]) -> list[int]:
+    """The columns (from 0) whose cells hold several words each, the longest first."""
+    sample = rows[1:SAMPLE] or rows
+    if not sample:
+        return []
+    means = [
+        sum(_length(row[column]) for row in sample if column < len(row)) / len(sample)
+        for column in range(len(sample[0]))
+    ]
+    long = [column for column, mean in enumerate(means) if mean >= WORDS_OF_TEXT]
+    return sorted(long, key=lambda column: -means[column])
+
+
+def _length(cell: str) -> int:
+    words = cell.split()
+    return 0 if all(cells.is_number(word) for word in words) else len(words)
+
+
+def _is_text(name: str) -> bool:
+    return name.lower().endswith(".txt") and "__MACOSX" not in name
+
+
+def _recognises(content: bytes, _: str) -> bool:
+    return content.startswith(ZIP) and any(_is_text(name) for name in archive_names(content))
+
+
+FORMAT = named_format(KEY, "texts, of which words are counted", _recognises, _find)

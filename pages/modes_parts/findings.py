@@ -53,8 +53,8 @@ def _mixture_weights(key: str, _analysis: Comparison) -> np.ndarray | str:
 def say(found: Answer) -> None:
     """The answer, and how far what is missing of it has come."""
     with st.container(border=True):
-        said = [plain(" ".join(sentences)) for sentences in found.told.values() if sentences]
-        st.markdown("\n".join(f"- {sentence}" for sentence in said))
+        said = [" ".join(sentences) for sentences in found.told.values() if sentences]
+        st.markdown("\n".join(f"- {plain(sentence)}" for sentence in said))
         st.caption(
             "Found by, below the best and posterior mass are three different things: how wide a "
             "mode's basin is, how good its best factorization is, and how probable it is."

@@ -2,11 +2,13 @@
 
 import streamlit as st
 
-from pages.data_parts import conversation, overview, sources
+from pages.data_parts import conversation, overview, results, sources
 from pages.frame import choosing, guard, view
 
 guard.enter("data")
-samples, upload, generate, download = st.tabs(["Samples", "Upload", "Generate", "Download"])
+samples, upload, generate, download, others = st.tabs(
+    ["Samples", "Upload", "Generate", "Download", "Results of others"]
+)
 with samples:
     sources.samples()
 with upload:
@@ -15,6 +17,8 @@ with generate:
     sources.generate()
 with download:
     sources.download()
+with others:
+    results.draw()
 if message := st.session_state.pop("data_error", None):
     view.problem(message)
 st.divider()

@@ -65,7 +65,10 @@ for column, example in zip(st.columns(len(others)), others, strict=True):
 left, right = st.columns(2)
 with left:
     st.subheader("Your own matrix", anchor=False)
-    st.markdown("CSV, TSV, NPY, NPZ or Matrix Market, up to 256 MB.")
+    st.markdown(
+        "A table (CSV, TSV, XLSX, Parquet, GCT), a matrix (NPY, NPZ, Matrix Market, MATLAB, H5AD, "
+        "10x), a zip of images or of texts, up to 256 MB. You see how it is read before it is."
+    )
     link.to("data")
 if recent := store().runs()[:4]:
     with right:

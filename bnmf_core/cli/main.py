@@ -6,7 +6,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Never
 
-from bnmf_core.cli import analyse, catalogue, cleaning, libraries, ranks, reading, results, running
+from bnmf_core.cli import (
+    analyse,
+    bringing,
+    catalogue,
+    cleaning,
+    libraries,
+    ranks,
+    reading,
+    results,
+    running,
+)
 from bnmf_core.cli.output import Output
 from bnmf_core.nouns.errors import BNMFError, SettingsError
 
@@ -37,7 +47,17 @@ def parser() -> Parser:
         metavar="FOLDER",
         help="where runs are kept (default: BNMF_HOME, else ~/.local/share/bnmf)",
     )
-    for room in (analyse, catalogue, reading, running, results, ranks, libraries, cleaning):
+    for room in (
+        analyse,
+        catalogue,
+        reading,
+        running,
+        bringing,
+        results,
+        ranks,
+        libraries,
+        cleaning,
+    ):
         room.add_commands(commands, [shared])
     return whole
 

@@ -20,6 +20,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
+from bnmf_core.data.foreign import NamedMatrix
 from bnmf_core.data.reading import Reading
 from bnmf_core.nouns.dataset import Parts
 from bnmf_core.nouns.errors import DataError
@@ -41,7 +42,7 @@ class Child:
     ----------
     content : the bytes of the file. filename : what it is called.
     chosen : what is not to be guessed, for :meth:`reading`.
-    reading : how it is read, for :meth:`parts`. One of the two is given.
+    reading : how it is read, for :meth:`parts`. Without either, it is read for :meth:`matrices`.
     memory_bytes, seconds : the most that it may take.
     """
 
@@ -64,6 +65,7 @@ class Child:
             "limit_bytes": limit_bytes,
             "chosen": None if chosen is None else dict(chosen),
             "reading": None if reading is None else reading.plain(),
+            "matrices": chosen is None and reading is None,
             "memory_bytes": self.memory_bytes,
             "seconds": self.seconds,
         }
@@ -164,6 +166,24 @@ class Child:
             height, width = said["image_shape"]
             parts["image_shape"] = (height, width)
         return parts
+
+    def matrices(self) -> list[NamedMatrix]:
+        """Every matrix in the file, once it has; waits for it.
+
+        Raises
+        ------
+        DataError
+            What is wrong with the file, or that it took too much.
+        """
+        return [
+            NamedMatrix(
+                said["name"],
+                np.load(self._folder / f"matrix{number}.npy", allow_pickle=False),
+                said["rows"],
+                said["columns"],
+            )
+            for number, said in enumerate(self._answer()["matrices"])
+        ]
 
     def _answer(self) -> dict[str, Any]:
         self.wait(self.seconds + 1.0)

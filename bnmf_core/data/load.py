@@ -1,7 +1,9 @@
 """Files of users → Dataset. Nothing in a file is trusted, and its content decides its format."""
 
 import dataclasses
+import io
 import os
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -10,6 +12,7 @@ import numpy as np
 
 from bnmf_core.data.child import Child
 from bnmf_core.data.contents import check_choices, content_parts, format_of, inspect_content
+from bnmf_core.data.foreign import NamedMatrix
 from bnmf_core.data.packed import unpacked
 from bnmf_core.data.reading import Reading, check_axis
 from bnmf_core.nouns.dataset import Dataset, Parts
@@ -139,6 +142,28 @@ def dataset_of(parts: Parts, filename: str, reading: Reading) -> Dataset:
     )
     with np.errstate(over="ignore", invalid="ignore"):
         return Dataset.from_array(**parts, name=name, source=" ".join(reading.doubts))
+
+
+def foreign_matrices(path: Path, limit_bytes: int = LIMIT_BYTES) -> list[NamedMatrix]:
+    """Every matrix in a file, a zip or a folder, parsed in a process of its own.
+
+    Raises
+    ------
+    DataError
+        When a file cannot be opened or read; of a folder, when all of it is too large.
+    """
+    if path.is_dir():
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", strict_timestamps=False) as archive:
+            for file in sorted(one for one in path.rglob("*") if one.is_file()):
+                archive.write(file, file.relative_to(path).as_posix())
+                if packed.tell() > limit_bytes:
+                    raise DataError(f"The folder {path.name!r} is too large to be read.")
+        content = packed.getvalue()
+    else:
+        content = _read_bytes(path, limit_bytes)
+    with Child(content, path.name, limit_bytes) as child:
+        return child.matrices()
 
 
 def map_npy(path: str | os.PathLike[str], *, observations: str = "rows") -> Dataset:

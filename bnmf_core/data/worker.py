@@ -10,6 +10,7 @@ import numpy as np
 
 from bnmf_core.data.child import ANSWER, CONTENT, REQUEST
 from bnmf_core.data.contents import content_parts, inspect_content
+from bnmf_core.data.foreign import NamedMatrix, matrices_of
 from bnmf_core.data.reading import Reading
 from bnmf_core.nouns.dataset import Parts
 from bnmf_core.nouns.errors import DataError
@@ -23,6 +24,8 @@ def work(folder: Path) -> dict[str, Any]:
     content = (folder / CONTENT).read_bytes()
     filename, limit_bytes = request["filename"], request["limit_bytes"]
     try:
+        if request["matrices"]:
+            return {"matrices": _matrices(matrices_of(content, filename, limit_bytes), folder)}
         if request["reading"] is None:
             chosen = {key: _tuple(value) for key, value in request["chosen"].items()}
             return {"reading": inspect_content(content, filename, chosen, limit_bytes).plain()}
@@ -60,6 +63,12 @@ def _kept(parts: Parts, folder: Path) -> dict[str, Any]:
         },
         "image_shape": parts.get("image_shape"),
     }
+
+
+def _matrices(found: list[NamedMatrix], folder: Path) -> list[dict[str, Any]]:
+    for number, one in enumerate(found):
+        np.save(folder / f"matrix{number}.npy", one.values, allow_pickle=False)
+    return [{"name": one.name, "rows": one.rows, "columns": one.columns} for one in found]
 
 
 def _tuple(value: Any) -> Any:

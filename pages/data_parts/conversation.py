@@ -11,13 +11,11 @@ from bnmf_core.data.load import LIMIT_BYTES, dataset_of
 from bnmf_core.data.naming import named_apart
 from bnmf_core.data.reading import Reading
 from bnmf_core.nouns.errors import BNMFError
-from pages.data_parts import choices, preview
-from pages.frame import link, view, watch
+from pages.data_parts import choices, preview, waiting
+from pages.frame import link, view
 from pages.frame.services import store
-from pages.frame.words import duration, plain
+from pages.frame.words import plain
 
-# A small file is read while the page waits; a large one while it can be left.
-PATIENCE = 3.0
 _READER, _FOUND, _TAKING = "upload_reader", "upload_found", "upload_taking"
 
 
@@ -75,7 +73,7 @@ def _reading(file: Any) -> Reading | None:
             told = choices.told(file.file_id)
             child = Child(file.getvalue(), file.name, LIMIT_BYTES, chosen=told)
             st.session_state[_READER] = reader = (asked, child)
-        if not _ended(reader[1], "Looking at the file"):
+        if not waiting.ended(reader[1], "Looking at the file"):
             return None
         try:
             kept = (asked, reader[1].reading(), "")
@@ -101,7 +99,7 @@ def _take(file: Any, reading: Reading, beside: list[Any]) -> None:
         child = Child(file.getvalue(), file.name, LIMIT_BYTES, reading=reading)
         st.session_state[_TAKING] = (file.file_id, child)
     taking = st.session_state.get(_TAKING)
-    if taking is None or not _ended(taking[1], "Taking the data"):
+    if taking is None or not waiting.ended(taking[1], "Taking the data"):
         return
     try:
         dataset, said = dataset_of(taking[1].parts(), file.name, reading), []
@@ -122,20 +120,6 @@ def keep(dataset: Dataset) -> str:
     """Store data under a name of their own; their id."""
     taken = {entry.id: entry.name for entry in store().dataset_entries()}
     return store().add_dataset(named_apart(dataset, taken))
-
-
-def _ended(child: Child, words: str) -> bool:
-    """Whether the child is done; while it is not, its time, and a button to stop it."""
-    with st.spinner(plain(f"{words}…")):
-        if child.wait(PATIENCE):
-            return True
-
-    def draw() -> None:
-        st.info(plain(f"{words}: {duration(child.elapsed)}. Other pages work meanwhile."))
-        st.button("Stop", key="upload_stop", on_click=child.kill)
-
-    watch.until_done(lambda: not child.done, draw)
-    return False
 
 
 def _stop(key: str) -> None:

@@ -223,6 +223,20 @@ def test_a_file_is_inspected_and_read_as_it_is_told(ask, command, home, tmp_path
     assert sorted(home.datasets().values()) == ["people", "people (2)"]
 
 
+def test_results_of_other_programs_are_brought_in(ask, command, home, tmp_path):
+    data = laurberg("two")
+    dataset_id = home.add_dataset(data)
+    for letter, values in (("A", data.truth[0].A), ("W", data.truth[0].W)):
+        np.save(tmp_path / f"{letter}.npy", values)
+    (run,) = ask("bring", dataset_id, tmp_path / "A.npy", tmp_path / "W.npy", "--name", "mine")[
+        "runs"
+    ]
+    assert (run["name"], run["status"], run["done"]) == ("mine", "complete", 1)
+    assert home.particles(run["id"]).error[0] < 1e-12
+    code, _, err = command("bring", dataset_id, tmp_path / "nothing")
+    assert code == 1 and "no file or folder" in err
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

@@ -1,5 +1,8 @@
 """Every page in its states, by Streamlit's own test harness."""
 
+import io
+import zipfile
+
 import numpy as np
 import pytest
 
@@ -205,6 +208,33 @@ def test_how_a_file_is_read_is_shown_doubted_and_changed(server):
     taken(app)
     kept = server.store.dataset(app.session_state["view_data"])
     assert kept.name == "people (2)" and kept.features == ("a", "b")
+
+
+def test_results_of_others_become_runs_that_every_page_shows(server, labelled):
+    dataset_id = server.store.add_dataset(labelled)
+    rng = np.random.default_rng(0)
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for k in range(5):
+            for name, shape in (("W", (30, 3)), ("H", (3, 12))):
+                array = io.BytesIO()
+                np.save(array, rng.random(shape))
+                archive.writestr(f"fits/{name}_{k}.npy", array.getvalue())
+            archive.writestr(f"fits/{k}.md", "notes")
+    app = page("data")
+    app.selectbox(key="results_data").set_value(dataset_id)
+    app.file_uploader(key="results").set_value([("fits.zip", content.getvalue(), "x")]).run()
+    app.button(key="results_go").click().run()
+    while any("Looking at the results" in info.value for info in app.info):
+        app.run()
+    assert not app.exception and not app.error
+    assert "5 factorizations are kept" in app.success[0].value
+    (run,) = server.store.runs()
+    assert run.dataset == dataset_id and run.done == 5 and run.status == "complete"
+    server.wait_analysis([run.id])
+    for name in EXPLORE:
+        shown = page(name, runs=run.id)
+        assert not shown.exception and not shown.error, name
 
 
 def read(app, name, content):

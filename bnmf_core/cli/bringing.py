@@ -1,0 +1,48 @@
+"""``bring``: factorizations that other programs made, as runs."""
+
+import argparse
+from pathlib import Path
+
+from bnmf_core.cli import inputs, reading
+from bnmf_core.cli.commands import Commands
+from bnmf_core.cli.output import Output
+from bnmf_core.cli.records import document, open_store, show_runs
+from bnmf_core.data.foreign import pair
+from bnmf_core.data.load import foreign_matrices
+from bnmf_core.nouns.errors import NotFoundError
+from bnmf_core.runs.foreign import bring as keep
+
+
+def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> None:
+    """Add ``bring``."""
+    words = "bring factorizations of other programs in as runs"
+    command = commands.add_parser("bring", parents=parents, help=words, description=words)
+    command.add_argument("data", help="the data they belong to: a sample, a file, or an id")
+    command.add_argument(
+        "results", nargs="+", help="files or folders: matrices A and W of any program, or NetCDF"
+    )
+    command.add_argument("--name", default="", help="what the runs are called")
+    reading.add_options(command)
+    command.set_defaults(act=bring)
+
+
+def bring(options: argparse.Namespace, output: Output) -> None:
+    """Keep the factorizations, and show the runs."""
+    store = open_store(options.store)
+    note = None if output.as_json else output.note
+    found = inputs.find_data(
+        options.data, store, reading.choices(options), note=note, joined=options.join
+    )
+    dataset = store.dataset(found) if isinstance(found, str) else found
+    matrices = []
+    for name in options.results:
+        path = Path(name)
+        if not path.exists():
+            raise NotFoundError(f"There is no file or folder {name!r}.")
+        matrices += foreign_matrices(path)
+    run_ids = keep(store, dataset, pair(matrices, dataset), options.name)
+    records = [store.run(run_id) for run_id in run_ids]
+    output.result(
+        {"runs": [document(record, store) for record in records]},
+        lambda: show_runs(records, store, output),
+    )

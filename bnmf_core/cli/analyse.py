@@ -10,7 +10,7 @@ import numpy as np
 from bnmf_core.analysis import stages, structure
 from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.findings import Answer, component_names
-from bnmf_core.cli import inputs, reading, report
+from bnmf_core.cli import inputs, reading
 from bnmf_core.cli.commands import Commands
 from bnmf_core.cli.output import Output
 from bnmf_core.cli.ranks import parsed
@@ -20,10 +20,13 @@ from bnmf_core.cli.running import interruptible, watch
 from bnmf_core.compare.alignment import component_stability
 from bnmf_core.data.samples import SAMPLES
 from bnmf_core.evidence.rank_study import rank_study
+from bnmf_core.lazy import lazy
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import Cancelled, SettingsError
 from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs.jobs import JobRunner
+
+report = lazy("bnmf_core.cli.report")
 
 METRIC = "max_angle"
 STAGES = ("structure", "islands", "conclusions", "evidence", "belief")

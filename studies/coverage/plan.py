@@ -130,7 +130,7 @@ class CoverageStudy(Study):
                     for pair in cell.items()
                     if pair[0] != "curves"
                 ]
-                for metric in measure.RADII:
+                for metric in measure.RADII if here else ():
                     found = np.array([cell["curves"][metric] for cell in here])
                     curves[problem.key, column.key, metric] = found
         labels = {entry.key: entry.label for entry in (*problems, *columns)}

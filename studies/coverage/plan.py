@@ -130,7 +130,7 @@ class CoverageStudy(Study):
                     for pair in cell.items()
                     if pair[0] != "curves"
                 ]
-                for metric in measure.RADII:
+                for metric in measure.RADII if here else ():
                     found = np.array([cell["curves"][metric] for cell in here])
                     curves[problem.key, column.key, metric] = found
         labels = {entry.key: entry.label for entry in (*problems, *columns)}
@@ -182,10 +182,11 @@ class CoverageStudy(Study):
         return list(there.values()), notes
 
     def _task(self, problem: StudyProblem, column: Column, repetition: int) -> Task:
-        needed = asdict(COLUMNS[column.needs]) if column.needs else None
-        plan = asdict(self.plan) | {"repetitions": None}
-        same = asdict(column) | {"repetitions": None}
-        name = digest([asdict(problem), same, plan, needed])
+        # How often something is repeated decides no number of one repetition.
+        once = {"repetitions": None}
+        needed = asdict(COLUMNS[column.needs]) | once if column.needs else None
+        plan = asdict(self.plan) | once
+        name = digest([asdict(problem), asdict(column) | once, plan, needed])
         return Task(
             (problem.key, column.key, repetition),
             f"{problem.key}/{column.key}-{repetition}-{name}.json",

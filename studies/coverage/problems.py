@@ -47,7 +47,7 @@ class Column:
     key, label : name in results and on screen. algorithm : registry key.
     settings : of the algorithm. large_settings : what differs for the 500×50 problems.
     most_large : at most so many samples of a 500×50 problem. repetitions : at most so many of a
-        small and of a 500×50 problem. Both are of what would take hours; None: all.
+        small and of a 500×50 problem, 0 for none. Both are of what would take hours; None: all.
     needs : the column that must be measured before it. filtered : keeps those samples only
         whose error is at most ten times the largest of that column.
     """

@@ -169,14 +169,17 @@ def _ordered(study: StudyResult, noise: str) -> Numbers:
 
 @in_parts("; ")
 def _collapse(study: StudyResult) -> Iterator[str]:
-    """Where a method has followed the bound to where it has no maximum."""
+    """How often a method has followed the bound to where it has no maximum."""
     for noise in TESTED:
         found = values(study, noise, "collapsed")
-        for (problem, column), part in found.groupby(["problem", "column"], sort=False):
-            gone = int((part["value"] > 0).sum())
-            if gone:
-                place = f"{study.labels[problem]} ({study.labels[noise]})"
-                yield f"{study.labels[column]} on {place} {of(gone, len(part))}"
+        counts = {
+            column: of(int((part["value"] > 0).sum()), len(part))
+            for column, part in found.groupby("column", sort=False)
+            if column in MAIN and (part["value"] > 0).any()
+        }
+        told = ", ".join(f"{study.labels[column]} {count}" for column, count in counts.items())
+        if told:
+            yield f"{study.labels[noise]} {told}"
 
 
 @in_parts(", ")

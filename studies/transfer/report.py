@@ -59,8 +59,7 @@ def figures(found: StudyResult) -> dict[str, str]:
             )
     if "noise" in present:
         table = ratios(found)
-        shown = ("error", "iterations", "seconds", "arrival")
-        series = {RATIOS[key].replace(" until", ""): _points(table, key) for key in shown}
+        series = {name: _points(table, key) for key, name in WORDS["drawn"].items()}
         title = "Figure 13: Q-Transform over random starts"
         drawn["figure_13.svg"] = curves(title, "noise ε", "ratio", series)
     if "weights" in present:

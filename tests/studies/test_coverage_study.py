@@ -137,7 +137,7 @@ def test_slow_columns_are_capped_and_the_notes_say_so():
     for column in COLUMNS.values():
         for problem in PROBLEMS.values():
             assert 1000 <= CoverageStudy().samples(problem, column) <= plan.samples
-            assert 1 <= CoverageStudy().repetitions(problem, column) <= plan.repetitions
+            assert 0 <= CoverageStudy().repetitions(problem, column) <= plan.repetitions
             assert uncapped.samples(problem, column) == plan.samples
             assert uncapped.repetitions(problem, column) == plan.repetitions
     assert CoverageStudy().samples(PROBLEMS["two_small"], COLUMNS["hmc"]) == plan.samples

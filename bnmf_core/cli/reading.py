@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from bnmf_core.cli.commands import Commands
+from bnmf_core.cli.inputs import pairs
 from bnmf_core.cli.output import Output
 from bnmf_core.data.formats import FORMATS
 from bnmf_core.data.load import inspect_file
@@ -43,6 +44,13 @@ def add_options(command: argparse.ArgumentParser) -> None:
     group.add_argument("--leave-out", metavar="COLUMNS", help="columns that are not read: 2,5")
     group.add_argument(
         "--missing", action="append", metavar="WORD", help="a word that means: not seen"
+    )
+    group.add_argument(
+        "--reading",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="what only this format has, as inspect lists it: sheet=…, matrix=…, weighting=…",
     )
     group.add_argument(
         "--join",
@@ -87,6 +95,8 @@ def choices(options: argparse.Namespace) -> dict[str, Any]:
     ):
         if text is not None:
             chosen[key] = () if text == NONE else _columns(text)
+    if options.reading:
+        chosen["settings"] = pairs(options.reading, "--reading")
     if options.image_shape is not None:
         chosen["image_shape"] = shape(options.image_shape)
     return chosen
@@ -134,6 +144,14 @@ def inspect(options: argparse.Namespace, output: Output) -> None:
             if getattr(reading, key) not in (None, "", ()) or key in reading.reasons
         ]
         output.table(["choice", "taken", "because"], rows)
+        if reading.offers:
+            output.table(
+                ["--reading …", "taken", "offered"],
+                [
+                    (key, str(reading.settings[key]), ", ".join(map(str, offered)))
+                    for key, offered in reading.offers.items()
+                ],
+            )
         preview = reading.preview
         output.table(
             ["row", *(str(column + 1) for column in range(_width(reading)))],

@@ -41,10 +41,10 @@ def number(cell: str, decimal_comma: bool = False, missing: frozenset[str] = MIS
     return float(cell)
 
 
-def is_number(cell: str) -> bool:
-    """Whether a cell holds a number that is not NaN, written with a point if with any mark."""
+def is_number(cell: str, decimal_comma: bool = False) -> bool:
+    """Whether a cell holds a number that is not NaN."""
     try:
-        return not np.isnan(number(cell, missing=frozenset()))
+        return not np.isnan(number(cell, decimal_comma, missing=frozenset()))
     except ValueError:
         return False
 

@@ -23,7 +23,8 @@ class Preview:
 
     lines : the row of the file, counted from 1, on which each begins. rows : their cells,
     shortened. missing : for each row, the columns from 1 on that count as missing. width, height :
-    cells and rows of the whole file.
+    cells and rows of the whole file. row_names, column_names : of a matrix whose names stand
+    beside it.
     """
 
     lines: tuple[int, ...] = ()
@@ -31,6 +32,8 @@ class Preview:
     missing: tuple[tuple[int, ...], ...] = ()
     width: int = 0
     height: int = 0
+    row_names: tuple[str, ...] = ()
+    column_names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

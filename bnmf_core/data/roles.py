@@ -233,6 +233,9 @@ def _find_classes(columns: Columns, numbers: Sequence[int], roles: Roles) -> dic
             found[column] = (
                 f"{columns.place(column)} holds dates: taken as a label, not as a feature."
             )
+        elif head in _CLASS_HEADS and head not in _NAME_HEADS:
+            place = columns.place(column)
+            roles.doubts.append(f"{place} is headed like a class: taken as a feature.")
         elif head in _NAME_HEADS:
             place = columns.place(column)
             if cells.whole(columns.text(column)) is not None and not columns.differ(column):

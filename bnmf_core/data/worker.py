@@ -3,6 +3,7 @@
 import json
 import resource
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,10 @@ def _tuple(value: Any) -> Any:
 
 def _limit(kind: int, most: int) -> None:
     _, hard = resource.getrlimit(kind)
-    resource.setrlimit(kind, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+    # Not every system lets itself be limited so; the parent watches the time all the same.
+    with suppress(ValueError, OSError):
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(kind, (most, hard))
 
 
 def _reserved() -> int:

@@ -52,7 +52,8 @@ def upload() -> bool:
 
 def _show(reading: Reading) -> None:
     """What it is taken for, what is doubtful, what is wrong."""
-    st.markdown(f"Read as **{plain(reading.what)}**. These are its first rows as they stand there:")
+    rows = "its first rows as they stand there" if reading.is_table else "the first rows of it"
+    st.markdown(f"Read as **{plain(reading.what)}**. These are {plain(rows)}:")
     preview.draw(reading)
     if reading.faults:
         words = " ".join(f"\n- {plain(fault)}" for fault in reading.faults)

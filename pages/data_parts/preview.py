@@ -1,8 +1,12 @@
 """The first rows of a file, every cell coloured by what it was taken for."""
 
+from collections.abc import Iterable
+from itertools import zip_longest
+
 import pandas as pd
 import streamlit as st
 
+from bnmf_core.data import cells
 from bnmf_core.data.reading import Reading
 
 # Translucent, so that they serve a light and a dark page.
@@ -11,12 +15,13 @@ COLOURS = {
     "name": "rgba(33, 195, 84, 0.22)",
     "label": "rgba(255, 164, 33, 0.26)",
     "number": "",
-    "missing": "rgba(255, 75, 75, 0.18)",
+    "missing": "rgba(146, 84, 222, 0.16)",
+    "not a number": "rgba(255, 75, 75, 0.34)",
     "left out": "rgba(128, 132, 149, 0.30)",
 }
 LEGEND = (
     ":blue-background[header] · :green-background[names] · :orange-background[labels] · numbers · "
-    ":red-background[missing] · :gray-background[left out]"
+    ":violet-background[missing] · :red-background[not a number] · :gray-background[left out]"
 )
 ROW_HEIGHT = 35
 
@@ -26,8 +31,9 @@ def draw(reading: Reading) -> None:
     shown = reading.preview
     width = max(map(len, shown.rows), default=0)
     rows = [[*row, *[""] * (width - len(row))] for row in shown.rows]
-    table = pd.DataFrame(rows, columns=[str(column) for column in range(1, width + 1)])
-    table.index = pd.Index([f"row {line}" for line in shown.lines])
+    table = pd.DataFrame(rows, columns=_headed(range(1, width + 1), shown.column_names))
+    lines = [f"row {line}" for line in shown.lines]
+    table.index = pd.Index(_headed(lines, shown.row_names))
     styles = [
         [_style(reading, position, column) for column in range(1, width + 1)]
         for position in range(len(rows))
@@ -36,15 +42,25 @@ def draw(reading: Reading) -> None:
         lambda _: pd.DataFrame(styles, index=table.index, columns=table.columns), axis=None
     )
     st.dataframe(coloured, height=ROW_HEIGHT * (len(rows) + 1) + 3, key="upload_preview")
-    more = f"{shown.height:,} rows and {shown.width:,} columns in all · "
-    st.caption(f"{more}{LEGEND}" if reading.is_table else f"{shown.height:,} × {shown.width:,}")
+    more = f"{shown.height:,} rows and {shown.width:,} columns in all"
+    st.caption(f"{more} · {LEGEND}" if reading.is_table else more)
+
+
+def _headed(numbers: Iterable[object], names: tuple[str, ...]) -> list[str]:
+    """Numbers with names behind them where there are any; no two are the same."""
+    pairs = zip_longest(numbers, names, fillvalue="")
+    return [f"{number} · {name}" if name else str(number) for number, name in pairs]
 
 
 def _style(reading: Reading, position: int, column: int) -> str:
     shown = reading.preview
+    if column > len(shown.rows[position]):
+        return ""
     role = reading.role(shown.lines[position], column)
     if role == "number" and column in shown.missing[position]:
         role = "missing"
-    if column > len(shown.rows[position]):
-        return ""
+    elif role == "number" and column not in reading.yes_no_columns:
+        cell = shown.rows[position][column - 1]
+        comma = reading.decimal_mark == ","
+        role = "number" if cells.is_number(cell, comma) else "not a number"
     return f"background-color: {COLOURS[role]}" if COLOURS[role] else ""

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.io
 
 from bnmf_core import registry
 from bnmf_core.analysis import distances, structure
@@ -221,6 +222,17 @@ def test_a_file_is_inspected_and_read_as_it_is_told(ask, command, home, tmp_path
     kept = home.dataset(run["dataset"]["id"])
     assert kept.labels["kinds"].tolist() == ["u", "u", "v", "v"]
     assert sorted(home.datasets().values()) == ["people", "people (2)"]
+
+
+def test_what_only_a_format_has_is_listed_and_chosen(ask, command, tmp_path):
+    path = tmp_path / "two.mat"
+    scipy.io.savemat(path, {"large": np.ones((4, 3)), "small": np.eye(2)})
+    code, out, _ = command("inspect", path)
+    assert code == 0 and "large, small" in out and "The file holds 2 matrices" in out
+    found = ask("inspect", path, "--reading", "matrix=small")
+    assert found["settings"] == {"matrix": "small"} and found["preview"]["width"] == 2
+    code, _, err = command("inspect", path, "--reading", "matrix=other")
+    assert code == 1 and "no matrix 'other'" in err
 
 
 def test_results_of_other_programs_are_brought_in(ask, command, home, tmp_path):

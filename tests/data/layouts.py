@@ -187,6 +187,14 @@ TABLES = [
         labels={"class": ("0", "1", "1", "0")},
         said=("Column 4 ('class') holds 2 different whole numbers",),
     ),
+    Layout(
+        "a target that is no class",
+        csv(with_column(frame(), 3, "target", [0.5, 1.5, 1.0, 7.25]), index=False),
+        (*ABC, "target"),
+        NUMBERED,
+        (*FIRST, 0.5),
+        said=("('target') is headed like a class: taken as a feature.",),
+    ),
     plain(
         "numeric target in front",
         csv(with_column(frame(), 0, "target", [3, 7, 7, 3]), index=False),

@@ -1,13 +1,20 @@
 """What every format says of itself."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from bnmf_core.data.reading import PREVIEW_COLUMNS, PREVIEW_ROWS, Preview, Reading
+from bnmf_core.data.reading import (
+    PREVIEW_CHARACTERS,
+    PREVIEW_COLUMNS,
+    PREVIEW_ROWS,
+    Preview,
+    Reading,
+)
 from bnmf_core.nouns.dataset import Parts
+from bnmf_core.nouns.names import clean_name
 
 DEFAULT_AXIS = "rows"
 
@@ -79,13 +86,22 @@ def array_reading(key: str, what: str, found: Parts, chosen: Mapping[str, Any]) 
     )
 
 
-def array_preview(matrix: Any) -> Preview:
-    """The first rows and columns of a matrix as it lies in its file, dense or sparse."""
+def array_preview(
+    matrix: Any,
+    row_names: Sequence[str] | None = None,
+    column_names: Sequence[str] | None = None,
+    shown: np.ndarray | None = None,
+) -> Preview:
+    """The first rows and columns of a matrix as it lies in its file, dense or sparse.
+
+    ``shown`` are the columns to be seen where these are not the first.
+    """
     height, width = matrix.shape
+    first = np.arange(min(width, PREVIEW_COLUMNS)) if shown is None else shown[:PREVIEW_COLUMNS]
     corner = matrix
     if not isinstance(matrix, np.ndarray):
         corner = matrix.tocsr()
-    corner = corner[:PREVIEW_ROWS, :PREVIEW_COLUMNS]
+    corner = corner[:PREVIEW_ROWS][:, first]
     corner = corner if isinstance(corner, np.ndarray) else corner.toarray()
     rows = [[f"{float(value.real):.6g}" for value in row] for row in corner]
     return Preview(
@@ -94,4 +110,8 @@ def array_preview(matrix: Any) -> Preview:
         tuple(tuple(i for i, cell in enumerate(row, 1) if cell == "nan") for row in rows),
         width,
         height,
+        tuple(clean_name(name, PREVIEW_CHARACTERS) for name in (row_names or ())[:PREVIEW_ROWS]),
+        tuple(clean_name(column_names[i], PREVIEW_CHARACTERS) for i in first)
+        if column_names is not None
+        else (),
     )

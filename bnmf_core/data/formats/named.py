@@ -21,6 +21,7 @@ class Found:
     side : where the observations are and why, where the format says so.
     row_labels, column_labels : name → one word for each row or column.
     settings, offers : what was chosen of what the format offers.
+    shown : the columns that tell most at a glance; left out, the first.
     """
 
     matrix: Any
@@ -33,6 +34,7 @@ class Found:
     settings: Mapping[str, Any] = field(default_factory=dict)
     offers: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     doubts: tuple[str, ...] = ()
+    shown: np.ndarray | None = None
 
 
 Find = Callable[[bytes, Mapping[str, Any], int], Found]
@@ -82,7 +84,7 @@ def reading_of(key: str, what: str, found: Found, chosen: Mapping[str, Any]) -> 
         reasons={"observations": side.reason},
         doubts=doubts,
         faults=faults,
-        preview=array_preview(found.matrix),
+        preview=array_preview(found.matrix, found.rows, found.columns, found.shown),
     )
 
 

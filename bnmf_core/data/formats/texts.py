@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from bnmf_core.data import cells
 from bnmf_core.data.formats.named import Found, named_format, pick
 from bnmf_core.data.orientation import Side
@@ -74,6 +76,7 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
         settings=chosen,
         offers=offers,
         doubts=tuple(doubts),
+        shown=np.argsort(-np.asarray(matrix.sum(axis=0)).ravel(), kind="stable"),
     )
 
 

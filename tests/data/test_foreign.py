@@ -13,7 +13,8 @@ from bnmf_core.data.load import LIMIT_BYTES, foreign_matrices
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import DataError
 from bnmf_core.runs.foreign import ALGORITHM, bring
-from tests.data.layouts import archive, saved
+from tests.data.formatted import archive
+from tests.data.layouts import saved
 
 D, N, R = 7, 11, 3
 RNG = np.random.default_rng(0)

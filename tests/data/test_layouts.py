@@ -13,16 +13,13 @@ from bnmf_core.data.naming import named_apart
 from bnmf_core.data.reading import Reading
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import DataError
-from tests.data.layouts import (
+from tests.data.formatted import (
     APART,
     FORMATTED,
     GENES,
     PICTURES,
     SHEETS,
-    SIDE,
-    TABLES,
     TRIPLE,
-    VALUES,
     annotated,
     archive,
     hdf5,
@@ -30,6 +27,7 @@ from tests.data.layouts import (
     matlab,
     picture,
 )
+from tests.data.layouts import SIDE, TABLES, VALUES
 
 REAL = Path("/work/shared/data")
 LAYOUTS = [*TABLES, *FORMATTED, *APART]

@@ -1,0 +1,243 @@
+"""Files of other formats than tables of text, and what each must become."""
+
+import gzip
+import io
+import tarfile
+import zipfile
+
+import h5py
+import numpy as np
+import pandas as pd
+import scipy.io
+from PIL import Image
+from scipy import sparse
+
+from tests.data.layouts import (
+    ABC,
+    FEATURES,
+    FIRST,
+    NUMBERED,
+    PQRS,
+    ROWS_COUNT,
+    VALUES,
+    ZERO_ON,
+    Layout,
+    csv,
+    frame,
+    layout,
+    plain,
+    saved,
+    text,
+    with_column,
+)
+
+GENES = "#1.2\n3\t2\nName\tDescription\tS1\tS2\nG1\tone\t5\t6\nG2\ttwo\t7\t8\nG3\tthree\t1\t0\n"
+GENES_13 = "#1.3\n2\t2\t1\t1\nid\tchr\tS1\tS2\ntissue\tna\tliver\tlung\nG1\tX\t5\t6\nG2\tY\t7\t8\n"
+
+
+def workbook(**sheets):
+    file = io.BytesIO()
+    with pd.ExcelWriter(file, engine="openpyxl") as writer:
+        for name, (data, options) in sheets.items():
+            data.to_excel(writer, sheet_name=name, **options)
+    return file.getvalue()
+
+
+def parquet(data):
+    file = io.BytesIO()
+    data.to_parquet(file)
+    return file.getvalue()
+
+
+SHEETS = workbook(
+    first=(frame(), {"index": False}), second=(frame(index=list(PQRS)), {"startrow": 1})
+)
+FORMATTED = [
+    plain("gzip of a table", gzip.compress(csv(frame(), index=False)), filename="a.csv.gz"),
+    plain("gzip of an array", gzip.compress(saved(np.save, VALUES)), features=FEATURES),
+    plain("a workbook", SHEETS),
+    layout(
+        "the second sheet of a workbook, below an empty row",
+        SHEETS,
+        ABC,
+        PQRS,
+        chosen={"settings": {"sheet": "second"}},
+    ),
+    layout(
+        "a workbook with an index of counts",
+        workbook(one=(with_column(frame(), 3, "kind", list("xyyx")), {})),
+        ABC,
+        ZERO_ON,
+        labels={"kind": ("x", "y", "y", "x")},
+        said=(ROWS_COUNT,),
+    ),
+    plain("a Parquet file", parquet(frame())),
+    layout("a Parquet file with an index of words", parquet(frame(index=list(PQRS))), ABC, PQRS),
+    plain(
+        "a Parquet file with classes",
+        parquet(with_column(frame(), 3, "class", [0, 1, 1, 0])),
+        labels={"class": ("0", "1", "1", "0")},
+        said=("Column 4 ('class') holds 2 different",),
+    ),
+    Layout("GCT 1.2", text(GENES), ("G1", "G2", "G3"), ("S1", "S2"), (5, 7, 1)),
+    Layout(
+        "GCT 1.3, with a row about samples",
+        text(GENES_13),
+        ("G1", "G2"),
+        ("S1", "S2"),
+        (5, 7),
+        labels={"tissue": ("liver", "lung")},
+    ),
+]
+
+
+def matlab(**variables):
+    return saved(scipy.io.savemat, variables)
+
+
+def hdf5(fill):
+    file = io.BytesIO()
+    with h5py.File(file, "w") as opened:
+        fill(opened)
+    return file.getvalue()
+
+
+def newer_matlab(**variables):
+    """Version 7.3: HDF5 behind a block of text, matrices column by column."""
+    file = io.BytesIO()
+    with h5py.File(file, "w", userblock_size=512) as opened:
+        for name, values in variables.items():
+            opened[name] = values.T
+    return b"MATLAB 7.3 MAT-file".ljust(512) + file.getvalue()[512:]
+
+
+def annotated(opened):
+    """A small H5AD: X in both layouts of scipy, names, a category and what is no label."""
+    matrix = sparse.csr_array(VALUES)
+    for path in ("X", "layers/counts"):
+        group = opened.create_group(path)
+        group.attrs["encoding-type"], group.attrs["shape"] = "csr_matrix", matrix.shape
+        group["data"] = matrix.data * (1 if path == "X" else 2)
+        group["indices"], group["indptr"] = matrix.indices, matrix.indptr
+    for name, words in (("obs", PQRS), ("var", ABC)):
+        group = opened.create_group(name)
+        group.attrs["_index"] = "_index"
+        group["_index"] = list(words)
+    opened["obs/kind/categories"], opened["obs/kind/codes"] = ["x", "y"], [0, 1, -1, 0]
+    opened["obs/depth"] = [0.5, 1.5, 2.5, 3.5]
+
+
+def link(opened, name):
+    """A link that leads out of the file."""
+    opened[name] = h5py.ExternalLink("/etc/passwd", "/")
+
+
+def cells_of_10x(opened):
+    matrix = sparse.csc_array(VALUES.T)
+    group = opened.create_group("matrix")
+    for name in ("data", "indices", "indptr"):
+        group[name] = getattr(matrix, name)
+    group["shape"], group["barcodes"], group["features/name"] = matrix.shape, list(PQRS), list(ABC)
+
+
+def archive(files):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as opened:
+        for name, content in files.items():
+            opened.writestr(name, content)
+    return file.getvalue()
+
+
+def tar(files):
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w:gz") as opened:
+        for name, content in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            opened.addfile(info, io.BytesIO(content))
+    return file.getvalue()
+
+
+def picture(pixels):
+    return saved(lambda file: Image.fromarray(np.uint8(pixels)).save(file, "PNG"))
+
+
+GREY = [[51, 0], [102, 153], [204, 255]]
+PICTURES = {
+    "cats/one.png": picture(GREY),
+    "cats/two.png": picture(np.array(GREY)[::-1]),
+    "dogs/three.png": picture(np.array(GREY) // 2),
+}
+NOTES = {
+    "a/one.txt": b"red green red lamp",
+    "a/two.txt": b"green green lamp",
+    "b/three.txt": b"red lamp table",
+}
+KEPT_WORDS = {"least_texts_of_a_word": 1, "largest_part_of_texts": 1.0}
+TRIPLE = {
+    "m/matrix.mtx.gz": gzip.compress(saved(scipy.io.mmwrite, sparse.coo_array(VALUES.T))),
+    "m/barcodes.tsv.gz": gzip.compress(b"p\nq\nr\ns\n"),
+    "m/features.tsv.gz": gzip.compress(b"E1\ta\tGene\nE2\tb\tGene\nE3\tc\tGene\n"),
+}
+APART = [
+    plain("a MATLAB matrix", matlab(X=VALUES), features=FEATURES),
+    Layout(
+        "the largest of two MATLAB matrices, with names in cells",
+        matlab(small=VALUES[:, :2], big=VALUES.T, names=np.array(PQRS, dtype=object)),
+        FEATURES,
+        PQRS,
+        FIRST,
+        said=("holds 2 matrices: the largest, 'big', is taken",),
+        chosen={"observations": "columns"},
+    ),
+    plain("a sparse MATLAB matrix", matlab(X=sparse.csc_array(VALUES)), features=FEATURES),
+    plain(
+        "MATLAB 7.3",
+        newer_matlab(X=VALUES),
+        features=FEATURES,
+    ),
+    layout("H5AD", hdf5(annotated), ABC, PQRS, labels={"kind": ("x", "y", "", "x")}),
+    Layout(
+        "a layer of an H5AD",
+        hdf5(annotated),
+        ABC,
+        PQRS,
+        tuple(2 * value for value in FIRST),
+        labels={"kind": ("x", "y", "", "x")},
+        chosen={"settings": {"matrix": "layers/counts"}},
+    ),
+    layout("10x as HDF5", hdf5(cells_of_10x), ABC, PQRS),
+    layout("10x as a zip of three files", archive(TRIPLE), ABC, PQRS),
+    layout("10x as a tar of three files", tar(TRIPLE), ABC, PQRS),
+    Layout(
+        "a zip of images",
+        archive(PICTURES),
+        tuple(f"feature {n + 1}" for n in range(6)),
+        ("one", "two", "three"),
+        (0.2, 0.4, 0.8, 0, 0.6, 1.0),
+        labels={"folder": ("cats", "cats", "dogs")},
+    ),
+    Layout(
+        "a zip of texts",
+        archive(NOTES),
+        ("green", "lamp", "red", "table"),
+        ("one", "two", "three"),
+        (1, 1, 2, 0),
+        labels={"folder": ("a", "a", "b")},
+        said=("3 texts with 4 different words that are kept: counts",),
+        chosen={"settings": KEPT_WORDS},
+    ),
+    Layout(
+        "a column of texts",
+        text(
+            'kind,post\nx,"red, red lamp and green lamp"\ny,a green lamp on the table\n'
+            "x,nothing but red tables here\n"
+        ),
+        ("green", "lamp", "red", "table", "tables"),
+        NUMBERED[:3],
+        (1, 2, 2, 0, 0),
+        labels={"kind": ("x", "y", "x")},
+        said=("3 texts with 5 different words",),
+        chosen={"settings": KEPT_WORDS},
+    ),
+]

@@ -6,7 +6,7 @@ from typing import Any
 from studies.coverage import calibration
 from studies.coverage.findings import QUANTITIES, WORDS, beside, differences
 from studies.coverage.plan import SHORT, CoverageStudy
-from studies.coverage.problems import PROBLEMS
+from studies.coverage.problems import COLUMNS, PROBLEMS
 from studies.drawing.covering import covering_curves
 from studies.report import Report, Section, as_table
 from studies.result import StudyResult
@@ -39,9 +39,12 @@ def figures(found: StudyResult) -> dict[str, str]:
                 curve = found.curve(problem, column, metric)
                 if curve["least"].min() > 0:  # a repetition may have kept no sample
                     curves[found.labels[column]] = curve.to_numpy()
+            made_by = {
+                found.labels[key]: COLUMNS[key].algorithm for key in found.labels.keys() & COLUMNS
+            }
             title = f"Figure {number}{part}: {found.labels[problem]}"
             label = f"radius, {WORDS['units'][metric]}"
-            drawn[f"figure_{number}{part}.svg"] = covering_curves(title, label, curves)
+            drawn[f"figure_{number}{part}.svg"] = covering_curves(title, label, curves, made_by)
     return drawn
 
 

@@ -1,23 +1,34 @@
 """Covering numbers over the radius as a small SVG: a line for the mean, a band for the range."""
 
+from collections import Counter
+from collections.abc import Mapping
 from html import escape
 from math import ceil, floor, log10
+from types import MappingProxyType
 
 import numpy as np
 
 from benchmarks.svg import canvas
+from bnmf_core.registry import ALGORITHMS
 
-WIDTH, HEIGHT = 640, 360
-LEFT, RIGHT, TOP, BOTTOM = 60, 210, 34, 48
-COLORS = ("#56B4E9", "#009E73", "#E69F00", "#CC79A7", "#D55E00", "#0072B2")
+WIDTH, HEIGHT = 690, 360
+LEFT, RIGHT, TOP, BOTTOM = 60, 260, 34, 48
+# Lines of one algorithm have its colour and differ in their dashes.
+DASHES, UNKNOWN = ("", "7 4", "2 3", "9 3 2 3"), "#777777"
 
 
-def covering_curves(title: str, x_label: str, series: dict[str, np.ndarray]) -> str:
+def covering_curves(
+    title: str,
+    x_label: str,
+    series: dict[str, np.ndarray],
+    algorithms: Mapping[str, str] = MappingProxyType({}),
+) -> str:
     """Both axes logarithmic.
 
     Parameters
     ----------
     series : name → (E, 4): radius, mean, least and largest covering number.
+    algorithms : name → key of the algorithm that made it, whose colour it has.
     """
     x_low, x_high, y_high = _range(list(series.values()))
 
@@ -42,18 +53,23 @@ def covering_curves(title: str, x_label: str, series: dict[str, np.ndarray]) -> 
         y = up(10.0**decade)
         lines.append(_line(LEFT, y, WIDTH - RIGHT, y))
         lines.append(_text(LEFT - 6, y + 4, "end", f"{10**decade:g}"))
+    drawn: Counter[str] = Counter()
     for i, (name, values) in enumerate(series.items()):
-        color = COLORS[i % len(COLORS)]
+        key = algorithms.get(name, "")
+        color = ALGORITHMS[key].color if key in ALGORITHMS else UNKNOWN
+        stroke = f'stroke="{color}" stroke-dasharray="{DASHES[drawn[key] % len(DASHES)]}"'
+        drawn[key] += 1
         shown = values[(values[:, 0] >= 10.0**x_low) & (values[:, 0] <= 10.0**x_high)]
         places = [(across(x), up(mean), up(least), up(most)) for x, mean, least, most in shown]
         above = [f"{x:.1f},{most:.1f}" for x, _, _, most in places]
         below = [f"{x:.1f},{least:.1f}" for x, _, least, _ in reversed(places)]
         lines.append(f'<polygon points="{" ".join(above + below)}" fill="{color}" opacity="0.2"/>')
         path = " ".join(f"{x:.1f},{mean:.1f}" for x, mean, _, _ in places)
-        lines.append(f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="2"/>')
+        lines.append(f'<polyline points="{path}" fill="none" {stroke} stroke-width="2"/>')
         y = TOP + 14 + 18 * i
-        lines.append(f'<circle cx="{WIDTH - RIGHT + 14}" cy="{y - 4}" r="4" fill="{color}"/>')
-        lines.append(_text(WIDTH - RIGHT + 24, y, "start", escape(name)))
+        x = WIDTH - RIGHT + 8
+        lines.append(f'<path d="M{x} {y - 4}h22" {stroke} stroke-width="2"/>')
+        lines.append(_text(x + 28, y, "start", escape(name)))
     return "\n".join([*lines, "</svg>", ""])
 
 

@@ -108,9 +108,12 @@ def figures(found: StudyResult) -> dict[str, str]:
                 for of, column, measure in found.curves
                 if (of, measure) == (name, kind) and column in METHODS
             }
+            made_by = {
+                found.labels[key]: METHODS[key].algorithm for key in found.labels.keys() & METHODS
+            }
             title = f"{found.labels[name]}, {KINDS[kind]}"
             path = f"{kind.removeprefix('wad_')}-{noise}-{problem}.svg"
-            drawn[path] = covering_curves(title, "radius, WAD, °", series)
+            drawn[path] = covering_curves(title, "radius, WAD, °", series, made_by)
     return drawn
 
 

@@ -268,7 +268,7 @@ def test_a_process_that_finds_only_zeros_is_left_out_with_a_note():
 def test_the_stored_study_is_whole_and_says_what_it_is():
     study = full("transfer")
     assert study is not None
-    assert set(study.values["problem"]) == {*plan.PARTS, "reference"}
+    assert set(study.values["problem"]) == {*plan.PARTS, "reference", "learning"}
     assert study.settings["side"] == 500 and study.settings["starts"] == 100
     found = findings.claims(study)
     assert len(found) == 11

@@ -52,7 +52,8 @@ with right:
     share = tables.share_by_run(look)
     view.chart(
         mode_share(share, look.styles),
-        "A method whose bar fills a single mode has seen only that one.",
+        "A method whose bar fills a single mode was nowhere else: a chain may be stuck in it, or "
+        "the posterior may lie there.",
         name="share",
         origin=look.origin,
         table=share,

@@ -20,6 +20,10 @@ from bnmf_core.compare.modes import Modes
 from bnmf_core.compare.unseen import Unseen, unseen_modes
 from bnmf_core.nouns.errors import DataError
 
+# A second mode that is nearer than this part of the way to the first is hardly another place.
+CLOSE = 0.1
+# A share of the draws that is worth a word.
+NOTABLE = 0.1
 # A mass above this is all but the whole.
 ALMOST_ALL = 0.999
 # Words for the powers of the likelihood.
@@ -89,12 +93,12 @@ def sentences(
     """
     unit = DISTANCES[metric].unit
     unit = unit if unit == "°" else f" {unit}".rstrip()
-    drawn = [_where_draws_lie(comparison, table, unit)] if comparison.samplers else []
+    drawn = list(_where_draws_lie(comparison, metric, table, modes, unit))
     return {
         "found": list(_found(comparison, table, modes.threshold, unit)),
         "draws": drawn,
         "separate": list(_separate(islands, modes.labels, comparison.optima)),
-        "probable": list(_probable(table, evidence, modes.labels)),
+        "probable": list(_probable(comparison, table, evidence, modes.labels)),
         "missing": list(_missing(still_unseen)),
     }
 
@@ -112,27 +116,51 @@ def _found(
             f"two are at most {apart} apart; {percent(largest['found_by'])} of them in mode "
             f"{int(largest['mode']) + 1}."
             if len(found) > 1
-            else f"All {converged} converged restarts ended within {apart} of each other: in one "
-            "mode."
+            else f"All {converged} converged restarts ended in one mode: no two are more than "
+            f"{apart} apart."
         )
     elif not converged and not comparison.samplers:
         yield "None of these factorizations is known to have converged: modes may be unfinished."
 
 
-def _where_draws_lie(comparison: Comparison, table: pd.DataFrame, unit: str) -> str:
+def _where_draws_lie(
+    comparison: Comparison, metric: str, table: pd.DataFrame, modes: Modes, unit: str
+) -> Iterator[str]:
+    if not comparison.samplers:
+        return
     held = table[table["draws"] > 0]
     if not comparison.optima.any():
-        return (
+        yield (
             f"The chains' draws lie in {_count(len(held), 'group')}. They are draws, not optima: a "
             "run of random restarts beside them tells modes."
         )
+        return
     away = held["draws_away"].max()
     numbers = ", ".join(str(int(mode) + 1) for mode in held["mode"][:6])
-    return (
+    yield (
         f"The chains' draws are nearest to mode{'s' * (len(held) > 1)} {numbers}"
         f"{', …' * (len(held) > 6)}, typically {away:.3g}{unit} from its representative: a draw "
         "fits worse than an optimum, and lies farther out, by what the posterior allows."
     )
+    margin = _margin(comparison, metric, modes)
+    if margin < CLOSE * away:
+        yield (
+            f"The next mode is hardly farther, by {margin:.2g}{unit} (median): to which mode a "
+            "draw belongs is not settled, and shares of draws mean little."
+        )
+
+
+def _margin(comparison: Comparison, metric: str, modes: Modes) -> float:
+    """By how much a draw's second nearest mode is farther than its nearest; ∞ for one mode."""
+    optima = np.flatnonzero(comparison.optima)
+    sampled = np.flatnonzero(comparison.members["algorithm"].isin(comparison.samplers))
+    matrix = distances.STAGE.of(comparison).matrix(metric)[np.ix_(sampled, optima)]
+    labels = modes.labels[optima]
+    kinds = np.unique(labels)
+    if kinds.size < 2:
+        return np.inf
+    nearest = np.sort([matrix[:, labels == kind].min(axis=1) for kind in kinds], axis=0)
+    return float(np.median(nearest[1] - nearest[0]))
 
 
 def _separate(islands: Islands | None, labels: np.ndarray, optima: np.ndarray) -> Iterator[str]:
@@ -141,47 +169,80 @@ def _separate(islands: Islands | None, labels: np.ndarray, optima: np.ndarray) -
         yield f"Islands or a ridge, by the error along the best paths found: {verdict}."
 
 
-def _probable(table: pd.DataFrame, evidence: Evidence | None, labels: np.ndarray) -> Iterator[str]:
+def _probable(
+    comparison: Comparison, table: pd.DataFrame, evidence: Evidence | None, labels: np.ndarray
+) -> Iterator[str]:
     if evidence is None:
         return
     if evidence.problem:
         yield f"Posterior mass: not computed. {evidence.problem}"
         return
+    weighed = int((table["weighed"] > 0).sum())
+    unweighed = np.unique(labels[comparison.optima]).size - weighed
     under = f"Under “{evidence.model}”, {evidence.described}."
-    left_out = (
-        f"{_count(evidence.left_out, 'group')} of restarts with lower peaks "
-        f"{'was' if evidence.left_out == 1 else 'were'} not weighed."
-    )
-    if (table["weighed"] > 0).sum() == 1:
+    if weighed == 1:
         number = int(table["weighed"].argmax()) + 1
         yield (
             f"Mode {number} is the only one that was weighed: its share is not known."
             if evidence.left_out
-            else f"Mode {number} has all of the posterior mass that restarts found: there is no "
-            "other mode."
+            else f"Mode {number} has all of the posterior mass in what restarts found: none of "
+            "them ended in another mode."
         )
-        yield from [left_out] if evidence.left_out else []
         yield under
         return
+    not_kept = list(_not_kept(table, weighed))
+    mostly = (~table["stays"]).sum() >= 0.5 * weighed
+    yield from not_kept if mostly else []
     clear = _is_clear(table)
     heaviest = table.iloc[int(np.nanargmax(table["mass"]))]
     yield (
         f"Mode {int(heaviest['mode']) + 1} has {mass_in_words(heaviest)} of the posterior mass of "
-        f"the {(table['weighed'] > 0).sum()} modes that were weighed."
+        f"the {weighed} modes that were weighed."
         + " The errors leave open which of them is the most probable."
         * (not clear)
     )
+    yield from [] if mostly else not_kept
+    yield from _draws_elsewhere(table)
     yield under
-    if evidence.left_out:
-        yield left_out
+    if unweighed:
+        yield (
+            f"{_count(unweighed, 'mode')} with lower peaks {'was' if unweighed == 1 else 'were'} "
+            "not weighed."
+        )
     if not evidence.settled:
         yield "Twice as many steps changed an evidence by more than its error: read it as rough."
-    if clear:
-        yield from _by_belief(evidence, labels)
+    yield from _by_belief(evidence, labels)
     for belief in evidence.blurred:
         yield (
             f"Believed {BELIEVED[belief]}, the posterior no longer tells these modes apart: chains "
             "leave all of them."
+        )
+
+
+def _not_kept(table: pd.DataFrame, weighed: int) -> Iterator[str]:
+    """Modes that chains leave: optima of the fit, and no modes of the posterior."""
+    left = table["mode"][(table["weighed"] > 0) & ~table["stays"]] + 1
+    if left.empty:
+        return
+    numbers = ", ".join(map(str, left))
+    yield (
+        f"The posterior does not keep {len(left)} of the {weighed} modes that were weighed apart "
+        f"from the others: chains that set out at {'mode' if len(left) == 1 else 'modes'} "
+        f"{numbers} end nearer to another one."
+    )
+
+
+def _draws_elsewhere(table: pd.DataFrame) -> Iterator[str]:
+    """Where draws and masses do not agree, so that nobody takes the one for the other."""
+    unweighed = table["draws"][table["weighed"] == 0].sum()
+    if unweighed > NOTABLE:
+        yield f"{percent(unweighed)} of the draws are nearest to modes that were not weighed."
+    stuck = table[(table["weighed"] > 0) & (table["draws"] > table["mass_high"] + NOTABLE)]
+    for _, mode in stuck.iterrows():
+        yield (
+            f"{percent(mode['draws'])} of the draws are nearest to mode {int(mode['mode']) + 1}, "
+            f"which has {mass_in_words(mode)}: chains stay where they set out, or were not run "
+            "for long enough."
         )
 
 
@@ -199,7 +260,9 @@ def _by_belief(evidence: Evidence, labels: np.ndarray) -> Iterator[str]:
             f"It stays the most probable when the noise model is believed {BELIEVED[min(stays)]} "
             "only."
         )
-    unclear = [BELIEVED[belief] for belief, found in masses.items() if not _is_clear(found)]
+    unclear = [
+        BELIEVED[belief] for belief, found in masses.items() if belief < 1 and not _is_clear(found)
+    ]
     if unclear:
         yield (
             f"Believed {' or '.join(unclear)} only, the errors leave open which mode is the most "
@@ -254,6 +317,8 @@ def mass_in_words(mode: pd.Series) -> str:
     mass, low, high = mode["mass"], mode["mass_low"], mode["mass_high"]
     if np.isnan(mass):
         return "not computed"
+    if mass == 0.0 and not mode.get("stays", True):
+        return "none: chains leave it"
     if low > ALMOST_ALL:
         return "> 99.9 %"
     if high < 1 - ALMOST_ALL:

@@ -27,8 +27,8 @@ WORDS = {MATTERS: "matters", SAME: "does not matter", OPEN: "is open"}
 DETAILS = {
     MATTERS: "It matters by an AUC of {named}.",
     SAME: "Where it does not matter, all lie within {margin:g} ({named}).",
-    OPEN: "Open: AUC {named}; there are too few observations to tell this from chance, or from "
-    "less than {margin:g}.",
+    OPEN: "Open: AUC {named}; there are too few observations to tell whether the difference is "
+    "chance, or less than {margin:g}.",
 }
 
 

@@ -78,23 +78,28 @@ class Evidence:
     def of_modes(self, labels: np.ndarray, belief: float = 1.0) -> pd.DataFrame:
         """The mass of modes, given the mode of every member, labels (m,).
 
-        A row per mode: ``mass``, ``mass_low``, ``mass_high``, and ``weighed``, how many of the
-        factorizations that were weighed it holds; NaN and 0 where it holds none.
+        A row per mode: ``mass``, ``mass_low``, ``mass_high``, ``weighed``, how many of the
+        factorizations that were weighed it holds, and ``stays``, whether most chains that set out
+        at one of them ended in the mode; NaN, 0 and True where it holds none.
         """
         count = int(labels.max()) + 1
         columns = ["mass", "mass_low", "mass_high"]
         found = pd.DataFrame(np.nan, index=range(count), columns=columns)
         if self.tables is None:
-            return found.assign(weighed=0)
+            return found.assign(weighed=0, stays=True)
         if len(self.rows) == 1 and self.left_out:  # a share of what, nobody knows
-            return found.assign(weighed=np.bincount(labels[list(self.rows)], minlength=count))
+            weighed = np.bincount(labels[list(self.rows)], minlength=count)
+            return found.assign(weighed=weighed, stays=True)
         table, groups = self.tables[belief], labels[list(self.rows)]
         rng = np.random.default_rng(SEED)
         masses = shares(table["log_evidence"].to_numpy(), table["error"].to_numpy(), rng, groups)
         weighed = np.bincount(groups, minlength=count)
         held = np.flatnonzero(weighed)
         found.loc[held, columns] = np.stack(masses, axis=1)[held]
-        return found.assign(weighed=weighed)
+        # Most of a population that stays less ends in another start; it may be of the same mode.
+        stays = (table["stays"].to_numpy() > 0.5) | (groups[table["ends_in"]] == groups)
+        kept = np.bincount(groups, stays, minlength=count) > 0
+        return found.assign(weighed=weighed, stays=kept | (weighed == 0))
 
 
 def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopped) -> None:

@@ -110,7 +110,7 @@ class Answer:
             components(self.comparison, self.modes),
             *labels(self.conclusions),
             fit(self.comparison),
-            what_next(self.comparison, self.unseen),
+            what_next(self.comparison, self.unseen, self.table),
         ]
         return [finding for finding in possible if finding is not None][:MOST]
 
@@ -182,17 +182,24 @@ def fit(comparison: Comparison) -> Finding | None:
         return None
     low, high = errors.min(), errors.max()
     said = (
-        f"The relative errors of the modes, ‖X − AW‖/‖X‖, are {low:.3g} to {high:.3g}."
+        f"The relative errors of the optima, ‖X − AW‖/‖X‖, are {low:.3g} to {high:.3g}."
         if f"{low:.3g}" != f"{high:.3g}"
-        else f"All have the same relative error to three digits, ‖X − AW‖/‖X‖ = {low:.3g}."
+        else f"All optima have the same relative error to three digits, {low:.3g} (‖X − AW‖/‖X‖)."
     )
     return Finding("fit", said, comparison.convergence, "quality")
 
 
-def what_next(comparison: Comparison, unseen: Unseen | None) -> Finding | None:
+def what_next(comparison: Comparison, unseen: Unseen | None, table: pd.DataFrame) -> Finding | None:
     """The one thing to do that would tell most; None where nothing is missing."""
     if unseen is None or not comparison.optima.any():
         said = "Run random restarts next: without converged optima there are no modes to compare."
+        return Finding("next", said, "", "run")
+    weighed = table["weighed"] > 0
+    if weighed.sum() > 1 and (weighed & ~table["stays"]).sum() >= 0.5 * weighed.sum():
+        said = (
+            f"Compare numbers of components next (bnmf ranks): at {comparison.rank} the posterior "
+            "does not keep most of these modes apart, as happens where there are too many."
+        )
         return Finding("next", said, "", "run")
     if unseen.new_probability > NEW:
         said = (

@@ -36,7 +36,7 @@ MOST_COMPARED = 200
 BLOCK = 20
 # One for all runs, so that they can be compared: nats.
 TOLERANCE = OnlineSettings().tolerance
-VARIANTS = {"best": "At the best scale", "found": "As they were found"}
+VARIANTS = {"best": "At the scale of least curvature", "found": "As they were found"}
 KINDS = {"remain": "that remain", "joined": "that ever joined"}
 # Radii of a covering curve.
 RADII = 100
@@ -103,21 +103,24 @@ class Mixtures:
         return found
 
     def weights(self, members: pd.DataFrame) -> np.ndarray | None:
-        """(m,) weight of every member in its run's mixture at the best scale, shared by the runs.
+        """(m,) weight of every member in the mixture with the highest bound; None without one.
 
-        They sum to 1; None where no run has a mixture.
+        Mixtures at the scale of least curvature, of runs that share the first one's model. The
+        weights sum to 1, unless components are no members.
         """
         found = self.proposals("best")
         if not found:
             return None
-        parts = [
-            of_run.components.assign(run=run_id)[["run", "number", "weight"]]
+        first = next(iter(found.values())).model
+        bounds = {
+            run_id: of_run.decisions["elbo"].iloc[-1]
             for run_id, of_run in found.items()
-        ]
-        components = pd.concat(parts).rename(columns={"number": "particle"})
-        names = ["run", "particle"]
-        weights = members[names].merge(components, "left", names)["weight"].fillna(0.0)
-        return weights.to_numpy() / max(weights.sum(), np.finfo(float).tiny)
+            if of_run.model == first
+        }
+        best = max(bounds, key=lambda run_id: bounds[run_id])
+        of_number = found[best].components.set_index("number")["weight"]
+        weights = members["particle"].map(of_number).fillna(0.0).where(members["run"] == best, 0.0)
+        return weights.to_numpy()
 
     def coverage(self, metric: str, variant: str, kind: str) -> tuple[pd.DataFrame, pd.DataFrame]:
         """How far the components of every run are apart; ``kind`` is a key of ``KINDS``.

@@ -41,7 +41,7 @@ def persistence_plot(
     in_unit = f" ({unit})" if unit else ""
     figure.update_xaxes(title=f"radius ε in {distance_label}{in_unit}", **radius_axis)
     figure.update_yaxes(
-        title="minimum covering number", **count_axis(curves["covering"].max(), logarithmic)
+        title="covering number", **count_axis(curves["covering"].max(), logarithmic)
     )
     return layout(figure, title, height=480)
 

@@ -12,7 +12,7 @@ from bnmf_core.figures.style import MUTED, RunStyle, layout, symbols
 STRIDE = 0.61803
 WIDTH = 0.6
 # Of a logarithmic axis.
-SMALLEST = 1e-6
+SMALLEST = 1e-16
 
 
 def quality_plot(

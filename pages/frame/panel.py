@@ -81,8 +81,8 @@ def _threshold(suggested: float, finest: float, largest: float) -> float:
         return 0.0
     if finest >= largest:
         st.caption(
-            f"No two factorizations differ by more than they may still turn, {finest:.2g}°: they "
-            "are one mode."
+            f"No two optima differ by more than they may still turn, {finest:.2g}°: they are one "
+            "mode."
         )
         return finest
     if now is None or not finest <= now <= largest:

@@ -82,7 +82,10 @@ def analysis_until(found: Comparison, stage: Stage[Any], waiting_for: str) -> No
                 st.rerun()
             return
         left = "" if now.remaining is None else f", {duration(now.remaining)} left"
-        st.progress(now.fraction, text=plain(f"{waiting_for}: {now.stage.lower()}{left}"))
+        words = f"{waiting_for}: {now.stage.lower()}"
+        if now.stage != stage.label:
+            words = f"{waiting_for} comes next. Now: {now.stage.lower()}"
+        st.progress(now.fraction, text=plain(f"{words}{left}"))
 
     until_done(active, draw)
 

@@ -83,9 +83,11 @@ def numbers(mixtures: dict[str, dict[str, Proposals]], variant: str, run_id: str
     columns[4].metric("Proposals", f"{len(of_run.decisions):,}")
     worth = elbo(mixtures["best"][run_id]) - elbo(mixtures["found"][run_id])
     words = (
-        f"Scale alone is worth {_nats(worth)} nats here: the bound at the best scale, less that "
+        f"Scale alone is worth {_nats(worth)} nats here: the bound at the scale of least "
+        "curvature, less that of the same factorizations as they were found. One factorization "
+        "whose columns come in another order is a component of its own; the curve of covering "
+        "numbers below says how many differ."
     )
-    words += "of the same factorizations as they were found."
     if len(of_run.decisions) < of_run.total:
         words += f" Proposed: {len(of_run.decisions):,} of {of_run.total:,}, evenly spaced."
     if of_run.fixed_variance is not None:

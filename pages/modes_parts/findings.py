@@ -74,8 +74,9 @@ def show_belief(look: Lens, found: Answer) -> None:
     )
     view.chart(
         belief_chart(masses),
-        "At 1 the noise model is taken at its word; at 0.01 a hundred entries of X count as one. A "
-        "mode that wins everywhere does not hang on it; bars hold 90 %.",
+        "At 1 the noise model is taken at its word; at 0.1 ten entries of X count as one, at 0.01 "
+        "a hundred. A mode that wins everywhere does not hang on it; bars hold 90 %. Modes below "
+        "1 % everywhere are not drawn.",
         name="belief",
         origin=look.origin,
         table=table,

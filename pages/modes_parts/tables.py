@@ -89,9 +89,8 @@ def _columns(unit: str) -> dict[str, object]:
         ),
         "mixture weight": text(
             width=110,
-            help="Weight of its factorizations in a variational mixture of Gaussians, on average "
-            "over the runs, no probability: a mixture weighs what it was shown, see the page "
-            "Mixture.",
+            help="Weight of its factorizations in the mixture of Gaussians with the highest "
+            "bound, no probability: a mixture weighs what it was shown, see the page Mixture.",
         ),
         "members": number(width=70),
         "spread": number(
@@ -120,14 +119,7 @@ def stability(look: Lens, row: int, name: str) -> None:
     weights = look.analysis.members["weight"].to_numpy()[rows]
     table = component_stability(A, reference, weights=weights)
     st.markdown("##### Which components can be trusted?")
-    best, worst = table["mean_angle"].idxmin(), table["mean_angle"].idxmax()
-    angles = table["mean_angle"]
-    st.markdown(
-        plain(
-            f"Component {best + 1} varies least, by {angles[best]:.2g}° on average, component "
-            f"{worst + 1} most, by {angles[worst]:.2g}°."
-        )
-    )
+    st.markdown(plain(_least_and_most(table["mean_angle"])))
     st.markdown(
         f":small[Angle between each component of {plain(name)}, numbered as in its picture, and "
         "its partner in every factorization in focus. Small everywhere: the data insist on this "
@@ -139,3 +131,15 @@ def stability(look: Lens, row: int, name: str) -> None:
         table.rename(columns=names), hide_index=True, height=min(38 + 35 * len(table), 260)
     )
     view.origin_line(look.origin, "degrees")
+
+
+def _least_and_most(angles: pd.Series) -> str:
+    """Which component is nearest to its partners, and which farthest."""
+    best, worst = angles.idxmin(), angles.idxmax()
+    least, most = f"{angles[best]:.2g}°", f"{angles[worst]:.2g}°"
+    if least == most:
+        return f"All components are {most} from their partners on average."
+    return (
+        f"Component {best + 1} is nearest to its partners, {least} on average, component "
+        f"{worst + 1} farthest, {most}."
+    )

@@ -17,6 +17,7 @@ from bnmf_core.runs.jobs import JobRunner
 from bnmf_core.store.run_store import RunStore
 
 MODEL = {"sigma": 0.01, "rate": 1.0}
+STAY = {"settled": True, "stays": [1.0, 1.0], "ends_in": [0, 1]}
 STAGES = ("structure", "islands", "belief")
 
 
@@ -111,7 +112,7 @@ def _weighed(two, belief_errors):
     """An Evidence of both modes with an error, in nats, for every belief: mode 1 is 5 nats up."""
     found = evidence.STAGE.of(two)
     tables = {
-        belief: pd.DataFrame({"log_evidence": [5.0, 0.0], "error": [error] * 2, "settled": True})
+        belief: pd.DataFrame({"log_evidence": [5.0, 0.0], "error": [error] * 2, **STAY})
         for belief, error in belief_errors.items()
     }
     return replace(found, tables=tables, blurred=(), left_out=0)
@@ -122,7 +123,7 @@ def _weighed(two, belief_errors):
     [
         ({1.0: 0.1, 0.1: 0.1}, "stays the most probable", "leave open"),
         ({1.0: 0.1, 0.1: 50.0}, "Believed a tenth only, the errors leave open", "stays"),
-        ({1.0: 50.0, 0.1: 0.1}, "errors leave open which of them", "stays"),
+        ({1.0: 50.0, 0.1: 0.1}, "errors leave open which of them", "chains"),
     ],
 )
 def test_a_winner_within_its_error_is_none(two, told, belief_errors, not_told):
@@ -228,16 +229,55 @@ def test_nothing_is_said_of_masses_while_they_are_computed(two, told):
     assert Evidence("no").of_modes(modes.labels)["mass"].isna().all()
 
 
-@pytest.mark.parametrize(("left_out", "words"), [(0, "no other mode"), (3, "share is not known")])
+@pytest.mark.parametrize(("left_out", "words"), [(0, "in another mode"), (3, "share is not known")])
 def test_one_that_was_weighed_alone_has_no_share(two, left_out, words):
     found = replace(
         evidence.STAGE.of(two),
         rows=evidence.STAGE.of(two).rows[:1],
         left_out=left_out,
-        tables={1.0: pd.DataFrame({"log_evidence": [0.0], "error": [0.1], "settled": [True]})},
+        tables={
+            1.0: pd.DataFrame(
+                {"log_evidence": [0.0], "error": 0.1, "settled": True, "stays": 1.0, "ends_in": 0}
+            )
+        },
     )
     modes = structure.modes_at(two, "max_angle", 90.0)
     table = answer.mode_table(two, "max_angle", modes, found)
     assert table["mass"].isna().all() == (left_out > 0)
     told_of = answer.sentences(two, "max_angle", table, modes, found, None, None)
     assert words in told_of["probable"][0]
+
+
+def test_modes_that_chains_leave_are_said_to_be_none_of_the_posterior(two):
+    modes = structure.modes_at(two, "max_angle", 15.0)
+    table = pd.DataFrame(
+        {"log_evidence": [-5.0, -np.inf], "error": [0.1, np.nan], "settled": True}
+    ).assign(stays=[1.0, 0.0], ends_in=[0, 0])
+    found = replace(evidence.STAGE.of(two), tables={1.0: table}, blurred=(), left_out=0)
+    rows = answer.mode_table(two, "max_angle", modes, found)
+    left = int(modes.labels[found.rows[1]])
+    assert rows["stays"].tolist() == [k != left for k in range(2)]
+    assert answer.mass_in_words(rows.loc[left]) == "none: chains leave it"
+    told_of = " ".join(
+        answer.sentences(two, "max_angle", rows, modes, found, None, None)["probable"]
+    )
+    assert f"chains that set out at mode {left + 1} end nearer to another one" in told_of
+    assert "does not keep 1 of the 2 modes" in told_of
+
+
+def test_draws_and_masses_that_do_not_agree_are_told(two):
+    modes = structure.modes_at(two, "max_angle", 15.0)
+    table = answer.mode_table(two, "max_angle", modes, _weighed(two, {1.0: 0.1}))
+    light = int(table["mass"].argmin())
+    drawn = table.assign(draws=[float(k == light) for k in range(2)])
+    told_of = list(answer._draws_elsewhere(drawn))
+    assert told_of == [
+        f"100 % of the draws are nearest to mode {light + 1}, which has "
+        f"{answer.mass_in_words(table.loc[light])}: chains stay where they set out, or were not "
+        "run for long enough."
+    ]
+    assert not list(answer._draws_elsewhere(table.assign(draws=table["mass"])))
+    unweighed = table.assign(weighed=[0, 1], mass_high=[np.nan, 1.0], draws=[0.4, 0.6])
+    assert "40 % of the draws are nearest to modes that were not weighed." in list(
+        answer._draws_elsewhere(unweighed)
+    )

@@ -87,7 +87,8 @@ def test_errors_are_those_of_the_optima(two):
 def test_what_to_do_next(two, labels, words):
     comparison, _ = two
     unseen = None if labels is None else unseen_modes(np.array(labels), np.ones(10, bool))
-    finding = of.what_next(comparison, unseen)
+    table = pd.DataFrame({"weighed": [1, 1], "stays": [True, True]})
+    finding = of.what_next(comparison, unseen, table)
     assert (finding is None) == (words is None)
     assert words is None or finding.said.startswith(words)
 
@@ -115,3 +116,10 @@ def test_draws_alone_are_told_as_what_they_are(tmp_path):
     assert of.fit(comparison) is None
     found = Answer(comparison, "max_angle", modes).findings
     assert [finding.key for finding in found] == ["next"]
+
+
+def test_where_chains_leave_the_modes_the_rank_is_asked_next(two):
+    comparison, _ = two
+    unseen = unseen_modes(np.zeros(10, int), np.ones(10, bool))
+    table = pd.DataFrame({"weighed": [1, 1, 0], "stays": [True, False, True]})
+    assert "bnmf ranks" in of.what_next(comparison, unseen, table).said

@@ -15,7 +15,7 @@ def pictured(folder: Path) -> list[declared.Page]:
 
 
 def main(folder: Path) -> None:
-    """Run the faces example and photograph each page into ``folder``."""
+    """Run the first example and photograph each page into ``folder``."""
     folder.mkdir(parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory() as home,
@@ -27,6 +27,10 @@ def main(folder: Path) -> None:
         page.wait_for_url("**/modes**")
         page.goto(f"{address}/downstream")
         page.get_by_text("Held-out AUC of every").first.wait_for(timeout=120_000)
+        page.goto(f"{address}/modes")
+        # What the pictures are for: the masses, with what they depend on.
+        page.get_by_text("of the posterior mass of").first.wait_for(timeout=600_000)
+        page.get_by_text("Posterior mass by belief").first.wait_for(timeout=600_000)
         for shown in pictured(folder):
             page.goto(f"{address}/{shown.address}")
             settle(page, 2500)

@@ -3,11 +3,11 @@
 import dataclasses
 import gzip
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from benchmarks.harness import data_folder
 from bnmf_core.data.load import inspect_file, load_file
 from bnmf_core.data.naming import named_apart
 from bnmf_core.data.reading import Reading
@@ -29,7 +29,7 @@ from tests.data.formatted import (
 )
 from tests.data.layouts import SIDE, TABLES, VALUES
 
-REAL = Path("/work/shared/data")
+REAL = data_folder()
 LAYOUTS = [*TABLES, *FORMATTED, *APART]
 
 

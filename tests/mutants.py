@@ -413,6 +413,20 @@ MUTANTS = (
         "tests/runs/test_weights.py",
     ),
     Mutant(
+        "jumps: a place that its pilot chains left counts as a mode",
+        "samplers/pilot.py",
+        "(stayed if stayed.any() else ~stayed)",
+        "(stayed | ~stayed)",
+        "tests/algorithms/test_mode_jumps.py",
+    ),
+    Mutant(
+        "jumps: moments over all pilot chains, stayed or not",
+        "samplers/pilot.py",
+        "share = modes /",
+        "share = np.ones_like(modes) /",
+        "tests/algorithms/test_mode_jumps.py",
+    ),
+    Mutant(
         "fitted jump: no q-ratio",
         "samplers/fitted_jump.py",
         "< gained + correction",

@@ -17,25 +17,31 @@ def landmarks(
     each and the order (R,) of its components that matches those of the very best.
     """
     order = np.argsort(squared_error, kind="stable")
-    norm = np.linalg.norm(A, axis=1, keepdims=True)
-    unit = (A / np.where(norm > 0, norm, 1.0))[order]
+    unit = unit_columns(A)[order]
     leaders: list[int] = []
     sizes: list[int] = []
     for i, one in enumerate(unit):
         for place, leader in enumerate(leaders):
-            if _match(unit[leader], one)[0] <= threshold:
+            if match(unit[leader], one)[0] <= threshold:
                 sizes[place] += 1
                 break
         else:
             leaders.append(i)
             sizes.append(1)
     largest = np.argsort(-np.array(sizes), kind="stable")[:most]
-    return [(int(order[leaders[g]]), _match(unit[0], unit[leaders[g]])[1]) for g in largest]
+    return [(int(order[leaders[g]]), match(unit[0], unit[leaders[g]])[1]) for g in largest]
 
 
-def _match(one: np.ndarray, other: np.ndarray) -> tuple[float, np.ndarray]:
-    """The largest angle between matched unit columns in degrees, and the match of the other's."""
+def unit_columns(A: np.ndarray) -> np.ndarray:
+    """Bases A (m, D, R) with columns of length one; empty ones stay empty."""
+    norm = np.linalg.norm(A, axis=1, keepdims=True)
+    unit: np.ndarray = A / np.where(norm > 0, norm, 1.0)
+    return unit
+
+
+def match(one: np.ndarray, other: np.ndarray) -> tuple[float, np.ndarray]:
+    """The largest angle between matched unit columns in degrees, and the order of the other's."""
     cosines = one.T @ other
-    _, match = optimize.linear_sum_assignment(-cosines)
-    worst = cosines[np.arange(match.size), match].min()
-    return float(np.degrees(np.arccos(np.clip(worst, -1.0, 1.0)))), match
+    _, order = optimize.linear_sum_assignment(-cosines)
+    worst = cosines[np.arange(order.size), order].min()
+    return float(np.degrees(np.arccos(np.clip(worst, -1.0, 1.0)))), order

@@ -1,7 +1,8 @@
 """Gibbs sampling with jumps between modes that restarts have found.
 
 Gibbs rarely leaves the mode it starts in. Here restarts are solved first, and the best of each
-group of alike ones is taken for a mode; a pilot of Gibbs chains then shows what each looks like.
+group of alike ones is taken for a mode; a pilot of Gibbs chains then shows what each looks like,
+and which are modes of the posterior at all, see :mod:`bnmf_core.samplers.pilot`.
 After that nothing is learned any more: chains take turns between Gibbs sweeps and a jump that is
 proposed from what the pilot saw and accepted by Metropolis–Hastings, so that the posterior is left
 invariant whatever was found. Up to about a hundred numbers in A and W a jump is one proposal, see
@@ -23,6 +24,7 @@ from bnmf_core.samplers.annealed_jump import Anchors
 from bnmf_core.samplers.chains import chains_of, chains_setting, joined, shard_sizes
 from bnmf_core.samplers.fitted_jump import FittedModes
 from bnmf_core.samplers.landmarks import landmarks
+from bnmf_core.samplers.pilot import Pilot
 from bnmf_core.samplers.starting import check_posterior
 from bnmf_core.solvers import hals
 from bnmf_core.solvers.solution import Solution, Stopping
@@ -30,7 +32,8 @@ from bnmf_core.solvers.starts import random_start
 
 # Multiply-adds of one step: about a third of a second on one core.
 STEP_WORK = 1.0e9
-SEARCH = Stopping(max_iterations=3000, tolerance=1e-6)
+# Restarts that have not settled lie between modes and look like more of them.
+SEARCH = Stopping(max_iterations=3000, tolerance=None)
 MOST_MODES = 12
 # Numbers in A and W up to which one proposal from a fit is accepted often enough.
 MOST_FITTED = 100
@@ -103,27 +106,12 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Pilot:
-    """p Gibbs chains from each of K modes, side by side: A (K p, R, D), W (K p, R, N).
-
-    first, second : sums over recorded sweeps and chains of one mode; of z and z zᵀ, (K, d) and
-    (K, d, d), or of m and m² + v, both (K, R, D + N). sweeps : done.
-    """
-
-    A: np.ndarray
-    W: np.ndarray
-    first: np.ndarray
-    second: np.ndarray
-    sweeps: int
-
-
-@dataclass(frozen=True)
 class State:
     """A search, then a pilot, then c chains with a proposal: A (c, R, D) and W (c, R, N).
 
     draws : (c,) particles asked of each chain. first : number of the first chain in the run.
     jumps, total : done by each chain and to do. accepted : (c,) of those since the last record.
-    seed : of the run.
+    left : groups of restarts that all pilot chains left. seed : of the run.
     """
 
     search: Solution | None
@@ -136,6 +124,7 @@ class State:
     first: int
     jumps: int
     total: int
+    left: int
     seed: int
 
 
@@ -164,6 +153,7 @@ def init(problem: Problem, settings: Settings, shard: Shard, rng: np.random.Gene
         first=first,
         jumps=0,
         total=settings.warm_up + settings.thinning * int(draws.max()),
+        left=0,
         seed=shard.seed,
     )
 
@@ -188,7 +178,7 @@ def step(
             recorded.append(_record(state, settings, after // settings.thinning))
             state = replace(state, accepted=np.zeros_like(state.accepted))
     batch = joined(problem, recorded)
-    return state, replace(batch, note="" if begun else _note(proposal, settings))
+    return state, replace(batch, note="" if begun else _note(proposal, state.left, settings))
 
 
 def _searched(problem: Problem, state: State, search: Solution, settings: Settings) -> State:
@@ -198,16 +188,12 @@ def _searched(problem: Problem, state: State, search: Solution, settings: Settin
     A, W = problem.model.scale(*search.particles)
     threshold = settings.threshold if settings.start == "restart" else 0.0
     found = landmarks(A, search.squared_error, threshold, MOST_MODES)
-    fits, K, R = _fits(problem, settings), len(found), problem.rank
-    length = problem.dataset.D + problem.dataset.N
-    of_first, of_second = ((R * length,), (R * length,) * 2) if fits else ((R, length),) * 2
-    chains = FITTED_CHAINS if fits else ANNEALED_CHAINS
-    pilot = Pilot(
-        A=np.repeat([A[m][:, order].T for m, order in found], chains, axis=0),
-        W=np.repeat([W[m][order] for m, order in found], chains, axis=0),
-        first=np.zeros((K, *of_first)),
-        second=np.zeros((K, *of_second)),
-        sweeps=0,
+    chosen = np.array([m for m, _ in found])
+    order = np.stack([order for _, order in found])
+    pilot = Pilot.of(
+        np.take_along_axis(A[chosen], order[:, None, :], axis=2),
+        np.take_along_axis(W[chosen], order[:, :, None], axis=1),
+        FITTED_CHAINS if _fits(problem, settings) else ANNEALED_CHAINS,
     )
     return replace(state, search=None, pilot=pilot)
 
@@ -216,44 +202,43 @@ def _piloted(
     problem: Problem, state: State, pilot: Pilot, settings: Settings, rng: np.random.Generator
 ) -> State:
     """Sweeps of the pilot from random numbers that are the same in every shard, then the fit."""
-    A, W, sweeps = pilot.A, pilot.W, pilot.sweeps
-    first, second = pilot.first, pilot.second
-    K, dropped = first.shape[0], settings.pilot // 3
-    for _ in range(max(1, int(STEP_WORK / (A.shape[0] * 2 * gibbs.work_per_sweep(problem))))):
-        if sweeps == settings.pilot:
+    dropped = settings.pilot // 3
+
+    def moments(A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return _moments(problem, settings, A, W)
+
+    chains = pilot.A.shape[0]
+    for _ in range(max(1, int(STEP_WORK / (chains * 2 * gibbs.work_per_sweep(problem))))):
+        if pilot.sweeps == settings.pilot:
             break
-        common = _common_generator(state.seed, 1 + sweeps)
-        A, W = gibbs.sweep(problem, A, W, common)
-        A, W, _ = scale_move.move(problem, A, W, common)
-        sweeps += 1
-        if sweeps > dropped:
-            one, other = _moments(problem, settings, A, W, K)
-            first, second = first + one, second + other
-    pilot = Pilot(A, W, first, second, sweeps)
-    if sweeps < settings.pilot:
+        pilot = pilot.swept(problem, _common_generator(state.seed, 1 + pilot.sweeps))
+        if pilot.sweeps > dropped:
+            pilot = pilot.added(moments)
+    if pilot.sweeps < settings.pilot:
         return replace(state, pilot=pilot)
-    count = (sweeps - dropped) * (A.shape[0] // K)
-    chosen = rng.integers(A.shape[0], size=state.draws.size)
+    stayed = pilot.stayed()
+    first, second = pilot.means(stayed, recorded=pilot.sweeps - dropped)
+    chosen = rng.choice(np.flatnonzero(stayed), size=state.draws.size)
     return replace(
         state,
         pilot=None,
-        proposal=_fitted(problem, settings, first / count, second / count),
-        A=A[chosen],
-        W=W[chosen],
+        proposal=_fitted(problem, settings, first, second),
+        A=pilot.A[chosen],
+        W=pilot.W[chosen],
+        left=int(np.count_nonzero(~stayed.any(axis=1))),
     )
 
 
 def _moments(
-    problem: Problem, settings: Settings, A: np.ndarray, W: np.ndarray, K: int
+    problem: Problem, settings: Settings, A: np.ndarray, W: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What the pilot adds up, of one sweep."""
+    """What the pilot adds up: z and z zᵀ (c, d), (c, d, d), or m and m² + v, (c, R, D + N)."""
     if _fits(problem, settings):
         floored = fitted_jump.floored
-        z = fitted_jump.logarithms(floored(A), floored(W)).reshape(K, A.shape[0] // K, -1)
-        return z.sum(axis=1), np.einsum("kpi,kpj->kij", z, z)
+        z = fitted_jump.logarithms(floored(A), floored(W))
+        return z, np.einsum("ci,cj->cij", z, z)
     mean, variance = annealed_jump.conditional_moments(problem, A, W)
-    shape = (K, A.shape[0] // K, *mean.shape[1:])
-    return mean.reshape(shape).sum(axis=1), (mean**2 + variance).reshape(shape).sum(axis=1)
+    return mean, mean**2 + variance
 
 
 def _fitted(
@@ -297,22 +282,20 @@ def _record(state: State, settings: Settings, draw: int) -> Batch:
     )
 
 
-def _note(proposal: FittedModes | Anchors, settings: Settings) -> str:
+def _note(proposal: FittedModes | Anchors, left: int, settings: Settings) -> str:
     fitted = isinstance(proposal, FittedModes)
     count = len(proposal.centers if isinstance(proposal, FittedModes) else proposal.center)
-    source = (
-        "The known factorizations are"
-        if settings.start == "known"
-        else f"{settings.restarts} restarts fell into"
-    )
+    known = settings.start == "known"
+    source = "The known factorizations are" if known else f"{settings.restarts} restarts fell into"
+    without = f", without {left} which every chain left" if left else ""
     if count == 1:
         return (
-            f"{source} one mode at {settings.threshold:g}°, so there was nothing to jump to and "
-            "the chains are those of Gibbs; run Random restarts or Q-Transform first to see "
+            f"{source} one mode at {settings.threshold:g}°{without}, so there was nothing to jump "
+            "to and the chains are those of Gibbs; run Random restarts or Q-Transform first to see "
             "whether there are other modes, and give more restarts or a smaller angle."
         )
     how = "fitted proposals" if fitted else f"proposals annealed in {settings.bridge} steps"
-    return f"{source} {count} modes; chains jumped between them by {how}."
+    return f"{source} {count} modes{without}; chains jumped between them by {how}."
 
 
 def _fits(problem: Problem, settings: Settings) -> bool:

@@ -1,5 +1,7 @@
 """Jumps between modes: their densities by definition, and masses that are known."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -9,7 +11,8 @@ from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs import engine
 from bnmf_core.samplers import annealed_jump, fitted_jump
-from bnmf_core.samplers.landmarks import landmarks
+from bnmf_core.samplers.landmarks import landmarks, match, unit_columns
+from bnmf_core.samplers.pilot import Pilot
 
 from .kernels import make_problem
 from .masses import mass_of_first
@@ -173,3 +176,54 @@ def test_alike_bases_are_one_landmark_whatever_their_order_and_scale():
     np.testing.assert_array_equal(found[0][1], [0, 1, 2])
     assert found[1][1][1] == 2  # the component that both have stands in the same place
     assert [m for m, _ in landmarks(A, np.array([1.0, 0.5, 2.0, 3.0]), 10.0, most=1)] == [1]
+
+
+# The pilot
+
+
+def between_two_solutions(sigma):
+    """A problem of two solutions, and as landmarks both and the place halfway between them."""
+    data = laurberg("two", noise=0.01)
+    (one, V), (other, W) = ((truth.A, truth.W) for truth in data.truth)
+    order = match(*unit_columns(np.stack((one, other))))[1]
+    A = np.stack((one, other[:, order], (one + other[:, order]) / 2))
+    problem = make_problem(data.X, 3, sigma)
+    return problem, A, np.stack((V, W[order], (V + W[order]) / 2))
+
+
+def test_a_place_that_chains_leave_is_no_mode():
+    problem, A, W = between_two_solutions(sigma=0.01)
+    pilot = Pilot.of(A, W, chains=8)
+    rng = np.random.default_rng(11)
+    recorded = 0
+    for sweep in range(150):
+        pilot = pilot.swept(problem, rng)
+        if sweep >= 100:
+            pilot, recorded = pilot.added(lambda A, W: (A, A**2)), recorded + 1
+    stayed = pilot.stayed()
+    assert stayed[:2].all() and not stayed[2].any()
+    mean, _ = pilot.means(stayed, recorded)
+    assert mean.shape == (2, *A[0].T.shape)
+    found = unit_columns(mean.transpose(0, 2, 1))
+    angles = [match(found[k], unit_columns(A[k : k + 1])[0])[0] for k in range(2)]
+    assert max(angles) < 3.0
+
+
+def test_a_chain_that_exchanged_components_has_not_stayed():
+    _, A, W = between_two_solutions(sigma=0.01)
+    pilot = Pilot.of(A[:2], W[:2], chains=3)
+    exchanged = pilot.A.copy()
+    exchanged[1] = exchanged[1][[1, 0, 2]]
+    np.testing.assert_array_equal(
+        replace(pilot, A=exchanged).stayed(), [[True, False, True], [True, True, True]]
+    )
+
+
+def test_moments_are_means_over_the_chains_that_stayed():
+    rng = np.random.default_rng(12)
+    first, second = rng.random((6, 2, 5)), rng.random((6, 4))
+    pilot = Pilot(rng.random((3, 4, 2)), rng.random((6, 2, 4)), np.empty((6, 2, 1)), first, second)
+    stayed = np.array([[True, True], [False, False], [False, True]])
+    one, other = pilot.means(stayed, recorded=10)
+    np.testing.assert_allclose(one, [first[:2].sum(axis=0) / 20, first[5] / 10])
+    np.testing.assert_allclose(other, [second[:2].sum(axis=0) / 20, second[5] / 10])

@@ -29,6 +29,7 @@ OPTIONS = {
     "decimal_mark": "decimal",
     "missing_words": "missing",
     "image_shape": "image-shape",
+    "features_are": "features-are",
     "settings": "reading",
 }
 WORDS: dict[str, bool | None] = {"true": True, "false": False, "none": None}

@@ -26,6 +26,7 @@ SHOWN = {
     "yes_no_columns": "columns of yes and no",
     "observations": "observations in",
     "image_shape": "image shape",
+    "features_are": "features are",
 }
 
 
@@ -62,6 +63,9 @@ def add_options(command: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--image-shape", metavar="HEIGHTxWIDTH", help="when an observation is an image: 50x50"
     )
+    group.add_argument(
+        "--features-are", metavar="NOUN", help="what features are called: genes, species, …"
+    )
 
 
 def choices(options: argparse.Namespace) -> dict[str, Any]:
@@ -80,6 +84,7 @@ def choices(options: argparse.Namespace) -> dict[str, Any]:
         ("encoding", options.encoding),
         ("separator", by_word.get(options.separator)),
         ("decimal_mark", DECIMALS.get(options.decimal)),
+        ("features_are", options.features_are),
         ("missing_words", tuple(options.missing) if options.missing else None),
     ):
         if value is not None:

@@ -33,6 +33,7 @@ CHOICES = {
     "observations": "'rows' or 'columns'",
     "missing_words": "words",
     "image_shape": "two whole numbers",
+    "features_are": "a noun in the plural, such as 'species'",
     "settings": "a mapping",
 }
 
@@ -68,7 +69,8 @@ def inspect_content(
     if "image_shape" in chosen:
         reading = dataclasses.replace(reading, image_shape=chosen["image_shape"])
         reading = reading.because({"image_shape": "chosen by you"})
-    return reading
+    called = chosen.get("features_are", found.features_are)
+    return dataclasses.replace(reading, features_are=clean_name(called))
 
 
 def content_parts(content: bytes, filename: str, reading: Reading, limit_bytes: int) -> Parts:
@@ -113,8 +115,8 @@ def check_choices(chosen: Mapping[str, Any]) -> dict[str, Any]:
 def _fits(key: str, value: Any) -> bool:
     if key == "format":
         return value in FORMATS
-    if key == "separator":
-        return isinstance(value, str) and len(value) == 1
+    if key in ("separator", "features_are"):
+        return isinstance(value, str) and (len(value) == 1 or key == "features_are")
     if key == "decimal_mark":
         return value in DECIMAL_MARKS
     if key == "header_row":

@@ -141,7 +141,12 @@ def dataset_of(parts: Parts, filename: str, reading: Reading) -> Dataset:
         clean_name(Path(filename.removesuffix(".gz")).stem.replace("\0", "")) or "uploaded matrix"
     )
     with np.errstate(over="ignore", invalid="ignore"):
-        return Dataset.from_array(**parts, name=name, source=" ".join(reading.doubts))
+        return Dataset.from_array(
+            **parts,
+            name=name,
+            source=" ".join(reading.doubts),
+            features_are=reading.features_are,
+        )
 
 
 def foreign_matrices(path: Path, limit_bytes: int = LIMIT_BYTES) -> list[NamedMatrix]:

@@ -51,6 +51,7 @@ class Reading:
     yes_no_columns : those of them that hold yes and no, which become 1 and 0.
     observations : "rows" or "columns", the axis of the file that holds the observations.
     image_shape : (height, width) when an observation is an image unfolded column-major.
+    features_are : what features are called in sentences, in the plural; "" for features.
     missing_words : words that mean "not seen" beside the usual ones (empty, NA, NaN, null, ?).
     settings : further choices that only this format has; offers : what may be chosen of each.
     reasons : name of a choice → why it was taken so.
@@ -79,6 +80,7 @@ class Reading:
     yes_no_columns: tuple[int, ...] = ()
     observations: str = "rows"
     image_shape: tuple[int, int] | None = None
+    features_are: str = ""
     missing_words: tuple[str, ...] = ()
     settings: Mapping[str, Value] = field(default_factory=dict)
     offers: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
@@ -127,7 +129,9 @@ class Reading:
     @classmethod
     def of_plain(cls, values: Mapping[str, Any]) -> "Reading":
         """From what :meth:`plain` gave, also after JSON."""
-        known = {one.name: values[one.name] for one in dataclasses.fields(cls)}
+        known = {
+            one.name: values[one.name] for one in dataclasses.fields(cls) if one.name in values
+        }
         known["offers"] = {key: _tuples(offered) for key, offered in known["offers"].items()}
         preview = {key: _tuples(value) for key, value in known.pop("preview").items()}
         return cls(**{k: _tuples(v) for k, v in known.items()}, preview=Preview(**preview))

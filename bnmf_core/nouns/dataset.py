@@ -20,6 +20,8 @@ from bnmf_core.numerics.matrix import Matrix, dense, is_sparse, parts, stored
 
 MatrixT = TypeVar("MatrixT", bound=Matrix)
 Words: TypeAlias = Sequence[Value] | np.ndarray
+# Of the name for features, which stands in sentences and headings.
+LONGEST_NOUN = 24
 Given: TypeAlias = ArrayLike | Matrix | sparse.sparray | sparse.spmatrix
 
 
@@ -60,6 +62,7 @@ class Dataset:
         known, None when none is. No run sees them.
     image_shape : (height, width) when a column is an image unfolded column-major.
     unit : what one entry of X counts or measures ("counts", "grey level", …).
+    features_are : what features are called, in the plural ("words", "genes", …); "" where unknown.
     source : origin and licence in a sentence.
     truth : exact factorizations that are known, for generated data.
 
@@ -84,6 +87,7 @@ class Dataset:
     source: str = ""
     truth: tuple[Truth, ...] = ()
     hidden: np.ndarray | None = None
+    features_are: str = ""
 
     @classmethod
     def from_array(
@@ -99,6 +103,7 @@ class Dataset:
         unit: str = "",
         source: str = "",
         truth: Sequence[Truth] = (),
+        features_are: str = "",
     ) -> "Dataset":
         """Check and wrap a matrix X (D, N), dense or scipy sparse; X itself is never changed.
 
@@ -140,6 +145,7 @@ class Dataset:
             unit=unit,
             source=source,
             truth=tuple(truth),
+            features_are=clean_name(features_are, LONGEST_NOUN),
         )
 
     @property
@@ -172,6 +178,11 @@ class Dataset:
         """Number of entries that were observed, the zeros of a sparse X among them."""
         return self.D * self.N - self.missing
 
+    @property
+    def feature_noun(self) -> str:
+        """What features are called in a sentence, in the plural."""
+        return self.features_are or ("pixels" if self.image_shape else "features")
+
     @cached_property
     def total(self) -> float:
         """ΣX over the observed entries."""
@@ -193,7 +204,9 @@ class Dataset:
         else:
             by_columns = not self.X.flags.c_contiguous
         arrays += [part for part in (self.mask, self.hidden) if part is not None]
-        order = ("by columns",) if by_columns else ()
+        order = (("by columns",) if by_columns else ()) + (
+            (self.features_are,) if self.features_are else ()
+        )
         words = (
             (self.X.shape, self.is_sparse, self.image_shape, self.name, self.unit, *order),
             (self.features, self.observations),

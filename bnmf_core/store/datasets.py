@@ -40,6 +40,7 @@ def write_dataset(folder: Path, dataset: Dataset) -> None:
             "truth": [truth.name for truth in dataset.truth],
             "image_shape": dataset.image_shape,
             "unit": dataset.unit,
+            "features_are": dataset.features_are,
             "source": dataset.source,
             "missing": dataset.missing,
             "stored_entries": dataset.stored_entries,
@@ -76,6 +77,7 @@ def read_dataset(folder: Path) -> Dataset:
         hidden=arrays.get("hidden"),
         image_shape=None if image_shape is None else tuple(image_shape),
         unit=meta["unit"],
+        features_are=meta.get("features_are", ""),
         source=meta["source"],
         truth=tuple(
             Truth(name, arrays[f"truth_A_{i}"], arrays[f"truth_W_{i}"])

@@ -45,7 +45,7 @@ def draw(reading: Reading, file_id: str) -> None:
 
 
 def _of_every_file(reading: Reading, file_id: str) -> None:
-    left, right = st.columns([3, 2])
+    left, middle, right = st.columns(3)
     with left:
         _choice(
             file_id,
@@ -55,6 +55,15 @@ def _of_every_file(reading: Reading, file_id: str) -> None:
             reading.observations,
             reading,
             widget=partial(st.radio, horizontal=True),
+        )
+    with middle:
+        _text(
+            file_id,
+            "features_are",
+            "Features are called",
+            reading.features_are,
+            "genes, species, …",
+            str.strip,
         )
     with right:
         shape = "" if reading.image_shape is None else "{}x{}".format(*reading.image_shape)

@@ -33,6 +33,7 @@ class Format:
     parts : (content, reading, limit in bytes) → the arguments of ``Dataset.from_array``.
     isolated : whether its parser is one that hostile bytes may crash or swell, so that it runs
         in a process of its own.
+    features_are : what the features of such a file are called, in the plural.
     """
 
     key: str
@@ -41,6 +42,7 @@ class Format:
     inspect: Callable[[bytes, Mapping[str, Any], int], Reading]
     parts: Callable[[bytes, Reading, int], Parts]
     isolated: bool = False
+    features_are: str = ""
 
 
 def array_format(

@@ -92,4 +92,11 @@ def _table(content: bytes, encoding: str, claims: _Claims) -> Table:
     return Table(records, missing=cells.MISSING)
 
 
-FORMAT = Format(KEY, WHAT, lambda content, _: content[:4] in (b"#1.2", b"#1.3"), inspect, parts)
+FORMAT = Format(
+    KEY,
+    WHAT,
+    lambda content, _: content[:4] in (b"#1.2", b"#1.3"),
+    inspect,
+    parts,
+    features_are="genes",
+)

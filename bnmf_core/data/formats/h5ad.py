@@ -61,4 +61,4 @@ def _recognises(content: bytes, _: str) -> bool:
     return content.startswith(HDF5)
 
 
-FORMAT = named_format("h5ad", "an H5AD file", _recognises, _find)
+FORMAT = named_format("h5ad", "an H5AD file", _recognises, _find, "genes")

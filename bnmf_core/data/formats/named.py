@@ -41,7 +41,11 @@ Find = Callable[[bytes, Mapping[str, Any], int], Found]
 
 
 def named_format(
-    key: str, what: str, recognises: Callable[[bytes, str], bool], find: Find
+    key: str,
+    what: str,
+    recognises: Callable[[bytes, str], bool],
+    find: Find,
+    features_are: str = "",
 ) -> Format:
     """A format of which ``find`` (content, settings, limit in bytes) gives the matrix."""
 
@@ -51,7 +55,7 @@ def named_format(
     def parts(content: bytes, reading: Reading, limit_bytes: int) -> Parts:
         return parts_of(find(content, reading.settings, limit_bytes), reading.observations)
 
-    return Format(key, what, recognises, inspect, parts, isolated=True)
+    return Format(key, what, recognises, inspect, parts, True, features_are)
 
 
 def reading_of(key: str, what: str, found: Found, chosen: Mapping[str, Any]) -> Reading:

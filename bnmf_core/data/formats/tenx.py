@@ -95,4 +95,4 @@ def _recognises(content: bytes, _: str) -> bool:
     return hdf5 or _is_tar(content)
 
 
-FORMAT = named_format("10x", "a matrix of 10x Genomics", _recognises, _find)
+FORMAT = named_format("10x", "a matrix of 10x Genomics", _recognises, _find, "genes")

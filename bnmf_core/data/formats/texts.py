@@ -175,4 +175,4 @@ def _recognises(content: bytes, _: str) -> bool:
     return content.startswith(ZIP) and any(_is_text(name) for name in archive_names(content))
 
 
-FORMAT = named_format(KEY, "texts, of which words are counted", _recognises, _find)
+FORMAT = named_format(KEY, "texts, of which words are counted", _recognises, _find, "words")

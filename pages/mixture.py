@@ -24,7 +24,7 @@ if not mixtures["best"]:
         "None of these runs has a model that a mixture of Gaussians can approximate. Run the "
         "same data with “Gaussian noise” or “Every entry within a threshold” to see one.",
         "run",
-        "posterior",
+        "quality",
     )
 variant, run_id = mixture.ask(look, mixtures["best"])
 mixture.numbers(mixtures, variant, run_id)

@@ -61,7 +61,7 @@ with right:
 
 st.subheader(f"In focus: {plain(look.focus_name)}", anchor=False)
 rows, names = look.shown(4)
-bases.show(look, rows, names, difference=False, name="modes_gallery")
+bases.show(look, rows, names, "modes_gallery")
 
 left, right = st.columns(2, gap="medium")
 with left:

@@ -132,7 +132,6 @@ def components(comparison: Comparison, modes: Modes) -> Finding | None:
     largest = component_stability(A[1:], A[0])["max_angle"].to_numpy()
     shared, changing = largest <= SHARED, np.argsort(-largest, kind="stable")
     names = component_names(comparison.dataset, A[0])
-    page = "topics" if names[0].count("(") else "gallery"
     others = len(rows) - 1
     compared = " that were compared" * (modes.count > len(rows))
     where = {1: "the other mode", 2: "both other modes"}.get(others, f"all {others} other modes")
@@ -140,7 +139,7 @@ def components(comparison: Comparison, modes: Modes) -> Finding | None:
     first = f"mode {modes.labels[rows[0]] + 1}"
     if shared.all():
         said = f"Every component of {first} has a partner {everywhere}."
-        return Finding("components", said, "", page)
+        return Finding("components", said, "", "components")
     kept = [names[r] for r in np.flatnonzero(shared)]
     said = (
         f"{len(kept)} of {len(names)} components of {first} have a partner {everywhere}: "
@@ -149,7 +148,9 @@ def components(comparison: Comparison, modes: Modes) -> Finding | None:
         else f"No component of {first} has a partner {everywhere}."
     )
     most = [f"{names[r]} (up to {largest[r]:.0f}°)" for r in changing if not shared[r]]
-    return Finding("components", said, f"Farthest from their partners: {_listed(most)}.", page)
+    return Finding(
+        "components", said, f"Farthest from their partners: {_listed(most)}.", "components"
+    )
 
 
 def component_names(dataset: Dataset, A: np.ndarray) -> list[str]:

@@ -18,6 +18,9 @@ from bnmf_core.nouns.particles import Particles
 # Unit columns are float64 copies: this many entries (64 MB) at a time.
 ENTRIES_AT_ONCE = 8_000_000
 
+# Degrees between matched components beyond which they are not the same: a cosine under ½.
+NO_COUNTERPART = 60.0
+
 
 def matching(A: np.ndarray, reference_A: np.ndarray) -> np.ndarray:
     """Which column of each basis belongs to each column of the reference.
@@ -87,6 +90,15 @@ def align(particles: Particles, reference: int | np.ndarray = 0) -> Particles:
         A=np.take_along_axis(particles.A, permutation[:, None, :], axis=2),
         W=np.take_along_axis(particles.W, permutation[:, :, None], axis=1),
     )
+
+
+def without_counterpart(A_aligned: np.ndarray) -> np.ndarray:
+    """Which components of K aligned factorizations have no partner in the first: (K, R) bool.
+
+    Matching gives every component a partner, however unlike; one farther than
+    ``NO_COUNTERPART`` degrees away shares less than half of its direction with it.
+    """
+    return component_angles(A_aligned, A_aligned[0]) > NO_COUNTERPART
 
 
 def component_angles(

@@ -47,8 +47,8 @@ def hide_entries(dataset: Dataset, fraction: float, rng: np.random.Generator) ->
 
     One entry of every row and of every column that has any stays in sight, chosen at random; the
     rest are drawn from the others. ``Dataset.hidden`` holds what was hidden: no run sees it, and
-    the Quality page compares it with what factorizations say (paper 3, §7.3, hides 10, 30 and 50 %
-    of Olivetti faces).
+    ``bnmf_core.analysis.quality`` compares it with what factorizations say (paper 3, §7.3, hides
+    10, 30 and 50 % of Olivetti faces).
 
     Parameters
     ----------

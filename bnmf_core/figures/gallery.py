@@ -12,10 +12,16 @@ MOST_BARS = 120
 GAP = 2
 # Pixels that a row of images usually has; only the figure's height follows from it.
 ROW_WIDTH = 740
+# Around a component without a counterpart.
+FRAME = {"color": "#D9730D", "width": 2}
 
 
 def basis_images(
-    A: np.ndarray, image_shape: tuple[int, int], rows: Sequence[str], difference: bool = False
+    A: np.ndarray,
+    image_shape: tuple[int, int],
+    rows: Sequence[str],
+    difference: bool = False,
+    alone: np.ndarray | None = None,
 ) -> go.Figure:
     """Montage of basis images: a row per factorization, a column per component.
 
@@ -24,6 +30,7 @@ def basis_images(
     A : (K, D, R) aligned bases; each component is shown on its own scale.
     image_shape : (height, width); a column unfolds column-major.
     rows : K names. difference : show each row minus the first instead, on one signed scale.
+    alone : (K, R) bool, components without a counterpart in the first row; they are framed.
     """
     K, _, R = A.shape
     height, width = image_shape
@@ -56,6 +63,9 @@ def basis_images(
             **colors,
         )
     )
+    for k, r in _framed(alone):
+        x, y = r * (width + GAP) - 0.5, k * (height + GAP) - 0.5
+        figure.add_shape(type="rect", x0=x, x1=x + width, y0=y, y1=y + height, line=FRAME)
     figure.update_xaxes(
         tickvals=[r * (width + GAP) + width / 2 for r in range(R)],
         ticktext=[str(r + 1) for r in range(R)],
@@ -87,12 +97,14 @@ def basis_bars(
     rows: Sequence[str],
     unit: str,
     difference: bool = False,
+    alone: np.ndarray | None = None,
 ) -> go.Figure:
     """Bars of every component (rows of charts) for every factorization (columns of charts).
 
     Parameters
     ----------
     A : (K, D, R) aligned bases with D ≤ 120. features : D names. rows : K names.
+    alone : (K, R) bool, components without a counterpart in the first column; they are framed.
     """
     K, D, R = A.shape
     shown = A / np.maximum(A.sum(axis=1, keepdims=True), 1e-300)
@@ -121,6 +133,9 @@ def basis_bars(
                 showlegend=False,
                 hovertemplate="%{x}: %{y:.3f}<extra></extra>",
             )
+    for k, r in _framed(alone):
+        domain = {"xref": "x domain", "yref": "y domain", "x0": 0, "x1": 1, "y0": 0, "y1": 1}
+        figure.add_shape(type="rect", line=FRAME, row=r + 1, col=k + 1, **domain)
     figure.update_xaxes(showticklabels=False)
     figure.update_xaxes(
         showticklabels=True,
@@ -136,7 +151,11 @@ def basis_bars(
 
 
 def basis_heatmap(
-    A: np.ndarray, features: Sequence[str], rows: Sequence[str], count: int = 8
+    A: np.ndarray,
+    features: Sequence[str],
+    rows: Sequence[str],
+    count: int = 8,
+    difference: bool = False,
 ) -> go.Figure:
     """The strongest features of every component, side by side for every factorization.
 
@@ -144,32 +163,42 @@ def basis_heatmap(
     ----------
     A : (K, D, R) aligned bases. features : D names. rows : K names.
     count : features taken from each component of the first factorization.
+    difference : show each factorization minus the first instead, on one signed scale.
     """
     K, _, R = A.shape
     shown = A / np.maximum(A.sum(axis=1, keepdims=True), 1e-300)
     chosen = list(
         dict.fromkeys(d for r in range(R) for d in np.argsort(-shown[0, :, r])[:count].tolist())
     )
+    if difference:
+        shown = shown - shown[:1]
     blocks = shown[:, chosen].transpose(1, 2, 0).reshape(len(chosen), R * K)
+    largest = float(np.quantile(np.abs(blocks), 0.99)) or 1.0
+    colors = {"colorscale": "RdBu_r", "zmin": -largest} if difference else {"colorscale": "Blues"}
     columns = [f"{r + 1} · {safe(rows[k], 20)}" for r in range(R) for k in range(K)]
     figure = go.Figure(
         go.Heatmap(
             z=blocks,
             x=list(range(R * K)),
             y=[safe(features[d], 32) for d in chosen],
-            colorscale="Blues",
-            zmin=0,
-            zmax=float(np.quantile(blocks, 0.99)) or 1.0,
+            zmax=largest,
             colorbar={"title": "share", "thickness": 12, "tickformat": ".1%"},
             hovertemplate="%{y}: %{z:.3%}<extra></extra>",
+            **({"zmin": 0} | colors),
         )
     )
     figure.update_xaxes(tickvals=list(range(R * K)), ticktext=columns, tickangle=-60, side="bottom")
     figure.update_yaxes(autorange="reversed", tickfont={"size": 10}, dtick=1)
     for r in range(1, R):
         figure.add_vline(x=r * K - 0.5, line={"color": "#8A949E", "width": 1})
-    title = f"Strongest {count} features of each component (share of the component's sum)"
+    minus = ", minus the first" if difference else ""
+    title = f"Strongest {count} features of each component (share of its sum{minus})"
     return layout(figure, title, int(240 + 15 * len(chosen)), margin={"l": 170, "b": 150})
+
+
+def _framed(alone: np.ndarray | None) -> list[tuple[int, int]]:
+    """Positions (factorization, component) that get a frame."""
+    return [] if alone is None else [(int(k), int(r)) for k, r in np.argwhere(alone)]
 
 
 def unit_columns(A: np.ndarray) -> np.ndarray:

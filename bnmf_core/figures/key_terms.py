@@ -1,4 +1,4 @@
-"""How many topics of each factorization carry a term (paper 3, figure 7)."""
+"""How many components of each factorization carry a name (paper 3, figure 7)."""
 
 from collections.abc import Sequence
 
@@ -8,12 +8,12 @@ import plotly.graph_objects as go
 from bnmf_core.figures.style import layout, safe
 
 
-def key_terms(counts: np.ndarray, terms: Sequence[str]) -> go.Figure:
-    """For every term, the share of factorizations with 0, 1, 2, … topics that carry it.
+def key_terms(counts: np.ndarray, terms: Sequence[str], noun: str = "words") -> go.Figure:
+    """For every term, the share of factorizations with 0, 1, 2, … components that carry it.
 
     Parameters
     ----------
-    counts : (M, T) numbers of topics. terms : T names.
+    counts : (M, T) numbers of components. terms : T names. noun : what they are.
     """
     largest = int(counts.max())
     share = np.array(
@@ -29,12 +29,12 @@ def key_terms(counts: np.ndarray, terms: Sequence[str]) -> go.Figure:
             zmax=1,
             texttemplate="%{z:.0%}",
             colorbar={"title": "share", "tickformat": ".0%", "thickness": 12},
-            hovertemplate="%{y}: %{x} topics in %{z:.0%} of the factorizations<extra></extra>",
+            hovertemplate="%{y}: %{x} parts in %{z:.0%} of the factorizations<extra></extra>",
         )
     )
     figure.update_xaxes(
-        title="number of topics with the term among their top words", type="category"
+        title=f"number of parts with it among their strongest {safe(noun, 24)}", type="category"
     )
     figure.update_yaxes(autorange="reversed", type="category")
-    title = f"Topics that carry a term, over {counts.shape[0]} factorizations"
+    title = f"Parts that carry each of them, over {counts.shape[0]} factorizations"
     return layout(figure, title, height=180 + 44 * len(terms), margin={"l": 140})

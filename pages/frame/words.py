@@ -31,6 +31,11 @@ def shown(labels: Mapping[Any, str]) -> Callable[[Any], str]:
     return lambda key: plain(labels[key])
 
 
+def capital(text: str) -> str:
+    """Text as a sentence begins."""
+    return text[:1].upper() + text[1:]
+
+
 def with_unit(label: str, unit: str) -> str:
     """A label with its unit behind it, if it has one."""
     return f"{label} ({unit})" if unit else label

@@ -85,7 +85,7 @@ def _columns(unit: str) -> dict[str, object]:
             width=110,
             help="Sum of the Stein weights of its factorizations, no probability: a Stein "
             "discrepancy sees neither a missing mode nor how much of the posterior lies in one. "
-            "It means nothing where the discrepancy is large, see the page Posterior.",
+            "It means nothing where the discrepancy is large, see How sure?, Weights.",
         ),
         "mixture weight": text(
             width=110,

@@ -1,1 +1,1 @@
-"""Parts of the Quality page."""
+"""What only the page How sure? uses."""

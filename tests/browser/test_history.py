@@ -73,7 +73,7 @@ def test_a_link_is_one_entry_on_a_server_that_has_just_started(chromium, tmp_pat
     with chromium() as page, running_server(tmp_path) as address:
         page.goto("about:blank")
         view = f"metric=wad&threshold=0.1&focus=mode%3A1&runs={runs.replace(',', '%2C')}"
-        page.goto(f"{address}/gallery?{view}")
+        page.goto(f"{address}/components?{view}")
         page.get_by_text("In focus: mode 1").first.wait_for()
         settle(page)
         assert page.evaluate("history.length") == 2

@@ -5,7 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bnmf_core.compare.alignment import align, component_angles, component_stability, matching
+from bnmf_core.compare.alignment import (
+    align,
+    component_angles,
+    component_stability,
+    matching,
+    without_counterpart,
+)
 from bnmf_core.nouns.errors import DataError, SettingsError
 from bnmf_core.nouns.particles import Particles
 from bnmf_core.nouns.spec import RunSpec
@@ -97,3 +103,9 @@ def test_what_cannot_be_aligned_is_said():
         matching(A, np.ones((3, 3)))
     with pytest.raises(DataError, match="finite"):
         matching(A * np.nan, A[0])
+
+
+def test_a_partner_more_than_sixty_degrees_away_is_none():
+    turned = np.radians([[0, 0], [59, 61]])
+    A = np.stack((np.cos(turned), np.sin(turned)), axis=1)
+    np.testing.assert_array_equal(without_counterpart(A), [[False, False], [False, True]])

@@ -68,12 +68,12 @@ def test_unknown_runs_are_not_found_and_none_are_shown_instead(server, finished,
 
 def test_of_known_and_unknown_runs_the_known_are_shown_and_the_others_named(server, finished):
     server.wait_analysis(finished[:1])
-    app = page("gallery", runs=f"{finished[0]},feedbeef")
+    app = page("components", runs=f"{finished[0]},feedbeef")
     assert not app.exception
     assert "not found: feedbeef" in words(app)
     assert app.session_state["view_runs"] == finished[:1]
     assert app.get("plotly_chart")
-    app.toggle(key="gallery_difference").set_value(True).run()
+    app.toggle(key="components_difference").set_value(True).run()
     assert "not found: feedbeef" in words(app)
 
 
@@ -92,7 +92,7 @@ def test_a_lesson_that_was_deleted_is_not_found(server):
     assert "not found: feedbeef" in words(app)
 
 
-USED = {"data": ("data", "run", "starts"), "part": ("starts",), "lesson": ("lesson",)}
+USED = {"data": ("data", "run", "starts"), "part": ("quality", "starts"), "lesson": ("lesson",)}
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -103,12 +103,12 @@ def test_values_of_other_pages_leave_the_address(server, finished, name):
     assert app.query_params["utm"] == "z"
     for parameter, pages in USED.items():
         assert (parameter in app.query_params) <= (name in pages)
-    assert ("relevance" in app.query_params) <= (name == "topics")
+    assert ("relevance" in app.query_params) <= (name == "components")
 
 
 def test_an_address_is_the_whole_truth_and_an_empty_one_leaves_things_as_they_are(server, finished):
     runs = ",".join(finished)
-    app = page("gallery", runs=runs, threshold="0", focus="mode:2")
+    app = page("components", runs=runs, threshold="0", focus="mode:2")
     assert app.session_state["view_focus"] == "mode:2"
     app.query_params.clear()  # as the menus do
     app.switch_page("pages/modes.py").run()
@@ -116,14 +116,14 @@ def test_an_address_is_the_whole_truth_and_an_empty_one_leaves_things_as_they_ar
     assert app.query_params["focus"] == "mode:2"
     app.query_params.clear()
     app.query_params["runs"] = runs  # as Back does to where nothing was in focus
-    app.switch_page("pages/gallery.py").run()
+    app.switch_page("pages/components.py").run()
     assert app.session_state["view_focus"] == ""
     assert app.session_state["view_threshold"] > 0
 
 
 def test_an_address_that_a_slow_browser_still_has_takes_nothing_back(server, finished):
     runs = ",".join(finished)
-    app = page("gallery", runs=runs, threshold="0")
+    app = page("components", runs=runs, threshold="0")
     before = dict(app.query_params)
     app.selectbox(key="view_focus").set_value("mode:2").run()
     assert app.query_params["focus"] == "mode:2"
@@ -136,7 +136,7 @@ def test_an_address_that_a_slow_browser_still_has_takes_nothing_back(server, fin
 
 
 def test_numbers_in_an_address_that_are_none_are_left_out(server, finished):
-    app = page("topics", runs=",".join(finished), threshold="high", relevance="x")
+    app = page("components", runs=",".join(finished), threshold="high", relevance="x")
     assert not app.exception
     assert app.session_state["view_relevance"] == 0.6
 
@@ -175,9 +175,9 @@ def test_a_run_of_an_algorithm_that_is_gone_breaks_no_page(server, vanished, nam
 
 @pytest.mark.parametrize("value", ["7", "-1", "nan", "much"])
 def test_a_relevance_that_cannot_be_is_the_usual_one(server, finished, value):
-    app = page("topics", runs=",".join(finished), relevance=value)
+    app = page("components", runs=",".join(finished), relevance=value)
     assert not app.exception
-    (shown,) = (slider.value for slider in app.slider if slider.label == "Relevance λ")
+    (shown,) = (slider.value for slider in app.slider if slider.key == "view_relevance")
     assert shown == 0.6
 
 

@@ -107,10 +107,10 @@ def test_a_cancelled_study_goes_on_later(server, monkeypatch):
 def test_the_gallery_shows_every_run_in_one_order_of_components(server, compared):
     chosen = compared[:2]
     server.wait_analysis(chosen, "structure", "mixing", "exact")
-    app = page("gallery", runs=",".join(chosen))
-    app.toggle(key="gallery_by_run").set_value(True).run()
+    app = page("components", runs=",".join(chosen))
+    app.toggle(key="components_by_run").set_value(True).run()
     assert not app.exception
     assert all(f"{run_id[:4]}, " in figure(app) for run_id in chosen)
     server.wait_analysis(compared[2:], "structure", "mixing", "exact")
-    app = page("gallery", runs=compared[2])
-    assert not [toggle for toggle in app.toggle if toggle.key == "gallery_by_run"]
+    app = page("components", runs=compared[2])
+    assert not [toggle for toggle in app.toggle if toggle.key == "components_by_run"]

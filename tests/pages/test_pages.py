@@ -42,7 +42,7 @@ def test_finished_runs_are_shown_with_their_origin(server, finished, name):
 
 def test_a_link_restores_runs_distance_threshold_and_focus(server, finished):
     server.wait_analysis(finished[:1])
-    app = page("gallery", runs=finished[0], metric="wad", threshold="1.5", focus="mode:2")
+    app = page("components", runs=finished[0], metric="wad", threshold="1.5", focus="mode:2")
     assert not app.exception
     assert app.session_state["view_runs"] == finished[:1]
     assert app.selectbox(key="view_metric").value == "wad"
@@ -53,7 +53,7 @@ def test_a_link_restores_runs_distance_threshold_and_focus(server, finished):
 
 @pytest.mark.parametrize("focus", ["mode:99", "rows:1.2.999", "rows:x", "nonsense"])
 def test_a_focus_that_does_not_exist_falls_back_to_everything(server, finished, focus):
-    app = page("gallery", runs=",".join(finished), focus=focus)
+    app = page("components", runs=",".join(finished), focus=focus)
     assert not app.exception
     assert "In focus: all factorizations" in words(app)
 
@@ -61,7 +61,7 @@ def test_a_focus_that_does_not_exist_falls_back_to_everything(server, finished, 
 def test_the_focus_of_one_page_holds_on_the_next(server, finished):
     app = page("modes", runs=",".join(finished), threshold="0")
     app.selectbox(key="view_focus").set_value("mode:1").run()
-    for name in ("gallery", "topics", "downstream"):
+    for name in ("components", "downstream"):
         app.switch_page(f"pages/{name}.py").run()
         assert not app.exception
         assert app.selectbox(key="view_focus").value == "mode:1"

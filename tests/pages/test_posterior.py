@@ -38,7 +38,7 @@ def test_weights_and_discrepancies_are_those_of_the_engine(server, weighed):
 
 
 def test_the_page_shows_both_forms_and_the_threshold(server, weighed):
-    app = page("posterior", runs=",".join(run.id for run in weighed.runs))
+    app = page("quality", part="weights", runs=",".join(run.id for run in weighed.runs))
     assert not app.exception
     part = stein_stage.STAGE.of(weighed).part("interior", "suggested")
     equal = np.full(24, 1 / 24)
@@ -50,7 +50,7 @@ def test_the_page_shows_both_forms_and_the_threshold(server, weighed):
 
 
 def test_a_particle_that_is_left_out_changes_the_weights_and_is_told(server, weighed):
-    app = page("posterior", runs=",".join(run.id for run in weighed.runs))
+    app = page("quality", part="weights", runs=",".join(run.id for run in weighed.runs))
     part = stein_stage.STAGE.of(weighed).part("interior", "suggested")
     heaviest = int(part.weights.argmax())
     before = float(metric(app, "Discrepancy, Stein weights"))
@@ -61,7 +61,7 @@ def test_a_particle_that_is_left_out_changes_the_weights_and_is_told(server, wei
 
 
 def test_the_weighted_ones_can_be_brought_into_focus_everywhere(server, weighed):
-    app = page("posterior", runs=",".join(run.id for run in weighed.runs))
+    app = page("quality", part="weights", runs=",".join(run.id for run in weighed.runs))
     assert "say nothing of how probable they are" in words(app)
     app.toggle(key="stein_untrusted").set_value(True).run()
     app.button(key="focus_weighted").click().run()
@@ -73,7 +73,7 @@ def test_the_weighted_ones_can_be_brought_into_focus_everywhere(server, weighed)
 
 
 def test_own_length_scales_start_at_the_medians_and_change_the_discrepancy(server, weighed):
-    app = page("posterior", runs=",".join(run.id for run in weighed.runs))
+    app = page("quality", part="weights", runs=",".join(run.id for run in weighed.runs))
     suggested = metric(app, "Discrepancy, equal weights")
     app.selectbox(key="stein_lengths").set_value("own").run()
     assert not app.exception
@@ -86,7 +86,7 @@ def test_own_length_scales_start_at_the_medians_and_change_the_discrepancy(serve
 
 
 def test_how_different_factorizations_are_is_shown_run_by_run(server, weighed):
-    app = page("posterior", runs=",".join(run.id for run in weighed.runs))
+    app = page("quality", part="weights", runs=",".join(run.id for run in weighed.runs))
     for quantity in ("A", "W", "frobenius_A", "frobenius_W"):
         app.segmented_control(key="stein_quantity").set_value(quantity).run()
         assert not app.exception

@@ -1,4 +1,4 @@
-"""The parts of the Posterior page: leaving particles out, weights, modes, the threshold."""
+"""Weights by Stein discrepancy: leaving particles out, weights, modes, the threshold."""
 
 import numpy as np
 import pandas as pd

@@ -1,0 +1,130 @@
+"""The components in words: their strongest features, by name, in several factorizations."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from bnmf_core.compare.alignment import NO_COUNTERPART, component_angles
+from bnmf_core.compare.topics import aligned_words, key_term_counts
+from bnmf_core.figures.key_terms import key_terms
+from bnmf_core.nouns.dataset import Dataset
+from pages.frame import link, view
+from pages.frame.lens import Lens
+from pages.frame.words import capital, plain
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How many features of each component, and by which relevance λ they are ranked."""
+
+    count: int
+    relevance: float
+
+
+def ask(dataset: Dataset) -> Asked:
+    """Ask in the panel; nothing is asked where features are pixels."""
+    if dataset.image_shape is not None:
+        return Asked(0, 1.0)
+    noun = plain(dataset.feature_noun)
+    title = plain(capital(dataset.feature_noun))
+    count = st.number_input(f"{title} per part", 3, 30, 10, key="components_words")
+    if link.get("relevance") is None:
+        link.put("relevance", 0.6)
+    st.slider(
+        "Particular or frequent",
+        0.0,
+        1.0,
+        step=0.05,
+        key=link.key("relevance"),
+        help=f"1 ranks {noun} by how much of the part they are; towards 0, by how much more they "
+        "are of it than of the parts on average (relevance λ, Sievert & Shirley 2014).",
+    )
+    link.share("relevance")
+    return Asked(int(count), float(link.get("relevance")))
+
+
+def show(look: Lens, rows: np.ndarray, names: list[str], asked: Asked) -> None:
+    """A table for each component, a row per factorization."""
+    A, dataset = look.aligned(rows), look.analysis.dataset
+    found = aligned_words(A, dataset.features, asked.count, asked.relevance)
+    angles = component_angles(A, A[0])
+    noun = plain(dataset.feature_noun)
+    title = plain(capital(dataset.feature_noun))
+    st.subheader(f"Strongest {noun} of each part", anchor=False)
+    st.markdown(
+        f":small[{title} that the first factorization's part lacks are marked **●**; "
+        f"a part more than {NO_COUNTERPART:.0f}° from the first factorization's has no "
+        "counterpart there.]"
+    )
+    for component, part in found.groupby("component"):
+        _component(component, part, names, angles[:, component], asked.count, dataset)
+    view.origin_line(look.origin, f"relevance λ = {asked.relevance:g}")
+    named = found.assign(factorization=[names[k] for k in found["factorization"]])
+    st.download_button(
+        "Table (CSV)", lambda: view.csv(named), "parts.csv", "text/csv", on_click="ignore"
+    )
+
+
+def _component(
+    component: int,
+    part: pd.DataFrame,
+    names: list[str],
+    angles: np.ndarray,
+    count: int,
+    dataset: Dataset,
+) -> None:
+    """One component as a table: a row per factorization, features that changed marked."""
+    noun = plain(dataset.feature_noun)
+    partners = part[angles[part["factorization"]] <= NO_COUNTERPART]
+    differing = int(partners.groupby("factorization")["changed"].sum().max())
+    told = f"up to {differing:d} of {count:d} {noun} differ" if differing else f"the same {noun}"
+    if len(partners["factorization"].unique()) == 1:
+        told = "in the first factorization only" if len(names) > 1 else ""
+    lines = [f"| Part {component + 1:d} | {told} |", "|:--|:--|"]
+    for k, name in enumerate(names):
+        line = part[part["factorization"] == k]
+        alone = angles[k] > NO_COUNTERPART
+        text = " · ".join(
+            f":orange-badge[● {plain(word)}]" if changed and not alone else plain(word)
+            for word, changed in zip(line["word"], line["changed"], strict=True)
+        )
+        mark = f":orange-badge[no counterpart, {angles[k]:.0f}° away] " if alone else ""
+        lines.append(f"| :small[{plain(name)}] | {mark}{text} |")
+    st.markdown("\n".join(lines))
+
+
+def key_terms_of(look: Lens, rows: np.ndarray, asked: Asked) -> None:
+    """In how many components a name is among the strongest, over all factorizations in focus."""
+    dataset = look.analysis.dataset
+    noun = plain(dataset.feature_noun)
+    st.subheader(f"Where are these {noun}?", anchor=False)
+    st.markdown(
+        f":small[How many parts of each factorization in focus have one of these {noun} among "
+        f"their {asked.count:d} strongest?]"
+    )
+    first = aligned_words(look.aligned(rows[:1]), dataset.features, asked.count, asked.relevance)
+    title = plain(capital(dataset.feature_noun))
+    typed = st.text_input(
+        f"{title}, separated by commas",
+        ", ".join(first["word"].iloc[:3]),
+        key="components_terms",
+    )
+    terms = [term.strip() for term in typed.split(",") if term.strip()]
+    if not terms:
+        return
+    inside = np.flatnonzero(look.focus)
+    A, _ = look.analysis.factors(inside)
+    with view.told():
+        counts = key_term_counts(A, dataset.features, terms, asked.count, asked.relevance)
+    table = pd.DataFrame(counts, columns=terms).assign(
+        factorization=[look.name(row) for row in inside]
+    )
+    view.chart(
+        key_terms(counts, terms, dataset.feature_noun),
+        "A wide spread means that factorizations spend different effort on it.",
+        name="key_terms",
+        origin=look.origin,
+        table=table,
+    )

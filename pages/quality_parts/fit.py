@@ -1,0 +1,83 @@
+"""Whether factorizations are good enough: convergence, density, error on what was seen and not."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from bnmf_core.analysis import answer, quality
+from bnmf_core.figures.quality import hidden_plot, quality_plot
+from bnmf_core.registry import model_of
+from pages.frame import focusing, panel, view
+from pages.frame.lens import Lens
+from pages.frame.words import plain
+from pages.quality_parts.pictures import LOGARITHMIC, pictures_of
+
+HIDDEN = (
+    "Entries that were hidden on purpose. Where this error is far above that on seen entries, a "
+    "factorization fits what it saw rather than what there is; the mean of each feature in every "
+    "gap is what it has to beat."
+)
+
+
+def show() -> None:
+    """Each factorization as a point of each picture, with the panel beside it."""
+    look = panel.look(quality.STAGE)
+    found = quality.STAGE.of(look.analysis)
+    table = found.table(look.metric)
+    st.markdown(plain(look.analysis.convergence))
+    if told := answer.draws_beside_optima(look.analysis):
+        st.markdown(plain(told))
+    columns = st.columns(2)
+    pictures = [*_of_each(look, table)]
+    if "hidden" in table:
+        figure = hidden_plot(table, look.styles, look.focus, found.hidden_by_means)
+        pictures.append(("hidden", figure, HIDDEN))
+    for number, (key, figure, reading) in enumerate(pictures):
+        with columns[number % 2]:
+            event = view.chart(
+                figure,
+                look.reading(reading),
+                name=f"quality_{key}",
+                origin=look.origin,
+                table=table[list(dict.fromkeys(("run", "particle", "error", key)))],
+                select=view.MARKS[1:],
+            )
+            focusing.on_selection(event, f"quality_{key}")
+    if "held_out" not in table:
+        st.caption("Hold observations out before a run to see the error on unseen ones as well.")
+    if "hidden" not in table:
+        st.caption("Hide entries on the Data page to see how well factorizations tell them.")
+
+
+def _of_each(look: Lens, table: pd.DataFrame) -> Iterator[tuple[str, go.Figure, str]]:
+    """Key, figure and reading help of each quantity that is known of any factorization."""
+    for key, (title, axis, reading) in pictures_of(look.distance).items():
+        if key in table and table[key].notna().any():
+            logarithmic = key in LOGARITHMIC
+            threshold = _threshold(look) if key == "error" else None
+            yield (
+                key,
+                quality_plot(
+                    table,
+                    look.styles,
+                    key,
+                    title,
+                    axis,
+                    look.focus,
+                    threshold,
+                    logarithmic=logarithmic,
+                ),
+                reading,
+            )
+
+
+def _threshold(look: Lens) -> Any:
+    """The error that the runs' model allows, and what it is called; None where it has none."""
+    model, settings = model_of(look.analysis.particles[0])
+    if model.threshold is None:
+        return None
+    level = model.threshold.relative_error(settings, look.analysis.seen_squared_norm)
+    return None if level is None else (level, "threshold ε of the model")

@@ -1,0 +1,46 @@
+"""Parts: names of features by component, and components that have no partner elsewhere."""
+
+import numpy as np
+import pytest
+
+from bnmf_core import Dataset
+from bnmf_core.data.foreign import Foreign
+from bnmf_core.runs.foreign import bring
+from tests.pages.apps import page
+
+GENES = [f"gene{d}" for d in range(160)]
+
+
+@pytest.fixture
+def two(server):
+    """A run of two bases that share their first component and have another second one."""
+    rng = np.random.default_rng(0)
+    one, other = np.zeros((2, 160, 2))
+    one[:3, 0] = other[:3, 0] = 3, 2, 1
+    one[10:13, 1] = 3, 2, 1
+    other[20:23, 1] = 3, 2, 1
+    W = rng.random((2, 9)) + 0.1
+    data = Dataset.from_array(one @ W + 0.01, features=GENES, features_are="genes")
+    server.store.add_dataset(data)
+    found = [Foreign(f"fit {k}", A + 1e-6, W) for k, A in enumerate((one, other))]
+    (run_id,) = bring(server.store, data, found)
+    server.wait_analysis([run_id], "structure")
+    return run_id
+
+
+def test_a_part_without_a_partner_is_said_to_have_none(two):
+    app = page("components", runs=two, threshold="1")
+    assert not app.exception
+    tables = [element.value for element in app.markdown if element.value.startswith("| Part")]
+    assert len(tables) == 2
+    (alone,) = (table for table in tables if "no counterpart" in table)
+    assert "no counterpart, 90° away" in alone and "in the first factorization only" in alone
+    assert "●" not in alone
+    (shared,) = (table for table in tables if table is not alone)
+    assert "the same genes" in shared and "gene0 · gene1 · gene2" in shared
+
+
+def test_features_are_called_by_their_name(two):
+    app = page("components", runs=two)
+    assert "Strongest genes of each part" in [heading.value for heading in app.subheader]
+    assert any(asked.label == "Genes per part" for asked in app.number_input)

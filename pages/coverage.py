@@ -13,29 +13,29 @@ from pages.parts import mixing_table
 guard.enter("coverage")
 look = panel.look(mixing.STAGE, exact.STAGE)
 analysis, distance = look.analysis, look.distance
-kept, left_out = poor_fits.ask(look)
-columns = st.columns(3, vertical_alignment="bottom")
 methods = {"greedy": "Greedy", "exact": "Exact"}
-method = columns[0].segmented_control(
-    "Covering numbers",
-    list(methods),
-    default="greedy",
-    required=True,
-    format_func=shown(methods),
-    key="coverage_method",
-    help="Greedy never needs fewer balls than exact, and at most a factor of 1 + ln(n) more. "
-    "Exact is offered for runs of up to 60 factorizations.",
-    disabled=bool(left_out),
-)
-logarithmic = columns[1].toggle("Logarithmic counts", True, key="coverage_log")
 groups = analysis.repetitions()
 repeated = any(len(ids) > 1 for ids in groups.values())
-together = repeated and columns[2].toggle(
-    "Repetitions together",
-    True,
-    key="coverage_together",
-    help="Runs that differ in nothing but the seed: their mean, and the range between them.",
-)
+with st.sidebar:
+    kept, left_out = poor_fits.ask(look)
+    method = st.segmented_control(
+        "Covering numbers",
+        list(methods),
+        default="greedy",
+        required=True,
+        format_func=shown(methods),
+        key="coverage_method",
+        help="Greedy never needs fewer balls than exact, and at most a factor of 1 + ln(n) more. "
+        "Exact is offered for runs of up to 60 factorizations.",
+        disabled=bool(left_out),
+    )
+    logarithmic = st.toggle("Logarithmic counts", True, key="coverage_log")
+    together = repeated and st.toggle(
+        "Repetitions together",
+        True,
+        key="coverage_together",
+        help="Runs that differ in nothing but the seed: their mean, and the range between them.",
+    )
 if left_out:
     method = "greedy"
     curves, spread = structure.coverage_of(analysis, look.metric, kept)
@@ -74,8 +74,8 @@ columns_shown = {
     "mean": numbers(
         with_unit("mean distance, itself included", distance.unit),
         format="%.4g",
-        help="Over all ordered pairs, a factorization with itself included, as published; the page "
-        "Quality has the mean distance to the others.",
+        help="Over all ordered pairs, a factorization with itself included, as published; How "
+        "sure? has the mean distance to the others.",
     ),
     "members": numbers("factorizations compared"),
 }

@@ -10,16 +10,11 @@ from pages.parts import kernel
 from studies.result import full
 
 guard.enter("discrepancy")
-st.caption(
-    "The Stein discrepancy is small where weighted factorizations are unlike each other and have "
-    "small slopes, or slopes that cancel. It does not say whether a mode was missed: one that no "
-    "factorization has reached does not count."
-)
 study = full("stein")
 views = {"runs": "Runs in view", "study": "Full study"}
 if study is None:
     del views["study"]
-view = st.segmented_control(
+view = st.sidebar.segmented_control(
     "Look at",
     list(views),
     default="runs",
@@ -36,3 +31,8 @@ else:
     look = panel.look(stein.STAGE)
     form, part = kernel.ask(look)
     runs_part.show(look, part, form)
+st.caption(
+    "The Stein discrepancy is small where weighted factorizations are unlike each other and have "
+    "small slopes, or slopes that cancel. It does not say whether a mode was missed: one that no "
+    "factorization has reached does not count."
+)

@@ -23,7 +23,8 @@ if scores.empty:
     )
 labels = list(dict.fromkeys(scores["label"]))
 link.one_of("label", labels)
-st.segmented_control("Label", labels, key=link.key("label"), required=True, format_func=plain)
+if len(labels) > 1:
+    st.segmented_control("Label", labels, key=link.key("label"), required=True, format_func=plain)
 link.share("label")
 chosen = scores[scores["label"] == link.get("label")]
 scored = chosen.rename(columns={"member": "particle"})
@@ -32,18 +33,9 @@ spread = chosen.groupby("task")["auc"].agg(["min", "median", "max"])
 # The tasks that depend most on the factorization come first.
 spread = spread.loc[(spread["min"] - spread["max"]).sort_values(kind="stable").index]
 chosen = chosen.set_index("task").loc[spread.index].reset_index()
-for said, *details in conclusions.STAGE.of(analysis).sentences():
+sentences = conclusions.STAGE.of(analysis).sentences()
+for said, *_ in sentences:
     st.markdown(f"**{plain(said)}**")
-    st.caption(plain(" ".join(details)))
-columns = st.columns(3)
-columns[0].metric("Tasks", f"{len(spread):d}")
-columns[1].metric("Largest spread of AUC", f"{(spread['max'] - spread['min']).max():.3f}")
-columns[2].metric(
-    "Winners that suffice",
-    f"{winners_that_suffice(scored):d} for {len(best):d} tasks",
-    help="With so many factorizations, every task has one of its best among them; 1 when a single "
-    "one is the best of all tasks, or as good as the best.",
-)
 event = view.chart(
     auc_plot(chosen, analysis.members, look.styles, look.focus),
     "Each point is a classifier trained on the weights of one factorization; stars mark the best "
@@ -55,6 +47,15 @@ event = view.chart(
     select=view.MARKS,
 )
 focusing.on_selection(event, "auc")
+columns = st.columns(3)
+columns[0].metric("Tasks", f"{len(spread):d}")
+columns[1].metric("Largest spread of AUC", f"{(spread['max'] - spread['min']).max():.3f}")
+columns[2].metric(
+    "Winners that suffice",
+    f"{winners_that_suffice(scored):d} for {len(best):d} tasks",
+    help="With so many factorizations, every task has one of its best among them; 1 when a single "
+    "one is the best of all tasks, or as good as the best.",
+)
 if analysis.holdout:
     st.caption(
         f"{analysis.holdout:.0%} of the observations were kept from every factorization; scores "
@@ -73,6 +74,8 @@ table["best factorization"] = [look.name(int(row)) for row in table["particle"]]
 table["others as good"] = tied.reindex(table["task"]).to_numpy() - 1
 inside = chosen[look.focus[chosen["member"].to_numpy()]].groupby("task")["auc"].median()
 table[f"median of {look.focus_name}"] = inside.reindex(table["task"]).to_numpy()
+for _, *details in sentences:
+    st.caption(plain(" ".join(details)))
 st.subheader("Task by task", anchor=False)
 st.dataframe(
     pd.DataFrame(table.drop(columns=["particle", "auc"])).round(3),

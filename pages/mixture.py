@@ -7,14 +7,6 @@ from pages.frame import guard, panel, view
 from pages.mixture_parts import mixture
 
 guard.enter("mixture")
-st.caption(
-    "Every factorization of a run is proposed, one after the other, to a mixture of Gaussians; it "
-    "joins where that raises the evidence lower bound (online variational inference, “Rapid "
-    "posterior exploration in Bayesian NMF”). The energy is that of a parabola at each component, "
-    "so the bound is one to second order. Under Gaussian noise one component usually remains, as "
-    "in the paper: energies differ by thousands of nats, and a further component that is equally "
-    "good adds 0.7. Small or very noisy data keep more."
-)
 look = panel.look(stage.STAGE)
 stored = stage.STAGE.of(look.analysis)
 mixture.without(look, stored.without)
@@ -27,13 +19,21 @@ if not mixtures["best"]:
         "quality",
     )
 variant, run_id = mixture.ask(look, mixtures["best"])
-mixture.numbers(mixtures, variant, run_id)
 found = mixtures[variant]
 where = (
     f"{look.origin} · mixtures from up to {stage.MOST_PROPOSALS:,} factorizations of each run, "
     f"{stage.VARIANTS[variant].lower()}, smallest gain {stage.TOLERANCE:g} nats"
 )
 mixture.bounds(look, found, where)
+mixture.numbers(mixtures, variant, run_id)
 mixture.fates(look, found, where)
 mixture.spread(look, stored, variant, where)
 mixture.components(look, run_id, found[run_id])
+st.caption(
+    "Every factorization of a run is proposed, one after the other, to a mixture of Gaussians; it "
+    "joins where that raises the evidence lower bound (online variational inference, “Rapid "
+    "posterior exploration in Bayesian NMF”). The energy is that of a parabola at each component, "
+    "so the bound is one to second order. Under Gaussian noise one component usually remains, as "
+    "in the paper: energies differ by thousands of nats, and a further component that is equally "
+    "good adds 0.7. Small or very noisy data keep more."
+)

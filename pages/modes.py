@@ -17,9 +17,6 @@ from pages.parts.answer import Answer
 guard.enter("modes")
 look = panel.look(islands.STAGE)
 found = Answer.of(look)
-findings.say(found)
-tables.mode_table(look, found.table, findings.weights(look))
-
 left, right = st.columns([4, 3], gap="medium")
 with left:
     points, kept = look.structure.projection(look.metric)
@@ -49,6 +46,15 @@ with left:
     )
     focusing.on_selection(event, "map")
 with right:
+    findings.say(found)
+tables.mode_table(look, found.table, findings.weights(look))
+
+st.subheader(f"In focus: {plain(look.focus_name)}", anchor=False)
+rows, names = look.shown(4)
+bases.show(look, rows, names, "modes_gallery")
+
+left, right = st.columns(2, gap="medium")
+with left:
     share = tables.share_by_run(look)
     view.chart(
         mode_share(share, look.styles),
@@ -58,20 +64,15 @@ with right:
         origin=look.origin,
         table=share,
     )
-
-st.subheader(f"In focus: {plain(look.focus_name)}", anchor=False)
-rows, names = look.shown(4)
-bases.show(look, rows, names, "modes_gallery")
-
-left, right = st.columns(2, gap="medium")
-with left:
+with right:
     tables.stability(look, rows[0], names[0])
-with right:
-    findings.show_belief(look, found)
 left, right = st.columns(2, gap="medium")
 with left:
-    findings.show_discovery(look, found)
+    findings.show_belief(look, found)
 with right:
+    findings.show_discovery(look, found)
+left, right = st.columns(2, gap="medium")
+with left:
     linkage = np.asarray(look.structure.linkage(look.metric))
     heights, counts = mode_counts(linkage)
     view.chart(

@@ -24,7 +24,7 @@ if not traces:
     )
 known = [key for key in QUANTITIES if all(key in table for table in traces.values())]
 link.one_of("quantity", known)
-quantity = st.selectbox(
+quantity = st.sidebar.selectbox(
     "Quantity",
     known,
     key=link.key("quantity"),

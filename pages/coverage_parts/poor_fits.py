@@ -20,8 +20,7 @@ def ask(look: Lens) -> tuple[np.ndarray, str]:
             "Keep only factorizations whose error is comparable with those of a chosen run",
             key="filter_poor",
         )
-        left, right = st.columns(2)
-        reference = left.selectbox(
+        reference = st.selectbox(
             "Compared with",
             run_ids,
             index=run_ids.index(samplers[0]) if samplers else 0,
@@ -29,7 +28,7 @@ def ask(look: Lens) -> tuple[np.ndarray, str]:
             key="filter_reference",
             disabled=not asked,
         )
-        factor = right.number_input(
+        factor = st.number_input(
             "Largest error, as a multiple of that run's largest",
             0.1,
             1000.0,

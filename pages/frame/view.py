@@ -59,15 +59,10 @@ def chart(
     table: pd.DataFrame | None = None,
     select: tuple[str, ...] = (),
 ) -> Any:
-    """Draw a figure with its reading help, origin, table and downloads.
+    """Draw a figure, and below it its reading help, origin, table and downloads.
 
     Returns the chart's selection event when ``select`` names selection modes.
     """
-    with st.container(horizontal=True, wrap=False):
-        st.markdown(f":small[{plain(reading)}]", width="stretch")
-        menu = st.popover(":material/download:", help="The table behind the chart, and downloads")
-    with menu:
-        _files(figure, reading, name, origin, table)
     figure.layout.meta = {"origin": origin}
     title = figure.layout.title.text or name
     options = {
@@ -81,6 +76,11 @@ def chart(
         event = st.plotly_chart(figure, on_select="rerun", selection_mode=select, **options)
     else:
         st.plotly_chart(figure, **options)
+    with st.container(horizontal=True, wrap=False):
+        st.markdown(f":small[{plain(reading)}]", width="stretch")
+        menu = st.popover(":material/download:", help="The table behind the chart, and downloads")
+    with menu:
+        _files(figure, reading, name, origin, table)
     origin_line(origin)
     return event
 

@@ -33,8 +33,7 @@ def ask(look: Lens, found: dict[str, Proposals]) -> tuple[str, str]:
 
     At first that is the run with the largest bound.
     """
-    columns = st.columns(2, vertical_alignment="bottom")
-    variant = columns[0].segmented_control(
+    variant = st.sidebar.segmented_control(
         "Scale of A and W",
         list(stage.VARIANTS),
         default="best",
@@ -46,7 +45,7 @@ def ask(look: Lens, found: dict[str, Proposals]) -> tuple[str, str]:
         "posterior flattest.",
     )
     best = max(found, key=lambda run_id: np.nan_to_num(elbo(found[run_id]), nan=-np.inf))
-    run_id = columns[1].selectbox(
+    run_id = st.sidebar.selectbox(
         "Mixture of",
         list(found),
         index=list(found).index(best),
@@ -107,8 +106,7 @@ def numbers(mixtures: dict[str, dict[str, Proposals]], variant: str, run_id: str
 
 def bounds(look: Lens, found: dict[str, Proposals], where: str) -> None:
     """ELBO, entropy or energy over proposals."""
-    columns = st.columns(2, vertical_alignment="bottom")
-    key = columns[0].segmented_control(
+    key = st.sidebar.segmented_control(
         "Quantity",
         list(QUANTITIES),
         default="elbo",
@@ -116,7 +114,7 @@ def bounds(look: Lens, found: dict[str, Proposals], where: str) -> None:
         format_func=shown(QUANTITIES),
         key="mixture_quantity",
     )
-    from_best = columns[1].toggle(
+    from_best = st.sidebar.toggle(
         "Difference from the best, logarithmic",
         True,
         key="mixture_from_best",

@@ -52,14 +52,12 @@ def _mixture_weights(key: str, _analysis: Comparison) -> np.ndarray | str:
 
 def say(found: Answer) -> None:
     """The answer, and how far what is missing of it has come."""
-    with st.container(border=True):
-        said = [" ".join(sentences) for sentences in found.told.values() if sentences]
-        st.markdown("\n".join(f"- {plain(sentence)}" for sentence in said))
-        st.caption(
-            "Found by, below the best and posterior mass are three different things: how wide a "
-            "mode's basin is, how good its best factorization is, and how probable it is."
-        )
-        found.wait()
+    told = [sentences for sentences in found.told.values() if sentences]
+    st.markdown("\n".join(f"- **{plain(first)}**" for first, *_ in told))
+    if details := [" ".join(further) for _, *further in told if further]:
+        with st.expander("What this rests on"):
+            st.markdown("\n".join(f"- {plain(sentence)}" for sentence in details))
+    found.wait()
 
 
 def show_belief(look: Lens, found: Answer) -> None:

@@ -48,7 +48,11 @@ def mode_table(look: Lens, table: pd.DataFrame, weights: dict[str, list[str]]) -
         selection_mode="single-row",
         column_config=_columns(look.distance.unit),
     )
-    st.caption("Tick a row to put that mode into focus here and on the other pages.")
+    st.caption(
+        "Found by, below the best and posterior mass are three different things: how wide a mode's "
+        "basin is, how good its best factorization is, and how probable it is. Tick a row to put "
+        "that mode into focus here and on the other pages."
+    )
     rows = event["selection"]["rows"]
     focusing.on_change("mode_row", f"mode:{rows[0] + 1}" if rows else "")
 

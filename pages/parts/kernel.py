@@ -14,8 +14,7 @@ OWN = "own"
 
 def ask(look: Lens) -> tuple[str, SteinPart]:
     """The form, and its kernels at the length scales asked for; stops where there are none."""
-    left, right = st.columns(2)
-    form = left.selectbox(
+    form = st.sidebar.selectbox(
         "Discrepancy",
         list(stein_stage.FORMS),
         format_func=stein_stage.FORMS.get,
@@ -23,7 +22,7 @@ def ask(look: Lens) -> tuple[str, SteinPart]:
         help="Only the interior form is 0 for the posterior itself when entries must be ≥ 0.",
     )
     labels = stein_stage.LENGTHS | {OWN: "your own"}
-    choice = right.selectbox(
+    choice = st.sidebar.selectbox(
         "Length scales",
         list(labels),
         format_func=labels.get,
@@ -48,9 +47,9 @@ def _ask_lengths(look: Lens, form: str) -> tuple[float, float]:
     if isinstance(usual, str):
         return (1.0, 1.0)
     asked = []
-    for column, name, median in zip(st.columns(2), "AW", usual.lengths, strict=True):
+    for name, median in zip("AW", usual.lengths, strict=True):
         asked.append(
-            column.number_input(
+            st.sidebar.number_input(
                 f"Length scale of {plain(name)}",
                 min_value=1e-12,
                 max_value=1e12,

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pandas as pd
 from streamlit.testing.v1 import AppTest
 
 from pages.frame import declared
@@ -23,3 +24,8 @@ def page(name: str, **parameters) -> AppTest:
 def words(app: AppTest) -> str:
     shown = [*app.markdown, *app.caption, *app.info, *app.error, *app.warning, *app.title]
     return "\n".join(element.value for element in shown)
+
+
+def table_with(app: AppTest, *columns: str) -> pd.DataFrame:
+    """The first table on a page that has these columns."""
+    return next(t.value for t in app.dataframe if set(columns) <= set(t.value.columns))

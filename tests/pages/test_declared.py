@@ -45,6 +45,6 @@ def test_a_page_is_added_by_one_file_and_one_line(server, ratio):
 
 def test_the_menus_have_every_page_in_its_section():
     sections = declared.sections()
-    assert [key for key in sections] == ["", "Prepare", "Explore", "Compare", "Learn"]
+    assert [key for key in sections] == ["", "Prepare", "Explore", "Compare", "Advanced", "Learn"]
     assert sum(map(len, sections.values())) == len(declared.PAGES)
     assert declared.PAGES[0].key == "home"

@@ -10,7 +10,7 @@ from bnmf_core import Dataset, RunSpec, laurberg
 from bnmf_core.analysis import structure
 from bnmf_core.data.repair import hide_entries
 from bnmf_core.runs import executors, jobs
-from tests.pages.apps import EXPLORE, PAGES, page, words
+from tests.pages.apps import EXPLORE, PAGES, page, table_with, words
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -73,7 +73,7 @@ def test_a_lower_threshold_never_gives_fewer_modes(server, finished):
     counts = []
     for value in (slider.max, slider.max / 2, slider.min):
         app.slider(key="view_threshold").set_value(value).run()
-        counts.append(len(app.dataframe[0].value))
+        counts.append(len(table_with(app, "mode", "members", "spread")))
     assert counts == sorted(counts)
     assert counts[0] == 1
     assert counts[-1] > 1
@@ -125,7 +125,7 @@ def test_home_starts_the_two_answers_example_and_lands_on_modes(server):
     app.run()
     assert not app.exception
     assert app.session_state["view_runs"] == run_ids
-    table = app.dataframe[0].value
+    table = table_with(app, "posterior mass")
     np.testing.assert_allclose(table["nearest"], [36.87, 36.87], atol=0.3)
     assert [mass[:8].strip() for mass in sorted(table["posterior mass"])] == [
         "< 0.1 %",

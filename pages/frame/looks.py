@@ -1,0 +1,16 @@
+"""The look of every page that the theme cannot say: little room above it and beside it."""
+
+import streamlit as st
+
+STYLE = """
+<style>
+[data-testid="stMainBlockContainer"] {padding: 3.9rem 2rem 2rem; max-width: 110rem}
+[data-testid="stMainBlockContainer"] h1 {padding: 0}
+[data-testid="stSidebarHeader"] {height: 2.2rem; padding: 0.4rem 1rem 0}
+</style>
+"""
+
+
+def draw() -> None:
+    """Lay the style over the page that is being drawn."""
+    st.html(STYLE)

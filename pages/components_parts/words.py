@@ -10,9 +10,13 @@ from bnmf_core.compare.alignment import NO_COUNTERPART, component_angles
 from bnmf_core.compare.topics import aligned_words, key_term_counts
 from bnmf_core.figures.key_terms import key_terms
 from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.names import clean_name
 from pages.frame import link, view
 from pages.frame.lens import Lens
 from pages.frame.words import capital, plain
+
+# Of a feature in a table; the whole name is in its download.
+LONGEST_NAME = 32
 
 
 @dataclass(frozen=True)
@@ -85,10 +89,11 @@ def _component(
     lines = [f"| Part {component + 1:d} | {told} |", "|:--|:--|"]
     for k, name in enumerate(names):
         line = part[part["factorization"] == k]
+        shortened = [clean_name(word, LONGEST_NAME) for word in line["word"]]
         alone = angles[k] > NO_COUNTERPART
         text = " · ".join(
             f":orange-badge[● {plain(word)}]" if changed and not alone else plain(word)
-            for word, changed in zip(line["word"], line["changed"], strict=True)
+            for word, changed in zip(shortened, line["changed"], strict=True)
         )
         mark = f":orange-badge[no counterpart, {angles[k]:.0f}° away] " if alone else ""
         lines.append(f"| :small[{plain(name)}] | {mark}{text} |")

@@ -33,7 +33,7 @@ test: $(VENV)/.tested lint ## every test but the long proofs
 	$(PYTEST)
 
 test-fast: $(VENV)/.tested ## facts about the engine, in under a minute
-	$(PYTEST) -m "not (long or slow or browser or page or study)"
+	$(PYTEST) --hypothesis-profile=few -m "not (long or slow or browser or page or study)"
 
 test-long: $(VENV)/.tested ## the long statistical proofs
 	$(PYTEST) -m long

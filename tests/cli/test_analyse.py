@@ -32,6 +32,7 @@ def test_the_document_holds_what_the_dashboard_says(analyse, home):
     assert told["conclusions"] == []
 
 
+@pytest.mark.slow
 def test_people_get_sentences_and_a_report_with_pictures(analyse, tmp_path):
     data = low_rank(8, 30, rank=2, noise=0.05, rng=np.random.default_rng(0))
     table = tmp_path / "fish.csv"

@@ -8,6 +8,7 @@ from bnmf_core.data.synthetic import low_rank
 from bnmf_core.evidence.rank_study import rank_study
 
 
+@pytest.mark.slow
 def test_ranks_are_those_that_python_compares(ask, command):
     generated = ["low_rank", "--data-seed", "1"]
     for value in ("features=10", "observations=12", "rank=2", "noise=0.1", "sparsity=0"):

@@ -9,7 +9,7 @@ from scipy import sparse
 from bnmf_core.data import child
 from bnmf_core.data.child import Child
 from bnmf_core.data.load import LIMIT_BYTES, inspect_file, load_file
-from bnmf_core.data.server import SERVER
+from bnmf_core.data.server import Server
 from bnmf_core.nouns.errors import DataError
 from tests.data.layouts import csv, frame, saved, with_column
 
@@ -58,14 +58,21 @@ def test_a_child_that_dies_or_is_stopped_is_one_sentence(monkeypatch):
         inspect_file(TABLE, apart=True)
 
 
-def test_a_reader_that_is_given_up_is_gone_and_a_server_that_died_begins_anew():
+def test_a_reader_that_is_given_up_is_gone():
     with Child(b"a,b\n" + b"1,2\n" * 500_000, "", LIMIT_BYTES, chosen={}) as reader:
         assert not reader.done
         reader.kill()
         assert reader.done and reader.elapsed < 5
-    SERVER._process.kill()
-    SERVER._process.wait()
-    assert inspect_file(TABLE, apart=True) == inspect_file(TABLE)
+
+
+def test_a_server_that_died_begins_anew(monkeypatch):
+    server = Server()
+    monkeypatch.setattr(child, "SERVER", server)
+    for _ in range(2):
+        assert inspect_file(TABLE, apart=True) == inspect_file(TABLE)
+        server._process.kill()
+        server._process.wait()
+    server.close()
 
 
 def told(reader):

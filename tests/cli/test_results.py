@@ -28,7 +28,7 @@ def made_once(tmp_path_factory):
     data = laurberg("two", noise=0.001, rng=np.random.default_rng(0))
     with closing(JobRunner(store)) as runner:
         run_ids = runner.start(data, [RESTARTS, RunSpec("gibbs", 3, particles=20)])
-        runner.wait_analysis(run_ids)
+        runner.wait_analysis(run_ids, "structure")
     return store.root, run_ids
 
 
@@ -47,7 +47,7 @@ def test_metrics_are_those_of_the_stored_analysis(ask, command, home, two_runs):
     told = ask("metrics", *two_runs, "--radius", "5", "--radius", "20")
     runner = JobRunner(home)
     try:
-        found = runner.wait_analysis(two_runs)
+        found = runner.wait_analysis(two_runs, "structure")
     finally:
         runner.close()
     matrix = np.asarray(distances.STAGE.of(found).matrix("max_angle"))

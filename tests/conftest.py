@@ -12,6 +12,8 @@ from bnmf_core.store.run_store import RunStore
 
 # A time limit per example would test the machine's load, not the code.
 settings.register_profile("any speed", deadline=None)
+# `make test-fast` looks at fewer.
+settings.register_profile("few", deadline=None, max_examples=15)
 settings.load_profile("any speed")
 
 # Tests of these folders carry the marker, so that they can be left out.

@@ -10,7 +10,7 @@ import numpy as np
 from bnmf_core.analysis import stages, structure
 from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.findings import Answer, component_names
-from bnmf_core.cli import inputs, reading
+from bnmf_core.cli import given
 from bnmf_core.cli.commands import Commands
 from bnmf_core.cli.output import Output
 from bnmf_core.cli.ranks import parsed
@@ -39,8 +39,7 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
     """Add ``analyse``."""
     words = "from a file to the findings: restarts, modes, masses, components, conclusions"
     command = commands.add_parser("analyse", parents=parents, help=words, description=words)
-    command.add_argument("data", help="a sample, a generator, a file, or the id of stored data")
-    reading.add_options(command)
+    given.add_data(command)
     command.add_argument(
         "--rank",
         default="",
@@ -52,24 +51,18 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
         "--ranks", default="2:8", metavar="FIRST:LAST", help="that auto tries (default: 2:8)"
     )
     command.add_argument("--restarts", type=int, default=60, help="random ones (default: 60)")
-    command.add_argument("--seed", type=int, default=0, help="same seed, same result (default: 0)")
-    command.add_argument(
-        "--holdout", type=float, default=0.0, metavar="PART", help="of the observations, 0 to 0.5"
-    )
+    given.add_seed(command)
+    given.add_holdout(command)
     command.add_argument(
         "--report", type=Path, metavar="FILE", help="write the pictures, too: HTML"
     )
-    command.set_defaults(act=analyse, data_set=[], data_seed=0)
+    command.set_defaults(act=analyse)
 
 
 def analyse(options: argparse.Namespace, output: Output) -> str:
     """Make the restarts and say what they tell; returns "cancelled" or "complete"."""
     store = open_store(options.store)
-    note = None if output.as_json else output.note
-    found = inputs.find_data(
-        options.data, store, reading.choices(options), note=note, joined=options.join
-    )
-    dataset = store.dataset(found) if isinstance(found, str) else found
+    dataset = given.dataset(options, store, output)
     with interruptible() as interrupted:
         try:
             rank, said_of_rank = _rank(options, dataset, output, interrupted.is_set)
@@ -84,7 +77,7 @@ def analyse(options: argparse.Namespace, output: Output) -> str:
             holdout=options.holdout,
         )
         with closing(JobRunner(store)) as runner:
-            run_ids = runner.start(found, [spec])
+            run_ids = runner.start(dataset, [spec])
             watch(runner, run_ids, interrupted, output)
         if interrupted.is_set():
             return "cancelled"

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from bnmf_core.cli import inputs, reading
+from bnmf_core.cli import given
 from bnmf_core.cli.commands import Commands
 from bnmf_core.cli.output import Output
 from bnmf_core.cli.records import document, open_store, show_runs
@@ -17,23 +17,18 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
     """Add ``bring``."""
     words = "bring factorizations of other programs in as runs"
     command = commands.add_parser("bring", parents=parents, help=words, description=words)
-    command.add_argument("data", help="the data they belong to: a sample, a file, or an id")
+    given.add_data(command, "the data they belong to: a sample, a generator, a file, or an id")
     command.add_argument(
         "results", nargs="+", help="files or folders: matrices A and W of any program, or NetCDF"
     )
     command.add_argument("--name", default="", help="what the runs are called")
-    reading.add_options(command)
     command.set_defaults(act=bring)
 
 
 def bring(options: argparse.Namespace, output: Output) -> None:
     """Keep the factorizations, and show the runs."""
     store = open_store(options.store)
-    note = None if output.as_json else output.note
-    found = inputs.find_data(
-        options.data, store, reading.choices(options), note=note, joined=options.join
-    )
-    dataset = store.dataset(found) if isinstance(found, str) else found
+    dataset = given.dataset(options, store, output)
     matrices = []
     for name in options.results:
         path = Path(name)

@@ -44,8 +44,8 @@ def find_data(
     hide: float | None = None,
     note: Callable[[str], None] | None = None,
     joined: Sequence[str] = (),
-) -> Dataset | str:
-    """A sample, generated data, the id of stored data, or a file's matrix.
+) -> Dataset:
+    """A sample, generated data, stored data by their id, or a file's matrix.
 
     ``values`` are a generator's, ``seed`` is that of a generator and of what is hidden;
     ``chosen`` is how a file is to be read, and ``note`` is told how it was; ``joined``
@@ -57,8 +57,7 @@ def find_data(
         When there is nothing of that name, or it cannot be read.
     """
     if hide is not None:
-        found = find_data(name, store, chosen, values, seed, None, note, joined)
-        data = store.dataset(found) if isinstance(found, str) else found
+        data = find_data(name, store, chosen, values, seed, None, note, joined)
         # A generator that is hidden from has drawn from the seed itself.
         return hide_entries(data, hide, np.random.default_rng([seed, 1]))
     if values and name not in GENERATORS:
@@ -82,7 +81,7 @@ def find_data(
         )
         return generator.make(settings, np.random.default_rng(seed))
     if name in store.datasets():
-        return name
+        return store.dataset(name)
     if not path.is_file():
         raise NotFoundError(
             f"There is no file and no sample called {name!r}; the samples are "

@@ -73,8 +73,7 @@ def _learned(options: argparse.Namespace) -> TransformLibrary:
     target = None
     if options.target is not None:
         store = open_store(options.store)
-        data = find_data(options.target, store)
-        target = store.dataset(data) if isinstance(data, str) else data
+        target = find_data(options.target, store)
     return library.transform_library(
         options.rank,
         options.sets,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bnmf_core.cli import inputs, reading
+from bnmf_core.cli import given
 from bnmf_core.cli.commands import Commands
 from bnmf_core.cli.output import Output
 from bnmf_core.cli.records import open_store
@@ -33,8 +33,7 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
     """Add ``ranks``."""
     words = "compare numbers of components: evidence, hidden entries, stability, number of modes"
     command = commands.add_parser("ranks", parents=parents, help=words, description=words)
-    command.add_argument("data", help="a sample, a generator, a file, or the id of stored data")
-    reading.add_options(command)
+    given.add_data(command)
     command.add_argument(
         "--ranks", default="2:8", metavar="FIRST:LAST", help="or a list, 2,4,8 (default: 2:8)"
     )
@@ -47,33 +46,16 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
     command.add_argument("--sigma", type=float, help="noise level (default: from the data)")
     command.add_argument("--rate", type=float, help="λ of all ranks (default: √(R/mean X))")
     command.add_argument("--restarts", type=int, default=20, help="of each rank (default: 20)")
-    command.add_argument("--seed", type=int, default=0, help="same seed, same result (default: 0)")
-    words = "a setting of the generator"
-    command.add_argument("--data-set", action="append", default=[], metavar="KEY=VALUE", help=words)
-    command.add_argument("--data-seed", type=int, default=0, help="of the generator (default: 0)")
+    given.add_seed(command)
     command.set_defaults(act=ranks)
 
 
 def ranks(options: argparse.Namespace, output: Output) -> str:
     """Compare the ranks; returns "cancelled" or "complete"."""
-    for name, seed in (("seed", options.seed), ("data seed", options.data_seed)):
-        if seed < 0:
-            raise SettingsError(f"The {name} was {seed}; a number ≥ 0 is needed.")
+    if options.seed < 0:
+        raise SettingsError(f"The seed was {options.seed}; a number ≥ 0 is needed.")
     tried = parsed(options.ranks)
-    store = open_store(options.store)
-    values = inputs.pairs(options.data_set, "--data-set")
-    chosen = reading.choices(options)
-    found = inputs.find_data(
-        options.data,
-        store,
-        chosen,
-        values,
-        options.data_seed,
-        None,
-        None if output.as_json else output.note,
-        options.join,
-    )
-    dataset = store.dataset(found) if isinstance(found, str) else found
+    dataset = given.dataset(options, open_store(options.store), output)
     with interruptible() as interrupted, output.progress() as bars:
         task = bars.add_task("comparing ranks", total=1.0, made="")
         try:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from types import FrameType
 
-from bnmf_core.cli import inputs, reading
+from bnmf_core.cli import given, inputs
 from bnmf_core.cli.commands import Commands
 from bnmf_core.cli.output import Output, duration
 from bnmf_core.cli.records import document, open_store, show_runs
@@ -39,8 +39,7 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
     )
     words = "make factorizations of a sample, generated data or a file"
     run = commands.add_parser("run", parents=[*parents, where], help=words, description=words)
-    run.add_argument("data", help="a sample, a generator, a file, or the id of stored data")
-    reading.add_options(run)
+    given.add_data(run)
     run.add_argument(
         "--algorithm",
         action="append",
@@ -50,18 +49,11 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
     run.add_argument("--rank", type=int, help="number of components (samples suggest one)")
     run.add_argument("--model", default=next(iter(MODELS)), metavar="KEY", help=", ".join(MODELS))
     run.add_argument("--particles", type=int, default=60, help="factorizations (default: 60)")
-    run.add_argument("--seed", type=int, default=0, help="same seed, same result (default: 0)")
-    run.add_argument(
-        "--holdout",
-        type=float,
-        default=0.0,
-        metavar="PART",
-        help="part of the observations that no run sees, 0 to 0.5",
-    )
+    given.add_seed(run)
+    given.add_holdout(run)
     for option, words in (
         ("--set", "a setting of the algorithms, or of one as algorithm.key=value"),
         ("--model-set", "a setting of the model"),
-        ("--data-set", "a setting of the generator"),
     ):
         run.add_argument(option, action="append", default=[], metavar="KEY=VALUE", help=words)
     run.add_argument(
@@ -69,12 +61,6 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
         type=float,
         metavar="PART",
         help="part of the entries to hide from the runs, up to 0.9, to see how well they are told",
-    )
-    run.add_argument(
-        "--data-seed",
-        type=int,
-        default=0,
-        help="seed of the generator and of what is hidden (default: 0)",
     )
     run.add_argument("--name", default="", help="what the runs are called")
     run.set_defaults(act=start)
@@ -87,18 +73,7 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
 def start(options: argparse.Namespace, output: Output) -> str:
     """Start the runs and wait for them; returns "cancelled" or "complete"."""
     store = open_store(options.store)
-    if options.data_seed < 0:
-        raise SettingsError(f"The data seed was {options.data_seed}; a number ≥ 0 is needed.")
-    dataset = inputs.find_data(
-        options.data,
-        store,
-        reading.choices(options),
-        inputs.pairs(options.data_set, "--data-set"),
-        options.data_seed,
-        options.hide,
-        None if output.as_json else output.note,
-        options.join,
-    )
+    dataset = given.dataset(options, store, output, options.hide)
     specs = make_specs(options)
     names = [options.name] * len(specs)
     with closing(JobRunner(store)) as runner:

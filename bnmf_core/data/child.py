@@ -4,10 +4,7 @@ What the child says comes back as JSON and plain arrays, never as Python objects
 """
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 import tempfile
 import time
 import weakref
@@ -22,6 +19,7 @@ from scipy import sparse
 
 from bnmf_core.data.foreign import NamedMatrix
 from bnmf_core.data.reading import Reading
+from bnmf_core.data.server import SERVER, Worker
 from bnmf_core.nouns.dataset import Parts
 from bnmf_core.nouns.errors import DataError
 
@@ -31,8 +29,6 @@ ARRAYS = ("X", "data", "indices", "indptr", "mask")
 MEMORY_BYTES = 2 * 2**30
 MEMORY_PER_BYTE = 12
 SECONDS = 120.0
-LOOK_EVERY = 0.02
-PACKAGE = Path(__file__).resolve().parents[2]
 
 
 class Child:
@@ -71,20 +67,11 @@ class Child:
         }
         (self._folder / REQUEST).write_text(json.dumps(request))
         (self._folder / CONTENT).write_bytes(content)
-        paths = [str(PACKAGE), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
-        # Threads of a parser would only reserve memory that the limit counts.
-        one = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
         self._began = time.monotonic()
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "bnmf_core.data.worker", str(self._folder)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, **one, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
-        )
+        self._worker = SERVER.worker(self._folder)
         self._late = self._killed = False
         # Nobody may ask any more: a page that was left.
-        self._end = weakref.finalize(self, _end, self._process, self._folder)
+        self._end = weakref.finalize(self, _end, self._worker, self._folder)
 
     def __enter__(self) -> Self:
         return self
@@ -105,25 +92,22 @@ class Child:
     @property
     def done(self) -> bool:
         """Whether it has ended, by itself or because its time was over."""
-        if self._process.poll() is None and self.elapsed > self.seconds:
-            self._late = True
-            self._process.kill()
-            self._process.wait()
-        return self._process.poll() is not None
+        return self.wait(0.0)
 
     def wait(self, seconds: float) -> bool:
         """Wait at most so long; whether it is done."""
-        until = time.monotonic() + seconds
-        while not self.done and time.monotonic() < until:
-            time.sleep(LOOK_EVERY)
-        return self.done
+        left = max(0.0, self.seconds - self.elapsed)
+        if self._worker.ended(min(seconds, left)):
+            return True
+        self._late = self.elapsed > self.seconds
+        if self._late:
+            self._worker.end()
+        return self._late
 
     def kill(self) -> None:
         """End it; what is asked of it then says that it was stopped."""
         self._killed = True
-        if self._process.poll() is None:
-            self._process.kill()
-            self._process.wait()
+        self._worker.end()
 
     def stop(self) -> None:
         """End it, and remove what it kept."""
@@ -186,7 +170,8 @@ class Child:
         ]
 
     def _answer(self) -> dict[str, Any]:
-        self.wait(self.seconds + 1.0)
+        while not self.wait(self.seconds):
+            pass
         answer: dict[str, Any] = {}
         with suppress(OSError, ValueError):
             answer = json.loads((self._folder / ANSWER).read_text())
@@ -206,8 +191,6 @@ class Child:
         return answer
 
 
-def _end(process: "subprocess.Popen[bytes]", folder: Path) -> None:
-    if process.poll() is None:
-        process.kill()
-        process.wait()
+def _end(worker: Worker, folder: Path) -> None:
+    worker.close()
     shutil.rmtree(folder, ignore_errors=True)

@@ -1,9 +1,17 @@
-"""The child process that parses a file: ``python -m bnmf_core.data.worker FOLDER``."""
+"""What parses a file in a process of its own, and the server that forks it.
+
+``python -m bnmf_core.data.worker SOCKET`` is the server. It opens no file itself.
+"""
 
 import json
+import os
 import resource
+import selectors
+import signal
+import socket
 import sys
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +21,68 @@ from bnmf_core.data.child import ANSWER, CONTENT, REQUEST
 from bnmf_core.data.contents import content_parts, inspect_content
 from bnmf_core.data.foreign import NamedMatrix, matrices_of
 from bnmf_core.data.reading import Reading
+from bnmf_core.data.server import PATH_BYTES
 from bnmf_core.nouns.dataset import Parts
 from bnmf_core.nouns.errors import DataError
+
+# Imported one by one while there is nothing to do: each takes longer than reading a small file.
+PARSERS = [
+    "scipy.io",
+    "openpyxl",
+    "h5py",
+    "PIL.Image",
+    "pyarrow.parquet",
+    "sklearn.feature_extraction.text",
+]
+
+
+def serve(control: socket.socket) -> None:
+    """Fork a worker for every message, and kill those that nobody wants any more.
+
+    A message is a folder, with two sockets: one that the worker holds as long as it lives, one
+    that is cut off when it is no longer wanted. Ends when ``control`` is cut off.
+    """
+    parsers = list(PARSERS)
+    with selectors.DefaultSelector() as waiting:
+        waiting.register(control, selectors.EVENT_READ)
+        while True:
+            ready = waiting.select(0.05 if parsers else None)
+            if not ready:
+                with suppress(Exception):  # the worker that needs it says so
+                    import_module(parsers.pop(0))
+            for key, _ in ready:
+                if key.data is not None:
+                    waiting.unregister(key.fileobj)
+                    _ended(key.fd, key.data)
+                    continue
+                message, ends, _, _ = socket.recv_fds(control, PATH_BYTES, 2)
+                if not message:
+                    for one in [key for key in waiting.get_map().values() if key.data is not None]:
+                        _ended(one.fd, one.data)
+                    return
+                life, wish = ends
+                process = _forked(Path(os.fsdecode(message.rstrip(b"\0"))), control)
+                os.close(life)
+                waiting.register(wish, selectors.EVENT_READ, process)
+
+
+def _forked(folder: Path, control: socket.socket) -> int:
+    """The number of a new process that does what the request in the folder asks."""
+    process = os.fork()
+    if process == 0:
+        control.close()
+        try:
+            (folder / ANSWER).write_text(json.dumps(work(folder)))
+        finally:
+            # What the server has open is not this process's to close.
+            os._exit(0)
+    return process
+
+
+def _ended(wish: int, process: int) -> None:
+    os.close(wish)
+    os.kill(process, signal.SIGKILL)
+    os.waitpid(process, 0)
 
 
 def work(folder: Path) -> dict[str, Any]:
@@ -22,6 +90,8 @@ def work(folder: Path) -> dict[str, Any]:
     request = json.loads((folder / REQUEST).read_text())
     _limit(resource.RLIMIT_AS, _reserved() + request["memory_bytes"])
     _limit(resource.RLIMIT_CPU, int(request["seconds"]) + 1)
+    # Should nobody be left who watches the time.
+    signal.alarm(int(request["seconds"]) + 10)
     content = (folder / CONTENT).read_bytes()
     filename, limit_bytes = request["filename"], request["limit_bytes"]
     try:
@@ -97,11 +167,5 @@ def _too_large(memory_bytes: int) -> str:
     )
 
 
-def main() -> None:
-    """Answer one request."""
-    folder = Path(sys.argv[1])
-    (folder / ANSWER).write_text(json.dumps(work(folder)))
-
-
 if __name__ == "__main__":
-    main()
+    serve(socket.socket(fileno=int(sys.argv[1])))

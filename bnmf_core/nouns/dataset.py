@@ -8,15 +8,17 @@ from functools import cached_property
 from typing import Required, TypeAlias, TypedDict, TypeVar
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from bnmf_core.lazy import lazy
 from bnmf_core.nouns.errors import DataError, SettingsError
 from bnmf_core.nouns.names import clean_name, clean_names
 from bnmf_core.nouns.plain import Value
 from bnmf_core.numerics.linalg import blocks
 from bnmf_core.numerics.matrix import Matrix, dense, is_sparse, parts, stored
+
+pandas = lazy("pandas")
 
 MatrixT = TypeVar("MatrixT", bound=Matrix)
 Words: TypeAlias = Sequence[Value] | np.ndarray
@@ -391,7 +393,7 @@ def _names(names: Sequence[str] | None, count: int, singular: str, plural: str) 
 
 
 def _label_array(key: str, values: Words, N: int) -> np.ndarray:
-    array = np.asarray(["" if pd.isna(v) else str(v) for v in values])
+    array = np.asarray(["" if pandas.isna(v) else str(v) for v in values])
     if array.shape != (N,):
         raise DataError(f"The labels {key!r} have {len(array)} values for {N} observations.")
     array.flags.writeable = False

@@ -7,15 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
-import pandas as pd
 
 from bnmf_core.lazy import lazy
 from bnmf_core.nouns.errors import StoreError
 from bnmf_core.nouns.spec import RunInfo, RunSpec
 
 if TYPE_CHECKING:
+    import pandas as pd
     import xarray
 else:
+    pd = lazy("pandas")
     xarray = lazy("xarray")  # needed for export only
 
 ARRAYS = ("A", "W", "ids", "chain", "draw", "weights", "log_joint", "error", "seconds")
@@ -142,7 +143,7 @@ class Particles:
         diagnostics = {key: value[index] for key, value in self.diagnostics.items()}
         return self.from_arrays(chosen, self.spec, diagnostics, self.trace, self.info)
 
-    def scores(self) -> pd.DataFrame:
+    def scores(self) -> "pd.DataFrame":
         """One row per particle: what is known of it beside its factors and diagnostics."""
         return pd.DataFrame({name: np.asarray(getattr(self, name)) for name in ARRAYS[2:]})
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bnmf_core import RunSpec, registry
@@ -12,8 +12,9 @@ from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.posterior.stein import kernel_matrix
 from bnmf_core.runs import engine
+from tests.generated import always
 
-generated = settings(max_examples=60, deadline=None, database=None, derandomize=True)
+generated = always(60)
 NOISE = {
     "gaussian": {"sigma": 0.7, "rate": 1.3},
     "gaussian_simplex": {"sigma": 0.7, "rate": 1.3},

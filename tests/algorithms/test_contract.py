@@ -4,6 +4,8 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -77,8 +79,23 @@ def assert_same_bits(one, other):
         np.testing.assert_array_equal(one.diagnostics[key], other.diagnostics[key], err_msg=key)
 
 
-def test_particles_are_non_negative_factorizations(algorithm, small):
-    particles = engine.run(small, make_spec(algorithm))
+@pytest.fixture(scope="module")
+def made(small):
+    """By the key of an algorithm: what it makes, what it was given, and X as it was before."""
+
+    @cache
+    def make(key):
+        X, given = small.X.copy(), dict(BRIEF.get(key, {}))
+        model_settings = {"sigma": 0.2, "rate": 0.7}
+        spec = make_spec(registry.algorithm(key), settings=given, model_settings=model_settings)
+        particles = engine.run(small, spec)
+        return SimpleNamespace(particles=particles, X=X, given=(given, model_settings))
+
+    return make
+
+
+def test_particles_are_non_negative_factorizations(algorithm, small, made):
+    particles = made(algorithm.key).particles
     assert particles.A.shape == (7, small.D, 4)
     assert particles.W.shape == (7, 4, small.N)
     for name in ("A", "W", "log_joint", "error", "seconds", "weights"):
@@ -111,17 +128,14 @@ def test_the_seed_decides_every_bit(algorithm, small):
     assert not np.array_equal(first.A, other.A)
 
 
-def test_inputs_are_left_alone(algorithm, small):
+def test_inputs_are_left_alone(algorithm, small, made):
+    np.testing.assert_array_equal(small.X, made(algorithm.key).X)
     brief = BRIEF.get(algorithm.key, {})
-    before, settings, model_settings = small.X.copy(), dict(brief), {"rate": 0.7}
-    engine.run(small, make_spec(algorithm, settings=settings, model_settings=model_settings))
-    np.testing.assert_array_equal(small.X, before)
-    assert (settings, model_settings) == (brief, {"rate": 0.7})
+    assert made(algorithm.key).given == (brief, {"sigma": 0.2, "rate": 0.7})
 
 
-def test_recorded_density_and_error_follow_from_their_definitions(algorithm, small):
-    spec = make_spec(algorithm, model_settings={"sigma": 0.2, "rate": 0.7})
-    particles = engine.run(small, spec)
+def test_recorded_density_and_error_follow_from_their_definitions(algorithm, small, made):
+    particles = made(algorithm.key).particles
     for m in range(particles.M):
         A, W = particles.A[m], particles.W[m]
         expected = (

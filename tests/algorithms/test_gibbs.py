@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
@@ -21,6 +21,7 @@ from bnmf_core.probability import gaussian
 from bnmf_core.runs import engine, planning
 from bnmf_core.samplers import gibbs
 from bnmf_core.samplers.truncated_normal import TAIL, truncated_draw
+from tests.generated import generated
 
 from .kernels import make_problem
 
@@ -65,7 +66,7 @@ def test_truncated_normal_inverts_the_survival_function(a):
 
 
 @given(st.floats(-1e6, 1e3), st.floats(1e-3, 1e3), st.floats(1e-16, 1.0), st.floats(1e-16, 1.0))
-@settings(max_examples=300, deadline=None)
+@generated(300)
 def test_truncated_normal_is_non_negative_and_falls_as_u_rises(mean, sd, u, v):
     low, high = truncated_normal(np.full(2, mean), sd, np.array([max(u, v), min(u, v)]))
     assert 0 <= low <= high < np.inf

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse, stats
 
@@ -13,6 +13,7 @@ from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.deviations import STRIP, culprits, largest_deviations, within
 from bnmf_core.probability import uniform
 from bnmf_core.probability.reference import reference_factors
+from tests.generated import generated
 
 EPSILON, RATE = 0.8, 1.3
 FORMS = ("rows", "columns", "sparse", "masked")
@@ -46,7 +47,7 @@ def laid_out(form, X, rng):
 @given(
     seed=st.integers(0, 2**32 - 1), D=st.integers(1, 9), N=st.integers(1, 9), bound=st.floats(0, 9)
 )
-@settings(max_examples=40)
+@generated(40)
 def test_the_search_finds_what_a_look_at_every_entry_finds(form, seed, D, N, bound):
     rng = np.random.default_rng(seed)
     as_given, X, mask = laid_out(form, rng.poisson(1.0, (D, N)).astype(float), rng)

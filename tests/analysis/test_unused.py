@@ -1,25 +1,48 @@
 """What nothing uses any more is found and can be removed; what is in use stays."""
 
 import dataclasses
+import shutil
+from contextlib import closing
 
 import numpy as np
 import pytest
 
 from bnmf_core.analysis import stages
+from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.stages import STAGES
 from bnmf_core.analysis.unused import find_unused, remove_unused
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.runs.jobs import JobRunner
 from bnmf_core.store.run_store import RunStore
 
 SPEC = RunSpec("random_restarts", 2, particles=4, settings={"max_iterations": 10})
 
 
+@pytest.fixture(scope="module")
+def made_once(tmp_path_factory, small):
+    """A store with two runs and three comparisons of them: of each, and of both."""
+    store = RunStore(tmp_path_factory.mktemp("made"))
+    with closing(JobRunner(store)) as runner:
+        run_ids = runner.start(small, [SPEC, dataclasses.replace(SPEC, seed=1)])
+        compared = [run_ids[:1], run_ids[1:], run_ids]
+        for ids in compared:
+            runner.wait_analysis(ids)
+    return store.root, compared
+
+
 @pytest.fixture
-def compared(runner, small):
-    """Two runs and three comparisons: of each, and of both."""
-    run_ids = runner.start(small, [SPEC, dataclasses.replace(SPEC, seed=1)])
-    return run_ids, [runner.wait_analysis(ids) for ids in (run_ids[:1], run_ids[1:], run_ids)]
+def store(tmp_path, request):
+    """A store of the test's own; with what is made, where the test asks for it."""
+    if "compared" in request.fixturenames:
+        shutil.copytree(request.getfixturevalue("made_once")[0], tmp_path / "store")
+    return RunStore(tmp_path / "store")
+
+
+@pytest.fixture
+def compared(store, made_once):
+    """The ids of two runs, and three comparisons."""
+    return made_once[1][2], [open_comparison(store, ids) for ids in made_once[1]]
 
 
 def test_what_is_on_screen_is_in_use(store, compared):

@@ -1,6 +1,7 @@
 """``bnmf analyse``: the findings of the dashboard in a terminal, as a document and as a report."""
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,29 +9,20 @@ import pytest
 from bnmf_core.analysis import structure
 from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.findings import Answer
-from bnmf_core.cli import main
 from bnmf_core.data.synthetic import low_rank
-from bnmf_core.store.run_store import RunStore
 
 
 @pytest.fixture
-def command(tmp_path, capsys, monkeypatch):
-    """Call the command line on a store of the test's own: (code, stdout, stderr)."""
-    monkeypatch.setenv("BNMF_HOME", str(tmp_path / "home"))
-
-    def call(*words):
-        code = main(["analyse", *map(str, words)])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return call
+def analyse(command):
+    """Call ``bnmf analyse``: (code, stdout, stderr)."""
+    return partial(command, "analyse")
 
 
-def test_the_document_holds_what_the_dashboard_says(command, tmp_path):
-    code, out, err = command("laurberg_two", "--rank", 3, "--restarts", 12, "--json")
+def test_the_document_holds_what_the_dashboard_says(analyse, home):
+    code, out, err = analyse("laurberg_two", "--rank", 3, "--restarts", 12, "--json")
     assert (code, err) == (0, "")
     told = json.loads(out)
-    comparison = open_comparison(RunStore(tmp_path / "home"), told["runs"])
+    comparison = open_comparison(home, told["runs"])
     modes = structure.modes_at(comparison, "max_angle", told["threshold"])
     answer = Answer(comparison, "max_angle", modes)
     assert told["sentences"] == [vars(finding) for finding in answer.findings]
@@ -40,7 +32,8 @@ def test_the_document_holds_what_the_dashboard_says(command, tmp_path):
     assert told["conclusions"] == []
 
 
-def test_people_get_sentences_and_a_report_with_pictures(command, tmp_path):
+@pytest.mark.slow
+def test_people_get_sentences_and_a_report_with_pictures(analyse, tmp_path):
     data = low_rank(8, 30, rank=2, noise=0.05, rng=np.random.default_rng(0))
     table = tmp_path / "fish.csv"
     rows = [",".join(["site", *(f"fish {d}" for d in range(8)), "coast"])]
@@ -49,7 +42,7 @@ def test_people_get_sentences_and_a_report_with_pictures(command, tmp_path):
         rows.append(",".join([f"site {n}", *values, "north" if n % 2 else "south"]))
     table.write_text("\n".join(rows))
     report = tmp_path / "report.html"
-    code, out, _ = command(table, "--rank", 2, "--restarts", 6, "--report", report)
+    code, out, _ = analyse(table, "--rank", 2, "--restarts", 6, "--report", report)
     assert code == 0
     assert "converged restarts" in out
     assert "coast: " in out
@@ -60,8 +53,8 @@ def test_people_get_sentences_and_a_report_with_pictures(command, tmp_path):
     assert 'src="http' not in text
 
 
-def test_the_rank_is_found_where_it_is_not_given(command):
-    code, out, err = command(
+def test_the_rank_is_found_where_it_is_not_given(analyse):
+    code, out, err = analyse(
         "low_rank", "--rank", "auto", "--ranks", "1:3", "--restarts", 4, "--json"
     )
     assert (code, err) == (0, "")
@@ -78,7 +71,7 @@ def test_the_rank_is_found_where_it_is_not_given(command):
         (("nowhere.csv", "--rank", "3"), "nowhere.csv"),
     ],
 )
-def test_what_cannot_be_analysed_is_said(command, words, said):
-    code, out, err = command(*words)
+def test_what_cannot_be_analysed_is_said(analyse, words, said):
+    code, out, err = analyse(*words)
     assert (code, out) == (1, "")
     assert said in err

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bnmf_core.compare.alignment import (
@@ -15,8 +15,9 @@ from bnmf_core.compare.alignment import (
 from bnmf_core.nouns.errors import DataError, SettingsError
 from bnmf_core.nouns.particles import Particles
 from bnmf_core.nouns.spec import RunSpec
+from tests.generated import always
 
-generated = settings(max_examples=30, deadline=None, database=None, derandomize=True)
+generated = always(30)
 
 
 def make_particles(A, W):

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 from scipy.spatial.distance import pdist, squareform
@@ -16,8 +16,9 @@ from bnmf_core.compare.coverage import (
     persistence,
 )
 from bnmf_core.nouns.errors import DataError, SettingsError
+from tests.generated import always
 
-generated = settings(max_examples=40, deadline=None, database=None, derandomize=True)
+generated = always(40)
 
 
 @st.composite

@@ -2,15 +2,16 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist, squareform
 
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.modes import find_modes, linkage, suggest_threshold
 from bnmf_core.nouns.errors import DataError, SettingsError
+from tests.generated import always
 
-generated = settings(max_examples=50, deadline=None, database=None, derandomize=True)
+generated = always(50)
 
 
 def points_at(*groups, seed=0, width=0.5):

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from scipy.optimize import linear_sum_assignment
@@ -17,9 +17,10 @@ from bnmf_core.compare.distances.assignment import assign
 from bnmf_core.compare.distances.costs import angles
 from bnmf_core.compare.distances.pairwise import cross, pairwise
 from bnmf_core.nouns.errors import Cancelled, DataError, NotFoundError
+from tests.generated import always
 
 EVERY_DISTANCE = pytest.mark.parametrize("distance", DISTANCES.values(), ids=list(DISTANCES))
-generated = settings(max_examples=60, deadline=None, database=None, derandomize=True)
+generated = always(60)
 
 
 def random_factorizations(seed, M=6, D=7, R=4, N=5):

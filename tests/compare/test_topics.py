@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bnmf_core.compare.topics import (
@@ -13,11 +13,12 @@ from bnmf_core.compare.topics import (
     top_words,
 )
 from bnmf_core.nouns.errors import DataError, NotFoundError, SettingsError
+from tests.generated import always
 
 WORDS = ("the", "ball", "goal", "vote", "party")
 # Columns: sport, politics. "the" is the most probable word of both.
 TOPICS = np.array([[6.0, 5.0], [3.0, 0.0], [1.0, 0.5], [0.0, 4.0], [0.0, 2.0]])
-generated = settings(max_examples=30, deadline=None, database=None, derandomize=True)
+generated = always(30)
 
 
 def test_words_by_hand():

@@ -5,13 +5,14 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bnmf_core.compare.unseen import chao1, unseen_modes
 from bnmf_core.nouns.errors import DataError, SettingsError
+from tests.generated import always
 
-generated = settings(max_examples=40, deadline=None, database=None, derandomize=True)
+generated = always(40)
 
 
 def labelled(*counts):
@@ -92,6 +93,7 @@ def test_names_and_order_of_modes_do_not_matter():
     assert unseen_modes(renamed).number == unseen_modes(labels).number
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("population", "n"),
     [(1 / np.arange(1, 21), 50), ([0.9] + 10 * [0.01], 50), (0.6 ** np.arange(12), 100)],
@@ -105,6 +107,7 @@ def test_the_interval_of_the_probability_holds_the_truth(population, n):
     assert np.mean(held) > 0.84
 
 
+@pytest.mark.slow
 def test_the_estimates_are_right_on_average():
     told = list(rounds(np.ones(20), 40, 300))
     gap = np.array([t.new_probability - truth for t, truth in told])

@@ -9,6 +9,7 @@ from scipy import sparse
 from bnmf_core.data import child
 from bnmf_core.data.child import Child
 from bnmf_core.data.load import LIMIT_BYTES, inspect_file, load_file
+from bnmf_core.data.server import Server
 from bnmf_core.nouns.errors import DataError
 from tests.data.layouts import csv, frame, saved, with_column
 
@@ -30,7 +31,7 @@ def test_what_is_wrong_with_a_file_comes_back_as_its_sentence():
 
 
 def test_a_child_that_takes_too_much_memory_or_time_is_ended():
-    content = b"a,b\n" + b"1,2\n" * 2_000_000
+    content = b"a,b\n" + b"1,2\n" * 500_000
     with Child(content, "", LIMIT_BYTES, chosen={}, memory_bytes=30 * 2**20) as reader:
         message = told(reader)
     assert "needs more than 0.0293 GB of memory" in message
@@ -43,7 +44,7 @@ def test_a_child_that_takes_too_much_memory_or_time_is_ended():
 
 def test_a_child_that_dies_or_is_stopped_is_one_sentence(monkeypatch):
     with Child(TABLE, "", LIMIT_BYTES, chosen={}) as reader:
-        reader._process.kill()
+        reader._worker.end()
         with pytest.raises(DataError, match="malformed: what read it broke off"):
             reader.reading()
     with Child(TABLE, "", LIMIT_BYTES, chosen={}) as reader:
@@ -55,6 +56,23 @@ def test_a_child_that_dies_or_is_stopped_is_one_sentence(monkeypatch):
     monkeypatch.setattr(child, "SECONDS", 0.0)
     with pytest.raises(DataError, match="took longer"):
         inspect_file(TABLE, apart=True)
+
+
+def test_a_reader_that_is_given_up_is_gone():
+    with Child(b"a,b\n" + b"1,2\n" * 500_000, "", LIMIT_BYTES, chosen={}) as reader:
+        assert not reader.done
+        reader.kill()
+        assert reader.done and reader.elapsed < 5
+
+
+def test_a_server_that_died_begins_anew(monkeypatch):
+    server = Server()
+    monkeypatch.setattr(child, "SERVER", server)
+    for _ in range(2):
+        assert inspect_file(TABLE, apart=True) == inspect_file(TABLE)
+        server._process.kill()
+        server._process.wait()
+    server.close()
 
 
 def told(reader):

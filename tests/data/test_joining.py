@@ -64,6 +64,7 @@ def test_what_fits_both_sides_has_to_be_told():
     assert join(square, b"a\nb\nc\n", "names.txt", "features").dataset.features == tuple("abc")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not BBC.exists(), reason="the BBC news data are not on this machine")
 def test_news_with_their_words_documents_and_classes():
     data = load_file(BBC / "bbc.mtx", observations="columns")

@@ -48,6 +48,7 @@ def summaries(places):
     return np.stack([a, w, v, a * w, a * a, np.log(a), np.log(w)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("power", [0.0, 0.3, 1.0])
 def test_a_step_leaves_the_path_where_it_was(power):
     """A 1×2 matrix of rank 1: three numbers, and D ≠ N, so that the Jacobian of scales counts."""

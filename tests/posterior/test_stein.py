@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import bnmf_core
@@ -17,6 +17,7 @@ from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.posterior import places, stein
 from bnmf_core.posterior.places import Block
 from bnmf_core.runs import engine
+from tests.generated import generated
 
 from .definition import MODEL_SETTINGS, RATE, naive_places, naive_stein
 
@@ -171,7 +172,7 @@ def test_draws_are_nearer_to_their_own_posterior_than_to_one_of_less_noise(small
 # What must hold for every collection
 
 
-@settings(max_examples=40)
+@generated(40)
 @given(
     st.integers(0, 2**32 - 1),
     st.sampled_from(list(MODEL_SETTINGS)),

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bnmf_core.nouns.errors import DataError, RunError, SettingsError
@@ -11,6 +11,7 @@ from bnmf_core.posterior import weights as module
 from bnmf_core.posterior.stein import kernel_matrix, ksd, suggested_lengths
 from bnmf_core.posterior.weights import SOLVERS, kkt_residual, stein_weights
 from bnmf_core.runs import engine
+from tests.generated import generated
 
 
 def gram(seed, M, n, spread=1.0):
@@ -63,14 +64,14 @@ def test_the_solvers_agree(kernels):
         np.testing.assert_allclose(answer, answers[0], atol=1e-6)
 
 
-@settings(max_examples=30)
+@generated(30)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 25), st.integers(26, 40), st.floats(0, 3))
 def test_weights_are_optimal_however_different_the_particles_are(seed, M, n, spread):
     K = gram(seed, M, n, spread)
     assert_optimal(K, stein_weights(K))
 
 
-@settings(max_examples=20)
+@generated(20)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 20))
 def test_more_particles_never_raise_the_optimum(seed, M):
     K = gram(seed, M, 30)
@@ -79,7 +80,7 @@ def test_more_particles_never_raise_the_optimum(seed, M):
     assert whole <= ksd(part, stein_weights(part)) * (1 + 1e-9)
 
 
-@settings(max_examples=20)
+@generated(20)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 12))
 def test_duplicates_and_order_leave_the_optimum_unchanged(seed, M):
     K = gram(seed, M, 20)

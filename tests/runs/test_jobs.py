@@ -123,6 +123,7 @@ def test_cancelling_a_running_run_is_quick_and_keeps_what_is_there(runner, store
         assert particles.info["stop_reason"] == "cancelled"
 
 
+@pytest.mark.slow
 def test_a_cancelled_run_goes_on_where_it_stopped(runner, store, small):
     spec = RunSpec("random_restarts", 3, particles=600, settings=QUICK)
     (run_id,) = runner.start(small, [spec])

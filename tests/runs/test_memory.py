@@ -130,7 +130,7 @@ def test_a_mapped_matrix_is_the_same_data(mapped, tmp_path):
     back = RunStore(store.root).dataset(store.add_dataset(mapped))
     assert isinstance(back.X, np.memmap) and back.hash == mapped.hash
     np.testing.assert_array_equal(back.X, in_memory.X)
-    few = replace(SPEC, particles=4)
+    few = replace(SPEC, particles=4, settings={"max_iterations": 50})
     ours, theirs = engine.run(back, few), engine.run(in_memory, few)
     np.testing.assert_allclose(ours.error, theirs.error, rtol=1e-6)
 

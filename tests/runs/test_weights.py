@@ -77,6 +77,7 @@ def test_close_estimates_have_the_error_of_their_mean():
     assert found.effective == pytest.approx(4.0, abs=0.01) and found.disagreement == ""
 
 
+@pytest.mark.slow
 def test_the_error_covers_the_truth_as_often_as_it_says():
     """Estimates exp(s g − s²/2) have mean one: log 1 = 0 lies within two errors mostly."""
     rng = np.random.default_rng(0)

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.decomposition import NMF
@@ -17,6 +17,7 @@ from bnmf_core.solvers import SOLVERS, hals, solution
 from bnmf_core.solvers.kernels import TILE, sweep
 from bnmf_core.solvers.solution import Stopping
 from bnmf_core.solvers.starts import random_start
+from tests.generated import generated
 
 
 def make_problem(X, rank) -> Problem:
@@ -50,7 +51,7 @@ def factorizations(draw):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 @given(factorizations())
-@settings(max_examples=60, deadline=None)
+@generated(60)
 def test_the_objective_never_rises(solver, factorization):
     X, A, W = factorization
     problem = make_problem(X, A.shape[2])

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from scipy import sparse
@@ -10,8 +10,9 @@ from scipy.optimize import nnls
 
 from bnmf_core.nouns.errors import DataError
 from bnmf_core.solvers.nnls import solve_weights
+from tests.generated import always
 
-generated = settings(max_examples=80, deadline=None, database=None, derandomize=True)
+generated = always(80)
 
 
 def reference(X, A):

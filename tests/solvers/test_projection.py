@@ -131,6 +131,7 @@ def test_the_error_never_rises_and_ends_at_a_minimum(rng, shape, gaps):
     assert (kkt < 1e-5).all() and (movement < 0.05).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hidden", [0.0, 0.1])
 def test_signatures_converge_and_turn_no_further_than_they_say(rng, hidden):
     data = load_sample("signatures")

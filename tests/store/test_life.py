@@ -20,6 +20,7 @@ from bnmf_core.store.database import Database
 from bnmf_core.store.life import ENDED, Claim, Life
 from bnmf_core.store.records import ACTIVE, LEASE, select
 from bnmf_core.version import VERSION
+from tests.generated import generated
 
 SPEC = RunSpec("gibbs", 3)
 
@@ -168,7 +169,7 @@ class Lives(RuleBasedStateMachine):
                 assert self.status(run_id) not in ACTIVE
 
 
-Lives.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+Lives.TestCase.settings = settings(generated(60), stateful_step_count=40)
 test_lives = Lives.TestCase
 
 

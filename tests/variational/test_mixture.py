@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
@@ -16,6 +16,7 @@ from bnmf_core.variational.mixture import (
     component_of,
     variance_alone,
 )
+from tests.generated import generated
 
 from .naive import mixture_of, naive_elbo, naive_entropy, random_component, random_mixture
 
@@ -115,7 +116,7 @@ def test_the_best_variance_alone_is_the_optimum():
 
 
 @given(SEEDS, st.integers(1, 4), st.floats(-6, 6))
-@settings(max_examples=30)
+@generated(30)
 def test_the_best_scale_keeps_products_and_is_the_optimum(seed, R, size):
     rng = np.random.default_rng(seed)
     A, W = rng.exponential(size=(2, 7, R)), 10**size * rng.exponential(size=(2, R, 4))

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
@@ -16,6 +16,7 @@ from bnmf_core.variational.online import (
     propose_all,
     prune,
 )
+from tests.generated import generated
 
 from .naive import mixture_of, random_component, random_mixture
 
@@ -60,7 +61,7 @@ def test_no_weight_and_variance_on_a_grid_gain_more():
 
 
 @given(SEEDS, st.integers(2, 25), st.integers(1, 10), st.sampled_from([1e-4, 1e-2, 0.5]))
-@settings(max_examples=40)
+@generated(40)
 def test_who_joins_gains_the_tolerance_and_who_leaves_costs_less(seed, count, d, tolerance):
     rng = np.random.default_rng(seed)
     mixture = Mixture.empty(d)

@@ -1,0 +1,70 @@
+"""What several commands are given: data, a seed, observations to hold out."""
+
+import argparse
+
+from bnmf_core.cli import inputs, reading
+from bnmf_core.cli.output import Output
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import SettingsError
+from bnmf_core.store.run_store import RunStore
+
+
+def add_data(command: argparse.ArgumentParser, words: str = "") -> None:
+    """Add the data, how a file of them is read and how they are generated."""
+    command.add_argument(
+        "data", help=words or "a sample, a generator, a file, or the id of stored data"
+    )
+    reading.add_options(command)
+    command.add_argument(
+        "--data-set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a setting of the generator",
+    )
+    command.add_argument(
+        "--data-seed",
+        type=int,
+        default=0,
+        help="seed of the generator and of what is hidden (default: 0)",
+    )
+
+
+def add_seed(command: argparse.ArgumentParser) -> None:
+    """Add the seed of the results."""
+    command.add_argument("--seed", type=int, default=0, help="same seed, same result (default: 0)")
+
+
+def add_holdout(command: argparse.ArgumentParser) -> None:
+    """Add the part of the observations that is held out."""
+    command.add_argument(
+        "--holdout",
+        type=float,
+        default=0.0,
+        metavar="PART",
+        help="part of the observations that no run sees, 0 to 0.5",
+    )
+
+
+def dataset(
+    options: argparse.Namespace, store: RunStore, output: Output, hide: float | None = None
+) -> Dataset:
+    """The data that :func:`add_data` asked for; ``hide`` is a fraction of entries to hide.
+
+    Raises
+    ------
+    BNMFError
+        When there are no such data, or they cannot be read.
+    """
+    if options.data_seed < 0:
+        raise SettingsError(f"The data seed was {options.data_seed}; a number ≥ 0 is needed.")
+    return inputs.find_data(
+        options.data,
+        store,
+        reading.choices(options),
+        inputs.pairs(options.data_set, "--data-set"),
+        options.data_seed,
+        hide,
+        None if output.as_json else output.note,
+        options.join,
+    )

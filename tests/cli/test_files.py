@@ -1,0 +1,100 @@
+"""Files on the command line: inspected, read as they are told, brought in as results."""
+
+import numpy as np
+import pytest
+import scipy.io
+
+from bnmf_core.data.synthetic import laurberg
+
+
+def test_files_are_read_with_their_observations_where_they_are(ask, home, tmp_path):
+    path = tmp_path / "matrix.csv"
+    path.write_text("name,a,b,c\nx,1,2,3\ny,4,5,6\nz,7,8,9\nw,1,1,2\n")
+    for where, shape in ((None, (3, 4)), ("rows", (3, 4)), ("columns", (4, 3))):
+        words = [] if where is None else ["--observations", where]
+        (run,) = ask("run", path, "--rank", "2", "--particles", "2", *words)["runs"]
+        assert home.dataset(run["dataset"]["id"]).X.shape == shape
+
+
+def test_a_file_is_inspected_and_read_as_it_is_told(ask, command, home, tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text("id;height;group\n0;1,5;1\n1;1,8;2\n2;1,6;1\n3;1,7;2\n")
+    code, out, err = command("inspect", path)
+    assert (code, err) == (0, "")
+    assert "? Column 1 ('id') counts 0, 1, 2, …: taken as names, not as a feature." in out
+    assert "semicolon" in out and "numbers such as 1,5" in out
+    found = ask("inspect", path, "--names", "none", "--labels", "none")
+    assert found["number_columns"] == [1, 2, 3] and found["decimal_mark"] == ","
+    told = ["--names", "none", "--labels", "group", "--header", "1", "--image-shape", "1x2"]
+    code, _, err = command("run", path, "--rank", "2", "--particles", "2", *told)
+    assert code == 0 and "people.csv is read as a table of text" in err
+    (kept,) = (home.dataset(key) for key in home.datasets())
+    assert kept.features == ("id", "height") and kept.image_shape == (1, 2)
+    assert kept.labels["group"].tolist() == ["1", "2", "1", "2"]
+    path.write_text("id;height;group\n0;1,5;1\n1;1,8;2\n2;1,6;1\n3;1,9;2\n")
+    (tmp_path / "kinds.txt").write_text("u\nu\nv\nv\n")
+    told += ["--join", f"observations={tmp_path / 'kinds.txt'}"]
+    (run,) = ask("run", path, "--rank", "2", "--particles", "2", *told)["runs"]
+    kept = home.dataset(run["dataset"]["id"])
+    assert kept.labels["kinds"].tolist() == ["u", "u", "v", "v"]
+    assert sorted(home.datasets().values()) == ["people", "people (2)"]
+
+
+def test_what_only_a_format_has_is_listed_and_chosen(ask, command, tmp_path):
+    path = tmp_path / "two.mat"
+    scipy.io.savemat(path, {"large": np.ones((4, 3)), "small": np.eye(2)})
+    code, out, _ = command("inspect", path)
+    assert code == 0 and "large, small" in out and "The file holds 2 matrices" in out
+    found = ask("inspect", path, "--reading", "matrix=small")
+    assert found["settings"] == {"matrix": "small"} and found["preview"]["width"] == 2
+    code, _, err = command("inspect", path, "--reading", "matrix=other")
+    assert code == 1 and "no matrix 'other'" in err
+
+
+def test_results_of_other_programs_are_brought_in(ask, command, home, tmp_path):
+    data = laurberg("two")
+    dataset_id = home.add_dataset(data)
+    for letter, values in (("A", data.truth[0].A), ("W", data.truth[0].W)):
+        np.save(tmp_path / f"{letter}.npy", values)
+    (run,) = ask("bring", dataset_id, tmp_path / "A.npy", tmp_path / "W.npy", "--name", "mine")[
+        "runs"
+    ]
+    assert (run["name"], run["status"], run["done"]) == ("mine", "complete", 1)
+    assert home.particles(run["id"]).error[0] < 1e-12
+    code, _, err = command("bring", dataset_id, tmp_path / "nothing")
+    assert code == 1 and "no file or folder" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("inspect nothing.csv", "no file 'nothing.csv'"),
+        ("inspect FILE --header x", "--header was 'x'"),
+        ("inspect FILE --names nobody", "no column 'nobody'"),
+        ("inspect FILE --image-shape 5", "height x width"),
+        ("inspect FILE --image-shape 5x5 --observations diagonal", "invalid choice: 'diagonal'"),
+        ("run signatures --header none", "--header is for files"),
+        ("run signatures --join kinds.txt", "--join is for files"),
+        ("run FILE --rank 2 --join nothing.txt", "no file 'nothing.txt' to join"),
+    ],
+)
+def test_a_reading_that_cannot_be_is_one_sentence(command, tmp_path, words, sentence):
+    path = tmp_path / "a.csv"
+    path.write_text("a,b\n1,2\n3,4\n")
+    code, _, err = command(*words.replace("FILE", str(path)).split())
+    assert code == 1 and sentence in err
+
+
+def test_a_large_array_file_stays_on_the_disk(ask, home, tmp_path, monkeypatch):
+    monkeypatch.setattr("bnmf_core.cli.inputs.LIMIT_BYTES", 1000)
+    X = np.random.default_rng(0).random((30, 20))
+    np.save(tmp_path / "large.npy", X)
+    (run,) = ask("run", tmp_path / "large.npy", "--rank", "2", "--particles", "2")["runs"]
+    kept = home.dataset(run["dataset"]["id"])
+    assert isinstance(kept.X, np.memmap)
+    np.testing.assert_array_equal(kept.X, X.T)
+
+
+def test_a_file_that_is_not_there_is_told_before_anything_else(command, home):
+    code, _, err = command("run", "nosuch.csv")
+    assert code == 1 and "nosuch.csv" in err and "components" not in err

@@ -1,0 +1,44 @@
+"""``bnmf ranks``: the study that Python makes."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bnmf_core.data.synthetic import low_rank
+from bnmf_core.evidence.rank_study import rank_study
+
+
+@pytest.mark.slow
+def test_ranks_are_those_that_python_compares(ask, command):
+    generated = ["low_rank", "--data-seed", "1"]
+    for value in ("features=10", "observations=12", "rank=2", "noise=0.1", "sparsity=0"):
+        generated += ["--data-set", value]
+    words = ["ranks", *generated, "--ranks", "1:3", "--sigma", "0.1", "--restarts", "4"]
+    told = ask(*words, "--seed", "3")
+    data = low_rank(10, 12, 2, 0.1, rng=np.random.default_rng(1))
+    study = rank_study(data, [1, 2, 3], sigma=0.1, restarts=4, rng=np.random.default_rng(3))
+    pd.testing.assert_frame_equal(pd.DataFrame(told["ranks"]), study.table)
+    assert told["criteria"]["evidence"] == {
+        **vars(study.criteria["evidence"]),
+        "runners_up": list(study.criteria["evidence"].runners_up),
+    }
+    assert (told["noise"], told["prior"]) == (study.noise, study.prior)
+    code, table, _ = command(*words, "--seed", "3")
+    assert code == 0 and study.criteria["evidence"].said in table and study.noise in table
+    # Half of the matrix has no rank 8.
+    large = ask("ranks", *generated, "--ranks", "8", "--sigma", "0.1", "--restarts", "2")
+    assert large["ranks"][0]["hidden_error"] is None
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--ranks", "two"], "write the first and the last as 2:8"),
+        (["--ranks", "5:4"], "No rank was given"),
+        (["--ranks", "0:3"], "Rank 0 was among those to try"),
+        (["--seed", "-1"], "The seed was -1"),
+    ],
+)
+def test_ranks_that_make_no_sense_are_refused(command, words, said):
+    code, _, err = command("ranks", "laurberg_two", *words)
+    assert code == 1 and said in err

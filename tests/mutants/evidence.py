@@ -1,0 +1,69 @@
+"""Mistakes to plant in ``bnmf_core/evidence``."""
+
+from tests.mutants.mutant import Mutant
+
+MUTANTS = (
+    Mutant(
+        "ranks: no relabellings in the evidence",
+        "evidence/rank_evidence.py",
+        "    relabellings = lgamma(problem.rank + 1)\n",
+        "    relabellings = 0.0 * lgamma(problem.rank + 1)\n",
+        "tests/evidence/test_rank_study.py::test_the_evidence_of_a_rank_is_that_of_importance_sampling",
+    ),
+    Mutant(
+        "ranks: relabellings that were reached count again",
+        "evidence/rank_evidence.py",
+        "lgamma(problem.rank + 1) + reached",
+        "lgamma(problem.rank + 1)",
+        "tests/evidence/test_rank_study.py::test_components_that_nobody_needs_leave_an_evidence",
+    ),
+    Mutant(
+        "ranks: the noise level stays at the residual",
+        "evidence/noise.py",
+        "variance + step * (met - variance)",
+        "variance",
+        "tests/evidence/test_rank_study.py::test_the_free_noise_level_is_where_the_evidence_is_largest",
+    ),
+    Mutant(
+        "ranks: a maximum at the end settles",
+        "evidence/criteria.py",
+        "    elif chosen == tried[-1]:",
+        "    elif chosen > tried[-1]:",
+        "tests/evidence/test_criteria.py",
+    ),
+    Mutant(
+        "evidence: normals that are not normalised by their truncation",
+        "evidence/truncated_normals.py",
+        "log_total = log_inside + 0.5",
+        "log_total = 0.5",
+        "tests/evidence/test_truncated_normals.py",
+    ),
+    Mutant(
+        "evidence: no Jacobian in the move of scales",
+        "evidence/entries.py",
+        " + excess * step",
+        "",
+        "tests/evidence/test_path.py",
+    ),
+    Mutant(
+        "evidence: the prior comes in at once",
+        "evidence/entries.py",
+        "(1 - power) * self.linear + power * other.linear",
+        "(1 - power) * self.linear + other.linear",
+        "tests/evidence/test_path.py",
+    ),
+    Mutant(
+        "evidence: weights that are left out of the total",
+        "evidence/annealing.py",
+        "log_evidence += top + np.log(grown.sum())",
+        "log_evidence += top",
+        "tests/evidence/test_mode_evidence.py",
+    ),
+    Mutant(
+        "evidence: relabelled draws are counted again",
+        "evidence/weighing.py",
+        "    kept = near & (orders == np.arange(orders.shape[1])).all(axis=1)",
+        "    kept = near",
+        "tests/evidence/test_mode_evidence.py",
+    ),
+)

@@ -1,0 +1,20 @@
+"""Mistakes to plant in ``bnmf_core/explorers``."""
+
+from tests.mutants.mutant import Mutant
+
+MUTANTS = (
+    Mutant(
+        "RRT: the farthest node moves",
+        "explorers/tree.py",
+        "parent = oblique.nearest(self.nodes.Q, target)",
+        "parent = oblique.nearest(self.nodes.Q, -target)",
+        "tests/algorithms/test_rrt.py",
+    ),
+    Mutant(
+        "RRT: a node may lie beside another",
+        "explorers/tree.py",
+        ".min() < angle:",
+        ".min() < 0 * angle:",
+        "tests/algorithms/test_rrt.py",
+    ),
+)

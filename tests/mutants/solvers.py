@@ -1,0 +1,55 @@
+"""Mistakes to plant in ``bnmf_core/solvers``."""
+
+from tests.mutants.mutant import Mutant
+
+MUTANTS = (
+    Mutant(
+        "kkt: an entry that wants to grow from zero is overlooked",
+        "solvers/stationarity.py",
+        "        np.minimum(F, np.divide(",
+        "        F * np.minimum(F, np.divide(",
+        "tests/solvers/test_convergence.py",
+    ),
+    Mutant(
+        "kkt: lengths are not balanced",
+        "solvers/stationarity.py",
+        "far = (far_A * size_W + size_A * far_W).sum(axis=1)",
+        "far = (far_A + far_W).sum(axis=1)",
+        "tests/solvers/test_convergence.py",
+    ),
+    Mutant(
+        "movement: a hundredth of the way that is left",
+        "solvers/newton.py",
+        "CAUTION = 3.0",
+        "CAUTION = 0.03",
+        "tests/solvers/test_convergence.py",
+    ),
+    Mutant(
+        "movement: the Hessian without the coupling of A and W",
+        "solvers/conjugate.py",
+        "left_A[:, K : K + R] = inner_W[:, K:] + inner_W[:, K:].T",
+        "left_A[:, K : K + R] = 0.0 * inner_W[:, K:]",
+        "tests/solvers/test_convergence.py",
+    ),
+    Mutant(
+        "movement: a thousandth of the way that is left, on a small X",
+        "solvers/projection.py",
+        "CAUTION = 30.0",
+        "CAUTION = 0.03",
+        "tests/solvers/test_projection.py",
+    ),
+    Mutant(
+        "movement: the other factor does not answer, on a small X",
+        "solvers/projection.py",
+        "second = taken.T @ taken",
+        "second = 0.0 * (taken.T @ taken)",
+        "tests/solvers/test_projection.py",
+    ),
+    Mutant(
+        "movement: a bounded minimum that forgets to let go of zeros",
+        "solvers/reduced.py",
+        "now = slope[q] > 0.0 if held[q]",
+        "now = held[q] if held[q]",
+        "tests/solvers/test_projection.py",
+    ),
+)

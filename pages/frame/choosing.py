@@ -37,7 +37,7 @@ def runs(on_change: Callable[[], None]) -> list[RunRecord]:
         )
     if asked is None:
         newest = next(iter(by_id.values()))
-        asked = [run.id for run in reversed(by_id.values()) if run.study == newest.study]
+        asked = [run.id for run in reversed(by_id.values()) if run.launch == newest.launch]
     link.put("runs", [run_id for run_id in asked if run_id in by_id])
     datasets = dataset_names()
     labels = told_apart({run.id: _describe(run, datasets) for run in by_id.values()})

@@ -15,8 +15,8 @@ from bnmf_core.solvers.solution import KKT, MOVEMENT, Solution, Stopping
 # More are seldom needed, however many are allowed.
 MANY_ITERATIONS = 900
 # Measured shares of a block's time: when the approach is over, and where a factorization is, on
-# average, that has yet to settle after it.
-APPROACH, UNSETTLED = 0.2, 0.4
+# average, that has yet to settle after it; and iterations that half of an approach takes.
+APPROACH, UNSETTLED, TYPICAL = 0.2, 0.4, 60.0
 # Settings under which a solver stops as in published runs, converged or not.
 AS_PUBLISHED = {"max_iterations": 300, "tolerance": 5e-5}
 
@@ -166,6 +166,7 @@ def fraction(state: Solution, settings: SolverSettings) -> float:
     if settings.solver != hals.SOLVER.key:
         part = np.where(state.active, way, 1.0)
     elif settings.tolerance is None and state.approaching:
+        way = state.iterations / (state.iterations + TYPICAL)
         part = APPROACH * np.where(state.active, way, 1.0)
     elif settings.tolerance is None:
         part = np.where(state.active, UNSETTLED, 1.0)

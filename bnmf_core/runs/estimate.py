@@ -1,6 +1,7 @@
 """What a run will cost, before it starts, and how sure that is."""
 
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -101,6 +102,15 @@ def together(estimates: Sequence[Estimate]) -> tuple[float, float]:
         else 0.0
     )
     return max(alone, shared) / spread, max(alone, shared) * spread
+
+
+def slowdown() -> float:
+    """How many times as long something may take, as other programs use this machine's cores."""
+    try:
+        load = os.getloadavg()[0]
+    except (AttributeError, OSError):  # not on Windows
+        return 1.0
+    return max(1.0, (load + WORKERS) / (os.cpu_count() or WORKERS))
 
 
 def spoken(low: float, high: float) -> str:

@@ -15,7 +15,7 @@ from bnmf_core.nouns.plain import Value
 from bnmf_core.nouns.settings import build
 from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.registry import ALGORITHMS
-from bnmf_core.runs.estimate import GUESSED, Estimate, estimate, spoken, together
+from bnmf_core.runs.estimate import GUESSED, Estimate, estimate, slowdown, spoken, together
 from bnmf_core.runs.foreign import ALGORITHM as FOREIGN
 
 # Factorizations of each explorer, fewer where they take too long, and draws of the chains.
@@ -30,6 +30,8 @@ SETTINGS: Mapping[str, Mapping[str, Value]] = MappingProxyType(
 # Findings begin with distances, modes and the paths between them, which take up to as long as the
 # runs again.
 COMPARING = 1.0
+# A machine is called busy where that makes a launch so many times as long.
+BUSY = 1.5
 # What factorizations of an explorer are called, if not by its name.
 KINDS = {"random_restarts": "random restart{s}", "q_transform": "start{s} of Q-Transform"}
 
@@ -50,19 +52,24 @@ class Cost:
     """What a launch takes on an idle machine, each from and to, in seconds.
 
     findings : until the first ones are there. weighing : the modes, after that; None where that is
-    not done.
+    not done. shared : whether other programs keep this machine busy, so that it may take longer.
     """
 
     findings: tuple[float, float]
     weighing: tuple[float, float] | None
+    shared: bool = False
 
     @property
     def said(self) -> str:
         """The cost in a sentence or two."""
-        first = f"First findings in {spoken(*self.findings)}."
-        if self.weighing is None:
-            return f"{first} The modes are not weighed."
-        return f"{first} Weighing the modes then takes {spoken(*self.weighing)}."
+        said = [
+            f"First findings in {spoken(*self.findings)}.",
+            "The modes are not weighed."
+            if self.weighing is None
+            else f"Weighing the modes then takes {spoken(*self.weighing)}.",
+            "This machine is busy with other work, too." * self.shared,
+        ]
+        return " ".join(said).rstrip()
 
 
 def preset(
@@ -113,10 +120,21 @@ def preset(
     return Preset(tuple(specs), tuple(left_out))
 
 
-def cost(dataset: Dataset, rank: int, estimates: Sequence[Estimate]) -> Cost:
-    """What a launch of runs of these estimates takes, with what is computed of them."""
+def cost(
+    dataset: Dataset, rank: int, estimates: Sequence[Estimate], slower: float | None = None
+) -> Cost:
+    """What a launch of runs of these estimates takes, with what is computed of them.
+
+    ``slower`` : so many times as long it may take as on an idle machine; None: as the machine's
+    load says.
+    """
+    slower = slowdown() if slower is None else slower
     low, high = together(estimates)
-    return Cost((low, high * (1 + COMPARING)), evidence.expected_seconds(dataset, rank))
+    weighing = evidence.expected_seconds(dataset, rank)
+    if weighing is not None:
+        weighing = weighing[0], weighing[1] * slower
+    findings = low, high * (1 + COMPARING) * slower
+    return Cost(findings, weighing, shared=slower > BUSY)
 
 
 def in_words(spec: RunSpec) -> str:

@@ -136,7 +136,7 @@ def test_runs_share_the_cores(monkeypatch):
 def test_the_cost_holds_what_runs_are_expected_to_take(small):
     specs = preset(small, 3).specs
     estimates = [estimate(small, spec) for spec in specs]
-    found = cost(small, 3, estimates)
+    found = cost(small, 3, estimates, slower=1.0)
     low, high = together(estimates)
     assert found.findings[0] == low and found.findings[1] > high
     assert found.weighing is not None and found.weighing[0] < found.weighing[1]
@@ -149,4 +149,4 @@ def test_what_cannot_be_weighed_in_time_is_said():
     large = dataclasses.replace(
         data, X=np.broadcast_to(np.float32(1.0), (20_000, 60_000)), features=(), observations=()
     )
-    assert "not weighed" in cost(large, 50, [Estimate(1.0, 0, 0, busy=1.0)]).said
+    assert "not weighed" in cost(large, 50, [Estimate(1.0, 0, 0, busy=1.0)], 1.0).said

@@ -13,6 +13,8 @@ from pages.frame.services import run_words, runner, store
 from pages.frame.words import duration, plain
 
 EVERY = 1.0
+# The part of a run that has to be made before the time left is told: the beginning misleads.
+ENOUGH = 0.1
 
 
 def progress_bar(run: RunRecord) -> None:
@@ -22,9 +24,9 @@ def progress_bar(run: RunRecord) -> None:
         st.progress(0.0, text=f"{plain(label)}: waiting for its turn")
         return
     made = f"{label}: {run.done:,} of {run.spec.particles:,} made"
-    left = "preparing" if run.fraction == 0 else f"about {duration(run.remaining)} left"
-    if run.fraction and run.remaining is None:
-        left = "time left unknown yet"
+    left = "preparing" if run.fraction == 0 else "time left unknown yet"
+    if run.fraction >= ENOUGH and run.remaining is not None:
+        left = f"about {duration(run.remaining)} left"
     st.progress(min(run.fraction, 1.0), text=plain(f"{made}, {left}"))
 
 

@@ -44,7 +44,7 @@ RERUNS = 25
 PROFILED = 5
 TOP = 15
 LOADS = 5
-FIRST_BUTTON = "Show me the modes of 400 faces"
+FIRST_BUTTON = "Analyse 1,797 digits"
 COLUMNS = (
     "page",
     "rerun",

@@ -31,6 +31,7 @@ _HOME = {
     "low_rank": "data.synthetic",
     "mode_evidence": "evidence.mode_evidence",
     "models": "registry",
+    "preset": "runs.launch",
     "project": "compare.projection",
     "rank_study": "evidence.rank_study",
     "run": "runs.engine",
@@ -78,6 +79,7 @@ if TYPE_CHECKING:  # for type checkers, the same names
     from bnmf_core.registry import models as models
     from bnmf_core.runs.engine import run as run
     from bnmf_core.runs.jobs import JobRunner as JobRunner
+    from bnmf_core.runs.launch import preset as preset
     from bnmf_core.store.run_store import RunStore as RunStore
 else:
 

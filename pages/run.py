@@ -1,29 +1,39 @@
-"""Run: which algorithms, which model, what will it cost?"""
-
-from dataclasses import replace
+"""Analyse: one button after the data; what it starts, and what that takes, stand above it."""
 
 import streamlit as st
 
-from pages.frame import choosing, guard, link, view
+from bnmf_core.nouns.errors import BNMFError
+from pages.frame import choosing, guard, link, panel, view
 from pages.frame.services import store
-from pages.run_parts import asked, where
+from pages.run_parts import asked, promise, where
 
 guard.enter("run")
-dataset_id = choosing.dataset("Dataset")
+left, right = st.columns([3, 1])
+with left:
+    dataset_id = choosing.dataset("Data")
 dataset = store().dataset(dataset_id)
-st.caption(f"{dataset.D:,} features × {dataset.N:,} observations")
-
-wanted = asked.sizes(dataset, dataset_id)
-chosen = asked.algorithms()
-model, model_settings = asked.model()
-wanted = replace(wanted, model=model, model_settings=model_settings)
-specs = [asked.spec_of(key, wanted, dataset) for key in chosen]
-scheduler, local_otherwise = where.choose()
-if not chosen:
-    st.info("Choose at least one algorithm.")
-ready = [spec for spec in specs if spec is not None]
-refused = not chosen or len(ready) < len(chosen)
-if st.button("Start", type="primary", icon=":material/play_arrow:", disabled=refused, key="go"):
-    with view.told():
-        where.start(dataset_id, ready, scheduler, local_otherwise)
-    link.go("runs")
+with right:
+    rank = asked.rank(dataset, dataset_id)
+above = st.container()
+with st.expander("Advanced: algorithms, model, settings, seed, hidden part, where it runs"):
+    wanted = asked.everything(dataset, rank)
+    scheduler, local_otherwise = where.choose()
+try:
+    if not wanted.specs:
+        st.info("Choose at least one algorithm, under Advanced.")
+    costs = promise.costs(dataset, dataset_id, wanted.specs)
+except BNMFError as error:
+    costs = None
+    with above:
+        view.problem(error)
+with above:
+    if costs is not None and wanted.specs:
+        promise.show(dataset, dataset_id, wanted)
+    ready = costs is not None and bool(wanted.specs)
+    icon = ":material/play_arrow:"
+    if st.button("Analyse", type="primary", icon=icon, disabled=not ready, key="go"):
+        with view.told():
+            run_ids = where.start(dataset_id, wanted.specs, scheduler, local_otherwise, wanted.name)
+        link.put("runs", run_ids)
+        panel.forget()
+        link.go("findings", runs=",".join(run_ids))

@@ -1,22 +1,22 @@
-"""Runs: what ran, is running, failed."""
+"""Runs: every launch, what it is, how far it is; several can be compared."""
 
 import streamlit as st
 
 from pages.frame import guard, view, watch
 from pages.frame.services import dataset_names, store
 from pages.frame.words import plain
-from pages.runs_parts import card, cleaning
+from pages.runs_parts import card, cleaning, comparing
 
 AT_FIRST = 12
 
 guard.enter("runs")
-runs = store().runs()
+launches = store().launches()
 for run_id, sentence in store().unreadable().items():
     st.warning(plain(sentence))
     if st.button("Remove this run", key=f"remove_{run_id}"):
         store().delete_run(run_id)
         st.rerun()
-if not runs:
+if not launches:
     below = st.container()
     with st.container():
         cleaning.show()
@@ -27,18 +27,19 @@ most = st.session_state.get("runs_shown", AT_FIRST)
 
 def active() -> bool:
     """Whether any run is waiting or running."""
-    return any(run.active for run in store().runs())
+    return any(launch.active for launch in store().launches())
 
 
 def draw() -> None:
-    """A card for each of the newest runs."""
-    names = dataset_names()
-    for run in store().runs()[:most]:
-        card.show(run, names.get(run.dataset, "deleted data"))
+    """A card for each of the newest launches."""
+    now, names = store().launches(), dataset_names()
+    comparing.bar(now)
+    for launch in now[:most]:
+        card.show(launch, names.get(launch.dataset, "deleted data"))
 
 
 watch.until_done(active, draw)
-if len(runs) > most and st.button(f"Show all {len(runs):,} runs", key="runs_more"):
-    st.session_state["runs_shown"] = len(runs)
+if len(launches) > most and st.button(f"Show all {len(launches):,} launches", key="runs_more"):
+    st.session_state["runs_shown"] = len(launches)
     st.rerun()
 cleaning.show()

@@ -66,5 +66,5 @@ STAGE = Stage(
     version=1,
     compute=compute,
     read=read,
-    weight=8.0,
+    weight=20.0,
 )

@@ -67,5 +67,5 @@ STAGE = Stage(
     version=1,
     compute=compute,
     read=read,
-    weight=6.0,
+    weight=8.0,
 )

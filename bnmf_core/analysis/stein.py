@@ -187,5 +187,5 @@ STAGE = Stage(
     version=1,
     compute=compute,
     read=read,
-    weight=2.0,
+    weight=0.5,
 )

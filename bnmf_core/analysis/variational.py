@@ -319,5 +319,5 @@ STAGE = Stage(
     compute=compute,
     read=read,
     by_distance=True,
-    weight=2.0,
+    weight=0.5,
 )

@@ -23,8 +23,8 @@ from bnmf_core.evidence.rank_study import rank_study
 from bnmf_core.lazy import lazy
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import Cancelled, SettingsError
-from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs.jobs import JobRunner
+from bnmf_core.runs.launch import preset, told
 
 report = lazy("bnmf_core.cli.report")
 
@@ -37,7 +37,7 @@ RESTARTS = 10
 
 def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> None:
     """Add ``analyse``."""
-    words = "from a file to the findings: restarts, modes, masses, components, conclusions"
+    words = "from a file to the findings: restarts and chains, modes, masses, conclusions"
     command = commands.add_parser("analyse", parents=parents, help=words, description=words)
     given.add_data(command)
     command.add_argument(
@@ -50,7 +50,9 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
     command.add_argument(
         "--ranks", default="2:8", metavar="FIRST:LAST", help="that auto tries (default: 2:8)"
     )
-    command.add_argument("--restarts", type=int, default=60, help="random ones (default: 60)")
+    command.add_argument(
+        "--restarts", type=int, help="of each kind (default: 60, fewer of large data)"
+    )
     given.add_seed(command)
     given.add_holdout(command)
     command.add_argument(
@@ -69,15 +71,11 @@ def analyse(options: argparse.Namespace, output: Output) -> str:
         except Cancelled as stop:
             output.error(str(stop))
             return "cancelled"
-        spec = RunSpec(
-            "random_restarts",
-            rank,
-            particles=options.restarts,
-            seed=options.seed,
-            holdout=options.holdout,
-        )
+        recommended = preset(dataset, rank, options.seed, options.holdout, options.restarts)
+        for sentence in () if output.as_json else recommended.left_out:
+            output.note(sentence)
         with closing(JobRunner(store)) as runner:
-            run_ids = runner.start(dataset, [spec])
+            run_ids = runner.start(dataset, recommended.specs)
             watch(runner, run_ids, interrupted, output)
         if interrupted.is_set():
             return "cancelled"
@@ -99,8 +97,8 @@ def analyse(options: argparse.Namespace, output: Output) -> str:
     A = comparison.aligned(np.flatnonzero(comparison.optima))
     first = comparison.aligned(answer.modes.representative[:1])[0]
     components = component_stability(A, first).assign(name=component_names(dataset, first))
-    told = answer.conclusions
-    labels = None if told is None else told.table
+    of_labels = answer.conclusions
+    labels = None if of_labels is None else of_labels.table
     document = {
         "rank": rank,
         "rank_said": said_of_rank,
@@ -114,7 +112,7 @@ def analyse(options: argparse.Namespace, output: Output) -> str:
 
     def show() -> None:
         output.say(
-            f"{dataset.name}, rank {rank}, {options.restarts} random restarts. {said_of_rank}"
+            f"{dataset.name}, rank {rank}. {told(recommended.specs)} {said_of_rank}".rstrip()
         )
         for finding in findings:
             output.say(f"- {finding.said} {finding.doubt}".rstrip())

@@ -38,7 +38,7 @@ def document(record: RunRecord, store: RunStore) -> dict[str, Plain]:
     return {
         "id": record.id,
         "name": record.name,
-        "study": record.study,
+        "launch": {"id": record.launch, "name": record.launch_name},
         "status": record.status,
         "message": record.message,
         "version": record.version,

@@ -9,11 +9,14 @@ import numpy as np
 from bnmf_core.nouns.algorithm import ANY_SCALE, Algorithm, Batch, Needs, Shard
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.settings import setting
-from bnmf_core.solvers import SOLVERS, newton
+from bnmf_core.solvers import SOLVERS, hals, newton
 from bnmf_core.solvers.solution import KKT, MOVEMENT, Solution, Stopping
 
 # More are seldom needed, however many are allowed.
 MANY_ITERATIONS = 900
+# Measured shares of a block's time: when the approach is over, and where a factorization is, on
+# average, that has yet to settle after it; and iterations that half of an approach takes.
+APPROACH, UNSETTLED, TYPICAL = 0.2, 0.4, 60.0
 # Settings under which a solver stops as in published runs, converged or not.
 AS_PUBLISHED = {"max_iterations": 300, "tolerance": 5e-5}
 
@@ -159,13 +162,22 @@ def shard_sizes(settings: BlockSettings, particles: int) -> list[int]:
 
 def fraction(state: Solution, settings: SolverSettings) -> float:
     """Part of the block's work that is done: settled particles count in full."""
-    part = np.minimum(state.iterations / min(settings.max_iterations, MANY_ITERATIONS), 1.0)
-    if not state.approaching:  # what is left is a few full iterations
-        part = np.where(state.active, np.maximum(part, 0.8), 1.0)
+    way = np.minimum(state.iterations / min(settings.max_iterations, MANY_ITERATIONS), 1.0)
+    if settings.solver != hals.SOLVER.key:
+        part = np.where(state.active, way, 1.0)
+    elif settings.tolerance is None and state.approaching:
+        way = state.iterations / (state.iterations + TYPICAL)
+        part = APPROACH * np.where(state.active, way, 1.0)
+    elif settings.tolerance is None:
+        part = np.where(state.active, UNSETTLED, 1.0)
+    else:  # after the approach a few full iterations are left
+        after = np.where(state.active, np.maximum(way, 0.8), 1.0)
+        part = way if state.approaching else after
     return float(part.mean())
 
 
 def work(problem: Problem, settings: SolverSettings) -> float:
-    """Multiply-adds per particle if a typical one needs a third of the iterations allowed."""
-    allowed = min(settings.max_iterations, MANY_ITERATIONS)
-    return SOLVERS[settings.solver].work(problem, allowed / 3)
+    """Multiply-adds of a typical particle; it needs a third of the iterations if it counts them."""
+    counted = settings.tolerance is not None or settings.max_iterations < MANY_ITERATIONS
+    typical = min(settings.max_iterations, MANY_ITERATIONS) / 3 if counted else None
+    return SOLVERS[settings.solver].work(problem, typical)

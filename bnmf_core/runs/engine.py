@@ -52,6 +52,7 @@ class Sink(Protocol):
 class Outcome:
     """How a run ended: "complete" or "cancelled", and how long it took in all.
 
+    ``busy`` are the seconds that processors worked in this part of the run, all together.
     ``failed_chains`` lists the chains (of an explorer: the blocks) that did not reach their end:
     ``chain``, ``after_draw`` (how many particles of it are kept) and ``reason``. ``notes`` are what
     the algorithm says of the result.
@@ -61,6 +62,7 @@ class Outcome:
     seconds: float
     failed_chains: tuple[FailedChain, ...] = ()
     notes: tuple[str, ...] = ()
+    busy: float = 0.0
 
     @property
     def message(self) -> str:
@@ -150,6 +152,12 @@ def advance(plan: Plan, shard: Shard, checkpoint: Checkpoint | None) -> Step:
     return Checkpoint(state, generator, produced, part, recorded, draws, failure), chunk
 
 
+def timed(plan: Plan, shard: Shard, checkpoint: Checkpoint | None) -> tuple[Step, float]:
+    """:func:`advance`, and the seconds that the processor worked on it, whatever else ran."""
+    began = time.thread_time()
+    return advance(plan, shard, checkpoint), time.thread_time() - began
+
+
 def drive(
     plan: Plan,
     sink: Sink,
@@ -174,8 +182,8 @@ def drive(
     latest: Latest = {shard: sink.checkpoint(shard, plan.algorithm.State) for shard in plan.shards}
     at_start = _fraction(plan, latest)
     waiting = [shard for shard in plan.shards if not _finished(shard, latest[shard])]
-    running: dict[Future[Step], Shard] = {}
-    cancelled = False
+    running: dict[Future[tuple[Step, float]], Shard] = {}
+    cancelled, busy = False, 0.0
     try:
         while waiting or running:
             cancelled = cancelled or (cancel is not None and cancel.is_set())
@@ -187,13 +195,14 @@ def drive(
             # A few tasks ahead keep every worker busy; more would delay other runs' steps.
             while waiting and len(running) < getattr(executor, "at_once", WORKERS):
                 shard = waiting.pop(0)
-                running[executor.submit(advance, plan, shard, latest[shard])] = shard
+                running[executor.submit(timed, plan, shard, latest[shard])] = shard
             if not running:
                 break
             finished, _ = wait(running, timeout=0.2, return_when=FIRST_COMPLETED)
             for future in finished:
                 shard = running.pop(future)
-                checkpoint, chunk = future.result()
+                (checkpoint, chunk), worked = future.result()
+                busy += worked
                 seconds = seconds_before + time.perf_counter() - began
                 if chunk is not None:
                     chunk = replace(chunk, seconds=np.full(chunk.size, seconds))
@@ -213,7 +222,8 @@ def drive(
     failed = _failed_chains(latest)
     if reason == "complete" and not any(c.produced for c in latest.values() if c is not None):
         raise RunError(failed[0]["reason"])
-    return Outcome(reason, seconds_before + time.perf_counter() - began, failed)
+    seconds = seconds_before + time.perf_counter() - began
+    return Outcome(reason, seconds, failed, busy=busy)
 
 
 def run(

@@ -1,33 +1,72 @@
-"""What a run will cost, before it starts."""
+"""What a run will cost, before it starts, and how sure that is."""
 
+import math
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
 from bnmf_core.data.split import split
+from bnmf_core.nouns.algorithm import AnyAlgorithm
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import BNMFError
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs.engine import WORKERS
 from bnmf_core.runs.memory import memory_needed
+from bnmf_core.runs.pilots import Pilot
 from bnmf_core.runs.planning import check
+from bnmf_core.store.records import RunRecord
 from bnmf_core.store.run_store import RunStore
 
 # Multiply-adds per second and core assumed until runs of this store have shown better.
-FIRST_GUESS = 3e9
+FIRST_GUESS = 4.5e9
+# Seconds that a run takes beside its steps.
+PREPARING = 0.3
+# A duration may be so many times as long as expected, or as short: by a guess from multiply-adds,
+# after other runs of the algorithm, after a pilot that was broken off, or that came to its end, and
+# after the same run of the same data.
+GUESSED, LEARNED, TRIED, TRIED_OUT, KNOWN = 3.0, 2.5, 1.7, 1.4, 1.25
+# Finished runs that are learned from, the newest ones.
+LEARN_FROM = 5
+SHORTEST = 0.5
+# First digits of a number that is not known well.
+STEPS = (1, 1.5, 2, 3, 4, 5, 6, 8, 10)
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """seconds : expected duration. bytes_kept : size of the particles. memory : peak, bytes."""
+    """What a run will cost.
+
+    seconds : expected duration on an idle machine. factor : it may be so many times as long, or as
+    short. busy : seconds that processors work, all together. bytes_kept : size of the particles.
+    memory : peak, bytes.
+    """
 
     seconds: float
     bytes_kept: int
     memory: int
+    factor: float = GUESSED
+    busy: float = 0.0
+
+    @property
+    def low(self) -> float:
+        """The shortest duration to expect, seconds."""
+        return self.seconds / self.factor
+
+    @property
+    def high(self) -> float:
+        """The longest duration to expect, seconds."""
+        return self.seconds * self.factor
 
 
-def estimate(dataset: Dataset, spec: RunSpec, store: RunStore | None = None) -> Estimate:
-    """Time and memory of a run; earlier runs of the same algorithm in ``store`` calibrate it.
+def estimate(
+    dataset: Dataset, spec: RunSpec, store: RunStore | None = None, pilot: Pilot | None = None
+) -> Estimate:
+    """Time and memory of a run.
+
+    What is known best decides: the same run of the same data in ``store``, else a ``pilot``, else
+    other runs of the algorithm there, else its multiply-adds.
 
     Raises
     ------
@@ -36,30 +75,109 @@ def estimate(dataset: Dataset, spec: RunSpec, store: RunStore | None = None) -> 
     """
     algorithm, settings = check(dataset, spec)
     needed = memory_needed(dataset, spec)
+    at_once = _at_once(algorithm, settings, spec)
+    earlier = [] if store is None else _finished(store, spec.algorithm)
+    if same := [run for run in earlier if _same(run, dataset, spec)]:
+        busy = median(_busy(run, at_once) for run in same[:LEARN_FROM])
+        factor = KNOWN
+    elif pilot is not None:
+        busy, factor = pilot.busy, TRIED_OUT if pilot.part == 1.0 else TRIED
+    else:
+        work = spec.particles * algorithm.work(_problem(dataset, spec), settings)
+        rate = _learned_rate(store, earlier)
+        busy, factor = work / (rate or FIRST_GUESS), LEARNED if rate else GUESSED
+    seconds = PREPARING + busy / at_once
+    return Estimate(seconds, needed.kept, needed.held + needed.added, factor, busy)
+
+
+def together(estimates: Sequence[Estimate]) -> tuple[float, float]:
+    """The shortest and longest duration, in seconds, of runs that share this machine's cores."""
+    alone = max((one.seconds for one in estimates), default=0.0)
+    shared = PREPARING + sum(one.busy for one in estimates) / WORKERS
+    busy = sum(one.busy for one in estimates)
+    # Errors of several runs cancel in part.
+    spread = math.exp(
+        math.sqrt(sum((one.busy * math.log(one.factor)) ** 2 for one in estimates)) / busy
+        if busy
+        else 0.0
+    )
+    return max(alone, shared) / spread, max(alone, shared) * spread
+
+
+def slowdown() -> float:
+    """How many times as long something may take, as other programs use this machine's cores."""
+    try:
+        load = os.getloadavg()[0]
+    except (AttributeError, OSError):  # not on Windows
+        return 1.0
+    return max(1.0, (load + WORKERS) / (os.cpu_count() or WORKERS))
+
+
+def spoken(low: float, high: float) -> str:
+    """A range of seconds as a person would say it: "about 20–40 s"."""
+    (first, unit), (last, name) = _rounded(low), _rounded(high)
+    if (last, name) == ("1", "s"):
+        return "about a second"
+    if unit != name:
+        return f"about {first} {unit} to {last} {name}"
+    return f"about {last} {name}" if first == last else f"about {first}–{last} {name}"
+
+
+def _rounded(seconds: float) -> tuple[str, str]:
+    """With no more digits than an estimate has, 1, 2, 3, 4, 5, 6, 8, 10, 15, …, and the unit."""
+    unit, name = (1.0, "s") if seconds < 75 else (60.0, "min") if seconds < 4500 else (3600.0, "h")
+    value = max(seconds / unit, 1.0)
+    power = 10.0 ** math.floor(math.log10(value))
+    steps = [step * power for step in STEPS if (step * power).is_integer()]
+    return f"{min(steps, key=lambda step: abs(math.log(step / value))):g}", name
+
+
+def _problem(dataset: Dataset, spec: RunSpec) -> Problem:
+    """The data that a run sees, and its rank."""
     if spec.holdout:
         dataset = dataset.columns(split(dataset, spec.holdout)[0])
-    problem = Problem.without_model(dataset, spec.rank)
-    work = spec.particles * algorithm.work(problem, settings)
-    shards = len(algorithm.shard_sizes(settings, spec.particles))
-    rate = _measured_rate(store, spec.algorithm) or FIRST_GUESS * min(shards, WORKERS)
-    return Estimate(0.3 + work / rate, needed.kept, needed.held + needed.added)
+    return Problem.without_model(dataset, spec.rank)
 
 
-def _measured_rate(store: RunStore | None, algorithm_key: str) -> float | None:
-    if store is None:
-        return None
-    rates = []
-    for run in store.runs():
-        same = run.spec.algorithm == algorithm_key and run.status == "complete"
-        if not same or run.seconds <= 0.5:
-            continue
+def _at_once(algorithm: AnyAlgorithm, settings: object, spec: RunSpec) -> int:
+    """How many cores a run keeps busy."""
+    return max(1, min(len(algorithm.shard_sizes(settings, spec.particles)), WORKERS))
+
+
+def _finished(store: RunStore, algorithm: str) -> list[RunRecord]:
+    return [
+        run
+        for run in store.runs()
+        if run.spec.algorithm == algorithm and run.status == "complete" and run.seconds > SHORTEST
+    ]
+
+
+def _same(run: RunRecord, dataset: Dataset, spec: RunSpec) -> bool:
+    """Whether a run is of the same data and asks for the same, but for its seed."""
+    mine, its = (
+        {name: value for name, value in one.to_dict().items() if name != "seed"}
+        for one in (spec, run.spec)
+    )
+    return run.dataset == dataset.hash and mine == its
+
+
+def _busy(run: RunRecord, at_once: int) -> float:
+    """Seconds that processors worked on a run, as far as it was measured when it was made."""
+    return run.busy or run.seconds * at_once
+
+
+def _learned_rate(store: RunStore | None, runs: Sequence[RunRecord]) -> float | None:
+    """Multiply-adds that a second of a processor makes, by the newest of these runs."""
+    rates: list[float] = []
+    for run in runs:
+        assert store is not None
         try:
             dataset = store.dataset(run.dataset)
             algorithm, settings = check(dataset, run.spec)
         except BNMFError:  # a run of another version, or of data that are gone, tells nothing
             continue
-        problem = Problem.without_model(dataset, run.spec.rank)
-        rates.append(run.done * algorithm.work(problem, settings) / run.seconds)
-        if len(rates) == 5:
+        work = run.done * algorithm.work(_problem(dataset, run.spec), settings)
+        rates.append(work / _busy(run, _at_once(algorithm, settings, run.spec)))
+        if len(rates) == LEARN_FROM:
             break
     return median(rates) if rates else None

@@ -1,26 +1,35 @@
-"""Ready-made studies: data and runs that show something in half a minute."""
+"""Ready-made launches: data, and the question that they answer."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from bnmf_core.data.samples import load_sample
+from bnmf_core.data.samples import SAMPLES, load_sample
 from bnmf_core.data.synthetic import laurberg
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.runs.launch import preset
 
 
 @dataclass(frozen=True)
 class Example:
-    """A dataset and the runs to make of it, the question they answer, and what is done for it."""
+    """A dataset and its number of components, the question they answer, and what is done for it.
+
+    specs : the runs to make, where they are not those that are recommended for the data.
+    """
 
     key: str
     label: str
     question: str
     told: str
     dataset: Callable[[], Dataset]
-    specs: tuple[RunSpec, ...]
+    rank: int
+    specs: tuple[RunSpec, ...] = ()
+
+    def runs(self, dataset: Dataset) -> tuple[RunSpec, ...]:
+        """The runs to make of its dataset."""
+        return self.specs or preset(dataset, self.rank).specs
 
 
 def _two_solutions() -> Dataset:
@@ -34,13 +43,9 @@ EXAMPLES: dict[str, Example] = {
             "digits",
             "1,797 digits",
             "How many ways are there to take handwritten digits apart, and which can I believe?",
-            "Pictures of 8 by 8 pixels. 60 factorizations from random starts, run until they have "
-            "converged, and a posterior chain of 60 draws beside them; then each mode is weighed.",
+            "1,797 pictures of 8 by 8 pixels, and ten parts.",
             lambda: load_sample("digits"),
-            (
-                RunSpec("random_restarts", rank=10, particles=60),
-                RunSpec("gibbs", rank=10, particles=60),
-            ),
+            SAMPLES["digits"].suggested_rank,
         ),
         Example(
             "faces",
@@ -48,10 +53,7 @@ EXAMPLES: dict[str, Example] = {
             "Which parts are faces made of, and does a second look find the same parts?",
             "400 photographs of 40 people, and ten parts.",
             lambda: load_sample("faces"),
-            (
-                RunSpec("q_transform", rank=10, particles=60),
-                RunSpec("gibbs", rank=10, particles=60),
-            ),
+            SAMPLES["faces"].suggested_rank,
         ),
         Example(
             "newsgroups",
@@ -59,10 +61,7 @@ EXAMPLES: dict[str, Example] = {
             "Do different sets of topics tell me different things about the same posts?",
             "2,400 posts of 16 groups, and 16 topics.",
             lambda: load_sample("newsgroups"),
-            (
-                RunSpec("q_transform", rank=16, particles=40),
-                RunSpec("random_restarts", rank=16, particles=40),
-            ),
+            SAMPLES["newsgroups"].suggested_rank,
         ),
         Example(
             "two_solutions",
@@ -70,6 +69,7 @@ EXAMPLES: dict[str, Example] = {
             "Which methods find both, which stay in the one they started in, and which cross?",
             "A 6 by 6 matrix whose two factorizations are known.",
             _two_solutions,
+            3,
             (
                 RunSpec("random_restarts", rank=3, particles=60),
                 RunSpec("q_transform", rank=3, particles=60),
@@ -84,10 +84,7 @@ EXAMPLES: dict[str, Example] = {
             "How sure can I be of each mutational signature?",
             "Counts of 96 kinds of mutations, and four signatures.",
             lambda: load_sample("signatures"),
-            (
-                RunSpec("random_restarts", rank=4, particles=60),
-                RunSpec("gibbs", rank=4, particles=60),
-            ),
+            4,
         ),
     )
 }

@@ -23,6 +23,7 @@ from bnmf_core.nouns.spec import Progress, RunSpec
 from bnmf_core.runs.engine import Outcome, drive
 from bnmf_core.runs.executors import Executors
 from bnmf_core.runs.memory import check_memory
+from bnmf_core.runs.pilots import Pilots
 from bnmf_core.runs.planning import check, describe, make_plan
 from bnmf_core.store import folders
 from bnmf_core.store.chunks import assemble
@@ -63,6 +64,10 @@ class JobRunner:
     schedulers : the addresses of dask schedulers that may be used, asked for each time; None
         for any. A server that others use names them, as what answers there is trusted.
 
+    Attributes
+    ----------
+    pilots : short tries of runs that have not been started, for :func:`estimate`.
+
     Examples
     --------
     >>> import tempfile
@@ -82,6 +87,7 @@ class JobRunner:
         self._life = store.life
         self._executors = Executors(allowed=schedulers)
         self._analyses = AnalysisQueue(store)
+        self.pilots = Pilots(store)
         self._tickets: dict[Claim, Ticket] = {}
         self._lock = threading.Lock()
         self._closing = threading.Event()
@@ -97,9 +103,11 @@ class JobRunner:
         specs: Sequence[RunSpec],
         names: Sequence[str] = (),
         scheduler: str = "",
+        launch_name: str = "",
     ) -> list[str]:
         """Queue runs side by side on one dataset (itself or its id); returns their ids.
 
+        They are one launch, called ``launch_name``; ``names`` are those of the runs.
         ``scheduler`` is the address of a dask scheduler whose workers make the steps, "" for
         this machine; it changes no result.
 
@@ -123,8 +131,8 @@ class JobRunner:
         claims: list[Claim] = []
         for i, spec in enumerate(specs):
             name = names[i] if i < len(names) else ""
-            study = claims[0].run_id if claims else None
-            claims.append(self._life.enter(dataset_id, spec, name, study))
+            launch = claims[0].run_id if claims else None
+            claims.append(self._life.enter(dataset_id, spec, name, launch, launch_name))
         for claim in claims:
             self._enqueue(claim, scheduler)
         return [claim.run_id for claim in claims]
@@ -208,6 +216,7 @@ class JobRunner:
         for _ in range(RUNS_AT_ONCE):
             self._queue.put(None)
         self._analyses.close()
+        self.pilots.close()
         for thread in self._threads:
             thread.join(timeout=10)
         self._executors.close()
@@ -240,7 +249,7 @@ class JobRunner:
             raise
         finally:
             self._forget(ticket)
-        self._analyse_study(ticket.claim.run_id)
+        self._analyse_launch(ticket.claim.run_id)
 
     def _beat(self) -> None:
         """Renew the claims on all runs that wait or run here, and hear what others wish."""
@@ -338,17 +347,18 @@ class JobRunner:
             folders.write_particles(folder, particles, final)
             # The last report may have been too soon after the one before to be kept.
             whole = {"fraction": 1.0} if final else {}
-            self._life.report(claim, done=particles.M, seconds=outcome.seconds, **whole)
+            whole |= {"seconds": outcome.seconds, "busy": record.busy + outcome.busy}
+            self._life.report(claim, done=particles.M, **whole)
             outcome = replace(outcome, notes=tuple(particles.info.get("notes", ())))
         return outcome
 
-    def _analyse_study(self, run_id: str) -> None:
+    def _analyse_launch(self, run_id: str) -> None:
         # The runs that were started side by side are looked at together, once all have ended.
         try:
-            study = self.store.run(run_id).study
+            launch = self.store.run(run_id).launch
         except NotFoundError:  # it was deleted as soon as it had ended
             return
-        runs = [run for run in reversed(self.store.runs()) if run.study == study]
+        runs = [run for run in reversed(self.store.runs()) if run.launch == launch]
         usable = [
             run.id for run in runs if run.done > 0 and run.status in ("complete", "cancelled")
         ]

@@ -19,6 +19,8 @@ from bnmf_core.solvers.solution import (
 
 # Whether a factorization has converged is asked each time its iterations have grown so much.
 ASKED_AGAIN = 1.5
+# Iterations that a typical factorization takes to converge.
+MANY = 1000.0
 
 
 def full_solver(
@@ -39,8 +41,8 @@ def full_solver(
         after = advance_full(problem, solution, stopping, work, update, most)
         return _settled(problem, solution, after, stopping)
 
-    def work(problem: Problem, typical: float) -> float:
-        return typical * work_per_iteration(problem)
+    def work(problem: Problem, typical: float | None) -> float:
+        return (MANY if typical is None else typical) * work_per_iteration(problem)
 
     return Solver(start=start_full, advance=advance, work=work, **described)
 

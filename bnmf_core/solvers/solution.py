@@ -95,7 +95,8 @@ class Solver:
     key, label : registry key and name on screen. reference : where it was published.
     start : ``(problem, A (m, D, R), W (m, R, N)) → Solution``.
     advance : ``(problem, solution, stopping) → Solution``, one bounded step.
-    work : ``(problem, typical iterations) → float``, multiply-adds per particle.
+    work : ``(problem, typical iterations) → float``, multiply-adds per particle; None iterations:
+        until it has converged.
     """
 
     key: str
@@ -103,7 +104,7 @@ class Solver:
     reference: str
     start: Callable[[Problem, np.ndarray, np.ndarray], Solution]
     advance: Callable[[Problem, Solution, Stopping], Solution]
-    work: Callable[[Problem, float], float]
+    work: Callable[[Problem, float | None], float]
 
 
 def start_full(problem: Problem, A: np.ndarray, W: np.ndarray) -> Solution:

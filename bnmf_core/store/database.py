@@ -30,6 +30,8 @@ CREATE TABLE IF NOT EXISTS runs (
 ADDED = {
     "wish": "TEXT NOT NULL DEFAULT ''",
     "version": "TEXT NOT NULL DEFAULT ''",
+    "launch_name": "TEXT NOT NULL DEFAULT ''",
+    "busy": "REAL NOT NULL DEFAULT 0",
 }
 
 
@@ -55,7 +57,7 @@ class Database:
                     f"The runs in {folder} were kept by a newer version of this program; update "
                     "the program, or name another folder in BNMF_HOME."
                 )
-            if layout < LAYOUT:
+            if layout < LAYOUT or set(ADDED) - _columns(connection):
                 _bring_up_to_date(connection)
         # While one is open, the files beside the index stay: without them a full disk could not
         # even be read.
@@ -103,12 +105,16 @@ class Database:
                 files.write(self._reserve, lambda file: file.write(bytes(RESERVED)))
 
 
+def _columns(connection: sqlite3.Connection) -> set[str]:
+    return {row[1] for row in connection.execute("PRAGMA table_info(runs)")}
+
+
 def _bring_up_to_date(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA journal_mode = WAL")
     connection.executescript(SCHEMA)
     # Two programs may do this at once.
     connection.execute("BEGIN IMMEDIATE")
-    known = {row[1] for row in connection.execute("PRAGMA table_info(runs)")}
+    known = _columns(connection)
     for name, kind in ADDED.items():
         if name not in known:
             connection.execute(f"ALTER TABLE runs ADD COLUMN {name} {kind}")

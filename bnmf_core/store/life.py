@@ -61,16 +61,24 @@ class Life:
     # For whoever wants a run made
 
     def enter(
-        self, dataset_id: str, spec: RunSpec, name: str = "", study: str | None = None
+        self,
+        dataset_id: str,
+        spec: RunSpec,
+        name: str = "",
+        launch: str | None = None,
+        launch_name: str = "",
     ) -> Claim:
-        """Enter a new run as queued, claimed by this process."""
+        """Enter a new run as queued, claimed by this process.
+
+        ``launch`` is shared by runs that belong together, None for one that stands alone.
+        """
         now, claim = self._clock(), Claim(secrets.token_hex(4), self._new_token())
         record = RunRecord(
             id=claim.run_id,
             owner=self._owner,
             name=name,
             dataset=dataset_id,
-            study=study or claim.run_id,
+            launch=launch or claim.run_id,
             spec=spec,
             status="queued",
             message="",
@@ -83,6 +91,7 @@ class Life:
             heartbeat=now,
             wish="",
             version=VERSION,
+            launch_name=launch_name,
         )
         records.insert(self._database, record)
         return claim

@@ -25,17 +25,19 @@ PROCESS_TOKEN = secrets.token_hex(4)
 class RunRecord:
     """What the index knows of a run.
 
-    ``status`` is one of queued, running, complete, cancelled, interrupted, failed; ``study``
-    is shared by the runs that were started side by side; ``token`` names the claim of the process
-    that has it, or had it last; ``wish`` is what was asked of that process ("cancel"); ``version``
-    is the program's, every one that worked on it.
+    ``status`` is one of queued, running, complete, cancelled, interrupted, failed; ``launch``
+    is shared by the runs that were started side by side, and ``launch_name`` is what these are
+    called, "" while nobody has given them a name; ``seconds`` are by the clock, ``busy`` those that
+    processors worked, all together, 0 where that was not measured; ``token`` names the claim of the
+    process that has it, or had it last; ``wish`` is what was asked of that process ("cancel");
+    ``version`` is the program's, every one that worked on it.
     """
 
     id: str
     owner: str
     name: str
     dataset: str
-    study: str
+    launch: str
     spec: RunSpec
     status: str
     message: str
@@ -48,6 +50,8 @@ class RunRecord:
     heartbeat: float
     wish: str
     version: str
+    launch_name: str = ""
+    busy: float = 0.0
 
     @property
     def active(self) -> bool:
@@ -69,7 +73,7 @@ STOPPED: dict[str, Value] = {"max_iterations": 300, "tolerance": 5e-5}
 OF_MODEL = dict.fromkeys(("gaussian", "gaussian_simplex", "silf", "uniform"), RATE)
 OF_ALGORITHM = dict.fromkeys(("random_restarts", "nndsvdar", "q_transform"), STOPPED)
 # The names of columns that are called otherwise in the table.
-STORED = {"token": "process"}
+STORED = {"token": "process", "launch": "study"}
 UNCHANGED = "id = ? AND owner = ? AND status = ? AND process = ? AND heartbeat = ?"
 SELECTED = ", ".join(STORED.get(name, name) for name in COLUMNS)
 

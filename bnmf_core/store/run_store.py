@@ -17,6 +17,7 @@ from bnmf_core.nouns.particles import Particles
 from bnmf_core.store import folders, records
 from bnmf_core.store.database import Database
 from bnmf_core.store.datasets import read_dataset, write_dataset
+from bnmf_core.store.launches import Launch, grouped
 from bnmf_core.store.life import Life
 from bnmf_core.store.records import RunRecord
 
@@ -137,6 +138,10 @@ class RunStore:
         """All runs of this owner that can be read, newest first."""
         return self._select()[0]
 
+    def launches(self) -> list[Launch]:
+        """All runs of this owner that can be read, by launch, the newest first."""
+        return grouped(self.runs())
+
     def unreadable(self) -> dict[str, str]:
         """Runs that another version wrote and this one cannot read: id → a sentence."""
         return self._select()[1]
@@ -156,6 +161,13 @@ class RunStore:
         """Give a run a name."""
         self.database.write(
             "UPDATE runs SET name = ? WHERE id = ? AND owner = ?", (name, run_id, self.owner)
+        )
+
+    def rename_launch(self, launch: str, name: str) -> None:
+        """Give the runs of a launch a name together."""
+        self.database.write(
+            "UPDATE runs SET launch_name = ? WHERE study = ? AND owner = ?",
+            (name, launch, self.owner),
         )
 
     def delete_run(self, run_id: str) -> None:

@@ -7,7 +7,7 @@ import streamlit as st
 from bnmf_core.nouns.names import told_apart
 from bnmf_core.store.records import RunRecord
 from pages.frame import link, view
-from pages.frame.services import dataset_label, dataset_names, run_label, store
+from pages.frame.services import dataset_label, dataset_names, run_label, run_words, store
 from pages.frame.words import plain
 
 _GONE = "not_found"
@@ -24,7 +24,7 @@ def runs(on_change: Callable[[], None]) -> list[RunRecord]:
     gone = _gone("runs", [run_id for run_id in asked or [] if run_id not in by_id])
     failed = [run for run in kept if run.id in gone]
     for run in failed:
-        st.error(f"Run {plain(run.id)} made nothing: {plain(run.message or run.status)}")
+        st.error(f"{plain(run_words(run))}: made nothing. {plain(run.message or run.status)}")
     unreadable = store().unreadable()
     for run_id in gone & unreadable.keys():
         view.problem(unreadable[run_id])
@@ -37,7 +37,7 @@ def runs(on_change: Callable[[], None]) -> list[RunRecord]:
         )
     if asked is None:
         newest = next(iter(by_id.values()))
-        asked = [run.id for run in reversed(by_id.values()) if run.study == newest.study]
+        asked = [run.id for run in reversed(by_id.values()) if run.launch == newest.launch]
     link.put("runs", [run_id for run_id in asked if run_id in by_id])
     datasets = dataset_names()
     labels = told_apart({run.id: _describe(run, datasets) for run in by_id.values()})

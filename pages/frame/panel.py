@@ -13,6 +13,8 @@ from bnmf_core.analysis import structure
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.stage import Stage
 from bnmf_core.compare.distances import DISTANCES
+from bnmf_core.registry import ALGORITHMS
+from bnmf_core.store.records import RunRecord
 from pages.frame import choosing, declared, focusing, link, view, watch
 from pages.frame.lens import Lens
 from pages.frame.services import runner
@@ -25,16 +27,30 @@ def look(*stages: Stage[Any]) -> Lens:
     ``stages`` are the parts of the analysis that the page needs beside the modes.
     """
     chosen = choosing.runs(forget)
-    waiting = [run.id for run in chosen if run.active]
-    if waiting:
-        st.info("These runs are still working. This page fills itself when they are done.")
-        watch.runs_until_done(waiting)
-        st.stop()
-    analysis = analysed([run.id for run in chosen], structure.STAGE, *stages)
+    ended = [run.id for run in chosen if not run.active]
+    if waiting := [run.id for run in chosen if run.active]:
+        watch.runs_until_done(waiting, each=True)
+        if not _tells(chosen):
+            st.caption("This page fills itself as soon as the first factorizations are there.")
+            st.stop()
+        st.caption("Below is what those say that are done; the others join them.")
+    analysis = analysed(ended, structure.STAGE, *stages)
     with st.sidebar:
         looked_at = _panel(analysis)
     link.share(*declared.LENS)
     return looked_at
+
+
+def _tells(runs: list[RunRecord]) -> bool:
+    """Whether those that have ended say something by themselves: draws alone know of no modes."""
+    ended = [run for run in runs if not run.active]
+    sampled = [run.spec.algorithm for run in runs if _samples(run)]
+    return any(not _samples(run) for run in ended) or bool(ended and len(sampled) == len(runs))
+
+
+def _samples(run: RunRecord) -> bool:
+    key = run.spec.algorithm
+    return key in ALGORITHMS and ALGORITHMS[key].family == "sampler"
 
 
 def analysed(run_ids: list[str], *stages: Stage[Any]) -> Comparison:

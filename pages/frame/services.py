@@ -9,7 +9,9 @@ from bnmf_core import JobRunner, RunStore
 from bnmf_core.nouns.names import told_apart
 from bnmf_core.registry import ALGORITHMS
 from bnmf_core.runs.executors import allowed_schedulers
+from bnmf_core.runs.launch import in_words
 from bnmf_core.store.home import data_home
+from bnmf_core.store.launches import Launch
 from bnmf_core.store.records import RunRecord
 from bnmf_core.store.run_store import DatasetEntry
 from pages.frame.words import moment
@@ -45,6 +47,22 @@ def algorithm_label(key: str) -> str:
 def run_label(run: RunRecord) -> str:
     """How a run is called in lists: its own name, or algorithm and id."""
     return run.name or f"{algorithm_label(run.spec.algorithm)} {run.id[:4]}"
+
+
+def run_words(run: RunRecord) -> str:
+    """What a run is: its own name, or "60 random restarts run until they converge"."""
+    words = run.name or in_words(run.spec)
+    return f"{words[:1].upper()}{words[1:]}"
+
+
+def launch_label(launch: Launch, data: str) -> str:
+    """How a launch is called: its own name, or its data, which are called ``data``, and rank."""
+    return launch.name or data_and_rank(launch, data)
+
+
+def data_and_rank(launch: Launch, data: str) -> str:
+    """What a launch is of, as "Digits, 10 components"."""
+    return f"{data}, {launch.rank} component{'s' if launch.rank != 1 else ''}"
 
 
 def dataset_names() -> dict[str, str]:

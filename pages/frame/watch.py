@@ -9,20 +9,24 @@ from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.queue import AnalysisStatus
 from bnmf_core.analysis.stage import Stage
 from bnmf_core.store.records import RunRecord
-from pages.frame.services import algorithm_label, run_label, runner, store
+from pages.frame.services import run_words, runner, store
 from pages.frame.words import duration, plain
 
 EVERY = 1.0
+# The part of a run that has to be made before the time left is told: the beginning misleads.
+ENOUGH = 0.1
 
 
 def progress_bar(run: RunRecord) -> None:
     """One line of progress for a run, with the time left."""
-    label = run_label(run)
+    label = run_words(run)
     if run.status == "queued":
         st.progress(0.0, text=f"{plain(label)}: waiting for its turn")
         return
-    made = f"{label}: {run.done} of {run.spec.particles} factorizations"
-    left = "preparing" if run.fraction == 0 else f"{duration(run.remaining)} left"
+    made = f"{label}: {run.done:,} of {run.spec.particles:,} made"
+    left = "preparing" if run.fraction == 0 else "time left unknown yet"
+    if run.fraction >= ENOUGH and run.remaining is not None:
+        left = f"about {duration(run.remaining)} left"
     st.progress(min(run.fraction, 1.0), text=plain(f"{made}, {left}"))
 
 
@@ -39,21 +43,24 @@ def until_done(active: Callable[[], bool], draw: Callable[[], None]) -> None:
     poll()
 
 
-def runs_until_done(run_ids: list[str]) -> None:
-    """Progress bars of runs, and a cancel button, until all have ended."""
+def runs_until_done(run_ids: list[str], each: bool = False) -> None:
+    """Progress bars of runs, and a cancel button, until all have ended, or ``each`` of them."""
 
     def watched() -> list[RunRecord]:
         return [run for run in store().runs() if run.id in run_ids]
 
+    at_work = {run.id for run in watched() if run.active}
+
     def active() -> bool:
-        return any(run.active for run in watched())
+        now = {run.id for run in watched() if run.active}
+        return bool(at_work) and (now == at_work if each else bool(now))
 
     def draw() -> None:
         for run in reversed(watched()):
             if run.active:
                 progress_bar(run)
             else:
-                words = f"{algorithm_label(run.spec.algorithm)}: {run.status}, {run.done} made"
+                words = f"{run_words(run)}: {run.status}, {run.done} made"
                 st.progress(1.0, text=plain(words))
         if st.button("Cancel", key="cancel_watched", icon=":material/cancel:"):
             for run in watched():

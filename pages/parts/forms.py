@@ -1,5 +1,6 @@
 """Forms drawn from declared settings: no page knows a setting by name."""
 
+from collections.abc import Mapping
 from dataclasses import Field
 from typing import Any
 
@@ -9,39 +10,45 @@ from bnmf_core.nouns.settings import Declaration, declarations
 from pages.frame.words import plain
 
 
-def settings_form(settings_class: type, prefix: str) -> dict[str, Any]:
-    """Widgets for every declared setting; returns the values that were entered."""
+def settings_form(
+    settings_class: type, prefix: str, first: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Widgets for every declared setting; returns the values that were entered.
+
+    ``first`` : values to begin with, where they are not the declared defaults.
+    """
     values: dict[str, Any] = {}
     advanced = []
     for name, (field, declared) in declarations(settings_class).items():
+        default = (first or {}).get(name, field.default)
         if declared.advanced:
-            advanced.append((name, field, declared))
+            advanced.append((name, field, default, declared))
         else:
-            values[name] = _widget(field, declared, f"{prefix}_{name}")
+            values[name] = _widget(field, default, declared, f"{prefix}_{name}")
     if advanced:
         with st.expander("More settings"):
-            for name, field, declared in advanced:
-                values[name] = _widget(field, declared, f"{prefix}_{name}")
+            for name, field, default, declared in advanced:
+                values[name] = _widget(field, default, declared, f"{prefix}_{name}")
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _widget(field: Field[Any], declared: Declaration, key: str) -> Any:
+def _widget(field: Field[Any], default: Any, declared: Declaration, key: str) -> Any:
     label = plain(f"{declared.label} ({declared.unit})" if declared.unit else declared.label)
     told = plain(declared.help)
     if declared.choices:
         options = list(declared.choices)
-        return st.selectbox(label, options, options.index(field.default), key=key, help=told)
+        return st.selectbox(label, options, options.index(default), key=key, help=told)
     if declared.pattern:
-        return st.text_input(label, field.default, key=key, help=told)
-    if isinstance(field.default, bool):
-        return st.toggle(label, field.default, key=key, help=told)
+        return st.text_input(label, default, key=key, help=told)
+    if isinstance(default, bool):
+        return st.toggle(label, default, key=key, help=told)
     whole = "int" in str(field.type) and "float" not in str(field.type)
     kind = int if whole else float
     return st.number_input(
         label,
         min_value=None if declared.minimum is None else kind(declared.minimum),
         max_value=None if declared.maximum is None else kind(declared.maximum),
-        value=field.default if field.default is None else kind(field.default),
+        value=default if default is None else kind(default),
         step=1 if whole else None,
         format=None if whole else "%g",
         placeholder="taken from the data",

@@ -1,66 +1,123 @@
-"""What a run is asked to do: sizes, model, algorithms with their settings and costs."""
+"""What is asked for: the number of components, and under Advanced everything else."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass
 
 import streamlit as st
 
-from bnmf_core import Dataset, RunSpec
+from bnmf_core import Dataset, RunSpec, preset
 from bnmf_core.data.samples import SAMPLES
-from bnmf_core.nouns.errors import BNMFError
 from bnmf_core.probability import MODELS
 from bnmf_core.registry import ALGORITHMS
-from bnmf_core.runs.estimate import estimate
-from pages.frame import view
-from pages.frame.services import store
-from pages.frame.words import duration, plain, shown, size
+from bnmf_core.runs.launch import DRAWS, SETTINGS, Preset
+from pages.frame.words import plain, shown
 from pages.parts import forms
 
-USUAL = ["q_transform", "gibbs"]
 USUAL_RANK = 5
+FAMILIES = {"explorer": "look for many good factorizations", "sampler": "draw from a posterior"}
+RECOMMENDED = "recommended_runs"
 
 
-def sizes(dataset: Dataset, dataset_id: str) -> RunSpec:
-    """Rank, number of factorizations, seed and part held out, in one row."""
-    columns = st.columns(4)
+@dataclass(frozen=True)
+class Asked:
+    """specs : the runs. left_out : what is recommended against, in sentences. name : theirs."""
+
+    specs: list[RunSpec]
+    left_out: tuple[str, ...]
+    name: str
+
+
+def rank(dataset: Dataset, dataset_id: str) -> int:
+    """The number of components, with what is known of it."""
     ranks = {sample.label: sample.suggested_rank for sample in SAMPLES.values()}
+    suggested = ranks.get(dataset.name)
     largest = min(dataset.D, dataset.N)
-    rank = columns[0].number_input(
-        "Rank R",
-        1,
-        largest,
-        min(ranks.get(dataset.name, USUAL_RANK), largest),
-        key=f"rank_{dataset_id}",
-        help="Number of components. The spectrum on the Data page helps to choose it.",
+    told = (
+        f"{suggested} is suggested for this sample."
+        if suggested
+        else f"{min(USUAL_RANK, largest)} is only a number to begin with: nothing is known yet of "
+        "how many these data have. Compare several."
     )
-    particles = columns[1].number_input(
-        "Factorizations", 1, 100_000, 60, key="particles", help="How many each algorithm makes."
+    return int(
+        st.number_input(
+            "Number of components",
+            1,
+            largest,
+            min(suggested or USUAL_RANK, largest),
+            key=f"rank_{dataset_id}",
+            help=plain(f"Parts that the data are explained by (rank R), 1 to {largest:,}. {told}"),
+        )
     )
-    seed = columns[2].number_input("Seed", 0, 2**31, 0, key="seed", help="Same seed, same result.")
-    holdout = columns[3].number_input(
-        "Hold out (%)",
-        0,
-        50,
-        0,
-        key="holdout",
-        help="Observations that no factorization sees; Downstream then scores on those only.",
-    )
-    return RunSpec("", int(rank), particles=int(particles), seed=int(seed), holdout=holdout / 100)
 
 
-def algorithms() -> list[str]:
-    """Keys of the algorithms that run side by side."""
-    return st.pills(
-        "Algorithms",
+def everything(dataset: Dataset, rank: int) -> Asked:
+    """Everything else, in groups; where nothing is changed, what is recommended."""
+    _begin_with(recommended := preset(dataset, rank))
+    one, two, three, four = st.tabs(
+        ["Algorithms", "Model", "Settings of the algorithms", "Seed, hidden part, name"]
+    )
+    with one:
+        keys, particles, draws = _algorithms()
+    with two:
+        model, model_settings = _model()
+    with four:
+        seed, holdout, name = _seed()
+    with three:
+        settings = {key: _settings(key) for key in keys}
+    specs = []
+    for key in keys:
+        count = draws if ALGORITHMS[key].family == "sampler" else particles
+        spec = RunSpec(key, rank, model, count, seed, settings[key], model_settings, holdout)
+        specs.append(spec)
+    untouched = {(spec.algorithm, spec.particles) for spec in specs} == {
+        (spec.algorithm, spec.particles) for spec in recommended.specs
+    }
+    return Asked(specs, recommended.left_out if untouched else (), name)
+
+
+def _begin_with(recommended: Preset) -> None:
+    """Put what is recommended into the widgets, where that has changed or they are new."""
+    explorers = [s for s in recommended.specs if ALGORITHMS[s.algorithm].family == "explorer"]
+    first = {
+        "algorithms": [spec.algorithm for spec in recommended.specs],
+        "particles": explorers[0].particles,
+        "draws": DRAWS,
+    }
+    changed = st.session_state.get(RECOMMENDED) != first
+    st.session_state[RECOMMENDED] = first
+    for key, value in first.items():
+        if changed or key not in st.session_state:
+            st.session_state[key] = value
+
+
+def _algorithms() -> tuple[list[str], int, int]:
+    """Keys of the algorithms that run side by side, factorizations and draws of each."""
+    keys = st.pills(
+        "They run side by side",
         list(ALGORITHMS),
         selection_mode="multi",
-        default=USUAL,
         format_func=shown({key: algorithm.label for key, algorithm in ALGORITHMS.items()}),
         key="algorithms",
     )
+    left, right = st.columns(2)
+    particles = left.number_input(
+        "Factorizations",
+        1,
+        100_000,
+        key="particles",
+        help="How many each algorithm makes that looks for them, one by one.",
+    )
+    draws = right.number_input(
+        "Draws", 1, 100_000, key="draws", help="How many each sampler makes, in all its chains."
+    )
+    for family, does in FAMILIES.items():
+        st.caption(plain(f"These {does}:"))
+        lines = [a for a in ALGORITHMS.values() if a.family == family]
+        st.caption("\n".join(f"- **{plain(a.label)}**: {plain(a.summary)}" for a in lines))
+    return keys, int(particles), int(draws)
 
 
-def model() -> tuple[str, Mapping[str, object]]:
+def _model() -> tuple[str, Mapping[str, object]]:
     """The model's key and its settings."""
     key = st.selectbox(
         "Model",
@@ -70,24 +127,30 @@ def model() -> tuple[str, Mapping[str, object]]:
         help="Says how probable a factorization is.",
     )
     st.caption(plain(MODELS[key].summary))
-    with st.expander("Settings of the model"):
-        return key, forms.settings_form(MODELS[key].Settings, f"model_{key}")
+    return key, forms.settings_form(MODELS[key].Settings, f"model_{key}")
 
 
-def spec_of(key: str, asked: RunSpec, dataset: Dataset) -> RunSpec | None:
-    """The settings of one algorithm, and what it will cost; None where it cannot be run so."""
+def _settings(key: str) -> Mapping[str, object]:
+    """The settings of one algorithm."""
     algorithm = ALGORITHMS[key]
     with st.expander(f"Settings of {plain(algorithm.label)}"):
         st.caption(plain(f"{algorithm.summary} ({algorithm.reference})"))
-        settings = forms.settings_form(algorithm.Settings, f"settings_{key}")
-    spec = replace(asked, algorithm=key, settings=settings)
-    try:
-        cost = estimate(dataset, spec, store())
-    except BNMFError as error:
-        view.problem(error)
-        return None
-    st.caption(
-        f"**{plain(algorithm.label)}**: {duration(cost.seconds)} or so, up to "
-        f"{size(cost.memory)} of memory, {size(cost.bytes_kept)} kept on disk."
+        return forms.settings_form(algorithm.Settings, f"settings_{key}", SETTINGS.get(key))
+
+
+def _seed() -> tuple[int, float, str]:
+    """The seed, the part of the observations that is hidden, the launch's name."""
+    left, middle, right = st.columns(3)
+    seed = left.number_input("Seed", 0, 2**31, 0, key="seed", help="Same seed, same result.")
+    holdout = middle.number_input(
+        "Hold out (%)",
+        0,
+        50,
+        0,
+        key="holdout",
+        help="Observations that no factorization sees; labels are then told of those only.",
     )
-    return spec
+    name = right.text_input(
+        "Name", key="launch_name", max_chars=60, placeholder="data and components", help="Of all."
+    )
+    return int(seed), holdout / 100, name.strip()

@@ -19,24 +19,27 @@ def choose() -> tuple[str, bool]:
     if len(offered) == 1:
         st.caption(f"Runs are made on {HERE}.")
         return "", False
-    with st.expander("Where it runs", expanded=bool(default_scheduler())):
-        address = st.selectbox(
-            "Scheduler",
-            offered,
-            index=offered.index(default_scheduler()),
-            format_func=lambda address: address or HERE,
-            key="scheduler",
-            help="The workers of a dask scheduler make the steps; the results are the same and "
-            "are kept here.",
-        )
-        local_otherwise = st.checkbox(
-            "Run on this machine if the scheduler does not answer", key="local_otherwise"
-        )
+    address = st.selectbox(
+        "Where it runs",
+        offered,
+        index=offered.index(default_scheduler()),
+        format_func=lambda address: address or HERE,
+        key="scheduler",
+        help="The workers of a dask scheduler make the steps; the results are the same and are "
+        "kept here.",
+    )
+    local_otherwise = st.checkbox(
+        "Run on this machine if the scheduler does not answer", key="local_otherwise"
+    )
     return address, local_otherwise
 
 
-def start(dataset_id: str, specs: list[RunSpec], scheduler: str, local_otherwise: bool) -> None:
+def start(
+    dataset_id: str, specs: list[RunSpec], scheduler: str, local_otherwise: bool, name: str
+) -> list[str]:
     """Start the runs there, or here if that was allowed and the scheduler does not answer.
+
+    ``name`` is what they are called together. Returns their ids.
 
     Raises
     ------
@@ -44,13 +47,12 @@ def start(dataset_id: str, specs: list[RunSpec], scheduler: str, local_otherwise
         When a run cannot start; then none has.
     """
     if not scheduler:
-        runner().start(dataset_id, specs)
-        return
+        return runner().start(dataset_id, specs, launch_name=name)
     try:
         with st.spinner("Asking the scheduler…"):
-            runner().start(dataset_id, specs, scheduler=scheduler)
+            return runner().start(dataset_id, specs, scheduler=scheduler, launch_name=name)
     except SchedulerError:
         if not local_otherwise:
             raise
         st.toast("The scheduler did not answer; the runs are made on this machine.")
-        runner().start(dataset_id, specs)
+        return runner().start(dataset_id, specs, launch_name=name)

@@ -1,100 +1,125 @@
-"""One run in the list: what it is, how far it is, what can be done with it."""
+"""One launch in the list: what it is, how far it is, what can be done with it."""
 
-import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from bnmf_core.nouns.particles import Particles
+from bnmf_core.nouns.errors import BNMFError
+from bnmf_core.store.launches import Launch
+from bnmf_core.store.life import RESUMABLE
 from bnmf_core.store.records import RunRecord
-from pages.frame import link, view
-from pages.frame.services import algorithm_label, run_label, runner, store
+from pages.frame import view
+from pages.frame.services import data_and_rank, launch_label, run_words, runner, store
 from pages.frame.watch import progress_bar
 from pages.frame.words import duration, moment, plain
+from pages.runs_parts import comparing, exporting
 
 BADGES = {
     "queued": ":gray-badge[waiting]",
     "running": ":blue-badge[running]",
     "complete": ":green-badge[complete]",
+    "incomplete": ":orange-badge[partly done]",
     "cancelled": ":orange-badge[cancelled]",
     "interrupted": ":orange-badge[interrupted]",
     "failed": ":red-badge[failed]",
 }
 
 
-def show(run: RunRecord, data: str) -> None:
-    """Draw a run with its buttons; ``data`` is what its dataset is called."""
-    badge = BADGES[run.status]
+def show(launch: Launch, data: str) -> None:
+    """Draw a launch with its runs and buttons; ``data`` is what its dataset is called."""
     with st.container(border=True):
-        left, right = st.columns([3, 2], vertical_alignment="center")
+        left, right = st.columns([5, 4], vertical_alignment="center")
         with left:
-            st.markdown(f"**{plain(run_label(run))}** {badge}")
-            view.origin_line(
-                data,
-                algorithm_label(run.spec.algorithm),
-                f"rank {run.spec.rank}",
-                f"{run.done} of {run.spec.particles} factorizations",
-                f"seed {run.spec.seed}",
-                duration(run.seconds),
-                moment(run.created),
-                run.id,
+            name = plain(launch_label(launch, data))
+            st.checkbox(
+                f"**{name}** {BADGES[launch.status]}",
+                key=comparing.key(launch),
+                help="Tick several to compare them.",
+                disabled=not launch.shown,
             )
+            of = [data_and_rank(launch, data)] if launch.name else []
+            view.origin_line(*of, moment(launch.created))
         with right:
-            _buttons(run)
-        if run.active:
-            progress_bar(run)
-        elif run.status == "failed":
-            view.problem(run.message)
-        elif run.message:
-            st.caption(plain(run.message))
+            _buttons(launch, data)
+        for run in launch.runs:
+            _run(run)
 
 
-def _buttons(run: RunRecord) -> None:
-    first, second, third, fourth = st.columns([1, 1, 1.1, 1])
+def _buttons(launch: Launch, data: str) -> None:
+    with st.container(horizontal=True, horizontal_alignment="right"):
+        if launch.shown and st.button("Open", key=f"open_{launch.id}", type="primary"):
+            comparing.open_runs(launch.shown)
+        if launch.active and st.button("Cancel", key=f"cancel_all_{launch.id}"):
+            _each(runner().cancel, [run.id for run in launch.runs if run.active])
+        if launch.resumable and st.button("Resume", key=f"resume_all_{launch.id}"):
+            _each(runner().resume, launch.resumable)
+        with st.popover("More"):
+            _more(launch, data)
+
+
+def _more(launch: Launch, data: str) -> None:
+    name = st.text_input(
+        "Name",
+        launch.name,
+        key=f"name_{launch.id}",
+        max_chars=60,
+        placeholder=data_and_rank(launch, data),
+    )
+    if st.button("Rename", key=f"rename_{launch.id}"):
+        _each(lambda launch_id: store().rename_launch(launch_id, name.strip()), [launch.id])
+    for run in launch.runs:
+        _of_run(run, alone=len(launch.runs) == 1)
+    several = len(launch.runs) > 1
+    asked = f"I want to delete {'all of these runs' if several else 'this run'}"
+    sure = st.checkbox(asked, key=f"sure_{launch.id}", disabled=launch.active)
+    if st.button("Delete", key=f"delete_{launch.id}", disabled=not sure or launch.active):
+        _each(store().delete_run, [run.id for run in launch.runs])
+    if launch.active:
+        st.caption("Cancel it before you delete it.")
+
+
+def _run(run: RunRecord) -> None:
+    """What one run is and how it stands."""
     if run.active:
-        if first.button("Cancel", key=f"cancel_{run.id}", width="stretch"):
-            runner().cancel(run.id)
-            st.rerun()
+        progress_bar(run)
         return
-    if run.done:
-        if first.button("Open", key=f"open_{run.id}", width="stretch", type="primary"):
-            link.go("modes", runs=run.id)
-        with second.popover("Export", width="stretch"):
-            _export(run)
-    if run.status != "complete" and third.button("Resume", key=f"resume_{run.id}", width="stretch"):
-        _try(runner().resume, run.id)
-    with fourth.popover("More", width="stretch"):
-        name = st.text_input("Name", run.name, key=f"name_{run.id}", max_chars=60)
-        if st.button("Rename", key=f"rename_{run.id}"):
-            _try(lambda run_id: store().rename(run_id, name.strip()), run.id)
-        sure = st.checkbox("I want to delete this run", key=f"sure_{run.id}")
-        if st.button("Delete", key=f"delete_{run.id}", disabled=not sure):
-            _try(store().delete_run, run.id)
+    state = "" if run.status == "complete" else f"{run.status}, {run.done:,} made · "
+    st.markdown(f"{plain(run_words(run))} :small[:gray[{plain(state + duration(run.seconds))}]]")
+    if run.status == "failed":
+        view.problem(run.message)
+    elif run.message:
+        st.caption(plain(run.message))
 
 
-def _try(act: Callable[[str], None], run_id: str) -> None:
-    with view.told(ends=False):
-        act(run_id)
+def _of_run(run: RunRecord, alone: bool) -> None:
+    """What can be done with one run of a launch by itself."""
+    if alone and not run.done:
+        return
+    with st.expander(plain(run_words(run))):
+        if run.done and not run.active:
+            exporting.show(run)
+        if alone:
+            return
+        if run.active and st.button("Cancel this run", key=f"cancel_{run.id}"):
+            _each(runner().cancel, [run.id])
+        if not run.active and run.done and st.button("Open it alone", key=f"open_one_{run.id}"):
+            comparing.open_runs([run.id])
+        if run.status in RESUMABLE and st.button("Resume it", key=f"resume_{run.id}"):
+            _each(runner().resume, [run.id])
+        if not run.active:
+            sure = st.checkbox("I want to delete this run", key=f"sure_one_{run.id}")
+            if st.button("Delete it", key=f"delete_one_{run.id}", disabled=not sure):
+                _each(store().delete_run, [run.id])
+
+
+def _each(act: Callable[[str], None], ids: Sequence[str]) -> None:
+    """Act on each; what one of them refuses is said, and the others go on."""
+    refused = False
+    for one in ids:
+        try:
+            act(one)
+        except BNMFError as error:
+            view.problem(error)
+            refused = True
+    if not refused:
         st.rerun()
-
-
-def _export(run: RunRecord) -> None:
-    formats = {
-        "NumPy (NPZ)": ("npz", lambda: _bytes(run, lambda p, file: p.save(file))),
-        "NetCDF": ("nc", lambda: _bytes(run, lambda p, file: p.to_netcdf(file))),
-        "Scores (CSV)": ("csv", lambda: view.csv(store().particles(run.id).scores())),
-    }
-    for label, (ending, make) in formats.items():
-        st.download_button(
-            plain(label),
-            make,
-            f"run-{run.id}.{ending}",
-            key=f"export_{ending}_{run.id}",
-            on_click="ignore",
-        )
-
-
-def _bytes(run: RunRecord, write: Callable[[Particles, io.BytesIO], None]) -> bytes:
-    buffer = io.BytesIO()
-    write(store().particles(run.id), buffer)
-    return buffer.getvalue()

@@ -64,7 +64,7 @@ def test_what_all_modes_share_is_named_by_its_words():
     assert finding.said.startswith("2 of 3 components of mode 1 have a partner within 15°")
     assert "component 1 (sun, moon), component 2 (ball, goal)" in finding.said
     assert "component 3 (law) (up to 90°)" in finding.doubt
-    assert finding.page == "topics"
+    assert finding.page == "components"
 
 
 def test_one_mode_has_no_other_to_share_with(two):

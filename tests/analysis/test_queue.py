@@ -22,7 +22,7 @@ SPEC = RunSpec("random_restarts", 2, particles=4, settings={"max_iterations": 10
 @pytest.fixture
 def run_ids(runner, small, monkeypatch):
     """Five small runs that nothing is computed of yet."""
-    monkeypatch.setattr(type(runner), "_analyse_study", lambda self, run_id: None)
+    monkeypatch.setattr(type(runner), "_analyse_launch", lambda self, run_id: None)
     found = runner.start(small, [dataclasses.replace(SPEC, seed=seed) for seed in range(5)])
     runner.wait(found)
     return found

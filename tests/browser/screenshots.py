@@ -23,8 +23,8 @@ def main(folder: Path) -> None:
         running_server(Path(home)) as address,
     ):
         page.goto(address)
-        page.get_by_role("button", name="Show me the modes of 1,797 digits").click()
-        page.wait_for_url("**/modes**")
+        page.get_by_role("button", name="Analyse 1,797 digits").click()
+        page.wait_for_url("**/findings**")
         page.goto(f"{address}/downstream")
         page.get_by_text("Held-out AUC of every").first.wait_for(timeout=120_000)
         page.goto(f"{address}/modes")

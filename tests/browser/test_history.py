@@ -21,7 +21,7 @@ def test_back_returns_to_the_page_before_with_its_own_parameters(chromium, tmp_p
     run_ids = finished_runs(tmp_path)
     with chromium() as page, running_server(tmp_path) as address:
         page.goto(address)
-        page.get_by_role("button", name="Show me the modes").wait_for()
+        page.get_by_role("button", name="Analyse 1,797 digits").wait_for()
         settle(page)
         visit(page, "Prepare", "Data")
         page.get_by_text("Spectrum").first.wait_for()
@@ -60,7 +60,7 @@ def test_back_returns_to_the_page_before_with_its_own_parameters(chromium, tmp_p
         page.get_by_text("Spectrum").first.wait_for()
         stands_at(data)
         page.go_back()
-        page.get_by_role("button", name="Show me the modes").wait_for()
+        page.get_by_role("button", name="Analyse 1,797 digits").wait_for()
         stands_at(("/", {}))
         for expected in (data, modes, gallery):
             page.go_forward()

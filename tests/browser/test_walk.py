@@ -29,14 +29,17 @@ def test_from_one_click_to_a_restored_link(chromium, tmp_path):  # noqa: PLR0915
         errors = []
         page.on("pageerror", lambda error: errors.append(str(error)))
 
-        # One click on Home lands on the modes of the digits.
+        # One click on Home opens the findings of the digits as they come in.
         page.goto(address)
-        page.get_by_role("button", name="Show me the modes of 1,797 digits").click()
-        page.wait_for_url("**/modes**", timeout=60_000)
+        page.get_by_role("button", name="Analyse 1,797 digits").click()
+        page.wait_for_url("**/findings**", timeout=60_000)
+        page.get_by_text("Below is what those say that are done").wait_for(timeout=120_000)
+        page.get_by_text("converged restarts", exact=False).first.wait_for(timeout=240_000)
+        visit(page, "Explore", "Modes")
         page.get_by_text("Map of factorizations", exact=False).first.wait_for()
         settle(page)
         page.get_by_text("converged restarts", exact=False).first.wait_for()
-        assert page.get_by_text("120 factorizations").count() >= 1
+        assert page.get_by_text("220 factorizations").count() >= 1
 
         # A mode chosen here is in focus on the other pages.
         page.get_by_role("combobox", name="Focus").click()
@@ -80,20 +83,21 @@ def test_from_one_click_to_a_restored_link(chromium, tmp_path):  # noqa: PLR0915
         page.get_by_text("negative").first.wait_for()
         assert page.url == kept
 
-        # Long runs can be cancelled, and the page says so.
+        # A long launch can be cancelled as a whole, and the page says so.
         page.goto(f"{address}/run")
         settle(page)
+        page.get_by_text("Advanced:").click()
         page.get_by_role("spinbutton", name="Factorizations").fill("50000")
         page.keyboard.press("Tab")
         settle(page)
-        page.get_by_test_id("stBaseButton-primary").filter(has_text="Start").click()
-        page.wait_for_url("**/runs**")
-        cancel = page.get_by_role("button", name="Cancel")
-        expect(cancel).to_have_count(2)
-        for left in (1, 0):
-            cancel.first.click()
-            expect(cancel).to_have_count(left, timeout=5_000)
-        assert page.get_by_text("cancelled").count() >= 2
+        page.get_by_test_id("stBaseButton-primary").filter(has_text="Analyse").click()
+        page.wait_for_url("**/findings**")
+        visit(page, "Prepare", "Runs")
+        cancel = page.get_by_role("button", name="Cancel", exact=True)
+        expect(cancel).to_have_count(1)
+        cancel.click()
+        expect(cancel).to_have_count(0, timeout=10_000)
+        assert page.get_by_text("cancelled").count() >= 1
         assert errors == []
 
     # The same link on a server that has just started.

@@ -62,7 +62,7 @@ def test_a_run_is_the_one_that_python_makes(ask, home):
     assert len(told["runs"]) == 2
     for run, spec in zip(told["runs"], specs, strict=True):
         record = home.run(run["id"])
-        assert record.spec == spec and record.study == told["runs"][0]["id"]
+        assert record.spec == spec and record.launch == told["runs"][0]["id"]
         assert (run["status"], run["done"], run["name"]) == ("complete", 12, "[bold]two[/bold]")
         assert run["dataset"]["id"] == data.hash
         assert_same(home.particles(run["id"]), engine.run(data, spec))

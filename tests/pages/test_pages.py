@@ -111,20 +111,25 @@ def test_a_running_run_shows_progress_and_can_be_cancelled(server, labelled):
     for name in ("modes", "runs"):
         app = page(name, runs=run_ids[0])
         assert not app.exception
-        assert any("factorizations" in bar.proto.text for bar in app.get("progress"))
-    app.button(key=f"cancel_{run_ids[0]}").click().run()
+        assert any("of 50,000 made" in bar.proto.text for bar in app.get("progress"))
+    app.button(key=f"cancel_all_{run_ids[0]}").click().run()
     server.wait(run_ids, timeout=2.0)
     assert server.store.run(run_ids[0]).status == "cancelled"
 
 
-def test_home_starts_the_two_answers_example_and_lands_on_modes(server):
+def test_home_starts_the_two_answers_example_and_ends_on_its_findings(server):
     app = page("home")
     app.button(key="start_two_solutions").click().run()
-    run_ids = app.session_state["home_watch"]
-    server.wait_analysis(run_ids)
-    app.run()
-    assert not app.exception
+    (launch,) = server.store.launches()
+    run_ids = [run.id for run in launch.runs]
+    assert launch.name == "A matrix with exactly two answers"
+    assert app.title[0].value == "Findings"
     assert app.session_state["view_runs"] == run_ids
+    server.wait_analysis(run_ids)
+    app.switch_page("pages/findings.py").run()
+    assert not app.exception
+    assert "120 converged restarts ended in 2 modes" in words(app)
+    app.switch_page("pages/modes.py").run()
     table = table_with(app, "posterior mass")
     np.testing.assert_allclose(table["nearest"], [36.87, 36.87], atol=0.3)
     assert [mass[:8].strip() for mass in sorted(table["posterior mass"])] == [
@@ -138,13 +143,14 @@ def test_run_page_starts_what_was_chosen(server):
     server.store.add_dataset(laurberg("two"))
     app = page("run")
     app.number_input(key="particles").set_value(5)
+    app.text_input(key="launch_name").set_value("mine")
     app.pills(key="algorithms").set_value(["random_restarts", "nndsvdar"]).run()
     assert "of memory" in words(app)
     app.button(key="go").click().run()
-    runs = server.store.runs()
-    assert {run.spec.algorithm for run in runs} == {"random_restarts", "nndsvdar"}
-    assert all(run.spec.particles == 5 for run in runs)
-    server.wait([run.id for run in runs])
+    (launch,) = server.store.launches()
+    assert [run.spec.algorithm for run in launch.runs] == ["random_restarts", "nndsvdar"]
+    assert all(run.spec.particles == 5 for run in launch.runs) and launch.name == "mine"
+    server.wait([run.id for run in launch.runs])
 
 
 def test_a_run_waits_for_its_scheduler_unless_here_will_do(server, monkeypatch):

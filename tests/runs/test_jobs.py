@@ -72,7 +72,7 @@ def test_runs_side_by_side_are_what_they_are_alone(runner, store):
     for run_id, spec in zip(run_ids, specs, strict=True):
         record = store.run(run_id)
         assert (record.status, record.done, record.fraction) == ("complete", 12, 1.0)
-        assert record.study == run_ids[0] and record.seconds > 0
+        assert record.launch == run_ids[0] and record.seconds > 0
         particles = store.particles(run_id)
         assert_same(particles, engine.run(data, spec))
         assert particles.info["stop_reason"] == "complete"
@@ -280,7 +280,7 @@ def test_a_program_that_closes_leaves_runs_to_be_resumed(store, small, gate):
 
 def test_a_run_that_vanishes_does_not_stop_the_others(runner, store, small, monkeypatch):
     """The thread that finds the run gone must go on to serve."""
-    monkeypatch.setattr(JobRunner, "_analyse_study", lambda self, run_id: self.store.run("gone"))
+    monkeypatch.setattr(JobRunner, "_analyse_launch", lambda self, run_id: self.store.run("gone"))
     for _ in range(2):
         run_ids = runner.start(small, [RESTARTS] * jobs.RUNS_AT_ONCE)
         runner.wait(run_ids, timeout=20)

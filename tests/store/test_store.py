@@ -325,11 +325,11 @@ def test_finishing_never_leaves_a_checkpoint_without_its_chunks(store, small, mo
 
 def test_a_record_keeps_its_spec_and_its_changes(store, small):
     spec = RunSpec("gibbs", 3, particles=9, seed=2**40, settings={"start": "prior"}, holdout=0.25)
-    claim = store.life.enter(store.add_dataset(small), spec, name="größer", study="together")
+    claim = store.life.enter(store.add_dataset(small), spec, name="größer", launch="together")
     assert store.life.begin(claim)
     assert store.life.report(claim, done=4, fraction=0.5, remaining=1.5)
     record = store.run(claim.run_id)
-    assert (record.spec, record.name, record.study) == (spec, "größer", "together")
+    assert (record.spec, record.name, record.launch) == (spec, "größer", "together")
     assert (record.status, record.done, record.remaining) == ("running", 4, 1.5)
     assert record.active and record.token.startswith(this_process())
     with pytest.raises(StoreError, match="no entry colour"):

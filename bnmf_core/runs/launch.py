@@ -1,0 +1,184 @@
+"""One launch: the runs that data of a size deserve, what they are in words, and what they cost.
+
+The one place of the recommended specs: the page Analyse, the examples and ``bnmf analyse`` start
+from it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from bnmf_core.analysis import evidence
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import BNMFError
+from bnmf_core.nouns.plain import Value
+from bnmf_core.nouns.settings import build
+from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.registry import ALGORITHMS
+from bnmf_core.runs.estimate import GUESSED, Estimate, estimate, slowdown, spoken, together
+from bnmf_core.runs.foreign import ALGORITHM as FOREIGN
+
+# Factorizations of each explorer, fewer where they take too long, and draws of the chains.
+COUNTS, DRAWS = (60, 40, 20, 10), 100
+# Seconds, as far as multiply-adds tell, that the explorers may take, and that the chains may.
+PATIENCE = 300.0
+EXPLORERS, CHAIN = ("random_restarts", "q_transform"), "gibbs"
+# R̂ compares chains, so there are several where it is shown.
+SETTINGS: Mapping[str, Mapping[str, Value]] = MappingProxyType(
+    {"gibbs": {"chains": 4}, "hmc": {"chains": 4}}
+)
+# Findings begin with distances, modes and the paths between them, which take up to as long as the
+# runs again.
+COMPARING = 1.0
+# A machine is called busy where that makes a launch so many times as long.
+BUSY = 1.5
+# What factorizations of an explorer are called, if not by its name.
+KINDS = {"random_restarts": "random restart{s}", "q_transform": "start{s} of Q-Transform"}
+
+
+@dataclass(frozen=True)
+class Preset:
+    """The runs recommended for a dataset.
+
+    specs : what to run side by side. left_out : sentences that say what is not done, and why.
+    """
+
+    specs: tuple[RunSpec, ...]
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a launch takes on an idle machine, each from and to, in seconds.
+
+    findings : until the first ones are there. weighing : the modes, after that; None where that is
+    not done. shared : whether other programs keep this machine busy, so that it may take longer.
+    """
+
+    findings: tuple[float, float]
+    weighing: tuple[float, float] | None
+    shared: bool = False
+
+    @property
+    def said(self) -> str:
+        """The cost in a sentence or two."""
+        said = [
+            f"First findings in {spoken(*self.findings)}.",
+            "The modes are not weighed."
+            if self.weighing is None
+            else f"Weighing the modes then takes {spoken(*self.weighing)}.",
+            "This machine is busy with other work, too." * self.shared,
+        ]
+        return " ".join(said).rstrip()
+
+
+def preset(
+    dataset: Dataset, rank: int, seed: int = 0, holdout: float = 0.0, restarts: int | None = None
+) -> Preset:
+    """The runs recommended for a dataset and a number of components.
+
+    Restarts and Q-Transform until they have converged, ``restarts`` of each, or if None 60 and
+    fewer where these take too long; and four chains where there is time for them.
+
+    Raises
+    ------
+    BNMFError
+        When the rank or the part held out does not fit the data.
+
+    Examples
+    --------
+    >>> from bnmf_core import laurberg, preset
+    >>> recommended = preset(laurberg("two"), rank=3)
+    >>> [(spec.algorithm, spec.particles) for spec in recommended.specs]
+    [('random_restarts', 60), ('q_transform', 60), ('gibbs', 100)]
+    """
+
+    def specs_of(count: int) -> list[RunSpec]:
+        return [
+            RunSpec(key, rank, particles=count, seed=seed, holdout=holdout) for key in EXPLORERS
+        ]
+
+    def seconds(specs: Sequence[RunSpec]) -> float:
+        return max(together([estimate(dataset, spec) for spec in specs])) / GUESSED
+
+    left_out = []
+    if restarts is None:
+        fits = [count for count in COUNTS if seconds(specs_of(count)) <= PATIENCE]
+        restarts = max(fits, default=COUNTS[-1])
+        if restarts < COUNTS[0]:
+            left_out.append(
+                f"The data are large, so there are {restarts} factorizations of each kind instead "
+                f"of {COUNTS[0]}; the fewer there are, the less is known of what none has found."
+            )
+    specs = specs_of(restarts)
+    settings = dict(SETTINGS[CHAIN])
+    chain = RunSpec(CHAIN, rank, particles=DRAWS, seed=seed, settings=settings, holdout=holdout)
+    if seconds([chain]) <= PATIENCE:
+        specs.append(chain)
+    else:
+        left_out.append("Chains would take too long on data of this size, and are left out.")
+    return Preset(tuple(specs), tuple(left_out))
+
+
+def cost(
+    dataset: Dataset, rank: int, estimates: Sequence[Estimate], slower: float | None = None
+) -> Cost:
+    """What a launch of runs of these estimates takes, with what is computed of them.
+
+    ``slower`` : so many times as long it may take as on an idle machine; None: as the machine's
+    load says.
+    """
+    slower = slowdown() if slower is None else slower
+    low, high = together(estimates)
+    weighing = evidence.expected_seconds(dataset, rank)
+    if weighing is not None:
+        weighing = weighing[0], weighing[1] * slower
+    findings = low, high * (1 + COMPARING) * slower
+    return Cost(findings, weighing, shared=slower > BUSY)
+
+
+def in_words(spec: RunSpec) -> str:
+    """What a run is, as "60 random restarts run until they converge".
+
+    Examples
+    --------
+    >>> from bnmf_core import RunSpec
+    >>> in_words(RunSpec("gibbs", 3, particles=100, settings={"chains": 4}))
+    '4 Gibbs chains of 25 draws'
+    """
+    many = f"{spec.particles:,}"
+    if spec.algorithm == FOREIGN:
+        return f"{many} factorizations of another program"
+    if spec.algorithm not in ALGORITHMS:
+        return f"{many} factorizations by {spec.algorithm}"
+    algorithm = ALGORITHMS[spec.algorithm]
+    try:
+        settings = vars(build(algorithm.Settings, spec.settings, algorithm.label))
+    except BNMFError:  # of another version
+        settings = {}
+    if "chains" in settings:
+        return _chains(algorithm.label, spec.particles, settings["chains"])
+    plural = "s" if spec.particles != 1 else ""
+    kind = KINDS.get(spec.algorithm, f"factorization{plural} by {algorithm.label}")
+    what = f"{many} {kind.format(s=plural)}"
+    if "movement" not in settings:
+        return what
+    if settings["tolerance"] is not None:
+        return f"{what}, stopped as published"
+    return f"{what} run until {'they converge' if plural else 'it converges'}"
+
+
+def _chains(label: str, particles: int, chains: int) -> str:
+    chains = min(chains, particles)
+    if chains == 1:
+        return f"a {label} chain of {particles:,} draws"
+    each, rest = divmod(particles, chains)
+    draws = f", {particles:,} draws together" if rest else f" of {each:,} draws"
+    return f"{chains} {label} chains{draws}"
+
+
+def told(specs: Sequence[RunSpec]) -> str:
+    """What runs are, in one sentence."""
+    first = ", ".join(in_words(spec) for spec in specs[:-1])
+    words = f"{first} and {in_words(specs[-1])}" if first else in_words(specs[-1])
+    return f"{words[:1].upper()}{words[1:]}."

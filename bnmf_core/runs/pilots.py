@@ -1,0 +1,146 @@
+"""Short tries of runs, made before they start, so that what is promised has been measured."""
+
+import json
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import BNMFError, StoreError
+from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.numerics.threads import one_blas_thread
+from bnmf_core.runs.engine import timed
+from bnmf_core.runs.planning import make_plan
+from bnmf_core.store import files
+from bnmf_core.store.checkpoint import Checkpoint
+from bnmf_core.store.run_store import RunStore
+
+NAME = "pilots.json"
+# Seconds that a processor works on one pilot, and particles of an explorer that are tried.
+LONGEST, FEW = 0.7, 4
+# Pilots that are remembered, the newest ones.
+MOST = 500
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """What a pilot says of its run.
+
+    busy : seconds that processors will work on it. part : of the pilot that was over by then, 1
+    where it came to its end.
+    """
+
+    busy: float
+    part: float
+
+
+def fly(dataset: Dataset, spec: RunSpec) -> Pilot:
+    """Begin a run, at most so long, and say from its progress what all of it would take.
+
+    Raises
+    ------
+    BNMFError
+        When the spec does not fit, or a step fails.
+    """
+    plan = make_plan(dataset, spec)
+    if plan.algorithm.family == "explorer":  # its particles are alike
+        plan = make_plan(dataset, replace(spec, particles=min(spec.particles, FEW)))
+    shard = plan.shards[0]
+    # What is compiled, or prepared once for all shards, is no part of the time of a step.
+    with one_blas_thread():
+        timed(plan, shard, None)
+    checkpoint: Checkpoint | None = None
+    first, spent, at_first, part = 0.0, 0.0, 0.0, 0.0
+    while part < 1.0 and spent < LONGEST:
+        (checkpoint, _), worked = timed(plan, shard, checkpoint)
+        spent, part = spent + worked, checkpoint.fraction
+        if not first:
+            first, at_first = worked, part
+    # The first step holds what is done once: the chain's start, the factors to begin with.
+    later = (spent - first) / (part - at_first) if part > at_first else first / max(part, 0.01)
+    whole = spent + later * (1.0 - part)
+    return Pilot(whole * spec.particles / shard.size, part)
+
+
+def key_of(dataset_id: str, spec: RunSpec) -> str:
+    """What a pilot is remembered under: all that decides how long a run takes."""
+    decides = replace(spec, seed=0).to_dict()
+    return json.dumps([dataset_id, decides], sort_keys=True)
+
+
+class Pilots:
+    """Pilots of one store: made in the background, one after the other, and remembered.
+
+    Parameters
+    ----------
+    store : where data are read, and what was measured is kept.
+    """
+
+    def __init__(self, store: RunStore) -> None:
+        self._store = store
+        self._path = store.root / NAME
+        self._known: dict[str, Pilot | None] = {
+            key: Pilot(*values) for key, values in _read(self._path).items()
+        }
+        self._waiting: dict[str, tuple[str, RunSpec]] = {}
+        self._changed = threading.Condition()
+        self._closing = False
+        self._thread: threading.Thread | None = None  # from the first question on
+
+    def known(self, dataset_id: str, spec: RunSpec) -> Pilot | None:
+        """What was measured of such a run; None where nothing was."""
+        return self._known.get(key_of(dataset_id, spec))
+
+    def ask(self, dataset_id: str, specs: Sequence[RunSpec]) -> bool:
+        """See to it that these are measured, and nothing else; whether some are not yet."""
+        with self._changed:
+            self._waiting = {
+                key: (dataset_id, spec)
+                for spec in specs
+                if (key := key_of(dataset_id, spec)) not in self._known
+            }
+            if self._waiting and self._thread is None:
+                self._thread = threading.Thread(target=self._serve, daemon=True)
+                self._thread.start()
+            self._changed.notify_all()
+            return bool(self._waiting)
+
+    def close(self) -> None:
+        """Stop after the current pilot."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify_all()
+        if self._thread is not None:
+            self._thread.join(timeout=10)
+
+    def _serve(self) -> None:
+        while True:
+            with self._changed:
+                while not self._waiting and not self._closing:
+                    self._changed.wait()
+                if self._closing:
+                    return
+                key, (dataset_id, spec) = next(iter(self._waiting.items()))
+            found = self._try(dataset_id, spec)
+            with self._changed:
+                self._known[key] = found
+                self._waiting.pop(key, None)
+                kept = {k: [p.busy, p.part] for k, p in self._known.items() if p is not None}
+                with suppress(OSError):  # it is measured again then
+                    files.write_json(self._path, dict(list(kept.items())[-MOST:]))
+
+    def _try(self, dataset_id: str, spec: RunSpec) -> Pilot | None:
+        # What goes wrong here goes wrong in the run, too, and is told there.
+        try:
+            return fly(self._store.dataset(dataset_id), spec)
+        except (BNMFError, MemoryError, ArithmeticError, ValueError, OSError):
+            return None
+
+
+def _read(path: Path) -> dict[str, list[float]]:
+    try:
+        return files.read_json(path) if path.exists() else {}
+    except StoreError:  # what was measured can be measured again
+        return {}

@@ -1,0 +1,45 @@
+"""What will be done, and what it takes, before it is started."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from bnmf_core import Dataset, RunSpec
+from bnmf_core.runs.estimate import Estimate, estimate
+from bnmf_core.runs.launch import cost, told
+from pages.frame import watch
+from pages.frame.services import runner, store
+from pages.frame.words import plain, size
+from pages.run_parts.asked import Asked
+
+
+def costs(dataset: Dataset, dataset_id: str, specs: Sequence[RunSpec]) -> list[Estimate]:
+    """What each run costs, as far as is known now.
+
+    Raises
+    ------
+    BNMFError
+        When one of them does not fit.
+    """
+    pilots = runner().pilots
+    return [estimate(dataset, spec, store(), pilots.known(dataset_id, spec)) for spec in specs]
+
+
+def show(dataset: Dataset, dataset_id: str, wanted: Asked) -> None:
+    """The sentences; short tries go on in the background and make them more precise."""
+
+    def measuring() -> bool:
+        return runner().pilots.ask(dataset_id, wanted.specs)
+
+    def draw() -> None:
+        estimates = costs(dataset, dataset_id, wanted.specs)
+        found = cost(dataset, wanted.specs[0].rank, estimates)
+        st.markdown(f"{plain(told(wanted.specs))} **{plain(found.said)}**")
+        for sentence in wanted.left_out:
+            st.caption(plain(sentence))
+        memory = size(max(one.memory for one in estimates))
+        kept = size(sum(one.bytes_kept for one in estimates))
+        trying = " A short try on these data is being made to say it better." * measuring()
+        st.caption(plain(f"Up to {memory} of memory, {kept} kept on disk.{trying}"))
+
+    watch.until_done(measuring, draw)

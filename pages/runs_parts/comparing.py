@@ -1,0 +1,41 @@
+"""Several launches, ticked in the list, looked at together."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from bnmf_core.store.launches import Launch
+from pages.frame import link, panel
+from pages.frame.words import plain
+
+
+def key(launch: Launch) -> str:
+    """The key of a launch's tick."""
+    return f"tick_{launch.id}"
+
+
+def bar(launches: Sequence[Launch]) -> None:
+    """A button that opens what is ticked, or why that cannot be looked at together."""
+    ticked = [launch for launch in launches if st.session_state.get(key(launch)) and launch.shown]
+    if not ticked:
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        several = "s" if len(ticked) > 1 else ""
+        kinds = {(launch.dataset, launch.rank) for launch in ticked}
+        label = f"Compare {len(ticked)} launch{'es' if several else ''}"
+        pressed = st.button(
+            plain(label), type="primary", key="compare", disabled=len(kinds) > 1 or not several
+        )
+        if len(kinds) > 1:
+            st.caption("Only launches of the same data and number of components go together.")
+        elif not several:
+            st.caption("Tick another one of the same data and number of components.")
+    if pressed:
+        open_runs([run_id for launch in reversed(ticked) for run_id in launch.shown])
+
+
+def open_runs(run_ids: Sequence[str]) -> None:
+    """Leave for what these runs say together."""
+    link.put("runs", list(run_ids))
+    panel.forget()
+    link.go("findings", runs=",".join(run_ids))

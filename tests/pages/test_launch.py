@@ -1,0 +1,152 @@
+"""One launch: what the page Analyse promises and starts, and what the page Runs does with it."""
+
+import re
+
+from bnmf_core import RunSpec, laurberg
+from bnmf_core.runs import jobs
+from tests.pages.apps import page, words
+
+RESTARTS = RunSpec("random_restarts", rank=3, particles=6)
+ENDLESS = RunSpec("gibbs", rank=3, particles=50_000, settings={"thinning": 1000})
+HEXADECIMAL = re.compile(r"\b(?=[0-9a-f]*[0-9])[0-9a-f]{4,8}\b")
+
+
+def started(server, data, specs, name=""):
+    run_ids = server.start(data, specs, launch_name=name)
+    server.wait([run_id for run_id, spec in zip(run_ids, specs, strict=True) if spec != ENDLESS])
+    return run_ids
+
+
+def test_one_button_starts_what_is_recommended_and_opens_the_findings(server):
+    dataset_id = server.store.add_dataset(laurberg("two"))
+    app = page("run")
+    said = words(app)
+    assert "60 random restarts run until they converge" in said
+    assert "4 Gibbs chains of 25 draws" in said and "First findings in about" in said
+    app.number_input(key=f"rank_{dataset_id}").set_value(3).run()
+    app.button(key="go").click().run()
+    assert not app.exception and app.title[0].value == "Findings"
+    (launch,) = server.store.launches()
+    assert [run.spec.algorithm for run in launch.runs] == [
+        "random_restarts",
+        "q_transform",
+        "gibbs",
+    ]
+    assert launch.rank == 3 and launch.runs[2].spec.settings["chains"] == 4
+    assert app.session_state["view_runs"] == launch.shown
+    for run in launch.runs:
+        server.cancel(run.id)
+    server.wait([run.id for run in launch.runs])
+
+
+def test_what_does_not_fit_is_said_and_nothing_can_be_started(server, labelled):
+    server.store.add_dataset(labelled)
+    app = page("run")
+    app.pills(key="algorithms").set_value([]).run()
+    assert app.button(key="go").disabled
+    assert "Choose at least one algorithm" in words(app)
+
+
+def test_first_findings_are_there_while_other_runs_go_on(server, labelled):
+    run_ids = started(server, labelled, [RESTARTS, ENDLESS])
+    server.wait_analysis(run_ids[:1], "structure", "islands")
+    app = page("findings", runs=",".join(run_ids))
+    assert not app.exception
+    assert "Below is what those say that are done" in words(app)
+    assert "converged restarts" in words(app)
+    assert any("of 50,000 made" in bar.proto.text for bar in app.get("progress"))
+    assert app.session_state["view_runs"] == run_ids
+    server.cancel(run_ids[1])
+    server.wait(run_ids)
+
+
+def test_a_launch_is_shown_in_words_without_ids(server, labelled):
+    run_ids = started(server, labelled, [RESTARTS, RunSpec("gibbs", 3, particles=6)])
+    app = page("runs")
+    said = "\n".join([words(app), *(box.label for box in app.checkbox)])
+    assert "Labelled, 3 components" in said
+    assert "6 random restarts run until they converge" in said.replace("\\", "")
+    assert "A Gibbs chain of 6 draws" in said
+    assert not HEXADECIMAL.search(said)
+    assert all(run_id not in said and run_id[:4] not in said for run_id in run_ids)
+
+
+def test_a_launch_is_opened_renamed_and_deleted_as_a_whole(server, labelled):
+    run_ids = started(server, labelled, [RESTARTS, RESTARTS], "*mine*")
+    launch = run_ids[0]
+    app = page("runs")
+    assert any("\\*mine\\*" in box.label for box in app.checkbox)
+    app.text_input(key=f"name_{launch}").set_value("<b>other</b>").run()
+    app.button(key=f"rename_{launch}").click().run()
+    assert {run.launch_name for run in server.store.runs()} == {"<b>other</b>"}
+    assert any("\\<b\\>other" in box.label for box in app.checkbox)
+    app.button(key=f"open_{launch}").click().run()
+    assert app.session_state["view_runs"] == run_ids
+    app = page("runs")
+    assert app.button(key=f"delete_{launch}").disabled
+    app.checkbox(key=f"sure_{launch}").set_value(True).run()
+    app.button(key=f"delete_{launch}").click().run()
+    assert not app.exception and server.store.runs() == []
+
+
+def test_one_run_of_a_launch_is_deleted_and_the_others_stay_together(server, labelled):
+    run_ids = started(server, labelled, [RESTARTS] * 3)
+    app = page("runs")
+    app.checkbox(key=f"sure_one_{run_ids[0]}").set_value(True).run()
+    app.button(key=f"delete_one_{run_ids[0]}").click().run()
+    assert not app.exception
+    (launch,) = server.store.launches()
+    assert [run.id for run in launch.runs] == run_ids[1:]
+    app.button(key=f"open_{launch.id}").click().run()
+    assert app.session_state["view_runs"] == run_ids[1:]
+
+
+def test_a_running_launch_is_cancelled_and_resumed_as_a_whole(server, labelled):
+    run_ids = started(server, labelled, [ENDLESS, ENDLESS])
+    app = page("runs")
+    assert app.button(key=f"delete_{run_ids[0]}").disabled
+    app.button(key=f"cancel_all_{run_ids[0]}").click().run()
+    server.wait(run_ids)
+    assert {run.status for run in server.store.runs()} == {"cancelled"}
+    app = page("runs")
+    app.button(key=f"resume_all_{run_ids[0]}").click().run()
+    assert all(run.active for run in server.store.runs())
+    for run_id in run_ids:
+        server.cancel(run_id)
+    server.wait(run_ids)
+
+
+def test_a_failed_run_stays_in_its_launch_with_its_reason(server, labelled, monkeypatch):
+    made = jobs.make_plan
+
+    def broken(dataset, spec):
+        if spec.algorithm == "gibbs":
+            raise MemoryError
+        return made(dataset, spec)
+
+    monkeypatch.setattr(jobs, "make_plan", broken)
+    run_ids = started(server, labelled, [RESTARTS, RunSpec("gibbs", 3, particles=6)])
+    server.wait_analysis(run_ids[:1], "structure", "islands")
+    app = page("runs")
+    assert "not enough memory" in words(app)
+    assert any("partly done" in box.label for box in app.checkbox)
+    app.button(key=f"open_{run_ids[0]}").click().run()
+    assert app.session_state["view_runs"] == run_ids[:1]
+    assert not app.exception and "converged restarts" in words(app)
+
+
+def test_ticked_launches_are_compared_where_they_go_together(server, labelled):
+    first = started(server, labelled, [RESTARTS])
+    second = started(server, labelled, [RESTARTS])
+    other = started(server, labelled, [RunSpec("random_restarts", rank=2, particles=3)])
+    app = page("runs")
+    assert "compare" not in [button.key for button in app.button]
+    for run_ids in (first, other):
+        app.checkbox(key=f"tick_{run_ids[0]}").set_value(True).run()
+    assert app.button(key="compare").disabled
+    assert "same data and number of components" in words(app)
+    app.checkbox(key=f"tick_{other[0]}").set_value(False)
+    app.checkbox(key=f"tick_{second[0]}").set_value(True).run()
+    app.button(key="compare").click().run()
+    assert not app.exception
+    assert app.session_state["view_runs"] == [*first, *second]

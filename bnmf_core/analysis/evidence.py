@@ -193,18 +193,23 @@ def _affordable(problem: Problem) -> int:
     RunError
         When there is no time for one.
     """
-    work = work_per_sweep(problem)
-    if Capability.CONDITIONALS not in problem.model.capabilities:
-        work *= LEAPFROG  # a trajectory instead of a sweep
-    seconds = STEPS * work * particles_for(problem) / RATE / worker_count()
-    # Two repeats and one with twice the steps of the best ones; the others mostly a quick look.
-    affordable = int(PATIENCE / (4 * seconds))
+    seconds = seconds_of(problem)
+    affordable = int(PATIENCE / seconds)
     if affordable < 1:
         raise RunError(
-            f"Weighing one mode of these data would take about {4 * seconds / 60:.0f} minutes, "
+            f"Weighing one mode of these data would take about {seconds / 60:.0f} minutes, "
             "which is too long to be done unasked; mode_evidence does it in a notebook."
         )
     return min(MOST, affordable)
+
+
+def seconds_of(problem: Problem) -> float:
+    """About how long it takes to weigh one mode."""
+    work = work_per_sweep(problem)
+    if Capability.CONDITIONALS not in problem.model.capabilities:
+        work *= LEAPFROG  # a trajectory instead of a sweep
+    # Two repeats and one with twice the steps of the best ones; the others mostly a quick look.
+    return 4 * STEPS * work * particles_for(problem) / RATE / worker_count()
 
 
 def read(comparison: Comparison, folder: Path) -> Evidence:

@@ -68,7 +68,7 @@ PAGES = [
         "Prepare",
         "Choose how to factorize. Several algorithms run side by side on the same data.",
         icon="play_circle",
-        parameters=("data",),
+        parameters=("data", "rank"),
         invitation="Set up a run",
     ),
     Page(
@@ -95,6 +95,15 @@ PAGES = [
         "of each run lies in each?",
         icon="bubble_chart",
         parameters=LENS,
+    ),
+    Page(
+        "rank",
+        "Rank",
+        "Explore",
+        "How many components do the data need, and what becomes of each with one more?",
+        icon="format_list_numbered",
+        parameters=("data",),
+        invitation="How many components?",
     ),
     Page(
         "gallery",

@@ -11,7 +11,7 @@ from bnmf_core.nouns.errors import BNMFError
 from bnmf_core.probability import MODELS
 from bnmf_core.registry import ALGORITHMS
 from bnmf_core.runs.estimate import estimate
-from pages.frame import view
+from pages.frame import link, view
 from pages.frame.services import store
 from pages.frame.words import duration, plain, shown, size
 from pages.parts import forms
@@ -29,9 +29,9 @@ def sizes(dataset: Dataset, dataset_id: str) -> RunSpec:
         "Rank R",
         1,
         largest,
-        min(ranks.get(dataset.name, USUAL_RANK), largest),
+        min(max(1, link.get("rank") or ranks.get(dataset.name, USUAL_RANK)), largest),
         key=f"rank_{dataset_id}",
-        help="Number of components. The spectrum on the Data page helps to choose it.",
+        help="Number of components. The page Rank compares several.",
     )
     particles = columns[1].number_input(
         "Factorizations", 1, 100_000, 60, key="particles", help="How many each algorithm makes."

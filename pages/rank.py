@@ -16,7 +16,7 @@ with st.sidebar:
 study = asking.answer(asked, dataset)
 
 chosen, of_restarts, agreement, assumed = verdict.sentences(study)
-st.markdown(f"**{plain(agreement)}** {plain(chosen)} {plain(of_restarts)}")
+st.markdown(f"**{plain(agreement)}** {plain(chosen)}")
 origin = f"{dataset.name}, {asking.described(asked)}, {asked.restarts} restarts, seed {asked.seed}"
 view.chart(
     rank_criteria(study.table, study.criteria),
@@ -26,7 +26,7 @@ view.chart(
     origin=origin,
     table=study.table,
 )
-st.caption(plain(f"{assumed} {study.prior}"))
+st.caption(plain(f"{of_restarts} {assumed} {study.prior}"))
 taking.rank(study, asked.dataset)
 flows.show(study, dataset, asked.dataset, origin)
 taking.table(study)

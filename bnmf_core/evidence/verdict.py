@@ -51,13 +51,28 @@ def agreement(study: RankStudy) -> str:
     if len(chosen) == 1:
         rest = "" if len(settled) == len(NAMES) else "; the rest do not settle"
         return _sentence(f"{names} agree on {chosen.pop()}{rest}")
-    common = set.intersection(*({c.chosen, *c.runners_up} for c in settled.values()))
-    if common:
-        shared = _either(sorted(rank for rank in common if rank is not None))
-        return (
-            f"They disagree in what they choose; all that settle ({names}) leave {shared} possible."
-        )
-    return f"They disagree: no rank is possible by all that settle ({names})."
+    if common := possible(study):
+        return _sentence(f"{names} choose differently; {_either(common)} is possible by all")
+    return _sentence(f"{names} disagree, and no rank is possible by all")
+
+
+def possible(study: RankStudy) -> list[int]:
+    """The ranks that every criterion which settles chooses or cannot tell from its choice.
+
+    As the first of these criteria has them, the best first; empty where none settles.
+    """
+    candidates = [
+        [criterion.chosen, *criterion.runners_up] for criterion in settling(study).values()
+    ]
+    first = candidates[0] if candidates else []
+    return [r for r in first if r is not None and all(r in others for others in candidates)]
+
+
+def suggested(study: RankStudy) -> int:
+    """A rank to begin with: one that is possible by all, else what the first criterion has."""
+    found = [*settling(study).values(), *study.criteria.values()]
+    chosen = [criterion.chosen for criterion in found if criterion.chosen is not None]
+    return [*possible(study), *chosen, int(study.table["rank"].iloc[0])][0]
 
 
 def settling(study: RankStudy) -> dict[str, Criterion]:

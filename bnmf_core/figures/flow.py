@@ -11,7 +11,7 @@ from bnmf_core.figures.style import component_color, layout, safe
 
 # Half the width of a box, in distances between columns; the gap between boxes, in shares.
 HALF_BOX, GAP = 0.17, 0.02
-HEIGHT, TOP, BOTTOM = 470, 66, 10
+HEIGHT, TOP, BOTTOM = 450, 30, 10
 # Pixels that a box needs for words.
 LEAST_FOR_WORDS = 13
 # How dark a band is between components that are alike, and where they hardly are counterparts.
@@ -25,7 +25,7 @@ def flow_figure(
     titles: Sequence[str],
     details: Sequence[str],
     pictures: Sequence[str] = (),
-    heading: str = "Flow of components",
+    heading: str = "",
 ) -> go.Figure:
     """Boxes as high as the shares of components, and bands between them.
 

@@ -29,7 +29,7 @@ def rank_criteria(table: pd.DataFrame, criteria: Mapping[str, Criterion]) -> go.
     """
     shown = table.assign(behind=table["log_evidence"] - table["log_evidence"].max())
     titles = [_title(criteria[key], PANELS[key][4]) for key in PANELS]
-    figure = make_subplots(1, len(PANELS), subplot_titles=titles, horizontal_spacing=0.055)
+    figure = make_subplots(1, len(PANELS), subplot_titles=titles, horizontal_spacing=0.07)
     for number, (key, (column, error, axis, digits, _)) in enumerate(PANELS.items(), 1):
         _add_panel(figure, number, shown, criteria[key], column, error, digits)
         figure.update_yaxes(title={"text": axis, "standoff": 4}, row=1, col=number)
@@ -38,7 +38,7 @@ def rank_criteria(table: pd.DataFrame, criteria: Mapping[str, Criterion]) -> go.
     ranks = table["rank"].tolist()
     figure.update_xaxes(title="rank", tickvals=ranks, range=[ranks[0] - 0.5, ranks[-1] + 0.5])
     figure.update_annotations(font={"size": 13})
-    return layout(figure, "How many components?", height=330, margin={"t": 84, "r": 16, "b": 46})
+    return layout(figure, "", height=290, margin={"t": 42, "r": 16, "b": 42})
 
 
 def _title(criterion: Criterion, better: str) -> str:
@@ -73,6 +73,7 @@ def _add_panel(
         },
         customdata=[_words(r, criterion) for r in role],
         hovertemplate=f"rank %{{x}}: %{{y:{digits}}}%{{customdata}}<extra></extra>",
+        cliponaxis=False,
         showlegend=False,
         row=1,
         col=number,

@@ -25,17 +25,10 @@ def rank(study: RankStudy, dataset_id: str) -> None:
     ranks = study.table["rank"].tolist()
     left, right = st.columns([1, 3], vertical_alignment="bottom")
     chosen = left.selectbox(
-        "Rank to run", ranks, ranks.index(suggested(study)), key=f"rank_taken_{dataset_id}"
+        "Rank to run", ranks, ranks.index(verdict.suggested(study)), key=f"rank_taken_{dataset_id}"
     )
     if right.button("Run with this rank", key="rank_go", icon=":material/play_circle:"):
         link.go("run", data=dataset_id, rank=str(chosen))
-
-
-def suggested(study: RankStudy) -> int:
-    """The choice of the first criterion that settles; else of the first that has a best rank."""
-    found = [*verdict.settling(study).values(), *study.criteria.values()]
-    chosen = [criterion.chosen for criterion in found if criterion.chosen is not None]
-    return chosen[0] if chosen else int(study.table["rank"].iloc[0])
 
 
 def table(study: RankStudy) -> None:

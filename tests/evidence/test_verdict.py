@@ -61,8 +61,8 @@ def test_runners_up_are_named_and_are_not_behind():
 @pytest.mark.parametrize(
     ("parts", "words"),
     [
-        ((CLEAR, [5, 1, 3, 4, 6], [1, 1, 30, 30, 30], [1, 1, 9, 9, 9]), "no rank is possible"),
-        ((CLEAR, AGREED[1], [1, 1, 1, 1, 30], [1, 1, 1, 9, 9]), "no rank is possible"),
+        ((CLEAR, [5, 1, 3, 4, 6], [1, 1, 30, 30, 30], [1, 1, 9, 9, 9]), "disagree, and no rank"),
+        ((CLEAR, AGREED[1], [1, 1, 1, 1, 30], [1, 1, 1, 9, 9]), "disagree, and no rank"),
         ((GROWS, [5, 4, 3, 2, 1], [30] * 5, [9] * 5), "None of the four settles"),
         ((GROWS, [5, 4, 3, 2, 1], [1, 30, 30, 30, 30], [9] * 5), "Only the stability of comp"),
     ],
@@ -81,8 +81,9 @@ def test_a_rank_that_all_leave_possible_is_named():
     found = study(CLEAR, scatter, [30] * 5, [9] * 5)
     hidden = found.criteria["hidden"]
     assert {hidden.chosen, *hidden.runners_up} == {4, 5}
-    expected = "agree on 5" if hidden.chosen == 5 else "leave 5 possible"
+    expected = "agree on 5" if hidden.chosen == 5 else "choose differently; 5 is possible by all"
     assert expected in verdict.agreement(found)
+    assert verdict.suggested(found) == 5
 
 
 def test_reproducible_components_alone_do_not_settle_how_many_are_needed():

@@ -25,7 +25,6 @@ def flow_figure(
     titles: Sequence[str],
     details: Sequence[str],
     pictures: Sequence[str] = (),
-    heading: str = "",
 ) -> go.Figure:
     """Boxes as high as the shares of components, and bands between them.
 
@@ -64,7 +63,7 @@ def flow_figure(
         if pictures
         else []
     )
-    figure = layout(figure, heading, HEIGHT, margin=margin, hovermode="closest", images=images)
+    figure = layout(figure, "", HEIGHT, margin=margin, hovermode="closest", images=images)
     return figure.update_layout(shapes=[*bands.apply(_band, axis=1).tolist(), *boxes])
 
 

@@ -4,6 +4,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -125,22 +126,20 @@ def write(folder: Path, asked: RankQuestion, study: RankStudy) -> None:
     files.write_json(folder / STUDY, plain)
 
 
-def read(folder: Path) -> tuple[RankQuestion, RankStudy]:
-    """What was stored, and what was asked.
+def read(folder: Path) -> RankStudy:
+    """What was stored.
 
     Raises
     ------
     StoreError
         When it is not there, or torn.
     """
-    stored, arrays = files.read_json(folder / STUDY), files.read_arrays(folder / BEST)
+    plain, arrays = files.read_json(folder / STUDY), files.read_arrays(folder / BEST)
     try:
-        table = pd.DataFrame(stored["table"])
-        criteria = {key: _criterion(values) for key, values in stored["criteria"].items()}
-        best = {rank: (arrays[f"A{rank}"], arrays[f"W{rank}"]) for rank in table["rank"]}
-        question = stored["question"] | {"ranks": tuple(stored["question"]["ranks"])}
-        study = RankStudy(table, criteria, stored["noise"], stored["prior"], best)
-        return RankQuestion(**question), study
+        table = pd.DataFrame(plain["table"])
+        criteria = {key: _criterion(values) for key, values in plain["criteria"].items()}
+        best = {rank: (arrays[f"A{rank}"], arrays[f"W{rank}"]) for rank in table["rank"].tolist()}
+        return RankStudy(table, criteria, plain["noise"], plain["prior"], best)
     except (KeyError, TypeError) as error:
         raise StoreError(f"The stored rank study {folder.name} cannot be read: {error}.") from error
 
@@ -149,8 +148,8 @@ def _criterion(values: dict[str, Any]) -> Criterion:
     return Criterion(**values | {"runners_up": tuple(values["runners_up"])})
 
 
-def stored(root: Path, dataset_id: str) -> list[tuple[RankQuestion, RankStudy]]:
-    """The rank studies of a dataset that this version has made, the newest first."""
+def answered(root: Path, dataset_id: str) -> list[RankQuestion]:
+    """What was asked of a dataset, and answered by this version, the newest first."""
     places = sorted(
         (root / FOLDER / dataset_id).glob(f"*/{STUDY}"),
         key=lambda path: path.stat().st_mtime,
@@ -158,10 +157,17 @@ def stored(root: Path, dataset_id: str) -> list[tuple[RankQuestion, RankStudy]]:
     )
     found = []
     for place in places:
-        try:
-            asked, study = read(place.parent)
-        except StoreError:  # of another version, or torn
-            continue
-        if asked.key == place.parent.name:
-            found.append((asked, study))
+        with suppress(StoreError, KeyError, TypeError):  # of another version, or torn
+            plain = files.read_json(place)["question"]
+            asked = RankQuestion(**plain | {"ranks": tuple(plain["ranks"])})
+            if asked.key == place.parent.name:
+                found.append(asked)
     return found
+
+
+def newest(root: Path, dataset_id: str) -> RankStudy | None:
+    """The last study of a dataset; None without any that can be read."""
+    for asked in answered(root, dataset_id):
+        with suppress(StoreError):
+            return read(root / FOLDER / dataset_id / asked.key)
+    return None

@@ -18,7 +18,7 @@ LARGEST = 40
 
 def question(dataset: Dataset) -> RankQuestion:
     """Ask which: the stored studies of the dataset, the newest first, or a new one."""
-    found = {asked.key: asked for asked, _ in ranks.stored(store().root, dataset.hash)}
+    found = {asked.key: asked for asked in ranks.answered(store().root, dataset.hash)}
     being_made = _being_made(dataset)
     if being_made is not None:
         return being_made.question
@@ -47,14 +47,14 @@ def answer(asked: RankQuestion, dataset: Dataset) -> RankStudy:
             st.markdown(
                 "Four criteria, side by side: the evidence, the error on entries that were hidden, "
                 "the stability of components over restarts, and the number of modes. "
-                f"**It takes about {plain(duration(low))} where every rank has one mode, up to "
+                f"**It takes roughly {plain(duration(low))} where every rank has one mode, up to "
                 f"{plain(duration(high))} where they have {asked.most_modes:d} or more.** It goes "
                 "on when you close this tab."
             )
         first, last = asked.ranks[0], asked.ranks[-1]
         make_study.made(rank_studies(), work, f"Compare ranks {first} to {last}", "rank")
     with view.told():
-        study = ranks.read(work.folder)[1]
+        study = ranks.read(work.folder)
     return study
 
 

@@ -6,7 +6,7 @@ may also stay without a partner, at the price of ``COUNTERPART`` degrees. One th
 comes from, or goes into, the component of the neighbour that it is nearest to.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -34,7 +34,8 @@ class Flow:
     ----------
     nodes : a row per component: ``column`` (place of the factorization), ``component`` (1-based,
         the largest share first), ``position`` (its column of A), ``share`` (its part of the sum of
-        all entries of AW), ``identity`` (0-based; the same along links that are kept) and
+        all entries of AW), ``identity`` (0-based; the same along links that are kept, and where a
+        component comes back that was away) and
         ``place`` (0-based, from the top, so that links cross little).
     links : a row per link: ``column`` (of its left end), ``left`` and ``right`` (components),
         ``angle`` (degrees) and ``kind``: "kept" between partners, "split" to a component on the
@@ -64,12 +65,13 @@ def component_flow(
     bases = [A[:, order] for (A, _), (order, _) in zip(factorizations, orders, strict=True)]
     shares = [share for _, share in orders]
     columns = [_first(shares[0], first_identities)]
+    latest = dict(zip(columns[0]["identity"], bases[0].T, strict=True))
     links = []
     for k, (left, right) in enumerate(pairwise(bases)):
         found = links_between(left, right)
         links.append(found.assign(column=k))
-        used = 1 + max(int(column["identity"].max()) for column in columns)
-        columns.append(_next(columns[-1], found, shares[k + 1], used))
+        columns.append(_next(columns[-1], found, shares[k + 1], right, latest))
+        latest |= dict(zip(columns[-1]["identity"], right.T, strict=True))
     for k, (column, (order, _)) in enumerate(zip(columns, orders, strict=True)):
         column.insert(0, "column", k)
         column.insert(2, "position", order)
@@ -104,17 +106,20 @@ def links_between(left: np.ndarray, right: np.ndarray) -> pd.DataFrame:
     return table.drop_duplicates(["left", "right"], ignore_index=True)
 
 
-def identities_like(A: np.ndarray, reference_A: np.ndarray, identities: np.ndarray) -> np.ndarray:
+def identities_like(
+    A: np.ndarray, reference_A: np.ndarray, identities: np.ndarray, unused: int = 0
+) -> np.ndarray:
     """Identities of the columns of A (D, R): those of their partners in a reference (D, S).
 
-    ``identities`` : (S,) of the reference's columns. Columns without a partner have new ones.
+    ``identities`` : (S,) of the reference's columns. Columns without a partner have new ones, from
+    ``unused`` on at least.
     """
     found = links_between(reference_A, A)
     kept = found[found["kind"] == KEPT]
     result = np.full(A.shape[1], -1)
     result[kept["right"] - 1] = identities[kept["left"] - 1]
     new = result < 0
-    result[new] = int(identities.max()) + 1 + np.arange(new.sum())
+    result[new] = max(unused, int(identities.max()) + 1) + np.arange(new.sum())
     return result
 
 
@@ -130,25 +135,41 @@ def _first(share: np.ndarray, identities: np.ndarray | None) -> pd.DataFrame:
     )
 
 
-def _next(before: pd.DataFrame, links: pd.DataFrame, share: np.ndarray, used: int) -> pd.DataFrame:
-    """The next factorization's components: partners keep identities and places."""
+def _next(
+    before: pd.DataFrame,
+    links: pd.DataFrame,
+    share: np.ndarray,
+    basis: np.ndarray,
+    latest: Mapping[int, np.ndarray],
+) -> pd.DataFrame:
+    """The next factorization's components: partners keep identities and places.
+
+    basis : (D, R). latest : of every identity so far, its column where it was last seen.
+    """
     identity_of = dict(zip(before["component"], before["identity"], strict=True))
     place_of = dict(zip(before["component"], before["place"], strict=True))
     incoming = {
         link.right: (link.left, link.kind) for link in links.itertuples() if link.kind != MERGED
     }
-    identities, keys = [], []
+    identities, keys = np.full(share.size, -1), []
     for component in range(1, share.size + 1):
         left, kind = incoming.get(component, (0, SPLIT))
         if kind == KEPT:
-            identities.append(identity_of[left])
-        else:
-            identities.append(used)
-            used += 1
+            identities[component - 1] = identity_of[left]
         # What splits off stands below what it comes from; what is new, at the bottom.
         keys.append((place_of.get(left, len(before)), kind == SPLIT, component))
+    new = np.flatnonzero(identities < 0)
+    away = {i: column for i, column in latest.items() if i not in identities}
+    identities[new] = _seen_before(basis[:, new], away, 1 + max(latest))
     places = np.argsort(np.array(sorted(range(share.size), key=keys.__getitem__)))
     components = np.arange(share.size) + 1
     return pd.DataFrame(
         {"component": components, "share": share, "identity": identities, "place": places}
     )
+
+
+def _seen_before(new: np.ndarray, away: Mapping[int, np.ndarray], unused: int) -> np.ndarray:
+    """Identities of columns (D, n): of partners among those that are away, else unused ones."""
+    if not away or not new.shape[1]:
+        return unused + np.arange(new.shape[1])
+    return identities_like(new, np.column_stack(list(away.values())), np.array(list(away)), unused)

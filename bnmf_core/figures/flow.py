@@ -42,7 +42,7 @@ def flow_figure(
     bands = _banded(flow.links, nodes)
     figure = go.Figure()
     _add_links(figure, bands, columns)
-    _add_components(figure, nodes, pixels, columns, titles, details, not pictures)
+    _add_components(figure, nodes, pixels, columns, details)
     figure.update_xaxes(
         tickvals=list(range(len(columns))),
         ticktext=[safe(name, 24) for name in columns],
@@ -53,6 +53,12 @@ def flow_figure(
         fixedrange=True,
     )
     figure.update_yaxes(range=[total, 0], visible=False, fixedrange=True)
+    # Words are no part of a trace: a click on one box would make those of the others pale.
+    words = [
+        _words(node, title)
+        for (_, node), title, high in zip(nodes.iterrows(), titles, pixels, strict=True)
+        if high >= LEAST_FOR_WORDS and not pictures
+    ]
     margin: dict[str, object] = {"l": 10, "r": 30, "t": TOP, "b": BOTTOM}
     boxes = nodes.apply(_box, axis=1).tolist()
     images = (
@@ -64,7 +70,8 @@ def flow_figure(
         else []
     )
     figure = layout(figure, "", HEIGHT, margin=margin, hovermode="closest", images=images)
-    return figure.update_layout(shapes=[*bands.apply(_band, axis=1).tolist(), *boxes])
+    shapes = [*bands.apply(_band, axis=1).tolist(), *boxes]
+    return figure.update_layout(shapes=shapes, annotations=words)
 
 
 def _placed(nodes: pd.DataFrame) -> pd.DataFrame:
@@ -127,6 +134,16 @@ def _box(node: pd.Series) -> dict[str, object]:
     }
 
 
+def _words(node: pd.Series, title: str) -> dict[str, object]:
+    return {
+        "x": node["column"],
+        "y": node["top"] + node["height"] / 2,
+        "text": safe(title, 22),
+        "font": {"size": 11, "color": _ink(int(node["identity"]))},
+        "showarrow": False,
+    }
+
+
 def _image(node: pd.Series, picture: str) -> dict[str, object]:
     return {
         "source": picture,
@@ -182,14 +199,8 @@ def _add_components(
     nodes: pd.DataFrame,
     pixels: np.ndarray,
     columns: Sequence[str],
-    titles: Sequence[str],
     details: Sequence[str],
-    in_words: bool,
 ) -> None:
-    words = [
-        safe(title, 22) if high >= LEAST_FOR_WORDS else ""
-        for title, high in zip(titles, pixels, strict=True)
-    ]
     hover = [
         f"<b>{safe(columns[column])}, component {component}</b>: {share:.1%}<br>{detail}"
         for column, component, share, detail in zip(
@@ -199,9 +210,7 @@ def _add_components(
     figure.add_scatter(
         x=nodes["column"],
         y=nodes["top"] + nodes["height"] / 2,
-        mode="markers+text" if in_words else "markers",
-        text=words,
-        textfont={"size": 11, "color": nodes["identity"].map(_ink)},
+        mode="markers",
         marker={
             "size": np.clip(pixels, 8, LARGEST_MARKER),
             "symbol": "square",

@@ -15,9 +15,9 @@ from bnmf_core.figures.flow import flow_figure
 READING = (
     "Read from left to right. A box is a component; its height is its share, the sum of its "
     "entries in AW over the sum of all. A band leads to its partner in the next column, matched "
-    "so that the angles between columns of A sum to least: the paler, the less alike. A box of a "
-    "new colour has no partner; its band comes from the component that it is nearest to, and "
-    f"there is none beyond {COUNTERPART:g}°."
+    "so that the angles between columns of A sum to least: the paler, the less alike. A box "
+    "whose colour is not that of the one before has no partner there; its band comes from the "
+    f"nearest component, and there is none beyond {COUNTERPART:g}°."
 )
 
 

@@ -31,6 +31,7 @@ def show(study: RankStudy, dataset: Dataset, dataset_id: str, origin: str) -> No
         return
     bases = [A for A, _ in study.best.values()]
     figure = drawing.drawn(flow, bases, dataset, [f"rank {rank}" for rank in ranks])
+    told = st.container()
     event = view.chart(
         figure,
         f"{drawing.READING} Of each rank: the best fit of all restarts.",
@@ -44,4 +45,5 @@ def show(study: RankStudy, dataset: Dataset, dataset_id: str, origin: str) -> No
     )
     if (clicked := going.clicked(event, "flow_ranks")) is not None:
         column, component = clicked
-        going.to_rank(study, dataset, ranks[column], component)
+        with told:
+            going.to_rank(study, dataset, ranks[column], component)

@@ -103,6 +103,16 @@ def test_every_place_is_taken_once_in_every_column():
         assert part["share"].sum() == pytest.approx(1.0)
 
 
+def test_a_component_that_comes_back_is_the_same_again(planted):
+    A, W = planted
+    without = A[:, [0, 1, 3]] * (A[:, [0, 1, 3]] > 0.1), W[[0, 1, 3]]
+    whole = A * (A > 0.1), W
+    flow = component_flow([whole, without, whole])
+    first, last = of(flow, 0), of(flow, 2)
+    assert first["identity"].tolist() == last["identity"].tolist()
+    assert len(flow.links) == 6
+
+
 def test_identities_come_from_a_reference(planted):
     A, _ = planted
     turned = [3, 2, 0, 1]

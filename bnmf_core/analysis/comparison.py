@@ -133,6 +133,11 @@ class Comparison:
         return self.members["run"].isin(same).to_numpy()
 
     @property
+    def root(self) -> Path:
+        """The folder of the store."""
+        return self.folder.parents[1]
+
+    @property
     def rank(self) -> int:
         """R, the same for every run."""
         return self.runs[0].spec.rank

@@ -194,23 +194,23 @@ def _affordable(problem: Problem) -> int:
     RunError
         When there is no time for one.
     """
-    work = work_per_sweep(problem)
-    if Capability.CONDITIONALS not in problem.model.capabilities:
-        work *= LEAPFROG  # a trajectory instead of a sweep
-    return _affordable_under(problem, work)
-
-
-def _affordable_under(problem: Problem, work: float) -> int:
-    """How many modes can be weighed where a step of a particle takes so many multiply-adds."""
-    seconds = STEPS * work * particles_for(problem) / RATE / worker_count()
-    # Two repeats and one with twice the steps of the best ones; the others mostly a quick look.
-    affordable = int(PATIENCE / (4 * seconds))
+    seconds = seconds_of(problem)
+    affordable = int(PATIENCE / seconds)
     if affordable < 1:
         raise RunError(
-            f"Weighing one mode of these data would take about {4 * seconds / 60:.0f} minutes, "
+            f"Weighing one mode of these data would take about {seconds / 60:.0f} minutes, "
             "which is too long to be done unasked; mode_evidence does it in a notebook."
         )
     return min(MOST, affordable)
+
+
+def seconds_of(problem: Problem) -> float:
+    """About how long it takes to weigh one mode, at most; without a model, by Gibbs sweeps."""
+    work = work_per_sweep(problem)
+    if problem.model is not None and Capability.CONDITIONALS not in problem.model.capabilities:
+        work *= LEAPFROG  # a trajectory instead of a sweep
+    # Two repeats and one with twice the steps of the best ones; the others mostly a quick look.
+    return 4 * STEPS * work * particles_for(problem) / RATE / worker_count()
 
 
 def expected_seconds(dataset: Dataset, rank: int) -> tuple[float, float] | None:
@@ -218,13 +218,9 @@ def expected_seconds(dataset: Dataset, rank: int) -> tuple[float, float] | None:
 
     Measured on data of four kinds, it took an eighth to a quarter of what is allowed for.
     """
-    problem = Problem.without_model(dataset, rank)
-    try:
-        most = _affordable_under(problem, work_per_sweep(problem))
-    except RunError:
-        return None
-    one = 4 * STEPS * work_per_sweep(problem) * particles_for(problem) / RATE / worker_count()
-    return 0.12 * one, 0.25 * one * most
+    one = seconds_of(Problem.without_model(dataset, rank))
+    most = min(MOST, int(PATIENCE / one))
+    return (0.12 * one, 0.25 * one * most) if most else None
 
 
 def read(comparison: Comparison, folder: Path) -> Evidence:

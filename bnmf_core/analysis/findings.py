@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 import pandas as pd
 
-from bnmf_core.analysis import answer, belief, conclusions, evidence, islands
+from bnmf_core.analysis import answer, belief, conclusions, evidence, islands, ranks
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.conclusions import Conclusions
 from bnmf_core.analysis.evidence import Evidence
@@ -21,6 +21,8 @@ from bnmf_core.compare.alignment import component_stability
 from bnmf_core.compare.modes import Modes
 from bnmf_core.compare.topics import top_words
 from bnmf_core.compare.unseen import Unseen
+from bnmf_core.evidence import verdict
+from bnmf_core.evidence.rank_study import RankStudy
 from bnmf_core.nouns.dataset import Dataset
 
 MOST = 7
@@ -82,6 +84,11 @@ class Answer:
         return answer.unseen(self.modes.labels, self.comparison.optima)
 
     @cached_property
+    def rank_study(self) -> RankStudy | None:
+        """The newest comparison of numbers of components for these data."""
+        return ranks.newest(self.comparison.root, self.comparison.runs[0].dataset)
+
+    @cached_property
     def table(self) -> pd.DataFrame:
         """One row per mode, see :func:`answer.mode_table`."""
         return answer.mode_table(self.comparison, self.metric, self.modes, self.evidence)
@@ -101,7 +108,7 @@ class Answer:
 
     @cached_property
     def findings(self) -> list[Finding]:
-        """The most general first, ``MOST`` of them at most."""
+        """The most general first, ``MOST`` of them at most; the fit gives way first."""
         told = self.told
         possible = [
             _of_modes("found", told["found"] + told["separate"], "modes"),
@@ -109,10 +116,14 @@ class Answer:
             _of_modes("missing", told["missing"], "modes"),
             components(self.comparison, self.modes),
             *labels(self.conclusions),
+            rank(self.rank_study, self.comparison.rank),
             fit(self.comparison),
-            what_next(self.comparison, self.unseen, self.table),
+            what_next(self.comparison, self.unseen, self.table, self.rank_study is not None),
         ]
-        return [finding for finding in possible if finding is not None][:MOST]
+        found = [finding for finding in possible if finding is not None]
+        if len(found) > MOST:
+            found = [finding for finding in found if finding.key != "fit"]
+        return found[:MOST]
 
 
 def _stored(stage: Stage[Result], comparison: Comparison) -> Result | None:
@@ -176,6 +187,14 @@ def labels(found: Conclusions | None) -> list[Finding]:
     ]
 
 
+def rank(study: RankStudy | None, in_use: int) -> Finding | None:
+    """Whether the number of components in use is settled; None where ranks were not compared."""
+    if study is None:
+        return None
+    said, doubt = verdict.of_rank(study, in_use)
+    return Finding("rank", said, doubt, "rank")
+
+
 def fit(comparison: Comparison) -> Finding | None:
     """How well the explanations fit, and whether they have converged."""
     errors = comparison.members["error"].to_numpy()[comparison.optima]
@@ -190,18 +209,24 @@ def fit(comparison: Comparison) -> Finding | None:
     return Finding("fit", said, comparison.convergence, "quality")
 
 
-def what_next(comparison: Comparison, unseen: Unseen | None, table: pd.DataFrame) -> Finding | None:
+def what_next(
+    comparison: Comparison, unseen: Unseen | None, table: pd.DataFrame, ranks_compared: bool = False
+) -> Finding | None:
     """The one thing to do that would tell most; None where nothing is missing."""
     if unseen is None or not comparison.optima.any():
         said = "Run random restarts next: without converged optima there are no modes to compare."
         return Finding("next", said, "", "run")
     weighed = table["weighed"] > 0
-    if weighed.sum() > 1 and (weighed & ~table["stays"]).sum() >= 0.5 * weighed.sum():
+    if (
+        not ranks_compared
+        and weighed.sum() > 1
+        and (weighed & ~table["stays"]).sum() >= 0.5 * weighed.sum()
+    ):
         said = (
             f"Compare numbers of components next (bnmf ranks): at {comparison.rank} the posterior "
             "does not keep most of these modes apart, as happens where there are too many."
         )
-        return Finding("next", said, "", "run")
+        return Finding("next", said, "", "rank")
     if unseen.new_probability > NEW:
         said = (
             f"Run more restarts next: after {unseen.restarts}, modes that none has found are "

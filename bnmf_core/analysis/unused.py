@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from bnmf_core.analysis import ranks
 from bnmf_core.analysis.comparison import ABOUT, comparison_key
 from bnmf_core.analysis.stages import STAGES
 from bnmf_core.nouns.errors import BNMFError
@@ -96,7 +97,8 @@ def _datasets(store: RunStore) -> list[Unused]:
             label = f"Data without runs: {entry.name} ({entry.D:,} × {entry.N:,})"
             # Another owner may have the same data: then only the entry is removed.
             shared = store.dataset_is_shared(entry.id)
-            folders = () if shared else (store.root / "datasets" / entry.id,)
+            places = ("datasets", ranks.FOLDER)
+            folders = () if shared else tuple(store.root / place / entry.id for place in places)
             found.append(_unused(DATASET, entry.id, label, *folders))
     return found
 

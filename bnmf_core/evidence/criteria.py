@@ -25,6 +25,7 @@ class Criterion:
     chosen : the rank that it chooses; None where it chooses none.
     runners_up : other ranks that it cannot tell from it, the best first.
     settles : whether it has an answer. said : the answer, or why there is none, in a sentence.
+    problem : why there is none, "" where there is.
     """
 
     label: str
@@ -33,6 +34,7 @@ class Criterion:
     runners_up: tuple[int, ...]
     settles: bool
     said: str
+    problem: str = ""
 
 
 def by_evidence(
@@ -61,8 +63,8 @@ def by_hidden(ranks: np.ndarray, squared: np.ndarray) -> Criterion:
     )
     label = "Error on hidden entries"
     if not known.any():
-        said = "It says nothing: what is left of the matrix is too little for every rank tried."
-        return Criterion(label, rule, None, (), False, said)
+        problem = "what is left of the matrix is too little for every rank tried"
+        return Criterion(label, rule, None, (), False, f"It says nothing: {problem}.", problem)
     best = int(np.where(known, total, np.inf).argmin())
     worse = squared - squared[best]
     count = squared.shape[1]
@@ -115,7 +117,7 @@ def _extreme(
         problem = ""
     if problem:
         said = " ".join(filter(None, [f"It does not settle: {problem}.", assumed]))
-        return Criterion(label, rule, chosen, runners_up, False, said)
+        return Criterion(label, rule, chosen, runners_up, False, said, problem)
     as_good = f", and cannot tell {_listed(runners_up)} from it" if runners_up else ""
     return Criterion(label, rule, chosen, runners_up, True, f"It chooses rank {chosen}{as_good}.")
 
@@ -124,11 +126,15 @@ def _largest(label: str, rule: str, ranks: np.ndarray, holds: np.ndarray) -> Cri
     """A criterion that chooses the largest rank for which something holds."""
     held = [int(rank) for rank in ranks[holds]]
     if not held:
-        return Criterion(label, rule, None, (), False, "It holds at no rank that was tried.")
+        problem = "it holds at no rank that was tried"
+        return Criterion(
+            label, rule, None, (), False, "It holds at no rank that was tried.", problem
+        )
     chosen, runners_up = held[-1], tuple(reversed(held[:-1]))
     if chosen == ranks[-1]:
-        said = f"It does not settle: it still holds at rank {chosen}, the largest tried."
-        return Criterion(label, rule, chosen, runners_up, False, said)
+        problem = f"it still holds at rank {chosen}, the largest tried"
+        said = f"It does not settle: {problem}."
+        return Criterion(label, rule, chosen, runners_up, False, said, problem)
     also = f"; it also holds at {_listed(runners_up)}" if runners_up else ""
     return Criterion(label, rule, chosen, runners_up, True, f"It chooses rank {chosen}{also}.")
 

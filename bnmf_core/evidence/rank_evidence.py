@@ -28,6 +28,7 @@ from bnmf_core.nouns.particles import Particles
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.numerics.threads import one_blas_thread
+from bnmf_core.samplers.gibbs import work_per_sweep
 
 # Restarts any two of which are this near, in degrees, are one mode.
 THRESHOLD = 10.0
@@ -50,18 +51,22 @@ class RankEvidence:
     settled: bool
 
 
-def row_of(
-    problem: Problem, restarts: Restarts, most_modes: int, work: Work, share: float
-) -> dict[str, object]:
+def effort(problem: Problem, restarts: Restarts, most_modes: int) -> float:
+    """What :func:`row_of` will take, beside another rank's: modes, particles, work of a sweep."""
+    modes = min(int(restarts.modes(THRESHOLD).max()) + 1, most_modes)
+    return modes * particles_for(problem) * work_per_sweep(problem)
+
+
+def row_of(problem: Problem, restarts: Restarts, most_modes: int, work: Work) -> dict[str, object]:
     """What the table says of one rank, but for the error on hidden entries.
 
-    ``most_modes`` : of so many the evidence is summed, one start each. ``share`` of the time.
+    ``most_modes`` : of so many the evidence is summed, one start each.
     """
     labels = restarts.modes(THRESHOLD)
     A, W = problem.model.scale(restarts.A, restarts.W)
     log_joint = problem.model.log_joint(problem, A, W, restarts.squared)
     rows = highest_of_each(labels, log_joint, most_modes)
-    found = _evidence(problem, restarts, rows, work, share)
+    found = _evidence(problem, restarts, rows, work)
     return {
         "rank": problem.rank,
         "log_evidence": found.log_evidence,
@@ -78,13 +83,11 @@ def row_of(
     }
 
 
-def _evidence(
-    problem: Problem, restarts: Restarts, rows: np.ndarray, work: Work, share: float
-) -> RankEvidence:
+def _evidence(problem: Problem, restarts: Restarts, rows: np.ndarray, work: Work) -> RankEvidence:
     """log Σ Z_k + log R! over the modes that these restarts stand for."""
     relabellings = lgamma(problem.rank + 1)
     try:
-        table = _weighed(problem, restarts, rows, work, share)
+        table = _weighed(problem, restarts, rows, work)
     except Cancelled:
         raise
     except RunError:
@@ -98,9 +101,7 @@ def _evidence(
     return RankEvidence(total + relabellings, error, len(table), bool(table["settled"].all()))
 
 
-def _weighed(
-    problem: Problem, restarts: Restarts, rows: np.ndarray, work: Work, share: float
-) -> pd.DataFrame:
+def _weighed(problem: Problem, restarts: Restarts, rows: np.ndarray, work: Work) -> pd.DataFrame:
     return mode_evidence(
         problem.dataset,
         _particles(problem, restarts, rows),
@@ -109,7 +110,7 @@ def _weighed(
         model_settings=vars(problem.model_settings),
         metric=METRIC,
         executor=work.executor,
-        on_progress=work.part(share),
+        on_progress=work.part(1.0),
         stopped=work.stopped,
     )
 

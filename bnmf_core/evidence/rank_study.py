@@ -15,6 +15,8 @@ expects the same X.
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,8 +25,9 @@ from bnmf_core.compare.cross_validation import Block, blocks_of, held_out_error
 from bnmf_core.evidence import criteria
 from bnmf_core.evidence.annealing import Stopped, never
 from bnmf_core.evidence.criteria import Criterion
+from bnmf_core.evidence.kept import Kept
 from bnmf_core.evidence.noise import most_probable_noise, residual_noise, with_noise
-from bnmf_core.evidence.rank_evidence import THRESHOLD, row_of
+from bnmf_core.evidence.rank_evidence import THRESHOLD, effort, row_of
 from bnmf_core.evidence.restarts import Restarts, shards, solve_block
 from bnmf_core.evidence.work import Report, Work
 from bnmf_core.nouns.dataset import Dataset
@@ -54,12 +57,14 @@ class RankStudy:
         and ``fit``, the relative error of the best restart.
     criteria : by their keys ``evidence``, ``hidden``, ``stability`` and ``modes``.
     noise, prior : what was taken for σ and for λ, in a sentence each.
+    best : of every rank the restart with the smallest error, A (D, R) and W (R, N).
     """
 
     table: pd.DataFrame
     criteria: Mapping[str, Criterion]
     noise: str
     prior: str
+    best: Mapping[int, tuple[np.ndarray, np.ndarray]]
 
 
 def rank_study(
@@ -75,6 +80,7 @@ def rank_study(
     executor: Executor | None = None,
     on_progress: Report | None = None,
     stopped: Stopped = never,
+    keep: Path | None = None,
 ) -> RankStudy:
     """Compare numbers of components by evidence, hidden entries, stability and number of modes.
 
@@ -90,6 +96,8 @@ def rank_study(
         each, the highest log joint first, the evidence is summed.
     executor : where the work is done, as of ``open_executor``; None: in threads here.
     on_progress : told the part that is done. stopped : asked while it works.
+    keep : a folder for what is done; when the study was stopped, the same call goes on from there
+        and ends as it would have.
 
     Raises
     ------
@@ -110,23 +118,31 @@ def rank_study(
     'It chooses rank 2.'
     """
     tried = _checked(dataset, ranks, noise, sigma, rate, restarts, most_modes)
-    work = Work(rng, executor, stopped, on_progress)
+    work, kept = Work(rng, executor, stopped, on_progress), Kept(keep)
     problems = {
         rank: Problem(
             dataset, gaussian.MODEL, gaussian.Settings(rate=_rate(dataset, rank, rate)), rank
         )
         for rank in tried
     }
-    found = _restarts(problems, restarts, work)
-    hidden = _hidden(dataset, tried, work)
-    levels, told = _noise_levels(problems, found, noise, sigma, work)
+    # Each part draws from a generator of its own, whether or not those before it were kept.
+    part = work.part_of(RESTARTS_TAKE)
+    arrays = kept.arrays("restarts", _restarts, problems, restarts, part)
+    found = {rank: Restarts.read(arrays, f"{rank}_") for rank in tried}
+    part = work.part_of(HIDDEN_TAKES)
+    hidden = kept.arrays("hidden", _hidden, dataset, tried, part)["squared"]
+    part = work.part_of(NOISE_TAKES if noise == "free" else 0.0)
+    levels = kept.plain("noise", _noise_levels, problems, found, noise, sigma, part)
+    efforts = [effort(problems[rank], found[rank], most_modes) for rank in tried]
     left, rows = 1.0 - work.begun, []
-    for rank, problem in problems.items():
-        share = left * rank / sum(tried)
-        rows.append(row_of(with_noise(problem, levels[rank]), found[rank], most_modes, work, share))
+    for rank, level, own in zip(tried, levels["sigma"], efforts, strict=True):
+        part, noisy = work.part_of(left * own / sum(efforts)), with_noise(problems[rank], level)
+        rows.append(kept.plain(f"rank-{rank}", row_of, noisy, found[rank], most_modes, part))
     table = _with_hidden(pd.DataFrame(rows), hidden, CUTS * dataset.squared_norm)
     work.tell(1.0)
-    return RankStudy(table, _criteria(table, hidden, told), told, _prior(rate))
+    best = {rank: (some.A[some.best], some.W[some.best]) for rank, some in found.items()}
+    said = _criteria(table, hidden, levels["told"])
+    return RankStudy(table, said, levels["told"], _prior(rate), best)
 
 
 def _checked(
@@ -172,23 +188,24 @@ def _rate(dataset: Dataset, rank: int, rate: float | None) -> float:
     return float(np.sqrt(rank / dataset.mean)) if rate is None else rate
 
 
-def _restarts(problems: Mapping[int, Problem], count: int, work: Work) -> dict[int, Restarts]:
+def _restarts(problems: Mapping[int, Problem], count: int, work: Work) -> dict[str, np.ndarray]:
     seeds = work.rng.integers(2**32, size=len(problems)).tolist()
     parts = [
         (problem, shard)
         for problem, seed in zip(problems.values(), seeds, strict=True)
         for shard in shards(count, seed)
     ]
-    solved = iter(work.make(RESTARTS_TAKE, solve_block, parts))
+    solved = iter(work.make(1.0, solve_block, parts))
     each = len(parts) // len(problems)
-    return {
-        rank: Restarts.of(problem, [next(solved) for _ in range(each)])
-        for rank, problem in problems.items()
-    }
+    arrays: dict[str, np.ndarray] = {}
+    for rank, problem in problems.items():
+        found = Restarts.of(problem, [next(solved) for _ in range(each)])
+        arrays |= found.arrays(f"{rank}_")
+    return arrays
 
 
-def _hidden(dataset: Dataset, tried: Sequence[int], work: Work) -> np.ndarray:
-    """Squared errors on blocks left out, (ranks, blocks)."""
+def _hidden(dataset: Dataset, tried: Sequence[int], work: Work) -> dict[str, np.ndarray]:
+    """``squared`` errors on blocks left out, (ranks, blocks)."""
     blocks = blocks_of((dataset.D, dataset.N), FOLDS, CUTS, work.rng)
     pairs = [(rank, block) for rank in tried for block in blocks]
     generators = work.rng.spawn(len(pairs))
@@ -196,8 +213,8 @@ def _hidden(dataset: Dataset, tried: Sequence[int], work: Work) -> np.ndarray:
         (dataset, block, rank, generator)
         for (rank, block), generator in zip(pairs, generators, strict=True)
     ]
-    squared = work.make(HIDDEN_TAKES, _error_or_nan, arguments)
-    return np.reshape(squared, (len(tried), len(blocks)))
+    squared = work.make(1.0, _error_or_nan, arguments)
+    return {"squared": np.reshape(squared, (len(tried), len(blocks)))}
 
 
 def _error_or_nan(
@@ -218,8 +235,8 @@ def _noise_levels(
     noise: str,
     sigma: float | None,
     work: Work,
-) -> tuple[dict[int, float], str]:
-    """σ of every rank, and where it comes from, in a sentence."""
+) -> dict[str, Any]:
+    """``sigma`` of every rank, and where it comes from, ``told`` in a sentence."""
     if noise == "free":
         generators = work.rng.spawn(len(problems))
         arguments = []
@@ -227,15 +244,16 @@ def _noise_levels(
             best = found[rank].best
             A, W = found[rank].A[best], found[rank].W[best]
             arguments.append((problem, A, W, float(found[rank].squared[best]), generator))
-        levels = work.make(NOISE_TAKES, most_probable_noise, arguments)
-        return dict(zip(problems, levels, strict=True)), (
+        told = (
             "σ is free: at every rank the one at which the evidence of its best fit is largest. "
             "Noise that is not alike in all entries can then pass for components."
         )
+        return {"sigma": work.make(1.0, most_probable_noise, arguments), "told": told}
     largest = max(problems)
     level = residual_noise(problems[largest], found[largest]) if sigma is None else sigma
     source = "as given" if sigma is not None else f"from the residual of rank {largest}"
-    return dict.fromkeys(problems, level), f"σ is {level:.4g} at every rank, {source}."
+    told = f"σ is {level:.4g} at every rank, {source}."
+    return {"sigma": [level] * len(problems), "told": told}
 
 
 def _prior(rate: float | None) -> str:

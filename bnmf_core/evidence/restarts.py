@@ -1,6 +1,6 @@
 """Converged random restarts of one rank, and one start for each mode among them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,6 +50,17 @@ class Restarts:
         data = problem.dataset
         squared = squared_errors(data.X, A[kept], W[kept], data.mask)
         return cls(A[kept], W[kept], squared, int(converged.sum()), converged.size)
+
+    def arrays(self, prefix: str) -> dict[str, np.ndarray]:
+        """Everything as named arrays, to be kept."""
+        values = {name: np.asarray(value) for name, value in vars(self).items()}
+        return {prefix + name: value for name, value in values.items()}
+
+    @classmethod
+    def read(cls, arrays: Mapping[str, np.ndarray], prefix: str) -> "Restarts":
+        """What :meth:`arrays` named."""
+        A, W, squared = (arrays[prefix + name] for name in ("A", "W", "squared"))
+        return cls(A, W, squared, int(arrays[prefix + "converged"]), int(arrays[prefix + "made"]))
 
     @property
     def best(self) -> int:

@@ -38,6 +38,10 @@ class Work:
         self.begun += share
         return lambda done: self.tell(before + share * done)
 
+    def part_of(self, share: float) -> "Work":
+        """A part as work of its own, which takes this share of the time; its generator is new."""
+        return Work(self.rng.spawn(1)[0], self.executor, self.stopped, self.part(share))
+
     def tell(self, done: float) -> None:
         """Tell how much of the whole is done."""
         self._told = max(self._told, min(done, 1.0))

@@ -3,7 +3,7 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from bnmf_core.figures.style import HIGHLIGHT, layout
+from bnmf_core.figures.style import layout
 from bnmf_core.numerics.matrix import Matrix, dense, is_sparse
 
 MOST_CELLS = 160
@@ -70,28 +70,30 @@ def block_means(X: Matrix) -> tuple[np.ndarray, int, int]:
     return total / np.outer(*last), row_size, column_size
 
 
-def spectrum(values: np.ndarray, total: float, rank: int | None, share: float) -> go.Figure:
-    """Share of ‖X‖² that the first components explain together.
+def spectrum(values: np.ndarray, total: float) -> go.Figure:
+    """The least relative error that a factorization of each rank can have.
+
+    No matrix of rank R is nearer to X than its R largest singular values and vectors (Eckart &
+    Young 1936), so ‖X − AW‖/‖X‖ ≥ √(1 − Σ σ²/‖X‖²).
 
     Parameters
     ----------
     values : singular values from large to small. total : ‖X‖²_F.
-    rank : smallest rank that explains ``share``, None if more than are shown.
     """
-    explained = np.cumsum(values**2) / total
     figure = go.Figure()
     figure.add_scatter(
         x=np.arange(1, len(values) + 1),
-        y=explained,
+        y=least_errors(values, total),
         mode="lines+markers",
         line={"color": "#4C6E8F", "width": 2},
         showlegend=False,
-        hovertemplate="rank %{x}: %{y:.1%}<extra></extra>",
+        hovertemplate="rank %{x}: no error below %{y:.3g}<extra></extra>",
     )
-    figure.add_hline(y=share, line={"color": HIGHLIGHT, "dash": "dash"})
-    if rank is not None:
-        figure.add_vline(x=rank, line={"color": HIGHLIGHT, "dash": "dot"})
     figure.update_xaxes(title="rank", rangemode="tozero")
-    figure.update_yaxes(title="share of ‖X‖² explained", tickformat=".0%", range=[0, 1.02])
-    words = f"rank {rank}" if rank is not None else f"more than {len(values)} components"
-    return layout(figure, f"Spectrum: {words} for {share:.0%} of ‖X‖²", height=420)
+    figure.update_yaxes(title="least relative error ‖X − AW‖/‖X‖", rangemode="tozero")
+    return layout(figure, "Spectrum: the least error that each rank allows", height=420)
+
+
+def least_errors(values: np.ndarray, total: float) -> np.ndarray:
+    """√(1 − Σ σ²/‖X‖²) over the first 1, 2, … singular values, (k,)."""
+    return np.sqrt(np.maximum(1.0 - np.cumsum(values**2) / total, 0.0))

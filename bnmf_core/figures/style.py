@@ -12,6 +12,25 @@ from bnmf_core.registry import ALGORITHMS
 MUTED = "#8A949E"
 HIGHLIGHT = "#E6007A"
 FALLBACK = "#4D4D4D"
+# Components side by side; neighbours in the list differ most.
+COMPONENT_COLORS = (
+    "#4E79A7",
+    "#F28E2B",
+    "#59A14F",
+    "#E15759",
+    "#B07AA1",
+    "#EDC948",
+    "#76B7B2",
+    "#9C755F",
+    "#FF9DA7",
+    "#8CD17D",
+    "#D4A6C8",
+    "#86BCB6",
+    "#B6992D",
+    "#499894",
+    "#D37295",
+    "#A0CBE8",
+)
 SYMBOLS = ("circle", "diamond", "square", "cross", "triangle-up", "star")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 LONGEST_LABEL = 60
@@ -42,6 +61,11 @@ def run_styles(runs: Sequence[tuple[str, str, str]]) -> dict[str, RunStyle]:
             safe(label), color, SYMBOLS[number % len(SYMBOLS)], DASHES[number % len(DASHES)]
         )
     return styles
+
+
+def component_color(identity: int) -> str:
+    """The colour of a component; a component that is the same elsewhere has the same there."""
+    return COMPONENT_COLORS[identity % len(COMPONENT_COLORS)]
 
 
 def symbols(style: RunStyle, converged: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from bnmf_core.numerics.matrix import Matrix, dense, is_sparse, stored
+from bnmf_core.numerics.matrix import Matrix, dense, is_sparse
 
 # Above this size a few singular vectors are found faster by Lanczos iteration.
 DENSE_SVD_LIMIT = 800
@@ -89,26 +89,19 @@ def balanced_svd(X: Matrix, rank: int) -> tuple[np.ndarray, np.ndarray]:
     return U * root, (V * root).T
 
 
-def rank_explaining(X: Matrix, share: float, limit: int) -> tuple[np.ndarray, int | None]:
-    """Singular values, and the smallest rank whose share of Σσ² reaches ``share``.
+def leading_singular_values(X: Matrix, limit: int) -> np.ndarray:
+    """At most ``limit`` singular values of X, from large to small.
 
-    Returns
-    -------
-    (values (k,), rank or None when more than ``limit`` components would be needed). Rows and
-    columns of a sparse X that are empty have no part in it, and of a matrix with very long sides
-    fewer values are found, so that memory goes with what is stored.
+    Rows and columns of a sparse X that are empty have no part in it, and of a matrix with very
+    long sides fewer values are found, so that memory goes with what is stored.
     """
-    entries = stored(X)
-    total = float(np.vdot(entries, entries))
     if is_sparse(X):
         by_columns = X.tocsc()
         columns = np.flatnonzero(np.diff(by_columns.indptr))
         rows = np.unique(by_columns.indices)
         X = by_columns[:, columns].tocsr()[rows].tocsc()
     k = min(limit, *X.shape, max(1, VECTOR_ENTRIES // sum(X.shape)))
-    _, s, _ = signed_svd(X, k)
-    reached = np.flatnonzero(np.cumsum(s**2) >= share * total)
-    return s, int(reached[0]) + 1 if reached.size else None
+    return signed_svd(X, k)[1]
 
 
 @dataclass(frozen=True)

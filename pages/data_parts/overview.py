@@ -7,16 +7,15 @@ import pandas as pd
 import streamlit as st
 
 from bnmf_core.data import repair
-from bnmf_core.figures.data import matrix_preview, spectrum
+from bnmf_core.figures.data import least_errors, matrix_preview, spectrum
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.numerics.completion import completed
-from bnmf_core.numerics.linalg import rank_explaining
+from bnmf_core.numerics.linalg import leading_singular_values
 from pages.frame import link, view
 from pages.frame.services import store
 from pages.frame.view import chart
 from pages.frame.words import plain
 
-SHARE = 0.7
 MOST_COMPONENTS = 60
 COMPLETION_RANK = 10
 HIDDEN_PERCENT = (10, 30, 50)
@@ -43,18 +42,26 @@ def show(dataset_id: str) -> None:
             table=corner(dataset),
         )
     with right:
-        values, rank, squared_norm = _spectrum(dataset_id)
+        values, squared_norm = _spectrum(dataset_id)
         filling = (
-            f" What was not seen is filled by an iterated SVD of rank {COMPLETION_RANK} first, "
-            "which makes that rank look better than it is."
+            f" What was not seen is filled by an iterated SVD of rank {COMPLETION_RANK} first, so "
+            "that errors on what was seen may be below."
         )
         chart(
-            spectrum(values, squared_norm, rank, SHARE),
-            f"Where the curve passes {SHARE:.0%} is a rank to begin with; a sharp bend is a better "
-            "one." + filling * bool(dataset.missing),
+            spectrum(values, squared_norm),
+            "No factorization of a rank can have a smaller error than this. How many components "
+            "the data need does not follow from it; the page Rank compares them."
+            + filling
+            * bool(dataset.missing),
             name="spectrum",
             origin=origin,
-            table=pd.DataFrame({"rank": np.arange(1, len(values) + 1), "singular value": values}),
+            table=pd.DataFrame(
+                {
+                    "rank": np.arange(1, len(values) + 1),
+                    "singular value": values,
+                    "least relative error": least_errors(values, squared_norm),
+                }
+            ),
         )
     for key, values in dataset.labels.items():
         counts = pd.Series(values).value_counts()
@@ -62,6 +69,7 @@ def show(dataset_id: str) -> None:
         more = f" and {len(counts) - 12} more" if len(counts) > 12 else ""
         st.caption(plain(f"Label {key}: {words}{more}"))
     link.to("run", "Factorize it", data=dataset_id)
+    link.to("rank", data=dataset_id)
 
 
 def facts(dataset: Dataset) -> None:
@@ -87,12 +95,12 @@ def corner(dataset: Dataset) -> pd.DataFrame:
 
 
 @st.cache_data(max_entries=32, show_spinner="Finding the spectrum…")
-def _spectrum(dataset_id: str) -> tuple[np.ndarray, int | None, float]:
-    """Singular values, the rank that explains enough and ‖X‖², of the completed X."""
+def _spectrum(dataset_id: str) -> tuple[np.ndarray, float]:
+    """Singular values and ‖X‖² of the completed X."""
     dataset = store().dataset(dataset_id)
     X = completed(dataset, min(COMPLETION_RANK, dataset.D, dataset.N))
     squared_norm = float(np.vdot(X, X)) if dataset.missing else dataset.squared_norm
-    return *rank_explaining(X, SHARE, MOST_COMPONENTS), squared_norm
+    return leading_singular_values(X, MOST_COMPONENTS), squared_norm
 
 
 def _missing(dataset: Dataset) -> None:

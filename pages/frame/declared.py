@@ -68,7 +68,7 @@ PAGES = [
         "Prepare",
         "One click, and the data are factorized many times over; what was found opens by itself.",
         icon="play_circle",
-        parameters=("data",),
+        parameters=("data", "rank"),
         invitation="Analyse data",
     ),
     Page(
@@ -95,6 +95,15 @@ PAGES = [
         "of each run lies in each?",
         icon="bubble_chart",
         parameters=LENS,
+    ),
+    Page(
+        "rank",
+        "Rank",
+        "Explore",
+        "How many components do the data need, and what becomes of each with one more?",
+        icon="format_list_numbered",
+        parameters=("data",),
+        invitation="How many components?",
     ),
     Page(
         "components",

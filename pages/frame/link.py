@@ -35,6 +35,7 @@ def _part(text: str) -> float:
 
 LINKED: dict[str, Callable[[str], Any]] = {
     "data": str,
+    "rank": int,
     "runs": _list,
     "metric": str,
     "threshold": float,

@@ -8,6 +8,7 @@ import streamlit as st
 from bnmf_core import JobRunner, RunStore
 from bnmf_core.nouns.names import told_apart
 from bnmf_core.registry import ALGORITHMS
+from bnmf_core.runs.background import Background
 from bnmf_core.runs.executors import allowed_schedulers
 from bnmf_core.runs.launch import in_words
 from bnmf_core.store.home import data_home
@@ -32,6 +33,12 @@ def studies() -> "StudyRunner":
     from studies.background import StudyRunner  # noqa: PLC0415  (slow to import)
 
     return StudyRunner(data_home() / "studies")
+
+
+@st.cache_resource(show_spinner=False)
+def rank_studies() -> Background:
+    """The runner of rank studies; its thread lives as long as the server."""
+    return Background()
 
 
 def store() -> RunStore:

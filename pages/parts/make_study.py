@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from bnmf_core.runs.background import Background, Work
 from pages.frame import view, watch
 from pages.frame.services import studies
 from pages.frame.words import duration, plain
@@ -15,11 +16,17 @@ def result(study: Study, button: str, name: str) -> StudyResult:
     ``button`` is what the button that starts it says; ``name`` begins the keys of the widgets.
     """
     runner = studies()
-    status = runner.status(study)
+    made(runner, runner.work(study), button, name)
+    return runner.result(study)
+
+
+def made(background: Background, work: Work, button: str, name: str) -> None:
+    """Go on once this has been made; before that, ask for it or show its progress, and stop."""
+    status = background.status(work)
     if status.status == "complete":
-        return runner.result(study)
+        return
     if status.status == "running":
-        _watch(study, name)
+        progress(background, work, name)
         st.stop()
     if status.status == "failed":
         view.problem(status.message)
@@ -27,19 +34,19 @@ def result(study: Study, button: str, name: str) -> StudyResult:
         st.info("The study was cancelled; what was measured is kept, and it goes on from there.")
     if st.button(plain(button), type="primary", key=f"{name}_start"):
         with view.told():
-            runner.start(study)
+            background.start(work)
         st.rerun()
     st.stop()
 
 
-def _watch(study: Study, name: str) -> None:
-    runner = studies()
+def progress(background: Background, work: Work, name: str) -> None:
+    """How far it is, the time left, and a button that cancels it."""
 
     def draw() -> None:
-        now = runner.status(study)
+        now = background.status(work)
         left = "" if now.remaining is None else f", {duration(now.remaining)} left"
         st.progress(now.fraction, text=plain(f"{now.stage}{left}"))
         if st.button("Cancel", key=f"{name}_cancel", icon=":material/cancel:"):
-            runner.cancel()
+            background.cancel()
 
-    watch.until_done(lambda: runner.status(study).status == "running", draw)
+    watch.until_done(lambda: background.status(work).status == "running", draw)

@@ -10,6 +10,7 @@ from bnmf_core.data.samples import SAMPLES
 from bnmf_core.probability import MODELS
 from bnmf_core.registry import ALGORITHMS
 from bnmf_core.runs.launch import DRAWS, SETTINGS, Preset
+from pages.frame import link
 from pages.frame.words import plain, shown
 from pages.parts import forms
 
@@ -32,19 +33,25 @@ def rank(dataset: Dataset, dataset_id: str) -> int:
     ranks = {sample.label: sample.suggested_rank for sample in SAMPLES.values()}
     suggested = ranks.get(dataset.name)
     largest = min(dataset.D, dataset.N)
+    usual = min(suggested or USUAL_RANK, largest)
     told = (
         f"{suggested} is suggested for this sample."
         if suggested
-        else f"{min(USUAL_RANK, largest)} is only a number to begin with: nothing is known yet of "
-        "how many these data have. Compare several."
+        else f"{usual} is only a number to begin with: nothing is known yet of how many these data "
+        "have. The page Rank compares several."
     )
+    key = f"rank_{dataset_id}"
+    st.session_state.setdefault(key, usual)
+    if (wanted := link.get("rank")) is not None:  # once: from then on what is typed here counts
+        st.session_state[key] = min(max(1, wanted), largest)
+        link.put("rank", None)
+        link.share("rank")
     return int(
         st.number_input(
             "Number of components",
             1,
             largest,
-            min(suggested or USUAL_RANK, largest),
-            key=f"rank_{dataset_id}",
+            key=key,
             help=plain(f"Parts that the data are explained by (rank R), 1 to {largest:,}. {told}"),
         )
     )

@@ -1,5 +1,6 @@
 """Findings: each is said where it is true and only there, and its numbers are those of the data."""
 
+import shutil
 from contextlib import closing
 from types import SimpleNamespace
 
@@ -9,13 +10,15 @@ import pytest
 
 from bnmf_core import Dataset, RunSpec, laurberg
 from bnmf_core.analysis import findings as of
-from bnmf_core.analysis import structure
+from bnmf_core.analysis import ranks, structure
 from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.conclusions import Conclusions
 from bnmf_core.analysis.findings import Answer
+from bnmf_core.analysis.ranks import RankQuestion, RankWork
 from bnmf_core.analysis.stages import compute
 from bnmf_core.compare.alignment import component_angles, matching
 from bnmf_core.compare.unseen import unseen_modes
+from bnmf_core.evidence import verdict
 from bnmf_core.runs.jobs import JobRunner
 from bnmf_core.store.run_store import RunStore
 from pages.frame import declared
@@ -122,4 +125,24 @@ def test_where_chains_leave_the_modes_the_rank_is_asked_next(two):
     comparison, _ = two
     unseen = unseen_modes(np.zeros(10, int), np.ones(10, bool))
     table = pd.DataFrame({"weighed": [1, 1, 0], "stays": [True, False, True]})
-    assert "bnmf ranks" in of.what_next(comparison, unseen, table).said
+    finding = of.what_next(comparison, unseen, table)
+    assert "bnmf ranks" in finding.said and finding.page == "rank"
+    again = of.what_next(comparison, unseen, table, ranks_compared=True)
+    assert again is None or "bnmf ranks" not in again.said
+
+
+def test_whether_the_rank_is_settled_is_said_only_where_ranks_were_compared(two):
+    comparison, modes = two
+    answer = Answer(comparison, "max_angle", modes)
+    assert answer.rank_study is None and of.rank(None, 3) is None
+    assert "rank" not in {finding.key for finding in answer.findings}
+    asked = RankQuestion(comparison.runs[0].dataset, (1, 2, 3), sigma=0.05, restarts=4)
+    work = RankWork(comparison.root, asked, comparison.dataset)
+    try:
+        work.make(lambda part, stage: None, lambda: False)
+        answer = Answer(comparison, "max_angle", modes)
+        (finding,) = [finding for finding in answer.findings if finding.key == "rank"]
+        assert (finding.said, finding.doubt) == verdict.of_rank(ranks.read(work.folder), 3)
+        assert finding.page == "rank"
+    finally:
+        shutil.rmtree(work.folder.parent)

@@ -118,3 +118,13 @@ def test_files_of_a_deleted_run_are_leftovers(store, compared):
     assert (one.kind, one.bytes) == ("leftover", 10)
     remove_unused(store, [one])
     assert not folder.exists()
+
+
+def test_studies_of_ranks_go_with_their_data(store, small):
+    dataset_id = store.add_dataset(small)
+    folder = store.root / "ranks" / dataset_id / "0123456789ab"
+    folder.mkdir(parents=True)
+    (folder / "study.json").write_bytes(bytes(100))
+    (one,) = [unused for unused in find_unused(store) if unused.key == dataset_id]
+    assert remove_unused(store, [one]) > 100
+    assert not folder.exists()

@@ -1,6 +1,7 @@
 """Planted ranks are found, the evidence is that of importance sampling, and what is refused."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import log_ndtr, logsumexp
 
@@ -171,6 +172,33 @@ def test_it_stops_when_told():
                 rng=np.random.default_rng(0),
                 stopped=lambda left=left: next(left, None) is None,
             )
+
+
+@pytest.mark.parametrize("noise", ["same", "free"])
+def test_a_study_that_was_stopped_ends_as_it_would_have(tmp_path, monkeypatch, noise):
+    data = low_rank(12, 20, rank=2, noise=0.1, rng=np.random.default_rng(1))
+
+    def study(**where):
+        rng = np.random.default_rng(0)
+        return rank_study(data, [1, 2, 3], noise=noise, restarts=4, rng=rng, **where)
+
+    whole = study()
+    told = [0.0]
+    with pytest.raises(Cancelled):
+        study(keep=tmp_path, on_progress=told.append, stopped=lambda: told[-1] > 0.7)
+    kept = {path.name for path in tmp_path.iterdir()}
+    assert {"restarts.npz", "hidden.npz", "noise.json"} < kept
+    assert "rank-3.json" not in kept
+    (tmp_path / "hidden.npz").write_bytes(b"torn")
+    monkeypatch.setattr("bnmf_core.evidence.rank_study.solve_block", None)
+    continued = study(keep=tmp_path)
+    pd.testing.assert_frame_equal(continued.table, whole.table)
+    assert continued.criteria == whole.criteria
+    for rank, (A, W) in whole.best.items():
+        np.testing.assert_array_equal(continued.best[rank][0], A)
+        assert np.linalg.norm(data.X - A @ W) / np.linalg.norm(data.X) == pytest.approx(
+            whole.table.set_index("rank").loc[rank, "fit"]
+        )
 
 
 @pytest.mark.parametrize(

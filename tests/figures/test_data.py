@@ -8,7 +8,7 @@ from scipy import sparse
 
 from bnmf_core.data.load import load_file
 from bnmf_core.figures import data as figures
-from bnmf_core.numerics.linalg import rank_explaining
+from bnmf_core.numerics.linalg import leading_singular_values
 
 HUGE = b"%%MatrixMarket matrix coordinate real general\n1000000 1000000 2\n1 1 3\n7 9 4\n"
 
@@ -32,12 +32,12 @@ def test_a_huge_and_nearly_empty_matrix_is_looked_at_in_little_memory():
     tracemalloc.start()
     try:
         figures.matrix_preview(X, None, "")
-        values, rank = rank_explaining(X, 0.7, 60)
+        values = leading_singular_values(X, 60)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
     np.testing.assert_allclose(values, [4.0, 3.0])
-    assert rank == 2 and peak < 2**25
+    assert peak < 2**25
 
 
 def test_empty_rows_and_columns_have_no_part_in_a_spectrum():
@@ -45,7 +45,16 @@ def test_empty_rows_and_columns_have_no_part_in_a_spectrum():
     small = rng.random((12, 9))
     large = np.zeros((40, 30))
     large[np.ix_(rng.choice(40, 12, replace=False), rng.choice(30, 9, replace=False))] = small
-    values, rank = rank_explaining(sparse.csc_array(large), 0.9, 9)
-    expected, expected_rank = rank_explaining(small, 0.9, 9)
-    np.testing.assert_allclose(values, expected, rtol=1e-10)
-    assert rank == expected_rank
+    values = leading_singular_values(sparse.csc_array(large), 9)
+    np.testing.assert_allclose(values, np.linalg.svd(small, compute_uv=False), rtol=1e-10)
+
+
+def test_no_factorization_of_a_rank_has_a_smaller_error_and_the_svd_has_it():
+    X = np.random.default_rng(0).random((12, 9))
+    U, s, Vt = np.linalg.svd(X)
+    least = figures.least_errors(leading_singular_values(X, 9), float((X**2).sum()))
+    for R in (1, 4, 8):
+        best = X - (U[:, :R] * s[:R]) @ Vt[:R]
+        assert least[R - 1] == pytest.approx(np.linalg.norm(best) / np.linalg.norm(X))
+    assert (np.diff(least) < 0).all()
+    assert least[-1] == pytest.approx(0.0, abs=1e-6)

@@ -94,13 +94,14 @@ def test_the_short_study_is_made_here_and_kept(server, monkeypatch):
 def test_a_cancelled_study_goes_on_later(server, monkeypatch):
     runner = services.studies()
     study = CoverageStudy(("two_small",), StudyPlan(1, 30))
-    runner.start(study)
+    work = runner.work(study)
+    runner.start(work)
     runner.cancel()
     runner.wait(60)
-    assert runner.status(study).status in ("cancelled", "complete")
-    runner.start(CoverageStudy(("two_small",), StudyPlan(1, 30)))
+    assert runner.status(work).status in ("cancelled", "complete")
+    runner.start(runner.work(CoverageStudy(("two_small",), StudyPlan(1, 30))))
     runner.wait(60)
-    assert runner.status(study).status == "complete"
+    assert runner.status(work).status == "complete"
     assert runner.result(study).settings["samples"] == 30
 
 

@@ -1,0 +1,173 @@
+"""Rank studies of stored data: asked for once, stored beside the data, found again."""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bnmf_core.analysis.evidence import seconds_of
+from bnmf_core.evidence.criteria import Criterion
+from bnmf_core.evidence.rank_study import RankStudy, rank_study
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import StoreError
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.probability import gaussian
+from bnmf_core.store import files
+
+# Counted up when the same question would have another answer, or other files.
+VERSION = 1
+FOLDER, STUDY, BEST, PARTS = "ranks", "study.json", "best.npz", "parts"
+# Ranks that are compared where nobody says which.
+LARGEST_USUAL = 8
+# Of the time that the modes of all ranks take, what the rest takes besides.
+REST = 0.5
+
+
+@dataclass(frozen=True)
+class RankQuestion:
+    """What a rank study is asked; see :func:`rank_study`. ``dataset`` : its id in the store."""
+
+    dataset: str
+    ranks: tuple[int, ...]
+    noise: str = "same"
+    sigma: float | None = None
+    restarts: int = 20
+    most_modes: int = 4
+    seed: int = 0
+
+    @property
+    def key(self) -> str:
+        """Changes with everything that decides the answer."""
+        decides = json.dumps([VERSION, asdict(self)], sort_keys=True)
+        return hashlib.sha256(decides.encode()).hexdigest()[:12]
+
+    def seconds(self, dataset: Dataset) -> tuple[float, float]:
+        """About how long it takes: where every rank has one mode, and where it has the most."""
+        of_one = sum(
+            seconds_of(Problem(dataset, gaussian.MODEL, gaussian.Settings(), rank))
+            for rank in self.ranks
+        )
+        return of_one * (1 + REST), of_one * (self.most_modes + REST)
+
+
+@dataclass(frozen=True, eq=False)
+class RankWork:
+    """A question, its data and where the answer is stored, as what is made in the background.
+
+    root : the folder of the store.
+    """
+
+    root: Path
+    question: RankQuestion
+    dataset: Dataset
+
+    @property
+    def key(self) -> str:
+        """That of the question."""
+        return self.question.key
+
+    @property
+    def folder(self) -> Path:
+        """Where the answer is, or will be."""
+        return self.root / FOLDER / self.question.dataset / self.key
+
+    def ready(self) -> bool:
+        """Whether the answer is stored."""
+        return (self.folder / STUDY).is_file()
+
+    def make(self, report: Callable[[float, str], None], stopped: Callable[[], bool]) -> None:
+        """Compare the ranks and store what is found; goes on from what is kept."""
+        asked = self.question
+        study = rank_study(
+            self.dataset,
+            asked.ranks,
+            rng=np.random.default_rng(asked.seed),
+            noise=asked.noise,
+            sigma=asked.sigma,
+            restarts=asked.restarts,
+            most_modes=asked.most_modes,
+            on_progress=lambda part: report(part, "Comparing ranks"),
+            stopped=stopped,
+            keep=self.folder / PARTS,
+        )
+        write(self.folder, asked, study)
+        shutil.rmtree(self.folder / PARTS, ignore_errors=True)
+
+
+def usual_ranks(dataset: Dataset) -> tuple[int, int]:
+    """The first and the last rank to compare: of half of X, so that entries can be hidden."""
+    half = min(dataset.D, dataset.N) // 2
+    last = max(1, min(LARGEST_USUAL, half))
+    return min(2, last), last
+
+
+def write(folder: Path, asked: RankQuestion, study: RankStudy) -> None:
+    """Store a study; the file that says that it is there comes last."""
+    factors = {
+        f"{name}{rank}": factor
+        for rank, pair in study.best.items()
+        for name, factor in zip("AW", pair, strict=True)
+    }
+    files.write_arrays(folder / BEST, factors)
+    plain = {
+        "question": asdict(asked),
+        "table": study.table.to_dict("list"),
+        "criteria": {key: asdict(criterion) for key, criterion in study.criteria.items()},
+        "noise": study.noise,
+        "prior": study.prior,
+    }
+    files.write_json(folder / STUDY, plain)
+
+
+def read(folder: Path) -> RankStudy:
+    """What was stored.
+
+    Raises
+    ------
+    StoreError
+        When it is not there, or torn.
+    """
+    plain, arrays = files.read_json(folder / STUDY), files.read_arrays(folder / BEST)
+    try:
+        table = pd.DataFrame(plain["table"])
+        criteria = {key: _criterion(values) for key, values in plain["criteria"].items()}
+        best = {rank: (arrays[f"A{rank}"], arrays[f"W{rank}"]) for rank in table["rank"].tolist()}
+        return RankStudy(table, criteria, plain["noise"], plain["prior"], best)
+    except (KeyError, TypeError) as error:
+        raise StoreError(f"The stored rank study {folder.name} cannot be read: {error}.") from error
+
+
+def _criterion(values: dict[str, Any]) -> Criterion:
+    return Criterion(**values | {"runners_up": tuple(values["runners_up"])})
+
+
+def answered(root: Path, dataset_id: str) -> list[RankQuestion]:
+    """What was asked of a dataset, and answered by this version, the newest first."""
+    places = sorted(
+        (root / FOLDER / dataset_id).glob(f"*/{STUDY}"),
+        key=lambda path: path.stat().st_mtime,
+        reverse=True,
+    )
+    found = []
+    for place in places:
+        with suppress(StoreError, KeyError, TypeError):  # of another version, or torn
+            plain = files.read_json(place)["question"]
+            asked = RankQuestion(**plain | {"ranks": tuple(plain["ranks"])})
+            if asked.key == place.parent.name:
+                found.append(asked)
+    return found
+
+
+def newest(root: Path, dataset_id: str) -> RankStudy | None:
+    """The last study of a dataset; None without any that can be read."""
+    for asked in answered(root, dataset_id):
+        with suppress(StoreError):
+            return read(root / FOLDER / dataset_id / asked.key)
+    return None

@@ -1,0 +1,144 @@
+"""What the criteria of a rank study say together, in sentences."""
+
+from collections.abc import Iterable, Sequence
+
+from bnmf_core.evidence.criteria import Criterion
+from bnmf_core.evidence.rank_evidence import THRESHOLD
+from bnmf_core.evidence.rank_study import RankStudy
+
+# In sentences, at their beginning and inside.
+NAMES = {
+    "evidence": "the evidence",
+    "hidden": "the error on hidden entries",
+    "stability": "the stability of components",
+    "modes": "the number of modes",
+}
+
+
+def sentences(study: RankStudy) -> list[str]:
+    """What each criterion chooses, whether they agree, and what the evidence assumes."""
+    return [choices(study), of_restarts(study), agreement(study), assumed(study)]
+
+
+def choices(study: RankStudy) -> str:
+    """What the evidence and the error on hidden entries choose."""
+    parts = [_chosen(study, "evidence"), _chosen(study, "hidden")]
+    return _sentence("; ".join(parts))
+
+
+def of_restarts(study: RankStudy) -> str:
+    """Where restarts agree on the components, and where they are one mode."""
+    stable = _held(study.criteria["stability"])
+    single = _held(study.criteria["modes"])
+    return (
+        f"Restarts find the same components, within {THRESHOLD:g}° on average, {stable}; all are "
+        f"one mode {single}."
+    )
+
+
+def agreement(study: RankStudy) -> str:
+    """Whether the criteria that settle agree."""
+    settled = settling(study)
+    chosen = {criterion.chosen for criterion in settled.values()}
+    if not settled:
+        return (
+            "None of the four settles, so these ranks leave the number of components open; compare "
+            "others."
+        )
+    names = _listed([NAMES[key] for key in settled])
+    if len(settled) == 1:
+        return _sentence(f"only {names} settles, so the number of components stays open")
+    if len(chosen) == 1:
+        rest = "" if len(settled) == len(NAMES) else "; the rest do not settle"
+        return _sentence(f"{names} agree on {chosen.pop()}{rest}")
+    if common := possible(study):
+        return _sentence(f"{names} choose differently; {_either(common)} is possible by all")
+    return _sentence(f"{names} disagree, and no rank is possible by all")
+
+
+def possible(study: RankStudy) -> list[int]:
+    """The ranks that every criterion which settles chooses or cannot tell from its choice.
+
+    As the first of these criteria has them, the best first; empty where none settles.
+    """
+    candidates = [
+        [criterion.chosen, *criterion.runners_up] for criterion in settling(study).values()
+    ]
+    first = candidates[0] if candidates else []
+    return [r for r in first if r is not None and all(r in others for others in candidates)]
+
+
+def suggested(study: RankStudy) -> int:
+    """A rank to begin with: one that is possible by all, else what the first criterion has."""
+    found = [*settling(study).values(), *study.criteria.values()]
+    chosen = [criterion.chosen for criterion in found if criterion.chosen is not None]
+    return [*possible(study), *chosen, int(study.table["rank"].iloc[0])][0]
+
+
+def settling(study: RankStudy) -> dict[str, Criterion]:
+    """The criteria that have an answer."""
+    return {key: criterion for key, criterion in study.criteria.items() if criterion.settles}
+
+
+def assumed(study: RankStudy) -> str:
+    """What the evidence takes for granted, and where it is not confirmed."""
+    words = "The evidence takes the noise to be Gaussian and alike in all entries: "
+    unsure = study.table.loc[~study.table["settled"].astype(bool), "rank"]
+    doubt = f" Twice the steps have not confirmed it at {_ranks(unsure)}." if len(unsure) else ""
+    return words + study.noise + doubt
+
+
+def of_rank(study: RankStudy, rank: int) -> tuple[str, str]:
+    """Whether a rank in use is settled, and what speaks for and against it."""
+    settled = settling(study)
+    chosen = {criterion.chosen for criterion in settled.values()}
+    doubt = f"{choices(study)} {of_restarts(study)}"
+    # Stability and number of modes say which components come again, not how many X needs.
+    needed = settled.keys() & {"evidence", "hidden"}
+    if len(settled) < 2 or len(chosen) > 1 or not needed:
+        said = f"Whether {rank} components are right is not settled. {agreement(study)}"
+        return said, doubt
+    names = _listed([NAMES[key] for key in settled])
+    if chosen == {rank}:
+        return f"Rank {rank} is what {names} choose.", doubt
+    return _sentence(f"{names} choose rank {chosen.pop()}; these have {rank} components"), doubt
+
+
+def _chosen(study: RankStudy, key: str) -> str:
+    criterion = study.criteria[key]
+    if not criterion.settles or criterion.chosen is None:
+        return f"{NAMES[key]} does not settle ({criterion.problem})"
+    words = f"{NAMES[key]} chooses {_either([criterion.chosen, *criterion.runners_up])}"
+    if key != "evidence":
+        return words
+    table = study.table.set_index("rank")["log_evidence"]
+    others = table.drop([criterion.chosen, *criterion.runners_up]).dropna()
+    if others.empty:
+        return words
+    behind = table[criterion.chosen] - others.max()
+    return f"{words} ({others.idxmax()} is {behind:,.0f} nats behind)"
+
+
+def _held(criterion: Criterion) -> str:
+    if criterion.chosen is None:
+        return "at no rank that was tried"
+    held = _ranks(sorted((criterion.chosen, *criterion.runners_up)))
+    return f"at {held}" + ("" if criterion.settles else ", the largest tried")
+
+
+def _ranks(ranks: Iterable[int]) -> str:
+    found = [str(rank) for rank in ranks]
+    return f"rank{'s' * (len(found) > 1)} {_listed(found)}"
+
+
+def _listed(words: Sequence[str]) -> str:
+    return ", ".join(words[:-1]) + " and " * (len(words) > 1) + words[-1]
+
+
+def _either(ranks: Sequence[int]) -> str:
+    words = [str(rank) for rank in ranks]
+    return ", ".join(words[:-1]) + " or " * (len(words) > 1) + words[-1]
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}."

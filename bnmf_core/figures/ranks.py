@@ -1,0 +1,93 @@
+"""What speaks for a number of components: four criteria side by side."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from bnmf_core.evidence.criteria import Criterion
+from bnmf_core.figures.style import HIGHLIGHT, layout
+
+LINE = "#4C6E8F"
+# Of each criterion: column, its error, the axis, how a number is written, and what is better.
+PANELS = {
+    "evidence": ("behind", "error", "log evidence, nats below the best", ",.1f", "higher"),
+    "hidden": ("hidden_error", "hidden_error_spread", "relative error", ".3g", "lower"),
+    "stability": ("stability", "", "mean angle (°)", ".3g", "lower"),
+    "modes": ("modes", "", "modes of the restarts", "d", "lower"),
+}
+
+
+def rank_criteria(table: pd.DataFrame, criteria: Mapping[str, Criterion]) -> go.Figure:
+    """A panel for each criterion: its curve with one standard error, its choice, the runners-up.
+
+    Parameters
+    ----------
+    table, criteria : as of :class:`~bnmf_core.evidence.rank_study.RankStudy`.
+    """
+    shown = table.assign(behind=table["log_evidence"] - table["log_evidence"].max())
+    titles = [_title(criteria[key], PANELS[key][4]) for key in PANELS]
+    figure = make_subplots(1, len(PANELS), subplot_titles=titles, horizontal_spacing=0.07)
+    for number, (key, (column, error, axis, digits, _)) in enumerate(PANELS.items(), 1):
+        _add_panel(figure, number, shown, criteria[key], column, error, digits)
+        figure.update_yaxes(title={"text": axis, "standoff": 4}, row=1, col=number)
+    figure.update_yaxes(rangemode="tozero", row=1, col=3)
+    figure.update_yaxes(rangemode="tozero", row=1, col=4)
+    ranks = table["rank"].tolist()
+    figure.update_xaxes(title="rank", tickvals=ranks, range=[ranks[0] - 0.5, ranks[-1] + 0.5])
+    figure.update_annotations(font={"size": 13})
+    return layout(figure, "", height=290, margin={"t": 42, "r": 16, "b": 42})
+
+
+def _title(criterion: Criterion, better: str) -> str:
+    chosen = f"chooses {criterion.chosen}" if criterion.settles else "does not settle"
+    return f"<b>{criterion.label}</b><br><sup>{better} is better · {chosen}</sup>"
+
+
+def _add_panel(
+    figure: go.Figure,
+    number: int,
+    table: pd.DataFrame,
+    criterion: Criterion,
+    column: str,
+    error: str,
+    digits: str,
+) -> None:
+    ranks, values = table["rank"].to_numpy(), table[column].to_numpy(float)
+    bars = {"type": "data", "array": table[error], "thickness": 1.2} if error else None
+    role = np.array([_role(int(rank), criterion) for rank in ranks])
+    fill = {"chosen": HIGHLIGHT, "runner-up": "white", "": LINE}
+    edge = {"chosen": HIGHLIGHT, "runner-up": HIGHLIGHT, "": LINE}
+    figure.add_scatter(
+        x=ranks,
+        y=values,
+        error_y=bars,
+        mode="lines+markers",
+        line={"color": LINE, "width": 1.6},
+        marker={
+            "color": [fill[r] for r in role],
+            "size": np.where(role == "", 6, 12),
+            "line": {"width": 2, "color": [edge[r] for r in role]},
+        },
+        customdata=[_words(r, criterion) for r in role],
+        hovertemplate=f"rank %{{x}}: %{{y:{digits}}}%{{customdata}}<extra></extra>",
+        cliponaxis=False,
+        showlegend=False,
+        row=1,
+        col=number,
+    )
+
+
+def _role(rank: int, criterion: Criterion) -> str:
+    if rank == criterion.chosen:
+        # The end of the range is the best that was tried, and no choice.
+        return "chosen" if criterion.settles else "runner-up"
+    return "runner-up" if rank in criterion.runners_up else ""
+
+
+def _words(role: str, criterion: Criterion) -> str:
+    if role == "chosen":
+        return "<br>chosen"
+    return ("<br>as good" if criterion.settles else "<br>not ruled out") if role else ""

@@ -1,0 +1,109 @@
+"""Which study of ranks is looked at: a stored one, or a new one with its cost."""
+
+import streamlit as st
+
+from bnmf_core import Dataset
+from bnmf_core.analysis import ranks
+from bnmf_core.analysis.ranks import RankQuestion, RankWork
+from bnmf_core.evidence.rank_study import RankStudy
+from pages.frame import view
+from pages.frame.services import rank_studies, store
+from pages.frame.words import duration, plain, shown
+from pages.parts import make_study
+
+NEW = ""
+NOISES = {"same": "the same at all ranks", "free": "free at each rank"}
+LARGEST = 40
+
+
+def question(dataset: Dataset) -> RankQuestion:
+    """Ask which: the stored studies of the dataset, the newest first, or a new one."""
+    found = {asked.key: asked for asked in ranks.answered(store().root, dataset.hash)}
+    being_made = _being_made(dataset)
+    if being_made is not None:
+        return being_made.question
+    labels = {key: described(asked) for key, asked in found.items()} | {NEW: "another one…"}
+    if found:
+        key = st.selectbox(
+            "Study", list(labels), format_func=labels.get, key=f"rank_study_{dataset.hash}"
+        )
+        if key != NEW:
+            return found[key]
+    return _new(dataset)
+
+
+def described(asked: RankQuestion) -> str:
+    """A question in a few words."""
+    first, last = asked.ranks[0], asked.ranks[-1]
+    return f"ranks {first} to {last}, noise {NOISES[asked.noise]}"
+
+
+def answer(asked: RankQuestion, dataset: Dataset) -> RankStudy:
+    """The study; while there is none, its cost, its button or its progress, and the page ends."""
+    work = RankWork(store().root, asked, dataset)
+    if not work.ready():
+        low, high = asked.seconds(dataset)
+        if _being_made(dataset) is None:
+            st.markdown(
+                "Four criteria, side by side: the evidence, the error on entries that were hidden, "
+                "the stability of components over restarts, and the number of modes. "
+                f"**It takes roughly {plain(duration(low))} where every rank has one mode, up to "
+                f"{plain(duration(high))} where they have {asked.most_modes:d} or more.** It goes "
+                "on when you close this tab."
+            )
+        first, last = asked.ranks[0], asked.ranks[-1]
+        make_study.made(rank_studies(), work, f"Compare ranks {first} to {last}", "rank")
+    with view.told():
+        study = ranks.read(work.folder)
+    return study
+
+
+def _being_made(dataset: Dataset) -> RankWork | None:
+    work = rank_studies().current
+    same = isinstance(work, RankWork) and work.question.dataset == dataset.hash
+    if not same or rank_studies().status(work).status != "running":
+        return None
+    return work
+
+
+def _new(dataset: Dataset) -> RankQuestion:
+    """The form of a new study."""
+    largest = min(dataset.D, dataset.N, LARGEST)
+    if largest < 2:
+        view.nothing("These data have one feature or one observation: rank 1 is all there is.")
+    first, last = st.slider(
+        "Ranks",
+        1,
+        largest,
+        ranks.usual_ranks(dataset),
+        key=f"rank_range_{dataset.hash}",
+        help="The largest of them tells the noise, so it should be more than you expect.",
+    )
+    noise = st.radio(
+        "Noise level",
+        list(NOISES),
+        format_func=shown(NOISES),
+        key="rank_noise",
+        help="The evidence compares ranks under this. “The same”: from the residual of the "
+        "largest rank. “Free”: for each rank the most probable one.",
+    )
+    with st.expander("Settings"):
+        restarts = st.number_input("Restarts of each rank", 2, 200, 20, key="rank_restarts")
+        modes = st.number_input(
+            "Modes in the evidence",
+            1,
+            20,
+            4,
+            key="rank_modes",
+            help="Of so many modes, the best first, the evidence of a rank is summed.",
+        )
+        seed = st.number_input("Seed", 0, 2**31, 0, key="rank_seed", help="Same seed, same result.")
+    tried = tuple(range(first, last + 1))
+    return RankQuestion(
+        dataset.hash,
+        tried,
+        noise,
+        restarts=int(restarts),
+        most_modes=int(modes),
+        seed=int(seed),
+    )

@@ -1,0 +1,49 @@
+"""The flow of components from rank to rank, and from mode to mode."""
+
+import streamlit as st
+
+from bnmf_core import Dataset
+from bnmf_core.compare.flow import component_flow
+from bnmf_core.evidence.rank_study import RankStudy
+from pages.frame import view
+from pages.frame.words import shown
+from pages.rank_parts import drawing, going, modes
+
+KINDS = {"ranks": "from rank to rank", "modes": "from mode to mode"}
+
+
+def show(study: RankStudy, dataset: Dataset, dataset_id: str, origin: str) -> None:
+    """One of the two flows; a click on a component leads to it."""
+    st.subheader("Flow of components", anchor=False)
+    kind = st.segmented_control(
+        "Flow",
+        list(KINDS),
+        default="ranks",
+        required=True,
+        format_func=shown(KINDS),
+        key="rank_flow",
+        label_visibility="collapsed",
+    )
+    ranks = list(study.best)
+    flow = component_flow(list(study.best.values()))
+    if kind == "modes":
+        modes.show(study, flow, dataset, dataset_id)
+        return
+    bases = [A for A, _ in study.best.values()]
+    figure = drawing.drawn(flow, bases, dataset, [f"rank {rank}" for rank in ranks])
+    told = st.container()
+    event = view.chart(
+        figure,
+        f"{drawing.READING} Of each rank: the best fit of all restarts.",
+        name="flow_ranks",
+        origin=origin,
+        table=flow.links.assign(
+            left_rank=[ranks[k] for k in flow.links["column"]],
+            right_rank=[ranks[k + 1] for k in flow.links["column"]],
+        ),
+        select=("points",),
+    )
+    if (clicked := going.clicked(event, "flow_ranks")) is not None:
+        column, component = clicked
+        with told:
+            going.to_rank(study, dataset, ranks[column], component)

@@ -1,0 +1,83 @@
+"""The flow of components from mode to mode of the runs that are looked at."""
+
+import numpy as np
+import streamlit as st
+
+from bnmf_core import Dataset
+from bnmf_core.analysis import structure
+from bnmf_core.compare.flow import Flow, by_share, component_flow, identities_like
+from bnmf_core.evidence.rank_study import RankStudy
+from bnmf_core.store.records import RunRecord
+from pages.frame import link, view, watch
+from pages.frame.services import run_label, runner
+from pages.rank_parts import drawing, going
+
+# Modes side by side, the largest first.
+MOST = 6
+
+
+def show(study: RankStudy, of_ranks: Flow, dataset: Dataset, dataset_id: str) -> None:
+    """The modes of the chosen runs of these data, or of the newest ones."""
+    runs = _runs(dataset_id)
+    if not runs:
+        st.info("There are no runs of these data yet, and so no modes.")
+        link.to("run", "Run them", data=dataset_id)
+        return
+    with view.told():
+        analysis = runner().analyse([run.id for run in runs], structure.STAGE.key)
+    if not watch.beside(analysis, structure.STAGE, "Finding the modes"):
+        return
+    metric = link.get("metric") or "max_angle"
+    threshold = (
+        link.get("threshold") if {r.id for r in runs} == set(link.get("runs") or ()) else None
+    )
+    if threshold is None:
+        threshold = structure.suggested_threshold(analysis, metric)
+    found = structure.modes_at(analysis, metric, threshold)
+    rows = found.representative[:MOST]
+    names = ", ".join(run_label(run) for run in runs)
+    if len(rows) < 2:
+        st.info("The factorizations of these runs are one mode: there is no other to flow to.")
+        return
+    A, W = analysis.factors(rows)
+    flow = component_flow(list(zip(A, W, strict=True)), _identities(study, of_ranks, A[0], W[0]))
+    columns = [f"mode {k + 1} ({found.share[k]:.0%})" for k in range(len(rows))]
+    rank = analysis.rank
+    event = view.chart(
+        drawing.drawn(flow, list(A), dataset, columns),
+        f"{drawing.READING} Of each mode: its most typical factorization.",
+        name="flow_modes",
+        origin=f"{dataset.name}, rank {rank}, {names}",
+        table=flow.links.assign(
+            left_mode=flow.links["column"] + 1, right_mode=flow.links["column"] + 2
+        ),
+        select=("points",),
+    )
+    if (clicked := going.clicked(event, "flow_modes")) is not None:
+        ids = ",".join(analysis.run_ids)
+        link.go(going.page_of(dataset), runs=ids, focus=f"mode:{clicked[0] + 1}")
+
+
+def _runs(dataset_id: str) -> list[RunRecord]:
+    """Those that are looked at on other pages, if they are of these data; else the newest."""
+    kept = going.runs_of(dataset_id)
+    looked_at = [run for run in kept if run.id in (link.get("runs") or ())]
+    if looked_at or not kept:
+        return looked_at
+    return [
+        run for run in kept if run.study == kept[0].study and run.spec.rank == kept[0].spec.rank
+    ]
+
+
+def _identities(
+    study: RankStudy, of_ranks: Flow, A: np.ndarray, W: np.ndarray
+) -> np.ndarray | None:
+    """Colours of the first mode's components: those that the study's have at the same rank."""
+    R = A.shape[1]
+    if R not in study.best:
+        return None
+    column = list(study.best).index(R)
+    nodes = of_ranks.nodes[of_ranks.nodes["column"] == column]
+    reference = study.best[R][0][:, nodes["position"]]
+    order, _ = by_share(A, W)
+    return identities_like(A[:, order], reference, nodes["identity"].to_numpy())

@@ -1,0 +1,40 @@
+"""The numbers of a rank study, and a rank taken to the page that runs."""
+
+import streamlit as st
+
+from bnmf_core.evidence import verdict
+from bnmf_core.evidence.rank_study import RankStudy
+from pages.frame import link
+from pages.frame.words import plain
+
+COLUMNS = {
+    "log_evidence": "log evidence (nats)",
+    "error": "± (nats)",
+    "weighed": "modes weighed",
+    "sigma": "σ",
+    "rate": "λ",
+    "hidden_error": "error on hidden entries",
+    "hidden_error_spread": "±",
+    "stability": "mean angle (°)",
+    "fit": "relative error of the best",
+}
+
+
+def rank(study: RankStudy, dataset_id: str) -> None:
+    """Ask for a rank and go where it is run."""
+    ranks = study.table["rank"].tolist()
+    left, right = st.columns([1, 3], vertical_alignment="bottom")
+    chosen = left.selectbox(
+        "Rank to run", ranks, ranks.index(verdict.suggested(study)), key=f"rank_taken_{dataset_id}"
+    )
+    if right.button("Run with this rank", key="rank_go", icon=":material/play_circle:"):
+        link.go("run", data=dataset_id, rank=str(chosen))
+
+
+def table(study: RankStudy) -> None:
+    """Every number, and the rule of each criterion."""
+    with st.expander("All numbers, and the rules"):
+        named = study.table.rename(columns=COLUMNS)
+        st.dataframe(named, hide_index=True)
+        for criterion in study.criteria.values():
+            st.markdown(f"**{plain(criterion.label)}.** {plain(criterion.rule)}")

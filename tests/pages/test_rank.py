@@ -1,0 +1,131 @@
+"""The page Rank: a study from its cost to its answer, stored, reopened, taken to a run."""
+
+import json
+
+import numpy as np
+import pytest
+
+from bnmf_core import RunSpec, low_rank
+from bnmf_core.analysis import ranks
+from bnmf_core.analysis.ranks import RankQuestion, RankWork
+from bnmf_core.evidence import verdict
+from pages.frame import services
+from pages.rank_parts import going
+from tests.pages.apps import page, words
+
+
+@pytest.fixture(scope="module")
+def data():
+    return low_rank(12, 20, rank=2, noise=0.1, rng=np.random.default_rng(1))
+
+
+@pytest.fixture(scope="module")
+def studied(tmp_path_factory, data):
+    """A folder with the answer for ranks 1 to 4."""
+    root = tmp_path_factory.mktemp("studied")
+    work = RankWork(root, RankQuestion(data.hash, (1, 2, 3, 4), restarts=5), data)
+    work.make(lambda part, stage: None, lambda: False)
+    return work
+
+
+@pytest.fixture
+def stored(server, data, studied):
+    server.store.add_dataset(data)
+    work = RankWork(server.store.root, studied.question, data)
+    work.folder.parent.mkdir(parents=True)
+    work.folder.symlink_to(studied.folder)
+    return work
+
+
+def charts(app):
+    return [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+
+
+def test_a_study_is_made_in_the_background_and_opened_again(server, data):
+    server.store.add_dataset(data)
+    app = page("rank")
+    assert "It takes roughly" in words(app) and not charts(app)
+    app.slider[0].set_range(1, 3).run()
+    app.number_input(key="rank_restarts").set_value(4).run()
+    app.button(key="rank_start").click().run()
+    services.rank_studies().wait(120)
+    app.run()
+    assert not app.exception and not app.error
+    (asked,) = ranks.answered(server.store.root, data.hash)
+    study = ranks.newest(server.store.root, data.hash)
+    assert asked == RankQuestion(data.hash, (1, 2, 3), restarts=4)
+    again = page("rank")
+    assert len(charts(again)) == 2
+    assert verdict.choices(study) in words(again).replace("\\", "")
+
+
+def test_what_each_rule_chooses_is_marked(stored):
+    app = page("rank")
+    assert not app.exception and not app.error
+    study = ranks.read(stored.folder)
+    criteria, flow = charts(app)
+    assert len(criteria["data"]) == 4
+    for trace, criterion in zip(criteria["data"], study.criteria.values(), strict=True):
+        marked = [x for x, told in zip([1, 2, 3, 4], trace["customdata"], strict=True) if told]
+        chosen = [] if criterion.chosen is None else [criterion.chosen]
+        assert sorted(marked) == sorted([*chosen, *criterion.runners_up])
+    assert len(flow["data"][-1]["customdata"]) == 1 + 2 + 3 + 4
+    asked = ranks.answered(stored.root, stored.question.dataset)
+    assert asked == [stored.question]
+
+
+def test_a_rank_is_taken_to_a_run(stored):
+    app = page("rank")
+    app.selectbox(key=f"rank_taken_{stored.question.dataset}").set_value(3).run()
+    app.button(key="rank_go").click().run()
+    assert not app.exception
+    assert app.number_input(key=f"rank_{stored.question.dataset}").value == 3
+
+
+def test_modes_flow_where_there_are_runs(stored, server, data):
+    app = page("rank")
+    app.segmented_control(key="rank_flow").set_value("modes").run()
+    assert "There are no runs of these data yet" in words(app)
+    run_ids = server.start(data, [RunSpec("random_restarts", rank=4, particles=12)])
+    server.wait_analysis(run_ids)
+    app = page("rank")
+    app.segmented_control(key="rank_flow").set_value("modes").run()
+    assert not app.exception and not app.error
+    assert len(charts(app)) == 2 or "are one mode" in words(app)
+
+
+def test_a_click_counts_once():
+    event = {"selection": {"points": [{"customdata": [2, 3]}]}}
+    nothing = {"selection": {"points": []}}
+    assert going.clicked(event, "test") == (2, 3)
+    assert going.clicked(event, "test") is None
+    assert going.clicked(nothing, "test") is None
+    assert going.clicked(event, "test") == (2, 3)
+
+
+def test_a_component_is_found_again_in_a_run(stored, server, data):
+    study = ranks.read(stored.folder)
+    (run_id,) = server.start(data, [RunSpec("random_restarts", rank=2, particles=8)])
+    server.wait([run_id])
+    focus = going.nearest(study, server.store, server.store.run(run_id), 2)
+    A = server.store.particles(run_id).A[int(focus.removeprefix("rows:"))]
+    reference = study.best[2][0]
+    cosines = (A / np.linalg.norm(A, axis=0)).T @ (reference / np.linalg.norm(reference, axis=0))
+    assert np.degrees(np.arccos(np.minimum(cosines.max(axis=0), 1.0))).max() < going.SAME
+
+
+def test_a_cancelled_study_goes_on(server, data, monkeypatch):
+    server.store.add_dataset(data)
+    app = page("rank")
+    app.slider[0].set_range(1, 3).run()
+    app.button(key="rank_start").click().run()
+    services.rank_studies().cancel()
+    services.rank_studies().wait(60)
+    app.run()
+    assert not app.exception
+    assert "The study was cancelled" in words(app) or charts(app)
+    if not charts(app):
+        app.button(key="rank_start").click().run()
+        services.rank_studies().wait(120)
+        app.run()
+    assert len(charts(app)) == 2

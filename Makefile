@@ -33,7 +33,7 @@ test: $(VENV)/.tested lint ## every test but the long proofs
 	$(PYTEST)
 
 test-fast: $(VENV)/.tested ## facts about the engine, in under a minute
-	$(PYTEST) --hypothesis-profile=few -m "not (long or slow)" \
+	OPENBLAS_NUM_THREADS=1 $(PYTEST) --hypothesis-profile=few -m "not (long or slow)" \
 		--ignore=tests/pages --ignore=tests/browser --ignore=tests/studies
 
 test-long: $(VENV)/.tested ## the long statistical proofs

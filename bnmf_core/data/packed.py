@@ -4,13 +4,14 @@ import io
 import zipfile
 import zlib
 
-from bnmf_core.data.arrays import FREE_BYTES, MAX_RATIO
 from bnmf_core.nouns.errors import DataError
 from bnmf_core.nouns.names import clean_name
 
 GZIP = b"\x1f\x8b"
 ZIP = b"PK\x03\x04"
 PIECE = 2**20
+MAX_RATIO = 100
+FREE_BYTES = 2**20  # below this total an archive may be compressed at any ratio
 # A directory of millions of entries would take gigabytes to open.
 MOST_FILES = 100_000
 
@@ -53,16 +54,17 @@ def unpacked(content: bytes, limit_bytes: int) -> bytes:
     return bytes(found)
 
 
-def open_archive(content: bytes, limit_bytes: int) -> zipfile.ZipFile:
-    """An archive whose names and sizes can be believed.
+def open_archive(content: bytes, limit_bytes: int, most: int = MOST_FILES) -> zipfile.ZipFile:
+    """An archive of at most so many files, whose names and sizes can be believed.
 
     Raises
     ------
     DataError
         When it is damaged, holds a forbidden name, or would grow beyond the limit.
     """
-    if content.count(b"PK\x01\x02") > MOST_FILES:
-        raise DataError(f"The archive holds more than {MOST_FILES:,} files.")
+    # Every entry of the directory begins so.
+    if content.count(b"PK\x01\x02") > most:
+        raise DataError(f"The archive holds more than {most:,} files.")
     try:
         archive = zipfile.ZipFile(io.BytesIO(content))
     except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
@@ -74,6 +76,7 @@ def open_archive(content: bytes, limit_bytes: int) -> zipfile.ZipFile:
         outside = (
             ".." in parts or entry.filename.startswith("/") or set(entry.filename) & set("\\:")
         )
+        # orig_filename is the name before zipfile cut it at a NUL.
         if outside or entry.orig_filename != entry.filename:
             raise DataError(f"The archive holds a file with a forbidden name, {shown!r}.")
         if entry.flag_bits & 0x1:
@@ -81,10 +84,13 @@ def open_archive(content: bytes, limit_bytes: int) -> zipfile.ZipFile:
         if entry.external_attr >> 28 == 0xA:
             raise DataError(f"The file {shown!r} in the archive is a link, which is not followed.")
         total += entry.file_size
-    if total > limit_bytes or (total > FREE_BYTES and total > MAX_RATIO * len(content)):
+    grown = f"The archive would grow to {total / 2**20:,.4g} MB"
+    if total > limit_bytes:
+        raise DataError(f"{grown}; at most {limit_bytes / 2**20:,.4g} MB can be read.")
+    if total > FREE_BYTES and total > MAX_RATIO * len(content):
         raise DataError(
-            f"The archive would grow to {total / 2**20:,.4g} MB; at most "
-            f"{limit_bytes / 2**20:,.4g} MB, and {MAX_RATIO} times its size, can be read."
+            f"{grown}, {total / len(content):,.0f} times when it is opened; at most {MAX_RATIO} "
+            "times is allowed, so save it without compression or, a matrix, as a sparse one."
         )
     return archive
 

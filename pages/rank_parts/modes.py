@@ -55,7 +55,7 @@ def show(study: RankStudy, of_ranks: Flow, dataset: Dataset, dataset_id: str) ->
     )
     if (clicked := going.clicked(event, "flow_modes")) is not None:
         ids = ",".join(analysis.run_ids)
-        link.go(going.page_of(dataset), runs=ids, focus=f"mode:{clicked[0] + 1}")
+        link.go("components", runs=ids, focus=f"mode:{clicked[0] + 1}")
 
 
 def _runs(dataset_id: str) -> list[RunRecord]:

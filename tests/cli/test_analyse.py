@@ -18,6 +18,7 @@ def analyse(command):
     return partial(command, "analyse")
 
 
+@pytest.mark.slow
 def test_the_document_holds_what_the_dashboard_says(analyse, home):
     code, out, err = analyse("laurberg_two", "--rank", 3, "--restarts", 12, "--json")
     assert (code, err) == (0, "")

@@ -12,7 +12,7 @@ import scipy.io
 from PIL import Image
 from scipy import sparse
 
-from tests.data.layouts import (
+from tests.data.layout import (
     ABC,
     FEATURES,
     FIRST,

@@ -1,78 +1,33 @@
-"""Small files as programs write them, and what each must become."""
-
-import io
-from dataclasses import dataclass, field
-from functools import partial
+"""Tables as pandas writes them, and what each must become."""
 
 import numpy as np
 import pandas as pd
 
-
-@dataclass(frozen=True)
-class Layout:
-    """A file and its matrix: ``first`` is the first observation's column of X.
-
-    said : parts of sentences that must be among the doubts; nothing is doubted where there are
-    none, but which side the observations are on. chosen : what is told about the file.
-    """
-
-    name: str
-    content: bytes
-    features: tuple[str, ...]
-    observations: tuple[str, ...]
-    first: tuple[float, ...]
-    labels: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    said: tuple[str, ...] = ()
-    chosen: dict[str, object] = field(default_factory=dict)
-    missing: int = 0
-    filename: str = ""
-
-
-VALUES = np.array([[5.1, 3.5, 1.4], [4.9, 3.0, 1.4], [6.3, 3.3, 6.0], [5.8, 2.7, 5.1]])
-FIRST = (5.1, 3.5, 1.4)
-COUNTS = np.array([[7, 0, 3], [2, 9, 1], [4, 4, 8], [3, 1, 6]])
-ABC, PQRS = ("a", "b", "c"), ("p", "q", "r", "s")
-NUMBERED = tuple(f"observation {n + 1}" for n in range(4))
-FEATURES = tuple(f"feature {n + 1}" for n in range(3))
-ZERO_ON = ("0", "1", "2", "3")
-HEADS_COUNT = "Row 1 holds the numbers 0, 1, 2"
-ROWS_COUNT = "counts 0, 1, 2, …: taken as names"
-# "Which side" is doubted wherever nothing tells.
-SIDE = "whether its rows or its columns are the observations"
-
-
-def frame(columns=ABC, index=None, values=VALUES):
-    return pd.DataFrame(values, columns=list(columns), index=index)
-
-
-def csv(data, **options):
-    return data.to_csv(**options).encode()
-
-
-def with_column(data, position, name, values):
-    data = data.copy()
-    data.insert(position, name, values)
-    return data
-
-
-def text(words, encoding="utf-8"):
-    return words.encode(encoding)
-
-
-def saved(function, *arguments, **named):
-    file = io.BytesIO()
-    function(file, *arguments, **named)
-    return file.getvalue()
-
+from tests.data.layout import (
+    ABC,
+    COUNTS,
+    FEATURES,
+    FIRST,
+    HEADS_COUNT,
+    NUMBERED,
+    PQRS,
+    ROWS_COUNT,
+    VALUES,
+    ZERO_ON,
+    Layout,
+    csv,
+    frame,
+    layout,
+    plain,
+    text,
+    with_column,
+)
 
 COUNTING = frame(range(3))
 GAPPY = frame().astype(object)
 GAPPY.iloc[1] = np.nan
-layout = partial(Layout, first=FIRST)
-plain = partial(layout, features=ABC, observations=NUMBERED)
 
 TABLES = [
-    # As pandas writes them
     plain("header of words, no index", csv(frame(), index=False)),
     layout(
         "header and index of words",
@@ -311,174 +266,5 @@ TABLES = [
             index=False,
         ),
         missing=2,
-    ),
-    # As other programs write them
-    layout("R, write.csv", b'"","a","b","c"\n"p",5.1,3.5,1.4\n"q",4.9,3,1.4\n', ABC, ("p", "q")),
-    layout("R, write.table", b'"a" "b" "c"\n"p x" 5.1 3.5 1.4\n"q" 4.9 3 1.4\n', ABC, ("p x", "q")),
-    layout(
-        "R, tabs and a short header",
-        b"a\tb\tc\np\t5.1\t3.5\t1.4\nq\t4.9\t3\t1.4\n",
-        ABC,
-        ("p", "q"),
-    ),
-    plain("numpy.savetxt", saved(np.savetxt, VALUES), features=FEATURES),
-    plain("numpy.savetxt with a header", saved(np.savetxt, VALUES, header="a b c")),
-    plain("numpy.savetxt with commas", saved(np.savetxt, VALUES, header="a,b,c", delimiter=",")),
-    plain("German spreadsheet", text("a;b;c\n5,1;3,5;1,4\n4,9;3;1,4\n"), observations=NUMBERED[:2]),
-    plain("bars", text("a|b|c\n5.1|3.5|1.4\n4.9|3|1.4\n"), observations=NUMBERED[:2]),
-    plain(
-        "Excel's sep line",
-        text("sep=;\na;b;c\n5,1;3,5;1,4\n4,9;3;1,4\n"),
-        observations=NUMBERED[:2],
-        said=("Row 1 stands above the table",),
-    ),
-    plain(
-        "separators at the end",
-        text("a,b,c\n5.1,3.5,1.4,\n4.9,3,1.4,\n"),
-        observations=NUMBERED[:2],
-    ),
-    layout(
-        "a title above",
-        text("Iris,,,\nname,a,b,c\np,5.1,3.5,1.4\nq,4.9,3,1.4\n"),
-        ABC,
-        ("p", "q"),
-        said=("Row 1 stands above",),
-    ),
-    plain(
-        "UTF-16 with its mark",
-        text("a\tb\tc\n5.1\t3.5\t1.4\n4.9\t3\t1.4\n", "utf-16"),
-        observations=NUMBERED[:2],
-    ),
-    plain(
-        "UTF-16 without its mark",
-        text("a\tb\tc\n5.1\t3.5\t1.4\n4.9\t3\t1.4\n", "utf-16-le"),
-        observations=NUMBERED[:2],
-    ),
-    layout(
-        "Shift-JIS",
-        text("温度,湿度,気圧\n5.1,3.5,1.4\n4.9,3,1.4\n", "cp932"),
-        ("温度", "湿度", "気圧"),
-        NUMBERED[:2],
-        said=("taken as Shift-JIS, in which a word reads '温度'",),
-    ),
-    layout(
-        "Windows-1252",
-        text("Größe,Höhe,Länge\n5.1,3.5,1.4\n4.9,3,1.4\n", "cp1252"),
-        ("Größe", "Höhe", "Länge"),
-        NUMBERED[:2],
-        said=("taken as Windows-1252, in which a word reads 'Größe'",),
-    ),
-    Layout(
-        "mutation types",
-        text("Mutation Types,S1,S2\nA[C>A]A,5,6\nA[C>A]C,7,8\nT[T>G]T,1,0\n"),
-        ("A[C>A]A", "A[C>A]C", "T[T>G]T"),
-        ("S1", "S2"),
-        (5, 7, 1),
-        said=("3 rows are named like mutation types: rows are features.",),
-    ),
-    Layout(
-        "genes by samples",
-        text("gene\tTCGA-A1-0001\tTCGA-A1-0002\nTP53\t5\t6\nBRCA1\t7\t8\nMYC\t1\t0\n"),
-        ("TP53", "BRCA1", "MYC"),
-        ("TCGA-A1-0001", "TCGA-A1-0002"),
-        (5, 7, 1),
-        said=("2 columns are named like samples of an archive: rows are features.",),
-    ),
-    Layout(
-        "an OTU table",
-        text("# Constructed from biom file\n#OTU ID\ts1\ts2\tt3\nO1\t5\t6\t2\nO2\t7\t8\t3\n"),
-        ("O1", "O2"),
-        ("s1", "s2", "t3"),
-        (5, 7),
-        said=("headed 'OTU ID': rows are features", "Row 1 stands above"),
-    ),
-    Layout(
-        "votes of yes and no",
-        text("Class,one,two,three\nrep,n,y,n\ndem,y,?,y\nrep,n,y,y\n"),
-        ("one", "two", "three"),
-        NUMBERED[:3],
-        (0, 1, 0),
-        labels={"Class": ("rep", "dem", "rep")},
-        said=("3 columns hold yes and no in words: taken as 1 and 0.",),
-        missing=1,
-    ),
-    Layout(
-        "True and False",
-        csv(frame(values=COUNTS > 3), index=False),
-        ABC,
-        NUMBERED,
-        (1, 0, 0),
-        said=("3 columns hold yes and no",),
-    ),
-    Layout(
-        "one answer beside numbers",
-        text("name,age,smoker,weight\np,1,yes,3\nq,4,no,6\nr,4,yes,6\n"),
-        ("age", "weight"),
-        PQRS[:3],
-        (1, 3),
-        labels={"smoker": ("yes", "no", "yes")},
-        said=("('smoker') holds yes and no: taken as a label, not as 1 and 0.",),
-    ),
-    # As they are told to be
-    layout(
-        "a header that was taken for data",
-        text("1,2,3\n5.1,3.5,1.4\n4.9,3,1.4\n"),
-        ("1", "2", "3"),
-        NUMBERED[:2],
-        chosen={"header_row": 1},
-    ),
-    Layout(
-        "a header that was none",
-        csv(COUNTING, index=False),
-        FEATURES,
-        tuple(f"observation {n}" for n in range(1, 6)),
-        (0, 1, 2),
-        chosen={"header_row": None},
-    ),
-    Layout(
-        "ids that are a feature",
-        csv(with_column(frame(), 0, "id", range(4)), index=False),
-        ("id", *ABC),
-        NUMBERED,
-        (0, *FIRST),
-        chosen={"names_column": None},
-    ),
-    plain(
-        "another word for missing",
-        text("a,b,c\n5.1,3.5,1.4\n<LOD,3,1.4\n4,-,1\n"),
-        observations=NUMBERED[:3],
-        chosen={"missing_words": ("<LOD", "-")},
-        missing=2,
-    ),
-    plain(
-        "a number that means missing",
-        text("a,b,c\n5.1,3.5,1.4\n-999,3,1.4\n"),
-        observations=NUMBERED[:2],
-        chosen={"missing_words": ("-999",)},
-        missing=1,
-    ),
-    Layout(
-        "columns chosen by name",
-        csv(with_column(frame(), 0, "id", list(PQRS)), index=False),
-        ("a", "c"),
-        PQRS,
-        (5.1, 1.4),
-        chosen={"number_columns": ("a", "c"), "names_column": "id"},
-    ),
-    Layout(
-        "columns as observations",
-        csv(with_column(frame(), 0, "id", list(PQRS)), index=False),
-        PQRS,
-        ABC,
-        (5.1, 4.9, 6.3, 5.8),
-        chosen={"observations": "columns"},
-    ),
-    layout(
-        "a second header row",
-        text(",u,u,v\n,a,b,c\np,5.1,3.5,1.4\nq,4.9,3,1.4\n"),
-        ABC,
-        ("p", "q"),
-        chosen={"header_row": 2},
-        said=("Row 1 stands above",),
     ),
 ]

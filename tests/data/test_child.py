@@ -11,7 +11,7 @@ from bnmf_core.data.child import Child
 from bnmf_core.data.load import LIMIT_BYTES, inspect_file, load_file
 from bnmf_core.data.server import Server
 from bnmf_core.nouns.errors import DataError
-from tests.data.layouts import csv, frame, saved, with_column
+from tests.data.layout import csv, frame, saved, with_column
 
 TABLE = csv(with_column(frame(), 0, "group", ["x", "y", "x", ""]), index=False)
 SPARSE = saved(sparse.save_npz, sparse.csc_array(np.eye(4)))

@@ -14,7 +14,7 @@ from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import DataError
 from bnmf_core.runs.foreign import ALGORITHM, bring
 from tests.data.formatted import archive
-from tests.data.layouts import saved
+from tests.data.layout import saved
 
 D, N, R = 7, 11, 3
 RNG = np.random.default_rng(0)

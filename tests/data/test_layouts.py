@@ -27,10 +27,12 @@ from tests.data.formatted import (
     matlab,
     picture,
 )
-from tests.data.layouts import SIDE, TABLES, VALUES
+from tests.data.layout import SIDE, VALUES
+from tests.data.layouts import TABLES
+from tests.data.programs import PROGRAMS
 
 REAL = data_folder()
-LAYOUTS = [*TABLES, *FORMATTED, *APART]
+LAYOUTS = [*TABLES, *PROGRAMS, *FORMATTED, *APART]
 
 
 def test_the_table_of_layouts_is_long_and_its_names_differ():

@@ -48,7 +48,21 @@ def clean_names(texts: Iterable[object], fallback: str) -> list[str]:
     return names
 
 
-def told_apart(labels: Mapping[str, str]) -> dict[str, str]:
-    """The same labels by key, with the key added to those that several have."""
-    count = Counter(labels.values())
-    return {key: f"{label} ({key})" if count[label] > 1 else label for key, label in labels.items()}
+def told_apart(labels: Mapping[str, str], *longer: Mapping[str, str]) -> dict[str, str]:
+    """The same labels by key; those that several have become ``longer``, and at last get the key.
+
+    >>> told_apart({"a": "Gibbs", "b": "Gibbs"}, {"a": "Gibbs, seed 1", "b": "Gibbs, seed 2"})
+    {'a': 'Gibbs, seed 1', 'b': 'Gibbs, seed 2'}
+    """
+    found = dict(labels)
+    for further in (*longer, None):
+        count = Counter(found.values())
+        found = {
+            key: label
+            if count[label] == 1
+            else further[key]
+            if further is not None
+            else f"{label} ({key})"
+            for key, label in found.items()
+        }
+    return found

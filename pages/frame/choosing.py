@@ -8,7 +8,7 @@ from bnmf_core.nouns.names import told_apart
 from bnmf_core.store.records import RunRecord
 from pages.frame import link, view
 from pages.frame.services import dataset_label, dataset_names, run_label, run_words, store
-from pages.frame.words import plain
+from pages.frame.words import moment, plain
 
 _GONE = "not_found"
 
@@ -40,7 +40,9 @@ def runs(on_change: Callable[[], None]) -> list[RunRecord]:
         asked = [run.id for run in reversed(by_id.values()) if run.launch == newest.launch]
     link.put("runs", [run_id for run_id in asked if run_id in by_id])
     datasets = dataset_names()
-    labels = told_apart({run.id: _describe(run, datasets) for run in by_id.values()})
+    shown = {run.id: _describe(run, datasets) for run in by_id.values()}
+    begun = {run.id: f"{shown[run.id]}, {moment(run.created)}" for run in by_id.values()}
+    labels = told_apart(shown, begun)
 
     def changed() -> None:
         st.session_state.pop(f"{_GONE}_runs", None)
@@ -115,4 +117,5 @@ def _gone(name: str, now: list[str]) -> set[str]:
 def _describe(run: RunRecord, datasets: dict[str, str]) -> str:
     state = "" if run.status == "complete" else f", {run.status}"
     data = datasets.get(run.dataset, "deleted data")
-    return f"{run_label(run)} · {data} · R={run.spec.rank}{state}"
+    parts = f"{run.spec.rank} component{'s' if run.spec.rank != 1 else ''}"
+    return f"{run_label(run)} · {data}, {parts}{state}"

@@ -15,8 +15,7 @@ from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.distances.pairwise import Distance
 from bnmf_core.compare.modes import Modes
 from bnmf_core.figures.style import RunStyle, run_styles
-from bnmf_core.nouns.names import told_apart
-from pages.frame.services import algorithm_label, dataset_names, run_label
+from pages.frame.services import algorithm_label, dataset_names, run_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +54,7 @@ class Lens:
     @cached_property
     def run_names(self) -> dict[str, str]:
         """What every run is called, so that no two are called the same."""
-        return told_apart({run.id: run_label(run) for run in self.analysis.runs})
+        return run_names(self.analysis.runs)
 
     @cached_property
     def origin(self) -> str:
@@ -64,13 +63,11 @@ class Lens:
         parts = [f"{data}, rank {self.analysis.rank}"]
         for run in self.analysis.runs:
             made = "" if run.status == "complete" else f", {run.status} after {run.done}"
-            parts.append(
-                f"{algorithm_label(run.spec.algorithm)} run {run.id} (seed {run.spec.seed}{made})"
-            )
+            parts.append(f"{self.run_names[run.id]} (seed {run.spec.seed}{made})")
         for run, particles in zip(self.analysis.runs, self.analysis.particles, strict=True):
             if failed := particles.info.get("failed_chains"):
                 several = f"{len(failed)} chains of " if len(failed) > 1 else ""
-                parts.append(f"{several}run {run.id} ended early")
+                parts.append(f"{several}{self.run_names[run.id]} ended early")
         shown = len(self.analysis.members)
         total = sum(p.M for p in self.analysis.particles)
         if shown < total:
@@ -119,7 +116,7 @@ class Lens:
         of_each = [self.shown(most, run_id)[0] for run_id in self.styles]
         particle = self.analysis.members["particle"]
         names = [
-            f"{run_label(run)}, {particle.iloc[row]}"
+            f"{self.run_names[run.id]}, {particle.iloc[row]}"
             for run, rows in zip(self.analysis.runs, of_each, strict=True)
             for row in rows
         ]

@@ -1,6 +1,7 @@
 """The store and the job runner, one of each for the whole server."""
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -52,8 +53,16 @@ def algorithm_label(key: str) -> str:
 
 
 def run_label(run: RunRecord) -> str:
-    """How a run is called in lists: its own name, or algorithm and id."""
-    return run.name or f"{algorithm_label(run.spec.algorithm)} {run.id[:4]}"
+    """How a run is called: its own name, or its algorithm's."""
+    return run.name or algorithm_label(run.spec.algorithm)
+
+
+def run_names(runs: Iterable[RunRecord]) -> dict[str, str]:
+    """Runs by id, with the seed and then the time where several would be called the same."""
+    runs = list(runs)
+    seeded = {run.id: f"{run_label(run)}, seed {run.spec.seed}" for run in runs}
+    begun = {run.id: f"{seeded[run.id]}, {moment(run.created)}" for run in runs}
+    return told_apart({run.id: run_label(run) for run in runs}, seeded, begun)
 
 
 def run_words(run: RunRecord) -> str:

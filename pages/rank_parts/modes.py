@@ -65,7 +65,7 @@ def _runs(dataset_id: str) -> list[RunRecord]:
     if looked_at or not kept:
         return looked_at
     return [
-        run for run in kept if run.study == kept[0].study and run.spec.rank == kept[0].spec.rank
+        run for run in kept if run.launch == kept[0].launch and run.spec.rank == kept[0].spec.rank
     ]
 
 

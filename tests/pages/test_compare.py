@@ -5,6 +5,7 @@ import pytest
 
 from bnmf_core import RunSpec, laurberg
 from pages.frame import services
+from pages.frame.services import run_names
 from pages.study_parts import views as study_view
 from studies.coverage.plan import CoverageStudy, StudyPlan
 from tests.pages.apps import page, words
@@ -111,7 +112,8 @@ def test_the_gallery_shows_every_run_in_one_order_of_components(server, compared
     app = page("components", runs=",".join(chosen))
     app.toggle(key="components_by_run").set_value(True).run()
     assert not app.exception
-    assert all(f"{run_id[:4]}, " in figure(app) for run_id in chosen)
+    names = run_names([server.store.run(run_id) for run_id in chosen])
+    assert all(f"{name}, " in figure(app) for name in names.values())
     server.wait_analysis(compared[2:], "structure", "mixing", "exact")
     app = page("components", runs=compared[2])
     assert not [toggle for toggle in app.toggle if toggle.key == "components_by_run"]

@@ -68,7 +68,7 @@ def show(dataset_id: str) -> None:
         words = ", ".join(f"{name or '(none)'}: {n}" for name, n in counts.head(12).items())
         more = f" and {len(counts) - 12} more" if len(counts) > 12 else ""
         st.caption(plain(f"Label {key}: {words}{more}"))
-    link.to("run", "Factorize it", data=dataset_id)
+    link.to("run", "Analyse these data", data=dataset_id)
     link.to("rank", data=dataset_id)
 
 

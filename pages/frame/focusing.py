@@ -26,7 +26,7 @@ def ask(modes: Modes, count: int) -> tuple[np.ndarray, str]:
         list(options),
         key=link.key("focus"),
         format_func=options.get,
-        help="What the gallery, the words and the scores bring forward. Lasso points on a chart "
+        help="What pictures, words and scores bring forward. Lasso points on a chart "
         "to focus on them.",
     )
     mask = np.ones(count, dtype=bool)

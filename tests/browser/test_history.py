@@ -41,12 +41,12 @@ def test_back_returns_to_the_page_before_with_its_own_parameters(chromium, tmp_p
         modes = where(page)
         assert float(modes[1]["threshold"][0]) > float(before[1]["threshold"][0])
 
-        visit(page, "Explore", "Gallery")
+        visit(page, "Explore", "Parts")
         page.get_by_text("In focus").first.wait_for()
         page.get_by_role("combobox", name="Focus").click()
         page.get_by_role("option").nth(1).click()
         page.wait_for_url("**focus=mode*")
-        gallery = where(page)
+        parts = where(page)
 
         def stands_at(expected) -> None:
             page.wait_for_timeout(300)
@@ -62,7 +62,7 @@ def test_back_returns_to_the_page_before_with_its_own_parameters(chromium, tmp_p
         page.go_back()
         page.get_by_role("button", name="Analyse 1,797 digits").wait_for()
         stands_at(("/", {}))
-        for expected in (data, modes, gallery):
+        for expected in (data, modes, parts):
             page.go_forward()
             stands_at(expected)
         assert page.get_by_role("combobox", name="Focus").input_value().startswith("mode 1 ")

@@ -45,13 +45,13 @@ def test_from_one_click_to_a_restored_link(chromium, tmp_path):  # noqa: PLR0915
         page.get_by_role("combobox", name="Focus").click()
         page.get_by_role("option", name=re.compile("^mode 1 ")).click()
         page.wait_for_url("**focus=mode*")
-        visit(page, "Explore", "Gallery")
+        visit(page, "Explore", "Parts")
         page.get_by_text("In focus: mode 1").first.wait_for()
         page.get_by_text("Basis images").first.wait_for()
         settle(page)
 
         # Points chosen with a box on the scores come into focus, too.
-        visit(page, "Explore", "Downstream")
+        visit(page, "Explore", "Does it matter?")
         page.get_by_text("Held-out AUC of every factorization").first.wait_for(timeout=120_000)
         settle(page, 1500)
         link = page.url

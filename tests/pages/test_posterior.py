@@ -1,4 +1,4 @@
-"""The Posterior page: weights, what leaving particles out changes, the threshold of SILF models."""
+"""Stein weights: what leaving particles out changes, the threshold of SILF models."""
 
 import numpy as np
 import pytest

@@ -5,6 +5,8 @@ import numpy as np
 from bnmf_core.lazy import lazy
 
 optimize = lazy("scipy.optimize")
+# Errors that agree to so many digits are those of one minimum.
+DIGITS = 9
 
 
 def landmarks(
@@ -16,7 +18,9 @@ def landmarks(
     matched components above ``threshold``, in degrees, or else begins a group. Returns the index of
     each and the order (R,) of its components that matches those of the very best.
     """
-    order = np.argsort(squared_error, kind="stable")
+    # Of those that ended at one minimum rounding must not choose, but their order.
+    alike = np.round(squared_error / max(squared_error.min(), np.finfo(float).tiny), DIGITS)
+    order = np.argsort(alike, kind="stable")
     unit = unit_columns(A)[order]
     leaders: list[int] = []
     sizes: list[int] = []

@@ -33,7 +33,6 @@ def test_from_one_click_to_a_restored_link(chromium, tmp_path):  # noqa: PLR0915
         page.goto(address)
         page.get_by_role("button", name="Analyse 1,797 digits").click()
         page.wait_for_url("**/findings**", timeout=60_000)
-        page.get_by_text("Below is what those say that are done").wait_for(timeout=120_000)
         page.get_by_text("converged restarts", exact=False).first.wait_for(timeout=240_000)
         visit(page, "Explore", "Modes")
         page.get_by_text("Map of factorizations", exact=False).first.wait_for()

@@ -33,6 +33,7 @@ def active() -> bool:
 def draw() -> None:
     """A card for each of the newest launches."""
     now, names = store().launches(), dataset_names()
+    card.refused()
     comparing.bar(now)
     for launch in now[:most]:
         card.show(launch, names.get(launch.dataset, "deleted data"))

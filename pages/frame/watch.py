@@ -36,7 +36,7 @@ def until_done(active: Callable[[], bool], draw: Callable[[], None]) -> None:
 
     @st.fragment(run_every=EVERY if polling else None)
     def poll() -> None:
-        if polling and not active():
+        if polling != active():  # all is done, or a click began something
             st.rerun()
         draw()
 
@@ -55,6 +55,11 @@ def runs_until_done(run_ids: list[str], each: bool = False) -> None:
         now = {run.id for run in watched() if run.active}
         return bool(at_work) and (now == at_work if each else bool(now))
 
+    def cancel() -> None:
+        for run in watched():
+            if run.active:
+                runner().cancel(run.id)
+
     def draw() -> None:
         for run in reversed(watched()):
             if run.active:
@@ -62,10 +67,7 @@ def runs_until_done(run_ids: list[str], each: bool = False) -> None:
             else:
                 words = f"{run_words(run)}: {run.status}, {run.done} made"
                 st.progress(1.0, text=plain(words))
-        if st.button("Cancel", key="cancel_watched", icon=":material/cancel:"):
-            for run in watched():
-                if run.active:
-                    runner().cancel(run.id)
+        st.button("Cancel", key="cancel_watched", icon=":material/cancel:", on_click=cancel)
 
     until_done(active, draw)
 

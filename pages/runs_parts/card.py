@@ -14,6 +14,7 @@ from pages.frame.watch import progress_bar
 from pages.frame.words import duration, moment, plain
 from pages.runs_parts import comparing, exporting
 
+_REFUSED = "runs_refused"
 BADGES = {
     "queued": ":gray-badge[waiting]",
     "running": ":blue-badge[running]",
@@ -49,10 +50,14 @@ def _buttons(launch: Launch, data: str) -> None:
     with st.container(horizontal=True, horizontal_alignment="right"):
         if launch.shown and st.button("Open", key=f"open_{launch.id}", type="primary"):
             comparing.open_runs(launch.shown)
-        if launch.active and st.button("Cancel", key=f"cancel_all_{launch.id}"):
-            _each(runner().cancel, [run.id for run in launch.runs if run.active])
-        if launch.resumable and st.button("Resume", key=f"resume_all_{launch.id}"):
-            _each(runner().resume, launch.resumable)
+        # Callbacks: a click must not be lost to the redraw of a page that polls.
+        if launch.active:
+            active = [run.id for run in launch.runs if run.active]
+            key = f"cancel_all_{launch.id}"
+            st.button("Cancel", key=key, on_click=_clicked, args=(runner().cancel, active))
+        if launch.resumable:
+            key, ids = f"resume_all_{launch.id}", launch.resumable
+            st.button("Resume", key=key, on_click=_clicked, args=(runner().resume, ids))
         with st.popover("More"):
             _more(launch, data)
 
@@ -100,16 +105,36 @@ def _of_run(run: RunRecord, alone: bool) -> None:
             exporting.show(run)
         if alone:
             return
-        if run.active and st.button("Cancel this run", key=f"cancel_{run.id}"):
-            _each(runner().cancel, [run.id])
+        if run.active:
+            key = f"cancel_{run.id}"
+            st.button(
+                "Cancel this run", key=key, on_click=_clicked, args=(runner().cancel, [run.id])
+            )
         if not run.active and run.done and st.button("Open it alone", key=f"open_one_{run.id}"):
             comparing.open_runs([run.id])
-        if run.status in RESUMABLE and st.button("Resume it", key=f"resume_{run.id}"):
-            _each(runner().resume, [run.id])
+        if run.status in RESUMABLE:
+            key = f"resume_{run.id}"
+            st.button("Resume it", key=key, on_click=_clicked, args=(runner().resume, [run.id]))
         if not run.active:
             sure = st.checkbox("I want to delete this run", key=f"sure_one_{run.id}")
             if st.button("Delete it", key=f"delete_one_{run.id}", disabled=not sure):
                 _each(store().delete_run, [run.id])
+
+
+def _clicked(act: Callable[[str], None], ids: Sequence[str]) -> None:
+    """Act on each before the page is drawn again; :func:`refused` says what one of them refused."""
+    st.session_state[_REFUSED] = []
+    for one in ids:
+        try:
+            act(one)
+        except BNMFError as error:
+            st.session_state[_REFUSED].append(str(error))
+
+
+def refused() -> None:
+    """Say what the last click could not do."""
+    for sentence in st.session_state.get(_REFUSED, ()):
+        view.problem(sentence)
 
 
 def _each(act: Callable[[str], None], ids: Sequence[str]) -> None:

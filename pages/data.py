@@ -4,6 +4,7 @@ import streamlit as st
 
 from pages.data_parts import conversation, overview, results, sources
 from pages.frame import choosing, guard, view
+from pages.frame.services import store
 
 guard.enter("data")
 samples, upload, generate, download, others = st.tabs(
@@ -22,7 +23,7 @@ with others:
 if message := st.session_state.pop("data_error", None):
     view.problem(message)
 st.divider()
-if pending:
+if pending and store().dataset_entries():
     st.caption("The file is not taken yet. Below are the data that were there before.")
 overview.show(
     choosing.dataset(

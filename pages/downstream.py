@@ -65,7 +65,7 @@ else:
     st.caption(
         "Five-fold cross-validation, the same folds for all. The factorizations saw all "
         "observations, never the labels; weights are solved with A fixed. Hold observations out "
-        "on the Run page for scores on unseen ones."
+        "on the page Analyse for scores on unseen ones."
     )
 if left_out := found.left_out.get(link.get("label")):
     st.caption(f"Too few members to score: {plain(', '.join(left_out))}.")

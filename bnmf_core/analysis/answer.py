@@ -116,8 +116,8 @@ def _found(
             f"two are at most {apart} apart; {percent(largest['found_by'])} of them in mode "
             f"{int(largest['mode']) + 1}."
             if len(found) > 1
-            else f"All {converged} converged restarts ended in one mode: no two are more than "
-            f"{apart} apart."
+            else f"All {converged} converged restarts ended in one mode: any two are within "
+            f"{apart} of each other."
         )
     elif not converged and not comparison.samplers:
         yield "None of these factorizations is known to have converged: modes may be unfinished."
@@ -139,8 +139,9 @@ def _where_draws_lie(
     numbers = ", ".join(str(int(mode) + 1) for mode in held["mode"][:6])
     yield (
         f"The chains' draws are nearest to mode{'s' * (len(held) > 1)} {numbers}"
-        f"{', …' * (len(held) > 6)}, typically {away:.3g}{unit} from its representative: a draw "
-        "fits worse than an optimum, and lies farther out, by what the posterior allows."
+        f"{', …' * (len(held) > 6)}, typically {_span(held['draws_away'], unit)} from the "
+        "representative there: a draw fits worse than an optimum, and lies farther out, by what "
+        "the posterior allows."
     )
     margin = _margin(comparison, metric, modes)
     if margin < CLOSE * away:
@@ -310,6 +311,12 @@ def draws_beside_optima(comparison: Comparison) -> str:
         "A draw is not the best fit of its mode but a typical place in it, and the difference is "
         "what the posterior allows."
     )
+
+
+def _span(values: pd.Series, unit: str) -> str:
+    """The smallest and the largest, "30.6 to 40.5°", or one where they read alike."""
+    low, high = f"{values.min():.3g}", f"{values.max():.3g}"
+    return f"{high}{unit}" if low == high else f"{low} to {high}{unit}"
 
 
 def mass_in_words(mode: pd.Series) -> str:

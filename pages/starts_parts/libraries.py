@@ -55,7 +55,7 @@ def _bring_in() -> None:
         view.problem(error)
         return
     st.success(
-        f"Kept: {found.count:d} pairs of transfer rank {found.rank:d}. On the Run page, give this "
-        "key as “Library of transforms” among Q-Transform's further settings:"
+        f"Kept: {found.count:d} pairs of transfer rank {found.rank:d}. On the page Analyse, give "
+        "this key as “Library of transforms” among Q-Transform's further settings:"
     )
     st.code(key, language=None)

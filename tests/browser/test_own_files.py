@@ -1,4 +1,4 @@
-"""From files of five fields to their findings in three minutes, as their owners would go."""
+"""From files to their findings in three minutes, as their owners would go."""
 
 import time
 from dataclasses import dataclass
@@ -16,27 +16,13 @@ PATIENCE = 180.0
 
 @dataclass(frozen=True)
 class Walk:
-    """A file, those with names and labels beside it, and what is chosen and must be said.
-
-    columns : whether the owner has to say that observations are columns. said : on the page Data.
-    labelled : whether findings have to say something of a label.
-    """
+    """A file, and whether findings have to say something of a label."""
 
     file: str
-    beside: tuple[str, ...] = ()
-    columns: bool = False
-    said: str = ""
     labelled: bool = False
 
 
 WALKS = {
-    "texts": Walk("20newsgroups/20newsgroups-test.tab.gz", said="words", labelled=True),
-    "genes": Walk(
-        "golub_all_aml/ALL_AML_data.txt",
-        ("golub_all_aml/ALL_AML_genes.txt", "golub_all_aml/ALL_AML_samples.txt"),
-        columns=True,
-    ),
-    "a hyperspectral cube": Walk("jasper_ridge/jasperRidge2_R198.mat", columns=True),
     "mutation spectra": Walk("breast21_signatures/Samples_SBS.txt"),
     "votes": Walk("congress_votes/house-votes-84.data", labelled=True),
 }
@@ -45,28 +31,18 @@ WALKS = {
 @pytest.mark.parametrize("field", WALKS)
 def test_from_a_file_to_its_findings(chromium, tmp_path, field, record_property):
     walk, folder = WALKS[field], data_folder()
-    files = [folder / name for name in (walk.file, *walk.beside)]
-    if not all(file.exists() for file in files):
-        pytest.skip(f"{files[0].name} is not in {folder}; BNMF_DATA names the folder.")
+    file = folder / walk.file
+    if not file.exists():
+        pytest.skip(f"{file.name} is not in {folder}; BNMF_DATA names the folder.")
     with chromium() as page, running_server(tmp_path) as address:
         errors = []
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.goto(f"{address}/data")
         began = time.monotonic()
         page.get_by_role("tab", name="Upload").click()
-        page.locator('input[type="file"]').first.set_input_files(files[0])
+        page.locator('input[type="file"]').first.set_input_files(file)
         page.get_by_text("How it is read").wait_for()
         settle(page)
-        if walk.columns:
-            page.locator("label").filter(has_text="columns").first.click()
-            settle(page)
-        if walk.said:
-            assert (
-                page.get_by_role("textbox", name="Features are called").input_value() == walk.said
-            )
-        if walk.beside:
-            page.locator('input[type="file"]').nth(1).set_input_files(files[1:])
-            settle(page)
         page.get_by_role("button", name="Take these data").click()
         page.get_by_role("link", name="Analyse these data").click()
         page.wait_for_url("**/run**")

@@ -16,6 +16,7 @@ _HOME = {
     "TransformLibrary": "explorers.transforms",
     "algorithms": "registry",
     "align": "compare.alignment",
+    "boolean_tiles": "data.tiles",
     "component_stability": "compare.alignment",
     "conclusions": "compare.conclusions",
     "connections": "compare.islands",
@@ -65,6 +66,7 @@ if TYPE_CHECKING:  # for type checkers, the same names
     from bnmf_core.data.samples import sample_names as sample_names
     from bnmf_core.data.synthetic import laurberg as laurberg
     from bnmf_core.data.synthetic import low_rank as low_rank
+    from bnmf_core.data.tiles import boolean_tiles as boolean_tiles
     from bnmf_core.evidence.mode_evidence import mode_evidence as mode_evidence
     from bnmf_core.evidence.rank_study import rank_study as rank_study
     from bnmf_core.explorers.library import transform_library as transform_library

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bnmf_core.data import tiles
 from bnmf_core.nouns.dataset import Dataset, Truth
 from bnmf_core.nouns.errors import NotFoundError, SettingsError
 from bnmf_core.nouns.settings import setting
@@ -405,6 +406,13 @@ GENERATORS: dict[str, Generator] = {
             "A product of two random factors, with noise and zeros as you like.",
             LowRankSettings,
             _make_low_rank,
+        ),
+        Generator(
+            "boolean_tiles",
+            "Tiles of yes and no",
+            "A table of 0 and 1 made of overlapping tiles that are known, some cells flipped.",
+            tiles.Settings,
+            tiles.make,
         ),
     )
 }

@@ -174,6 +174,8 @@ def test_every_generator_works_from_its_declared_defaults(key):
     assert generator.key == key
     settings = build(generator.Settings, {}, generator.label)
     dataset = generator.make(settings, np.random.default_rng(0))
+    if key == "boolean_tiles":  # its known factors make X by the Boolean product, see test_tiles
+        return
     assert all(residual(dataset.X, known) < 1e-14 * dataset.X.max() for known in dataset.truth)
 
 

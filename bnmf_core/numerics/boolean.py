@@ -1,0 +1,13 @@
+"""Products of tables of yes and no: a cell is on where at least one tile covers it."""
+
+import numpy as np
+
+
+def boolean_product(A: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """Where some component r has both A_dr and W_rn on: A (…, D, R), W (…, R, N) → (…, D, N) bool.
+
+    Every entry other than 0 is on.
+    """
+    # Sums of ones in single precision are exact up to 2²⁴ tiles.
+    on: np.ndarray = (A != 0).astype(np.float32) @ (W != 0).astype(np.float32) > 0.5
+    return on

@@ -21,7 +21,7 @@ from bnmf_core.nouns.model import Model
 from bnmf_core.nouns.particles import Particles
 from bnmf_core.nouns.registry import Registry
 from bnmf_core.probability import MODELS
-from bnmf_core.samplers import gibbs, hmc, mode_jumps, tempered_smc
+from bnmf_core.samplers import box_gibbs, gibbs, hmc, mode_jumps, tempered_smc
 
 ALGORITHMS = Registry(
     "algorithm",
@@ -41,6 +41,7 @@ ALGORITHMS = Registry(
         dsgd.ALGORITHM,
         rrt.ALGORITHM,
         nvi.ALGORITHM,
+        box_gibbs.ALGORITHM,
     ),
     "bnmf.algorithms",
 )
@@ -65,7 +66,7 @@ def models() -> list[str]:
     --------
     >>> from bnmf_core import models
     >>> models()
-    ['gaussian', 'gaussian_simplex', 'silf', 'uniform']
+    ['gaussian', 'gaussian_simplex', 'silf', 'uniform', 'boolean']
     """
     return list(MODELS)
 

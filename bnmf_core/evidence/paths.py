@@ -40,7 +40,7 @@ def posterior_of(problem: Problem, belief: float) -> Posterior[Around]:
 
     What its ``around`` returns goes to its own ``path`` only.
     """
-    if Capability.CONDITIONALS in problem.model.capabilities:
+    if _conditional(problem.model, problem.model_settings):
         return cast(Posterior[Around], ConditionalPosterior(problem, belief))
     return cast(Posterior[Around], SmoothPosterior(problem))
 
@@ -54,7 +54,7 @@ def why_not(model: Model, settings: object, belief: float = 1.0) -> str:
     needed = model.improper(settings)
     if needed:
         return f"The mass of modes needs {needed}."
-    if Capability.CONDITIONALS in able:
+    if _conditional(model, settings):
         return ""
     if not {Capability.SCORE, Capability.NOWHERE_ZERO} <= able or model.support not in SUPPORTS:
         return (
@@ -67,3 +67,8 @@ def why_not(model: Model, settings: object, belief: float = 1.0) -> str:
             f"the belief was {belief:g}."
         )
     return ""
+
+
+def _conditional(model: Model, settings: object) -> bool:
+    """Whether every entry can be drawn given all others, under these settings."""
+    return Capability.CONDITIONALS in model.capabilities and not model.unconditional(settings)

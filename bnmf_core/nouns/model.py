@@ -44,6 +44,7 @@ class Capability(StrEnum):
     SCORE_ALONG = "second derivatives along a direction"
     CURVATURE = "the trace of second derivatives"
     CONDITIONALS = "conditional draws"
+    BOX = "conditional draws between 0 and 1"
     GAUSSIAN_NOISE = "Gaussian noise of a known size"
     THRESHOLD = "a threshold"
     NOWHERE_ZERO = "a likelihood that is nowhere zero"
@@ -73,6 +74,26 @@ class Conditionals:
     noise_variance: float
     A: EntryPrior
     W: EntryPrior
+
+
+@dataclass(frozen=True)
+class InverseGamma:
+    """What is known of a variance before X: 1/σ² ~ Gamma(shape, rate = scale)."""
+
+    shape: float
+    scale: float
+
+
+@dataclass(frozen=True)
+class Box:
+    """What entries between 0 and 1 are drawn from given all others, where X_dn ~ N((AW)_dn, σ²).
+
+    prior : of every entry of A and of W, ``largest`` = 1; None: Beta(½, ½).
+    noise : σ² where it is known, or its prior where it is drawn as well.
+    """
+
+    prior: EntryPrior | None
+    noise: float | InverseGamma
 
 
 class LogDensity(Protocol):
@@ -106,6 +127,16 @@ def always_proper(settings: object) -> str:
     return ""
 
 
+def always_conditional(settings: object) -> str:
+    """Of a model whose conditionals are there whatever its settings: nothing is needed of them."""
+    return ""
+
+
+def fits_all(dataset: Dataset) -> str:
+    """Of a model that takes any data: nothing speaks against them."""
+    return ""
+
+
 @dataclass(frozen=True)
 class Model:
     """A posterior p(A, W | X) = p(X | AW) p(A) p(W) / p(X), up to what does not depend on A and W.
@@ -129,6 +160,7 @@ class Model:
         nearest there is: products may change.
     improper : ``settings → words``: what the settings would have to be for a posterior with a
         finite total ("a prior rate λ above 0: …"); "" where it has one.
+    unfit : ``dataset → sentence``: why it is no model of these data; "" where it is.
 
     score : ``(problem, A, W)`` → gradients of the log joint, (M, D, R) and (M, R, N), in A and W as
         they stand: a constraint on columns is not taken into account.
@@ -140,7 +172,9 @@ class Model:
         gradients in A and W.
     noise_curvature : the same of Gaussian noise of the same standard deviation, for a flat
         likelihood, whose own curvature tells no variance; None: the curvature itself does.
-    conditionals : ``settings → Conditionals``.
+    conditionals : ``settings → Conditionals``. unconditional : ``settings → words``: what the
+        settings would have to be for them; "" where they give them.
+    box : ``settings → Box``.
     noise_level : ``settings → σ``, where X_dn ~ N((AW)_dn, σ²).
     threshold : the objective and the ε up to which every factorization is good enough.
     offending : a row of X for which the likelihood is zero; ``suspects`` are rows to look at first.
@@ -160,6 +194,7 @@ class Model:
     summary: str
     reference: str
     improper: Callable[[Any], str] = always_proper
+    unfit: Callable[[Dataset], str] = fits_all
     score: Callable[[Problem, np.ndarray, np.ndarray], Pair] | None = None
     log_joint_and_score: Derivatives | None = None
     score_along: (
@@ -168,6 +203,8 @@ class Model:
     curvature: Derivatives | None = None
     noise_curvature: Derivatives | None = None
     conditionals: Callable[[Any], Conditionals] | None = None
+    unconditional: Callable[[Any], str] = always_conditional
+    box: Callable[[Any], Box] | None = None
     noise_level: Callable[[Any], float] | None = None
     threshold: Threshold | None = None
     offending: Offending | None = None
@@ -186,6 +223,7 @@ class Model:
             Capability.SCORE_ALONG: slopes and self.score_along is not None,
             Capability.CURVATURE: slopes and self.curvature is not None,
             Capability.CONDITIONALS: self.conditionals is not None,
+            Capability.BOX: self.box is not None,
             Capability.GAUSSIAN_NOISE: self.noise_level is not None,
             Capability.THRESHOLD: self.threshold is not None,
             Capability.NOWHERE_ZERO: self.offending is None,

@@ -7,7 +7,7 @@ from typing import Any, cast
 import numpy as np
 
 from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import RunError
+from bnmf_core.nouns.errors import DataError, RunError
 from bnmf_core.nouns.model import Model
 from bnmf_core.numerics.completion import completed
 from bnmf_core.numerics.linalg import Compression, balanced_svd, compress
@@ -48,8 +48,11 @@ class Problem:
         ------
         RunError
             When the rank does not fit the matrix, or of a row or a column nothing was seen.
+        DataError
+            When the model is none of such data.
         """
         check_fit(dataset, np.arange(dataset.N), rank)
+        check_model(dataset, model)
         return cls(dataset, model, model.resolve(dataset, rank, model_settings), rank)
 
     def times_rows(self, W: np.ndarray) -> np.ndarray:
@@ -133,6 +136,19 @@ def _times(X: Matrix, F: np.ndarray) -> np.ndarray:
     flat = F.reshape(m * R, n)
     product = np.ascontiguousarray((X.T @ flat.T).T) if is_sparse(X) else flat @ X
     return product.reshape(m, R, -1)
+
+
+def check_model(dataset: Dataset, model: Model) -> None:
+    """Check that the model is one of such data.
+
+    Raises
+    ------
+    DataError
+        Naming the entry that speaks against it.
+    """
+    against = model.unfit(dataset)
+    if against:
+        raise DataError(against)
 
 
 def check_fit(dataset: Dataset, seen: np.ndarray, rank: int) -> None:

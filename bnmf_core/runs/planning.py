@@ -8,7 +8,7 @@ from bnmf_core.nouns import settings
 from bnmf_core.nouns.algorithm import AnyAlgorithm, Shard
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import SettingsError
-from bnmf_core.nouns.problem import Problem, check_fit
+from bnmf_core.nouns.problem import Problem, check_fit, check_model
 from bnmf_core.nouns.spec import RunInfo, RunSpec
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.runs.memory import check_memory
@@ -33,7 +33,7 @@ def check(dataset: Dataset, spec: RunSpec) -> tuple[AnyAlgorithm, object]:
 
     Raises
     ------
-    NotFoundError, SettingsError, RunError
+    NotFoundError, SettingsError, DataError, RunError
         With the name and the allowed values.
     """
     algorithm = registry.algorithm(spec.algorithm)
@@ -52,6 +52,7 @@ def check(dataset: Dataset, spec: RunSpec) -> tuple[AnyAlgorithm, object]:
         raise SettingsError(f"The seed was {spec.seed!r}; a whole number ≥ 0 is needed.")
     model_settings: object = settings.build(model.Settings, spec.model_settings, model.label)
     check_fit(dataset, split(dataset, spec.holdout)[0], spec.rank)
+    check_model(dataset, model)
     chosen = settings.build(algorithm.Settings, spec.settings, algorithm.label)
     if algorithm.check is not None:
         algorithm.check(Problem(dataset, model, model_settings, spec.rank), chosen)

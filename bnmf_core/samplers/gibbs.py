@@ -150,8 +150,7 @@ def draw(
         draw_factors(F, C, _with_prior(G, variance, prior), variance, prior.rate, uniform)
         return F
     for chain, grams in enumerate(G):
-        of_columns = np.broadcast_to(grams[:, :, None], (*grams.shape, F.shape[2]))
-        _draw_chain(F[chain], C[chain], of_columns, variance, prior, uniform[chain])
+        _draw_chain(F[chain], C[chain], grams[:, :, None], variance, prior, uniform[chain])
     return F
 
 
@@ -222,7 +221,7 @@ ALGORITHM = Algorithm(
     shard_sizes=shard_sizes,
     work=work,
     fraction=fraction,
-    check=checking("Gibbs"),
+    check=checking("Gibbs", conditionals=True),
     needs=Needs.of(Capability.CONDITIONALS),
     color="#C1272D",
     summary="Walk through the posterior, redrawing one column at a time. Right in the long run; "

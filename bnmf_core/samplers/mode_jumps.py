@@ -25,7 +25,7 @@ from bnmf_core.samplers.chains import chains_of, chains_setting, joined, shard_s
 from bnmf_core.samplers.fitted_jump import FittedModes
 from bnmf_core.samplers.landmarks import landmarks
 from bnmf_core.samplers.pilot import Pilot
-from bnmf_core.samplers.starting import check_posterior
+from bnmf_core.samplers.starting import check_conditionals, check_posterior
 from bnmf_core.solvers import hals
 from bnmf_core.solvers.solution import Solution, Stopping
 from bnmf_core.solvers.starts import random_start
@@ -336,6 +336,7 @@ def work(problem: Problem, settings: Settings) -> float:
 def check(problem: Problem, settings: Settings) -> None:
     """Refuse what has no posterior, and known modes where none are known."""
     check_posterior(problem, ALGORITHM.label)
+    check_conditionals(problem, ALGORITHM.label)
     if settings.start == "known":
         problem.dataset.known_factorizations(problem.rank)
 

@@ -35,15 +35,17 @@ class StartSettings(Protocol):
         """How chains start."""
 
 
-def checking(label: str) -> Callable[[Problem, StartSettings], None]:
+def checking(label: str, conditionals: bool = False) -> Callable[[Problem, StartSettings], None]:
     """What a sampler of this name asks of a problem and of settings before it is queued.
 
     It raises a RunError or a SettingsError where no chain could start: a flat prior, data of
-    zeros, no known factorization.
+    zeros, no known factorization; no conditional draws where it lives on them.
     """
 
     def check(problem: Problem, settings: StartSettings) -> None:
         check_posterior(problem, label)
+        if conditionals:
+            check_conditionals(problem, label)
         if settings.start == "known":
             problem.dataset.known_factorizations(problem.rank)
 
@@ -66,6 +68,19 @@ def check_posterior(problem: Problem, label: str) -> None:
             f"Every entry that the run sees is zero, so {label} has nothing to start from; "
             "choose other observations."
         )
+
+
+def check_conditionals(problem: Problem, label: str) -> None:
+    """Check that the settings of a model with conditional draws give them.
+
+    Raises
+    ------
+    SettingsError
+        Saying what they would have to be.
+    """
+    needed = problem.model.unconditional(problem.model_settings)
+    if needed:
+        raise SettingsError(f"{label} needs {needed}; other samplers can do without.")
 
 
 def starts(

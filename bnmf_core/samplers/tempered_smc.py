@@ -27,7 +27,7 @@ from bnmf_core.numerics.linalg import evenly_spaced
 from bnmf_core.numerics.populations import systematic
 from bnmf_core.numerics.residuals import squared_errors
 from bnmf_core.samplers import gibbs, scale_move
-from bnmf_core.samplers.starting import check_posterior
+from bnmf_core.samplers.starting import check_conditionals, check_posterior
 
 # Multiply-adds of one step: about a third of a second on one core.
 STEP_WORK = 1.0e9
@@ -228,6 +228,7 @@ def work(problem: Problem, settings: Settings) -> float:
 def check(problem: Problem, settings: Settings) -> None:
     """Refuse a posterior that has no finite total, and data of zeros."""
     check_posterior(problem, ALGORITHM.label)
+    check_conditionals(problem, ALGORITHM.label)
 
 
 ALGORITHM = Algorithm(

@@ -20,6 +20,8 @@ from scipy import special
 TAIL = 30.0
 # In an interval of fewer standard deviations than this a normal is an exponential to 1e-8.
 NARROW = 1e-4
+# −log of what is too little to add to a probability.
+FAR = 41.0
 ROOT_OF_HALF = math.sqrt(0.5)
 # How many draws pass through each stage together: what they need stays in the first cache.
 TILE = 128
@@ -337,6 +339,9 @@ def _set_out(pull: float, sd: float, largest: float, u: float) -> tuple[float, f
     if reach == np.inf:
         return place, u
     a = place if place >= -0.5 * reach else -reach - place
+    # What lies beyond is then less than the last digit of u.
+    if reach * (a + 0.5 * reach) > FAR if a >= 0.0 else (a + reach) ** 2 > 2.0 * FAR:
+        return a, u
     beyond = _part_beyond(a, reach)
     return a, beyond + (1.0 - beyond) * u
 
@@ -352,6 +357,12 @@ def _arrive(pull: float, sd: float, largest: float, u: float, drawn: float) -> f
     return largest - x if pull * sd < -0.5 * largest / sd else x
 
 
+@numba.njit(cache=True, error_model="numpy", fastmath=VECTOR, forceinline=True)
+def _add_scaled(total: np.ndarray, row: np.ndarray, factor: float) -> None:
+    for i in range(total.shape[0]):
+        total[i] += row[i] * factor
+
+
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def draw_factors_within(
     F: np.ndarray,
@@ -365,29 +376,38 @@ def draw_factors_within(
 ) -> None:
     """:func:`draw_factors_between` of one chain, with a G for every column, on 0 ≤ F ≤ largest.
 
-    F, C, linear, precision, uniform : (R, n). G : (R, R, n). The largest value may be infinite, and
-    a precision may be 0: where no seen entry uses a component, its prior exp(linear·x) is left.
+    F, C, linear, precision, uniform : (R, n). G : (R, R, n), or (R, R, 1) for all columns. The
+    largest value may be infinite, and a precision may be 0: where no seen entry uses a component,
+    its prior exp(linear·x) is left.
     """
     R, n = F.shape
     width = min(TILE, n)
     a, sd, u, excess = np.empty(width), np.empty(width), np.empty(width), np.empty(width)
     pull, work = np.empty(width), np.empty((4, width))
+    shared = G.shape[2] == 1
     for first in range(0, n, TILE):
         m = min(TILE, n - first)
+        part = slice(first, first + m)
+        f = F[:, part]
         for r in range(R):
+            c, line, own, raw = C[r, part], linear[r, part], precision[r, part], uniform[r, part]
             for i in range(m):
-                pull[i] = -C[r, first + i]
+                pull[i] = -c[i]
             for k in range(R):
-                if k != r:
+                if k == r:
+                    continue
+                if shared:
+                    _add_scaled(pull[:m], f[k], G[k, r, 0])
+                else:
+                    g = G[k, r, part]
                     for i in range(m):
-                        pull[i] += F[k, first + i] * G[k, r, first + i]
+                        pull[i] += f[k, i] * g[i]
             for i in range(m):
-                pull[i] = heat * pull[i] - linear[r, first + i]
-                narrowness = heat * G[r, r, first + i] + precision[r, first + i]
+                pull[i] = heat * pull[i] - line[i]
+                diagonal = G[r, r, 0] if shared else G[r, r, first + i]
+                narrowness = heat * diagonal + own[i]
                 sd[i] = math.sqrt(1.0 / narrowness) if narrowness > 0.0 else np.inf
-                a[i], u[i] = _set_out(pull[i], sd[i], largest, uniform[r, first + i])
+                a[i], u[i] = _set_out(pull[i], sd[i], largest, raw[i])
             _draw(a[:m], u[:m], excess[:m], work)
             for i in range(m):
-                F[r, first + i] = _arrive(
-                    pull[i], sd[i], largest, uniform[r, first + i], sd[i] * excess[i]
-                )
+                f[r, i] = _arrive(pull[i], sd[i], largest, raw[i], sd[i] * excess[i])

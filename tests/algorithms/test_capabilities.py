@@ -82,10 +82,13 @@ def test_a_support_that_an_algorithm_is_not_made_for_is_named(algorithm):
 
 def test_a_model_can_do_what_it_has_a_part_for():
     """Taking a part away takes a capability away; a likelihood that is somewhere zero, likewise."""
-    whole = replace(MODELS["gaussian"], threshold=MODELS["silf"].threshold)
+    whole = replace(
+        MODELS["gaussian"], threshold=MODELS["silf"].threshold, box=MODELS["boolean"].box
+    )
     assert whole.capabilities == set(Capability)
     parts = {
         "conditionals": {Capability.CONDITIONALS},
+        "box": {Capability.BOX},
         "noise_level": {Capability.GAUSSIAN_NOISE},
         "threshold": {Capability.THRESHOLD},
         "curvature": {Capability.CURVATURE},

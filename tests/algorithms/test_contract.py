@@ -19,11 +19,13 @@ from bnmf_core.nouns.settings import declarations
 from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs import engine, planning
 from bnmf_core.runs.planning import describe
-from bnmf_core.samplers import gibbs, hmc, mode_jumps, tempered_smc
+from bnmf_core.samplers import box_gibbs, gibbs, hmc, mode_jumps, tempered_smc
 from bnmf_core.solvers import hals, solution
 from bnmf_core.solvers.starts import random_start
 from bnmf_core.store.chunks import assemble
 from bnmf_core.store.folders import FolderSink
+
+from .suited import model_of, suited
 
 ALGORITHMS = list(registry.ALGORITHMS.values())
 FACTORS = ("A", "W", "log_joint", "error", "ids", "chain", "draw", "weights")
@@ -40,15 +42,28 @@ def with_known(dataset: Dataset) -> Dataset:
     return replace(dataset, truth=tuple(known))
 
 
-@pytest.fixture(scope="module")
-def small(small) -> Dataset:
-    """The shared dataset; some explorers start at known factorizations of it."""
-    return with_known(small)
-
-
-@pytest.fixture(params=ALGORITHMS, ids=lambda algorithm: algorithm.key)
+@pytest.fixture(scope="module", params=ALGORITHMS, ids=lambda algorithm: algorithm.key)
 def algorithm(request):
     return request.param
+
+
+@pytest.fixture(scope="module")
+def small(small, algorithm) -> Dataset:
+    """The shared dataset; some explorers start at known factorizations of it."""
+    return with_known(suited(small, model_of(algorithm.key)))
+
+
+# Settings of the models, and their log priors.
+EXPECTED = {
+    "gaussian": (
+        {"sigma": 0.2, "rate": 0.7},
+        lambda F: stats.expon.logpdf(F, scale=1 / 0.7).sum(),
+    ),
+    "boolean": (
+        {"sigma": 0.2, "prior": "laplace"},
+        lambda F: stats.truncexpon.logpdf(F, b=0.5, scale=2.0).sum(),
+    ),
+}
 
 
 # Settings of those that take long before their first particle.
@@ -61,13 +76,14 @@ BRIEF = {
 def make_spec(algorithm, **changes) -> RunSpec:
     # Rank 4 is above Q-Transform's transfer rank, so that its random padding takes part.
     usual = {"algorithm": algorithm.key, "rank": 4, "particles": 7, "seed": 5}
+    usual |= {"model": model_of(algorithm.key)}
     return RunSpec(**usual | {"settings": BRIEF.get(algorithm.key, {})} | changes)
 
 
 def take_small_steps(monkeypatch) -> None:
     """So that shards are left in the middle too."""
     monkeypatch.setattr(hmc, "STEP_WORK", 1.7e8)
-    for module in (solution, gibbs, tempered_smc, mode_jumps):
+    for module in (solution, gibbs, tempered_smc, mode_jumps, box_gibbs):
         monkeypatch.setattr(module, "STEP_WORK", 2e6)
 
 
@@ -86,8 +102,9 @@ def made(small):
     @cache
     def make(key):
         X, given = small.X.copy(), dict(BRIEF.get(key, {}))
-        model_settings = {"sigma": 0.2, "rate": 0.7}
-        spec = make_spec(registry.algorithm(key), settings=given, model_settings=model_settings)
+        algorithm = registry.algorithm(key)
+        model_settings = dict(EXPECTED[model_of(algorithm.key)][0])
+        spec = make_spec(algorithm, settings=given, model_settings=model_settings)
         particles = engine.run(small, spec)
         return SimpleNamespace(particles=particles, X=X, given=(given, model_settings))
 
@@ -131,18 +148,14 @@ def test_the_seed_decides_every_bit(algorithm, small):
 def test_inputs_are_left_alone(algorithm, small, made):
     np.testing.assert_array_equal(small.X, made(algorithm.key).X)
     brief = BRIEF.get(algorithm.key, {})
-    assert made(algorithm.key).given == (brief, {"sigma": 0.2, "rate": 0.7})
+    assert made(algorithm.key).given == (brief, EXPECTED[model_of(algorithm.key)][0])
 
 
 def test_recorded_density_and_error_follow_from_their_definitions(algorithm, small, made):
-    particles = made(algorithm.key).particles
+    particles, log_prior = made(algorithm.key).particles, EXPECTED[model_of(algorithm.key)][1]
     for m in range(particles.M):
         A, W = particles.A[m], particles.W[m]
-        expected = (
-            stats.norm.logpdf(small.X, A @ W, 0.2).sum()
-            + stats.expon.logpdf(A, scale=1 / 0.7).sum()
-            + stats.expon.logpdf(W, scale=1 / 0.7).sum()
-        )
+        expected = stats.norm.logpdf(small.X, A @ W, 0.2).sum() + log_prior(A) + log_prior(W)
         assert particles.log_joint[m] == pytest.approx(expected, rel=1e-11)
         relative = np.sqrt(((small.X - A @ W) ** 2).sum() / (small.X**2).sum())
         assert particles.error[m] == pytest.approx(relative, rel=1e-11)
@@ -269,7 +282,8 @@ def test_cancelling_keeps_what_is_there(algorithm):
             cancel.set()
 
     spec = make_spec(algorithm, particles=20_000)
-    particles = engine.run(with_known(Dataset.from_array(X)), spec, on_progress, cancel)
+    data = with_known(suited(Dataset.from_array(X), spec.model))
+    particles = engine.run(data, spec, on_progress, cancel)
     assert time.monotonic() - told[0] < 2
     assert particles.info["stop_reason"] == "cancelled"
     assert 0 < particles.M < 20_000

@@ -21,6 +21,7 @@ from bnmf_core.samplers.chains import chains_of, shard_sizes
 from bnmf_core.samplers.starting import LIFT, lifted, starts
 
 from .kernels import MODELS, chart_of, draw_joint, flat_density, make_problem, many_problems
+from .suited import model_of, suited
 
 SUPPORTS = list(MODELS)
 UNIT = 1.5
@@ -263,7 +264,7 @@ def test_the_unit_of_the_data_changes_nothing_but_the_unit(small):
 
 @pytest.mark.parametrize("model", registry.models())
 def test_draws_lie_on_the_support_and_steps_are_frozen_after_the_warm_up(small, model):
-    settings = {"chains": 3, "warm_up": 60, "leapfrog_steps": 20}
+    settings, small = {"chains": 3, "warm_up": 60, "leapfrog_steps": 20}, suited(small, model)
     particles = engine.run(small, RunSpec("hmc", 3, model, 90, 1, settings))
     assert (particles.A >= 0).all() and (particles.W >= 0).all()
     if registry.model(model).support_A == "simplex":
@@ -359,12 +360,13 @@ def test_known_starts_are_all_chosen(known):
 
 @pytest.mark.parametrize("algorithm", SAMPLERS)
 def test_known_starts_need_a_known_factorization_of_the_rank(small, known, algorithm):
-    settings = {"start": "known", "warm_up": 0}
-    assert engine.run(known, RunSpec(algorithm, 2, particles=2, settings=settings)).M == 2
+    settings, model = {"start": "known", "warm_up": 0}, model_of(algorithm)
+    known, small = suited(known, model), suited(small, model)
+    assert engine.run(known, RunSpec(algorithm, 2, model, 2, settings=settings)).M == 2
     with pytest.raises(SettingsError, match="of 'matrix' have rank 2"):
-        engine.run(known, RunSpec(algorithm, 3, particles=2, settings=settings))
+        engine.run(known, RunSpec(algorithm, 3, model, 2, settings=settings))
     with pytest.raises(SettingsError, match="No exact factorization of 'small' is known"):
-        engine.run(small, RunSpec(algorithm, 2, particles=2, settings=settings))
+        engine.run(small, RunSpec(algorithm, 2, model, 2, settings=settings))
 
 
 @pytest.mark.parametrize("algorithm", SAMPLERS)
@@ -389,9 +391,9 @@ def test_what_no_chain_can_start_from_is_refused(small, algorithm, model):
 
 @pytest.mark.parametrize("algorithm", SAMPLERS)
 def test_constant_data_can_be_sampled(algorithm):
-    settings = {"warm_up": 20}
+    settings, model = {"warm_up": 20}, model_of(algorithm)
     particles = engine.run(
-        Dataset.from_array(np.full((4, 5), 3.0)),
-        RunSpec(algorithm, 2, particles=5, settings=settings),
+        suited(Dataset.from_array(np.full((4, 5), 3.0)), model),
+        RunSpec(algorithm, 2, model, 5, settings=settings),
     )
     assert np.isfinite(particles.log_joint).all()

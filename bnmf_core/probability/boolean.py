@@ -1,0 +1,273 @@
+"""Gaussian likelihood of a table of yes and no, factors between 0 and 1 (paper 4, §2.3 and §3.1).
+
+X_dn ~ N((AW)_dn, σ²) over the cells that were seen, every entry of A and W in [0, 1] with one of
+four priors. σ² is a number, or a parameter with an inverse gamma prior that is integrated out:
+
+    p(X | A, W) ∝ (b + ½‖X − AW‖²)^−(a + n/2),   n cells seen.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import gammaln, ndtr
+
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.model import Box, Conditionals, EntryPrior, InverseGamma, Model, Support
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.nouns.settings import setting
+from bnmf_core.numerics.matrix import stored
+from bnmf_core.numerics.residuals import squared_errors
+from bnmf_core.probability import likelihood
+
+# Normal and Laplace are paper 4's, of scale 1 and 2, cut to [0, 1]; None: Beta(½, ½).
+PRIORS: dict[str, EntryPrior | None] = {
+    "flat": EntryPrior(largest=1.0),
+    "normal": EntryPrior(precision=1.0, largest=1.0),
+    "laplace": EntryPrior(rate=0.5, largest=1.0),
+    "beta": None,
+}
+# log of the integral of each over [0, 1].
+LOG_TOTALS = {
+    "flat": 0.0,
+    "normal": 0.5 * np.log(2 * np.pi) + np.log(ndtr(1.0) - 0.5),
+    "laplace": np.log(2.0) + np.log1p(-np.exp(-0.5)),
+    "beta": np.log(np.pi),
+}
+# An inferred σ²: as much is known of it before as two cells tell, each 0.3 off.
+NOISE = InverseGamma(shape=1.0, scale=0.1)
+# Beta(½, ½) has no value at 0 and at 1: what rounding has put there counts as this far away.
+NEAREST = 2.0**-53
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of the boolean model."""
+
+    prior: str = setting(
+        "flat",
+        "Prior",
+        "Of every entry of A and W between 0 and 1. “flat” favours none; “normal” and “laplace” "
+        "favour small ones; “beta” is Beta(½, ½), which favours entries near 0 and near 1.",
+        choices=tuple(PRIORS),
+    )
+    sigma: float | None = setting(
+        None,
+        "Noise level σ",
+        "Standard deviation of the noise on one cell. Left open: inferred with the factors. 1 is "
+        "as published, and so much noise that the tiles are forgotten.",
+        minimum=1e-6,
+    )
+
+
+def resolve(dataset: Dataset, rank: int, settings: Settings) -> Settings:
+    """As they are: an open σ is inferred, not taken from the data beforehand."""
+    return settings
+
+
+def unfit(dataset: Dataset) -> str:
+    """Why the data are no table of yes and no; "" where they are."""
+    values = stored(dataset.X)
+    wrong = (values != 0.0) & (values != 1.0)
+    if not wrong.any():
+        return ""
+    return (
+        f"{dataset.name!r} holds {float(values[wrong][0]):g}; a model of yes and no takes entries "
+        "of 0 and 1 only. Choose another model, or other data."
+    )
+
+
+def log_likelihood(
+    problem: Problem, A: np.ndarray, W: np.ndarray, squared: np.ndarray | None = None
+) -> np.ndarray:
+    """Log likelihood (M,) without what does not depend on A and W; 0 where AW is X."""
+    sigma = problem.model_settings.sigma
+    if squared is None:
+        squared = squared_errors(problem.dataset.X, A, W, problem.dataset.mask)
+    if sigma is not None:
+        return -squared / (2 * sigma**2)
+    return -_power(problem) * np.log1p(squared / (2 * NOISE.scale))
+
+
+def constant(problem: Problem) -> float:
+    """What the full log density of X adds to :func:`log_likelihood`, in nats."""
+    if problem.model_settings.sigma is not None:
+        return likelihood.constant(problem)
+    half = 0.5 * problem.dataset.observed
+    gammas = gammaln(NOISE.shape + half) - gammaln(NOISE.shape)
+    return float(gammas - half * np.log(2 * np.pi * NOISE.scale))
+
+
+def log_prior(problem: Problem, A: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """log p(A, W) with every constant, in nats: (M,)."""
+    name = problem.model_settings.prior
+    total = np.zeros(A.shape[0])
+    for F in (A, W):
+        total -= F[0].size * LOG_TOTALS[name]
+        prior = PRIORS[name]
+        if prior is None:
+            x = np.clip(F, NEAREST, 1.0 - NEAREST)
+            total -= 0.5 * (np.log(x) + np.log1p(-x)).sum(axis=(1, 2))
+        else:
+            total -= (prior.rate * F + 0.5 * prior.precision * F**2).sum(axis=(1, 2))
+    return total
+
+
+def prior_slope(name: str, F: np.ndarray) -> np.ndarray:
+    """Derivative of the log prior of every entry of F."""
+    prior = PRIORS[name]
+    if prior is None:
+        x = np.clip(F, NEAREST, 1.0 - NEAREST)
+        return 0.5 / (1.0 - x) - 0.5 / x
+    return -prior.rate - prior.precision * F
+
+
+def prior_bend(name: str, F: np.ndarray) -> np.ndarray:
+    """Second derivative of the log prior of every entry of F."""
+    prior = PRIORS[name]
+    if prior is None:
+        x = np.clip(F, NEAREST, 1.0 - NEAREST)
+        return 0.5 / (1.0 - x) ** 2 + 0.5 / x**2
+    return np.full(F.shape, -prior.precision)
+
+
+def log_joint(
+    problem: Problem, A: np.ndarray, W: np.ndarray, squared: np.ndarray | None = None
+) -> np.ndarray:
+    """log p(X, A, W) with every normalising constant, in nats: (M,); σ² integrated out if open."""
+    fit = log_likelihood(problem, A, W, squared)
+    return fit + constant(problem) + log_prior(problem, A, W)
+
+
+def log_joint_and_score(
+    problem: Problem, A: np.ndarray, W: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The log joint (M,) and its gradients in A (M, D, R) and W (M, R, N)."""
+    minus_half, by_A, by_W = likelihood.fit_and_gradients(problem, A, W, 1.0)
+    squared = np.maximum(-2.0 * minus_half, 0.0)
+    precision = _precision(problem, squared)[:, None, None]
+    name = problem.model_settings.prior
+    values = log_joint(problem, A, W, squared)
+    return (
+        values,
+        precision * by_A + prior_slope(name, A),
+        precision * by_W + prior_slope(name, W),
+    )
+
+
+def score(problem: Problem, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Gradient of the log joint in A (M, D, R) and in W (M, R, N)."""
+    return log_joint_and_score(problem, A, W)[1:]
+
+
+def score_along(
+    problem: Problem, A: np.ndarray, W: np.ndarray, moved_A: np.ndarray, moved_W: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Derivative of :func:`score` along (moved_A, moved_W).
+
+    With S = ‖X − AW‖² and an open σ the precision (2a + n)/(2b + S) changes as well: by
+    (precision)²·2/(2a + n) times ⟨−½∇S, moved⟩.
+    """
+    minus_half, by_A, by_W = likelihood.fit_and_gradients(problem, A, W, 1.0)
+    precision = _precision(problem, np.maximum(-2.0 * minus_half, 0.0))[:, None, None]
+    along = likelihood.fit_gradients_along(problem, A, W, moved_A, moved_W, 1.0)
+    name = problem.model_settings.prior
+    along_A = precision * along[0] + prior_bend(name, A) * moved_A
+    along_W = precision * along[1] + prior_bend(name, W) * moved_W
+    if problem.model_settings.sigma is None:
+        downhill = (by_A * moved_A).sum(axis=(1, 2)) + (by_W * moved_W).sum(axis=(1, 2))
+        change = precision**2 * (downhill / _power(problem))[:, None, None]
+        along_A += change * by_A
+        along_W += change * by_W
+    return along_A, along_W
+
+
+def _power(problem: Problem) -> float:
+    return NOISE.shape + 0.5 * problem.dataset.observed
+
+
+def _precision(problem: Problem, squared: np.ndarray) -> np.ndarray:
+    """By what the gradient of −½‖X − AW‖² is multiplied, (M,): 1/σ², or its mean given A and W."""
+    sigma = problem.model_settings.sigma
+    if sigma is not None:
+        return np.full(squared.shape, sigma**-2)
+    mean: np.ndarray = _power(problem) / (NOISE.scale + 0.5 * squared)
+    return mean
+
+
+def unconditional(settings: Settings) -> str:
+    """What the settings would have to be for every conditional to be a cut normal."""
+    if settings.sigma is None:
+        return "a noise level σ, as it does not infer one"
+    if PRIORS[settings.prior] is None:
+        return "another prior than Beta(½, ½), under which an entry given all others is no normal"
+    return ""
+
+
+def conditionals(settings: Settings) -> Conditionals:
+    """Every entry is drawn from a normal cut to [0, 1]; see :func:`unconditional`."""
+    prior_of_both = PRIORS[settings.prior]
+    assert settings.sigma is not None and prior_of_both is not None
+    return Conditionals(settings.sigma**2, prior_of_both, prior_of_both)
+
+
+def box(settings: Settings) -> Box:
+    """What entries, and an open σ², are drawn from."""
+    noise = NOISE if settings.sigma is None else settings.sigma**2
+    return Box(PRIORS[settings.prior], noise)
+
+
+def prior(problem: Problem, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """One draw from the prior: A (D, R), W (R, N)."""
+    data, R = problem.dataset, problem.rank
+    name = problem.model_settings.prior
+    return _drawn(name, (data.D, R), rng), _drawn(name, (R, data.N), rng)
+
+
+def _drawn(name: str, shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
+    if name == "beta":
+        return np.sin(0.5 * np.pi * rng.random(shape)) ** 2
+    F = rng.random(shape)
+    if name == "laplace":
+        return -2.0 * np.log1p(F * np.expm1(-0.5))
+    if name == "normal":  # by rejection: two of five proposals at most
+        left = rng.random(shape) >= np.exp(-0.5 * F**2)
+        while left.any():
+            again = rng.random(int(left.sum()))
+            F[left] = again
+            left[left] = rng.random(again.size) >= np.exp(-0.5 * again**2)
+    return F
+
+
+def scale(A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Each component with the same largest entry in A and in W, at most 1.
+
+    Where they would be larger, entries are cut to 1, and products change.
+    """
+    largest_A, largest_W = A.max(axis=1), W.max(axis=2)
+    both = (largest_A > 0) & (largest_W > 0)
+    s = np.sqrt(np.where(both, largest_W, 1.0) / np.where(both, largest_A, 1.0))
+    return np.minimum(A * s[:, None, :], 1.0), np.minimum(W / s[:, :, None], 1.0)
+
+
+MODEL = Model(
+    key="boolean",
+    label="Yes and no: Gaussian noise, entries between 0 and 1",
+    Settings=Settings,
+    resolve=resolve,
+    unfit=unfit,
+    log_joint=log_joint,
+    log_likelihood=log_likelihood,
+    support_A=Support.UNIT_INTERVAL,
+    support_W=Support.UNIT_INTERVAL,
+    prior=prior,
+    scale=scale,
+    score=score,
+    log_joint_and_score=log_joint_and_score,
+    score_along=score_along,
+    conditionals=conditionals,
+    unconditional=unconditional,
+    box=box,
+    summary="X holds yes (1) and no (0). Every component is a tile: features by observations that "
+    "have them, each to a degree between 0 and 1.",
+    reference="paper 4, §2.3 and §3.1",
+)

@@ -1,0 +1,25 @@
+"""A model for each algorithm, and data that the model takes."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from bnmf_core import registry
+from bnmf_core.nouns.dataset import Dataset
+
+USUAL = ("gaussian", "boolean")
+
+
+def model_of(key: str) -> str:
+    """The first of the usual models that the algorithm works with."""
+    algorithm = registry.algorithm(key)
+    return next(model for model in USUAL if algorithm.works_with(registry.model(model)))
+
+
+def suited(dataset: Dataset, model: str) -> Dataset:
+    """The dataset; a model of yes and no sees which entries lie above the middle one."""
+    if not registry.model(model).unfit(dataset):
+        return dataset
+    values = np.asarray(dataset.X)
+    threshold = min(np.median(values), 0.999 * values.max())
+    return replace(dataset, X=(values > threshold).astype(float))

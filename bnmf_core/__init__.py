@@ -38,6 +38,7 @@ _HOME = {
     "run": "runs.engine",
     "sample_names": "data.samples",
     "stein_weights": "posterior.weights",
+    "threshold_curve": "compare.thresholds",
     "top_words": "compare.topics",
     "transform_library": "explorers.library",
     "unseen_modes": "compare.unseen",
@@ -58,6 +59,7 @@ if TYPE_CHECKING:  # for type checkers, the same names
     from bnmf_core.compare.islands import connections as connections
     from bnmf_core.compare.modes import find_modes as find_modes
     from bnmf_core.compare.projection import project as project
+    from bnmf_core.compare.thresholds import threshold_curve as threshold_curve
     from bnmf_core.compare.topics import top_words as top_words
     from bnmf_core.compare.unseen import unseen_modes as unseen_modes
     from bnmf_core.data.load import inspect_file as inspect_file

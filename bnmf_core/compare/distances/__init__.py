@@ -12,6 +12,7 @@ from bnmf_core.compare.distances.l1_max import L1_MAX
 from bnmf_core.compare.distances.l1_sum import L1_SUM
 from bnmf_core.compare.distances.max_angle import MAX_ANGLE
 from bnmf_core.compare.distances.pairwise import Distance
+from bnmf_core.compare.distances.tiles import HAMMING, JACCARD
 from bnmf_core.compare.distances.wad import WAD
 from bnmf_core.nouns.errors import NotFoundError
 from bnmf_core.nouns.registry import Registry
@@ -20,7 +21,7 @@ from bnmf_core.nouns.registry import Registry
 DISTANCES = Registry(
     "distance",
     Distance,
-    (MAX_ANGLE, WAD, L1_SUM, L1_MAX, FROBENIUS_A, FROBENIUS_W),
+    (MAX_ANGLE, WAD, L1_SUM, L1_MAX, FROBENIUS_A, FROBENIUS_W, JACCARD, HAMMING),
     "bnmf.distances",
 )
 

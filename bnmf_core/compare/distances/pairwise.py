@@ -44,6 +44,7 @@ class Distance:
     weighted : whether ``combine`` needs the components' shares of the reconstruction.
     is_metric : whether the triangle inequality always holds.
     summary : one sentence for the screen. reference : where it was published.
+    scale_free : whether a component's scale, moved from A to W, leaves the value as it is.
     different : the part of ``upper`` from which on two factorizations tell different stories.
     """
 
@@ -58,6 +59,7 @@ class Distance:
     summary: str
     reference: str
     weighted: bool = False
+    scale_free: bool = True
     different: float = 1 / 6
 
     def resolution(self, R: int) -> float | None:

@@ -14,6 +14,7 @@ from bnmf_core.analysis import (
     quality,
     stein,
     structure,
+    tiles,
     tree,
     variational,
 )
@@ -31,6 +32,7 @@ STAGES: Registry[Stage[object]] = Registry(
         structure.STAGE,
         islands.STAGE,
         tree.STAGE,
+        tiles.STAGE,
         exact.STAGE,
         mixing.STAGE,
         stein.STAGE,

@@ -1,0 +1,74 @@
+"""What is stored of tiles and cells: the numbers by other ways, and where there are none."""
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+
+from bnmf_core import RunSpec, boolean_tiles, laurberg
+from bnmf_core.analysis import tiles
+from bnmf_core.compare.thresholds import PAIR_GRID, errors_at
+from bnmf_core.numerics.boolean import boolean_product
+
+SPEC = RunSpec("box_gibbs", rank=3, particles=40, model="boolean", settings={"warm_up": 60})
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(3)
+    made = boolean_tiles(30, 40, 3, density=0.3, shuffle=True, rng=rng)
+    mask = rng.random(made.X.shape) > 0.02
+    return dataclasses.replace(made, X=np.where(mask, made.X, 0.0), mask=mask)
+
+
+@pytest.fixture
+def found(runner, data):
+    run_ids = runner.start(data, [SPEC, dataclasses.replace(SPEC, seed=1)])
+    return runner.wait_analysis(run_ids, "tiles")
+
+
+def test_the_tiles_are_the_ones_that_the_table_is_made_of(found, data):
+    told = tiles.STAGE.of(found)
+    assert list(told.run_ids) == found.run_ids and told.problem == ""
+    run = told.of_run(found.run_ids[0])
+    clean = boolean_product(data.truth[0].A, data.truth[0].W)
+    np.testing.assert_array_equal(boolean_product(run.A > 0.5, run.W > 0.5), clean)
+    np.testing.assert_array_equal(run.on > 0.5, clean)
+    assert (run.tiles["present"] > 0.9).all() and (run.tiles["noise"] < -5).all()
+    assert (run.tiles[found.run_ids[1]] > 0.9).all()
+    assert run.tiles["cells"].tolist() == (run.tiles["rows"] * run.tiles["columns"]).tolist()
+
+
+def test_means_deviations_and_cells_are_those_of_the_draws(found, data):
+    run = tiles.STAGE.of(found).of_run(found.run_ids[0])
+    rows = found.rows_by_run()[0]
+    A, W = found.factors(rows)
+    orders = [list(order) for order in itertools.permutations(range(3))]
+    nearest = [min(orders, key=lambda o, F=F: np.abs(F[:, o] - run.A).sum()) for F in A]
+    aligned = np.array([F[:, order] for F, order in zip(A, nearest, strict=True)])
+    np.testing.assert_allclose(run.A, aligned.mean(0), atol=1e-12)
+    spread = np.array([F[order] for F, order in zip(W, nearest, strict=True)]).std(0)
+    np.testing.assert_allclose(run.sd_W, spread, atol=1e-12)
+    q = 1 - np.prod(1 - A[:, :, None, :] * W.transpose(0, 2, 1)[:, None], axis=3)
+    np.testing.assert_allclose(run.mean, q.mean(0), atol=1e-6)
+    np.testing.assert_allclose(run.uncertainty, q.var(0), atol=1e-6)
+    np.testing.assert_allclose(run.ambiguity, (q * (1 - q)).mean(0), atol=1e-6)
+
+
+def test_curves_count_the_cells_that_are_seen_and_those_of_the_table_without_noise(found, data):
+    run = tiles.STAGE.of(found).of_run(found.run_ids[0])
+    product = boolean_product(run.A > 0.5, run.W > 0.5)
+    X = data.X > 0
+    assert errors_at(*run.curves["seen"], 0.5) == (product != X)[data.mask].sum()
+    clean = boolean_product(data.truth[0].A, data.truth[0].W)
+    assert errors_at(*run.curves["truth"], 0.5) == (product != clean).sum()
+    half = list(PAIR_GRID).index(0.5)
+    assert run.pairs["truth"][half, half] == (product != clean).sum()
+
+
+def test_what_is_no_table_or_has_no_factors_between_0_and_1_is_said(runner, data):
+    restarts = RunSpec("random_restarts", rank=3, particles=3)
+    for dataset, words in ((laurberg("two"), "no table of yes and no"), (data, "between 0 and 1")):
+        found = runner.wait_analysis(runner.start(dataset, [restarts]), "tiles")
+        assert words in tiles.STAGE.of(found).problem

@@ -131,6 +131,15 @@ PAGES = [
         invitation="How sure is it?",
     ),
     Page(
+        "boolean",
+        "Boolean",
+        "Explore",
+        "Which tiles of my table of yes and no can I believe?",
+        icon="grid_on",
+        parameters=(*LENS, "part"),
+        invitation="Tiles of yes and no",
+    ),
+    Page(
         "coverage",
         "Coverage",
         "Compare",

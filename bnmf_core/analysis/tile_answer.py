@@ -1,0 +1,127 @@
+"""Which tiles of a table can be believed, in a table and in sentences."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from bnmf_core.analysis.answer import percent
+from bnmf_core.analysis.tiles import RunTiles
+from bnmf_core.compare.distances.tiles import HALF
+from bnmf_core.nouns.plain import Value
+from bnmf_core.numerics.boolean import boolean_product
+
+# A tile is believed that so many of the members of every run have, and that noise makes so rarely.
+OFTEN, RARELY = 0.9, -6.0
+# Doubt below this part of ¼, the most there is, is not worth a word.
+CLEAR = 0.2
+# A noise level given as a number that is at least so large makes chains forget tiles.
+LOUD = 0.5
+CLEAR_WORDS = "clear"
+UNCERTAIN_WORDS = "undecided between yes and no"
+AMBIGUOUS_WORDS = "a clear half"
+
+
+def in_words(uncertainty: float, ambiguity: float) -> str:
+    """The kind of doubt: draws that disagree, or draws that agree on half-heartedness."""
+    if np.isnan(uncertainty + ambiguity):
+        return "empty"
+    if uncertainty + ambiguity < CLEAR * 0.25:
+        return CLEAR_WORDS
+    return UNCERTAIN_WORDS if uncertainty > ambiguity else AMBIGUOUS_WORDS
+
+
+def believed(tiles: pd.DataFrame, run_ids: tuple[str, ...]) -> np.ndarray:
+    """(R,) which tiles are in nearly all members of every run, and are not of noise."""
+    shares = tiles[list(run_ids)].to_numpy()
+    found: np.ndarray = (shares >= OFTEN).all(axis=1) & (tiles["noise"].to_numpy() <= RARELY)
+    return found & (tiles["cells"].to_numpy() > 0)
+
+
+def counts(run: RunTiles, X: np.ndarray) -> dict[str, int]:
+    """Cells by what tiles make of them; X (D, N) of 0, 1 and NaN where it was not seen.
+
+    ``explained`` : ones in a tile. ``missed`` : ones in none. ``filled_in`` : zeros in a tile.
+    ``predicted`` : cells in a tile that were not seen. ``unseen`` : all that were not seen.
+    """
+    covered = boolean_product(run.A > HALF, run.W > HALF)
+    unseen = np.isnan(X)
+    return {
+        "explained": int((covered & (X == 1)).sum()),
+        "missed": int((~covered & (X == 1)).sum()),
+        "filled_in": int((covered & (X == 0)).sum()),
+        "predicted": int((covered & unseen).sum()),
+        "unseen": int(unseen.sum()),
+    }
+
+
+def sentences(
+    run: RunTiles,
+    run_ids: tuple[str, ...],
+    X: np.ndarray,
+    sampled: bool,
+    model_settings: dict[str, Value],
+) -> list[str]:
+    """The answer, the most important first.
+
+    run : what is looked at; run_ids : all runs that its tiles were looked for in. sampled : whether
+    its members are draws. model_settings : of the run, as it was given.
+    """
+    return list(_sentences(run, run_ids, X, sampled, model_settings))
+
+
+def _sentences(
+    run: RunTiles,
+    run_ids: tuple[str, ...],
+    X: np.ndarray,
+    sampled: bool,
+    model_settings: dict[str, Value],
+) -> Iterator[str]:
+    tiles = run.tiles
+    empty = int((tiles["cells"] == 0).sum())
+    members = "draws" if sampled else "factorizations"
+    runs = f"every one of the {len(run_ids)} runs" if len(run_ids) > 1 else "the run"
+    sure = believed(tiles, run_ids)
+    numbers = _listed(tiles["tile"][sure] + 1)
+    yield (
+        f"{sure.sum()} of {len(tiles)} tiles can be believed: at least {percent(OFTEN)} of the "
+        f"{members} of {runs} have them, and noise makes one like them with a chance below "
+        f"1 in a million{numbers}."
+    )
+    sigma = model_settings.get("sigma")
+    if isinstance(sigma, (int, float)) and sigma >= LOUD and empty >= 0.5 * len(tiles):
+        yield (
+            f"At σ = {sigma:g} the posterior forgets the tiles: so much noise hides the step from "
+            "no to yes, and entries lie anywhere. Leave the noise level open, and it is inferred."
+        )
+    elif empty:
+        yield f"{empty} of the {len(tiles)} components have no cell above ½ and make no tile."
+    found = counts(run, X)
+    ones = found["explained"] + found["missed"]
+    if ones:
+        yield (
+            f"Tiles cover {percent(found['explained'] / ones)} of the ones. {found['missed']:,} "
+            f"ones lie in no tile and {found['filled_in']:,} zeros lie in one: likely errors of "
+            "the table, or what the tiles do not tell."
+        )
+    if found["unseen"]:
+        yield (
+            f"Of {found['unseen']:,} cells that were not seen, {found['predicted']:,} lie in a "
+            "tile: they are predicted to be yes."
+        )
+    doubtful = [
+        int(tile["tile"]) + 1
+        for _, tile in tiles.iterrows()
+        if in_words(tile["uncertainty"], tile["ambiguity"]) == UNCERTAIN_WORDS
+    ]
+    if doubtful:
+        yield f"Undecided between yes and no{_listed(pd.Series(doubtful))}."
+
+
+def _listed(numbers: pd.Series, most: int = 12) -> str:
+    """ ": tiles 1, 2 and 3", or nothing."""
+    if numbers.empty:
+        return ""
+    words = [str(int(number)) for number in numbers[:most]]
+    more = f" and {len(numbers) - most} more" if len(numbers) > most else ""
+    return f": tile{'s' * (len(numbers) > 1)} {', '.join(words)}{more}"

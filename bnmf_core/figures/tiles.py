@@ -1,0 +1,190 @@
+"""Tiles of a table of yes and no: the table in their order, each of them, and cell by cell."""
+
+from collections.abc import Sequence
+from enum import IntEnum
+
+import numpy as np
+import plotly.graph_objects as go
+
+from bnmf_core.figures.gallery import GAP
+from bnmf_core.figures.style import layout
+
+# Cells of a picture on one side: one may stand for several of a larger table.
+MOST_SIDE = 600
+THUMBNAIL = 40
+
+
+class Cell(IntEnum):
+    """What a cell is; where one stands for several, the last of these among them is shown."""
+
+    OFF = 0
+    UNSEEN = 1
+    EXPLAINED = 2
+    PREDICTED = 3
+    MISSED = 4
+    FILLED_IN = 5
+
+
+NAMES = {
+    Cell.OFF: "no",
+    Cell.UNSEEN: "not seen, in no tile",
+    Cell.EXPLAINED: "yes, in a tile",
+    Cell.PREDICTED: "not seen, in a tile",
+    Cell.MISSED: "yes, in no tile",
+    Cell.FILLED_IN: "no, in a tile",
+}
+COLORS = {
+    Cell.OFF: "#EEF1F4",
+    Cell.UNSEEN: "#B8C0C8",
+    Cell.EXPLAINED: "#2A5F8F",
+    Cell.PREDICTED: "#59A14F",
+    Cell.MISSED: "#F2A93B",
+    Cell.FILLED_IN: "#D1495B",
+}
+
+
+def kinds(X: np.ndarray, covered: np.ndarray) -> np.ndarray:
+    """What every cell is: X (D, N) of 0, 1 and NaN where not seen; covered (D, N) bool."""
+    unseen = np.isnan(X)
+    found = np.full(X.shape, Cell.OFF, dtype=np.int8)
+    found[unseen] = Cell.UNSEEN
+    found[unseen & covered] = Cell.PREDICTED
+    found[(X == 1) & covered] = Cell.EXPLAINED
+    found[(X == 1) & ~covered] = Cell.MISSED
+    found[(X == 0) & covered] = Cell.FILLED_IN
+    return found
+
+
+def table_picture(
+    X: np.ndarray,
+    covered: np.ndarray,
+    order: tuple[np.ndarray, np.ndarray],
+    nouns: tuple[str, str] = ("feature", "observation"),
+) -> go.Figure:
+    """The table with rows and columns in an order, coloured by what tiles make of every cell.
+
+    Parameters
+    ----------
+    X : (D, N) of 0, 1 and NaN where not seen. covered : (D, N) bool, cells in a tile.
+    order : of the rows (D,) and of the columns (N,). nouns : what one row and one column is.
+    """
+    shown = kinds(X, covered)[np.ix_(*order)]
+    D, N = shown.shape
+    height, width = -(-D // MOST_SIDE), -(-N // MOST_SIDE)
+    rows, columns = np.arange(0, D, height), np.arange(0, N, width)
+    pooled = np.maximum.reduceat(np.maximum.reduceat(shown, rows, axis=0), columns, axis=1)
+    counts = np.bincount(shown.ravel(), minlength=len(Cell))
+    scale = [(edge, COLORS[kind]) for kind in Cell for edge in (kind / 6, (kind + 1) / 6)]
+    figure = go.Figure(
+        go.Heatmap(
+            z=pooled,
+            x=columns + 1,
+            y=rows + 1,
+            zmin=-0.5,
+            zmax=5.5,
+            colorscale=scale,
+            showscale=False,
+            hovertemplate=f"{nouns[0]} in row %{{y}}, {nouns[1]} in column %{{x}}<extra></extra>",
+        )
+    )
+    for kind in (Cell.EXPLAINED, Cell.MISSED, Cell.FILLED_IN, Cell.PREDICTED, Cell.UNSEEN):
+        if counts[kind]:
+            figure.add_scatter(
+                x=[None],
+                y=[None],
+                mode="markers",
+                marker={"color": COLORS[kind], "symbol": "square", "size": 11},
+                name=f"{NAMES[kind]} ({counts[kind]:,})",
+            )
+    figure.update_xaxes(title=f"{nouns[1]}s, those of a tile together", showgrid=False)
+    figure.update_yaxes(
+        title=f"{nouns[0]}s, those of a tile together", autorange="reversed", showgrid=False
+    )
+    title = "The table in the order of its tiles"
+    if height * width > 1:
+        title += f"; one cell stands for {height}×{width}"
+    return layout(figure, title, height=470)
+
+
+def tile_pictures(
+    A: np.ndarray,
+    W: np.ndarray,
+    order: tuple[np.ndarray, np.ndarray],
+    names: Sequence[str],
+    columns: int = 10,
+) -> go.Figure:
+    """Every tile in the outline of the whole table: dark where it is.
+
+    Parameters
+    ----------
+    A : (D, R), W : (R, N), bool. order : as in :func:`table_picture`. names : R words.
+    """
+    of_rows = _pooled(A[order[0]])
+    of_columns = _pooled(W.T[order[1]])
+    height, width, R = of_rows.shape[0], of_columns.shape[0], A.shape[1]
+    lines = -(-R // columns)
+    across = min(R, columns)
+    shape = (lines * (height + GAP) - GAP, across * (width + GAP) - GAP)
+    montage, which = np.full(shape, np.nan), np.full(shape, np.nan)
+    for r in range(R):
+        top, left = r // columns * (height + GAP), r % columns * (width + GAP)
+        window = (slice(top, top + height), slice(left, left + width))
+        montage[window] = np.outer(of_rows[:, r], of_columns[:, r])
+        which[window] = r + 1
+    figure = go.Figure(
+        go.Heatmap(
+            z=montage,
+            customdata=which,
+            hoverongaps=False,
+            colorscale=[(0, "#E3E8ED"), (1, "#2A5F8F")],
+            zmin=0,
+            zmax=1,
+            showscale=False,
+            hovertemplate="tile %{customdata}<extra></extra>",
+        )
+    )
+    for r in range(R):
+        figure.add_annotation(
+            x=r % columns * (width + GAP) + width / 2 - 0.5,
+            y=r // columns * (height + GAP) + 2,
+            text=names[r],
+            showarrow=False,
+            font={"size": 11},
+            bgcolor="rgba(255,255,255,0.7)",
+            font_color="#1F2933",
+        )
+    figure.update_xaxes(visible=False, constrain="domain")
+    figure.update_yaxes(visible=False, autorange="reversed", scaleanchor="x", constrain="domain")
+    return layout(figure, "Tiles, each in the outline of the table", height=90 + 95 * lines)
+
+
+def cell_map(
+    values: np.ndarray, order: tuple[np.ndarray, np.ndarray], title: str, largest: float
+) -> go.Figure:
+    """A number of every cell, 0 to ``largest``, rows and columns in an order."""
+    shown = values[np.ix_(*order)]
+    height, width = (-(-side // MOST_SIDE) for side in shown.shape)
+    rows, columns = np.arange(0, shown.shape[0], height), np.arange(0, shown.shape[1], width)
+    pooled = np.maximum.reduceat(np.maximum.reduceat(shown, rows, axis=0), columns, axis=1)
+    figure = go.Figure(
+        go.Heatmap(
+            z=np.round(pooled, 3).astype(np.float32),
+            x=columns + 1,
+            y=rows + 1,
+            zmin=0,
+            zmax=largest,
+            colorscale="Viridis",
+            colorbar={"thickness": 12},
+            hovertemplate="row %{y}, column %{x}: %{z:.3f}<extra></extra>",
+        )
+    )
+    figure.update_xaxes(title="column", showgrid=False)
+    figure.update_yaxes(title="row", autorange="reversed", showgrid=False)
+    return layout(figure, title, height=430)
+
+
+def _pooled(on: np.ndarray) -> np.ndarray:
+    """(n ≤ 40, R) which stretches of rows hold one that is on."""
+    step = -(-on.shape[0] // THUMBNAIL)
+    found: np.ndarray = np.maximum.reduceat(on, np.arange(0, on.shape[0], step), axis=0)
+    return found.astype(float)

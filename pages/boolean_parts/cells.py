@@ -1,0 +1,77 @@
+"""Cell by cell: how probable, how undecided, how half-hearted; and the draws of one cell."""
+
+import numpy as np
+import streamlit as st
+
+from bnmf_core.compare.doubt import cell_probabilities
+from bnmf_core.figures.doubt import cell_histogram
+from bnmf_core.figures.tiles import cell_map
+from pages.boolean_parts.looked import Looked
+from pages.frame import view
+from pages.frame.words import plain, shown
+
+KINDS = {
+    "on": "How probable a yes is",
+    "uncertainty": "Undecided between yes and no",
+    "ambiguity": "A clear half",
+}
+READING = {
+    "on": "The share of {members} whose tiles, entries above ½, have the cell. Here ½ is the right "
+    "threshold, unlike for the product of mean factors.",
+    "uncertainty": "How much {members} disagree about the cell, at most ¼: some say yes, others "
+    "no.",
+    "ambiguity": "How half-hearted each of the {members} is about the cell, at most ¼: they may "
+    "all agree on a clear half.",
+}
+
+
+def show(seen: Looked) -> None:
+    """One map at a time, and the histogram of a cell."""
+    kind = st.segmented_control(
+        "What is mapped", list(KINDS), default="on", format_func=shown(KINDS), required=True
+    )
+    values = getattr(seen.run, kind)
+    view.chart(
+        cell_map(values, seen.order, KINDS[kind], 1.0 if kind == "on" else 0.25),
+        READING[kind].format(members=seen.members),
+        name=f"cells_{kind}",
+        origin=seen.look.origin,
+    )
+    if seen.sampled:
+        _one_cell(seen)
+
+
+def _one_cell(seen: Looked) -> None:
+    doubt = seen.run.uncertainty + seen.run.ambiguity
+    most = np.unravel_index(int(doubt.argmax()), doubt.shape)
+    features, observations = seen.dataset.features, seen.dataset.observations
+    left, right = st.columns(2)
+    row = left.selectbox(
+        f"{seen.nouns[0]}".capitalize(),
+        range(len(features)),
+        index=int(most[0]),
+        format_func=shown(dict(enumerate(features))),
+    )
+    column = right.selectbox(
+        f"{seen.nouns[1]}".capitalize(),
+        range(len(observations)),
+        index=int(most[1]),
+        format_func=shown(dict(enumerate(observations))),
+    )
+    rows = seen.look.analysis.rows_by_run()[seen.look.analysis.run_ids.index(seen.run_id)]
+    A, W = seen.look.analysis.factors(rows)
+    q = np.array(
+        [
+            cell_probabilities(basis[row : row + 1], of_columns[:, column : column + 1])[0, 0]
+            for basis, of_columns in zip(A, W, strict=True)
+        ]
+    )
+    value = {0.0: "no", 1.0: "yes"}.get(seen.X[row, column], "not seen")
+    st.caption(plain("It opens on the cell that is most in doubt."))
+    view.chart(
+        cell_histogram(q, f"One cell: in the table {value}, {q.mean():.2f} on average"),
+        "Two heaps at the ends: undecided between yes and no. One heap in the middle: a clear "
+        "half.",
+        name="cell_histogram",
+        origin=seen.look.origin,
+    )

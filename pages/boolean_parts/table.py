@@ -1,0 +1,55 @@
+"""The table in the order of its tiles, and the cells that they contradict."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from bnmf_core.figures.tiles import Cell, kinds, table_picture
+from pages.boolean_parts.looked import Looked
+from pages.frame import view
+from pages.frame.words import plain
+
+# Cells that are listed.
+MOST = 500
+
+
+def show(seen: Looked) -> None:
+    """The picture, and below it likely errors and predictions."""
+    view.chart(
+        table_picture(seen.X, seen.covered, seen.order, seen.nouns),
+        "Rows and columns of one tile lie together. Blue is explained; orange ones lie in no tile, "
+        "and red zeros lie in one: each is an error of the table or something the tiles do not "
+        "tell.",
+        name="tiles_table",
+        origin=seen.look.origin,
+        table=None,
+    )
+    contradicted = _cells(seen, (Cell.MISSED, Cell.FILLED_IN))
+    st.markdown("##### Cells that the tiles contradict most")
+    st.caption(
+        plain(
+            f"The share of {seen.members} whose tiles have the cell: near 1 for a no and near 0 "
+            "for a yes are the likeliest errors of the table."
+        )
+    )
+    st.dataframe(contradicted, hide_index=True, height=260)
+    if np.isnan(seen.X).any():
+        st.markdown("##### Cells that were not seen, as the tiles predict them")
+        st.dataframe(_cells(seen, (Cell.UNSEEN, Cell.PREDICTED)), hide_index=True, height=260)
+
+
+def _cells(seen: Looked, of: tuple[Cell, ...]) -> pd.DataFrame:
+    """Cells of these kinds, those first where the tiles are surest."""
+    rows, columns = np.nonzero(np.isin(kinds(seen.X, seen.covered), of))
+    share = seen.run.on[rows, columns]
+    kept = np.argsort(-np.abs(share - 0.5), kind="stable")[:MOST]
+    rows, columns, share = rows[kept], columns[kept], share[kept]
+    words = {0.0: "no", 1.0: "yes"}
+    return pd.DataFrame(
+        {
+            seen.nouns[0]: np.asarray(seen.dataset.features, dtype=object)[rows],
+            seen.nouns[1]: np.asarray(seen.dataset.observations, dtype=object)[columns],
+            "in the table": [words.get(value, "not seen") for value in seen.X[rows, columns]],
+            f"share of {seen.members} that say yes": np.round(share, 3),
+        }
+    )

@@ -1,0 +1,46 @@
+"""From degrees to yes and no: the error at every threshold, exactly."""
+
+import pandas as pd
+import streamlit as st
+
+from bnmf_core.compare.thresholds import PAIR_GRID, best_thresholds, errors_at
+from bnmf_core.figures.thresholds import AGAINST, pair_chart, threshold_chart
+from pages.boolean_parts.looked import Looked
+from pages.frame import view
+from pages.frame.words import plain
+
+
+def show(seen: Looked) -> None:
+    """One threshold for all entries, and one for each factor."""
+    curves = seen.run.curves
+    against = next(name for name in ("truth", "hidden", "seen") if name in curves)
+    at, errors = curves[against]
+    best = best_thresholds(at, errors)
+    st.markdown(plain(_said(against, best, int(errors.min()), int(errors_at(at, errors, 0.5)))))
+    left, right = st.columns(2)
+    with left:
+        view.chart(
+            threshold_chart(curves, best, against),
+            "Entries of mean factors above the threshold count as yes. Shaded: every threshold "
+            "with the fewest wrong cells, which need not be one interval. Against the table as it "
+            "is, this is a training error.",
+            name="thresholds",
+            origin=seen.look.origin,
+            table=pd.DataFrame({"threshold": at, "wrong cells": errors}),
+        )
+    with right:
+        view.chart(
+            pair_chart(seen.run.pairs[against], PAIR_GRID),
+            f"Against {AGAINST[against]}. The cross marks the fewest.",
+            name="two_thresholds",
+            origin=seen.look.origin,
+        )
+
+
+def _said(against: str, best: list[tuple[float, float]], fewest: int, at_half: int) -> str:
+    where = " and ".join(f"{low:.3f} to {min(high, 1.0):.3f}" for low, high in best[:4])
+    more = f" and {len(best) - 4} more intervals" if len(best) > 4 else ""
+    return (
+        f"Against {AGAINST[against]}, {fewest:,} cells are wrong at the best thresholds, {where}"
+        f"{more}; at ½ there are {at_half:,}."
+    )

@@ -1,0 +1,91 @@
+"""Each tile: as a picture, in numbers, and as lists of what it holds."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from bnmf_core.analysis import tile_answer
+from bnmf_core.figures.tiles import tile_pictures
+from pages.boolean_parts.looked import Looked
+from pages.frame import view
+from pages.frame.words import plain, shown
+
+
+def show(seen: Looked) -> None:
+    """Pictures, the table, and one tile opened."""
+    table, sure = seen.run.tiles, tile_answer.believed(seen.run.tiles, seen.run_ids)
+    names = [str(tile + 1) for tile in table["tile"]]
+    view.chart(
+        tile_pictures(*seen.on, seen.order, names),
+        "Each picture is the whole table, in the same order as under The table; dark is where the "
+        "tile is.",
+        name="tiles",
+        origin=seen.look.origin,
+        table=table,
+    )
+    st.dataframe(_in_words(seen, sure), hide_index=True, height=min(38 + 35 * len(table), 420))
+    _opened(seen)
+
+
+def _in_words(seen: Looked, sure: np.ndarray) -> pd.DataFrame:
+    table = seen.run.tiles
+    doubts = zip(table["uncertainty"], table["ambiguity"], strict=True)
+    names = seen.look.run_names
+    found = pd.DataFrame(
+        {
+            "tile": table["tile"] + 1,
+            "believed": np.where(sure, "yes", "no"),
+            f"{seen.nouns[0]}s": table["rows"],
+            f"{seen.nouns[1]}s": table["columns"],
+            "cells": table["cells"],
+            "filled": [_percent(share) for share in table["filled"]],
+            "draws say": [tile_answer.in_words(*doubt) for doubt in doubts],
+            "made by noise": [_chance(log10) for log10 in table["noise"]],
+        }
+    )
+    for run_id in seen.run_ids:
+        found[f"in {names[run_id]}"] = [_percent(share) for share in table[run_id]]
+    return found
+
+
+def _percent(share: float) -> str:
+    return "none" if np.isnan(share) else f"{100 * share:.0f} %"
+
+
+def _chance(log10: float) -> str:
+    if log10 > -2:
+        return "may be"
+    return f"< 1 in 10^{int(np.floor(-log10))}"
+
+
+def _opened(seen: Looked) -> None:
+    table = seen.run.tiles
+    words = {
+        int(tile["tile"]): f"Tile {int(tile['tile']) + 1}: {int(tile['rows'])} × "
+        f"{int(tile['columns'])}"
+        for _, tile in table.iterrows()
+        if tile["cells"] > 0
+    }
+    if not words:
+        return
+    number = st.selectbox("Open a tile", list(words), format_func=shown(words))
+    of_rows, of_columns = seen.on[0][:, number], seen.on[1][number]
+    for column, on, names, noun, degrees in (
+        (0, of_rows, seen.dataset.features, seen.nouns[0], seen.run.A[:, number]),
+        (1, of_columns, seen.dataset.observations, seen.nouns[1], seen.run.W[number]),
+    ):
+        if column == 0:
+            left, right = st.columns(2)
+        with (left, right)[column]:
+            st.markdown(plain(f"{on.sum():,} {noun}s"))
+            other = seen.X[:, of_columns] if column == 0 else seen.X[of_rows].T
+            filled = np.nanmean(other[on], axis=1)
+            listed = pd.DataFrame(
+                {
+                    noun: np.asarray(names, dtype=object)[on],
+                    "how much of a yes": np.round(degrees[on], 3),
+                    "of its cells in the tile yes": np.round(filled, 3),
+                }
+            )
+            listed = listed.sort_values("how much of a yes", ascending=False, kind="stable")
+            st.dataframe(listed, hide_index=True, height=300)

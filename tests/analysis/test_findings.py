@@ -131,6 +131,7 @@ def test_where_chains_leave_the_modes_the_rank_is_asked_next(two):
     assert again is None or "bnmf ranks" not in again.said
 
 
+@pytest.mark.slow
 def test_whether_the_rank_is_settled_is_said_only_where_ranks_were_compared(two):
     comparison, modes = two
     answer = Answer(comparison, "max_angle", modes)

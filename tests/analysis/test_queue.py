@@ -141,6 +141,7 @@ def test_the_queue_holds_ids_and_few_opened_comparisons(line, made, run_ids):
     assert len(line._opened) <= queue.MOST_OPEN
 
 
+@pytest.mark.slow
 def test_a_new_distance_does_not_break_what_is_stored(runner, run_ids, monkeypatch):
     before = runner.wait_analysis(run_ids[:2])
     monkeypatch.setitem(DISTANCES, "second_wad", DISTANCES["wad"])

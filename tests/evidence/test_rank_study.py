@@ -33,6 +33,7 @@ def planted():
     return study, told
 
 
+@pytest.mark.slow
 def test_a_planted_rank_is_found(planted):
     study, _ = planted
     table = study.table.set_index("rank")
@@ -174,6 +175,7 @@ def test_it_stops_when_told():
             )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", ["same", "free"])
 def test_a_study_that_was_stopped_ends_as_it_would_have(tmp_path, monkeypatch, noise):
     data = low_rank(12, 20, rank=2, noise=0.1, rng=np.random.default_rng(1))

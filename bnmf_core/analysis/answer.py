@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
+from bnmf_core import registry
 from bnmf_core.analysis import distances
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.evidence import Evidence
@@ -99,7 +100,7 @@ def sentences(
         "draws": drawn,
         "separate": list(_separate(islands, modes.labels, comparison.optima)),
         "probable": list(_probable(comparison, table, evidence, modes.labels)),
-        "missing": list(_missing(still_unseen)),
+        "missing": list(_missing(still_unseen, comparison)),
     }
 
 
@@ -116,8 +117,8 @@ def _found(
             f"two are at most {apart} apart; {percent(largest['found_by'])} of them in mode "
             f"{int(largest['mode']) + 1}."
             if len(found) > 1
-            else f"All {converged} converged restarts ended in one mode: any two are within "
-            f"{apart} of each other."
+            else f"All {converged} converged restarts ended in one mode: any two are at most "
+            f"{apart} apart."
         )
     elif not converged and not comparison.samplers:
         yield "None of these factorizations is known to have converged: modes may be unfinished."
@@ -283,7 +284,7 @@ def _is_clear(masses: pd.DataFrame) -> bool:
     return bool((held["mass_high"].iloc[1:] < held["mass_low"].iloc[0]).all())
 
 
-def _missing(still_unseen: Unseen | None) -> Iterator[str]:
+def _missing(still_unseen: Unseen | None, comparison: Comparison) -> Iterator[str]:
     if still_unseen is None or still_unseen.restarts < 2:
         return
     low, high = still_unseen.new_probability_interval
@@ -296,6 +297,15 @@ def _missing(still_unseen: Unseen | None) -> Iterator[str]:
         f"An estimate of all modes that restarts can find: {still_unseen.number:.0f} ({least:.0f} "
         f"to {most:.0f})."
     )
+    made_by = comparison.members["algorithm"][comparison.optima].value_counts(sort=False)
+    if len(made_by) > 1:
+        made = ", ".join(f"{count} by {_label(str(key))}" for key, count in made_by.items())
+        yield f"Restarts are what started anew: {made}. Both numbers hold for this mix of starts."
+
+
+def _label(algorithm: str) -> str:
+    known = registry.ALGORITHMS
+    return known[algorithm].label if algorithm in known else str(algorithm)
 
 
 def draws_beside_optima(comparison: Comparison) -> str:

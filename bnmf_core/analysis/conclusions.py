@@ -74,8 +74,9 @@ def _of_label(label: str, tasks: pd.DataFrame, compared: int) -> Iterator[str]:
         if len(some):
             yield DETAILS[verdict].format(named=_named(some, len(tasks) == 1), margin=MARGIN)
     yield (
-        "AUC is the chance that a classifier on the weights ranks a member above a non-member; "
-        "what is said holds for all classes of the label together with 95 %."
+        "AUC is the chance that a classifier on the weights ranks a member above a non-member, "
+        "here with the best factorization of each explanation; what is said holds for all classes "
+        "of the label together with 95 %."
     )
 
 

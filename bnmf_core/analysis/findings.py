@@ -57,11 +57,13 @@ class Answer:
     """What the stages of a comparison say of its modes; what is not computed yet is left out.
 
     comparison : whose structure is stored. metric : key of the distance. modes : at some threshold.
+    passing : other runs of the same launch are being made, so what to do next is to wait.
     """
 
     comparison: Comparison
     metric: str
     modes: Modes
+    passing: bool = False
 
     @cached_property
     def evidence(self) -> Evidence | None:
@@ -118,7 +120,9 @@ class Answer:
             *labels(self.conclusions),
             rank(self.rank_study, self.comparison.rank),
             fit(self.comparison),
-            what_next(self.comparison, self.unseen, self.table, self.rank_study is not None),
+            None
+            if self.passing
+            else what_next(self.comparison, self.unseen, self.table, self.rank_study is not None),
         ]
         found = [finding for finding in possible if finding is not None]
         if len(found) > MOST:

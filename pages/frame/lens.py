@@ -22,7 +22,8 @@ from pages.frame.services import algorithm_label, dataset_names, run_names
 class Lens:
     """The runs looked at, how far apart they are measured, their modes, and the focus.
 
-    ``focus`` is (m,) bool over the analysis' members; ``focus_name`` says what it is.
+    ``focus`` is (m,) bool over the analysis' members; ``focus_name`` says what it is. ``passing``:
+    other runs that were asked for are still being made.
     """
 
     analysis: Comparison
@@ -30,6 +31,7 @@ class Lens:
     modes: Modes
     focus: np.ndarray
     focus_name: str
+    passing: bool = False
 
     @property
     def distance(self) -> Distance:

@@ -36,7 +36,7 @@ def look(*stages: Stage[Any]) -> Lens:
         st.caption("Below is what those say that are done; the others join them.")
     analysis = analysed(ended, structure.STAGE, *stages)
     with st.sidebar:
-        looked_at = _panel(analysis)
+        looked_at = _panel(analysis, bool(waiting))
     link.share(*declared.LENS)
     return looked_at
 
@@ -70,7 +70,7 @@ def forget() -> None:
     link.put("focus", "")
 
 
-def _panel(analysis: Comparison) -> Lens:
+def _panel(analysis: Comparison, passing: bool) -> Lens:
     metric = link.one_of("metric", DISTANCES, "max_angle")
     st.selectbox(
         "Distance",
@@ -86,7 +86,7 @@ def _panel(analysis: Comparison) -> Lens:
     finest = structure.finest_threshold(analysis, metric)
     modes = structure.modes_at(analysis, metric, _threshold(suggested, finest, largest))
     focus, focus_name = focusing.ask(modes, len(analysis.members))
-    return Lens(analysis, metric, modes, focus, focus_name)
+    return Lens(analysis, metric, modes, focus, focus_name, passing)
 
 
 def _threshold(suggested: float, finest: float, largest: float) -> float:

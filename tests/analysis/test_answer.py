@@ -281,3 +281,18 @@ def test_draws_and_masses_that_do_not_agree_are_told(two):
     assert "40 % of the draws are nearest to modes that were not weighed." in list(
         answer._draws_elsewhere(unweighed)
     )
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_which_starts_are_counted_is_said_where_there_are_several_kinds(two, told, mixed):
+    modes, table, _ = told
+    members = two.members.copy()
+    if mixed:
+        members.loc[np.flatnonzero(two.optima)[:10], "algorithm"] = "q_transform"
+    made = SimpleNamespace(
+        members=members, optima=two.optima, samplers=[], convergence="", runs=two.runs
+    )
+    unseen = answer.unseen(modes.labels, two.optima)
+    said = answer.sentences(made, "max_angle", table, modes, None, None, unseen)["missing"]
+    assert len(said) == 2 + mixed
+    assert not mixed or "10 by Q-Transform, 20 by Random restarts" in said[-1]

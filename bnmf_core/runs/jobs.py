@@ -204,8 +204,8 @@ class JobRunner:
             if time.monotonic() > end:
                 raise RunError(f"The analysis was not finished after {timeout:g} seconds.")
             time.sleep(0.02)
-            for stage in reversed(wanted):
-                self._analyses.ask(found, stage)
+            left = [key for key in wanted if not STAGES[key].ready(found)]
+            self._analyses.ask(found, left[0] if left else None)
         return found
 
     def close(self) -> None:

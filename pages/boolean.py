@@ -17,7 +17,7 @@ VIEWS = {
 }
 
 guard.enter("boolean")
-look = panel.look(tiles.STAGE)
+look = panel.runs_alone(tiles.STAGE)
 found = tiles.STAGE.of(look.analysis)
 if found.problem:
     view.nothing(found.problem, "data", "run")

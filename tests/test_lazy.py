@@ -76,6 +76,7 @@ def test_a_module_that_is_not_there_is_missed_at_its_first_use():
         lazy("json").nothing_like_it  # noqa: B018
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["bnmf_core", "bnmf_core.runs.jobs", "bnmf_core.cli.main"])
 def test_importing_the_engine_loads_no_slow_library(name):
     code = f"import sys, {name}; print(*[m for m in {HEAVY} if m in sys.modules])"

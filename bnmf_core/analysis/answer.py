@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
+from bnmf_core import registry
 from bnmf_core.analysis import distances
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.evidence import Evidence
@@ -26,8 +27,8 @@ CLOSE = 0.1
 NOTABLE = 0.1
 # A mass above this is all but the whole.
 ALMOST_ALL = 0.999
-# Words for the powers of the likelihood.
-BELIEVED = {1.0: "at its word", 0.1: "a tenth", 0.01: "a hundredth"}
+# Words for the powers of the likelihood below 1: so many entries of X count as one.
+AS_ONE = {0.1: "ten", 0.01: "a hundred"}
 
 
 def mode_table(
@@ -99,7 +100,7 @@ def sentences(
         "draws": drawn,
         "separate": list(_separate(islands, modes.labels, comparison.optima)),
         "probable": list(_probable(comparison, table, evidence, modes.labels)),
-        "missing": list(_missing(still_unseen)),
+        "missing": list(_missing(still_unseen, comparison)),
     }
 
 
@@ -116,8 +117,8 @@ def _found(
             f"two are at most {apart} apart; {percent(largest['found_by'])} of them in mode "
             f"{int(largest['mode']) + 1}."
             if len(found) > 1
-            else f"All {converged} converged restarts ended in one mode: any two are within "
-            f"{apart} of each other."
+            else f"All {converged} converged restarts ended in one mode: any two are at most "
+            f"{apart} apart."
         )
     elif not converged and not comparison.samplers:
         yield "None of these factorizations is known to have converged: modes may be unfinished."
@@ -167,7 +168,7 @@ def _margin(comparison: Comparison, metric: str, modes: Modes) -> float:
 def _separate(islands: Islands | None, labels: np.ndarray, optima: np.ndarray) -> Iterator[str]:
     verdict = "" if islands is None else islands.verdict(labels, optima)
     if verdict and verdict != "one mode":
-        yield f"Islands or a ridge, by the error along the best paths found: {verdict}."
+        yield f"By the error along the best paths between them, islands or a ridge: {verdict}."
 
 
 def _probable(
@@ -215,8 +216,9 @@ def _probable(
     yield from _by_belief(evidence, labels)
     for belief in evidence.blurred:
         yield (
-            f"Believed {BELIEVED[belief]}, the posterior no longer tells these modes apart: chains "
-            "leave all of them."
+            f"With {AS_ONE[belief]} entries of X counting as one, as if the noise model were "
+            "trusted less, the posterior no longer tells these modes apart: chains leave "
+            "all of them."
         )
 
 
@@ -258,22 +260,22 @@ def _by_belief(evidence: Evidence, labels: np.ndarray) -> Iterator[str]:
     ]
     if stays:
         yield (
-            f"It stays the most probable when the noise model is believed {BELIEVED[min(stays)]} "
-            "only."
+            f"It stays the most probable with {AS_ONE[min(stays)]} entries of X counting as one, "
+            "as if the noise model were trusted less."
         )
     unclear = [
-        BELIEVED[belief] for belief, found in masses.items() if belief < 1 and not _is_clear(found)
+        AS_ONE[belief] for belief, found in masses.items() if belief < 1 and not _is_clear(found)
     ]
     if unclear:
         yield (
-            f"Believed {' or '.join(unclear)} only, the errors leave open which mode is the most "
-            "probable."
+            f"With {' or '.join(unclear)} entries of X counting as one, as if the noise model were "
+            "trusted less, the errors leave open which mode is the most probable."
         )
     for belief, found in masses.items():
         if winners[belief] != winners[1.0] and _is_clear(found):
             yield (
-                f"This hangs on the noise model: believed {BELIEVED[belief]}, mode "
-                f"{winners[belief] + 1} is the most probable."
+                f"This hangs on the noise model: with {AS_ONE[belief]} entries of X counting as "
+                f"one, as if it were trusted less, mode {winners[belief] + 1} is the most probable."
             )
 
 
@@ -283,19 +285,36 @@ def _is_clear(masses: pd.DataFrame) -> bool:
     return bool((held["mass_high"].iloc[1:] < held["mass_low"].iloc[0]).all())
 
 
-def _missing(still_unseen: Unseen | None) -> Iterator[str]:
+def _missing(still_unseen: Unseen | None, comparison: Comparison) -> Iterator[str]:
     if still_unseen is None or still_unseen.restarts < 2:
         return
     low, high = still_unseen.new_probability_interval
     least, most = still_unseen.number_interval
-    yield (
-        f"The next restart ends in a mode that none has found with a chance of "
-        f"{percent(still_unseen.new_probability)} ({percent(low)} to {percent(high)})."
-    )
-    yield (
-        f"An estimate of all modes that restarts can find: {still_unseen.number:.0f} ({least:.0f} "
-        f"to {most:.0f})."
-    )
+    sure = f"{100 * still_unseen.level:.0f} %"
+    if still_unseen.once:
+        yield (
+            "The next restart ends in a mode that none has found with a chance of "
+            f"{percent(still_unseen.new_probability)} ({percent(low)} to {percent(high)} with "
+            f"{sure})."
+        )
+        yield (
+            f"An estimate of all modes that restarts can find: {still_unseen.number:.0f} "
+            f"({least:.0f} to {most:.0f} with {sure}). It is rather too small than too large."
+        )
+    else:
+        yield (
+            "Every mode was found more than once: the next restart ends in a new one with a chance "
+            f"of at most {percent(high)} (with {sure})."
+        )
+    made_by = comparison.members["algorithm"][comparison.optima].value_counts(sort=False)
+    if len(made_by) > 1:
+        made = ", ".join(f"{count} by {_label(str(key))}" for key, count in made_by.items())
+        yield f"Restarts are what started anew: {made}. What is said holds for this mix of starts."
+
+
+def _label(algorithm: str) -> str:
+    known = registry.ALGORITHMS
+    return known[algorithm].label if algorithm in known else str(algorithm)
 
 
 def draws_beside_optima(comparison: Comparison) -> str:

@@ -25,10 +25,10 @@ SEED = 30
 NAMED = 4
 WORDS = {MATTERS: "matters", SAME: "does not matter", OPEN: "is open"}
 DETAILS = {
-    MATTERS: "It matters by an AUC of {named}.",
-    SAME: "Where it does not matter, all lie within {margin:g} ({named}).",
-    OPEN: "Open: AUC {named}; there are too few observations to tell whether the difference is "
-    "chance, or less than {margin:g}.",
+    MATTERS: "AUC where it matters: {named}.",
+    SAME: "AUC where it does not, within {margin:g}: {named}.",
+    OPEN: "AUC where it is open: {named}; there are too few observations to tell whether the "
+    "difference is chance, or less than {margin:g}.",
 }
 
 
@@ -54,16 +54,16 @@ class Conclusions:
             return [[self.problem]]
         if self.table is None or self.table.empty:
             return []
+        if len(self.rows) == 1:
+            return [[_no_choice([str(label) for label in self.table["label"].unique()])]]
         groups = self.table.groupby("label", sort=False)
         return [list(_of_label(str(label), tasks, len(self.rows))) for label, tasks in groups]
 
 
 def _of_label(label: str, tasks: pd.DataFrame, compared: int) -> Iterator[str]:
-    if compared == 1:
-        yield f"{label}: the restarts found one explanation, so there is nothing to choose."
-        return
     of = {verdict: tasks[tasks["verdict"] == verdict] for verdict in WORDS}
-    choice = f"{label}: the choice among {compared} explanations"
+    several = f"the {MOST} best-fitting" if compared == MOST else str(compared)
+    choice = f"{label}: the choice among {several} explanations"
     if len(tasks) == 1:
         yield f"{choice} {WORDS[tasks['verdict'].iloc[0]]}."
     else:
@@ -74,8 +74,17 @@ def _of_label(label: str, tasks: pd.DataFrame, compared: int) -> Iterator[str]:
         if len(some):
             yield DETAILS[verdict].format(named=_named(some, len(tasks) == 1), margin=MARGIN)
     yield (
-        "AUC is the chance that a classifier on the weights ranks a member above a non-member; "
-        "what is said holds for all classes of the label together with 95 %."
+        "AUC is the chance that a classifier on the weights ranks a member above a non-member, "
+        "here with the best factorization of each explanation; what is said holds for all classes "
+        "of the label together with 95 %."
+    )
+
+
+def _no_choice(labels: Sequence[str]) -> str:
+    named = _and(labels) if len(labels) > 1 else labels[0]
+    return (
+        f"What is concluded from {named} does not hang on a choice: the restarts found one "
+        "explanation."
     )
 
 

@@ -57,11 +57,13 @@ class Answer:
     """What the stages of a comparison say of its modes; what is not computed yet is left out.
 
     comparison : whose structure is stored. metric : key of the distance. modes : at some threshold.
+    passing : other runs of the same launch are being made, so what to do next is to wait.
     """
 
     comparison: Comparison
     metric: str
     modes: Modes
+    passing: bool = False
 
     @cached_property
     def evidence(self) -> Evidence | None:
@@ -118,7 +120,9 @@ class Answer:
             *labels(self.conclusions),
             rank(self.rank_study, self.comparison.rank),
             fit(self.comparison),
-            what_next(self.comparison, self.unseen, self.table, self.rank_study is not None),
+            None
+            if self.passing
+            else what_next(self.comparison, self.unseen, self.table, self.rank_study is not None),
         ]
         found = [finding for finding in possible if finding is not None]
         if len(found) > MOST:
@@ -202,9 +206,9 @@ def fit(comparison: Comparison) -> Finding | None:
         return None
     low, high = errors.min(), errors.max()
     said = (
-        f"The relative errors of the optima, ‖X − AW‖/‖X‖, are {low:.3g} to {high:.3g}."
+        f"The relative errors of the optima, ‖X − AW‖/‖X‖, are {low:#.3g} to {high:#.3g}."
         if f"{low:.3g}" != f"{high:.3g}"
-        else f"All optima have the same relative error to three digits, {low:.3g} (‖X − AW‖/‖X‖)."
+        else f"All optima have the same relative error to three digits, {low:#.3g} (‖X − AW‖/‖X‖)."
     )
     return Finding("fit", said, comparison.convergence, "quality")
 
@@ -229,8 +233,8 @@ def what_next(
         return Finding("next", said, "", "rank")
     if unseen.new_probability > NEW:
         said = (
-            f"Run more restarts next: after {unseen.restarts}, modes that none has found are "
-            "still likely."
+            f"Run more restarts next: after {unseen.restarts}, the next one ends in a mode that "
+            f"none has found with a chance of {answer.percent(unseen.new_probability)}."
         )
         return Finding("next", said, "", "run")
     if comparison.dataset.labels and not comparison.holdout:

@@ -2,7 +2,9 @@
 
 Someone who looks at a comparison asks again and again (:meth:`AnalysisQueue.ask`). What is looked
 at is computed first, beginning with the stage that is needed. What nobody looks at gives way: it
-waits behind, and of many such only the newest are kept; looking at one brings it back.
+waits behind, and of many such only the newest are kept; looking at one brings it back. While other
+runs of the same launch are being made, a comparison of those that have ended is passing: only what
+is asked for is computed of it.
 """
 
 import logging
@@ -27,6 +29,8 @@ MOST_UNWATCHED = 16
 MOST_OPEN = 8
 # Whoever looks asks every second; after so many silent seconds nobody does.
 SILENCE = 10.0
+# The part of a stage that has to be done before the time left is told: the beginning misleads.
+ENOUGH = 0.1
 WAITING = "Waiting to start"
 
 
@@ -34,7 +38,8 @@ WAITING = "Waiting to start"
 class AnalysisStatus:
     """How far an analysis is: status running, complete or failed; fraction 0 to 1.
 
-    ``remaining`` is in seconds, None while it is unknown.
+    ``remaining`` : seconds that the stage in work still takes, as fast as it was; None while that
+    is unknown.
     """
 
     status: str
@@ -46,11 +51,15 @@ class AnalysisStatus:
 
 @dataclass
 class Entry:
-    """A comparison that waits: its runs, the stages asked for first, and when that was."""
+    """A comparison that waits: its runs, the stages asked for first, and when that was.
+
+    ``passing`` : other runs of its launch are being made, and will be compared with these.
+    """
 
     run_ids: tuple[str, ...]
     wanted: dict[str, None] = field(default_factory=dict)
     looked_at: float | None = None
+    passing: bool = False
 
     def watched(self, now: float) -> bool:
         """Whether somebody looks at it."""
@@ -103,6 +112,7 @@ class AnalysisQueue:
         """
         if stages.complete(comparison):
             return
+        passing = self._passing(comparison)
         with self._changed:
             key = comparison.key
             failed = self._status.get(key)
@@ -112,6 +122,7 @@ class AnalysisQueue:
             if first is not None:
                 entry.wanted.pop(first, None)
                 entry.wanted = {first: None} | entry.wanted
+            entry.passing = passing
             if watched:
                 entry.looked_at = self._clock()
             self._status.setdefault(key, AnalysisStatus("running", 0.0, WAITING))
@@ -136,6 +147,10 @@ class AnalysisQueue:
             self._closing = True
             self._changed.notify_all()
         self._thread.join(timeout=10)
+
+    def _passing(self, comparison: Comparison) -> bool:
+        launches = {run.launch for run in comparison.runs}
+        return any(run.active and run.launch in launches for run in self.store.runs())
 
     def _forget_some(self) -> None:
         """Drop the oldest of those that wait unwatched, where there are too many."""
@@ -178,16 +193,20 @@ class AnalysisQueue:
     def _compute(self, key: str) -> None:
         """Stages of one comparison, until it is complete or has to give way to another."""
         comparison = self.open(self._waiting[key].run_ids)
-        began, at_first = self._clock(), stages.missing(comparison)
-        total = sum(stage.weight for stage in at_first)
+        total = sum(stage.weight for stage in stages.missing(comparison))
         while (todo := self._todo(comparison)) and self._next() == key:
-            stage = todo[0]
-            before = total - sum(left.weight for left in todo)
+            stage, began = todo[0], self._clock()
+            before = total - sum(left.weight for left in stages.missing(comparison))
 
-            def report(part: float, stage: Stage[object] = stage, before: float = before) -> None:
-                fraction = (before + part * stage.weight) / total
+            def report(
+                part: float,
+                stage: Stage[object] = stage,
+                before: float = before,
+                began: float = began,
+            ) -> None:
                 elapsed = self._clock() - began
-                left = elapsed * (1 - fraction) / fraction if fraction > 0 else None
+                left = elapsed * (1 - part) / part if part >= ENOUGH else None
+                fraction = (before + part * stage.weight) / total
                 with self._changed:
                     told = AnalysisStatus("running", fraction, stage.label, "", left)
                     self._status[key] = told
@@ -210,8 +229,8 @@ class AnalysisQueue:
             entry = self._waiting.get(comparison.key)
             if entry is None or self._closing:
                 return []
-            wanted = list(entry.wanted)
-        return stages.missing(comparison, [*wanted, *stages.STAGES])
+            wanted, others = list(entry.wanted), [] if entry.passing else list(stages.STAGES)
+        return stages.missing(comparison, [*wanted, *others])
 
     def _gives_way(self, comparison: Comparison, stage: Stage[object]) -> bool:
         """Whether a stage has to stop: another comparison or another stage is needed first."""

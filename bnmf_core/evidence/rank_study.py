@@ -33,6 +33,7 @@ from bnmf_core.evidence.work import Report, Work
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import Cancelled, DataError, RunError, SettingsError
 from bnmf_core.nouns.problem import Problem, check_fit
+from bnmf_core.numerics.matrix import stored
 from bnmf_core.probability import gaussian
 
 NOISES = ("same", "free")
@@ -251,9 +252,24 @@ def _noise_levels(
         return {"sigma": work.make(1.0, most_probable_noise, arguments), "told": told}
     largest = max(problems)
     level = residual_noise(problems[largest], found[largest]) if sigma is None else sigma
-    source = "as given" if sigma is not None else f"from the residual of rank {largest}"
+    source = (
+        "as given"
+        if sigma is not None
+        else f"from the residual of rank {largest}, while a run takes σ from its own rank"
+    )
     told = f"σ is {level:.4g} at every rank, {source}."
-    return {"sigma": [level] * len(problems), "told": told}
+    return {"sigma": [level] * len(problems), "told": told + _of_counts(problems[largest].dataset)}
+
+
+def _of_counts(dataset: Dataset) -> str:
+    """A warning where X may hold counts, whose noise is not alike in all entries."""
+    values = stored(dataset.X)
+    if not np.array_equal(values, np.floor(values)):
+        return ""
+    return (
+        " X holds whole numbers only: if they are counts, their noise grows with them, and the "
+        "evidence may take it for components; the error on hidden entries does so less."
+    )
 
 
 def _prior(rate: float | None) -> str:

@@ -1,6 +1,6 @@
 """What the criteria of a rank study say together, in sentences."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from bnmf_core.evidence.criteria import Criterion
 from bnmf_core.evidence.rank_evidence import THRESHOLD
@@ -13,6 +13,8 @@ NAMES = {
     "stability": "the stability of components",
     "modes": "the number of modes",
 }
+# What two of the criteria say of a rank: how many X needs is for the others to say.
+HOLDS = {"stability": "restarts find the same components", "modes": "all restarts are one mode"}
 
 
 def sentences(study: RankStudy) -> list[str]:
@@ -30,9 +32,10 @@ def of_restarts(study: RankStudy) -> str:
     """Where restarts agree on the components, and where they are one mode."""
     stable = _held(study.criteria["stability"])
     single = _held(study.criteria["modes"])
+    made = int(study.table["restarts"].iloc[0])
     return (
-        f"Restarts find the same components, within {THRESHOLD:g}° on average, {stable}; all are "
-        f"one mode {single}."
+        f"Restarts ({made} of their own at each rank) find the same components, within "
+        f"{THRESHOLD:g}° on average, {stable}; all are one mode {single}."
     )
 
 
@@ -50,7 +53,7 @@ def agreement(study: RankStudy) -> str:
         return _sentence(f"only {names} settles, so the number of components stays open")
     if len(chosen) == 1:
         rest = "" if len(settled) == len(NAMES) else "; the rest do not settle"
-        return _sentence(f"{names} agree on {chosen.pop()}{rest}")
+        return _sentence(f"{_agreed(settled)}{rest}")
     if common := possible(study):
         return _sentence(f"{names} choose differently; {_either(common)} is possible by all")
     return _sentence(f"{names} disagree, and no rank is possible by all")
@@ -94,14 +97,27 @@ def of_rank(study: RankStudy, rank: int) -> tuple[str, str]:
     chosen = {criterion.chosen for criterion in settled.values()}
     doubt = f"{choices(study)} {of_restarts(study)}"
     # Stability and number of modes say which components come again, not how many X needs.
-    needed = settled.keys() & {"evidence", "hidden"}
+    needed = settled.keys() - HOLDS
     if len(settled) < 2 or len(chosen) > 1 or not needed:
         said = f"Whether {rank} components are right is not settled. {agreement(study)}"
         return said, doubt
-    names = _listed([NAMES[key] for key in settled])
     if chosen == {rank}:
-        return f"Rank {rank} is what {names} choose.", doubt
-    return _sentence(f"{names} choose rank {chosen.pop()}; these have {rank} components"), doubt
+        return _sentence(_agreed(settled)), doubt
+    return _sentence(f"{_agreed(settled)}; these have {rank} components"), doubt
+
+
+def _agreed(settled: Mapping[str, Criterion]) -> str:
+    """Criteria that all chose the same rank: what chooses it, and what holds there."""
+    rank = {criterion.chosen for criterion in settled.values()}.pop()
+    needed = [NAMES[key] for key in settled if key not in HOLDS]
+    holds = _listed([HOLDS[key] for key in settled if key in HOLDS] or [""])
+    if not needed:
+        return (
+            f"the largest rank at which {holds} is {rank}, which does not say how many components "
+            "X needs"
+        )
+    choose = f"{_listed(needed)} choose{'s' * (len(needed) == 1)} {rank}"
+    return f"{choose}, the largest rank at which {holds}" if holds else choose
 
 
 def _chosen(study: RankStudy, key: str) -> str:

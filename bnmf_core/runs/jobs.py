@@ -16,7 +16,7 @@ from pathlib import Path
 
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.queue import AnalysisQueue, AnalysisStatus
-from bnmf_core.analysis.stages import missing
+from bnmf_core.analysis.stages import STAGES, missing
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import BNMFError, NotFoundError, RunError, SchedulerError
 from bnmf_core.nouns.spec import Progress, RunSpec
@@ -193,8 +193,9 @@ class JobRunner:
         """
         self.wait(run_ids, timeout)
         end = time.monotonic() + timeout
-        found = self.analyse(run_ids, stages[0] if stages else None)
-        while not stages or missing(found, stages):
+        wanted = stages or tuple(STAGES)
+        found = self.analyse(run_ids, wanted[0])
+        while missing(found, wanted):
             status = self.analysis_status(found)
             if status.status == "failed":
                 raise RunError(status.message)
@@ -203,7 +204,8 @@ class JobRunner:
             if time.monotonic() > end:
                 raise RunError(f"The analysis was not finished after {timeout:g} seconds.")
             time.sleep(0.02)
-            self._analyses.ask(found)
+            left = [key for key in wanted if not STAGES[key].ready(found)]
+            self._analyses.ask(found, left[0] if left else None)
         return found
 
     def close(self) -> None:

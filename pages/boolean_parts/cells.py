@@ -47,13 +47,13 @@ def _one_cell(seen: Looked) -> None:
     features, observations = seen.dataset.features, seen.dataset.observations
     left, right = st.columns(2)
     row = left.selectbox(
-        f"{seen.nouns[0]}".capitalize(),
+        plain(seen.nouns[0]),
         range(len(features)),
         index=int(most[0]),
         format_func=shown(dict(enumerate(features))),
     )
     column = right.selectbox(
-        f"{seen.nouns[1]}".capitalize(),
+        plain(seen.nouns[1]),
         range(len(observations)),
         index=int(most[1]),
         format_func=shown(dict(enumerate(observations))),

@@ -12,7 +12,7 @@ from bnmf_core.compare.distances.tiles import HALF
 from bnmf_core.compare.tile_order import tile_order
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.numerics.boolean import boolean_product
-from pages.frame.lens import Lens
+from pages.frame.lens import Compared
 from pages.frame.words import shown
 
 
@@ -20,7 +20,7 @@ from pages.frame.words import shown
 class Looked:
     """One run of what is compared. sampled : whether its members are draws."""
 
-    look: Lens
+    look: Compared
     run: RunTiles
     run_id: str
     run_ids: tuple[str, ...]
@@ -70,7 +70,7 @@ class Looked:
         return tile_answer.sentences(self.run, self.run_ids, self.X, self.sampled, settings)
 
 
-def choose(look: Lens, found: Tiles) -> str:
+def choose(look: Compared, found: Tiles) -> str:
     """Which run's tiles are looked at."""
     names = {run_id: look.run_names[run_id] for run_id in found.run_ids}
     chosen: str = st.selectbox(
@@ -83,7 +83,7 @@ def choose(look: Lens, found: Tiles) -> str:
     return chosen
 
 
-def at(look: Lens, found: Tiles, run_id: str) -> Looked:
+def at(look: Compared, found: Tiles, run_id: str) -> Looked:
     """What this run says."""
     analysis = look.analysis
     algorithm = analysis.runs[analysis.run_ids.index(run_id)].spec.algorithm

@@ -136,7 +136,7 @@ PAGES = [
         "Explore",
         "Which tiles of my table of yes and no can I believe?",
         icon="grid_on",
-        parameters=(*LENS, "part"),
+        parameters=("runs", "part"),
         invitation="Tiles of yes and no",
     ),
     Page(

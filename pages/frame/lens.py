@@ -19,31 +19,10 @@ from pages.frame.services import algorithm_label, dataset_names, run_names
 
 
 @dataclass(frozen=True, eq=False)
-class Lens:
-    """The runs looked at, how far apart they are measured, their modes, and the focus.
-
-    ``focus`` is (m,) bool over the analysis' members; ``focus_name`` says what it is.
-    """
+class Compared:
+    """The runs looked at, what they are called and how they are drawn."""
 
     analysis: Comparison
-    metric: str
-    modes: Modes
-    focus: np.ndarray
-    focus_name: str
-
-    @property
-    def distance(self) -> Distance:
-        """The distance in use."""
-        return DISTANCES[self.metric]
-
-    @cached_property
-    def structure(self) -> Structure:
-        """Merging distances, map, coverage and spread of what is looked at."""
-        return structure.STAGE.of(self.analysis)
-
-    def matrix(self, metric: str = "") -> np.ndarray:
-        """Distances (m, m) between the members, in the distance in use if none is named."""
-        return distances.STAGE.of(self.analysis).matrix(metric or self.metric)
 
     @cached_property
     def styles(self) -> dict[str, RunStyle]:
@@ -76,6 +55,35 @@ class Lens:
         if degenerate:
             parts.append(f"{degenerate} with an empty component (counted as 90° away)")
         return " · ".join(parts)
+
+
+@dataclass(frozen=True, eq=False)
+class Lens(Compared):
+    """The runs looked at, how far apart they are measured, their modes, and the focus.
+
+    ``focus`` is (m,) bool over the analysis' members; ``focus_name`` says what it is. ``passing``:
+    other runs that were asked for are still being made.
+    """
+
+    metric: str
+    modes: Modes
+    focus: np.ndarray
+    focus_name: str
+    passing: bool = False
+
+    @property
+    def distance(self) -> Distance:
+        """The distance in use."""
+        return DISTANCES[self.metric]
+
+    @cached_property
+    def structure(self) -> Structure:
+        """Merging distances, map, coverage and spread of what is looked at."""
+        return structure.STAGE.of(self.analysis)
+
+    def matrix(self, metric: str = "") -> np.ndarray:
+        """Distances (m, m) between the members, in the distance in use if none is named."""
+        return distances.STAGE.of(self.analysis).matrix(metric or self.metric)
 
     def reading(self, words: str) -> str:
         """How to read a picture of factorizations, and what its hollow points are."""

@@ -16,7 +16,7 @@ from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.registry import ALGORITHMS
 from bnmf_core.store.records import RunRecord
 from pages.frame import choosing, declared, focusing, link, view, watch
-from pages.frame.lens import Lens
+from pages.frame.lens import Compared, Lens
 from pages.frame.services import runner
 from pages.frame.words import with_unit
 
@@ -26,19 +26,32 @@ def look(*stages: Stage[Any]) -> Lens:
 
     ``stages`` are the parts of the analysis that the page needs beside the modes.
     """
+    ended, passing = _ended()
+    analysis = analysed(ended, structure.STAGE, *stages)
+    with st.sidebar:
+        looked_at = _panel(analysis, passing)
+    link.share(*declared.LENS)
+    return looked_at
+
+
+def runs_alone(*stages: Stage[Any]) -> Compared:
+    """The same of a page that asks for no distances and no modes."""
+    ended, _ = _ended()
+    analysis = analysed(ended, *stages)
+    link.share("runs")
+    return Compared(analysis)
+
+
+def _ended() -> tuple[list[str], bool]:
+    """Ids of the runs chosen that have ended, and whether others go on; their progress is shown."""
     chosen = choosing.runs(forget)
-    ended = [run.id for run in chosen if not run.active]
     if waiting := [run.id for run in chosen if run.active]:
         watch.runs_until_done(waiting, each=True)
         if not _tells(chosen):
             st.caption("This page fills itself as soon as the first factorizations are there.")
             st.stop()
         st.caption("Below is what those say that are done; the others join them.")
-    analysis = analysed(ended, structure.STAGE, *stages)
-    with st.sidebar:
-        looked_at = _panel(analysis)
-    link.share(*declared.LENS)
-    return looked_at
+    return [run.id for run in chosen if not run.active], bool(waiting)
 
 
 def _tells(runs: list[RunRecord]) -> bool:
@@ -70,7 +83,7 @@ def forget() -> None:
     link.put("focus", "")
 
 
-def _panel(analysis: Comparison) -> Lens:
+def _panel(analysis: Comparison, passing: bool) -> Lens:
     metric = link.one_of("metric", DISTANCES, "max_angle")
     st.selectbox(
         "Distance",
@@ -86,7 +99,7 @@ def _panel(analysis: Comparison) -> Lens:
     finest = structure.finest_threshold(analysis, metric)
     modes = structure.modes_at(analysis, metric, _threshold(suggested, finest, largest))
     focus, focus_name = focusing.ask(modes, len(analysis.members))
-    return Lens(analysis, metric, modes, focus, focus_name)
+    return Lens(analysis, metric, modes, focus, focus_name, passing)
 
 
 def _threshold(suggested: float, finest: float, largest: float) -> float:

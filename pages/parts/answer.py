@@ -28,7 +28,7 @@ class Answer(findings.Answer):
     @classmethod
     def of(cls, look: Lens) -> "Answer":
         """At the threshold in use."""
-        return cls(look.analysis, look.metric, look.modes)
+        return cls(look.analysis, look.metric, look.modes, look.passing)
 
     @cached_property
     def unseen(self) -> Unseen | None:
@@ -36,7 +36,13 @@ class Answer(findings.Answer):
         return unseen(self.modes.labels, self.comparison.optima)
 
     def wait(self) -> None:
-        """The progress of the first stage that is not there yet."""
+        """The progress of the first stage that is not there yet.
+
+        While other runs are being made, what takes long waits for them.
+        """
+        if self.passing:
+            st.caption("What modes weigh is computed when the other runs have ended.")
+            return
         for stage, waiting_for in LATER.items():
             if not watch.beside(self.comparison, stage, waiting_for):
                 break

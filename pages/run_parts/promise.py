@@ -12,6 +12,8 @@ from pages.frame.services import runner, store
 from pages.frame.words import plain, size
 from pages.run_parts.asked import Asked
 
+MEASURING = "How long that takes is being measured on these data."
+
 
 def costs(dataset: Dataset, dataset_id: str, specs: Sequence[RunSpec]) -> list[Estimate]:
     """What each run costs, as far as is known now.
@@ -26,7 +28,7 @@ def costs(dataset: Dataset, dataset_id: str, specs: Sequence[RunSpec]) -> list[E
 
 
 def show(dataset: Dataset, dataset_id: str, wanted: Asked) -> None:
-    """The sentences; short tries go on in the background and make them more precise."""
+    """The sentences; a duration is promised when short tries in the background have measured it."""
 
     def measuring() -> bool:
         return runner().pilots.ask(dataset_id, wanted.specs)
@@ -34,12 +36,12 @@ def show(dataset: Dataset, dataset_id: str, wanted: Asked) -> None:
     def draw() -> None:
         estimates = costs(dataset, dataset_id, wanted.specs)
         found = cost(dataset, wanted.specs[0].rank, estimates)
-        st.markdown(f"{plain(told(wanted.specs))} **{plain(found.said)}**")
+        promised = MEASURING if measuring() else found.said
+        st.markdown(f"{plain(told(wanted.specs))} **{plain(promised)}**")
         for sentence in wanted.left_out:
             st.caption(plain(sentence))
         memory = size(max(one.memory for one in estimates))
         kept = size(sum(one.bytes_kept for one in estimates))
-        trying = " A short try on these data is being made to say it better." * measuring()
-        st.caption(plain(f"Up to {memory} of memory, {kept} kept on disk.{trying}"))
+        st.caption(plain(f"Up to {memory} of memory, {kept} kept on disk."))
 
     watch.until_done(measuring, draw)

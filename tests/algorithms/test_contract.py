@@ -343,6 +343,7 @@ def test_progress_never_goes_back_and_ends_at_one(algorithm, small, monkeypatch)
     assert seen[-1].remaining == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", [1, 7])
 def test_particles_do_not_depend_on_the_block_size(algorithm, small, block):
     if "block" not in declarations(algorithm.Settings):

@@ -170,6 +170,7 @@ def node_densities(data: Dataset, tree: Particles, count: int) -> np.ndarray:
     return problem.model.log_joint(problem, *best_scale(A, W))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["quality", "diversity"])
 def test_an_allowance_lets_less_probable_nodes_in_and_no_others(way):
     data = laurberg("two", noise=0.02)

@@ -137,6 +137,7 @@ def test_downstream_scores_are_the_direct_ones(two, labelled):
     assert STAGES["downstream"].of(two).left_out["group"] == []
 
 
+@pytest.mark.slow
 def test_held_out_observations_alone_are_judged(runner, labelled):
     (run_id,) = runner.start(labelled, [dataclasses.replace(RESTARTS, holdout=0.25)])
     found = runner.wait_analysis([run_id])

@@ -122,7 +122,7 @@ def _weighed(two, belief_errors):
     ("belief_errors", "told", "not_told"),
     [
         ({1.0: 0.1, 0.1: 0.1}, "stays the most probable", "leave open"),
-        ({1.0: 0.1, 0.1: 50.0}, "Believed a tenth only, the errors leave open", "stays"),
+        ({1.0: 0.1, 0.1: 50.0}, "With ten entries of X counting as one, as if the noise", "stays"),
         ({1.0: 50.0, 0.1: 0.1}, "errors leave open which of them", "chains"),
     ],
 )
@@ -281,3 +281,19 @@ def test_draws_and_masses_that_do_not_agree_are_told(two):
     assert "40 % of the draws are nearest to modes that were not weighed." in list(
         answer._draws_elsewhere(unweighed)
     )
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_which_starts_are_counted_is_said_where_there_are_several_kinds(two, told, mixed):
+    modes, table, _ = told
+    members = two.members.copy()
+    if mixed:
+        members.loc[np.flatnonzero(two.optima)[:10], "algorithm"] = "q_transform"
+    made = SimpleNamespace(
+        members=members, optima=two.optima, samplers=[], convergence="", runs=two.runs
+    )
+    unseen = answer.unseen(modes.labels, two.optima)
+    said = answer.sentences(made, "max_angle", table, modes, None, None, unseen)["missing"]
+    assert len(said) == 1 + mixed  # both modes were found many times
+    assert said[0].startswith("Every mode was found more than once")
+    assert not mixed or "10 by Q-Transform, 20 by Random restarts" in said[-1]

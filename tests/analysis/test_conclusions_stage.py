@@ -76,9 +76,9 @@ def told(verdicts, rows=(0, 1)):
 @pytest.mark.parametrize(
     ("verdicts", "there", "not_there"),
     [
-        (["matters"], "2 explanations matters. It matters by an AUC of 0.700–0.900.", "open"),
+        (["matters"], "2 explanations matters. AUC where it matters: 0.700–0.900.", "open"),
         (["does not matter"], "2 explanations does not matter.", "open"),
-        (["open"], "2 explanations is open. Open: AUC 0.700–0.900;", "matters"),
+        (["open"], "2 explanations is open. AUC where it is open: 0.700–0.900;", "matters"),
         (
             ["matters", "open", "open"],
             "matters for 1 of 3 classes and is open for 2.",
@@ -95,4 +95,4 @@ def test_each_verdict_has_its_sentence(verdicts, there, not_there):
 
 
 def test_one_explanation_is_no_choice():
-    assert "nothing to choose" in told(["does not matter"] * 3, rows=(0,))
+    assert "from kind does not hang on a choice" in told(["does not matter"] * 3, rows=(0,))

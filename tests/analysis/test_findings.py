@@ -131,6 +131,7 @@ def test_where_chains_leave_the_modes_the_rank_is_asked_next(two):
     assert again is None or "bnmf ranks" not in again.said
 
 
+@pytest.mark.slow
 def test_whether_the_rank_is_settled_is_said_only_where_ranks_were_compared(two):
     comparison, modes = two
     answer = Answer(comparison, "max_angle", modes)
@@ -146,3 +147,12 @@ def test_whether_the_rank_is_settled_is_said_only_where_ranks_were_compared(two)
         assert finding.page == "rank"
     finally:
         shutil.rmtree(work.folder.parent)
+
+
+def test_while_other_runs_are_being_made_nothing_is_to_be_done_next(two):
+    comparison, modes = two
+    unseen = unseen_modes(np.arange(10), np.ones(10, bool))
+    for passing in (False, True):
+        answer = Answer(comparison, "max_angle", modes, passing)
+        vars(answer).update(unseen=unseen)
+        assert ("next" in {finding.key for finding in answer.findings}) != passing

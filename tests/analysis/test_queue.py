@@ -132,6 +132,42 @@ def test_of_those_that_nobody_looks_at_only_the_newest_wait(line, made, run_ids,
     assert {key for key, _ in done} == {one.key for one in kept}
 
 
+def test_while_a_launch_is_being_made_only_what_is_asked_for_is_computed(
+    line, made, run_ids, store
+):
+    done, gate = made
+    one = line.open(run_ids[:1])
+    launch = one.runs[0].launch
+    for _ in STAGES:
+        gate.release()
+    real = store.runs
+    others = [dataclasses.replace(run, status="running") for run in real() if run.id == run_ids[1]]
+    assert others[0].launch == launch
+    store.runs = lambda: [*others, *real()]
+    line.ask(one, "structure")
+    reach(lambda: STAGES["structure"].ready(one) and not line._waiting)
+    assert [key for _, key in done] == ["distances", "structure"]
+    store.runs = real
+    line.ask(one)
+    reach(lambda: stages.complete(one))
+
+
+def test_the_time_left_is_that_of_the_stage_in_work(line, run_ids, now, monkeypatch):
+    told = []
+
+    def compute(comparison, folder, report, stopped):
+        for part in (0.05, 0.5):
+            now[0] += 3.0
+            report(part)
+            told.append(line.status(comparison).remaining)
+
+    slow = dataclasses.replace(STAGES["distances"], compute=compute)
+    monkeypatch.setitem(STAGES, "distances", slow)
+    line.ask(line.open(run_ids[:1]), "distances")
+    reach(lambda: len(told) >= 2)
+    assert told[:2] == [None, 6.0]  # half of it took 6 seconds
+
+
 def test_the_queue_holds_ids_and_few_opened_comparisons(line, made, run_ids):
     for run_id in run_ids:
         line.ask(line.open([run_id]))
@@ -141,6 +177,7 @@ def test_the_queue_holds_ids_and_few_opened_comparisons(line, made, run_ids):
     assert len(line._opened) <= queue.MOST_OPEN
 
 
+@pytest.mark.slow
 def test_a_new_distance_does_not_break_what_is_stored(runner, run_ids, monkeypatch):
     before = runner.wait_analysis(run_ids[:2])
     monkeypatch.setitem(DISTANCES, "second_wad", DISTANCES["wad"])

@@ -142,6 +142,7 @@ def test_what_a_step_made_is_spread_over_the_step():
     np.testing.assert_allclose(pictures.arrival(points), [1.0, 1.5, 2.0, 2.5, 3.0, -np.inf])
 
 
+@pytest.mark.slow
 def test_frames_grow_from_the_start_to_the_whole_tree_and_stay_small(both):
     part = tree_stage.STAGE.of(both)
     figures = (

@@ -54,6 +54,7 @@ def test_people_get_sentences_and_a_report_with_pictures(analyse, tmp_path):
     assert 'src="http' not in text
 
 
+@pytest.mark.slow
 def test_the_rank_is_found_where_it_is_not_given(analyse):
     code, out, err = analyse(
         "low_rank", "--rank", "auto", "--ranks", "1:3", "--restarts", 4, "--json"

@@ -68,6 +68,7 @@ def test_a_run_is_the_one_that_python_makes(ask, home):
         assert_same(home.particles(run["id"]), engine.run(data, spec))
 
 
+@pytest.mark.slow
 def test_entries_are_hidden_from_a_run(ask, command, home):
     hide = ["--hide", "0.3", "--data-seed", "5"]
     (run,) = ask(*SMALL_RUN, *hide)["runs"]

@@ -111,7 +111,9 @@ def test_one_mode_and_too_many():
     assert told(data, one, np.zeros(1, int)).verdict == "one mode"
     many = Pairs([infinite_solution(delta) for delta in np.linspace(0, 1, 14)])
     result = told(data, many, np.arange(14))
-    assert result.verdict == ("among 12 of 14 modes: one connected family, shown as 12 pieces")
+    assert result.verdict == (
+        "of 14 modes 12 were looked at: one connected family, shown as 12 pieces"
+    )
     assert (result.modes, result.family.size) == (14, 12)
 
 

@@ -30,6 +30,7 @@ def test_what_is_wrong_with_a_file_comes_back_as_its_sentence():
         inspect_file(b"\x93NUMPY", apart=True)
 
 
+@pytest.mark.slow
 def test_a_child_that_takes_too_much_memory_or_time_is_ended():
     content = b"a,b\n" + b"1,2\n" * 500_000
     with Child(content, "", LIMIT_BYTES, chosen={}, memory_bytes=30 * 2**20) as reader:

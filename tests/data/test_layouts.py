@@ -198,6 +198,7 @@ def test_images_of_several_sizes_are_brought_to_one():
     assert data.X[:, 3].tolist() == [1.0] * 256
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not REAL.exists(), reason="the public data are not on this machine")
 @pytest.mark.parametrize(
     "path, chosen, shape",

@@ -94,6 +94,7 @@ def test_trajectories_find_what_sweeps_find(seed):
     assert abs(found[0] - found[1]) < 2.5
 
 
+@pytest.mark.slow
 def test_a_model_without_conditional_draws_is_weighed_by_its_slopes():
     """Columns of A that sum to 1, rank 1: log p(X) by importance sampling from the prior."""
     X = np.outer([0.5, 0.3, 0.2], [2.0, 1.0, 1.5]) + 0.05
@@ -150,6 +151,7 @@ def test_a_start_whose_chains_leave_says_where_they_went():
     np.testing.assert_allclose(found["mass"], [1.0, 0.0], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_less_belief_shares_the_mass_out():
     data = laurberg("two", noise=0.01, rng=np.random.default_rng(0))
     starts = one_of_each_mode(data, 3, sigma=0.01, rate=1.0)
@@ -160,6 +162,7 @@ def test_less_belief_shares_the_mass_out():
     assert masses[0] < 0.02 < masses[1]
 
 
+@pytest.mark.slow
 def test_the_result_depends_on_the_generator_alone():
     data = laurberg("two")
     starts = one_of_each_mode(data, 3, sigma=0.05, rate=1.0)

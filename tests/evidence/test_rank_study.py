@@ -33,6 +33,7 @@ def planted():
     return study, told
 
 
+@pytest.mark.slow
 def test_a_planted_rank_is_found(planted):
     study, _ = planted
     table = study.table.set_index("rank")
@@ -174,6 +175,7 @@ def test_it_stops_when_told():
             )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", ["same", "free"])
 def test_a_study_that_was_stopped_ends_as_it_would_have(tmp_path, monkeypatch, noise):
     data = low_rank(12, 20, rank=2, noise=0.1, rng=np.random.default_rng(1))
@@ -220,3 +222,11 @@ def test_what_makes_no_sense_is_refused_in_a_sentence(ranks, settings, words):
     data = low_rank(6, 8, rank=2, rng=np.random.default_rng(0))
     with pytest.raises(SettingsError, match=words):
         rank_study(data, ranks, rng=np.random.default_rng(0), **settings)
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_counts_are_warned_of(whole):
+    rng = np.random.default_rng(0)
+    X = rng.poisson(low_rank(6, 8, rank=1, rng=rng).X * 10).astype(float) + 0.5 * (not whole)
+    study = rank_study(Dataset.from_array(X), [1, 2], rng=rng, restarts=2, most_modes=1)
+    assert ("whole numbers only" in study.noise) == whole

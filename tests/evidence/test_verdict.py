@@ -18,6 +18,7 @@ def study(evidence, hidden, stable, modes, settled=True):
     squared = np.asarray(hidden)[:, None] + 0.01 * rng.standard_normal((5, 8))
     noise = "σ is 0.1 at every rank, as given."
     table = pd.DataFrame({"rank": RANKS, "log_evidence": evidence, "settled": settled})
+    table["restarts"] = 20
     found = {
         "evidence": criteria.by_evidence(RANKS, evidence, np.full(5, 0.1), noise),
         "hidden": criteria.by_hidden(RANKS, squared),
@@ -37,11 +38,15 @@ def test_agreement_is_said_where_all_choose_the_same():
         "The evidence chooses 5 (6 is 30 nats behind); the error on hidden entries chooses 5."
     )
     assert "at ranks 2, 3, 4 and 5; all are one mode at ranks 2, 3, 4 and 5" in said[1]
-    assert said[2].endswith("the number of modes agree on 5.")
+    assert said[2] == (
+        "The evidence and the error on hidden entries choose 5, the largest rank at which restarts "
+        "find the same components and all restarts are one mode."
+    )
+    assert "(20 of their own at each rank)" in said[1]
     assert "Gaussian" in said[3] and "σ is 0.1 at every rank" in said[3]
     assert "not confirmed" not in said[3]
-    assert verdict.of_rank(found, 5)[0].startswith("Rank 5 is what the evidence, the error")
-    assert "choose rank 5; these have 4 components" in verdict.of_rank(found, 4)[0]
+    assert verdict.of_rank(found, 5)[0] == said[2]
+    assert verdict.of_rank(found, 4)[0].endswith("one mode; these have 4 components.")
 
 
 def test_a_criterion_that_does_not_settle_is_said_to_and_counts_for_nothing():
@@ -49,7 +54,8 @@ def test_a_criterion_that_does_not_settle_is_said_to_and_counts_for_nothing():
     said = verdict.sentences(found)
     assert said[0].startswith("The evidence does not settle (it still grows at rank 6, the largest")
     assert "the evidence" not in said[2].lower()
-    assert said[2].endswith("agree on 5; the rest do not settle.")
+    assert said[2].startswith("The error on hidden entries chooses 5, the largest rank at which")
+    assert said[2].endswith("; the rest do not settle.")
 
 
 def test_runners_up_are_named_and_are_not_behind():
@@ -81,14 +87,21 @@ def test_a_rank_that_all_leave_possible_is_named():
     found = study(CLEAR, scatter, [30] * 5, [9] * 5)
     hidden = found.criteria["hidden"]
     assert {hidden.chosen, *hidden.runners_up} == {4, 5}
-    expected = "agree on 5" if hidden.chosen == 5 else "choose differently; 5 is possible by all"
+    expected = (
+        "hidden entries choose 5;"
+        if hidden.chosen == 5
+        else "choose differently; 5 is possible by all"
+    )
     assert expected in verdict.agreement(found)
     assert verdict.suggested(found) == 5
 
 
 def test_reproducible_components_alone_do_not_settle_how_many_are_needed():
     found = study(GROWS, [5, 4, 3, 2, 1], [1, 1, 1, 30, 30], [1, 1, 1, 9, 9])
-    assert verdict.agreement(found).endswith("agree on 4; the rest do not settle.")
+    assert verdict.agreement(found) == (
+        "The largest rank at which restarts find the same components and all restarts are one "
+        "mode is 4, which does not say how many components X needs; the rest do not settle."
+    )
     assert verdict.of_rank(found, 4)[0].startswith("Whether 4 components are right is not settled.")
 
 

@@ -27,6 +27,7 @@ def test_block_means_are_the_means_of_blocks(shape, layout, monkeypatch):
     np.testing.assert_allclose(means, naive, rtol=1e-14)
 
 
+@pytest.mark.slow
 def test_a_huge_and_nearly_empty_matrix_is_looked_at_in_little_memory():
     X = load_file(HUGE).X
     tracemalloc.start()

@@ -1,6 +1,7 @@
 """One launch: what the page Analyse promises and starts, and what the page Runs does with it."""
 
 import re
+import time
 
 from bnmf_core import RunSpec, laurberg
 from bnmf_core.runs import jobs
@@ -22,7 +23,12 @@ def test_one_button_starts_what_is_recommended_and_opens_the_findings(server):
     app = page("run")
     said = words(app)
     assert "60 random restarts run until they converge" in said
-    assert "4 Gibbs chains of 25 draws" in said and "First findings in about" in said
+    assert "4 Gibbs chains of 25 draws" in said
+    assert "is being measured on these data" in said and "First findings in about" not in said
+    end = time.monotonic() + 60
+    while "First findings in about" not in words(app.run()):
+        assert time.monotonic() < end
+        time.sleep(0.1)
     app.number_input(key=f"rank_{dataset_id}").set_value(3).run()
     app.button(key="go").click().run()
     assert not app.exception and app.title[0].value == "Findings"

@@ -143,6 +143,7 @@ def test_a_cancelled_run_goes_on_where_it_stopped(runner, store, small):
         runner.resume(run_id)
 
 
+@pytest.mark.slow
 def test_a_queued_run_is_cancelled_at_once_and_may_be_resumed(runner, store, small, gate):
     """A resumed run stands in the queue twice, but is made once."""
     running = runner.start(small, [RESTARTS] * jobs.RUNS_AT_ONCE)
@@ -312,6 +313,7 @@ def test_waiting_has_an_end(runner, small, gate):
     runner.wait(run_ids)
 
 
+@pytest.mark.slow
 def test_a_full_disk_fails_the_run_with_a_reason_and_keeps_the_rest(
     runner, store, small, monkeypatch
 ):

@@ -33,6 +33,7 @@ def test_chains_are_several_and_explorers_converge(small):
         assert settings.tolerance is None and settings.max_iterations > 1000
 
 
+@pytest.mark.slow
 def test_large_data_get_less_and_it_is_said():
     X = np.broadcast_to(np.float32(1.0), (4_000, 60_000))
     small = low_rank(12, 15, 3)

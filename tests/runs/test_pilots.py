@@ -28,6 +28,7 @@ def until_known(made, dataset_id, specs):
         time.sleep(0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "spec", [CHAIN, RunSpec("random_restarts", 3, particles=400)], ids=lambda spec: spec.algorithm
 )

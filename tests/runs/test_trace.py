@@ -87,6 +87,7 @@ def test_the_trace_survives_files_and_subsets(small, spec, tmp_path):
         np.testing.assert_array_equal(exported[f"trace_{key}"], values)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", [GIBBS, HMC])
 def test_the_trace_of_an_interrupted_run_is_that_of_a_whole_one(small, spec, tmp_path, monkeypatch):
     whole = engine.run(small, spec)

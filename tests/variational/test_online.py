@@ -48,6 +48,7 @@ def test_the_gain_is_the_difference_of_bounds_and_its_slopes_are_differences(
         assert slopes[i] == pytest.approx(difference, rel=1e-5, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_no_weight_and_variance_on_a_grid_gain_more():
     rng = np.random.default_rng(4)
     for d in (1, 3, 8):

@@ -21,7 +21,7 @@ from bnmf_core.nouns.model import Model
 from bnmf_core.nouns.particles import Particles
 from bnmf_core.nouns.registry import Registry
 from bnmf_core.probability import MODELS
-from bnmf_core.samplers import box_gibbs, gibbs, hmc, mode_jumps, tempered_smc
+from bnmf_core.samplers import box_gibbs, gibbs, hmc, iasg, mode_jumps, tempered_smc
 
 ALGORITHMS = Registry(
     "algorithm",
@@ -42,6 +42,7 @@ ALGORITHMS = Registry(
         rrt.ALGORITHM,
         nvi.ALGORITHM,
         box_gibbs.ALGORITHM,
+        iasg.ALGORITHM,
     ),
     "bnmf.algorithms",
 )

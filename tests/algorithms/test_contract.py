@@ -19,7 +19,7 @@ from bnmf_core.nouns.settings import declarations
 from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs import engine, planning
 from bnmf_core.runs.planning import describe
-from bnmf_core.samplers import box_gibbs, gibbs, hmc, mode_jumps, tempered_smc
+from bnmf_core.samplers import box_gibbs, gibbs, hmc, iasg, mode_jumps, tempered_smc
 from bnmf_core.solvers import hals, solution
 from bnmf_core.solvers.starts import random_start
 from bnmf_core.store.chunks import assemble
@@ -70,6 +70,7 @@ EXPECTED = {
 BRIEF = {
     "tempered_smc": {"population": 12, "sweeps": 1, "effective": 0.5},
     "mode_jumps": {"restarts": 4, "pilot": 30, "bridge": 6, "warm_up": 3},
+    "iasg": {"calibration": 60, "warm_up": 20, "thinning": 3},
 }
 
 
@@ -83,7 +84,7 @@ def make_spec(algorithm, **changes) -> RunSpec:
 def take_small_steps(monkeypatch) -> None:
     """So that shards are left in the middle too."""
     monkeypatch.setattr(hmc, "STEP_WORK", 1.7e8)
-    for module in (solution, gibbs, tempered_smc, mode_jumps, box_gibbs):
+    for module in (solution, gibbs, tempered_smc, mode_jumps, box_gibbs, iasg):
         monkeypatch.setattr(module, "STEP_WORK", 2e6)
 
 

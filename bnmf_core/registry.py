@@ -8,6 +8,7 @@ from bnmf_core.explorers import (
     dsgd,
     nndsvdar,
     nvi,
+    panpal,
     q_svgd,
     q_transform,
     random_restarts,
@@ -21,7 +22,7 @@ from bnmf_core.nouns.model import Model
 from bnmf_core.nouns.particles import Particles
 from bnmf_core.nouns.registry import Registry
 from bnmf_core.probability import MODELS
-from bnmf_core.samplers import box_gibbs, gibbs, hmc, mode_jumps, tempered_smc
+from bnmf_core.samplers import boolean_gibbs, box_gibbs, gibbs, hmc, iasg, mode_jumps, tempered_smc
 
 ALGORITHMS = Registry(
     "algorithm",
@@ -42,6 +43,9 @@ ALGORITHMS = Registry(
         rrt.ALGORITHM,
         nvi.ALGORITHM,
         box_gibbs.ALGORITHM,
+        boolean_gibbs.ALGORITHM,
+        iasg.ALGORITHM,
+        panpal.ALGORITHM,
     ),
     "bnmf.algorithms",
 )

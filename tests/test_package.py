@@ -95,6 +95,7 @@ def test_the_installed_engine_runs_the_readme_and_lists_its_samples(python, inst
         "newsgroups",
         "leukemia",
         "signatures",
+        "ink",
     ]
     assert "(644, 400)" in python(
         "-c", "from bnmf_core import load_sample; print(load_sample('faces').X.shape)"

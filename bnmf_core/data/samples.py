@@ -20,6 +20,9 @@ FOLDER = next(
     (place / "sample_data" for place in _PLACES if (place / "sample_data").is_dir()), _PLACES[1]
 )
 
+# Of the handwritten digits' 0 to 16.
+HALF_GREY = 8
+
 
 @dataclass(frozen=True)
 class Sample:
@@ -70,6 +73,17 @@ def _digits() -> Dataset:
         unit="grey level",
         source="Handwritten digits, UCI Machine Learning Repository (Alpaydin and Kaynak, 1998); "
         "CC BY 4.0.",
+    )
+
+
+def _ink() -> Dataset:
+    grey = _digits()
+    return dataclasses.replace(
+        grey,
+        X=(grey.X >= HALF_GREY).astype(np.float64),
+        name="Digits in ink",
+        unit="ink or none",
+        source=f"{grey.source} Derived: 1 where a pixel is at least half as dark as can be.",
     )
 
 
@@ -146,6 +160,14 @@ SAMPLES: dict[str, Sample] = {
             _signatures,
             5,
         ),
+        Sample(
+            "ink",
+            "Digits in ink",
+            "The handwritten digits as yes and no, ink or none: components are strokes that a "
+            "picture has or has not.",
+            _ink,
+            10,
+        ),
     )
 }
 
@@ -157,7 +179,7 @@ def sample_names() -> list[str]:
     --------
     >>> from bnmf_core import sample_names
     >>> sample_names()
-    ['faces', 'digits', 'newsgroups', 'leukemia', 'signatures']
+    ['faces', 'digits', 'newsgroups', 'leukemia', 'signatures', 'ink']
     """
     return list(SAMPLES)
 

@@ -12,6 +12,7 @@ import pytest
 from scipy import sparse, stats
 
 from bnmf_core import registry
+from bnmf_core.explorers import panpal
 from bnmf_core.nouns.dataset import Dataset, Truth
 from bnmf_core.nouns.errors import BNMFError, NotFoundError, RunError, SettingsError
 from bnmf_core.nouns.problem import Problem
@@ -19,7 +20,7 @@ from bnmf_core.nouns.settings import declarations
 from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs import engine, planning
 from bnmf_core.runs.planning import describe
-from bnmf_core.samplers import box_gibbs, gibbs, hmc, mode_jumps, tempered_smc
+from bnmf_core.samplers import boolean_gibbs, box_gibbs, gibbs, hmc, iasg, mode_jumps, tempered_smc
 from bnmf_core.solvers import hals, solution
 from bnmf_core.solvers.starts import random_start
 from bnmf_core.store.chunks import assemble
@@ -70,6 +71,7 @@ EXPECTED = {
 BRIEF = {
     "tempered_smc": {"population": 12, "sweeps": 1, "effective": 0.5},
     "mode_jumps": {"restarts": 4, "pilot": 30, "bridge": 6, "warm_up": 3},
+    "iasg": {"calibration": 60, "warm_up": 20, "thinning": 3},
 }
 
 
@@ -83,7 +85,16 @@ def make_spec(algorithm, **changes) -> RunSpec:
 def take_small_steps(monkeypatch) -> None:
     """So that shards are left in the middle too."""
     monkeypatch.setattr(hmc, "STEP_WORK", 1.7e8)
-    for module in (solution, gibbs, tempered_smc, mode_jumps, box_gibbs):
+    for module in (
+        solution,
+        gibbs,
+        tempered_smc,
+        mode_jumps,
+        box_gibbs,
+        boolean_gibbs,
+        iasg,
+        panpal,
+    ):
         monkeypatch.setattr(module, "STEP_WORK", 2e6)
 
 
@@ -267,7 +278,8 @@ def test_the_smallest_and_the_largest_rank_work(algorithm, small, rank):
     singular = np.linalg.svd(small.X, compute_uv=False)
     bound = np.sqrt((singular[rank:] ** 2).sum() / (singular**2).sum())
     assert (particles.error >= bound - 1e-12).all()
-    assert (particles.error <= 1.0).all()
+    if algorithm.key != "boolean_gibbs":  # the ordinary product counts a cell once for every tile
+        assert (particles.error <= 1.0).all()
 
 
 @pytest.mark.slow

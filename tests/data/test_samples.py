@@ -13,6 +13,7 @@ SHAPES = {
     "newsgroups": (1000, 2400),
     "leukemia": (5000, 38),
     "signatures": (96, 21),
+    "ink": (64, 1797),
 }
 
 
@@ -39,7 +40,7 @@ def test_shape_names_and_origin(samples, name):
 
 
 def test_an_unknown_name_lists_the_known_ones():
-    with pytest.raises(NotFoundError, match="faces, digits, newsgroups, leukemia, signatures"):
+    with pytest.raises(NotFoundError, match="faces, digits, newsgroups, leukemia, signatures, ink"):
         load_sample("swimmer")
 
 
@@ -48,7 +49,7 @@ def test_the_shipped_files_are_small_and_documented():
     assert sum(path.stat().st_size for path in files) < 8_000_000
     sources = (FOLDER / "SOURCES.md").read_text(encoding="utf-8")
     assert all(path.name in sources for path in files)
-    assert {path.stem for path in files} | {"digits"} == set(SAMPLES)
+    assert {path.stem for path in files} | {"digits", "ink"} == set(SAMPLES)
 
 
 def test_faces_are_ten_pictures_of_forty_people(samples):
@@ -72,6 +73,13 @@ def test_a_face_unfolds_column_by_column(samples):
 
     assert roughness(right) < 0.7 * roughness(wrong)
     assert samples["faces"].features[1] == "row 2, column 1"
+
+
+def test_ink_is_where_a_digit_is_at_least_half_dark(samples):
+    ink, digits = samples["ink"], samples["digits"]
+    np.testing.assert_array_equal(ink.X, digits.X >= 8)
+    assert ink.image_shape == (8, 8) and ink.hash != digits.hash
+    np.testing.assert_array_equal(ink.labels["digit"], digits.labels["digit"])
 
 
 def test_digits_unfold_column_by_column(samples):

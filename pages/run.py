@@ -14,9 +14,10 @@ with left:
 dataset = store().dataset(dataset_id)
 with right:
     rank = asked.rank(dataset, dataset_id)
+    kind = asked.kind(dataset)
 above = st.container()
 with st.expander("Advanced: algorithms, model, settings, seed, hidden part, where it runs"):
-    wanted = asked.everything(dataset, rank)
+    wanted = asked.everything(dataset, rank, kind)
     scheduler, local_otherwise = where.choose()
 try:
     if not wanted.specs:
@@ -36,4 +37,4 @@ with above:
             run_ids = where.start(dataset_id, wanted.specs, scheduler, local_otherwise, wanted.name)
         link.put("runs", run_ids)
         panel.forget()
-        link.go("findings", runs=",".join(run_ids))
+        link.go("boolean" if kind == "tiles" else "findings", runs=",".join(run_ids))

@@ -1,7 +1,7 @@
 """Tiles of a table of yes and no: what draws and restarts say of each of them, and of every cell.
 
-For each run one factorization to look at: of a sampler the mean of its draws, their components in
-the order of the most probable one's; of an explorer its best factorization.
+For each run one factorization to look at: of a sampler the mean of the draws of its most probable
+chain, as chains may hold other tiles than each other; of an explorer its best factorization.
 """
 
 from dataclasses import dataclass
@@ -43,8 +43,8 @@ class RunTiles:
     """What one run says.
 
     A (D, R), W (R, N) : the factorization that is looked at. sd_A, sd_W : standard deviations over
-        the run's members; slope_A, slope_W : mean gradients of the log joint, NaN where the model
-        has none.
+        the draws of that chain, or over all that an explorer made; slope_A, slope_W : mean
+        gradients of the log joint there, NaN where the model has none.
     mean, uncertainty, ambiguity : (D, N) of every cell, see :class:`Doubt`. on : (D, N) the share
         of members whose tiles, entries above ½, cover the cell.
     tiles : a row per tile: ``tile`` (0-based), ``rows``, ``columns``, ``cells``, ``filled`` (share
@@ -170,35 +170,46 @@ def _of_run(
 ) -> tuple[dict[str, np.ndarray], pd.DataFrame]:
     members = comparison.members.iloc[rows]
     weights = members["weight"].to_numpy()
-    A, W = comparison.factors(rows)
-    best = int(np.nanargmax(members["log_joint"].to_numpy()))
-    slope_A, slope_W = _slopes(comparison, run_id, rows)
+    all_A, all_W = comparison.factors(rows)
+    sampled = members["algorithm"].iloc[0] in comparison.samplers
+    inside = _most_probable_chain(members) if sampled else np.arange(len(members))
+    height = members["log_joint"].to_numpy()[inside]
+    best, counted = int(np.nanargmax(height)), weights[inside]
+    A, W = all_A[inside], all_W[inside]
+    slope_A, slope_W = _slopes(comparison, run_id, A, W)
     order = _order(A, W, best)
     A, slope_A = (np.take_along_axis(F, order[:, None, :], axis=2) for F in (A, slope_A))
     W, slope_W = (np.take_along_axis(F, order[:, :, None], axis=1) for F in (W, slope_W))
-    of_A, of_W = doubt_of_entries(A, weights), doubt_of_entries(W, weights)
-    sampled = members["algorithm"].iloc[0] in comparison.samplers
+    of_A, of_W = doubt_of_entries(A, counted), doubt_of_entries(W, counted)
     basis, of_columns = (of_A.mean, of_W.mean) if sampled else (A[best], W[best])
-    cells = doubt_of_cells(A, W, weights)
+    cells = doubt_of_cells(all_A, all_W, weights)
     arrays = {
         "A": basis,
         "W": of_columns,
         "sd_A": np.sqrt(of_A.uncertainty),
         "sd_W": np.sqrt(of_W.uncertainty),
-        "slope_A": np.average(slope_A, axis=0, weights=weights),
-        "slope_W": np.average(slope_W, axis=0, weights=weights),
-        "on": probability_on(A, W, HALF, weights),
+        "slope_A": np.average(slope_A, axis=0, weights=counted),
+        "slope_W": np.average(slope_W, axis=0, weights=counted),
+        "on": probability_on(all_A, all_W, HALF, weights),
     } | _single(cells)
     for name, X in against.items():
         arrays[f"at_{name}"], arrays[f"errors_{name}"] = threshold_curve(basis, of_columns, X)
         arrays[f"pairs_{name}"] = two_thresholds(basis, of_columns, X)
-    return arrays, _table(basis, of_columns, A, W, weights, against["seen"])
+    return arrays, _table(basis, of_columns, all_A, all_W, weights, against["seen"])
 
 
-def _slopes(comparison: Comparison, run_id: str, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Gradients of the log joint at the members, (M, D, R) and (M, R, N); NaN without."""
+def _most_probable_chain(members: pd.DataFrame) -> np.ndarray:
+    """Rows of the chain whose draws have the highest log joint on average."""
+    chains = members["chain"].to_numpy()
+    height = members.groupby("chain")["log_joint"].mean()
+    return np.flatnonzero(chains == height.idxmax())
+
+
+def _slopes(
+    comparison: Comparison, run_id: str, A: np.ndarray, W: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Gradients of the log joint at A (M, D, R), W (M, R, N); NaN where the model has none."""
     particles = comparison.particles[comparison.run_ids.index(run_id)]
-    A, W = comparison.factors(rows)
     problem = problem_of(particles, comparison.dataset)
     if problem.model.score is None:
         return np.full(A.shape, np.nan), np.full(W.shape, np.nan)

@@ -22,7 +22,6 @@ from bnmf_core.runs.foreign import ALGORITHM as FOREIGN
 COUNTS, DRAWS = (60, 40, 20, 10), 100
 # Seconds, as far as multiply-adds tell, that the explorers may take, and that the chains may.
 PATIENCE = 300.0
-EXPLORERS, CHAIN = ("random_restarts", "q_transform"), "gibbs"
 # R̂ compares chains, so there are several where it is shown.
 SETTINGS: Mapping[str, Mapping[str, Value]] = MappingProxyType(
     {"gibbs": {"chains": 4}, "hmc": {"chains": 4}}
@@ -33,7 +32,26 @@ COMPARING = 1.0
 # A machine is called busy where that makes a launch so many times as long.
 BUSY = 1.5
 # What factorizations of an explorer are called, if not by its name.
-KINDS = {"random_restarts": "random restart{s}", "q_transform": "start{s} of Q-Transform"}
+CALLED = {"random_restarts": "random restart{s}", "q_transform": "start{s} of Q-Transform"}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of factorization: the model, and what is recommended to run."""
+
+    label: str
+    model: str
+    explorers: tuple[str, ...]
+    chain: str
+
+
+# Parts that add up, or tiles of a table of yes and no.
+KINDS: Mapping[str, Kind] = MappingProxyType(
+    {
+        "parts": Kind("Parts that add up", "gaussian", ("random_restarts", "q_transform"), "gibbs"),
+        "tiles": Kind("Tiles of yes and no", "boolean", ("panpal",), "box_gibbs"),
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -73,12 +91,18 @@ class Cost:
 
 
 def preset(
-    dataset: Dataset, rank: int, seed: int = 0, holdout: float = 0.0, restarts: int | None = None
+    dataset: Dataset,
+    rank: int,
+    seed: int = 0,
+    holdout: float = 0.0,
+    restarts: int | None = None,
+    kind: str = "parts",
 ) -> Preset:
     """The runs recommended for a dataset and a number of components.
 
     Restarts and Q-Transform until they have converged, ``restarts`` of each, or if None 60 and
-    fewer where these take too long; and four chains where there is time for them.
+    fewer where these take too long; and four chains where there is time for them. ``kind``: "parts"
+    that add up, or "tiles" of a table of yes and no, by PanPAL and box Gibbs.
 
     Raises
     ------
@@ -93,9 +117,11 @@ def preset(
     [('random_restarts', 60), ('q_transform', 60), ('gibbs', 100)]
     """
 
+    runs = KINDS[kind]
+
     def specs_of(count: int) -> list[RunSpec]:
         return [
-            RunSpec(key, rank, particles=count, seed=seed, holdout=holdout) for key in EXPLORERS
+            RunSpec(key, rank, runs.model, count, seed, holdout=holdout) for key in runs.explorers
         ]
 
     def seconds(specs: Sequence[RunSpec]) -> float:
@@ -111,8 +137,8 @@ def preset(
                 f"of {COUNTS[0]}; the fewer there are, the less is known of what none has found."
             )
     specs = specs_of(restarts)
-    settings = dict(SETTINGS[CHAIN])
-    chain = RunSpec(CHAIN, rank, particles=DRAWS, seed=seed, settings=settings, holdout=holdout)
+    settings = dict(SETTINGS.get(runs.chain, {}))
+    chain = RunSpec(runs.chain, rank, runs.model, DRAWS, seed, settings, holdout=holdout)
     if seconds([chain]) <= PATIENCE:
         specs.append(chain)
     else:
@@ -159,7 +185,7 @@ def in_words(spec: RunSpec) -> str:
     if "chains" in settings:
         return _chains(algorithm.label, spec.particles, settings["chains"])
     plural = "s" if spec.particles != 1 else ""
-    kind = KINDS.get(spec.algorithm, f"factorization{plural} by {algorithm.label}")
+    kind = CALLED.get(spec.algorithm, f"factorization{plural} by {algorithm.label}")
     what = f"{many} {kind.format(s=plural)}"
     if "movement" not in settings:
         return what

@@ -77,8 +77,8 @@ def choose(look: Compared, found: Tiles) -> str:
         "Tiles of",
         list(names),
         format_func=shown(names),
-        help="Of a sampler the mean of its draws, of an explorer its best factorization; an entry "
-        "above ½ counts as yes.",
+        help="Of a sampler the mean of the draws of its most probable chain, of an explorer its "
+        "best factorization; an entry above ½ counts as yes.",
     )
     return chosen
 

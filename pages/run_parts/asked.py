@@ -6,10 +6,11 @@ from dataclasses import dataclass
 import streamlit as st
 
 from bnmf_core import Dataset, RunSpec, preset
+from bnmf_core.analysis import tiles
 from bnmf_core.data.samples import SAMPLES
 from bnmf_core.probability import MODELS
 from bnmf_core.registry import ALGORITHMS
-from bnmf_core.runs.launch import DRAWS, SETTINGS, Preset
+from bnmf_core.runs.launch import DRAWS, KINDS, SETTINGS, Preset
 from pages.frame import link
 from pages.frame.words import plain, shown
 from pages.parts import forms
@@ -57,9 +58,27 @@ def rank(dataset: Dataset, dataset_id: str) -> int:
     )
 
 
-def everything(dataset: Dataset, rank: int) -> Asked:
+def kind(dataset: Dataset) -> str:
+    """Parts, or tiles of a table of yes and no, which is asked only where it can be told."""
+    if tiles.refusal(dataset):
+        return "parts"
+    return str(
+        st.segmented_control(
+            "Look for",
+            list(KINDS),
+            default="tiles",
+            key="kind",
+            required=True,
+            format_func=shown({key: kind.label for key, kind in KINDS.items()}),
+            help="Tiles are sets of rows and columns that are yes together, and may overlap. "
+            "Parts add up, as in any non-negative table.",
+        )
+    )
+
+
+def everything(dataset: Dataset, rank: int, kind: str) -> Asked:
     """Everything else, in groups; where nothing is changed, what is recommended."""
-    _begin_with(recommended := preset(dataset, rank))
+    _begin_with(recommended := preset(dataset, rank, kind=kind))
     one, two, three, four = st.tabs(
         ["Algorithms", "Model", "Settings of the algorithms", "Seed, hidden part, name"]
     )
@@ -89,6 +108,7 @@ def _begin_with(recommended: Preset) -> None:
         "algorithms": [spec.algorithm for spec in recommended.specs],
         "particles": explorers[0].particles,
         "draws": DRAWS,
+        "model": recommended.specs[0].model,
     }
     changed = st.session_state.get(RECOMMENDED) != first
     st.session_state[RECOMMENDED] = first

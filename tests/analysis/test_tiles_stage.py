@@ -43,14 +43,19 @@ def test_the_tiles_are_the_ones_that_the_table_is_made_of(found, data):
 def test_means_deviations_and_cells_are_those_of_the_draws(found, data):
     run = tiles.STAGE.of(found).of_run(found.run_ids[0])
     rows = found.rows_by_run()[0]
-    A, W = found.factors(rows)
+    members = found.members.iloc[rows]
+    height = members.groupby("chain")["log_joint"].mean()
+    inside = (members["chain"] == height.idxmax()).to_numpy()
+    assert len(height) == 4 and inside.sum() == 10
+    all_A, all_W = found.factors(rows)
+    A, W = all_A[inside], all_W[inside]
     orders = [list(order) for order in itertools.permutations(range(3))]
     nearest = [min(orders, key=lambda o, F=F: np.abs(F[:, o] - run.A).sum()) for F in A]
     aligned = np.array([F[:, order] for F, order in zip(A, nearest, strict=True)])
     np.testing.assert_allclose(run.A, aligned.mean(0), atol=1e-12)
     spread = np.array([F[order] for F, order in zip(W, nearest, strict=True)]).std(0)
     np.testing.assert_allclose(run.sd_W, spread, atol=1e-12)
-    q = 1 - np.prod(1 - A[:, :, None, :] * W.transpose(0, 2, 1)[:, None], axis=3)
+    q = 1 - np.prod(1 - all_A[:, :, None, :] * all_W.transpose(0, 2, 1)[:, None], axis=3)
     np.testing.assert_allclose(run.mean, q.mean(0), atol=1e-6)
     np.testing.assert_allclose(run.uncertainty, q.var(0), atol=1e-6)
     np.testing.assert_allclose(run.ambiguity, (q * (1 - q)).mean(0), atol=1e-6)

@@ -92,7 +92,11 @@ def test_a_lesson_that_was_deleted_is_not_found(server):
     assert "not found: feedbeef" in words(app)
 
 
-USED = {"data": ("data", "run", "starts"), "part": ("boolean", "quality", "starts"), "lesson": ("lesson",)}
+USED = {
+    "data": ("data", "run", "starts"),
+    "part": ("boolean", "quality", "starts"),
+    "lesson": ("lesson",),
+}
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -17,6 +17,7 @@ from bnmf_core.nouns.errors import DataError
 from bnmf_core.nouns.names import clean_name
 
 FEWEST_OF_A_CLASS = 2
+LABEL = "group"
 _FIRST_LETTERS = re.compile(r"([^\W\d_]+)[\W\d_]")
 
 
@@ -111,10 +112,9 @@ def labelled(dataset: Dataset) -> tuple[Dataset, str]:
         return dataset, ""
     if min(counts.values()) < FEWEST_OF_A_CLASS:
         return dataset, ""
-    key = "names begin with"
     label = np.array(words)
     label.flags.writeable = False
     shown = ", ".join(f"{word} ({count:,})" for word, count in counts.most_common(6))
     more = ", …" if len(counts) > 6 else ""
-    said = f"Names begin with one of {len(counts)} words, which are a label: {shown}{more}."
-    return dataclasses.replace(dataset, labels={key: label}), said
+    said = f"Names begin with one of {len(counts)} words, the label {LABEL!r}: {shown}{more}."
+    return dataclasses.replace(dataset, labels={LABEL: label}), said

@@ -117,7 +117,7 @@ def _by_name(dataset: Dataset, rows: Sequence[list[str]], side: str, shown: str)
         if side == "features":
             return Joined(dataset, f"{shown!r} only repeats the names of the features.")
         joined = dataclasses.replace(dataset, labels={**dataset.labels, **labels})
-        return Joined(joined, f"{_listed(labels)} of {shown!r} joined by name.")
+        return Joined(joined, f"{_listed(labels)} from {shown!r} joined by name.")
     return None
 
 
@@ -145,7 +145,7 @@ def _by_order(
     if not said:
         raise DataError(f"{shown!r} names features twice; every feature needs its own name.")
     words = " and ".join(said)
-    return Joined(joined, f"{words} of {shown!r} joined by order.")
+    return Joined(joined, f"{words} from {shown!r} joined by order.")
 
 
 def _labels(

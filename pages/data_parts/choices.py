@@ -74,7 +74,7 @@ def _of_every_file(reading: Reading, file_id: str) -> None:
         _text(
             file_id,
             "image_shape",
-            "Image shape, if observations are images",
+            "Image shape, if features or observations are pixels",
             shape,
             "50x50",
             _shape,

@@ -173,6 +173,15 @@ NOTES = {
     "a/two.txt": b"green green lamp",
     "b/three.txt": b"red lamp table",
 }
+# Spectra of 40 values in 3×5 pixels, and six images of 12×12 pixels with a bump somewhere each.
+CUBE = np.outer(1 + np.sin(np.linspace(0, 3, 40)), np.arange(1.0, 16.0))
+_PLACES = np.arange(12.0)
+BUMPS = np.array(
+    [
+        np.exp(-((np.subtract.outer(_PLACES, -1j * _PLACES) - place).__abs__() ** 2) / 8).ravel("F")
+        for place in (2 + 2j, 9 + 8j, 3 + 9j, 8 + 2j, 5 + 5j, 10 + 10j)
+    ]
+).T
 SHORT = "a red lamp and a green lamp"
 LONG = "red lamp or green " * 2_000
 # Texts of 20 words and more, beside numbers.
@@ -203,6 +212,34 @@ APART = [
         "MATLAB 7.3",
         newer_matlab(X=VALUES),
         features=FEATURES,
+    ),
+    Layout(
+        "a cube of spectra whose size stands beside it",
+        matlab(Y=CUBE, lines=[[3]], cols=[[5]], maxValue=[[5000]]),
+        tuple(f"feature {n + 1}" for n in range(40)),
+        tuple(f"observation {n + 1}" for n in range(15)),
+        tuple(CUBE[:, 0]),
+        said=(
+            "The 15 columns are the pixels of an image ('lines' × 'cols' in the file, 3×5), whose",
+        ),
+    ),
+    Layout(
+        "a cube of spectra in three dimensions",
+        matlab(Y=CUBE.T.reshape(3, 5, 40, order="F")),
+        tuple(f"feature {n + 1}" for n in range(40)),
+        tuple(f"observation {n + 1}" for n in range(15)),
+        tuple(CUBE[:, 0]),
+        said=("The 15 rows are the pixels of an image (3×5 in a cube), whose",),
+    ),
+    Layout(
+        "images as columns, of which nothing says that they are",
+        matlab(X=BUMPS),
+        tuple(f"feature {n + 1}" for n in range(144)),
+        tuple(f"observation {n + 1}" for n in range(6)),
+        tuple(BUMPS[:, 0]),
+        said=(
+            "The 144 rows are the pixels of an image (12×12, in which neighbours are alike): pix",
+        ),
     ),
     layout("H5AD", hdf5(annotated), ABC, PQRS, labels={"kind": ("x", "y", "", "x")}),
     Layout(

@@ -105,8 +105,6 @@ def parts_of(found: Found, observations: str) -> Parts:
     parts: Parts = {"X": matrix, "labels": {key: list(v) for key, v in labels.items()}}
     parts["features"] = None if features is None else clean_names(features, "feature")
     parts["observations"] = None if names is None else clean_names(names, "observation")
-    if found.image_shape is not None:
-        parts["image_shape"] = found.image_shape
     return parts
 
 

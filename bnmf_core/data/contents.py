@@ -69,7 +69,8 @@ def inspect_content(
     if "image_shape" in chosen:
         reading = dataclasses.replace(reading, image_shape=chosen["image_shape"])
         reading = reading.because({"image_shape": "chosen by you"})
-    called = chosen.get("features_are", found.features_are)
+    # A table may turn out to be of another format.
+    called = chosen.get("features_are", FORMATS[reading.format].features_are)
     return dataclasses.replace(reading, features_are=clean_name(called))
 
 

@@ -20,6 +20,7 @@ from tests.data.formatted import (
     FORMATTED,
     GENES,
     PICTURES,
+    REVIEWS,
     SHEETS,
     TRIPLE,
     annotated,
@@ -198,6 +199,18 @@ def test_images_of_several_sizes_are_brought_to_one():
     data = load_file(content, reading=reading)
     assert data.image_shape == (16, 16) and data.X.shape == (256, 4)
     assert data.X[:, 3].tolist() == [1.0] * 256
+
+
+def test_running_text_can_be_taken_as_a_table_and_says_why_it_was_not():
+    content = REVIEWS.encode()
+    reading = inspect_file(content, chosen={"settings": {"largest_part_of_texts": 1.0}})
+    assert (reading.format, reading.features_are) == ("texts", "words")
+    why = "column 3 holds running text, 23 words a cell, most cells different"
+    assert reading.reasons["format"] == why
+    table = inspect_file(content, chosen={"format": "table"})
+    assert (table.format, table.features_are) == ("table", "")
+    assert table.formats == reading.formats == ("texts", "table")
+    assert inspect_file(b"a,b\n1,2\n3,4\n").formats == ()
 
 
 @pytest.mark.parametrize(

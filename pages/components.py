@@ -3,7 +3,7 @@
 import streamlit as st
 
 from bnmf_core.figures.gallery import MOST_BARS
-from pages.components_parts import words
+from pages.components_parts import maps, words
 from pages.frame import guard, panel
 from pages.frame.words import plain
 from pages.parts import bases
@@ -33,6 +33,7 @@ st.markdown(
     else f"**In focus: {plain(look.focus_name)}.** The most typical factorization first, then the "
     "ones that differ most."
 )
+maps.show(look, rows, names, difference)
 if pictured:
     bases.show(look, rows, names, "components", difference)
 if dataset.image_shape is None:

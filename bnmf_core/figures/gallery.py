@@ -22,6 +22,7 @@ def basis_images(
     rows: Sequence[str],
     difference: bool = False,
     alone: np.ndarray | None = None,
+    title: str = "Basis images",
 ) -> go.Figure:
     """Montage of basis images: a row per factorization, a column per component.
 
@@ -31,6 +32,7 @@ def basis_images(
     image_shape : (height, width); a column unfolds column-major.
     rows : K names. difference : show each row minus the first instead, on one signed scale.
     alone : (K, R) bool, components without a counterpart in the first row; they are framed.
+    title : what the images are; weights of pixels are maps.
     """
     K, _, R = A.shape
     height, width = image_shape
@@ -85,7 +87,7 @@ def basis_images(
         constrain="domain",
         constraintoward="top",
     )
-    title = "Basis images minus the first row" if difference else "Basis images"
+    title += " minus the first row" if difference else ""
     row_height = min(150, ROW_WIDTH / R * height / width)
     height = int(100 + K * row_height)
     return layout(figure, title, height, margin={"l": 150, "t": 90, "b": 10})

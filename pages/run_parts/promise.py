@@ -12,6 +12,9 @@ from pages.frame.services import runner, store
 from pages.frame.words import plain, size
 from pages.run_parts.asked import Asked
 
+# Bytes that any computer has to spare.
+TRIFLE = 200e6
+
 
 def costs(dataset: Dataset, dataset_id: str, specs: Sequence[RunSpec]) -> list[Estimate]:
     """What each run costs, as far as is known now.
@@ -37,9 +40,11 @@ def show(dataset: Dataset, dataset_id: str, wanted: Asked) -> None:
         st.markdown(f"{plain(told(wanted.specs))} **{plain(found.said)}**")
         for sentence in wanted.left_out:
             st.caption(plain(sentence))
-        memory = size(max(one.memory for one in estimates))
-        kept = size(sum(one.bytes_kept for one in estimates))
-        trying = " A short try on these data is being made to say it better." * measuring()
-        st.caption(plain(f"Up to {memory} of memory, {kept} kept on disk.{trying}"))
+        memory = max(one.memory for one in estimates)
+        kept = sum(one.bytes_kept for one in estimates)
+        if max(memory, kept) >= TRIFLE:
+            st.caption(plain(f"Up to {size(memory)} of memory, {size(kept)} kept on disk."))
+        if measuring():
+            st.caption("A short try on these data is being made to say it better.")
 
     watch.until_done(measuring, draw)

@@ -46,7 +46,7 @@ def test_from_one_click_to_a_restored_link(chromium, tmp_path):  # noqa: PLR0915
         page.wait_for_url("**focus=mode*")
         visit(page, "Explore", "Parts")
         page.get_by_text("In focus: mode 1").first.wait_for()
-        page.get_by_text("Basis images").first.wait_for()
+        page.get_by_text("Components as images").first.wait_for()
         settle(page)
 
         # Points chosen with a box on the scores come into focus, too.

@@ -154,10 +154,25 @@ def layout(
 
 def logarithmic_axis(smallest: float, largest: float) -> dict[str, object]:
     """A logarithmic axis: ticks at 1, 2, 5, 10 … over a few decades, at powers of ten over many."""
-    known = 0 < smallest <= largest < math.inf
-    decades = math.log10(largest / smallest) if known else 0.0
-    step = "D2" if decades < 3 else max(1, round(decades / 6))
-    return {"type": "log", "exponentformat": "power", "dtick": step}
+    if not 0 < smallest <= largest < math.inf:
+        return {"type": "log"}
+    decades = math.log10(largest / smallest)
+    if decades >= 3:
+        return {"type": "log", "exponentformat": "power", "dtick": max(1, round(decades / 6))}
+    # Written out: Plotly says "2" and "5" of any decade, also where no power of ten is near.
+    powers = range(math.floor(math.log10(smallest)) - 1, math.ceil(math.log10(largest)) + 2)
+    ticks = [(step, power) for power in powers for step in (1, 2, 5)]
+    return {
+        "type": "log",
+        "tickvals": [step * 10.0**power for step, power in ticks],
+        "ticktext": [_in_short(step, power) for step, power in ticks],
+    }
+
+
+def _in_short(step: int, power: int) -> str:
+    if -4 <= power <= 4:
+        return f"{step * 10.0**power:g}"
+    return f"{'' if step == 1 else f'{step}·'}10<sup>{power}</sup>"
 
 
 def count_axis(largest: float, logarithmic: bool) -> dict[str, object]:

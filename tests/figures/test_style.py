@@ -57,9 +57,19 @@ def test_a_legend_begins_below_the_title_and_pushes_the_plot_down(height):
 
 
 @pytest.mark.parametrize(
-    ("limits", "step"), [((1e-3, 5e-2), "D2"), ((1e-9, 1.0), 2), ((1e-4, 1.0), 1)]
+    ("limits", "told"),
+    [((2.1e-6, 4.9e-6), "2·10<sup>-6</sup>"), ((0.003, 0.004), "0.005"), ((3.0, 900.0), "200")],
 )
-def test_a_short_logarithmic_axis_has_ticks_between_powers_of_ten(limits, step):
+def test_a_short_logarithmic_axis_tells_its_decade(limits, told):
+    axis = style.logarithmic_axis(*limits)
+    place = axis["tickvals"][axis["ticktext"].index(told)]
+    number = told.replace("·10<sup>", "e").replace("</sup>", "")
+    assert place == pytest.approx(float(number))
+    assert axis["tickvals"][0] < limits[0] and limits[1] < axis["tickvals"][-1]
+
+
+@pytest.mark.parametrize(("limits", "step"), [((1e-9, 1.0), 2), ((1e-4, 1.0), 1)])
+def test_a_long_one_has_powers_of_ten(limits, step):
     assert style.logarithmic_axis(*limits)["dtick"] == step
 
 

@@ -13,8 +13,10 @@ GAP = 2
 # Pixels that a row of images usually has, and one of two side by side; only the figure's height
 # follows from it.
 ROW_WIDTH, HALF_WIDTH = 740, 270
-# Pixels: what is higher than a screen cannot be compared at a glance.
-TALLEST = 620
+# Pixels: what is higher than a small screen has left cannot be compared at a glance. Bars of many
+# components become no lower than can be read, though.
+TALLEST = 530
+LOWEST_BARS, HIGHEST_BARS, BESIDE_BARS = 45, 120, 150
 # Rows of a table of strong features.
 MOST_ROWS = 36
 # Around a component without a counterpart.
@@ -124,7 +126,7 @@ def basis_bars(
         shared_yaxes="rows",
         # In two lines, so that the titles of narrow columns do not run into each other.
         column_titles=[safe(row, 28).replace(" · ", "<br>") for row in rows],
-        row_titles=[f"component {component_name(r)}" for r in range(R)],
+        row_titles=[component_name(r) for r in range(R)],
         vertical_spacing=0.25 / (R + 2),
         horizontal_spacing=0.02,
     )
@@ -155,9 +157,9 @@ def basis_bars(
     what = f"share of a component's {unit or 'sum'}"
     title = "The same, minus the first column" if difference else f"Components as bars ({what})"
     figure.update_annotations(font={"size": 13})
-    return layout(
-        figure, title, height=int(min(150 + 110 * R, TALLEST)), bargap=0.1, margin={"t": 84}
-    )
+    room = (TALLEST - BESIDE_BARS) / R
+    height = int(BESIDE_BARS + R * min(max(room, LOWEST_BARS), HIGHEST_BARS))
+    return layout(figure, title, height, bargap=0.1, margin={"t": 80})
 
 
 def basis_heatmap(

@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from bnmf_core.figures.gallery import TALLEST, basis_bars, basis_heatmap, basis_images
+from bnmf_core.figures.gallery import (
+    BESIDE_BARS,
+    LOWEST_BARS,
+    TALLEST,
+    basis_bars,
+    basis_heatmap,
+    basis_images,
+)
 from bnmf_core.figures.style import component_color
 
 
@@ -34,7 +41,6 @@ def test_no_picture_of_many_components_is_higher_than_a_screen(K, R):
     features, names = [f"word {d}" for d in range(200)], [f"mode {k + 1}" for k in range(K)]
     heatmap = basis_heatmap(bases(K, 200, R), features, names, "words")
     assert heatmap.layout.height <= TALLEST
-    assert basis_bars(bases(K, 9, R), features[:9], names, "").layout.height <= TALLEST
     # Every component has a feature there, and a number below its block only.
     assert heatmap.data[0].z.shape[1] == K * R
     assert len(heatmap.layout.xaxis.ticktext) == R
@@ -43,3 +49,10 @@ def test_no_picture_of_many_components_is_higher_than_a_screen(K, R):
 def test_a_heatmap_says_which_factorization_a_cell_is_of():
     figure = basis_heatmap(bases(2, 4, 3), list("abcd"), ["mode 1 · Gibbs 3", "mode 2 · HMC 1"])
     assert figure.data[0].customdata[0].tolist()[3] == "component 2 of mode 2 · HMC 1"
+
+
+@pytest.mark.parametrize(("R", "fits"), [(2, True), (4, True), (8, True), (30, False)])
+def test_bars_fit_on_a_screen_until_they_could_not_be_read(R, fits):
+    height = basis_bars(bases(2, 9, R), list("abcdefghi"), ["one", "two"], "").layout.height
+    assert (height <= TALLEST) == fits
+    assert (height - BESIDE_BARS) / R >= LOWEST_BARS

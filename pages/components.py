@@ -23,7 +23,8 @@ with st.sidebar:
     difference = st.toggle(
         "Differences",
         key="components_difference",
-        help="Beside the parts, every factorization minus the first one shown.",
+        help="Beside the parts, or below where these are many: every factorization minus the "
+        "first one shown.",
     )
     asked = words.ask(dataset)
 rows, names = look.shown_of_each(most) if by_run else look.shown(most)

@@ -28,13 +28,11 @@ def show(dataset_id: str) -> None:
     if dataset.missing:
         _missing(dataset)
     _hide(dataset)
-    origin = f"{dataset.name} · content {dataset_id}" + (
-        f" · {dataset.source}" if dataset.source else ""
-    )
+    origin = " · ".join(filter(None, (dataset.name, dataset.source)))
     left, right = st.columns(2, gap="medium")
     with left:
         chart(
-            matrix_preview(dataset.X, dataset.mask, dataset.unit),
+            matrix_preview(dataset.X, dataset.mask, dataset.unit, dataset.feature_noun),
             "Dark is small, bright is large. Stripes that run through are features or observations "
             "that dominate.",
             name="matrix",

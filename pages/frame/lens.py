@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import pandas as pd
 
 from bnmf_core.analysis import distances, structure
 from bnmf_core.analysis.comparison import Comparison
@@ -78,6 +79,10 @@ class Lens:
         if degenerate:
             parts.append(f"{degenerate} with an empty component (counted as 90° away)")
         return " · ".join(parts)
+
+    def named(self, table: pd.DataFrame) -> pd.DataFrame:
+        """A table with a column of runs, these by their names."""
+        return table.assign(run=table["run"].map(self.run_names))
 
     def reading(self, words: str) -> str:
         """How to read a picture of factorizations, and what its hollow points are."""

@@ -212,8 +212,9 @@ def basis_heatmap(
         title="component" + "; in each block a column for each factorization" * (K > 1),
     )
     figure.update_yaxes(autorange="reversed", tickfont={"size": 10}, dtick=1)
-    for r in range(1, R):
-        figure.add_vline(x=r * K - 0.5, line={"color": MUTED, "width": 1})
+    # All at once: plotly takes a hundredth of a second to add one line.
+    line = {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "line": {"color": MUTED, "width": 1}}
+    figure.layout.shapes = [line | {"x0": x, "x1": x} for x in np.arange(1, R) * K - 0.5]
     title = (
         "The same, minus the first factorization"
         if difference

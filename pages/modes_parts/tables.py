@@ -131,21 +131,21 @@ def _columns(shown: pd.DataFrame, unit: str) -> dict[str, object]:
 
 
 def stability(look: Lens, row: int, name: str) -> None:
-    """How much each component of a factorization varies over the focus.
+    """How much each component of a factorization varies over the optima in focus.
 
     ``row`` : of the members, the first of the pictures above, whose numbers components have.
     ``name`` : what it is called there.
     """
-    reference = look.aligned(np.array([row]))[0]
-    rows = np.flatnonzero(look.focus)
-    A, _ = look.analysis.factors(rows)
-    weights = look.analysis.members["weight"].to_numpy()[rows]
-    table = component_stability(A, reference, weights=weights)
+    # As modes are made of optima, and draws lie about theirs by what the posterior allows.
+    optima = look.focus & look.analysis.optima
+    rows = np.flatnonzero(optima if optima.any() else look.focus)
+    table = _stability(look.analysis.key, row, tuple(rows.tolist()), look)
+    what = "converged factorization" if optima.any() else "factorization"
     st.markdown("##### Which components can be trusted?")
     st.markdown(plain(_least_and_most(table["mean_angle"])))
     st.markdown(
         f":small[Angle between each component of {plain(name)}, numbered as in its picture, and "
-        "its partner in every factorization in focus. Small everywhere: the data insist on this "
+        f"its partner in every {what} in focus. Small everywhere: the data insist on this "
         "component.]"
     )
     table = table.assign(component=np.arange(1, len(table) + 1)).round(2)
@@ -154,6 +154,15 @@ def stability(look: Lens, row: int, name: str) -> None:
         table.rename(columns=names), hide_index=True, height=min(38 + 35 * len(table), 260)
     )
     view.origin_line(look.origin, "degrees")
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _stability(key: str, row: int, rows: tuple[int, ...], _look: Lens) -> pd.DataFrame:
+    """How far components of these members are from those of one of them."""
+    reference = _look.aligned(np.array([row]))[0]
+    A, _ = _look.analysis.factors(rows)
+    weights = _look.analysis.members["weight"].to_numpy()[list(rows)]
+    return component_stability(A, reference, weights=weights)
 
 
 def _least_and_most(angles: pd.Series) -> str:

@@ -1,316 +1,184 @@
-"""Server time of a rerun of every page with 100 factorizations of faces, and the first load."""
+"""Pages in Chromium: the first of a fresh server, every page from its click, and a slider."""
 
-import cProfile
-import logging
 import os
-import pstats
-import re
 import subprocess
 import sys
 import tempfile
-import time
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
-import streamlit as st
-from streamlit.runtime.scriptrunner import script_runner
-from streamlit.runtime.scriptrunner_utils import script_run_context
-from streamlit.testing.v1 import AppTest
 
 from benchmarks import harness
 from benchmarks.tables import part
-from bnmf_core import RunSpec, load_sample
-from pages.frame import services
+from bnmf_core import JobRunner, RunStore, load_sample
+from bnmf_core.runs.launch import preset
+from pages.frame.declared import PAGES, Page
 
-TARGETS = {"rerun, median ms": 150.0, "rerun, 95th percentile ms": 400.0, "first load, s": 2.0}
-PAGES = (
-    "home",
-    "data",
-    "run",
-    "runs",
-    "modes",
-    "gallery",
-    "topics",
-    "downstream",
-    "coverage",
-)
-# Pages whose sidebar has the threshold between modes.
-THRESHOLD_PAGES = ("modes", "gallery", "downstream", "coverage")
-FACES = RunSpec("q_transform", rank=10, particles=100)
-POSTS = RunSpec("q_transform", rank=16, particles=100)
-RERUNS = 25
-PROFILED = 5
+TARGETS = {"first page, s": 2.0, "page, s": 1.5, "slider, s": 0.5}
+SAMPLE, RANK = "digits", 10
+REPEATS, LOADS, MOVES = 5, 5, 15
+# Nothing may change on the page for so long before it counts as settled.
+QUIET_MS = 500
 TOP = 15
-LOADS = 5
-FIRST_BUTTON = "Analyse 1,797 digits"
-COLUMNS = (
-    "page",
-    "rerun",
-    "median, ms",
-    "95th percentile, ms",
-    "largest, ms",
-    "with AppTest, ms",
-    "targets",
-    "of target",
-    "met",
-)
+# Watches the page from before its first line: when it was asked for, and when it last changed.
+WATCH = """
+window.bench = {began: 0, last: 0};
+for (const kind of ["click", "keydown"])
+    document.addEventListener(kind, () => { bench.began = performance.now(); }, true);
+new MutationObserver(() => { bench.last = performance.now(); }).observe(
+    document, {subtree: true, childList: true, attributes: true, characterData: true});
+"""
+SETTLED = """([address, quiet]) => {
+    const app = document.querySelector('[data-testid="stApp"]');
+    return app?.dataset.testScriptState === "notRunning"
+        && (address === null || location.pathname === "/" + address)
+        && bench.last > bench.began && performance.now() - bench.last > quiet;
+}"""
+COLUMNS = ("what", "median, s", "95th percentile, s", "largest, s", "target", "of target", "met")
 
 
 def measure(quick: bool = False) -> dict[str, Any]:
-    """Reruns in this process, loads of fresh servers, and what an import costs."""
-    # Outside a server Streamlit warns at every use that there is no session.
-    logging.getLogger(script_run_context.__name__).addFilter(lambda record: False)
-    with tempfile.TemporaryDirectory() as home:
-        os.environ["BNMF_HOME"] = home
-        st.cache_resource.clear()
-        runner = services.runner()
-        try:
-            faces = _store(runner, "faces", FACES, 4 if quick else FACES.particles)
-            posts = [] if quick else _store(runner, "newsgroups", POSTS, POSTS.particles)
-            found = _reruns(_views(faces, posts, quick), 3 if quick else RERUNS)
-        finally:
-            runner.close()
-            st.cache_resource.clear()
-        loads, why_not = ([], "left out") if quick else _loads(Path(home), LOADS)
-    imports = _imports()
-    missed = {name: one["profile"] for name, one in found.items() if one["profile"]}
+    """Seconds from what a person does to a page that changes no more."""
+    began, imports = os.getloadavg()[0], _imports()
+    found: dict[str, list[float]] = {}
+    why_not = ""
+    try:
+        found = _measured(quick)
+    except harness.Unavailable as reason:
+        why_not = f"Skipped: {reason}."
+    ended = os.getloadavg()[0]
     return {
-        "title": "Pages: server time",
+        "title": "Pages in a browser",
         "summary": [
-            f"One Q-Transform run of {FACES.particles} factorizations of faces (R={FACES.rank}); "
-            "“posts” is the same of newsgroups (R=16), whose words the Topics page shows. "
-            f"{RERUNS} reruns of a page after a warm-up, by Streamlit's AppTest in this process: "
-            "the time is that of the script alone; AppTest's own reading of the page is given "
-            "beside it. “threshold” moves the slider between modes before every rerun. A first "
-            "load is a fresh server and a fresh browser: from going to the address to the "
-            "script's end.",
+            f"A store with one finished launch (the preset of the page Analyse for {SAMPLE}, "
+            f"R={RANK}) and a fresh server. A time goes from what a person does to the last change "
+            f"of the page that is followed by {QUIET_MS} ms without any. “First page” is that of a "
+            "server that has answered nobody yet; the pages are opened from the menu, in turn.",
+            f"Load of the machine ({os.cpu_count()} cores) when it began: {began:.1f}; when it "
+            f"ended: {ended:.1f}. {why_not}".strip(),
         ],
         "tables": [
-            {"title": "Reruns", "columns": COLUMNS, "rows": _rerun_rows(found)},
-            _load_table(loads, why_not),
+            {"title": "Chromium", "columns": COLUMNS, "rows": _rows(found)},
             {
                 "title": "Slowest imports of a fresh process, seconds with what they import",
                 "columns": ("module", "seconds"),
                 "rows": [[name, spent] for name, spent in imports["slowest"]],
             },
-            *[
-                {
-                    "title": f"Where the time goes: {name} ({PROFILED} reruns under the profiler)",
-                    "columns": ("function", "calls", "seconds with what it calls"),
-                    "rows": rows,
-                }
-                for name, rows in missed.items()
-            ],
         ],
-        "raw": {"reruns": found, "loads": loads, "imports": imports},
+        "raw": {"seconds": found, "imports": imports, "load": [began, ended]},
     }
 
 
-def _store(runner: services.JobRunner, sample: str, spec: RunSpec, count: int) -> list[str]:
-    spec = RunSpec(spec.algorithm, rank=spec.rank, particles=count)
-    run_ids = runner.start(load_sample(sample), [spec])
-    runner.wait_analysis(run_ids, timeout=600.0)
+def _measured(quick: bool) -> dict[str, list[float]]:
+    """What was done → its seconds, each time."""
+    try:
+        from tests.browser import conftest as browser  # noqa: PLC0415 (Playwright may be absent)
+    except ImportError as error:
+        raise harness.Unavailable("Playwright is not installed") from error
+    if browser.CHROMIUM is None:
+        raise harness.Unavailable("Chromium is not installed")
+    pages = [one for one in PAGES if one.section]
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        runs = ",".join(_launch(home, quick))
+        firsts = [_first(browser, home) for _ in range(1 if quick else LOADS)]
+        found = {"first page of a fresh server": firsts}
+        with browser.running_server(home) as address, browser.browser_page() as page:
+            page.add_init_script(WATCH)
+            page.goto(f"{address}/findings?runs={runs}")
+            _settled(page, None)
+            for repeat in range(2 if quick else 1 + REPEATS):
+                for one in pages:
+                    spent = _visit(page, one)
+                    # The first time, libraries are loaded and figures are not kept yet.
+                    key = f"page {one.title}" if repeat else "each page for the first time"
+                    found.setdefault(key, []).append(spent)
+            found["threshold between modes, a key"] = _slide(page, 3 if quick else MOVES)
+    every = [spent for key, times in found.items() if key.startswith("page ") for spent in times]
+    return {**found, "all pages together": every}
+
+
+def _launch(home: Path, quick: bool) -> list[str]:
+    """Runs that are finished, with their analysis, in a store; their ids."""
+    data = load_sample(SAMPLE)
+    specs = preset(data, RANK).specs
+    runner = JobRunner(RunStore(home))
+    try:
+        run_ids = runner.start(data, specs[:1] if quick else list(specs))
+        runner.wait_analysis(run_ids, timeout=1200.0)
+    finally:
+        runner.close()
     return run_ids
 
 
-class Clock:
-    """Times every run of the page's script, and profiles it while asked to."""
-
-    def __init__(self) -> None:
-        self.seconds: list[float] = []
-        self.profile: cProfile.Profile | None = None
-        self._execute = script_runner.exec_func_with_error_handling
-
-    def __enter__(self) -> "Clock":
-        script_runner.exec_func_with_error_handling = self._timed
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        script_runner.exec_func_with_error_handling = self._execute
-
-    def _timed(self, *arguments: Any) -> Any:
-        began = time.perf_counter()
-        try:
-            if self.profile is not None:
-                return self.profile.runcall(self._execute, *arguments)
-            return self._execute(*arguments)
-        finally:
-            self.seconds.append(time.perf_counter() - began)
+def _first(browser: Any, home: Path) -> float:
+    """Seconds from navigation to the settled first page of a server that nobody has asked yet."""
+    with browser.running_server(home) as address, browser.browser_page() as page:
+        page.add_init_script(WATCH)
+        page.goto(address)
+        return _settled(page, "")
 
 
-def _views(faces: list[str], posts: list[str], quick: bool) -> list[tuple[str, str, list[str]]]:
-    """Pages to run, with what changes between reruns and the runs that are looked at."""
-    if quick:
-        return [("home", "unchanged", faces), ("modes", "threshold", faces)]
-    return [
-        *[(page, "unchanged", faces) for page in PAGES],
-        *[(page, "threshold", faces) for page in THRESHOLD_PAGES],
-        ("topics", "unchanged, posts", posts),
+def _visit(page: Any, one: Page) -> float:
+    """Seconds from the click in the menu to the settled page."""
+    page.get_by_role("navigation").get_by_role("button", name=one.section).click()
+    page.get_by_role("menuitem", name=one.title, exact=True).click()
+    return _settled(page, one.address)
+
+
+def _slide(page: Any, moves: int) -> list[float]:
+    """Seconds from a key on the slider between modes to the settled page, move by move."""
+    _visit(page, next(one for one in PAGES if one.key == "modes"))
+    slider = page.get_by_test_id("stSidebar").get_by_role("slider").first
+    if not slider.count():
+        return []
+    slider.focus()
+    seconds = []
+    for move in range(moves):
+        page.keyboard.press("ArrowLeft" if move % 4 < 2 else "ArrowRight")
+        seconds.append(_settled(page, None))
+    return seconds
+
+
+def _settled(page: Any, address: str | None) -> float:
+    """Wait until nothing changes any more; seconds from the last click, key or navigation."""
+    page.wait_for_function(SETTLED, arg=[address, QUIET_MS], polling=50)
+    return float(page.evaluate("(bench.last - bench.began) / 1000"))
+
+
+def _rows(found: dict[str, list[float]]) -> list[list[Any]]:
+    rows = []
+    limits: list[tuple[Callable[[str], bool], str]] = [
+        (lambda key: key.startswith("first page"), "first page, s"),
+        (lambda key: key.startswith("threshold"), "slider, s"),
+        (lambda key: "page" in key and "first time" not in key, "page, s"),
     ]
-
-
-def _reruns(views: list[tuple[str, str, list[str]]], count: int) -> dict[str, Any]:
-    with Clock() as clock:
-        return {
-            f"{page}, {kind}": _page(clock, page, kind, runs, count) for page, kind, runs in views
-        }
-
-
-def _page(clock: Clock, page: str, kind: str, runs: list[str], count: int) -> dict[str, Any]:
-    app = AppTest.from_file(harness.ROOT / "app.py", default_timeout=120)
-    app.run()
-    app.query_params["runs"] = ",".join(runs)
-    app.switch_page(f"pages/{page}.py").run()
-    for _ in range(2):
-        app.run()
-
-    def once(repeat: int) -> float:
-        if kind == "threshold":
-            slider = app.slider(key="view_threshold")
-            share = 0.3 + 0.5 * ((repeat * 0.618) % 1.0)
-            slider.set_value(slider.min + share * (slider.max - slider.min))
-        clock.seconds.clear()
-        whole = harness.seconds(app.run)
-        if app.exception:
-            raise RuntimeError(f"The page {page} failed: {app.exception[0].message}")
-        scripts.append(sum(clock.seconds))
-        return whole
-
-    scripts: list[float] = []
-    for repeat in range(2):
-        once(repeat)
-    scripts.clear()
-    whole = [once(repeat) for repeat in range(count)]
-    found: dict[str, Any] = {"script": list(scripts), "with_apptest": whole, "profile": []}
-    middle, high = _milliseconds(found["script"])
-    limits = TARGETS["rerun, median ms"], TARGETS["rerun, 95th percentile ms"]
-    if middle > limits[0] or high > limits[1]:
-        clock.profile = cProfile.Profile()
-        for repeat in range(PROFILED):
-            once(repeat)
-        found["profile"] = _slowest(clock.profile)
-        clock.profile = None
-    return found
-
-
-def _milliseconds(times: list[float]) -> tuple[float, float]:
-    return 1e3 * median(times), 1e3 * float(np.percentile(times, 95))
-
-
-def _slowest(profile: cProfile.Profile) -> list[list[Any]]:
-    entries = pstats.Stats(profile).stats
-    ranked = sorted(entries.items(), key=lambda item: -item[1][3])
-    rows = []
-    for (file, line, name), (_, calls, _, together, _) in ranked:
-        # What runs every script says nothing about where its time goes.
-        if re.search(r"scriptrunner|navigation|cProfile", file) or "exec>" in name:
+    for key, times in found.items():
+        if not times:
+            rows.append([key, *[None] * 6])
             continue
-        if name == "<module>":
-            continue
-        where = _where(file)
-        rows.append([f"{where}:{line} {name}", calls, together])
-        if len(rows) == TOP:
-            break
-    return rows
-
-
-def _where(file: str) -> str:
-    """A file's name as it is called inside its project or package."""
-    if file == "~":
-        return "built in"
-    path = Path(file)
-    for folder in ("site-packages", f"python{sys.version_info.major}.{sys.version_info.minor}"):
-        if folder in path.parts:
-            return "/".join(path.parts[path.parts.index(folder) + 1 :])
-    return str(path.relative_to(harness.ROOT)) if path.is_relative_to(harness.ROOT) else path.name
-
-
-def _rerun_rows(found: dict[str, Any]) -> list[list[Any]]:
-    rows = []
-    limits = TARGETS["rerun, median ms"], TARGETS["rerun, 95th percentile ms"]
-    for name, one in found.items():
-        page, kind = name.split(", ", 1)
-        middle, high = _milliseconds(one["script"])
-        verdicts = [
-            harness.against(value, limit, at_least=False)
-            for value, limit in zip((middle, high), limits, strict=True)
-        ]
+        limit = next((TARGETS[name] for fits, name in limits if fits(key)), None)
+        verdict = limit and harness.against(median(times), limit, at_least=False)
         rows.append(
             [
-                page,
-                kind,
-                middle,
-                high,
-                1e3 * max(one["script"]),
-                1e3 * median(one["with_apptest"]),
-                f"≤ {limits[0]:g} and ≤ {limits[1]:g}",
-                part(min(v["part"] for v in verdicts)),
-                all(v["met"] for v in verdicts),
-            ]
-        )
-    return rows
-
-
-def _loads(home: Path, count: int) -> tuple[list[dict[str, float]], str]:
-    """First loads of fresh servers; none, and the reason, where there is no browser."""
-    try:
-        from tests.browser import conftest as browser  # noqa: PLC0415 (Playwright may be absent)
-    except ImportError:
-        return [], "skipped: Playwright is not installed"
-    if browser.CHROMIUM is None:
-        return [], "skipped: Chromium is not installed"
-    loads = []
-    for _ in range(count):
-        began = time.perf_counter()
-        with browser.running_server(home) as address:
-            healthy = time.perf_counter() - began
-            with browser.browser_page() as page:
-                first = harness.seconds(lambda: _load(page, address))
-                again = harness.seconds(lambda: _load(page, address))
-        loads.append({"healthy": healthy, "first": first, "again": again})
-    return loads, ""
-
-
-def _load(page: Any, address: str) -> None:
-    page.goto(address)
-    page.get_by_role("button", name=FIRST_BUTTON).wait_for()
-    state = page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]')
-    state.wait_for(state="attached")
-
-
-def _load_table(loads: list[dict[str, float]], why_not: str) -> dict[str, Any]:
-    rows: list[list[Any]] = []
-    for key, words in (
-        ("healthy", "process start to health"),
-        ("first", "first page load, fresh server and browser"),
-        ("again", "second load, same browser"),
-    ):
-        if not loads:
-            rows.append([words, why_not, None, None, None, None])
-            continue
-        times = [load[key] for load in loads]
-        verdict = None
-        if key == "first":
-            verdict = harness.against(median(times), TARGETS["first load, s"], at_least=False)
-        rows.append(
-            [
-                words,
+                key,
                 median(times),
-                f"{min(times):.2f}–{max(times):.2f}",
+                float(np.percentile(times, 95)),
+                max(times),
                 verdict and verdict["target"],
                 part(verdict and verdict["part"]),
                 verdict and verdict["met"],
             ]
         )
-    columns = ("what", "median, s", "range", "target", "of target", "met")
-    return {"title": "First load of the app", "columns": columns, "rows": rows}
+    return rows
 
 
 def _imports() -> dict[str, Any]:
     """What a fresh process spends on importing the engine, Streamlit and the pages' helpers."""
-    code = "import streamlit, bnmf_core, pages.parts.run_card, pages.frame.lens"
+    code = "import streamlit, bnmf_core, pages.frame.guard, pages.frame.lens"
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-c", code],
         capture_output=True,

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from bnmf_core.figures.gallery import MOST_BARS
-from pages.components_parts import words
+from pages.components_parts import maps, words
 from pages.frame import guard, panel
 from pages.frame.words import plain
 from pages.parts import bases
@@ -23,7 +23,8 @@ with st.sidebar:
     difference = st.toggle(
         "Differences",
         key="components_difference",
-        help="Beside the parts, every factorization minus the first one shown.",
+        help="Beside the parts, or below where these are many: every factorization minus the "
+        "first one shown.",
     )
     asked = words.ask(dataset)
 rows, names = look.shown_of_each(most) if by_run else look.shown(most)
@@ -33,6 +34,7 @@ st.markdown(
     else f"**In focus: {plain(look.focus_name)}.** The most typical factorization first, then the "
     "ones that differ most."
 )
+maps.show(look, rows, names, difference)
 if pictured:
     bases.show(look, rows, names, "components", difference)
 if dataset.image_shape is None:

@@ -6,7 +6,6 @@ from bnmf_core.analysis import exact, mixing, structure
 from bnmf_core.figures.coverage import persistence_plot
 from pages.coverage_parts import poor_fits
 from pages.frame import guard, panel, view
-from pages.frame.services import algorithm_label
 from pages.frame.words import plain, shown, with_unit
 from pages.parts import mixing_table
 
@@ -63,11 +62,9 @@ view.chart(
     "stays high to the right has seen very different ones; one that falls to 1 at once has not.",
     name="persistence",
     origin=look.origin,
-    table=curves,
+    table=look.named(curves),
 )
 st.subheader("Spread of each run", anchor=False)
-names = {run.id: algorithm_label(run.spec.algorithm) for run in analysis.runs}
-spread.insert(1, "algorithm", [names[run] for run in spread["run"]])
 numbers = st.column_config.NumberColumn
 columns_shown = {
     "largest": numbers(with_unit("largest distance", distance.unit), format="%.4g"),
@@ -79,7 +76,7 @@ columns_shown = {
     ),
     "members": numbers("factorizations compared"),
 }
-st.dataframe(spread, hide_index=True, column_config=columns_shown)
+st.dataframe(look.named(spread), hide_index=True, column_config=columns_shown)
 view.origin_line(look.origin, f"{method} covering numbers, {structure.COVERAGE_POINTS} radii")
 if spread["members"].nunique() > 1:
     st.warning("The runs have different numbers of factorizations; more of them cover more.")

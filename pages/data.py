@@ -8,7 +8,8 @@ from pages.frame.services import store
 
 guard.enter("data")
 samples, upload, generate, download, others = st.tabs(
-    ["Samples", "Upload", "Generate", "Download", "Results of others"]
+    ["Samples", "Upload", "Generate", "Download", "Results of others"],
+    default="Upload" if st.query_params.get("source") == "upload" else "Samples",
 )
 with samples:
     sources.samples()

@@ -1,13 +1,14 @@
 """Downstream: does the choice of factorization change my conclusion?"""
 
-import pandas as pd
 import streamlit as st
 
 from bnmf_core.analysis import conclusions, downstream
 from bnmf_core.compare.downstream import best_per_task, winners, winners_that_suffice
-from bnmf_core.figures.downstream import auc_plot
+from bnmf_core.figures.downstream import MOST_FOLLOWED, auc_plot
 from pages.frame import focusing, guard, link, panel, view
 from pages.frame.words import plain
+
+COLUMNS = {"task": "class", "min": "lowest AUC", "median": "median AUC", "max": "highest AUC"}
 
 guard.enter("downstream")
 look = panel.look(downstream.STAGE, conclusions.STAGE)
@@ -33,14 +34,21 @@ spread = chosen.groupby("task")["auc"].agg(["min", "median", "max"])
 # The tasks that depend most on the factorization come first.
 spread = spread.loc[(spread["min"] - spread["max"]).sort_values(kind="stable").index]
 chosen = chosen.set_index("task").loc[spread.index].reset_index()
+followed = " Dotted lines follow a class's winner across the others." * (
+    1 < len(spread) <= MOST_FOLLOWED
+)
+of_factorizations = (
+    "the factorizations had not seen these either"
+    if analysis.holdout
+    else "the factorizations had seen all observations, but no label"
+)
 sentences = conclusions.STAGE.of(analysis).sentences()
-for said, *_ in sentences:
-    st.markdown(f"**{plain(said)}**")
+st.markdown("  \n".join(f"**{plain(said)}**" for said, *_ in sentences))
 event = view.chart(
     auc_plot(chosen, analysis.members, look.styles, look.focus),
-    "Each point is a classifier trained on the weights of one factorization; stars mark the best "
-    "of each task, dotted lines follow a task's winner across the others. Tasks that depend most "
-    "on the factorization stand first.",
+    "Each point is a classifier trained on the weights of one factorization, and scored on "
+    f"observations whose label it was not shown; {of_factorizations}. Stars mark the best of each "
+    f"class.{followed} Classes that depend most on the factorization stand first.",
     name="auc",
     origin=look.origin,
     table=chosen,
@@ -48,13 +56,13 @@ event = view.chart(
 )
 focusing.on_selection(event, "auc")
 columns = st.columns(3)
-columns[0].metric("Tasks", f"{len(spread):d}")
+columns[0].metric("Classes", f"{len(spread):d}")
 columns[1].metric("Largest spread of AUC", f"{(spread['max'] - spread['min']).max():.3f}")
 columns[2].metric(
     "Winners that suffice",
-    f"{winners_that_suffice(scored):d} for {len(best):d} tasks",
-    help="With so many factorizations, every task has one of its best among them; 1 when a single "
-    "one is the best of all tasks, or as good as the best.",
+    f"{winners_that_suffice(scored):d} for {len(best):d} classes",
+    help="With so many factorizations, every class has one of its best among them; 1 when a single "
+    "one is the best of all classes, or as good as the best.",
 )
 if analysis.holdout:
     st.caption(
@@ -63,9 +71,8 @@ if analysis.holdout:
     )
 else:
     st.caption(
-        "Five-fold cross-validation, the same folds for all. The factorizations saw all "
-        "observations, never the labels; weights are solved with A fixed. Hold observations out "
-        "on the page Analyse for scores on unseen ones."
+        "Five-fold cross-validation, the same folds for all; weights are solved with A fixed. "
+        "Hold observations out on the page Analyse for scores on unseen ones."
     )
 if left_out := found.left_out.get(link.get("label")):
     st.caption(f"Too few members to score: {plain(', '.join(left_out))}.")
@@ -76,9 +83,9 @@ inside = chosen[look.focus[chosen["member"].to_numpy()]].groupby("task")["auc"].
 table[f"median of {look.focus_name}"] = inside.reindex(table["task"]).to_numpy()
 for _, *details in sentences:
     st.caption(plain(" ".join(details)))
-st.subheader("Task by task", anchor=False)
+st.subheader("Class by class", anchor=False)
 st.dataframe(
-    pd.DataFrame(table.drop(columns=["particle", "auc"])).round(3),
+    table.drop(columns=["particle", "auc"]).rename(columns=COLUMNS).round(3),
     hide_index=True,
     height=min(38 + 35 * len(table), 420),
 )

@@ -59,7 +59,7 @@ with left:
         "A table (CSV, TSV, XLSX, Parquet, GCT), a matrix (NPY, NPZ, Matrix Market, MATLAB, H5AD, "
         "10x), a zip of images or of texts, up to 256 MB. You see how it is read before it is."
     )
-    link.to("data")
+    link.to("data", source="upload")
 if recent := store().launches()[:4]:
     with right:
         st.subheader("Recent", anchor=False)

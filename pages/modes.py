@@ -1,12 +1,9 @@
 """Modes: how many different explanations do the data have, how different, how probable?"""
 
-import numpy as np
-import pandas as pd
 import streamlit as st
 
 from bnmf_core.analysis import islands
-from bnmf_core.figures.factorization_map import factorization_map
-from bnmf_core.figures.mode_count import mode_count, mode_counts
+from bnmf_core.figures.factorization_map import factorization_map, left_out
 from bnmf_core.figures.mode_share import mode_share
 from pages.frame import focusing, guard, panel, view
 from pages.frame.words import plain
@@ -29,17 +26,16 @@ with left:
         look.focus,
         look.distance.label,
         look.distance.unit,
-        kept,
     )
     event = view.chart(
         figure,
         look.reading(
             "Each point is one whole factorization; near points are alike. Draw a lasso or a box "
-            "to look at some of them; circles mark each mode's most typical one."
+            "to look at some of them; circles mark each mode's most typical one." + left_out(kept)
         ),
         name="map",
         origin=look.origin,
-        table=look.analysis.members.assign(
+        table=look.named(look.analysis.members).assign(
             mode=look.modes.labels + 1, x=points[:, 0], y=points[:, 1]
         ),
         select=view.MARKS,
@@ -47,7 +43,7 @@ with left:
     focusing.on_selection(event, "map")
 with right:
     findings.say(found)
-tables.mode_table(look, found.table, findings.weights(look))
+tables.mode_table(look, found.table, *findings.weights(look))
 
 st.subheader(f"In focus: {plain(look.focus_name)}", anchor=False)
 rows, names = look.shown(4)
@@ -62,25 +58,12 @@ with left:
         "the posterior may lie there.",
         name="share",
         origin=look.origin,
-        table=share,
+        table=look.named(share),
     )
 with right:
     tables.stability(look, rows[0], names[0])
-left, right = st.columns(2, gap="medium")
-with left:
-    findings.show_belief(look, found)
-with right:
-    findings.show_discovery(look, found)
-left, right = st.columns(2, gap="medium")
-with left:
-    linkage = np.asarray(look.structure.linkage(look.metric))
-    heights, counts = mode_counts(linkage)
-    view.chart(
-        mode_count(linkage, look.modes.threshold, look.distance.label, look.distance.unit),
-        "A long flat step is a number of modes that does not hang on the exact threshold; the "
-        "dashed line is the threshold in use.",
-        name="mode_count",
-        origin=look.origin,
-        table=pd.DataFrame({"threshold": heights, "modes": counts}),
-    )
+columns = st.columns(2, gap="medium")
+for number, show in enumerate(findings.pictures(look, found)):
+    with columns[number % 2]:
+        show()
 triangles.show(look)

@@ -24,13 +24,15 @@ else:
     present = set(study.values["problem"])
     parts = {key: words for key, (words, _) in PARTS.items() if key in present}
     link.one_of("part", parts)
-    which = st.segmented_control(
+    left, right = st.columns([5, 2])
+    which = left.segmented_control(
         "What is varied", list(parts), required=True, format_func=shown(parts), key=link.key("part")
     )
     link.share("part")
     quantity = "error"
     if which in study_parts.WITH_ERRORS:
-        quantity = study_parts.ask_scale("full")
+        with right:
+            quantity = study_parts.ask_scale("full")
     plan = study.settings
     rank = plan["noisy_rank"] if which == "noise" else plan["rank"]
     origin = (

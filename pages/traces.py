@@ -7,6 +7,7 @@ from bnmf_core.analysis import mixing
 from bnmf_core.compare.distances.invariants import QUANTITIES
 from bnmf_core.figures.trace import trace_plot
 from pages.frame import guard, link, panel, view
+from pages.frame.words import NATS
 from pages.parts import mixing_table
 
 MOST_STATES = 1500
@@ -37,10 +38,10 @@ styles = {run_id: look.styles[run_id] for run_id in traces}
 view.chart(
     trace_plot(traces, styles, quantity, described.label, described.unit),
     f"{described.summary} A chain that has settled wanders around a level that does not drift; "
-    "chains at different levels have not met.",
+    f"chains at different levels have not met.{f' {NATS}' if described.unit == 'nats' else ''}",
     name="trace",
     origin=look.origin,
-    table=pd.concat([table.assign(run=run) for run, table in traces.items()])[
+    table=look.named(pd.concat([table.assign(run=run) for run, table in traces.items()]))[
         ["run", *next(iter(traces.values())).columns]
     ],
 )

@@ -180,10 +180,17 @@ class Comparison:
         Of these the one that explains most of X comes first. Where a component has a number, it is
         its place in this order.
         """
+        return self.aligned_factors(index)[0]
+
+    def aligned_factors(self, index: Sequence[int] | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Bases (k, D, R) and weights (k, R, N) in the order of :meth:`aligned`."""
         A, W = self.factors(index)
         largest_first = np.argsort(-A[0].sum(axis=0) * W[0].sum(axis=1), kind="stable")
         order = matching(A, A[0][:, largest_first])
-        return np.take_along_axis(A, order[:, None, :], axis=2)
+        return (
+            np.take_along_axis(A, order[:, None, :], axis=2),
+            np.take_along_axis(W, order[:, :, None], axis=1),
+        )
 
     def repetitions(self) -> dict[str, list[str]]:
         """Runs that differ in nothing but the seed: the first one's id → all their ids."""

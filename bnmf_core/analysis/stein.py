@@ -17,8 +17,8 @@ from bnmf_core.posterior.weights import SOLVERS, kkt_residual, stein_weights
 from bnmf_core.store import files
 
 FORMS = {
-    "interior": "Interior: in log coordinates, 0 for the posterior itself",
-    "paper": "Published: A and W as they are, not 0 at the boundary",
+    "interior": "in log coordinates",
+    "paper": "in A and W as they are",
 }
 LENGTHS = {
     "suggested": "median distances",

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from bnmf_core.data.beside import labelled, oriented
 from bnmf_core.data.joining import join
 from bnmf_core.data.load import LIMIT_BYTES, inspect_file, load_file, map_npy
 from bnmf_core.data.naming import named_apart
@@ -99,16 +100,22 @@ def _from_file(
 ) -> Dataset:
     if path.suffix.lower() == ".npy" and path.stat().st_size > LIMIT_BYTES:
         return map_npy(path, observations=chosen.get("observations", "rows"))
-    reading = inspect_file(path, chosen=chosen)
-    said = [f"{path.name} is read as {reading.what}.", *reading.doubts]
-    dataset = load_file(path, reading=reading)
+    beside: list[tuple[str, bytes, str | None]] = []
     for word in joined:
         side, equals, file = word.partition("=")
         other = Path(file if equals else word)
         if not other.is_file():
             raise NotFoundError(f"There is no file {str(other)!r} to join.")
-        dataset, sentence = join(dataset, other.read_bytes(), other.name, side if equals else None)
+        beside.append((other.name, other.read_bytes(), side if equals else None))
+    reading = inspect_file(path, chosen=chosen)
+    reading = oriented(reading, {name: content for name, content, _ in beside})
+    said = [f"{path.name} is read as {reading.what}.", *reading.doubts]
+    dataset = load_file(path, reading=reading)
+    for name, content, given in beside:
+        dataset, sentence = join(dataset, content, name, given)
         said.append(sentence)
+    dataset, sentence = labelled(dataset)
+    said += [sentence] if sentence else []
     if note is not None:
         for sentence in said:
             note(sentence)

@@ -16,6 +16,7 @@ NONE = "none"
 DECIMALS = {"point": ".", "comma": ","}
 # Choices of a Reading, with what they are called in a sentence.
 SHOWN = {
+    "format": "taken as",
     "encoding": "encoding",
     "separator": "separator",
     "decimal_mark": "decimal mark",
@@ -61,7 +62,9 @@ def add_options(command: argparse.ArgumentParser) -> None:
         help="names or labels of the observations or features, by name or in their order",
     )
     group.add_argument(
-        "--image-shape", metavar="HEIGHTxWIDTH", help="when an observation is an image: 50x50"
+        "--image-shape",
+        metavar="HEIGHTxWIDTH",
+        help="when features or observations are pixels: 50x50",
     )
     group.add_argument(
         "--features-are", metavar="NOUN", help="what features are called: genes, species, …"

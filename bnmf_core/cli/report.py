@@ -59,7 +59,7 @@ def pictured(answer: Answer) -> list[go.Figure]:
     """The map, the components of the largest modes, what more restarts would find, and masses."""
     comparison, modes, distance = answer.comparison, answer.modes, DISTANCES[answer.metric]
     within = structure.STAGE.of(comparison)
-    points, kept = within.projection(answer.metric)
+    points, _ = within.projection(answer.metric)
     styles = run_styles([(r.id, r.spec.algorithm, r.spec.algorithm) for r in comparison.runs])
     rows = modes.representative[:MODES]
     everything = np.ones(len(comparison.members), dtype=bool)
@@ -73,7 +73,6 @@ def pictured(answer: Answer) -> list[go.Figure]:
             everything,
             distance.label,
             distance.unit,
-            kept,
         ),
         _bases(answer, rows),
         mode_count(
@@ -99,4 +98,4 @@ def _bases(answer: Answer, rows: np.ndarray) -> go.Figure:
         return basis_images(A, dataset.image_shape, names, False)
     if dataset.D <= MOST_BARS:
         return basis_bars(A, dataset.features, names, dataset.unit, False)
-    return basis_heatmap(A, dataset.features, names)
+    return basis_heatmap(A, dataset.features, names, dataset.feature_noun)

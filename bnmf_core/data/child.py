@@ -149,6 +149,9 @@ class Child:
         if said["image_shape"] is not None:
             height, width = said["image_shape"]
             parts["image_shape"] = (height, width)
+        if said["map_shape"] is not None:
+            height, width = said["map_shape"]
+            parts["map_shape"] = (height, width)
         return parts
 
     def matrices(self) -> list[NamedMatrix]:

@@ -69,7 +69,8 @@ def inspect_content(
     if "image_shape" in chosen:
         reading = dataclasses.replace(reading, image_shape=chosen["image_shape"])
         reading = reading.because({"image_shape": "chosen by you"})
-    called = chosen.get("features_are", found.features_are)
+    # A table may turn out to be of another format.
+    called = chosen.get("features_are", FORMATS[reading.format].features_are)
     return dataclasses.replace(reading, features_are=clean_name(called))
 
 
@@ -87,7 +88,13 @@ def content_parts(content: bytes, filename: str, reading: Reading, limit_bytes: 
     found = format_of(content, filename, reading.format)
     parts = _guarded(found, found.parts, content, reading, limit_bytes)
     if reading.image_shape is not None:
-        parts["image_shape"] = reading.image_shape
+        D, N = getattr(parts["X"], "shape", (0, 0))
+        # Pixels are the features, if they can be.
+        if reading.image_shape[0] * reading.image_shape[1] == N != D:
+            parts["map_shape"] = reading.image_shape
+            parts.pop("image_shape", None)
+        else:
+            parts["image_shape"] = reading.image_shape
     return parts
 
 

@@ -16,6 +16,8 @@ from bnmf_core.nouns.names import clean_name, clean_names
 
 SIDES = ("observations", "features")
 LIMIT_BYTES = 32 * 2**20
+# Some files of text are filled up with zeros to the end of a block.
+PADDING = bytes(4)
 
 
 class Joined(NamedTuple):
@@ -44,16 +46,15 @@ def join(dataset: Dataset, content: bytes, filename: str, side: str | None = Non
         When it fits neither, or both.
     """
     shown = clean_name(filename, 60)
-    rows = _rows(unpacked(content, LIMIT_BYTES), shown)
+    rows = rows_of(content, shown)
     if side is not None and side not in SIDES:
         raise DataError(f"The side was {side!r}; choose one of {', '.join(SIDES)}.")
     for one in (side,) if side else SIDES:
         if (found := _by_name(dataset, rows, one, shown)) is not None:
             return found
-    header = bool(rows) and any(word_of(cell) in HEADS for cell in rows[0])
     fits = [
         (one, above)
-        for above in ((True,) if header else (False, True))
+        for above in headers_of(rows)
         for one in ((side,) if side else SIDES)
         if len(rows) - above == len(getattr(dataset, one))
     ]
@@ -71,8 +72,17 @@ def join(dataset: Dataset, content: bytes, filename: str, side: str | None = Non
     return _by_order(dataset, rows[1:] if above else rows, rows[0] if above else [], one, shown)
 
 
-def _rows(content: bytes, shown: str) -> list[list[str]]:
-    """The rows of a list or a table, all of one width."""
+def rows_of(content: bytes, shown: str) -> list[list[str]]:
+    """The rows of a list or a table, all of one width.
+
+    Raises
+    ------
+    DataError
+        When it is too large, or no text.
+    """
+    content = unpacked(content, LIMIT_BYTES)
+    if content.endswith(PADDING):
+        content = content.rstrip(b"\0")
     if len(content) > LIMIT_BYTES:
         raise DataError(f"{shown!r} is larger than {LIMIT_BYTES / 2**20:.0f} MB.")
     written = content.decode(text.find_encoding(content)[0])
@@ -90,6 +100,11 @@ def _rows(content: bytes, shown: str) -> list[list[str]]:
     return found
 
 
+def headers_of(rows: Sequence[Sequence[str]]) -> tuple[int, ...]:
+    """How many rows may stand above the names: one where it is headed so, else none or one."""
+    return (1,) if rows and any(word_of(cell) in HEADS for cell in rows[0]) else (0, 1)
+
+
 def _by_name(dataset: Dataset, rows: Sequence[list[str]], side: str, shown: str) -> Joined | None:
     names = getattr(dataset, side)
     for column in range(len(rows[0]) if rows else 0):
@@ -102,7 +117,7 @@ def _by_name(dataset: Dataset, rows: Sequence[list[str]], side: str, shown: str)
         if side == "features":
             return Joined(dataset, f"{shown!r} only repeats the names of the features.")
         joined = dataclasses.replace(dataset, labels={**dataset.labels, **labels})
-        return Joined(joined, f"{_listed(labels)} of {shown!r} joined by name.")
+        return Joined(joined, f"{_listed(labels)} from {shown!r} joined by name.")
     return None
 
 
@@ -111,7 +126,7 @@ def _by_order(
 ) -> Joined:
     width = len(rows[0])
     header = list(header) or [""] * width
-    named = next((c for c in range(width) if _differ([row[c] for row in rows])), None)
+    named = next((c for c in range(width) if differing([row[c] for row in rows])), None)
     said, joined = [], dataset
     if named is not None:
         names = tuple(clean_names([row[named] for row in rows], side[:-1]))
@@ -130,7 +145,7 @@ def _by_order(
     if not said:
         raise DataError(f"{shown!r} names features twice; every feature needs its own name.")
     words = " and ".join(said)
-    return Joined(joined, f"{words} of {shown!r} joined by order.")
+    return Joined(joined, f"{words} from {shown!r} joined by order.")
 
 
 def _labels(
@@ -151,7 +166,8 @@ def _labels(
     return found
 
 
-def _differ(words: Sequence[str]) -> bool:
+def differing(words: Sequence[str]) -> bool:
+    """Whether words may be names: all differ, and they do not only count."""
     return len(set(words)) == len(words) and cells.counts_from(words) is None
 
 

@@ -37,11 +37,15 @@ _OBSERVATION_WORDS = """
 sample samples sample_id sampleid patient patients patient_id subject subject_id donor cell cells
 cell_id barcode barcodes observation observations document documents doc doc_id post image images
 user user_id customer customer_id country city station student respondent time date day month year
-timestamp
+timestamp docs
 """
 _FEATURE_HEADS = frozenset(_FEATURE_WORDS.split())
 _OBSERVATION_HEADS = frozenset(_OBSERVATION_WORDS.split())
 SHARE = 0.8
+UNSAID = "nothing in the file says otherwise, and most tables have one observation a row"
+UNSAID_DOUBT = (
+    "Nothing in the file says whether its rows or its columns are the observations: rows are taken."
+)
 MOST_NAMES = 2_000
 
 
@@ -84,12 +88,7 @@ def find_side(
     if labelled:
         votes.append(("rows", f"column {labelled} holds a class for each row"))
     if not votes:
-        return Side(
-            "rows",
-            "nothing in the file says otherwise, and most tables have one observation a row",
-            "Nothing in the file says whether its rows or its columns are the observations: rows "
-            "are taken.",
-        )
+        return Side("rows", UNSAID, UNSAID_DOUBT)
     axis, why = votes[0]
     others = [said for voted, said in votes if voted != axis]
     meant = "observations" if axis == "rows" else "features"
@@ -97,6 +96,19 @@ def find_side(
         return Side(axis, why, f"{_capital(why)}, but {others[0]}: rows are taken as {meant}.")
     doubt = f"{_capital(why)}: rows are {meant}." if axis == "columns" else ""
     return Side(axis, why, doubt)
+
+
+def kind_of(words: Sequence[str], names: Sequence[str]) -> tuple[str, bool] | None:
+    """What a list of names is of, in words, and whether these are features; None where unknown.
+
+    ``words`` are what the list is called, its own header or its file; ``names`` decide first.
+    """
+    if found := _known(names):
+        return f"names like {found[0]}", found[2]
+    for word in map(word_of, words):
+        if word in _FEATURE_HEADS | _OBSERVATION_HEADS:
+            return f"the names of {word}", word in _FEATURE_HEADS
+    return None
 
 
 def _known(names: Sequence[str]) -> tuple[str, int, bool] | None:

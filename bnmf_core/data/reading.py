@@ -42,7 +42,8 @@ class Reading:
 
     Attributes
     ----------
-    format : key of the format; ``what`` says it in words.
+    format : key of the format; ``what`` says it in words. formats : keys of those that the file
+        can be taken for, where these are several.
     encoding, separator, decimal_mark : of a table of text; "" elsewhere.
     header_row : the row that names the columns; None when none does.
     names_column : the column that names the rows; None when none does.
@@ -50,7 +51,8 @@ class Reading:
     number_columns : the columns of X. Every other column is left out.
     yes_no_columns : those of them that hold yes and no, which become 1 and 0.
     observations : "rows" or "columns", the axis of the file that holds the observations.
-    image_shape : (height, width) when an observation is an image unfolded column-major.
+    image_shape : (height, width) of an image unfolded column-major, whose pixels are the features,
+        or else the observations.
     features_are : what features are called in sentences, in the plural; "" for features.
     missing_words : words that mean "not seen" beside the usual ones (empty, NA, NaN, null, ?).
     settings : further choices that only this format has; offers : what may be chosen of each.
@@ -82,6 +84,7 @@ class Reading:
     image_shape: tuple[int, int] | None = None
     features_are: str = ""
     missing_words: tuple[str, ...] = ()
+    formats: tuple[str, ...] = ()
     settings: Mapping[str, Value] = field(default_factory=dict)
     offers: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
     reasons: Mapping[str, str] = field(default_factory=dict)

@@ -68,6 +68,7 @@ def inspect_table(table: Table, chosen: Mapping[str, Any], reading: Reading) -> 
         yes_no_columns=tuple(column + 1 for column in roles.yes_no),
         observations=roles.observations,
         missing_words=reading.missing_words,
+        formats=reading.formats,
         settings=reading.settings,
         offers=reading.offers,
         reasons={**reading.reasons, "header_row": head.reason, **roles.reasons},

@@ -133,6 +133,7 @@ def _kept(parts: Parts, folder: Path) -> dict[str, Any]:
             key: [str(v) for v in values] for key, values in parts.get("labels", {}).items()
         },
         "image_shape": parts.get("image_shape"),
+        "map_shape": parts.get("map_shape"),
     }
 
 

@@ -58,7 +58,7 @@ ALGORITHM = stein_descent.explorer(
     key="dsgd",
     label="DSGD",
     Settings=Settings,
-    color="#332288",
+    color="#6655CC",
     summary="Move all particles downhill on the Stein discrepancy itself. Often comes to rest at "
     "poor factorizations.",
     reference="paper 3, §6.2",

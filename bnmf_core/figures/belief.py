@@ -10,7 +10,7 @@ from bnmf_core.figures.style import layout
 
 # A mode with less than this at every belief is not drawn.
 SMALLEST, MOST = 0.01, 6
-GREYS = ("#1F2933", "#5B6B7A", "#8FA1B3", "#3D5A80", "#7A6C5D", "#A0A0A0")
+GREYS = ("#4C6E8F", "#8A7A66", "#8A949E", "#6F8F7F", "#8C8CBF", "#7A7A7A")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 
 

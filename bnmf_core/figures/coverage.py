@@ -8,6 +8,9 @@ from plotly.colors import hex_to_rgb
 
 from bnmf_core.figures.style import RunStyle, count_axis, layout
 
+# Pixels by which the first of many curves is thicker than the last.
+THICKEST = 8
+
 
 def persistence_plot(
     curves: pd.DataFrame,
@@ -35,7 +38,7 @@ def persistence_plot(
         if part.empty:
             continue
         # Later curves are thinner, so that one that coincides with another is still seen.
-        width = 2 + 2.5 * (len(groups) - 1 - number)
+        width = 2 + (len(groups) - 1 - number) * min(2.5, THICKEST / len(groups))
         _curve(figure, part, styles[first], width, unit)
     radius_axis = {"type": "log"} if logarithmic_radius else {"rangemode": "tozero"}
     in_unit = f" ({unit})" if unit else ""
@@ -43,7 +46,7 @@ def persistence_plot(
     figure.update_yaxes(
         title="covering number", **count_axis(curves["covering"].max(), logarithmic)
     )
-    return layout(figure, title, height=480)
+    return layout(figure, title, height=430)
 
 
 def _curve(figure: go.Figure, part: pd.DataFrame, style: RunStyle, width: float, unit: str) -> None:

@@ -3,13 +3,15 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from bnmf_core.figures.style import layout
+from bnmf_core.figures.style import LINE, layout, safe
 from bnmf_core.numerics.matrix import Matrix, dense, is_sparse
 
 MOST_CELLS = 160
 
 
-def matrix_preview(X: Matrix, mask: np.ndarray | None, unit: str) -> go.Figure:
+def matrix_preview(
+    X: Matrix, mask: np.ndarray | None, unit: str, noun: str = "features"
+) -> go.Figure:
     """Heat map of X with at most 160×160 cells: means of blocks, or single entries if it has gaps.
 
     A mean would hide the gaps, so a matrix with gaps is shown by entries at equal distances.
@@ -17,6 +19,7 @@ def matrix_preview(X: Matrix, mask: np.ndarray | None, unit: str) -> go.Figure:
     Parameters
     ----------
     X : (D, N) array or sparse array. mask : (D, N) bool or None; unseen entries stay blank.
+    noun : what features are.
     """
     D, N = X.shape
     if mask is None:
@@ -36,15 +39,17 @@ def matrix_preview(X: Matrix, mask: np.ndarray | None, unit: str) -> go.Figure:
             colorscale="Viridis",
             colorbar={"title": unit or "value", "thickness": 12},
             hoverongaps=False,
-            hovertemplate="feature %{y:.0f}, observation %{x:.0f}: %{z:.4g}<extra></extra>",
+            hovertemplate="row %{y:.0f}, observation %{x:.0f}: %{z:.4g}<extra></extra>",
         )
     )
-    figure.update_xaxes(title=f"observation (1 to {N:,})", showgrid=False)
-    figure.update_yaxes(title=f"feature (1 to {D:,})", autorange="reversed", showgrid=False)
+    figure.update_xaxes(title=f"observations (1 to {N:,})", showgrid=False)
+    figure.update_yaxes(
+        title=f"{safe(noun, 24)} (1 to {D:,})", autorange="reversed", showgrid=False
+    )
     title = "The matrix" + (how if row_size * column_size > 1 else "")
     if mask is not None:
         title += f"; blank: not seen ({1 - mask.mean():.1%})"
-    return layout(figure, title, height=420)
+    return layout(figure, title, height=400)
 
 
 def block_means(X: Matrix) -> tuple[np.ndarray, int, int]:
@@ -85,13 +90,13 @@ def spectrum(values: np.ndarray, total: float) -> go.Figure:
         x=np.arange(1, len(values) + 1),
         y=least_errors(values, total),
         mode="lines+markers",
-        line={"color": "#4C6E8F", "width": 2},
+        line={"color": LINE, "width": 2},
         showlegend=False,
         hovertemplate="rank %{x}: no error below %{y:.3g}<extra></extra>",
     )
     figure.update_xaxes(title="rank", rangemode="tozero")
     figure.update_yaxes(title="least relative error ‖X − AW‖/‖X‖", rangemode="tozero")
-    return layout(figure, "Spectrum: the least error that each rank allows", height=420)
+    return layout(figure, "Spectrum: the least error that each rank allows", height=400)
 
 
 def least_errors(values: np.ndarray, total: float) -> np.ndarray:

@@ -3,9 +3,9 @@
 import plotly.graph_objects as go
 
 from bnmf_core.compare.unseen import Unseen
-from bnmf_core.figures.style import HIGHLIGHT, layout
+from bnmf_core.figures.style import HIGHLIGHT, LINE, layout
 
-LINE, BAND = "#5B6B7A", "rgba(91, 107, 122, 0.2)"
+BAND = "rgba(76, 110, 143, 0.2)"
 
 
 def discovery_curve(told: Unseen) -> go.Figure:

@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 
-import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from bnmf_core.figures.style import RunStyle, layout
+from bnmf_core.figures.style import RunStyle, layout, logarithmic_axis
 
 
 def discrepancy_over_time(
@@ -40,13 +39,10 @@ def discrepancy_over_time(
                 + style.label
                 + "</extra>",
             )
-    figure.update_xaxes(title="seconds", **_logarithmic(shown["seconds"]))
-    figure.update_yaxes(title="Stein discrepancy", **_logarithmic(shown["value"]))
-    return layout(figure, title, height=440)
-
-
-def _logarithmic(values: pd.Series) -> dict[str, object]:
-    # Ticks at 1, 2, 5, 10 … over a few decades, at powers of ten over many.
-    decades = np.log10(values.max() / values.min()) if len(values) else 0.0
-    step = "D2" if decades < 3 else max(1, round(decades / 6))
-    return {"type": "log", "exponentformat": "power", "dtick": step}
+    figure.update_xaxes(
+        title="seconds", **logarithmic_axis(shown["seconds"].min(), shown["seconds"].max())
+    )
+    figure.update_yaxes(
+        title="Stein discrepancy", **logarithmic_axis(shown["value"].min(), shown["value"].max())
+    )
+    return layout(figure, title, height=400)

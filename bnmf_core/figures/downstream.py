@@ -6,9 +6,11 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from bnmf_core.figures.style import HIGHLIGHT, MUTED, RunStyle, layout, safe, symbols
+from bnmf_core.figures.style import HIGHLIGHT, MUTED, RunStyle, layout, markers, safe
 
 WIDTH = 0.7
+# Of more tasks than this the winners are not followed across the others.
+MOST_FOLLOWED = 8
 
 
 def auc_plot(
@@ -39,15 +41,10 @@ def auc_plot(
             mode="markers",
             name=style.label,
             customdata=part["member"],
-            marker={
-                "color": style.color,
-                "symbol": symbols(style, converged[part["member"].to_numpy()]),
-                "size": np.where(inside, 8, 6),
-                "opacity": np.where(inside, 0.85, 0.2),
-            },
+            marker=markers(style, converged[part["member"].to_numpy()], inside),
             hovertemplate="AUC %{y:.3f}, " + style.label + "<extra></extra>",
         )
-    if len(tasks) <= 8:
+    if len(tasks) <= MOST_FOLLOWED:
         for task, member in table.idxmax().items():
             figure.add_scatter(
                 x=list(range(len(tasks))),
@@ -61,8 +58,9 @@ def auc_plot(
         x=list(range(len(tasks))),
         y=table.max(),
         mode="markers",
-        name="best of its task",
+        name="best of its class",
         marker={"symbol": "star", "size": 13, "color": HIGHLIGHT},
+        cliponaxis=False,
         hovertemplate="best: %{y:.3f}<extra></extra>",
     )
     figure.update_xaxes(
@@ -71,5 +69,5 @@ def auc_plot(
         range=[-0.6, len(tasks) - 0.4],
         showgrid=False,
     )
-    figure.update_yaxes(title="held-out AUC (0.5 is chance)")
-    return layout(figure, "Held-out AUC of every factorization on every task", height=480)
+    figure.update_yaxes(title="AUC (0.5 is chance, 1 is perfect)")
+    return layout(figure, "How well labels kept from a classifier are told: AUC", height=400)

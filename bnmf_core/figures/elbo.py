@@ -6,18 +6,18 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from bnmf_core.figures.style import MUTED, RunStyle, layout
+from bnmf_core.figures.style import MUTED, RunStyle, layout, logarithmic_axis
 
 # A smaller difference from the best, in nats, is drawn as this one.
 SMALLEST_DIFFERENCE = 1e-4
 # Colours of what became of proposals, none of them an algorithm's: components, then shades of grey.
 FATES = {
-    "remain": ("joined, remain", "#3B3B58"),
+    "remain": ("joined, remain", "#5B5B8C"),
     "left": ("joined, left later", "#9C9CCB"),
-    "gain": ("rejected: gain too small", "#B8C0C8"),
+    "gain": ("rejected: gain too small", "#A8B1BA"),
     "near": ("rejected: too near", MUTED),
-    "impossible": ("rejected: impossible", "#5F6972"),
-    "flat": ("rejected: no curvature", "#20262B"),
+    "impossible": ("rejected: impossible", "#6C7780"),
+    "flat": ("rejected: no curvature", "#525A61"),
 }
 # A bar shorter than this part of the longest has no room for its number.
 ROOM_FOR_NUMBER = 0.04
@@ -71,12 +71,14 @@ def bound_over_proposals(
         )
     figure.update_xaxes(title="proposals so far", rangemode="tozero")
     if from_best:
+        drawn = np.maximum(table["best"] - table["value"], SMALLEST_DIFFERENCE)
         figure.update_yaxes(
-            title=f"{quantity}: nats below the best", type="log", exponentformat="power", dtick=1
+            title=f"{quantity}: nats below the best",
+            **logarithmic_axis(drawn.min(), drawn.max()),
         )
     else:
         figure.update_yaxes(title=f"{quantity} (nats)", tickformat=",")
-    return layout(figure, f"{quantity} of the mixture over proposals", height=440)
+    return layout(figure, f"{quantity} of the mixture over proposals", height=400)
 
 
 def fate_bars(table: pd.DataFrame, styles: Mapping[str, RunStyle]) -> go.Figure:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from bnmf_core.figures.style import HIGHLIGHT, MUTED, RunStyle, layout, symbols
+from bnmf_core.figures.style import HIGHLIGHT, MUTED, RunStyle, layout, markers
 
 SELECTED_SIZE, PLAIN_SIZE = 11, 8
 
@@ -20,7 +20,6 @@ def factorization_map(
     focus: np.ndarray,
     distance_label: str,
     unit: str,
-    kept: float,
 ) -> go.Figure:
     """Scatter of factorizations; customdata holds each point's row in ``members``.
 
@@ -31,7 +30,7 @@ def factorization_map(
     points : (m, 2) positions in the distance's unit. members : the table of an analysis.
     mode_labels : (m,) mode of each, 0-based. representatives : (K,) rows of ``members``.
     styles : by run id. focus : (m,) bool, what is looked at now.
-    distance_label, unit : what the positions approximate. kept : share of it that they keep.
+    distance_label, unit : what the positions approximate.
     """
     figure = go.Figure()
     for run_id, style in styles.items():
@@ -45,13 +44,12 @@ def factorization_map(
             customdata=np.column_stack(
                 [rows, mode_labels[rows] + 1, part["particle"], part["error"]]
             ),
-            marker={
-                "color": style.color,
-                "symbol": symbols(style, part["converged"].to_numpy(bool)),
-                "size": np.where(focus[rows], SELECTED_SIZE, PLAIN_SIZE),
-                "opacity": np.where(focus[rows], 0.9, 0.25),
-                "line": {"width": 0.5, "color": "white"},
-            },
+            marker=markers(
+                style,
+                part["converged"].to_numpy(bool),
+                focus[rows],
+                (SELECTED_SIZE, PLAIN_SIZE),
+            ),
             hovertemplate=(
                 "factorization %{customdata[2]:.0f} of " + style.label + "<br>"
                 "mode %{customdata[1]:.0f}<br>relative error %{customdata[3]:.4f}<extra></extra>"
@@ -82,5 +80,20 @@ def factorization_map(
     figure.update_yaxes(
         title=f"second direction ({unit})", zeroline=False, scaleanchor="x", scaleratio=1
     )
-    title = f"Map of factorizations: {len(members)} factorizations, {kept:.0%} of distance kept"
-    return layout(figure, title, height=520, dragmode="lasso")
+    return layout(figure, f"Map of {len(members)} factorizations", height=470, dragmode="lasso")
+
+
+def left_out(kept: float) -> str:
+    """What a map in the plane does not show; ``kept`` : share of the squared distances, 0 to 1.
+
+    >>> left_out(0.64)[:55]
+    ' A plane has room for 64 % of the squared distances: po'
+    >>> left_out(1.0)
+    ''
+    """
+    if kept >= 0.995:
+        return ""
+    return (
+        f" A plane has room for {100 * kept:.0f} % of the squared distances: points may be farther "
+        "apart than they look."
+    )

@@ -6,12 +6,19 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from bnmf_core.figures.style import layout, safe
+from bnmf_core.figures.style import MUTED, component_color, component_name, layout, safe
 
 MOST_BARS = 120
 GAP = 2
-# Pixels that a row of images usually has; only the figure's height follows from it.
-ROW_WIDTH = 740
+# Pixels that a row of images usually has, and one of two side by side; only the figure's height
+# follows from it.
+ROW_WIDTH, HALF_WIDTH = 740, 270
+# Pixels: what is higher than a small screen has left cannot be compared at a glance. Bars of many
+# components become no lower than can be read, though.
+TALLEST = 530
+LOWEST_BARS, HIGHEST_BARS, BESIDE_BARS = 45, 120, 150
+# Rows of a table of strong features.
+MOST_ROWS = 36
 # Around a component without a counterpart.
 FRAME = {"color": "#D9730D", "width": 2}
 
@@ -22,6 +29,8 @@ def basis_images(
     rows: Sequence[str],
     difference: bool = False,
     alone: np.ndarray | None = None,
+    title: str = "Components as images",
+    row_width: int = ROW_WIDTH,
 ) -> go.Figure:
     """Montage of basis images: a row per factorization, a column per component.
 
@@ -31,6 +40,8 @@ def basis_images(
     image_shape : (height, width); a column unfolds column-major.
     rows : K names. difference : show each row minus the first instead, on one signed scale.
     alone : (K, R) bool, components without a counterpart in the first row; they are framed.
+    title : what the images are; weights of pixels are maps.
+    row_width : pixels that a row will about have.
     """
     K, _, R = A.shape
     height, width = image_shape
@@ -68,8 +79,8 @@ def basis_images(
         figure.add_shape(type="rect", x0=x, x1=x + width, y0=y, y1=y + height, line=FRAME)
     figure.update_xaxes(
         tickvals=[r * (width + GAP) + width / 2 for r in range(R)],
-        ticktext=[str(r + 1) for r in range(R)],
-        title="component",
+        ticktext=[component_name(r) for r in range(R)],
+        tickangle=0,
         side="top",
         showgrid=False,
         zeroline=False,
@@ -85,10 +96,10 @@ def basis_images(
         constrain="domain",
         constraintoward="top",
     )
-    title = "Basis images minus the first row" if difference else "Basis images"
-    row_height = min(150, ROW_WIDTH / R * height / width)
-    height = int(100 + K * row_height)
-    return layout(figure, title, height, margin={"l": 150, "t": 90, "b": 10})
+    title = "The same, minus the first row" if difference else title
+    row_height = min(150, row_width / R * height / width)
+    height = int(82 + K * row_height)
+    return layout(figure, title, height, margin={"l": 150, "t": 66, "b": 10})
 
 
 def basis_bars(
@@ -117,7 +128,7 @@ def basis_bars(
         shared_yaxes="rows",
         # In two lines, so that the titles of narrow columns do not run into each other.
         column_titles=[safe(row, 28).replace(" · ", "<br>") for row in rows],
-        row_titles=[f"component {r + 1}" for r in range(R)],
+        row_titles=[component_name(r) for r in range(R)],
         vertical_spacing=0.25 / (R + 2),
         horizontal_spacing=0.02,
     )
@@ -129,7 +140,7 @@ def basis_bars(
                 y=shown[k, :, r],
                 row=r + 1,
                 col=k + 1,
-                marker={"color": "#4C6E8F"},
+                marker={"color": component_color(r)},
                 showlegend=False,
                 hovertemplate="%{x}: %{y:.3f}<extra></extra>",
             )
@@ -145,15 +156,19 @@ def basis_bars(
         row=R,
     )
     figure.update_yaxes(tickformat=".0%", nticks=3)
-    what = f"share of a component's {unit or 'sum'}" + (", minus the first" if difference else "")
-    title = f"Components as bars ({what})"
-    return layout(figure, title, height=int(170 + 120 * R), bargap=0.1)
+    what = f"share of a component's {unit or 'sum'}"
+    title = "The same, minus the first column" if difference else f"Components as bars ({what})"
+    figure.update_annotations(font={"size": 13})
+    room = (TALLEST - BESIDE_BARS) / R
+    height = int(BESIDE_BARS + R * min(max(room, LOWEST_BARS), HIGHEST_BARS))
+    return layout(figure, title, height, bargap=0.1, margin={"t": 80})
 
 
 def basis_heatmap(
     A: np.ndarray,
     features: Sequence[str],
     rows: Sequence[str],
+    noun: str = "features",
     count: int = 8,
     difference: bool = False,
 ) -> go.Figure:
@@ -161,11 +176,13 @@ def basis_heatmap(
 
     Parameters
     ----------
-    A : (K, D, R) aligned bases. features : D names. rows : K names.
-    count : features taken from each component of the first factorization.
+    A : (K, D, R) aligned bases. features : D names. rows : K names. noun : what features are.
+    count : features taken from each component of the first factorization, fewer where there are
+        many components.
     difference : show each factorization minus the first instead, on one signed scale.
     """
     K, _, R = A.shape
+    count = max(1, min(count, MOST_ROWS // R))
     shown = A / np.maximum(A.sum(axis=1, keepdims=True), 1e-300)
     chosen = list(
         dict.fromkeys(d for r in range(R) for d in np.argsort(-shown[0, :, r])[:count].tolist())
@@ -175,7 +192,7 @@ def basis_heatmap(
     blocks = shown[:, chosen].transpose(1, 2, 0).reshape(len(chosen), R * K)
     largest = float(np.quantile(np.abs(blocks), 0.99)) or 1.0
     colors = {"colorscale": "RdBu_r", "zmin": -largest} if difference else {"colorscale": "Blues"}
-    columns = [f"{r + 1} · {safe(rows[k], 20)}" for r in range(R) for k in range(K)]
+    of_column = [f"component {r + 1} of {safe(rows[k], 28)}" for r in range(R) for k in range(K)]
     figure = go.Figure(
         go.Heatmap(
             z=blocks,
@@ -183,17 +200,28 @@ def basis_heatmap(
             y=[safe(features[d], 32) for d in chosen],
             zmax=largest,
             colorbar={"title": "share", "thickness": 12, "tickformat": ".1%"},
-            hovertemplate="%{y}: %{z:.3%}<extra></extra>",
+            customdata=np.tile(of_column, (len(chosen), 1)),
+            hovertemplate="%{y}: %{z:.3%} of %{customdata}<extra></extra>",
             **({"zmin": 0} | colors),
         )
     )
-    figure.update_xaxes(tickvals=list(range(R * K)), ticktext=columns, tickangle=-60, side="bottom")
+    figure.update_xaxes(
+        tickvals=[r * K + (K - 1) / 2 for r in range(R)],
+        ticktext=[component_name(r) for r in range(R)],
+        tickangle=0,
+        title="component" + "; in each block a column for each factorization" * (K > 1),
+    )
     figure.update_yaxes(autorange="reversed", tickfont={"size": 10}, dtick=1)
-    for r in range(1, R):
-        figure.add_vline(x=r * K - 0.5, line={"color": "#8A949E", "width": 1})
-    minus = ", minus the first" if difference else ""
-    title = f"Strongest {count} features of each component (share of its sum{minus})"
-    return layout(figure, title, int(240 + 15 * len(chosen)), margin={"l": 170, "b": 150})
+    # All at once: plotly takes a hundredth of a second to add one line.
+    line = {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "line": {"color": MUTED, "width": 1}}
+    figure.layout.shapes = [line | {"x0": x, "x1": x} for x in np.arange(1, R) * K - 0.5]
+    title = (
+        "The same, minus the first factorization"
+        if difference
+        else f"Strongest {count} {safe(noun, 24)} of each component (share of its sum)"
+    )
+    height = int(min(130 + 13 * len(chosen), TALLEST))
+    return layout(figure, title, height, margin={"l": 170})
 
 
 def _framed(alone: np.ndarray | None) -> list[tuple[int, int]]:

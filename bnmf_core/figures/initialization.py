@@ -44,7 +44,7 @@ def start_errors(
         )
     _add_reference(figure, reference, labels)
     figure.update_yaxes(title=axis, rangemode="tozero")
-    return layout(figure, title, height=440, showlegend=False)
+    return layout(figure, title, height=370, showlegend=False)
 
 
 def bands(
@@ -90,7 +90,7 @@ def bands(
     figure.update_yaxes(
         title=axes[1], type="log" if up else "linear", rangemode="normal" if up else "tozero"
     )
-    return layout(figure, title, height=460)
+    return layout(figure, title, height=370)
 
 
 def _add_band(figure: go.Figure, part: pd.DataFrame, name: str, color: str, dash: str) -> None:

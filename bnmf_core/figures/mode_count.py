@@ -3,9 +3,7 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from bnmf_core.figures.style import HIGHLIGHT, count_axis, layout
-
-LINE = "#5B6B7A"
+from bnmf_core.figures.style import HIGHLIGHT, LINE, count_axis, layout
 
 
 def mode_count(linkage: np.ndarray, threshold: float, distance_label: str, unit: str) -> go.Figure:

@@ -7,9 +7,6 @@ import plotly.graph_objects as go
 
 from bnmf_core.figures.style import RunStyle, layout
 
-# Pixels of a line of the legend, which stands below, one line for each run.
-LINE = 20
-
 
 def mode_share(table: pd.DataFrame, styles: Mapping[str, RunStyle]) -> go.Figure:
     """Grouped bars: share of every run's factorizations in every mode.
@@ -30,12 +27,4 @@ def mode_share(table: pd.DataFrame, styles: Mapping[str, RunStyle]) -> go.Figure
         )
     figure.update_yaxes(title="share of the run", tickformat=".0%", range=[0, 1.02])
     figure.update_xaxes(title="mode", type="category")
-    below = LINE * len(styles)
-    return layout(
-        figure,
-        "Share of each run in each mode",
-        height=290 + below,
-        barmode="group",
-        legend={"orientation": "v", "yref": "container", "y": 0, "yanchor": "bottom"},
-        margin={"t": 44, "b": 55 + below},
-    )
+    return layout(figure, "Share of each run in each mode", height=330, barmode="group")

@@ -6,13 +6,14 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from bnmf_core.figures.style import MUTED, RunStyle, layout, symbols
+from bnmf_core.figures.style import MIDDLE, MUTED, RunStyle, layout, logarithmic_axis, markers
 
 # A point's place across its run's lane: a low-discrepancy sequence, so that points do not pile up.
 STRIDE = 0.61803
 WIDTH = 0.6
 # Of a logarithmic axis.
 SMALLEST = 1e-16
+MOST_LEVEL = 3
 
 
 def quality_plot(
@@ -25,7 +26,7 @@ def quality_plot(
     line: tuple[float, str] | None = None,
     logarithmic: bool = False,
 ) -> go.Figure:
-    """One point per factorization, a lane per run, and a bar at the run's median.
+    """One point per factorization, a lane per run that has any, and a bar at the run's median.
 
     Points that have not converged are hollow.
 
@@ -37,6 +38,8 @@ def quality_plot(
     """
     figure = go.Figure()
     runs, converged = table["run"].to_numpy(), table["converged"].to_numpy(bool)
+    known = set(runs[table[quantity].notna().to_numpy()])
+    styles = {run_id: style for run_id, style in styles.items() if run_id in known}
     for lane, (run_id, style) in enumerate(styles.items()):
         rows = np.flatnonzero(runs == run_id)
         values = table[quantity].to_numpy()[rows]
@@ -48,19 +51,18 @@ def quality_plot(
             mode="markers",
             name=style.label,
             customdata=rows,
-            marker=_marker(style, focus[rows], converged[rows]),
+            marker=markers(style, converged[rows], focus[rows]),
             hovertemplate="%{y:.5g}<extra>" + style.label + "</extra>",
         )
-        if np.isfinite(values).any():
-            middle = float(np.nanmedian(values))
-            figure.add_shape(
-                type="line",
-                x0=lane - 0.38,
-                x1=lane + 0.38,
-                y0=middle,
-                y1=middle,
-                line={"color": "black", "width": 2},
-            )
+        middle = float(np.nanmedian(values))
+        figure.add_shape(
+            type="line",
+            x0=lane - 0.38,
+            x1=lane + 0.38,
+            y0=middle,
+            y1=middle,
+            line={"color": MIDDLE, "width": 3},
+        )
     if line is not None:
         figure.add_hline(
             y=line[0],
@@ -68,12 +70,17 @@ def quality_plot(
             annotation_text=line[1],
             annotation_position="top right",
         )
+    # Many names fit side by side in several lines only.
+    end = "<br>" if len(styles) > MOST_LEVEL else " "
     figure.update_xaxes(
-        tickvals=list(range(len(styles))), ticktext=[style.label for style in styles.values()]
+        tickvals=list(range(len(styles))),
+        ticktext=[style.label.replace(" ", end) for style in styles.values()],
+        range=[-0.5, len(styles) - 0.5],
     )
-    kind = {"type": "log", "dtick": 1, "exponentformat": "power"} if logarithmic else {}
+    shown = np.maximum(table[quantity].dropna(), SMALLEST)
+    kind = logarithmic_axis(shown.min(), shown.max()) if logarithmic else {}
     figure.update_yaxes(title=axis, **kind)
-    return layout(figure, title, height=380, showlegend=False)
+    return layout(figure, title, height=340, showlegend=False)
 
 
 def hidden_plot(
@@ -99,19 +106,10 @@ def hidden_plot(
             mode="markers",
             name=style.label,
             customdata=rows,
-            marker=_marker(style, focus[rows], converged[rows]),
+            marker=markers(style, converged[rows], focus[rows]),
             hovertemplate="seen %{x:.5g}, hidden %{y:.5g}<extra>" + style.label + "</extra>",
         )
     figure.update_xaxes(title="‖X − AW‖/‖X‖ on seen entries")
     figure.update_yaxes(title="‖X − AW‖/‖X‖ on hidden entries")
     title = f"Error on hidden entries (mean of each feature: {by_means:.3g})"
-    return layout(figure, title, height=420, legend={"y": -0.2, "yanchor": "top"})
-
-
-def _marker(style: RunStyle, focus: np.ndarray, converged: np.ndarray) -> dict[str, object]:
-    return {
-        "color": style.color,
-        "symbol": symbols(style, converged),
-        "size": np.where(focus, 8, 6),
-        "opacity": np.where(focus, 0.8, 0.2),
-    }
+    return layout(figure, title, height=380)

@@ -8,9 +8,8 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from bnmf_core.evidence.criteria import Criterion
-from bnmf_core.figures.style import HIGHLIGHT, layout
+from bnmf_core.figures.style import HIGHLIGHT, LINE, layout
 
-LINE = "#4C6E8F"
 # Of each criterion: column, its error, the axis, how a number is written, and what is better.
 PANELS = {
     "evidence": ("behind", "error", "log evidence, nats below the best", ",.1f", "higher"),

@@ -11,7 +11,10 @@ from bnmf_core.registry import ALGORITHMS
 
 MUTED = "#8A949E"
 HIGHLIGHT = "#E6007A"
-FALLBACK = "#4D4D4D"
+FALLBACK = "#7A7A7A"
+# A line that is nobody's, and a bar across points.
+LINE = "#4C6E8F"
+MIDDLE = "#5F6972"
 # Components side by side; neighbours in the list differ most.
 COMPONENT_COLORS = (
     "#4E79A7",
@@ -34,6 +37,8 @@ COMPONENT_COLORS = (
 SYMBOLS = ("circle", "diamond", "square", "cross", "triangle-up", "star")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 LONGEST_LABEL = 60
+# Pixels of a title, and above a plot that has nothing but its title there.
+TITLE, TOP = 30, 44
 
 
 @dataclass(frozen=True)
@@ -68,9 +73,28 @@ def component_color(identity: int) -> str:
     return COMPONENT_COLORS[identity % len(COMPONENT_COLORS)]
 
 
+def component_name(identity: int) -> str:
+    """Its number, beside a dot of its colour."""
+    return f'<span style="color:{component_color(identity)}">●</span> {identity + 1}'
+
+
 def symbols(style: RunStyle, converged: np.ndarray) -> np.ndarray:
     """(m,) the run's marker of each factorization: hollow where it has not converged."""
     return np.where(converged, style.symbol, f"{style.symbol}-open")
+
+
+def markers(
+    style: RunStyle, converged: np.ndarray, focus: np.ndarray, sizes: tuple[int, int] = (8, 6)
+) -> dict[str, object]:
+    """The markers of m factorizations: those in ``focus`` (m,) bool are larger and darker."""
+    return {
+        "color": style.color,
+        "symbol": symbols(style, converged),
+        "size": np.where(focus, *sizes),
+        "opacity": np.where(focus, 0.85, 0.2),
+        # An edge that is seen on a light and on a dark ground; a hollow one is all edge.
+        "line": {"width": np.where(converged, 0.5, 1.5), "color": "rgba(95, 105, 114, 0.7)"},
+    }
 
 
 def safe(text: object, longest: int = LONGEST_LABEL) -> str:
@@ -109,8 +133,16 @@ def layout(
             "font": {"size": 16},
         },
         "height": height,
-        "margin": {"l": 60, "r": 40, "t": 76, "b": 50} | (margin or {}),
-        "legend": {"orientation": "h", "yanchor": "bottom", "y": 1.0, "xanchor": "left", "x": 0}
+        "margin": {"l": 60, "r": 40, "t": TOP if title else 30, "b": 50} | (margin or {}),
+        # Under the title, where it pushes the plot down by as many lines as it has.
+        "legend": {
+            "orientation": "h",
+            "yref": "container",
+            "y": 1 - TITLE / height,
+            "yanchor": "top",
+            "x": 0,
+            "xanchor": "left",
+        }
         | (legend or {}),
         "modebar": {"orientation": "v"},
         "font": {"size": 13},
@@ -118,6 +150,29 @@ def layout(
     }
     # Overwriting is several times faster than Plotly's merging of nested values.
     return figure.update_layout(common | changes, overwrite=True)
+
+
+def logarithmic_axis(smallest: float, largest: float) -> dict[str, object]:
+    """A logarithmic axis: ticks at 1, 2, 5, 10 … over a few decades, at powers of ten over many."""
+    if not 0 < smallest <= largest < math.inf:
+        return {"type": "log"}
+    decades = math.log10(largest / smallest)
+    if decades >= 3:
+        return {"type": "log", "exponentformat": "power", "dtick": max(1, round(decades / 6))}
+    # Written out: Plotly says "2" and "5" of any decade, also where no power of ten is near.
+    powers = range(math.floor(math.log10(smallest)) - 1, math.ceil(math.log10(largest)) + 2)
+    ticks = [(step, power) for power in powers for step in (1, 2, 5)]
+    return {
+        "type": "log",
+        "tickvals": [step * 10.0**power for step, power in ticks],
+        "ticktext": [_in_short(step, power) for step, power in ticks],
+    }
+
+
+def _in_short(step: int, power: int) -> str:
+    if -4 <= power <= 4:
+        return f"{step * 10.0**power:g}"
+    return f"{'' if step == 1 else f'{step}·'}10<sup>{power}</sup>"
 
 
 def count_axis(largest: float, logarithmic: bool) -> dict[str, object]:

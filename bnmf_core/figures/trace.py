@@ -45,7 +45,7 @@ def trace_plot(
         )
     figure.update_xaxes(title="state of the chain, counted from its first kept draw")
     figure.update_yaxes(title=f"{label} ({unit})" if unit else label)
-    return layout(figure, f"{label} along each chain", height=460, margin={"t": 110})
+    return layout(figure, f"{label} along each chain", height=430)
 
 
 def _counted(table: pd.DataFrame) -> pd.Series:

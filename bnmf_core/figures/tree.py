@@ -6,18 +6,17 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from bnmf_core.figures.style import HIGHLIGHT, MUTED, RunStyle, layout, safe
+from bnmf_core.figures.style import FALLBACK, HIGHLIGHT, MUTED, RunStyle, layout, safe
 
 MOST_FRAMES = 40
 # Triangles of one run that are drawn, evenly spaced; corners are drawn of all.
 MOST_TRIANGLES = 60
-LEGEND_LINE = 20
 FRAME_MILLISECONDS = 150
 COLORS = "Viridis"
 
 
 def tree_map(
-    points: pd.DataFrame, styles: Mapping[str, RunStyle], distance: str, unit: str, kept: float
+    points: pd.DataFrame, styles: Mapping[str, RunStyle], distance: str, unit: str
 ) -> go.Figure:
     """Nodes and edges of every tree on a map, with play, pause and a slider over time.
 
@@ -25,7 +24,7 @@ def tree_map(
     ----------
     points : one row per factorization: run (a key of ``styles``, "" for a known one), name, tree,
         ids, parent, parent_row, to_parent, seconds, x, y; x and y in the unit.
-    distance, unit : what the map shows. kept : part of the distances that it keeps, 0 to 1.
+    distance, unit : what the map shows.
     """
     when = arrival(points)
     position = points[["x", "y"]].to_numpy()
@@ -45,7 +44,7 @@ def tree_map(
 
     figure = go.Figure(grown(np.inf))
     starts = points["tree"] & (points["parent_row"] < 0)
-    _marked(figure, position[starts], "start of a tree", "star", "black")
+    _marked(figure, position[starts], "start of a tree", "star", FALLBACK)
     known = points["run"] == ""
     _marked(
         figure,
@@ -59,7 +58,7 @@ def tree_map(
     figure.update_yaxes(
         title=f"second direction ({unit})", zeroline=False, scaleanchor="x", scaleratio=1
     )
-    title = f"The tree as it grew, {kept:.0%} of distance kept"
+    title = "The tree as it grew"
     found = position[~known]
     figure = _animated(figure, title, found, grown, points, when)
     _note_beyond(figure, position[known], points.loc[known, "name"].tolist(), unit)
@@ -182,7 +181,7 @@ def range_over_time(
         tickvals=ticks,
         tickformat="~g",
     )
-    return layout(figure, "How far each run has come", height=450, margin={"t": 120})
+    return layout(figure, "How far each run has come", height=430)
 
 
 def arrival(points: pd.DataFrame) -> pd.Series:
@@ -245,21 +244,18 @@ def _animated(
         "y": -0.17,
         "ticklen": 0,
         "minorticklen": 0,
-        "currentvalue": {"prefix": "after ", "xanchor": "right", "font": {"color": "#31333F"}},
+        "currentvalue": {"prefix": "after ", "xanchor": "right", "font": {"color": MUTED}},
         "font": {"color": "rgba(0,0,0,0)"},
     }
     for axes, values in ((figure.update_xaxes, around[:, 0]), (figure.update_yaxes, around[:, 1])):
         low, high = np.nanmin(values), np.nanmax(values)
         room = 0.06 * (high - low) or 1.0
         axes(range=[low - room, high + room])
-    # In a narrow column the legend has a line for each entry.
-    entries = sum(trace.showlegend is not False and bool(trace.name) for trace in figure.data)
-    top = 40 + LEGEND_LINE * entries
     return layout(
         figure,
         title,
-        height=510 + top,
-        margin={"b": 165, "t": top},
+        height=610,
+        margin={"b": 165},
         updatemenus=[menu],
         sliders=[slider],
     )

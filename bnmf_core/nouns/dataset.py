@@ -36,6 +36,7 @@ class Parts(TypedDict, total=False):
     labels: Mapping[str, Words]
     mask: np.ndarray
     image_shape: tuple[int, int]
+    map_shape: tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,8 @@ class Dataset:
         row), where they were hidden on purpose to see how well they are told; NaN where one is not
         known, None when none is. No run sees them.
     image_shape : (height, width) when a column is an image unfolded column-major.
+    map_shape : (height, width) when the observations are the pixels of one image, column by column,
+        so that a row of W is a map.
     unit : what one entry of X counts or measures ("counts", "grey level", …).
     features_are : what features are called, in the plural ("words", "genes", …); "" where unknown.
     source : origin and licence in a sentence.
@@ -90,6 +93,7 @@ class Dataset:
     truth: tuple[Truth, ...] = ()
     hidden: np.ndarray | None = None
     features_are: str = ""
+    map_shape: tuple[int, int] | None = None
 
     @classmethod
     def from_array(
@@ -106,6 +110,7 @@ class Dataset:
         source: str = "",
         truth: Sequence[Truth] = (),
         features_are: str = "",
+        map_shape: tuple[int, int] | None = None,
     ) -> "Dataset":
         """Check and wrap a matrix X (D, N), dense or scipy sparse; X itself is never changed.
 
@@ -130,11 +135,8 @@ class Dataset:
             labels = {}
         elif not isinstance(labels, Mapping):
             labels = {"label": labels}
-        if image_shape is not None and image_shape[0] * image_shape[1] != D:
-            raise DataError(
-                f"The image shape {image_shape[0]}×{image_shape[1]} has "
-                f"{image_shape[0] * image_shape[1]} pixels, but the matrix has {D} features."
-            )
+        _check_pixels(image_shape, D, "features")
+        _check_pixels(map_shape, N, "observations")
         _check_cells(checked, of_rows, of_columns)
         return cls(
             X=_read_only(checked),
@@ -144,6 +146,7 @@ class Dataset:
             labels={str(key): _label_array(key, value, N) for key, value in labels.items()},
             mask=None if mask is None else _read_only(mask),
             image_shape=None if image_shape is None else (int(image_shape[0]), int(image_shape[1])),
+            map_shape=None if map_shape is None else (int(map_shape[0]), int(map_shape[1])),
             unit=unit,
             source=source,
             truth=tuple(truth),
@@ -206,8 +209,10 @@ class Dataset:
         else:
             by_columns = not self.X.flags.c_contiguous
         arrays += [part for part in (self.mask, self.hidden) if part is not None]
-        order = (("by columns",) if by_columns else ()) + (
-            (self.features_are,) if self.features_are else ()
+        order = (
+            *(("by columns",) if by_columns else ()),
+            *((self.features_are,) if self.features_are else ()),
+            *((self.map_shape,) if self.map_shape else ()),
         )
         words = (
             (self.X.shape, self.is_sparse, self.image_shape, self.name, self.unit, *order),
@@ -295,6 +300,15 @@ class Dataset:
             mask=None if mask is None else _read_only(mask),
             hidden=None if hidden is None else _read_only(hidden),
             truth=tuple(Truth(t.name, t.A, t.W[:, index]) for t in self.truth),
+            map_shape=self.map_shape if np.array_equal(index, np.arange(self.N)) else None,
+        )
+
+
+def _check_pixels(shape: tuple[int, int] | None, count: int, what: str) -> None:
+    if shape is not None and shape[0] * shape[1] != count:
+        raise DataError(
+            f"The image shape {shape[0]}×{shape[1]} has {shape[0] * shape[1]} pixels, but the "
+            f"matrix has {count} {what}."
         )
 
 

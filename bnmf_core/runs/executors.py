@@ -19,6 +19,7 @@ from bnmf_core.lazy import lazy
 from bnmf_core.nouns.errors import SchedulerError
 from bnmf_core.runs.engine import WORKERS
 from bnmf_core.runs.parcel import Parcel, Shared, make_step
+from bnmf_core.runs.turns import Turns
 
 if TYPE_CHECKING:
     import dask
@@ -228,11 +229,13 @@ class Executors:
     ) -> None:
         self._lock = Lock()
         self._allowed = allowed
-        self._threads = open_executor("", workers)
+        self._threads = Turns(workers)
         self._clusters: dict[str, ClusterExecutor] = {}
 
-    def get(self, scheduler: str = "") -> Executor:
+    def get(self, scheduler: str = "", weight: float = 1.0) -> Executor:
         """The executor of this scheduler, opened if need be, or the threads for "".
+
+        ``weight`` : how many turns one run has on the threads for one of a run of weight 1.
 
         Raises
         ------
@@ -240,7 +243,7 @@ class Executors:
             When the scheduler cannot be reached, or is none of those allowed.
         """
         if not scheduler:
-            return self._threads
+            return self._threads.of_run(weight)
         if self._allowed is not None and scheduler not in self._allowed():
             raise SchedulerError(
                 f"This server does not use the scheduler {scheduler!r}; its operator lists those "
@@ -258,8 +261,9 @@ class Executors:
     def close(self) -> None:
         """Shut all of them down."""
         with self._lock:
-            for executor in (self._threads, *self._clusters.values()):
-                executor.shutdown()
+            self._threads.shutdown()
+            for cluster in self._clusters.values():
+                cluster.shutdown()
 
 
 def _connect(address: str) -> "distributed.Client":

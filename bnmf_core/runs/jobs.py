@@ -25,6 +25,7 @@ from bnmf_core.runs.executors import Executors
 from bnmf_core.runs.memory import check_memory
 from bnmf_core.runs.pilots import Pilots
 from bnmf_core.runs.planning import check, describe, make_plan
+from bnmf_core.runs.turns import FIRST
 from bnmf_core.store import folders
 from bnmf_core.store.chunks import assemble
 from bnmf_core.store.life import CANCEL, Claim
@@ -340,7 +341,9 @@ class JobRunner:
                     ticket.lost = True
                     ticket.cancel.set()
 
-        executor = self._executors.get(ticket.scheduler)
+        # What a launch begins with is what its findings begin with.
+        weight = FIRST if claim.run_id == record.launch else 1.0
+        executor = self._executors.get(ticket.scheduler, weight)
         outcome = drive(plan, sink, executor, report, ticket.cancel, record.seconds)
         chunks = sink.chunks()
         if any(chunk.size for chunk in chunks) and not ticket.lost:

@@ -244,7 +244,7 @@ ALGORITHM = Algorithm(
     fraction=fraction,
     check=check,
     needs=Needs.of(Capability.CONDITIONALS),
-    color="#2B2F36",
+    color="#12A594",
     summary="Cool populations of prior draws down to the posterior; finds modes by itself and "
     "weighs them, with the log evidence and its error, where there are not too many dimensions.",
     reference="Neal 2001; Del Moral, Doucet & Jasra 2006",

@@ -39,6 +39,7 @@ def write_dataset(folder: Path, dataset: Dataset) -> None:
             "labels": keys,
             "truth": [truth.name for truth in dataset.truth],
             "image_shape": dataset.image_shape,
+            "map_shape": dataset.map_shape,
             "unit": dataset.unit,
             "features_are": dataset.features_are,
             "source": dataset.source,
@@ -66,7 +67,7 @@ def read_dataset(folder: Path) -> Dataset:
         X: Matrix = sparse.csc_array(parts, shape=(D, N))
     else:
         X = files.read_array(folder / "X.npy", mapped=True)
-    image_shape = meta["image_shape"]
+    image_shape, map_shape = meta["image_shape"], meta.get("map_shape")
     return Dataset(
         X=X,
         name=meta["name"],
@@ -76,6 +77,7 @@ def read_dataset(folder: Path) -> Dataset:
         mask=arrays.get("mask"),
         hidden=arrays.get("hidden"),
         image_shape=None if image_shape is None else tuple(image_shape),
+        map_shape=None if map_shape is None else tuple(map_shape),
         unit=meta["unit"],
         features_are=meta.get("features_are", ""),
         source=meta["source"],

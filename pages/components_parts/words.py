@@ -1,5 +1,6 @@
 """The components in words: their strongest features, by name, in several factorizations."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,7 +65,9 @@ def show(look: Lens, rows: np.ndarray, names: list[str], asked: Asked) -> None:
     )
     for component, part in found.groupby("component"):
         _component(component, part, names, angles[:, component], asked.count, dataset)
-    view.origin_line(look.origin, f"relevance λ = {asked.relevance:g}")
+    view.origin_line(
+        look.origin, f"ranked by {asked.relevance:g}, from particular (0) to frequent (1)"
+    )
     named = found.assign(factorization=[names[k] for k in found["factorization"]])
     st.download_button(
         "Table (CSV)", lambda: view.csv(named), "parts.csv", "text/csv", on_click="ignore"
@@ -118,7 +121,7 @@ def key_terms_of(look: Lens, rows: np.ndarray, asked: Asked) -> None:
         ", ".join(first["word"].iloc[:3]),
         key="components_terms",
     )
-    terms = [term.strip() for term in typed.split(",") if term.strip()]
+    terms = names_in(typed, dataset.features)
     if not terms:
         return
     inside = np.flatnonzero(look.focus)
@@ -135,3 +138,22 @@ def key_terms_of(look: Lens, rows: np.ndarray, asked: Asked) -> None:
         origin=look.origin,
         table=table,
     )
+
+
+def names_in(typed: str, features: Collection[str]) -> list[str]:
+    """Names separated by commas; a feature whose own name has commas stays whole.
+
+    >>> names_in("kinase, beta, x", ["kinase, beta", "x"])
+    ['kinase, beta', 'x']
+    """
+    pieces, known, names = typed.split(","), set(features), []
+    while pieces:
+        whole = (
+            count
+            for count in range(len(pieces), 1, -1)
+            if ",".join(pieces[:count]).strip() in known
+        )
+        count = next(whole, 1)
+        names.append(",".join(pieces[:count]).strip())
+        pieces = pieces[count:]
+    return [name for name in names if name]

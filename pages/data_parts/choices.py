@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from bnmf_core.data.formats import FORMATS
 from bnmf_core.data.reading import SEPARATORS, Reading
 from pages.frame.words import plain
 
@@ -38,6 +39,9 @@ def draw(reading: Reading, file_id: str) -> None:
     """The widgets, which show how the file is read now."""
     with st.container(border=True):
         st.markdown("**How it is read**")
+        if len(reading.formats) > 1:
+            kinds = {key: FORMATS[key].what for key in reading.formats}
+            _choice(file_id, "format", "Taken as", kinds, reading.format, reading)
         _of_every_file(reading, file_id)
         if reading.is_table:
             _of_tables(reading, file_id)
@@ -70,7 +74,7 @@ def _of_every_file(reading: Reading, file_id: str) -> None:
         _text(
             file_id,
             "image_shape",
-            "Image shape, if observations are images",
+            "Image shape, if features or observations are pixels",
             shape,
             "50x50",
             _shape,

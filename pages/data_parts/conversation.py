@@ -1,10 +1,12 @@
 """A file of the user's own: how it is read is shown, doubted and changed before it is taken."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
 
 from bnmf_core import Dataset
+from bnmf_core.data.beside import labelled, oriented
 from bnmf_core.data.child import Child
 from bnmf_core.data.joining import join
 from bnmf_core.data.load import LIMIT_BYTES, dataset_of
@@ -14,7 +16,7 @@ from bnmf_core.nouns.errors import BNMFError
 from pages.data_parts import choices, preview, waiting
 from pages.frame import link, view
 from pages.frame.services import store
-from pages.frame.words import plain
+from pages.frame.words import capital, plain
 
 _READER, _FOUND, _TAKING = "upload_reader", "upload_found", "upload_taking"
 
@@ -37,11 +39,14 @@ def upload() -> bool:
     reading = _reading(file)
     if reading is None:
         return True
+    key = f"beside_{file.file_id}"
+    beside = {other.name: other.getvalue() for other in st.session_state.get(key) or ()}
+    reading = oriented(reading, beside)
     _show(reading)
     choices.draw(reading, file.file_id)
-    beside = st.file_uploader(
+    st.file_uploader(
         "Names or labels in files of their own, if there are any",
-        key=f"beside_{file.file_id}",
+        key=key,
         accept_multiple_files=True,
         help="One row for each observation or feature. A column with the names of the data joins "
         "by name, otherwise rows are joined in their order.",
@@ -90,7 +95,7 @@ def _reading(file: Any) -> Reading | None:
     return reading
 
 
-def _take(file: Any, reading: Reading, beside: list[Any]) -> None:
+def _take(file: Any, reading: Reading, beside: Mapping[str, bytes]) -> None:
     """Load the data as they are read, and show them."""
     pressed = st.button(
         "Take these data", type="primary", key="upload_read", disabled=bool(reading.faults)
@@ -104,16 +109,18 @@ def _take(file: Any, reading: Reading, beside: list[Any]) -> None:
         return
     try:
         dataset, said = dataset_of(taking[1].parts(), file.name, reading), []
-        for other in beside:
-            dataset, sentence = join(dataset, other.getvalue(), other.name)
-            said.append(sentence)
+        for name, content in beside.items():
+            dataset, sentence = join(dataset, content, name)
+            said.append(capital(sentence))
+        dataset, sentence = labelled(dataset)
+        said.append(sentence)
         dataset_id = keep(dataset)
     except BNMFError as error:
         view.problem(error)
         return
     finally:
         _stop(_TAKING)
-    st.session_state["upload_taken"] = (file.file_id, " ".join(said))
+    st.session_state["upload_taken"] = (file.file_id, " ".join(said).strip())
     link.put_next("data", dataset_id)
 
 

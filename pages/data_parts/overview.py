@@ -14,7 +14,7 @@ from bnmf_core.numerics.linalg import leading_singular_values
 from pages.frame import link, view
 from pages.frame.services import store
 from pages.frame.view import chart
-from pages.frame.words import plain
+from pages.frame.words import capital, plain
 
 MOST_COMPONENTS = 60
 COMPLETION_RANK = 10
@@ -28,13 +28,11 @@ def show(dataset_id: str) -> None:
     if dataset.missing:
         _missing(dataset)
     _hide(dataset)
-    origin = f"{dataset.name} · content {dataset_id}" + (
-        f" · {dataset.source}" if dataset.source else ""
-    )
+    origin = " · ".join(filter(None, (dataset.name, dataset.source)))
     left, right = st.columns(2, gap="medium")
     with left:
         chart(
-            matrix_preview(dataset.X, dataset.mask, dataset.unit),
+            matrix_preview(dataset.X, dataset.mask, dataset.unit, dataset.feature_noun),
             "Dark is small, bright is large. Stripes that run through are features or observations "
             "that dominate.",
             name="matrix",
@@ -75,7 +73,7 @@ def show(dataset_id: str) -> None:
 def facts(dataset: Dataset) -> None:
     """Headline numbers of a dataset."""
     columns = st.columns(4)
-    columns[0].metric("Features", f"{dataset.D:,}")
+    columns[0].metric(plain(capital(dataset.feature_noun)), f"{dataset.D:,}")
     columns[1].metric("Observations", f"{dataset.N:,}")
     filled = np.count_nonzero(dataset.X.data if dataset.is_sparse else dataset.X)
     columns[2].metric("Entries above zero", f"{filled / dataset.observed:.0%}")

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.analysis.stein import SteinPart
+from bnmf_core.analysis.stein import FORMS, SteinPart
 from bnmf_core.figures.discrepancy import discrepancy_over_time
 from pages.frame.lens import Lens
 from pages.frame.view import chart
@@ -30,7 +30,7 @@ def show(look: Lens, part: SteinPart, form: str) -> None:
         tables[run_id] = found.assign(run=run_id)
     points = pd.concat(tables.values(), ignore_index=True)
     origin = (
-        f"{look.origin} · {form} form, lengths {part.lengths[0]:.3g} for A and "
+        f"{look.origin} · {FORMS[form]}, lengths {part.lengths[0]:.3g} for A and "
         f"{part.lengths[1]:.3g} for W"
     )
     for column, (weights, words) in zip(st.columns(2), WEIGHTS.items(), strict=True):
@@ -41,7 +41,7 @@ def show(look: Lens, part: SteinPart, form: str) -> None:
                 READING[weights],
                 name=f"arrival_{weights}",
                 origin=origin,
-                table=shown,
+                table=look.named(shown),
             )
 
 

@@ -7,7 +7,14 @@ import streamlit as st
 from bnmf_core.nouns.names import told_apart
 from bnmf_core.store.records import RunRecord
 from pages.frame import link, view
-from pages.frame.services import dataset_label, dataset_names, run_label, run_words, store
+from pages.frame.services import (
+    data_and_rank,
+    dataset_names,
+    run_label,
+    run_names,
+    run_words,
+    store,
+)
 from pages.frame.words import moment, plain
 
 _GONE = "not_found"
@@ -40,7 +47,13 @@ def runs(on_change: Callable[[], None]) -> list[RunRecord]:
         asked = [run.id for run in reversed(by_id.values()) if run.launch == newest.launch]
     link.put("runs", [run_id for run_id in asked if run_id in by_id])
     datasets = dataset_names()
-    shown = {run.id: _describe(run, datasets) for run in by_id.values()}
+    together = [by_id[run_id] for run_id in link.get("runs")]
+    shared = {(run.dataset, run.spec.rank) for run in together}
+    # What the runs have in common is said once, below; those of the same come first.
+    alike = [run for run in by_id.values() if shared == {(run.dataset, run.spec.rank)}]
+    short = run_names(alike) | (run_names(together) if alike else {})
+    shown = {run_id: name + _state(by_id[run_id]) for run_id, name in short.items()}
+    shown |= {run.id: _describe(run, datasets) for run in by_id.values() if run.id not in short}
     begun = {run.id: f"{shown[run.id]}, {moment(run.created)}" for run in by_id.values()}
     labels = told_apart(shown, begun)
 
@@ -50,7 +63,7 @@ def runs(on_change: Callable[[], None]) -> list[RunRecord]:
 
     st.sidebar.multiselect(
         "Runs",
-        list(by_id),
+        list(shown),
         key=link.key("runs"),
         format_func=labels.get,
         help="Runs of the same data and rank can be looked at together.",
@@ -60,6 +73,8 @@ def runs(on_change: Callable[[], None]) -> list[RunRecord]:
     chosen = [by_id[run_id] for run_id in link.get("runs")]
     if not chosen:
         view.nothing("Choose at least one run in the panel on the left.")
+    if alike:
+        st.sidebar.caption(plain(_data_and_rank(chosen[0], datasets)))
     return chosen
 
 
@@ -68,7 +83,7 @@ def dataset(label: str, invitation: str = "") -> str:
 
     ``invitation`` is said where there are no data; left out, a link leads to where they come in.
     """
-    names = told_apart({data.id: dataset_label(data) for data in store().dataset_entries()})
+    names = dataset_names()
     asked = link.get("data")
     gone = _gone("data", [asked] if asked and asked not in names else [])
     not_found("dataset", gone)
@@ -115,7 +130,12 @@ def _gone(name: str, now: list[str]) -> set[str]:
 
 
 def _describe(run: RunRecord, datasets: dict[str, str]) -> str:
-    state = "" if run.status == "complete" else f", {run.status}"
-    data = datasets.get(run.dataset, "deleted data")
-    parts = f"{run.spec.rank} component{'s' if run.spec.rank != 1 else ''}"
-    return f"{run_label(run)} · {data}, {parts}{state}"
+    return f"{run_label(run)} · {_data_and_rank(run, datasets)}{_state(run)}"
+
+
+def _data_and_rank(run: RunRecord, datasets: dict[str, str]) -> str:
+    return data_and_rank(datasets.get(run.dataset, "deleted data"), run.spec.rank)
+
+
+def _state(run: RunRecord) -> str:
+    return "" if run.status == "complete" else f", {run.status}"

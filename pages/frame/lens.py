@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import pandas as pd
 
 from bnmf_core.analysis import distances, structure
 from bnmf_core.analysis.comparison import Comparison
@@ -55,6 +56,10 @@ class Compared:
         if degenerate:
             parts.append(f"{degenerate} with an empty component (counted as 90° away)")
         return " · ".join(parts)
+
+    def named(self, table: pd.DataFrame) -> pd.DataFrame:
+        """A table with a column of runs, these by their names."""
+        return table.assign(run=table["run"].map(self.run_names))
 
 
 @dataclass(frozen=True, eq=False)

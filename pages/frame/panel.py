@@ -18,7 +18,7 @@ from bnmf_core.store.records import RunRecord
 from pages.frame import choosing, declared, focusing, link, view, watch
 from pages.frame.lens import Compared, Lens
 from pages.frame.services import runner
-from pages.frame.words import with_unit
+from pages.frame.words import plain, with_unit
 
 
 def look(*stages: Stage[Any]) -> Lens:
@@ -91,7 +91,9 @@ def _panel(analysis: Comparison, passing: bool) -> Lens:
         key=link.key("metric"),
         on_change=forget,
         format_func=lambda key: with_unit(DISTANCES[key].label, DISTANCES[key].unit),
-        help="How different two factorizations are; order and scale of components never count.",
+        help="How different two factorizations are. Their components are paired so that the pairs "
+        "differ least in sum; their order and scale never count. "
+        f"{plain(DISTANCES[metric].label)}: {plain(DISTANCES[metric].summary)}",
     )
     linkage = np.asarray(structure.STAGE.of(analysis).linkage(metric))
     largest = float(linkage[-1, 2]) if len(linkage) else 0.0

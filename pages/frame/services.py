@@ -73,12 +73,12 @@ def run_words(run: RunRecord) -> str:
 
 def launch_label(launch: Launch, data: str) -> str:
     """How a launch is called: its own name, or its data, which are called ``data``, and rank."""
-    return launch.name or data_and_rank(launch, data)
+    return launch.name or data_and_rank(data, launch.rank)
 
 
-def data_and_rank(launch: Launch, data: str) -> str:
-    """What a launch is of, as "Digits, 10 components"."""
-    return f"{data}, {launch.rank} component{'s' if launch.rank != 1 else ''}"
+def data_and_rank(data: str, rank: int) -> str:
+    """What runs are of, as "Digits, 10 components"."""
+    return f"{data}, {rank} component{'s' if rank != 1 else ''}"
 
 
 def dataset_names() -> dict[str, str]:

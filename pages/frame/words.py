@@ -41,6 +41,9 @@ def with_unit(label: str, unit: str) -> str:
     return f"{label} ({unit})" if unit else label
 
 
+NATS = "A nat is a unit of logarithms: 2.3 nats are a factor of ten."
+
+
 def moment(time: float) -> str:
     """A time stamp as day and time of day."""
     return datetime.fromtimestamp(time).strftime("%d %b %H:%M")

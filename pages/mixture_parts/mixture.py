@@ -12,9 +12,9 @@ from bnmf_core.variational.online import REASONS
 from pages.frame import focusing
 from pages.frame.lens import Lens
 from pages.frame.view import chart
-from pages.frame.words import plain, shown
+from pages.frame.words import NATS, plain, shown
 
-QUANTITIES = {"elbo": "ELBO", "entropy": "Entropy", "energy": "Energy"}
+QUANTITIES = {"elbo": "Bound", "entropy": "Entropy", "energy": "Energy"}
 
 
 def without(look: Lens, reasons: dict[str, str]) -> None:
@@ -132,14 +132,17 @@ def bounds(look: Lens, found: dict[str, Proposals], where: str) -> None:
     table["best"] = table.groupby("model")["value"].transform("max")
     chart(
         bound_over_proposals(table, look.styles, QUANTITIES[key], from_best),
-        "A mark is a factorization that joined. A line that falls to the bottom has reached the "
-        "best value of all runs."
-        if from_best
-        else "A mark is a factorization that joined; where the line is level, proposals were "
-        "rejected.",
+        "The bound (the evidence lower bound, ELBO) is higher the nearer the mixture is to the "
+        "posterior. A mark is a factorization that joined. "
+        + (
+            "A line that falls to the bottom has reached the best value of all runs. "
+            if from_best
+            else "Where the line is level, proposals were rejected. "
+        )
+        + NATS,
         name="bound_over_proposals",
         origin=where,
-        table=table,
+        table=look.named(table),
     )
     if table["model"].nunique() > 1:
         st.caption(
@@ -165,7 +168,7 @@ def fates(look: Lens, found: dict[str, Proposals], where: str) -> None:
         "leaves when its loss costs less." + near * fixed,
         name="fates",
         origin=where,
-        table=table,
+        table=look.named(table),
     )
 
 
@@ -193,7 +196,7 @@ def spread(look: Lens, stored: Mixtures, variant: str, where: str) -> None:
         words,
         name="component_persistence",
         origin=where,
-        table=table,
+        table=look.named(table),
     )
 
 

@@ -1,37 +1,44 @@
 """What was found, in sentences, and the pictures behind it as they come in."""
 
+from collections.abc import Callable, Iterator
+
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from bnmf_core.analysis import answer, stein, variational
 from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.analysis.evidence import Evidence
+from bnmf_core.compare.unseen import Unseen
 from bnmf_core.figures.belief import belief_chart
 from bnmf_core.figures.discovery import discovery_curve
 from bnmf_core.posterior.stein import ksd
 from pages.frame import view
 from pages.frame.lens import Lens
 from pages.frame.words import plain
+from pages.modes_parts import thresholds
 from pages.parts.answer import Answer
 
 
-def weights(look: Lens) -> dict[str, list[str]]:
-    """Title → what Stein and mixture weights say of every mode, in words, where they are."""
-    return {
-        title: _of_modes(weights(look.analysis.key, look.analysis), look)
-        for title, stage, weights in (
-            ("Stein weight", stein.STAGE, _stein_weights),
-            ("mixture weight", variational.STAGE, _mixture_weights),
-        )
-        if stage.ready(look.analysis)
-    }
+def weights(look: Lens) -> tuple[dict[str, list[str]], list[str]]:
+    """Title → what Stein and mixture weights say of every mode, where they say something.
 
-
-def _of_modes(weights: np.ndarray | str, look: Lens) -> list[str]:
-    if isinstance(weights, str):
-        return [weights] * look.modes.count
-    of_mode = np.bincount(look.modes.labels, weights, minlength=look.modes.count)
-    return list(map(answer.percent, of_mode))
+    And, in a sentence each, why others do not.
+    """
+    said, silent = {}, []
+    for title, stage, weights in (
+        ("Stein weight", stein.STAGE, _stein_weights),
+        ("mixture weight", variational.STAGE, _mixture_weights),
+    ):
+        if not stage.ready(look.analysis):
+            continue
+        found = weights(look.analysis.key, look.analysis)
+        if isinstance(found, str):
+            silent.append(found)
+        else:
+            of_mode = np.bincount(look.modes.labels, found, minlength=look.modes.count)
+            said[title] = list(map(answer.percent, of_mode))
+    return said, [sentence for sentence in silent if sentence]
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
@@ -39,15 +46,20 @@ def _stein_weights(key: str, _analysis: Comparison) -> np.ndarray | str:
     """Stein weights of the members of the comparison with this key, or why there are none."""
     part = stein.STAGE.of(_analysis).part("interior", "suggested")
     if isinstance(part, str):
-        return "none"
-    return "means nothing" if part.too_far(ksd(part.K, part.weights)) else part.weights
+        return ""
+    if part.too_far(ksd(part.K, part.weights)):
+        return (
+            "Stein weights are left out: these factorizations are too far from the posterior for "
+            "them to mean anything."
+        )
+    return part.weights
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
 def _mixture_weights(key: str, _analysis: Comparison) -> np.ndarray | str:
     """Weights in the runs' mixtures, on average over the runs, or that there are none."""
     weights = variational.STAGE.of(_analysis).weights(_analysis.members)
-    return "none" if weights is None else weights
+    return "" if weights is None else weights
 
 
 def say(found: Answer) -> None:
@@ -60,11 +72,18 @@ def say(found: Answer) -> None:
     found.wait()
 
 
-def show_belief(look: Lens, found: Answer) -> None:
+def pictures(look: Lens, found: Answer) -> Iterator[Callable[[], None]]:
+    """What draws each picture behind the answer, of those that there is something to show for."""
+    weighed, told = found.evidence, found.unseen
+    if weighed is not None and len(weighed.beliefs) >= 2:
+        yield lambda: _show_belief(look, weighed)
+    if told is not None and told.restarts >= 2:
+        yield lambda: _show_discovery(look, told)
+    yield lambda: thresholds.show(look)
+
+
+def _show_belief(look: Lens, weighed: Evidence) -> None:
     """How the masses hang on the noise model, where there is more than one to tell apart."""
-    weighed = found.evidence
-    if weighed is None or len(weighed.beliefs) < 2:
-        return
     labels = look.modes.labels
     masses = {belief: weighed.of_modes(labels, belief) for belief in weighed.beliefs}
     table = pd.concat(
@@ -81,11 +100,8 @@ def show_belief(look: Lens, found: Answer) -> None:
     )
 
 
-def show_discovery(look: Lens, found: Answer) -> None:
+def _show_discovery(look: Lens, told: Unseen) -> None:
     """How many modes the first restarts would have found, and more would."""
-    told = found.unseen
-    if told is None or told.restarts < 2:
-        return
     view.chart(
         discovery_curve(told),
         "A curve that has become flat says that more restarts hardly find anything new. Left of "

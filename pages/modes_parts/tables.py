@@ -1,5 +1,8 @@
 """Tables that stand beside the map of modes."""
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -8,7 +11,7 @@ from bnmf_core.analysis import answer
 from bnmf_core.compare.alignment import component_stability
 from pages.frame import focusing, view
 from pages.frame.lens import Lens
-from pages.frame.words import plain, with_unit
+from pages.frame.words import NATS, plain, with_unit
 
 
 def share_by_run(look: Lens) -> pd.DataFrame:
@@ -20,10 +23,13 @@ def share_by_run(look: Lens) -> pd.DataFrame:
     return share.iloc[:10].reset_index().melt("mode", var_name="run", value_name="share")
 
 
-def mode_table(look: Lens, table: pd.DataFrame, weights: dict[str, list[str]]) -> None:
+def mode_table(
+    look: Lens, table: pd.DataFrame, weights: dict[str, list[str]], silent: Sequence[str]
+) -> None:
     """One row per mode; choosing one puts it into focus.
 
-    ``weights`` : title → what other weights say of every mode.
+    ``weights`` : title → what other weights say of every mode. ``silent`` : why others are not
+    there.
     """
     shown = pd.DataFrame(
         {
@@ -33,7 +39,7 @@ def mode_table(look: Lens, table: pd.DataFrame, weights: dict[str, list[str]]) -
             "posterior mass": [answer.mass_in_words(mode) for _, mode in table.iterrows()],
             "draws": 100 * table["draws"],
             "best error": table["best_error"],
-            "members": table["size"],
+            "factorizations": table["size"],
             "spread": table["spread"],
             "nearest": table["nearest"],
             **weights,
@@ -46,19 +52,24 @@ def mode_table(look: Lens, table: pd.DataFrame, weights: dict[str, list[str]]) -
         key="mode_table",
         on_select="rerun",
         selection_mode="single-row",
-        column_config=_columns(look.distance.unit),
+        column_config=_columns(shown, look.distance.unit),
     )
     st.caption(
         "Found by, below the best and posterior mass are three different things: how wide a mode's "
         "basin is, how good its best factorization is, and how probable it is. Tick a row to put "
         "that mode into focus here and on the other pages."
     )
+    for sentence in silent:
+        st.caption(plain(sentence))
     rows = event["selection"]["rows"]
     focusing.on_change("mode_row", f"mode:{rows[0] + 1}" if rows else "")
 
 
-def _columns(unit: str) -> dict[str, object]:
+def _columns(shown: pd.DataFrame, unit: str) -> dict[str, object]:
     """How the columns of modes look, and what they mean."""
+    # As many decimals as the largest distance needs for three digits: what is far smaller is 0.
+    largest = np.nanmax(shown[["spread", "nearest"]].to_numpy(float), initial=1e-9)
+    distance = f"%.{max(0, 2 - math.floor(math.log10(largest)))}f"
     number, text = st.column_config.NumberColumn, st.column_config.TextColumn
     return {
         "mode": number(width=50),
@@ -75,13 +86,15 @@ def _columns(unit: str) -> dict[str, object]:
             "there, whatever the mode weighs.",
         ),
         "below the best": number(
-            format="%.1f nats",
-            width=120,
-            help="How far the log joint of its best factorization is below the best of all: its "
-            "height.",
+            "below best (nats)",
+            format="%.1f",
+            width=112,
+            help="Its height: how far the logarithm of the density of its best factorization is "
+            "below that of the best of all. "
+            f"{plain(NATS)}",
         ),
         "posterior mass": text(
-            width=170,
+            width=12 + 8 * max(14, *shown["posterior mass"].map(len)),
             help="The probability of the mode: how much of the posterior lies in it. In brackets "
             "where it lies with 90 %, given the error of the evidences.",
         ),
@@ -89,44 +102,50 @@ def _columns(unit: str) -> dict[str, object]:
             width=110,
             help="Sum of the Stein weights of its factorizations, no probability: a Stein "
             "discrepancy sees neither a missing mode nor how much of the posterior lies in one. "
-            "It means nothing where the discrepancy is large, see How sure?, Weights.",
+            "See How sure?, Weights.",
         ),
         "mixture weight": text(
             width=110,
             help="Weight of its factorizations in the mixture of Gaussians with the highest "
             "bound, no probability: a mixture weighs what it was shown, see the page Mixture.",
         ),
-        "members": number(width=70),
+        "factorizations": number(width=98, help="Of all runs together, restarts and draws."),
         "spread": number(
-            width=65,
-            format="%.3g",
-            help=plain(with_unit("Largest distance to the representative", unit)),
+            plain(with_unit("spread", unit)),
+            width=75,
+            format=distance,
+            help="Largest distance of its factorizations to the representative.",
         ),
         "nearest": number(
-            width=65,
-            format="%.3g",
-            help=plain(with_unit("Distance to the closest other mode", unit)),
+            plain(with_unit("nearest", unit)),
+            width=82,
+            format=distance,
+            help="Distance to the closest other mode.",
         ),
-        "best error": number(format="%.4f", width=80, help="‖X − AW‖ / ‖X‖ of its best member."),
+        "best error": number(
+            format="%.4f",
+            width=84,
+            help="‖X − AW‖ / ‖X‖ of its best factorization: 0 fits everything, 1 nothing.",
+        ),
     }
 
 
 def stability(look: Lens, row: int, name: str) -> None:
-    """How much each component of a factorization varies over the focus.
+    """How much each component of a factorization varies over the optima in focus.
 
     ``row`` : of the members, the first of the pictures above, whose numbers components have.
     ``name`` : what it is called there.
     """
-    reference = look.aligned(np.array([row]))[0]
-    rows = np.flatnonzero(look.focus)
-    A, _ = look.analysis.factors(rows)
-    weights = look.analysis.members["weight"].to_numpy()[rows]
-    table = component_stability(A, reference, weights=weights)
+    # As modes are made of optima, and draws lie about theirs by what the posterior allows.
+    optima = look.focus & look.analysis.optima
+    rows = np.flatnonzero(optima if optima.any() else look.focus)
+    table = _stability(look.analysis.key, row, tuple(rows.tolist()), look)
+    what = "converged factorization" if optima.any() else "factorization"
     st.markdown("##### Which components can be trusted?")
     st.markdown(plain(_least_and_most(table["mean_angle"])))
     st.markdown(
         f":small[Angle between each component of {plain(name)}, numbered as in its picture, and "
-        "its partner in every factorization in focus. Small everywhere: the data insist on this "
+        f"its partner in every {what} in focus. Small everywhere: the data insist on this "
         "component.]"
     )
     table = table.assign(component=np.arange(1, len(table) + 1)).round(2)
@@ -135,6 +154,15 @@ def stability(look: Lens, row: int, name: str) -> None:
         table.rename(columns=names), hide_index=True, height=min(38 + 35 * len(table), 260)
     )
     view.origin_line(look.origin, "degrees")
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _stability(key: str, row: int, rows: tuple[int, ...], _look: Lens) -> pd.DataFrame:
+    """How far components of these members are from those of one of them."""
+    reference = _look.aligned(np.array([row]))[0]
+    A, _ = _look.analysis.factors(rows)
+    weights = _look.analysis.members["weight"].to_numpy()[list(rows)]
+    return component_stability(A, reference, weights=weights)
 
 
 def _least_and_most(angles: pd.Series) -> str:

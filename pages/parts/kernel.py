@@ -19,7 +19,8 @@ def ask(look: Lens) -> tuple[str, SteinPart]:
         list(stein_stage.FORMS),
         format_func=stein_stage.FORMS.get,
         key="stein_form",
-        help="Only the interior form is 0 for the posterior itself when entries must be ≥ 0.",
+        help="In log coordinates (the interior form) it is 0 for the posterior itself when "
+        "entries must be ≥ 0; in A and W as they are (the published form) it is not.",
     )
     labels = stein_stage.LENGTHS | {OWN: "your own"}
     choice = st.sidebar.selectbox(

@@ -13,7 +13,12 @@ HELP = {
     "ess_tail": "Effective sample size for its 5 % and 95 % quantiles.",
     "r_hat": "Rank-normalised split R̂: above 1.01 the chains differ. Read the sentence below too.",
 }
-LABELS = {"iat": "IAT (draws)", "ess_bulk": "ESS bulk", "ess_tail": "ESS tail", "r_hat": "R̂"}
+LABELS = {
+    "iat": "autocorrelation time (draws)",
+    "ess_bulk": "effective draws, middle",
+    "ess_tail": "effective draws, tails",
+    "r_hat": "R̂",
+}
 
 
 def show(look: Lens, reports: dict[str, MixingReport]) -> None:
@@ -23,6 +28,9 @@ def show(look: Lens, reports: dict[str, MixingReport]) -> None:
         name = look.run_names[run_id]
         table = report.table.drop(columns=["quantity", "unit"])
         table["label"] = list(map(with_unit, report.table["label"], report.table["unit"]))
+        reasons = set(table["reason"])
+        if len(reasons) == 1:  # a column of one sentence, and those that it leaves empty
+            table = table.drop(columns="reason").dropna(axis=1, how="all")
         chains = "1 chain" if report.chains == 1 else f"{report.chains} chains"
         words = f"{chains} of {report.draws:,} kept draws"
         words += f"; {report.proposals}" if report.proposals else ""
@@ -32,13 +40,15 @@ def show(look: Lens, reports: dict[str, MixingReport]) -> None:
             hide_index=True,
             column_config={
                 "label": "quantity",
-                "reason": "why numbers are missing" if table["reason"].any() else None,
+                "reason": "why numbers are missing",
                 **{
                     key: st.column_config.NumberColumn(LABELS[key], help=plain(told), format="%.4g")
                     for key, told in HELP.items()
                 },
             },
         )
+        if len(reasons) == 1 and (reason := reasons.pop()):
+            st.caption(plain(reason))
         different = len(set(report.modes)) > 1
         (st.warning if different else st.caption)(plain(report.sentence))
         if different:

@@ -11,6 +11,7 @@ from bnmf_core.analysis.tree import METRIC, TreePart, trees
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.explorers.tree import KINDS
 from bnmf_core.figures import tree as tree_figures
+from bnmf_core.figures.factorization_map import left_out
 from bnmf_core.figures.style import RunStyle
 from pages.frame.services import run_label
 from pages.frame.view import chart
@@ -34,9 +35,9 @@ def growing_map(part: TreePart, styles: Mapping[str, RunStyle], origin: str) -> 
     """The map with its buttons."""
     distance = DISTANCES[METRIC]
     chart(
-        tree_figures.tree_map(part.table, styles, distance.label, distance.unit, part.kept),
+        tree_figures.tree_map(part.table, styles, distance.label, distance.unit),
         "Play: every node grows from its parent, dark ones first. Other runs fill in as they came, "
-        "by the same clock. Near points are alike.",
+        "by the same clock. Near points are alike." + left_out(part.kept),
         name="tree_map",
         origin=origin,
         table=nodes(part, everything=True),

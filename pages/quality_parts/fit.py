@@ -42,7 +42,7 @@ def show() -> None:
                 look.reading(reading),
                 name=f"quality_{key}",
                 origin=look.origin,
-                table=table[list(dict.fromkeys(("run", "particle", "error", key)))],
+                table=look.named(table)[list(dict.fromkeys(("run", "particle", "error", key)))],
                 select=view.MARKS[1:],
             )
             focusing.on_selection(event, f"quality_{key}")

@@ -16,21 +16,23 @@ def pictures_of(distance: Distance) -> dict[str, tuple[str, str, str]]:
             "Differences below this are no differences.",
         ),
         "kkt": (
-            "How far each factorization is from a stationary point",
-            "KKT residual",
+            "How far each factorization is from standing still",
+            "part left to go (KKT residual)",
             "The part of the factorization by which its entries are away from where each would go "
-            "by itself; 0 at a minimum.",
+            "by itself; 0 where all of them stay, as at a minimum.",
         ),
         "log_joint": (
             "Joint density of every factorization",
-            "log joint (nats)",
-            "Higher is more probable under the run's own model; compare runs of the same model "
-            "only. The black bar is the median.",
+            "logarithm of the density",
+            "The density of data and factorization together (log joint). Higher is more probable "
+            "under the run's own model; compare runs of the same model only. The grey bar is the "
+            "median.",
         ),
         "error": (
             "Error of every factorization",
             "‖X − AW‖/‖X‖ on what the run saw",
-            "Lower fits better. Points far above the rest are poor local minima.",
+            "0 fits everything, 1 nothing. Optima far above the rest are poor local minima; draws "
+            "of a chain are no optima, and lie above them as far as the posterior allows.",
         ),
         "held_out": (
             "Error on observations that no run saw",

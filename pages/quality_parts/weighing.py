@@ -23,7 +23,7 @@ SMALLEST = 1e-4
 MOST_BARS = 60
 # A picture shows at least this part of ε on either side of it.
 NARROWEST_EDGE = 0.1
-COMBINED = "#3B3B58"
+COMBINED = "#5B5B8C"
 
 
 def ask_kept(look: Lens) -> np.ndarray:
@@ -107,8 +107,8 @@ def origin(look: Lens, form: str, part: SteinPart, kept: np.ndarray) -> str:
     """Where the numbers come from."""
     model = look.analysis.runs[0].spec.model
     words = (
-        f"{look.origin} · {form} form, model {model}, lengths {part.lengths[0]:.3g} for A and "
-        f"{part.lengths[1]:.3g} for W"
+        f"{look.origin} · {stein_stage.FORMS[form]}, model {model}, lengths "
+        f"{part.lengths[0]:.3g} for A and {part.lengths[1]:.3g} for W"
     )
     left_out = int((~kept).sum())
     return words + (f" · {left_out} left out" if left_out else "")

@@ -13,6 +13,8 @@ from pages.frame.words import plain, size
 from pages.run_parts.asked import Asked
 
 MEASURING = "How long that takes is being measured on these data."
+# Bytes that any computer has to spare.
+TRIFLE = 200e6
 
 
 def costs(dataset: Dataset, dataset_id: str, specs: Sequence[RunSpec]) -> list[Estimate]:
@@ -40,8 +42,9 @@ def show(dataset: Dataset, dataset_id: str, wanted: Asked) -> None:
         st.markdown(f"{plain(told(wanted.specs))} **{plain(promised)}**")
         for sentence in wanted.left_out:
             st.caption(plain(sentence))
-        memory = size(max(one.memory for one in estimates))
-        kept = size(sum(one.bytes_kept for one in estimates))
-        st.caption(plain(f"Up to {memory} of memory, {kept} kept on disk."))
+        memory = max(one.memory for one in estimates)
+        kept = sum(one.bytes_kept for one in estimates)
+        if max(memory, kept) >= TRIFLE:
+            st.caption(plain(f"Up to {size(memory)} of memory, {size(kept)} kept on disk."))
 
     watch.until_done(measuring, draw)

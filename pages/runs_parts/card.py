@@ -38,7 +38,7 @@ def show(launch: Launch, data: str) -> None:
                 help="Tick several to compare them.",
                 disabled=not launch.shown,
             )
-            of = [data_and_rank(launch, data)] if launch.name else []
+            of = [data_and_rank(data, launch.rank)] if launch.name else []
             view.origin_line(*of, moment(launch.created))
         with right:
             _buttons(launch, data)
@@ -68,7 +68,7 @@ def _more(launch: Launch, data: str) -> None:
         launch.name,
         key=f"name_{launch.id}",
         max_chars=60,
-        placeholder=data_and_rank(launch, data),
+        placeholder=data_and_rank(data, launch.rank),
     )
     if st.button("Rename", key=f"rename_{launch.id}"):
         _each(lambda launch_id: store().rename_launch(launch_id, name.strip()), [launch.id])

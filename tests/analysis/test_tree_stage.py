@@ -146,7 +146,7 @@ def test_what_a_step_made_is_spread_over_the_step():
 def test_frames_grow_from_the_start_to_the_whole_tree_and_stay_small(both):
     part = tree_stage.STAGE.of(both)
     figures = (
-        pictures.tree_map(part.table, styles(both), "Maximum angle", "°", part.kept),
+        pictures.tree_map(part.table, styles(both), "Maximum angle", "°"),
         pictures.tree_simplex(part.table, part.bases, part.data, styles(both)),
     )
     for figure in figures:
@@ -167,7 +167,7 @@ def test_frames_grow_from_the_start_to_the_whole_tree_and_stay_small(both):
 
 def test_known_factorizations_out_of_sight_are_named(both):
     part = tree_stage.STAGE.of(both)
-    figure = pictures.tree_map(part.table, styles(both), "Maximum angle", "°", part.kept)
+    figure = pictures.tree_map(part.table, styles(both), "Maximum angle", "°")
     low, high = figure.layout.xaxis.range
     known = part.table[part.table["run"] == ""]
     outside = known.loc[~known["x"].between(low, high), "name"]

@@ -26,7 +26,7 @@ def main(folder: Path) -> None:
         page.get_by_role("button", name="Analyse 1,797 digits").click()
         page.wait_for_url("**/findings**")
         page.goto(f"{address}/downstream")
-        page.get_by_text("Held-out AUC of every").first.wait_for(timeout=120_000)
+        page.get_by_text("How well labels kept").first.wait_for(timeout=120_000)
         page.goto(f"{address}/modes")
         # What the pictures are for: the masses, with what they depend on.
         page.get_by_text("of the posterior mass of").first.wait_for(timeout=600_000)

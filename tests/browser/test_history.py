@@ -1,5 +1,6 @@
 """The browser's Back and Forward, in a real browser."""
 
+import re
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -29,7 +30,7 @@ def test_back_returns_to_the_page_before_with_its_own_parameters(chromium, tmp_p
         assert list(data[1]) == ["data"]
 
         visit(page, "Explore", "Modes")
-        page.get_by_text("Map of factorizations").first.wait_for()
+        page.get_by_text(re.compile(r"Map of \d+ factorizations")).first.wait_for()
         before = where(page)
         assert before[1]["runs"] == [",".join(run_ids)]
         assert "data" not in before[1]
@@ -53,7 +54,7 @@ def test_back_returns_to_the_page_before_with_its_own_parameters(chromium, tmp_p
             assert where(page) == expected
 
         page.go_back()
-        page.get_by_text("Map of factorizations").first.wait_for()
+        page.get_by_text(re.compile(r"Map of \d+ factorizations")).first.wait_for()
         stands_at(modes)
         assert page.get_by_role("combobox", name="Focus").input_value() == "all factorizations"
         page.go_back()

@@ -35,7 +35,7 @@ def test_from_one_click_to_a_restored_link(chromium, tmp_path):  # noqa: PLR0915
         page.wait_for_url("**/findings**", timeout=60_000)
         page.get_by_text("converged restarts", exact=False).first.wait_for(timeout=240_000)
         visit(page, "Explore", "Modes")
-        page.get_by_text("Map of factorizations", exact=False).first.wait_for()
+        page.get_by_text(re.compile(r"Map of \d+ factorizations"), exact=False).first.wait_for()
         settle(page)
         page.get_by_text("converged restarts", exact=False).first.wait_for()
         assert page.get_by_text("220 factorizations").count() >= 1
@@ -46,19 +46,19 @@ def test_from_one_click_to_a_restored_link(chromium, tmp_path):  # noqa: PLR0915
         page.wait_for_url("**focus=mode*")
         visit(page, "Explore", "Parts")
         page.get_by_text("In focus: mode 1").first.wait_for()
-        page.get_by_text("Basis images").first.wait_for()
+        page.get_by_text("Components as images").first.wait_for()
         settle(page)
 
         # Points chosen with a box on the scores come into focus, too.
         visit(page, "Explore", "Does it matter?")
-        page.get_by_text("Held-out AUC of every factorization").first.wait_for(timeout=120_000)
+        page.get_by_text("How well labels kept from a classifier").first.wait_for(timeout=120_000)
         settle(page, 1500)
         link = page.url
         assert "runs=" in link and "focus=mode" in link
 
         # Reload keeps the view.
         page.reload()
-        page.get_by_text("Held-out AUC of every factorization").first.wait_for()
+        page.get_by_text("How well labels kept from a classifier").first.wait_for()
         assert focus(page).startswith("mode 1 (")
 
         # Upload a table with hostile names: they are shown as text.
@@ -102,6 +102,6 @@ def test_from_one_click_to_a_restored_link(chromium, tmp_path):  # noqa: PLR0915
     # The same link on a server that has just started.
     with chromium() as page, running_server(tmp_path) as fresh:
         page.goto(re.sub(r"http://[^/]+", fresh, link))
-        page.get_by_text("Held-out AUC of every factorization").first.wait_for()
+        page.get_by_text("How well labels kept from a classifier").first.wait_for()
         assert focus(page).startswith("mode 1 (")
         assert page.get_by_text("Page not found").count() == 0

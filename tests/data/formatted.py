@@ -173,6 +173,23 @@ NOTES = {
     "a/two.txt": b"green green lamp",
     "b/three.txt": b"red lamp table",
 }
+# Spectra of 40 values in 3×5 pixels, and six images of 12×12 pixels with a bump somewhere each.
+CUBE = np.outer(1 + np.sin(np.linspace(0, 3, 40)), np.arange(1.0, 16.0))
+_PLACES = np.arange(12.0)
+BUMPS = np.array(
+    [
+        np.exp(-((np.subtract.outer(_PLACES, -1j * _PLACES) - place).__abs__() ** 2) / 8).ravel("F")
+        for place in (2 + 2j, 9 + 8j, 3 + 9j, 8 + 2j, 5 + 5j, 10 + 10j)
+    ]
+).T
+SHORT = "a red lamp and a green lamp"
+LONG = "red lamp or green " * 2_000
+# Texts of 20 words and more, beside numbers.
+REVIEWS = "stars,price,review\n" + "".join(
+    f"{stars},{price},{(SHORT + ' ') * 2}and {price} more and so on and so on\n"
+    for stars, price in ((5, 9), (4, 7), (5, 9))
+)
+ABOUT = ("a pump of the membrane", "the same pump but larger", "what binds to that pump")
 KEPT_WORDS = {"least_texts_of_a_word": 1, "largest_part_of_texts": 1.0}
 TRIPLE = {
     "m/matrix.mtx.gz": gzip.compress(saved(scipy.io.mmwrite, sparse.coo_array(VALUES.T))),
@@ -195,6 +212,34 @@ APART = [
         "MATLAB 7.3",
         newer_matlab(X=VALUES),
         features=FEATURES,
+    ),
+    Layout(
+        "a cube of spectra whose size stands beside it",
+        matlab(Y=CUBE, lines=[[3]], cols=[[5]], maxValue=[[5000]]),
+        tuple(f"feature {n + 1}" for n in range(40)),
+        tuple(f"observation {n + 1}" for n in range(15)),
+        tuple(CUBE[:, 0]),
+        said=(
+            "The 15 columns are the pixels of an image ('lines' × 'cols' in the file, 3×5), whose",
+        ),
+    ),
+    Layout(
+        "a cube of spectra in three dimensions",
+        matlab(Y=CUBE.T.reshape(3, 5, 40, order="F")),
+        tuple(f"feature {n + 1}" for n in range(40)),
+        tuple(f"observation {n + 1}" for n in range(15)),
+        tuple(CUBE[:, 0]),
+        said=("The 15 rows are the pixels of an image (3×5 in a cube), whose",),
+    ),
+    Layout(
+        "images as columns, of which nothing says that they are",
+        matlab(X=BUMPS),
+        tuple(f"feature {n + 1}" for n in range(144)),
+        tuple(f"observation {n + 1}" for n in range(6)),
+        tuple(BUMPS[:, 0]),
+        said=(
+            "The 144 rows are the pixels of an image (12×12, in which neighbours are alike): pix",
+        ),
     ),
     layout("H5AD", hdf5(annotated), ABC, PQRS, labels={"kind": ("x", "y", "", "x")}),
     Layout(
@@ -237,7 +282,46 @@ APART = [
         NUMBERED[:3],
         (1, 2, 2, 0, 0),
         labels={"kind": ("x", "y", "x")},
-        said=("3 texts with 5 different words",),
+        said=(
+            "Column 2 ('post') holds running text, 6 words a cell, all cells different",
+            "3 texts with 5 different words",
+        ),
         chosen={"settings": KEPT_WORDS},
+    ),
+    Layout(
+        "a column of texts below the three header rows of Orange, the first text a long one",
+        text(f"Kind\tText\nd\tstring\nclass\t\n\nx\t{LONG}\ny\t{SHORT}\nx\t{SHORT} again\n"),
+        ("green", "lamp", "red"),
+        NUMBERED[:3],
+        (2_000, 2_000, 2_000),
+        labels={"Kind": ("x", "y", "x")},
+        said=("The labels are 'Kind'.", "3 texts with 3 different words"),
+        chosen={"settings": {"largest_part_of_texts": 1.0}},
+    ),
+    Layout(
+        "texts longer than descriptions, beside columns of numbers",
+        text(REVIEWS),
+        ("green", "lamp", "red"),
+        NUMBERED[:3],
+        (2, 4, 2),
+        labels={"stars": ("5", "4", "5"), "price": ("9", "7", "9")},
+        said=("The labels are 'stars', 'price'.", "3 texts with 3 different words"),
+        chosen={"settings": {"largest_part_of_texts": 1.0}},
+    ),
+    Layout(
+        "the same, taken for a table of numbers",
+        text(REVIEWS),
+        ("stars", "price"),
+        NUMBERED[:3],
+        (5, 9),
+        labels={"review": tuple(line.split(",")[2] for line in REVIEWS.splitlines()[1:])},
+        chosen={"format": "table"},
+    ),
+    Layout(
+        "a description of each row, beside its numbers",
+        text("".join([f"{about},{n},{n % 2}.5\n" for n, about in enumerate(ABOUT, 3)])),
+        ("feature 1", "feature 2"),
+        ABOUT,
+        (3, 1.5),
     ),
 ]

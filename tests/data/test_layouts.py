@@ -15,9 +15,12 @@ from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import DataError
 from tests.data.formatted import (
     APART,
+    BUMPS,
+    CUBE,
     FORMATTED,
     GENES,
     PICTURES,
+    REVIEWS,
     SHEETS,
     TRIPLE,
     annotated,
@@ -27,7 +30,7 @@ from tests.data.formatted import (
     matlab,
     picture,
 )
-from tests.data.layout import SIDE, VALUES
+from tests.data.layout import SIDE, VALUES, saved
 from tests.data.layouts import TABLES
 from tests.data.programs import PROGRAMS
 
@@ -198,6 +201,38 @@ def test_images_of_several_sizes_are_brought_to_one():
     assert data.X[:, 3].tolist() == [1.0] * 256
 
 
+def test_running_text_can_be_taken_as_a_table_and_says_why_it_was_not():
+    content = REVIEWS.encode()
+    reading = inspect_file(content, chosen={"settings": {"largest_part_of_texts": 1.0}})
+    assert (reading.format, reading.features_are) == ("texts", "words")
+    why = "column 3 holds running text, 23 words a cell, most cells different"
+    assert reading.reasons["format"] == why
+    table = inspect_file(content, chosen={"format": "table"})
+    assert (table.format, table.features_are) == ("table", "")
+    assert table.formats == reading.formats == ("texts", "table")
+    assert inspect_file(b"a,b\n1,2\n3,4\n").formats == ()
+
+
+@pytest.mark.parametrize(
+    "content, chosen, image_shape, map_shape",
+    [
+        (matlab(Y=CUBE, lines=[[3]], cols=[[5]]), {}, None, (3, 5)),
+        (matlab(Y=CUBE, lines=[[3]], cols=[[5]]), {"observations": "rows"}, (3, 5), None),
+        (matlab(Y=CUBE.T.reshape(3, 5, 40, order="F")), {}, None, (3, 5)),
+        (matlab(X=BUMPS), {}, (12, 12), None),
+        (matlab(X=BUMPS), {"image_shape": None}, None, None),
+        (matlab(X=BUMPS[::5]), {}, None, None),
+        (matlab(X=VALUES), {"image_shape": (2, 2)}, None, (2, 2)),
+        (saved(np.save, VALUES), {"image_shape": (1, 3)}, (1, 3), None),
+    ],
+)
+def test_pixels_are_the_side_that_has_as_many(content, chosen, image_shape, map_shape):
+    for apart in (False, True):
+        reading = inspect_file(content, chosen=chosen, apart=apart)
+        data = load_file(content, reading=reading, apart=apart)
+        assert (data.image_shape, data.map_shape) == (image_shape, map_shape)
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not REAL.exists(), reason="the public data are not on this machine")
 @pytest.mark.parametrize(
@@ -208,11 +243,14 @@ def test_images_of_several_sizes_are_brought_to_one():
             {"observations": "columns"},
             (96, 21),
         ),
-        ("cbcl/CBCL_uint8.mat", {"observations": "columns", "image_shape": (19, 19)}, (361, 2429)),
-        ("jasper_ridge/jasperRidge2_R198.mat", {"observations": "columns"}, (198, 10_000)),
+        ("cbcl/CBCL_uint8.mat", {}, (361, 2429)),
+        ("jasper_ridge/jasperRidge2_R198.mat", {}, (198, 10_000)),
+        ("samson/samson_dataset.mat", {}, (156, 9025)),
+        ("olivetti/olivettifaces.mat", {}, (4096, 400)),
         # One of the 435 voted nowhere.
         ("congress_votes/house-votes-84.data", {}, (16, 434)),
         ("20newsgroups/20newsgroups-test.tab.gz", {}, (5000, 7528)),
+        ("20newsgroups/20newsgroups-train.tab.gz", {}, (5000, 11_293)),
     ],
 )
 def test_public_data_are_read_as_they_lie(path, chosen, shape):

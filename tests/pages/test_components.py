@@ -6,6 +6,7 @@ import pytest
 from bnmf_core import Dataset
 from bnmf_core.data.foreign import Foreign
 from bnmf_core.runs.foreign import bring
+from pages.components_parts.words import names_in
 from tests.pages.apps import page
 
 GENES = [f"gene{d}" for d in range(160)]
@@ -44,3 +45,19 @@ def test_features_are_called_by_their_name(two):
     app = page("components", runs=two)
     assert "Strongest genes of each part" in [heading.value for heading in app.subheader]
     assert any(asked.label == "Genes per part" for asked in app.number_input)
+
+
+@pytest.mark.parametrize(
+    ("typed", "names"),
+    [
+        ("a, b", ["a", "b"]),
+        ("kinase, beta, b", ["kinase, beta", "b"]),
+        ("b,kinase, beta", ["b", "kinase, beta"]),
+        ("kinase, gamma", ["kinase", "gamma"]),
+        ("kinase, beta, long, b", ["kinase, beta, long", "b"]),
+        (" , ", []),
+    ],
+)
+def test_a_name_with_a_comma_is_one_name(typed, names):
+    known = ["a", "b", "kinase, beta", "kinase, beta, long"]
+    assert names_in(typed, known) == names

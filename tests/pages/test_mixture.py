@@ -42,7 +42,7 @@ def test_numbers_are_the_stages_at_either_scale_and_of_either_run(server, noisy)
             assert not app.exception
             last = of_run.decisions.iloc[-1]
             found = metrics(app)
-            assert found["ELBO (nats)"] == f"{last['elbo']:,.3f}"
+            assert found["Bound (nats)"] == f"{last['elbo']:,.3f}"
             assert found["Energy (nats)"] == f"{last['energy']:,.3f}"
             assert found["Components"] == str(len(of_run.components))
             (table,) = (d.value for d in app.dataframe if "deviation" in d.value)

@@ -10,6 +10,7 @@ from bnmf_core import Dataset, RunSpec, laurberg
 from bnmf_core.analysis import structure
 from bnmf_core.data.repair import hide_entries
 from bnmf_core.runs import executors, jobs
+from pages.run_parts import promise
 from tests.pages.apps import EXPLORE, PAGES, page, table_with, words
 
 
@@ -73,7 +74,7 @@ def test_a_lower_threshold_never_gives_fewer_modes(server, finished):
     counts = []
     for value in (slider.max, slider.max / 2, slider.min):
         app.slider(key="view_threshold").set_value(value).run()
-        counts.append(len(table_with(app, "mode", "members", "spread")))
+        counts.append(len(table_with(app, "mode", "factorizations", "spread")))
     assert counts == sorted(counts)
     assert counts[0] == 1
     assert counts[-1] > 1
@@ -139,9 +140,11 @@ def test_home_starts_the_two_answers_example_and_ends_on_its_findings(server):
     assert "120 converged restarts ended in 2 modes" in words(app)
 
 
-def test_run_page_starts_what_was_chosen(server):
+def test_run_page_starts_what_was_chosen(server, monkeypatch):
     server.store.add_dataset(laurberg("two"))
     app = page("run")
+    assert "of memory" not in words(app)  # kilobytes are not worth a sentence
+    monkeypatch.setattr(promise, "TRIFLE", 0)
     app.number_input(key="particles").set_value(5)
     app.text_input(key="launch_name").set_value("mine")
     app.pills(key="algorithms").set_value(["random_restarts", "nndsvdar"]).run()

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from bnmf_core.data.orientation import UNSAID, UNSAID_DOUBT
 from bnmf_core.data.reading import (
     PREVIEW_CHARACTERS,
     PREVIEW_COLUMNS,
@@ -72,18 +73,14 @@ def array_reading(key: str, what: str, found: Parts, chosen: Mapping[str, Any]) 
     given = "observations" in chosen
     observations = chosen.get("observations", DEFAULT_AXIS)
     X = found["X"]
-    reason = "chosen by you" if given else "an array does not say, and most have one a row"
-    doubt = (
-        "An array does not say whether its rows or its columns are the observations: rows are "
-        "taken."
-    )
+    reason = "chosen by you" if given else UNSAID
     return Reading(
         format=key,
         what=what,
         observations=observations,
         image_shape=found.get("image_shape"),
         reasons={"observations": reason},
-        doubts=() if given else (doubt,),
+        doubts=() if given else (UNSAID_DOUBT,),
         preview=array_preview(X if observations == "columns" else X.T),  # type: ignore[union-attr]
     )
 

@@ -1,6 +1,7 @@
 """MAT: variables of MATLAB, of versions 5 to 7.3."""
 
 import io
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ from scipy import sparse
 from bnmf_core.data.arrays import check_entries, check_side
 from bnmf_core.data.formats.hdf5 import numbers, open_hdf5
 from bnmf_core.data.formats.named import Found, named_format, pick
+from bnmf_core.data.pictures import find_picture, unfolded
 from bnmf_core.lazy import lazy
 from bnmf_core.nouns.errors import DataError
 from bnmf_core.nouns.names import clean_name
@@ -26,11 +28,12 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
     fits = [
         (name, shape)
         for name, shape, kind in listed
-        if len(shape) == 2 and min(shape) > 1 and kind.startswith(_NUMBERS)
+        if len(shape) in (2, 3) and min(shape) > 1 and kind.startswith(_NUMBERS)
     ]
     name = _largest(fits, settings, [name for name, _, _ in listed])
     kinds = {name: kind for name, _, kind in listed}
-    rows, columns = dict(fits)[name]
+    *sides, columns = dict(fits)[name]
+    rows = math.prod(sides)
     check_side(rows, columns)
     if kinds[name] != "sparse":
         check_entries(rows, columns)
@@ -40,8 +43,15 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
         for one, shape, kind in listed
         if kind in ("cell", "char") and max(shape, default=0) in (rows, columns)
     ]
-    held: Any = scipy_io.loadmat(io.BytesIO(content), variable_names=[name, *beside])
-    matrix = sparse.csc_array(held[name]) if kinds[name] == "sparse" else held[name]
+    single = [one for one, shape, kind in listed if shape == (1, 1) and kind.startswith(_NUMBERS)]
+    held: Any = scipy_io.loadmat(io.BytesIO(content), variable_names=[name, *beside, *single])
+    matrix, picture = held[name], None
+    if kinds[name] == "sparse":
+        matrix = sparse.csc_array(matrix)
+    elif len(sides) == 2:
+        matrix, picture = unfolded(matrix)
+    else:
+        picture = find_picture(matrix, {one: float(held[one].real.item()) for one in single})
     words = {one: _words(held[one]) for one in beside if one in held}
     of_rows = {one: found for one, found in words.items() if len(found) == rows}
     of_columns = {one: found for one, found in words.items() if len(found) == columns}
@@ -53,6 +63,8 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
         column_names,
         row_labels,
         column_labels,
+        side=None if picture is None else picture.side,
+        image_shape=None if picture is None else picture.shape,
         settings={"matrix": name},
         offers={"matrix": tuple(one for one, _ in fits)},
         doubts=_doubt(name, len(fits)),
@@ -68,9 +80,15 @@ def _newer(content: bytes, settings: Mapping[str, Any]) -> Found:
                 fits.append((name, shape[::-1]))
         name = _largest(fits, settings, list(file))
         matrix = numbers(file, name)
-    doubts = _doubt(name, len(fits))
-    offers = {"matrix": tuple(one for one, _ in fits)}
-    return Found(matrix.T, settings={"matrix": name}, offers=offers, doubts=doubts)
+    picture = find_picture(matrix.T, {}) if isinstance(matrix, np.ndarray) else None
+    return Found(
+        matrix.T,
+        side=None if picture is None else picture.side,
+        image_shape=None if picture is None else picture.shape,
+        settings={"matrix": name},
+        offers={"matrix": tuple(one for one, _ in fits)},
+        doubts=_doubt(name, len(fits)),
+    )
 
 
 def _largest(
@@ -79,7 +97,7 @@ def _largest(
     if not fits:
         listed = ", ".join(repr(clean_name(name, 40)) for name in every[:8]) or "nothing"
         raise DataError(f"The MATLAB file holds no matrix of numbers (found: {listed}).")
-    largest = sorted(fits, key=lambda one: -one[1][0] * one[1][1])
+    largest = sorted(fits, key=lambda one: -math.prod(one[1]))
     return str(pick(settings, "matrix", [name for name, _ in largest], "matrix"))
 
 

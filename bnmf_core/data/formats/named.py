@@ -20,6 +20,7 @@ class Found:
 
     side : where the observations are and why, where the format says so.
     row_labels, column_labels : name → one word for each row or column.
+    formats : keys of the formats that the file can be taken for, where these are several.
     settings, offers : what was chosen of what the format offers.
     shown : the columns that tell most at a glance; left out, the first.
     """
@@ -31,6 +32,7 @@ class Found:
     column_labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
     side: Side | None = None
     image_shape: tuple[int, int] | None = None
+    formats: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     offers: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     doubts: tuple[str, ...] = ()
@@ -83,6 +85,7 @@ def reading_of(key: str, what: str, found: Found, chosen: Mapping[str, Any]) -> 
         what,
         observations=side.observations,
         image_shape=found.image_shape,
+        formats=found.formats,
         settings=dict(found.settings),
         offers=dict(found.offers),
         reasons={"observations": side.reason},
@@ -102,8 +105,6 @@ def parts_of(found: Found, observations: str) -> Parts:
     parts: Parts = {"X": matrix, "labels": {key: list(v) for key, v in labels.items()}}
     parts["features"] = None if features is None else clean_names(features, "feature")
     parts["observations"] = None if names is None else clean_names(names, "observation")
-    if found.image_shape is not None:
-        parts["image_shape"] = found.image_shape
     return parts
 
 

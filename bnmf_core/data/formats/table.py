@@ -1,9 +1,8 @@
 """A table of text: cells separated by comma, semicolon, tab, bar or spaces."""
 
+import dataclasses
 from collections.abc import Mapping
-from contextlib import suppress
 from functools import partial
-from itertools import islice
 from typing import Any
 
 from bnmf_core.data import cells, text
@@ -13,7 +12,6 @@ from bnmf_core.data.reading import SEPARATORS, Reading
 from bnmf_core.data.sheet import Table
 from bnmf_core.data.tables import inspect_table, table_parts
 from bnmf_core.nouns.dataset import Parts
-from bnmf_core.nouns.errors import DataError
 
 KEY, WHAT = "table", "a table of text"
 
@@ -37,25 +35,12 @@ def inspect(content: bytes, chosen: Mapping[str, Any], limit_bytes: int) -> Read
         doubts=dialect.doubts,
     )
     table = _table(content, dialect.encoding, dialect.separator, dialect.decimal_comma, words)
-    if "format" not in chosen and _holds_texts(table):
-        return texts.FORMAT.inspect(content, chosen, limit_bytes)
+    if why := texts.found_in(content, dialect.encoding, dialect.separator):
+        if "format" not in chosen:
+            reading = texts.FORMAT.inspect(content, chosen, limit_bytes)
+            return reading.because({"format": why})
+        begun = dataclasses.replace(begun, formats=(texts.KEY, KEY))
     return inspect_table(table, chosen, begun)
-
-
-def _holds_texts(table: Table) -> bool:
-    """Whether some column holds sentences and none holds numbers."""
-    rows = []
-    # Sentences may be longer than a cell of a table, or hold quotation marks.
-    with suppress(DataError):
-        for _, row in islice(table.records(), texts.SAMPLE):
-            rows.append(row)
-    body = rows[1:]
-    if not body or not texts.text_columns(rows):
-        return False
-    return not any(
-        sum(column < len(row) and cells.is_number(row[column]) for row in body) > len(body) // 2
-        for column in range(len(body[0]))
-    )
 
 
 def parts(content: bytes, reading: Reading, limit_bytes: int) -> Parts:

@@ -10,7 +10,7 @@ from bnmf_core.data import cells
 from bnmf_core.data.formats.named import Found, named_format, pick
 from bnmf_core.data.orientation import Side
 from bnmf_core.data.packed import ZIP, archive_names, member, open_archive
-from bnmf_core.data.text import find_dialect, find_encoding, records
+from bnmf_core.data.text import find_dialect, find_encoding, first_lines, records
 from bnmf_core.lazy import lazy
 from bnmf_core.nouns.errors import DataError
 from bnmf_core.nouns.names import clean_name
@@ -26,6 +26,8 @@ MOST_SHARE = (0.5, 0.9, 1.0, 0.25, 0.1)
 MOST_WORDS = (5000, 1000, 2000, 10_000, 20_000)
 # A column holds texts where its cells have so many words on average.
 WORDS_OF_TEXT = 4.0
+# Beside columns of numbers only longer cells are texts: a description of a row is shorter.
+WORDS_OF_RUNNING_TEXT = 20.0
 LONGEST = 2**20
 SAMPLE = 500
 # Lines between a header and its rows, in files of Orange, say what the columns are.
@@ -36,8 +38,9 @@ class _Texts(NamedTuple):
     texts: list[str]
     names: list[str] | None
     labels: dict[str, list[str]]
-    columns: tuple[str, ...]
-    column: str
+    columns: tuple[str, ...] = ()
+    column: str = ""
+    doubts: tuple[str, ...] = ()
 
 
 def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Found:
@@ -64,15 +67,17 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
     matrix, words = _counted(found.texts, chosen)
     empty = int((matrix.sum(axis=1) == 0).sum())
     said = f"{len(found.texts):,} texts with {len(words):,} different words that are kept"
-    doubts = [f"{said}: {chosen['weighting']} of words are the data."]
+    doubts = [*found.doubts, f"{said}: {chosen['weighting']} of words are the data."]
     if empty:
-        doubts.append(f"{empty:,} texts hold none of these words, and are all zero.")
+        who = "One text holds" if empty == 1 else f"{empty:,} texts hold"
+        doubts.append(f"{who} none of these words: nothing but zeros.")
     return Found(
         matrix,
         found.names,
         words,
         found.labels,
         side=SIDE,
+        formats=(KEY, "table") if found.columns else (),
         settings=chosen,
         offers=offers,
         doubts=tuple(doubts),
@@ -108,7 +113,7 @@ def _from_zip(content: bytes, limit_bytes: int) -> _Texts:
     paths = [PurePosixPath(entry.filename) for entry in entries]
     folders = [path.parent.name for path in paths]
     labels = {"folder": folders} if len(set(folders)) > 1 else {}
-    return _Texts(texts, [path.stem for path in paths], labels, (), "")
+    return _Texts(texts, [path.stem for path in paths], labels)
 
 
 def _from_table(content: bytes, settings: Mapping[str, Any]) -> _Texts:
@@ -135,7 +140,10 @@ def _from_table(content: bytes, settings: Mapping[str, Any]) -> _Texts:
     }
     texts = [row[column] for row in body]
     names = None if named is None else words[named]
-    return _Texts(texts, names, labels, tuple(offered), heads[column])
+    doubt = f"Column {column + 1} ({heads[column]!r}) {_running(texts)}: its words are counted."
+    if labels:
+        doubt += f" The labels are {', '.join(repr(key) for key in labels)}."
+    return _Texts(texts, names, labels, tuple(offered), heads[column], (doubt,))
 
 
 def _rows(content: bytes, encoding: str, separator: str) -> list[list[str]]:
@@ -147,6 +155,38 @@ def _rows(content: bytes, encoding: str, separator: str) -> list[list[str]]:
         found = [line.split(separator) for line in lines if line.strip()]
     width = max((len(row) for row in found[:SAMPLE]), default=0)
     return [[*row, *[""] * (width - len(row))] for row in found if len(row) <= width]
+
+
+def found_in(content: bytes, encoding: str, separator: str) -> str:
+    """Why a table of text is one of texts, after "because"; "" when it is none.
+
+    Some column holds running text, mostly different from row to row; and none holds numbers, or
+    the texts are longer than descriptions and have more words than there are numbers.
+    """
+    rows = _rows("".join(first_lines(content, encoding)).encode(), "utf-8", separator)
+    if len(rows) < 2 or not (long := text_columns(rows)):
+        return ""
+    column, body = long[0], rows[1:]
+    texts = [row[column] for row in body]
+    numbers = sum(
+        2 * sum(cells.is_number(row[other]) for row in body) > len(body)
+        for other in range(len(rows[0]))
+    )
+    if numbers and _words_a_cell(texts) < max(WORDS_OF_RUNNING_TEXT, numbers):
+        return ""
+    if 2 * len(set(texts)) < len(texts):
+        return ""
+    return f"column {column + 1} {_running(texts)}"
+
+
+def _running(texts: Sequence[str]) -> str:
+    """What a column of texts holds, in words."""
+    differ = "all cells" if len(set(texts)) == len(texts) else "most cells"
+    return f"holds running text, {_words_a_cell(texts):.0f} words a cell, {differ} different"
+
+
+def _words_a_cell(texts: Sequence[str]) -> float:
+    return sum(map(_length, texts)) / len(texts)
 
 
 def text_columns(rows: Sequence[Sequence[str]]) -> list[int]:

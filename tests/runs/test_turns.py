@@ -1,0 +1,70 @@
+"""Runs that share threads have turns by their weight, and none is forgotten."""
+
+import threading
+from concurrent.futures import CancelledError
+
+import pytest
+
+from bnmf_core.runs.turns import Turns
+
+
+@pytest.fixture
+def turns():
+    shared = Turns(1)
+    yield shared
+    shared.shutdown()
+
+
+def held(turns):
+    """A gate that keeps the only thread busy until it is opened."""
+    gate, begun = threading.Event(), threading.Event()
+
+    def wait():
+        begun.set()
+        gate.wait(10)
+
+    turns.of_run(1.0).submit(wait)
+    assert begun.wait(10)
+    return gate
+
+
+def test_a_run_of_weight_four_has_four_turns_for_one(turns):
+    gate, made = held(turns), []
+    light, heavy = turns.of_run(1.0), turns.of_run(4.0)
+    asked = [light.submit(made.append, "light") for _ in range(5)]
+    asked += [heavy.submit(made.append, "heavy") for _ in range(20)]
+    gate.set()
+    for future in asked:
+        future.result(10)
+    assert made.count("light") == 5 and made.count("heavy") == 20
+    for turn in (1, 2, 3, 4):
+        of_both = made[: 5 * turn]
+        assert of_both.count("heavy") in (4 * turn - 1, 4 * turn, 4 * turn + 1)
+
+
+def test_who_comes_later_does_not_make_up_for_the_time_before(turns):
+    early = turns.of_run(1.0)
+    for _ in range(50):
+        early.submit(int).result(10)
+    gate, made = held(turns), []
+    late = turns.of_run(1.0)
+    both = {"late": late, "early": early}
+    asked = [run.submit(made.append, name) for _ in range(6) for name, run in both.items()]
+    gate.set()
+    for future in asked:
+        future.result(10)
+    assert made[:6].count("late") == 3
+
+
+def test_results_errors_and_cancelled_steps_are_told(turns):
+    seat = turns.of_run(1.0)
+    assert seat.submit(divmod, 7, 2).result(10) == (3, 1)
+    with pytest.raises(ZeroDivisionError):
+        seat.submit(divmod, 7, 0).result(10)
+    gate = held(turns)
+    waiting, after = seat.submit(int), seat.submit(str, 5)
+    assert waiting.cancel()
+    gate.set()
+    assert after.result(10) == "5"
+    with pytest.raises(CancelledError):
+        waiting.result(10)

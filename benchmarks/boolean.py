@@ -14,6 +14,7 @@ from bnmf_core.data.tiles import IMPLIED_DENSITY
 from bnmf_core.nouns.algorithm import Shard
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.boolean import boolean_product
+from bnmf_core.numerics.sparse_products import SparseProducts
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.probability import boolean
 from bnmf_core.samplers import box_gibbs, iasg
@@ -135,11 +136,12 @@ def _sweeps(name: str, quick: bool) -> dict[str, Any]:
 
     def ours(repeat: int) -> float:
         rng, at = np.random.default_rng(repeat), (A[None], W[None], np.array([0.04]))
+        products = SparseProducts.of(problem.dataset.X)
 
         def go() -> None:
             place = at
             for _ in range(count):
-                place = box_gibbs.sweep(problem, *place, rng)
+                place = box_gibbs.sweep(problem, *place, rng, products)
 
         with one_blas_thread():
             return harness.seconds(go) / count

@@ -26,10 +26,10 @@ MUTANTS = (
         BOX,
     ),
     Mutant(
-        "box Gibbs: the weights are drawn at the products of before",
+        "box Gibbs: the weights are drawn at products of other features",
         "samplers/box_gibbs.py",
-        "    C = problem.times_columns(A)\n    W = _drawn(W, C, A,",
-        "    C = problem.times_columns(np.roll(A, 1, axis=2))\n    W = _drawn(W, C, A,",
+        "C = X.times_columns(A)",
+        "C = X.times_columns(np.roll(A, 1, axis=2))",
         BOX,
     ),
     Mutant(

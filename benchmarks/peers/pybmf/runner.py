@@ -11,8 +11,14 @@ matplotlib.use("Agg")
 import numpy as np
 from PyBMF import __version__
 from PyBMF.models import MEBF, GreConD
+from PyBMF.models.BaseModelTools import BaseModelTools
 from scipy.sparse import lil_matrix
 
+# PyBMF 0.0.1 stops early by a call that lacks an argument; without it MEBF ends in an error.
+_early_stop = BaseModelTools._early_stop
+BaseModelTools._early_stop = lambda self, msg, verbose=False, k=None: _early_stop(
+    self, msg, verbose, k
+)
 QUIET = {"task": "reconstruction", "verbose": False, "display": False, "show_logs": False}
 
 

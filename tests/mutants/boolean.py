@@ -13,9 +13,9 @@ MUTANTS = (
     ),
     Mutant(
         "box Gibbs: no Laplace shift",
-        "samplers/truncated_normal.py",
-        "pull[i] = heat * pull[i] - line[i]",
-        "pull[i] = heat * pull[i]",
+        "samplers/gibbs.py",
+        "np.full(F.shape, -prior.rate)",
+        "np.full(F.shape, 0.0 * prior.rate)",
         BOX,
     ),
     Mutant(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import (
+    boolean,
     convergence,
     distances,
     gibbs,
@@ -32,6 +33,7 @@ BENCHMARKS = {
     "growth": growth,
     "stein": stein,
     "masses": masses,
+    "boolean": boolean,
     "pages": pages,
 }
 

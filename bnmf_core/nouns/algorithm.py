@@ -58,6 +58,8 @@ class Batch:
     share; None: all states of the run count the same. States with weights are a population, no
     chain: nothing is recorded of them along a chain.
     ``log_evidence``: the shard's own estimate of the log evidence, told once; None: it makes none.
+    ``totals`` maps names to arrays (c, …) over everything that the shard's c chains have made, kept
+    or not, told once with its last states; their size does not depend on how much that was.
     ``note``: a sentence that is told with the run's result, once however many shards say it.
     """
 
@@ -70,6 +72,7 @@ class Batch:
     log_weights: np.ndarray | None = None
     log_evidence: float | None = None
     note: str = ""
+    totals: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     @property
     def size(self) -> int:

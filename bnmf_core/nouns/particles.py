@@ -21,7 +21,7 @@ else:
 
 ARRAYS = ("A", "W", "ids", "chain", "draw", "weights", "log_joint", "error", "seconds")
 # Mappings from names to arrays, and what their arrays' names begin with in a file.
-NAMED = {"diagnostics": "diagnostic_", "trace": "trace_"}
+NAMED = {"diagnostics": "diagnostic_", "trace": "trace_", "totals": "total_"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +44,8 @@ class Particles:
         number of the state in its chain), ``warm_up`` (True for states that are no particles),
         ``log_joint``, ``log_likelihood``, ``error`` and label-invariant quantities. The rows
         without ``warm_up`` are the particles of the whole run, in order.
+    totals : name → (c, …) array over everything that each of c chains has made, kept or not, where
+        an algorithm tells it: means, spreads, counts.
     info : the resolved settings, the stop reason, the dataset's name and hash.
 
     Examples
@@ -69,6 +71,7 @@ class Particles:
     diagnostics: Mapping[str, np.ndarray] = field(default_factory=dict)
     trace: Mapping[str, np.ndarray] = field(default_factory=dict)
     info: RunInfo = field(default_factory=RunInfo)
+    totals: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     @classmethod
     def from_arrays(
@@ -78,6 +81,7 @@ class Particles:
         diagnostics: Mapping[str, np.ndarray],
         trace: Mapping[str, np.ndarray],
         info: RunInfo,
+        totals: Mapping[str, np.ndarray] | None = None,
     ) -> "Particles":
         """Particles whose arrays, one for each of ``ARRAYS``, are given by name."""
         return cls(
@@ -94,6 +98,7 @@ class Particles:
             diagnostics=diagnostics,
             trace=trace,
             info=info,
+            totals=totals or {},
         )
 
     @property
@@ -134,14 +139,14 @@ class Particles:
     def subset(self, index: np.ndarray) -> "Particles":
         """The chosen particles (indices or a boolean mask); weights are renormalised.
 
-        The trace tells of whole chains and stays as it is.
+        The trace and the totals tell of whole chains and stay as they are.
         """
         chosen = {name: np.asarray(getattr(self, name)[index]) for name in ARRAYS}
         total = chosen["weights"].sum()
         if total > 0:
             chosen["weights"] = chosen["weights"] / total
         diagnostics = {key: value[index] for key, value in self.diagnostics.items()}
-        return self.from_arrays(chosen, self.spec, diagnostics, self.trace, self.info)
+        return self.from_arrays(chosen, self.spec, diagnostics, self.trace, self.info, self.totals)
 
     def scores(self) -> "pd.DataFrame":
         """One row per particle: what is known of it beside its factors and diagnostics."""
@@ -165,6 +170,7 @@ class Particles:
                 "W": (("particle", "component", "observation"), np.asarray(self.W)),
                 **per_particle,
                 **per_state,
+                **_of_chains(self.totals),
             },
             coords={"particle": np.asarray(self.ids)},
             attrs=_flat_attributes(self.spec, self.info),
@@ -212,7 +218,9 @@ class Particles:
             raise StoreError(
                 f"{Path(path).name} is not a complete set of saved particles ({error})."
             ) from error
-        return cls.from_arrays(arrays, spec, named["diagnostics"], named["trace"], info)
+        return cls.from_arrays(
+            arrays, spec, named["diagnostics"], named["trace"], info, named["totals"]
+        )
 
 
 def with_prefix(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
@@ -231,6 +239,19 @@ def _check_shapes(
         raise ValueError("its arrays do not fit together")
     if any(values.ndim != 1 for values in trace.values()) or len({*map(len, trace.values())}) > 1:
         raise ValueError("the arrays of its trace do not fit together")
+
+
+def _of_chains(
+    totals: Mapping[str, np.ndarray],
+) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
+    """Totals with dimensions: the chain, then the array's own."""
+    return {
+        f"total_{key}": (
+            ("total_chain", *(f"total_{key}_{axis}" for axis in range(1, values.ndim))),
+            np.asarray(values),
+        )
+        for key, values in totals.items()
+    }
 
 
 def _flat_attributes(spec: RunSpec, info: RunInfo) -> dict[str, bool | int | float | str]:

@@ -77,4 +77,5 @@ def record(plan: Plan, shard: Shard, batch: Batch, recorded: int, produced: int)
         log_weights=None if batch.log_weights is None else batch.log_weights[kept],
         log_evidence=batch.log_evidence,
         note=batch.note,
+        totals=dict(batch.totals),
     )

@@ -26,6 +26,7 @@ from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.settings import setting
 from bnmf_core.numerics.boolean import boolean_product
 from bnmf_core.numerics.matrix import dense
+from bnmf_core.numerics.sparse_products import SparseProducts
 from bnmf_core.samplers import box_gibbs, gibbs
 from bnmf_core.samplers.chains import chains_of, chains_setting, joined, shard_sizes
 from bnmf_core.samplers.starting import checking
@@ -143,8 +144,9 @@ def step(
     if state.preparing:
         count = max(1, int(STEP_WORK / (chains * gibbs.work_per_sweep(problem))))
         A, W, variance = state.A, state.W, state.variance
+        products = SparseProducts.of(problem.dataset.X)
         for _ in range(min(count, state.preparing)):
-            A, W, variance = box_gibbs.sweep(problem, A, W, variance, rng)
+            A, W, variance = box_gibbs.sweep(problem, A, W, variance, rng, products)
         left = max(state.preparing - count, 0)
         state = replace(state, A=A, W=W, variance=variance, preparing=left)
         return (state if left else _rounded(state)), joined(problem, [])

@@ -24,7 +24,7 @@ from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.settings import setting
 from bnmf_core.samplers import minibatch
 from bnmf_core.samplers.chains import chains_of, chains_setting, joined, shard_sizes
-from bnmf_core.samplers.iasg_state import EARLY, Moments, State
+from bnmf_core.samplers.iasg_state import EARLY, Moments, State, totals
 from bnmf_core.samplers.minibatch import BINS, Table
 from bnmf_core.samplers.starting import checking, starts
 
@@ -192,7 +192,8 @@ def step(
         means = [work.output(state, chain, number, steps[chain], rng) for chain in chains]
         if after % settings.thinning == 0:
             recorded.append(_record(state, means, after // settings.thinning))
-    return replace(state, outputs=last), joined(problem, recorded)
+    state, batch = replace(state, outputs=last), joined(problem, recorded)
+    return state, replace(batch, totals=totals(state)) if last == state.total else batch
 
 
 def _record(state: State, means: list[tuple[np.ndarray, np.ndarray]], draw: int) -> Batch:

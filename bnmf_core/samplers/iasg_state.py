@@ -127,6 +127,33 @@ def summary(state: State, chain: int = 0, burn_in: bool = True) -> Summary:
     )
 
 
+def totals(state: State) -> dict[str, np.ndarray]:
+    """What is told of each chain's outputs, name → (c, …).
+
+    Every array of a :class:`Summary` by its name, with ``all_`` before it where the warm-up is
+    counted in; ``early_log_likelihood``, the mean and standard deviation of the log likelihood over
+    all outputs, the shares ``at_zero`` and ``at_one``, and histograms where they were asked for.
+    """
+    chains = range(state.draws.size)
+    later, whole = ([summary(state, c, burn_in) for c in chains] for burn_in in (True, False))
+    told = {one.name: np.stack([getattr(s, one.name) for s in later]) for one in fields(Summary)}
+    for name in ("outputs", "mean_A", "mean_W", "sd_A", "sd_W"):
+        told[f"all_{name}"] = np.stack([getattr(s, name) for s in whole])
+    told |= {
+        "early_log_likelihood": state.early,
+        "log_likelihood_mean": state.log_likelihood,
+        "log_likelihood_sd": np.sqrt(state.squares / state.outputs),
+        "at_zero": state.at_zero,
+        "at_one": state.at_one,
+    }
+    if state.histogram_A.size:
+        told |= {
+            "histogram_A": state.histogram_A,
+            "histogram_W": state.histogram_V.transpose(0, 2, 1, 3),
+        }
+    return told
+
+
 def _pooled(
     parts: list[tuple[int, np.ndarray, np.ndarray]],
 ) -> tuple[int, np.ndarray, np.ndarray]:

@@ -105,12 +105,15 @@ def squared_error(
     starts, places = ones
     gap_starts, gap_places = gaps
     overlap, unseen, R = 0.0, 0.0, A.shape[1]
+    total = np.empty(R)
     for n in range(V.shape[0]):
-        for e in range(starts[n], starts[n + 1]):
-            row, product = A[places[e]], 0.0
+        total[:] = 0.0
+        for e in range(starts[n], starts[n + 1]):  # rows are added before they are multiplied
+            row = A[places[e]]
             for r in range(R):
-                product += row[r] * V[n, r]
-            overlap += product
+                total[r] += row[r]
+        for r in range(R):
+            overlap += total[r] * V[n, r]
         for e in range(gap_starts[n], gap_starts[n + 1]):
             row, product = A[gap_places[e]], 0.0
             for r in range(R):

@@ -363,6 +363,40 @@ def _add_scaled(total: np.ndarray, row: np.ndarray, factor: float) -> None:
         total[i] += row[i] * factor
 
 
+@numba.njit(cache=True, error_model="numpy", fastmath=VECTOR, forceinline=True)
+def _set_out_far(
+    pull: np.ndarray,
+    sd: np.ndarray,
+    heat: float,
+    line: np.ndarray,
+    diagonal: float,
+    own: np.ndarray,
+    largest: float,
+    a: np.ndarray,
+) -> int:
+    """:func:`_set_out` of all, u left as it is; how many there are for which it may not be."""
+    near = 0
+    for i in range(a.shape[0]):
+        pull[i] = heat * pull[i] - line[i]
+        sd[i] = 1.0 / np.sqrt(heat * diagonal + own[i])
+        reach, place = largest / sd[i], pull[i] * sd[i]
+        nearer = place if place >= -0.5 * reach else -reach - place
+        a[i] = nearer
+        left = reach * (nearer + 0.5 * reach) if nearer >= 0.0 else 0.5 * (nearer + reach) ** 2
+        near += 0 if left > FAR else 1
+    return near
+
+
+@numba.njit(cache=True, error_model="numpy", fastmath=VECTOR, forceinline=True)
+def _arrive_far(
+    pull: np.ndarray, sd: np.ndarray, largest: float, excess: np.ndarray, f: np.ndarray
+) -> None:
+    """:func:`_arrive` of all that :func:`_set_out_far` has let go."""
+    for i in range(f.shape[0]):
+        x = min(sd[i] * excess[i], largest)
+        f[i] = largest - x if pull[i] * sd[i] < -0.5 * largest / sd[i] else x
+
+
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def draw_factors_within(
     F: np.ndarray,
@@ -383,7 +417,7 @@ def draw_factors_within(
     R, n = F.shape
     width = min(TILE, n)
     a, sd, u, excess = np.empty(width), np.empty(width), np.empty(width), np.empty(width)
-    pull, work = np.empty(width), np.empty((4, width))
+    pull, raised, work = np.empty(width), np.empty(width), np.empty((4, width))
     shared = G.shape[2] == 1
     for first in range(0, n, TILE):
         m = min(TILE, n - first)
@@ -402,6 +436,13 @@ def draw_factors_within(
                     g = G[k, r, part]
                     for i in range(m):
                         pull[i] += f[k, i] * g[i]
+            if shared and heat * G[r, r, 0] > 0.0 and largest < np.inf:
+                raised[:m] = pull[:m]
+                diagonal = G[r, r, 0]
+                if not _set_out_far(raised[:m], sd[:m], heat, line, diagonal, own, largest, a[:m]):
+                    _draw(a[:m], raw, excess[:m], work)
+                    _arrive_far(raised[:m], sd[:m], largest, excess[:m], f[r])
+                    continue
             for i in range(m):
                 pull[i] = heat * pull[i] - line[i]
                 diagonal = G[r, r, 0] if shared else G[r, r, first + i]

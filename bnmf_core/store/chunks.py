@@ -19,8 +19,8 @@ class Chunk:
 
     ``trace`` maps names to (states,) arrays over the states that a sampler recorded, warm-up
     included; ``position`` is the number of states that the shard had recorded before. Where
-    nothing but particles is recorded, it equals ``first``. ``log_weights`` (m,), ``log_evidence``
-    and ``note`` are those of the :class:`~bnmf_core.nouns.algorithm.Batch`.
+    nothing but particles is recorded, it equals ``first``. ``log_weights`` (m,), ``log_evidence``,
+    ``note`` and ``totals`` are those of the :class:`~bnmf_core.nouns.algorithm.Batch`.
     """
 
     shard: int
@@ -38,6 +38,7 @@ class Chunk:
     log_weights: np.ndarray | None = None
     log_evidence: float | None = None
     note: str = ""
+    totals: dict[str, np.ndarray] = field(default_factory=dict)
 
     @property
     def size(self) -> int:
@@ -75,7 +76,8 @@ def assemble(
         "draw": count_within(joined["chain"]),
         "weights": _weights(chunks),
     }
-    return Particles.from_arrays(joined, spec, diagnostics, trace, info | _told(chunks))
+    totals = _join([chunk.totals for chunk in chunks if chunk.totals])
+    return Particles.from_arrays(joined, spec, diagnostics, trace, info | _told(chunks), totals)
 
 
 def _weights(chunks: Sequence[Chunk]) -> np.ndarray:

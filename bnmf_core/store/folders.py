@@ -78,6 +78,7 @@ def _read_chunk(path: Path) -> Chunk:
         seconds=arrays["seconds"],
         diagnostics=with_prefix(arrays, NAMED["diagnostics"]),
         trace=with_prefix(arrays, NAMED["trace"]),
+        totals=with_prefix(arrays, NAMED["totals"]),
         log_weights=arrays.get("log_weights"),
         log_evidence=float(arrays["log_evidence"]) if "log_evidence" in arrays else None,
         note=str(arrays.get("note", "")),
@@ -131,7 +132,9 @@ def read_particles(folder: Path) -> Particles:
         raise StoreError(
             f"The run was made by another version of this program and cannot be read: {error}."
         ) from error
-    return Particles.from_arrays(arrays, spec, named["diagnostics"], named["trace"], meta["info"])
+    return Particles.from_arrays(
+        arrays, spec, named["diagnostics"], named["trace"], meta["info"], named["totals"]
+    )
 
 
 def read_partial(folder: Path, spec: RunSpec, status: str) -> Particles:

@@ -204,6 +204,27 @@ def test_log_likelihoods_are_those_of_the_outputs_and_the_first_are_kept():
     assert state.log_likelihood[0] == pytest.approx(values.mean(), rel=1e-12)
 
 
+def test_what_is_known_of_all_outputs_comes_with_the_particles_and_is_stored(tmp_path):
+    data = problem_of(gaps=False).dataset
+    settings = {"chains": 3, "warm_up": 4, "thinning": 2, "batch": 3, "calibration": 20}
+    settings |= {"histograms": True, "start": "uniform"}
+    particles = engine.run(data, RunSpec("iasg", 2, "boolean", 7, 1, settings))
+    told = particles.totals
+    assert told["mean_A"].shape == told["all_sd_A"].shape == (3, 7, 2)
+    assert told["mean_W"].shape == told["last_W"].shape == (3, 2, 9)
+    assert told["histogram_W"].shape == (3, 2, 9, 50)
+    # Both shards go on until their longest chain has made its draws: three, and two.
+    assert told["all_outputs"].tolist() == [10, 10, 8] and told["outputs"].tolist() == [6, 6, 4]
+    assert (told["histogram_A"].sum(axis=3) == told["all_outputs"][:, None, None]).all()
+    particles.save(tmp_path / "run.npz")
+    again = type(particles).load(tmp_path / "run.npz").totals
+    assert set(again) == set(told) == set(particles.subset(np.array([0])).totals)
+    for name, values in told.items():
+        np.testing.assert_array_equal(again[name], values)
+    exported = particles.to_xarray()
+    np.testing.assert_array_equal(exported["total_mean_A"], told["mean_A"])
+
+
 def size_of(part) -> int:
     values = [getattr(part, one.name) for one in fields(part)]
     return sum(

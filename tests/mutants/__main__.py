@@ -15,6 +15,7 @@ from threading import local
 
 from tests.mutants import (
     analysis,
+    boolean,
     compare,
     evidence,
     explorers,
@@ -38,6 +39,7 @@ MUTANTS = tuple(
     mutant
     for room in (
         analysis,
+        boolean,
         compare,
         evidence,
         explorers,

@@ -209,7 +209,7 @@ ALGORITHM = Algorithm(
     fraction=fraction,
     check=checking("Box Gibbs"),
     needs=Needs.of(Capability.BOX),
-    color="#B5651D",
+    color="#1A9E8C",
     summary="Redraw one column at a time, every entry between 0 and 1, and the noise level with "
     "them. Exact, and quick where tables are of yes and no.",
     reference="Schmidt, Winther & Hansen 2009; Neal 2003 for the Beta prior",

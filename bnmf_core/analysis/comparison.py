@@ -11,11 +11,15 @@ import pandas as pd
 
 from bnmf_core import registry
 from bnmf_core.compare.alignment import matching
+from bnmf_core.compare.distances import suited
+from bnmf_core.compare.distances.pairwise import Distance
 from bnmf_core.data.split import split
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import RunError
+from bnmf_core.nouns.model import Support
 from bnmf_core.nouns.particles import Particles
 from bnmf_core.numerics.linalg import evenly_spaced
+from bnmf_core.probability import MODELS
 from bnmf_core.store import files
 from bnmf_core.store.records import RunRecord
 from bnmf_core.store.run_store import RunStore
@@ -42,6 +46,15 @@ class Comparison:
     runs: tuple[RunRecord, ...]
     particles: tuple[Particles, ...]
     dataset: Dataset
+
+    @property
+    def metrics(self) -> dict[str, Distance]:
+        """The distances that suit these factorizations, by their keys."""
+        supports = [
+            registry.model(record.spec.model) for record in self.runs if record.spec.model in MODELS
+        ]
+        unit = Support.UNIT_INTERVAL
+        return suited(all(model.support_A == model.support_W == unit for model in supports))
 
     @cached_property
     def members(self) -> pd.DataFrame:

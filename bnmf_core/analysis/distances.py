@@ -7,7 +7,6 @@ import numpy as np
 
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.stage import Report, Stage, Stopped
-from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.distances.pairwise import pairwise
 from bnmf_core.store import files
 
@@ -26,11 +25,12 @@ class Distances:
 def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopped) -> None:
     """Store a matrix for every distance; what an interrupted one has stored is kept."""
     A, W = comparison.factors(np.arange(len(comparison.members)))
-    for i, (key, distance) in enumerate(DISTANCES.items()):
+    metrics = comparison.metrics
+    for i, (key, distance) in enumerate(metrics.items()):
         path = folder / f"{key}.npy"
 
         def of_distance(part: float, i: int = i) -> None:
-            report((i + part) / len(DISTANCES))
+            report((i + part) / len(metrics))
 
         if not path.exists():
             files.write_array(path, pairwise(A, W, distance, of_distance, stopped))

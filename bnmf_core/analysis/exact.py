@@ -11,7 +11,6 @@ from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.stage import Report, Stage, Stopped
 from bnmf_core.analysis.structure import COVERAGE_POINTS, curves, within_runs
 from bnmf_core.compare.coverage import largest_distance, persistence
-from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.nouns.errors import raise_if_cancelled
 from bnmf_core.store import files
 
@@ -34,7 +33,8 @@ class ExactCoverage:
 
 def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopped) -> None:
     """Store a curve of every run that is small enough, under every distance."""
-    for i, key in enumerate(DISTANCES):
+    metrics = comparison.metrics
+    for i, key in enumerate(metrics):
         matrix = np.array(distances.STAGE.of(comparison).matrix(key))
         upper = largest_distance(matrix)
         # −1 stands for a run with too many members.
@@ -45,7 +45,7 @@ def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopp
             raise_if_cancelled(stopped, "exact covering numbers")
         arrays = {"epsilon": np.linspace(0.0, upper, COVERAGE_POINTS), "covering": covering}
         files.write_arrays(folder / f"{key}.npz", arrays)
-        report((i + 1) / len(DISTANCES))
+        report((i + 1) / len(metrics))
 
 
 def read(comparison: Comparison, folder: Path) -> ExactCoverage:

@@ -1,13 +1,12 @@
 """What a stage is: one part of what is computed of a comparison, kept in a folder of its own."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
 from bnmf_core.analysis.comparison import Comparison
-from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.nouns.errors import StoreError
 from bnmf_core.store import files
 
@@ -31,7 +30,7 @@ class Stage(Generic[Result_co]):
     compute : ``(comparison, folder, report, stopped)`` writes the result into the folder; reports
         the part that is done, 0 to 1, and raises Cancelled soon after ``stopped()`` says so.
     read : ``(comparison, folder) → Result``, typed, from what was written.
-    by_distance : whether there is a part of it for every distance that the program knows.
+    by_distance : whether there is a part of it for every distance that suits the comparison.
     weight : its share of the time, beside the others'.
     """
 
@@ -44,20 +43,19 @@ class Stage(Generic[Result_co]):
     by_distance: bool = False
     weight: float = 1.0
 
-    @property
-    def name(self) -> str:
+    def name(self, metrics: Collection[str]) -> str:
         """Changes with everything beside the comparison that decides the result.
 
         So what another version has stored, or what was stored before a distance was added, is
-        never taken for this stage's result.
+        never taken for this stage's result. ``metrics`` : keys of the comparison's distances.
         """
-        distances = list(DISTANCES) if self.by_distance else []
-        decides = (self.version, distances, [stage.name for stage in self.needs])
+        distances = list(metrics) if self.by_distance else []
+        decides = (self.version, distances, [stage.name(metrics) for stage in self.needs])
         return f"{self.key}-{hashlib.sha256(repr(decides).encode()).hexdigest()[:8]}"
 
     def folder(self, comparison: Comparison) -> Path:
         """Where its result of this comparison is, or will be."""
-        return comparison.folder / self.name
+        return comparison.folder / self.name(comparison.metrics)
 
     def ready(self, comparison: Comparison) -> bool:
         """Whether its result of this comparison is stored."""

@@ -48,8 +48,9 @@ class Structure:
 
 def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopped) -> None:
     """Store linkage, map, covering curves and spread under every distance."""
+    metrics = comparison.metrics
     grouped = np.ix_(comparison.grouped, comparison.grouped)
-    for i, key in enumerate(DISTANCES):
+    for i, key in enumerate(metrics):
         matrix = np.array(distances.STAGE.of(comparison).matrix(key))
         files.write_array(folder / f"linkage-{key}.npy", modes.linkage(matrix[grouped]))
         points = projection.project(matrix)
@@ -66,7 +67,7 @@ def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopp
             "members": np.array([len(m) for m in within]),
         }
         files.write_arrays(folder / f"coverage-{key}.npz", arrays)
-        report((i + 1) / len(DISTANCES))
+        report((i + 1) / len(metrics))
         raise_if_cancelled(stopped, "modes and coverage")
 
 

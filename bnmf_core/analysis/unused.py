@@ -13,6 +13,7 @@ from pathlib import Path
 from bnmf_core.analysis import ranks
 from bnmf_core.analysis.comparison import ABOUT, comparison_key
 from bnmf_core.analysis.stages import STAGES
+from bnmf_core.compare.distances import suited
 from bnmf_core.nouns.errors import BNMFError
 from bnmf_core.store import files
 from bnmf_core.store.run_store import RunStore
@@ -56,7 +57,10 @@ def remove_unused(store: RunStore, chosen: Iterable[Unused]) -> int:
 
 
 def _comparisons(store: RunStore) -> list[Unused]:
-    found, kept = [], {stage.name for stage in STAGES.values()}
+    found, kept = (
+        [],
+        {stage.name(suited(unit)) for stage in STAGES.values() for unit in (False, True)},
+    )
     made = store.made()
     for folder in _folders(store.root / "analyses"):
         if _is_current(folder, made):

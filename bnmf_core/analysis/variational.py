@@ -17,7 +17,6 @@ from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.stage import Report, Stage, Stopped
 from bnmf_core.analysis.structure import curves
 from bnmf_core.compare.coverage import largest_distance, mean_distance, persistence
-from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.distances.pairwise import pairwise
 from bnmf_core.nouns.errors import raise_if_cancelled
 from bnmf_core.nouns.model import Support
@@ -272,8 +271,9 @@ def _distances(
     stopped: Stopped,
 ) -> None:
     """Covering curves of the components of every run, on one grid of radii per distance."""
+    metrics = comparison.metrics
     shape = (len(comparison.runs), len(VARIANTS), len(KINDS))
-    for i, (key, distance) in enumerate(DISTANCES.items()):
+    for i, (key, distance) in enumerate(metrics.items()):
         within: dict[tuple[int, int, int], np.ndarray] = {}
         for position, record in enumerate(comparison.runs):
             groups = compared.get(record.id, {})
@@ -303,7 +303,7 @@ def _distances(
             arrays["mean"][place] = mean_distance(matrix)
             arrays["compared"][place] = len(matrix)
         files.write_arrays(folder / f"distances-{key}.npz", arrays)
-        report(PROPOSING + (1 - PROPOSING) * (i + 1) / len(DISTANCES))
+        report(PROPOSING + (1 - PROPOSING) * (i + 1) / len(metrics))
 
 
 def read(comparison: Comparison, folder: Path) -> Mixtures:

@@ -84,10 +84,10 @@ def forget() -> None:
 
 
 def _panel(analysis: Comparison, passing: bool) -> Lens:
-    metric = link.one_of("metric", DISTANCES, "max_angle")
+    metric = link.one_of("metric", analysis.metrics, "max_angle")
     st.selectbox(
         "Distance",
-        list(DISTANCES),
+        list(analysis.metrics),
         key=link.key("metric"),
         on_change=forget,
         format_func=lambda key: with_unit(DISTANCES[key].label, DISTANCES[key].unit),

@@ -25,8 +25,7 @@ from bnmf_core.solvers import hals, solution
 from bnmf_core.solvers.starts import random_start
 from bnmf_core.store.chunks import assemble
 from bnmf_core.store.folders import FolderSink
-
-from .suited import model_of, suited
+from tests.suited import model_of, suited
 
 ALGORITHMS = list(registry.ALGORITHMS.values())
 FACTORS = ("A", "W", "log_joint", "error", "ids", "chain", "draw", "weights")

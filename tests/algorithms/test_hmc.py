@@ -19,9 +19,9 @@ from bnmf_core.runs import engine, planning
 from bnmf_core.samplers import gibbs, hamiltonian, hmc
 from bnmf_core.samplers.chains import chains_of, shard_sizes
 from bnmf_core.samplers.starting import LIFT, lifted, starts
+from tests.suited import model_of, suited
 
 from .kernels import MODELS, chart_of, draw_joint, flat_density, make_problem, many_problems
-from .suited import model_of, suited
 
 SUPPORTS = list(MODELS)
 UNIT = 1.5

@@ -17,6 +17,7 @@ from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.runs import engine, planning
 from bnmf_core.store import checkpoint
+from tests.suited import model_of, suited
 
 QUICK = {"max_iterations": 20, "block": 5}
 
@@ -101,8 +102,8 @@ def assert_same_state(one, other):
 @pytest.mark.parametrize("key", list(registry.ALGORITHMS))
 def test_a_checkpoint_is_its_own_inverse(key):
     # Some explorers start at a factorization that is known of the data.
-    data = low_rank(12, 15, 3, noise=0.1)
-    plan = planning.make_plan(data, RunSpec(key, 3, particles=2))
+    data = suited(low_rank(12, 15, 3, noise=0.1), model_of(key))
+    plan = planning.make_plan(data, RunSpec(key, 3, model_of(key), particles=2))
     made, _ = engine.advance(plan, plan.shards[0], None)
     back = checkpoint.from_arrays(checkpoint.to_arrays(made), plan.algorithm.State)
     assert (back.produced, back.fraction, back.generator) == (

@@ -12,6 +12,7 @@ from bnmf_core.nouns.errors import BNMFError
 from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs import engine
 from bnmf_core.runs.estimate import estimate
+from tests.suited import model_of, suited
 
 PREPARING = 0.3
 
@@ -20,8 +21,8 @@ PREPARING = 0.3
 @pytest.mark.parametrize("key", list(registry.ALGORITHMS))
 def test_the_size_is_that_of_the_factors(key):
     # Some explorers start at a factorization that is known of the data.
-    data = low_rank(12, 15, 3, noise=0.1)
-    spec = RunSpec(key, 3, particles=6)
+    data = suited(low_rank(12, 15, 3, noise=0.1), model_of(key))
+    spec = RunSpec(key, 3, model_of(key), particles=6)
     particles = engine.run(data, spec)
     cost = estimate(data, spec)
     assert cost.bytes_kept == particles.A.nbytes + particles.W.nbytes
@@ -32,8 +33,9 @@ def test_the_size_is_that_of_the_factors(key):
 @pytest.mark.parametrize("key", list(registry.ALGORITHMS))
 def test_twice_the_particles_take_twice_the_time(key):
     # Beyond one shard, so that the same number of cores work.
-    data = low_rank(12, 15, 3, noise=0.1)
-    one, two = (estimate(data, RunSpec(key, 3, particles=n)).seconds for n in (1000, 2000))
+    model = model_of(key)
+    data = suited(low_rank(12, 15, 3, noise=0.1), model)
+    one, two = (estimate(data, RunSpec(key, 3, model, particles=n)).seconds for n in (1000, 2000))
     assert two - PREPARING == pytest.approx(2 * (one - PREPARING))
 
 

@@ -22,6 +22,7 @@ from bnmf_core.runs.executors import default_scheduler, open_executor
 from bnmf_core.runs.parcel import Parcel
 from bnmf_core.runs.planning import make_plan
 from tests.runs.cluster import Cluster
+from tests.suited import model_of, suited
 
 pytestmark = pytest.mark.slow
 
@@ -64,7 +65,7 @@ def wait_until(true, timeout=30.0):
 
 def test_a_cluster_gives_the_same_bits_and_takes_the_plan_once(cluster, monkeypatch):
     # Some explorers start at a factorization that is known of the data.
-    data = low_rank(12, 15, 3, noise=0.1)
+    noisy = low_rank(12, 15, 3, noise=0.1)
     with cluster.open(threads=2) as executor:
         sent = []
         scatter = executor._client.scatter
@@ -72,7 +73,7 @@ def test_a_cluster_gives_the_same_bits_and_takes_the_plan_once(cluster, monkeypa
             executor._client, "scatter", lambda *a, **k: sent.append(a) or scatter(*a, **k)
         )
         for number, key in enumerate(registry.ALGORITHMS, start=1):
-            spec = RunSpec(key, 3, particles=25, seed=3)
+            data, spec = suited(noisy, model_of(key)), RunSpec(key, 3, model_of(key), 25, 3)
             assert_same(engine.run(data, spec, executor=executor), engine.run(data, spec))
             assert len(sent) == number
         assert executor.at_once == 2

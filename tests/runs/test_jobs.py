@@ -19,6 +19,7 @@ from bnmf_core.runs import engine, jobs
 from bnmf_core.runs.jobs import JobRunner
 from bnmf_core.store import folders, records
 from bnmf_core.store.run_store import RunStore
+from tests.suited import model_of, suited
 
 QUICK = {"max_iterations": 20, "block": 5}
 RESTARTS = RunSpec("random_restarts", 2, particles=15, settings=QUICK)
@@ -65,8 +66,8 @@ def assert_same(particles, expected):
 @pytest.mark.slow
 def test_runs_side_by_side_are_what_they_are_alone(runner, store):
     # Some explorers start at a factorization that is known of the data.
-    data = low_rank(12, 15, 3, noise=0.1)
-    specs = [RunSpec(key, 3, particles=12, seed=4) for key in registry.ALGORITHMS]
+    data = suited(low_rank(12, 15, 3, noise=0.1), "boolean")
+    specs = [RunSpec(key, 3, model_of(key), particles=12, seed=4) for key in registry.ALGORITHMS]
     run_ids = runner.start(data, specs, ["first", "second"])
     runner.wait(run_ids)
     for run_id, spec in zip(run_ids, specs, strict=True):

@@ -15,7 +15,7 @@ from bnmf_core.store.chunks import Chunk, assemble
 from bnmf_core.store.folders import FolderSink
 
 SPEC = RunSpec("tempered_smc", 2, particles=8)
-BATCH = Batch(np.ones((1, 2, 1)), np.ones((1, 1, 2)), None)
+BATCH = Batch(np.ones((1, 2, 1)), np.ones((1, 1, 2)), None, totals=None)
 BRIEF = {"population": 10, "sweeps": 1}
 
 
@@ -58,11 +58,14 @@ def test_evidence_and_notes_of_shards_become_those_of_the_run():
 def test_what_was_stored_is_read_again(tmp_path):
     sink, checkpoint = FolderSink(tmp_path), Checkpoint(BATCH, {}, 0, 0.0)
     told = {"log_weights": np.array([-3.0, -4.0]), "log_evidence": -7.5, "note": "Two modes."}
+    told |= {"totals": {"mean_A": np.ones((2, 3, 2))}}
     sink.save(Shard(0, 0, 2, 0), checkpoint, chunk(0, 2, **told))
     sink.save(Shard(1, 2, 1, 0), checkpoint, chunk(1, 1))
     weighted, plain = sink.chunks()
     np.testing.assert_array_equal(weighted.log_weights, told["log_weights"])
     assert (weighted.log_evidence, weighted.note) == (-7.5, "Two modes.")
+    np.testing.assert_array_equal(weighted.totals["mean_A"], np.ones((2, 3, 2)))
+    assert plain.totals == {}
     assert (plain.log_weights, plain.log_evidence, plain.note) == (None, None, "")
 
 

@@ -26,6 +26,11 @@ DISTANCES = Registry(
 )
 
 
+def suited(unit: bool) -> dict[str, Distance]:
+    """The distances that suit factorizations: some are for entries between 0 and 1 (``unit``)."""
+    return {key: one for key, one in DISTANCES.items() if unit or one.scale_free}
+
+
 def find_distance(metric: str) -> Distance:
     """The distance called ``metric``.
 

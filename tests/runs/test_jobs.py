@@ -111,7 +111,7 @@ def test_cancelling_a_running_run_is_quick_and_keeps_what_is_there(runner, store
     X = rng.random((300, 5)) @ rng.random((5, 200)) + 0.1 * rng.random((300, 200))
     specs = [RunSpec(key, 5, particles=20_000) for key in ("q_transform", "gibbs")]
     run_ids = runner.start(Dataset.from_array(X), specs)
-    wait_until(lambda: all(store.run(run_id).done for run_id in run_ids))
+    wait_until(lambda: all(store.run(run_id).done for run_id in run_ids), 60.0)
     began = time.monotonic()
     for run_id in run_ids:
         runner.cancel(run_id)

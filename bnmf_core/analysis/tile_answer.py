@@ -1,6 +1,7 @@
 """Which tiles of a table can be believed, in a table and in sentences."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -22,6 +23,14 @@ UNCERTAIN_WORDS = "undecided between yes and no"
 AMBIGUOUS_WORDS = "a clear half"
 
 
+@dataclass(frozen=True)
+class Judges:
+    """The runs that decide which tiles are believed. sampled : whether they made draws."""
+
+    run_ids: tuple[str, ...]
+    sampled: bool
+
+
 def in_words(uncertainty: float, ambiguity: float) -> str:
     """The kind of doubt: draws that disagree, or draws that agree on half-heartedness."""
     if np.isnan(uncertainty + ambiguity):
@@ -31,9 +40,9 @@ def in_words(uncertainty: float, ambiguity: float) -> str:
     return UNCERTAIN_WORDS if uncertainty > ambiguity else AMBIGUOUS_WORDS
 
 
-def believed(tiles: pd.DataFrame, run_ids: tuple[str, ...]) -> np.ndarray:
-    """(R,) which tiles are in nearly all members of every run, and are not of noise."""
-    shares = tiles[list(run_ids)].to_numpy()
+def believed(tiles: pd.DataFrame, judges: Judges) -> np.ndarray:
+    """(R,) which tiles are in nearly all members of every run that decides, and not of noise."""
+    shares = tiles[list(judges.run_ids)].to_numpy()
     found: np.ndarray = (shares >= OFTEN).all(axis=1) & (tiles["noise"].to_numpy() <= RARELY)
     return found & (tiles["cells"].to_numpy() > 0)
 
@@ -57,36 +66,34 @@ def counts(run: RunTiles, X: np.ndarray) -> dict[str, int]:
 
 def sentences(
     run: RunTiles,
-    run_ids: tuple[str, ...],
+    judges: Judges,
     X: np.ndarray,
-    sampled: bool,
-    model_settings: dict[str, Value],
+    model_settings: Mapping[str, Value],
 ) -> list[str]:
     """The answer, the most important first.
 
-    run : what is looked at; run_ids : all runs that its tiles were looked for in. sampled : whether
-    its members are draws. model_settings : of the run, as it was given.
+    run : what is looked at. model_settings : of this run, as it was given.
     """
-    return list(_sentences(run, run_ids, X, sampled, model_settings))
+    return list(_sentences(run, judges, X, model_settings))
 
 
 def _sentences(
     run: RunTiles,
-    run_ids: tuple[str, ...],
+    judges: Judges,
     X: np.ndarray,
-    sampled: bool,
-    model_settings: dict[str, Value],
+    model_settings: Mapping[str, Value],
 ) -> Iterator[str]:
     tiles = run.tiles
     empty = int((tiles["cells"] == 0).sum())
-    members = "draws" if sampled else "factorizations"
-    runs = f"every one of the {len(run_ids)} runs" if len(run_ids) > 1 else "the run"
-    sure = believed(tiles, run_ids)
+    members = "draws" if judges.sampled else "factorizations"
+    count = len(judges.run_ids)
+    runs = f" of each of {count} runs" * (count > 1)
+    sure = believed(tiles, judges)
     numbers = _listed(tiles["tile"][sure] + 1)
     yield (
         f"{sure.sum()} of {len(tiles)} tiles can be believed: at least {percent(OFTEN)} of the "
-        f"{members} of {runs} have them, and noise makes one like them with a chance below "
-        f"1 in a million{numbers}."
+        f"{members}{runs} have them, and noise makes one like them with a chance below 1 in a "
+        f"million{numbers}."
     )
     sigma = model_settings.get("sigma")
     if isinstance(sigma, (int, float)) and sigma >= LOUD and empty >= 0.5 * len(tiles):

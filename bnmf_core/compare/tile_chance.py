@@ -6,7 +6,7 @@ the chance that any of them does is at most the product.
 """
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import gammaln, rel_entr
 
 from bnmf_core.lazy import lazy
 from bnmf_core.nouns.errors import SettingsError
@@ -46,9 +46,19 @@ def log10_noise_chance(
         raise SettingsError(f"The density of ones was {density!r}; 0 to 1 is allowed.")
     D, N = shape
     blocks = _log_choices(D, rows) + _log_choices(N, columns)
-    enough = stats.binom.logsf(np.asarray(ones) - 1, cells, density)
+    ones, cells = np.asarray(ones, dtype=np.float64), np.asarray(cells, dtype=np.float64)
+    enough = stats.binom.logsf(ones - 1, cells, density)
+    # Where that is too small for a number, its bound by Chernoff, exp(−n·KL(k/n ‖ p)).
+    share = np.divide(ones, cells, out=np.zeros_like(ones), where=cells > 0)
+    enough = np.where(np.isneginf(enough), -cells * _divergence(share, density), enough)
     bound: np.ndarray = np.minimum(blocks + enough, 0.0) / np.log(10.0)
     return bound
+
+
+def _divergence(share: np.ndarray, density: float) -> np.ndarray:
+    """KL divergence of a coin with ``share`` from one with ``density``, in nats."""
+    found: np.ndarray = rel_entr(share, density) + rel_entr(1.0 - share, 1.0 - density)
+    return found
 
 
 def _log_choices(of: int, chosen: np.ndarray) -> np.ndarray:

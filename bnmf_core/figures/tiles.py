@@ -7,7 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from bnmf_core.figures.gallery import GAP
-from bnmf_core.figures.style import layout
+from bnmf_core.figures.style import layout, safe
 
 # Cells of a picture on one side: one may stand for several of a larger table.
 MOST_SIDE = 600
@@ -59,14 +59,14 @@ def table_picture(
     X: np.ndarray,
     covered: np.ndarray,
     order: tuple[np.ndarray, np.ndarray],
-    nouns: tuple[str, str] = ("feature", "observation"),
+    nouns: tuple[str, str] = ("features", "observations"),
 ) -> go.Figure:
     """The table with rows and columns in an order, coloured by what tiles make of every cell.
 
     Parameters
     ----------
     X : (D, N) of 0, 1 and NaN where not seen. covered : (D, N) bool, cells in a tile.
-    order : of the rows (D,) and of the columns (N,). nouns : what one row and one column is.
+    order : of the rows (D,) and of the columns (N,). nouns : what rows and columns are.
     """
     shown = kinds(X, covered)[np.ix_(*order)]
     D, N = shown.shape
@@ -84,7 +84,7 @@ def table_picture(
             zmax=5.5,
             colorscale=scale,
             showscale=False,
-            hovertemplate=f"{nouns[0]} in row %{{y}}, {nouns[1]} in column %{{x}}<extra></extra>",
+            hovertemplate="row %{y}, column %{x}<extra></extra>",
         )
     )
     for kind in (Cell.EXPLAINED, Cell.MISSED, Cell.FILLED_IN, Cell.PREDICTED, Cell.UNSEEN):
@@ -96,14 +96,16 @@ def table_picture(
                 marker={"color": COLORS[kind], "symbol": "square", "size": 11},
                 name=f"{NAMES[kind]} ({counts[kind]:,})",
             )
-    figure.update_xaxes(title=f"{nouns[1]}s, those of a tile together", showgrid=False)
+    figure.update_xaxes(title=f"{safe(nouns[1], 24)}, those of a tile together", showgrid=False)
     figure.update_yaxes(
-        title=f"{nouns[0]}s, those of a tile together", autorange="reversed", showgrid=False
+        title=f"{safe(nouns[0], 24)}, those of a tile together",
+        autorange="reversed",
+        showgrid=False,
     )
     title = "The table in the order of its tiles"
     if height * width > 1:
         title += f"; one cell stands for {height}×{width}"
-    return layout(figure, title, height=470)
+    return layout(figure, title, height=400)
 
 
 def tile_pictures(

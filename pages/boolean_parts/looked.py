@@ -54,8 +54,8 @@ class Looked:
 
     @cached_property
     def nouns(self) -> tuple[str, str]:
-        """What a row and a column is, in one word."""
-        return self.dataset.feature_noun, "observation"
+        """What rows and columns are, in one word."""
+        return self.dataset.feature_noun, "observations"
 
     @property
     def members(self) -> str:
@@ -67,12 +67,24 @@ class Looked:
         """The answer."""
         record = self.look.analysis.runs[self.look.analysis.run_ids.index(self.run_id)]
         settings = dict(record.spec.model_settings)
-        return tile_answer.sentences(self.run, self.run_ids, self.X, self.sampled, settings)
+        return tile_answer.sentences(self.run, self.judges, self.X, settings)
+
+    @cached_property
+    def judges(self) -> tile_answer.Judges:
+        """The runs that decide what is believed: samplers, or explorers where there are none."""
+        analysis = self.look.analysis
+        of_run = {run.id: run.spec.algorithm for run in analysis.runs}
+        drawn = tuple(one for one in self.run_ids if of_run[one] in analysis.samplers)
+        return tile_answer.Judges(drawn or self.run_ids, bool(drawn))
 
 
 def choose(look: Compared, found: Tiles) -> str:
     """Which run's tiles are looked at."""
-    names = {run_id: look.run_names[run_id] for run_id in found.run_ids}
+    drawn = set(look.analysis.samplers)
+    of_run = {run.id: run.spec.algorithm for run in look.analysis.runs}
+    # Draws first: they are what a posterior says.
+    ids = sorted(found.run_ids, key=lambda run_id: of_run[run_id] not in drawn)
+    names = {run_id: look.run_names[run_id] for run_id in ids}
     chosen: str = st.selectbox(
         "Tiles of",
         list(names),

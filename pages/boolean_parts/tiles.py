@@ -13,7 +13,7 @@ from pages.frame.words import plain, shown
 
 def show(seen: Looked) -> None:
     """Pictures, the table, and one tile opened."""
-    table, sure = seen.run.tiles, tile_answer.believed(seen.run.tiles, seen.run_ids)
+    table, sure = seen.run.tiles, tile_answer.believed(seen.run.tiles, seen.judges)
     names = [str(tile + 1) for tile in table["tile"]]
     view.chart(
         tile_pictures(*seen.on, seen.order, names),
@@ -35,11 +35,11 @@ def _in_words(seen: Looked, sure: np.ndarray) -> pd.DataFrame:
         {
             "tile": table["tile"] + 1,
             "believed": np.where(sure, "yes", "no"),
-            f"{seen.nouns[0]}s": table["rows"],
-            f"{seen.nouns[1]}s": table["columns"],
+            seen.nouns[0]: table["rows"],
+            seen.nouns[1]: table["columns"],
             "cells": table["cells"],
             "filled": [_percent(share) for share in table["filled"]],
-            "draws say": [tile_answer.in_words(*doubt) for doubt in doubts],
+            f"its {seen.members} say": [tile_answer.in_words(*doubt) for doubt in doubts],
             "made by noise": [_chance(log10) for log10 in table["noise"]],
         }
     )
@@ -77,7 +77,7 @@ def _opened(seen: Looked) -> None:
         if column == 0:
             left, right = st.columns(2)
         with (left, right)[column]:
-            st.markdown(plain(f"{on.sum():,} {noun}s"))
+            st.markdown(plain(f"{on.sum():,} {noun}"))
             other = seen.X[:, of_columns] if column == 0 else seen.X[of_rows].T
             filled = np.nanmean(other[on], axis=1)
             listed = pd.DataFrame(

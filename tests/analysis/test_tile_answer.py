@@ -22,7 +22,8 @@ def run(**changed):
 
 def told(found, sigma=None):
     settings = {} if sigma is None else {"sigma": sigma}
-    return tile_answer.sentences(found, ("one", "two"), X, True, settings)
+    judges = tile_answer.Judges(("one", "two"), True)
+    return tile_answer.sentences(found, judges, X, settings)
 
 
 @pytest.mark.parametrize(

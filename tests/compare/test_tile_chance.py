@@ -1,6 +1,7 @@
 """Whether noise alone makes a tile: the bound against tables of noise, and known cases."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -50,3 +51,12 @@ def test_tiles_that_share_nothing_become_blocks_on_the_diagonal():
     product = (A[of_rows].astype(int) @ W[:, of_columns].astype(int)) > 0
     np.testing.assert_array_equal(product, np.kron(np.eye(3), np.ones((4, 4))) > 0)
     assert sorted(of_rows) == sorted(of_columns) == list(range(12))
+
+
+def test_what_is_too_small_for_a_number_has_a_bound_that_joins_the_rest():
+    sides = np.array([20, 30, 40])
+    found = log10_noise_chance(sides, sides, sides**2, sides**2, (50, 50), 0.4)
+    assert np.isfinite(found).all()
+    # All cells on: P = p^n exactly, and so is Chernoff's bound.
+    blocks = 2 * np.array([np.log10(math.comb(50, side)) for side in sides])
+    np.testing.assert_allclose(found, blocks + sides**2 * np.log10(0.4), rtol=1e-9)

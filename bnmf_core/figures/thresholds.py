@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from bnmf_core.figures.style import HIGHLIGHT, component_color, layout
 
 MOST_POINTS = 2_000
+ROOM = 1.3
 AGAINST = {
     "seen": "the table as it is",
     "hidden": "hidden cells",
@@ -41,10 +42,11 @@ def threshold_chart(
     for low, high in best:
         figure.add_vrect(x0=low, x1=min(high, 1.0), fillcolor=HIGHLIGHT, opacity=0.25, line_width=0)
     figure.update_xaxes(title="threshold: an entry above it counts as yes", range=[0, 1])
-    figure.update_yaxes(title="wrong cells", rangemode="tozero")
-    return layout(
-        figure, f"Wrong cells by threshold; fewest {AGAINST.get(against, against)}", height=400
-    )
+    # Above what saying no everywhere gets wrong, no threshold is worth a look.
+    nothing = max(int(errors[-1]) for _, errors in curves.values())
+    figure.update_yaxes(title="wrong cells", range=[0, ROOM * max(nothing, 1)])
+    title = f"Wrong cells by threshold; shaded: fewest, {AGAINST.get(against, against)}"
+    return layout(figure, title, height=400)
 
 
 def pair_chart(errors: np.ndarray, grid: np.ndarray) -> go.Figure:
@@ -55,6 +57,9 @@ def pair_chart(errors: np.ndarray, grid: np.ndarray) -> go.Figure:
             x=grid,
             y=grid,
             colorscale="Viridis_r",
+            # As in the chart of one threshold: no more than saying no everywhere gets wrong.
+            zmin=int(errors.min()),
+            zmax=max(int(errors[-1, -1]), int(errors.min()) + 1),
             colorbar={"title": "wrong", "thickness": 12},
             hovertemplate="A above %{y:.2f}, W above %{x:.2f}: %{z:,} wrong<extra></extra>",
         )

@@ -1,0 +1,63 @@
+"""Pictures of tiles: every cell has the colour of what it is, in the order that was asked for."""
+
+import numpy as np
+
+from bnmf_core.figures.doubt import cell_histogram, entries_chart
+from bnmf_core.figures.thresholds import pair_chart, threshold_chart
+from bnmf_core.figures.tiles import MOST_SIDE, Cell, kinds, table_picture, tile_pictures
+
+X = np.array([[1, 1, 0], [0, np.nan, 0], [1, 0, np.nan]])
+COVERED = np.array([[True, False, True], [False, True, False], [True, False, False]])
+
+
+def test_each_kind_of_cell_is_told_apart():
+    expected = [
+        [Cell.EXPLAINED, Cell.MISSED, Cell.FILLED_IN],
+        [Cell.OFF, Cell.PREDICTED, Cell.OFF],
+        [Cell.EXPLAINED, Cell.OFF, Cell.UNSEEN],
+    ]
+    np.testing.assert_array_equal(kinds(X, COVERED), expected)
+
+
+def test_the_table_is_drawn_in_its_order_and_the_legend_counts_cells():
+    order = np.array([2, 0, 1]), np.array([1, 0, 2])
+    figure = table_picture(X, COVERED, order)
+    np.testing.assert_array_equal(figure.data[0].z, kinds(X, COVERED)[np.ix_(*order)])
+    names = [trace.name for trace in figure.data[1:]]
+    assert "yes, in a tile (2)" in names and "no, in a tile (1)" in names
+
+
+def test_of_a_large_table_the_most_notable_cell_stands_for_several():
+    large = np.zeros((MOST_SIDE + 1, 4))
+    large[1, 0] = 1.0
+    figure = table_picture(large, np.zeros(large.shape, bool), (np.arange(601), np.arange(4)))
+    assert figure.data[0].z.shape[0] == 301
+    assert figure.data[0].z[0, 0] == Cell.MISSED
+    assert "2×1" in figure.layout.title.text
+
+
+def test_a_tile_is_dark_where_its_rows_and_columns_meet():
+    A = np.array([[True, False], [False, True], [False, False]])
+    W = np.array([[True, False], [True, True]])
+    figure = tile_pictures(A, W, (np.array([1, 0, 2]), np.array([0, 1])), ["1", "2"])
+    z = np.asarray(figure.data[0].z)
+    np.testing.assert_array_equal(z[:, :2], [[0, 0], [1, 0], [0, 0]])
+    np.testing.assert_array_equal(z[:, 4:], [[1, 1], [0, 0], [0, 0]])
+
+
+def test_thresholds_are_drawn_up_to_what_saying_no_gets_wrong():
+    at, errors = np.array([0.0, 0.2, 0.7]), np.array([90, 3, 10])
+    figure = threshold_chart({"seen": (at, errors)}, [(0.2, 0.7)], "seen")
+    assert figure.layout.yaxis.range[1] == 13.0
+    assert (figure.layout.shapes[0].x0, figure.layout.shapes[0].x1) == (0.2, 0.7)
+    pairs = pair_chart(np.array([[90, 5], [4, 10]]), np.array([0.0, 1.0]))
+    assert (pairs.data[0].zmin, pairs.data[0].zmax) == (4, 10)
+    assert (pairs.data[1].x[0], pairs.data[1].y[0]) == (0.0, 1.0)
+
+
+def test_points_name_their_entry_and_a_histogram_counts_every_draw():
+    mean = {"A": np.array([[0.1, 0.9]]), "W": np.array([[0.2], [0.8]])}
+    figure = entries_chart(mean, mean, "t", "a")
+    np.testing.assert_array_equal(figure.data[0].customdata, [[0, 0, 0], [0, 0, 1]])
+    np.testing.assert_array_equal(figure.data[1].customdata, [[1, 0, 0], [1, 0, 1]])
+    assert sum(cell_histogram(np.array([0.0, 0.5, 1.0]), "w").data[0].y) == 3

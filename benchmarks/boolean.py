@@ -39,12 +39,30 @@ def measure(quick: bool = False) -> dict[str, Any]:
     for name in DENSITIES:
         ratio = _sweeps(name, quick)
         verdict = harness.against(ratio["median"], TIMES_NUMPY)
-        sweeps.append([name, *_milliseconds(ratio), spread(ratio), verdict["target"],
-                       part(verdict["part"]), verdict["met"]])  # fmt: skip
+        sweeps.append(
+            [
+                name,
+                *_milliseconds(ratio),
+                spread(ratio),
+                verdict["target"],
+                part(verdict["part"]),
+                verdict["met"],
+            ]
+        )
         seconds, before, after = _iterations(name, quick)
         verdict = harness.against(seconds, SECONDS[name], at_least=False)
-        clock.append([name, seconds, verdict["target"], part(verdict["part"]), verdict["met"],
-                      seconds * 2e6 / ITERATIONS / 60, before / 2**20, after / 2**20])  # fmt: skip
+        clock.append(
+            [
+                name,
+                seconds,
+                verdict["target"],
+                part(verdict["part"]),
+                verdict["met"],
+                seconds * 2e6 / ITERATIONS / 60,
+                before / 2**20,
+                after / 2**20,
+            ]
+        )
         raw[name] = {"sweeps": ratio, "iasg": seconds}
     for name in DENSITIES:
         for noise, rates in (("clean", CLEAN), ("noisy", NOISY)):
@@ -72,8 +90,16 @@ def measure(quick: bool = False) -> dict[str, Any]:
             },
             {
                 "title": "IASG: seconds for 60,000 iterations",
-                "columns": ("table", "seconds", "target", "of target", "met",
-                            "minutes for 2,000,000", "state before, MB", "after, MB"),
+                "columns": (
+                    "table",
+                    "seconds",
+                    "target",
+                    "of target",
+                    "met",
+                    "minutes for 2,000,000",
+                    "state before, MB",
+                    "after, MB",
+                ),
                 "rows": clock,
             },
             {
@@ -83,7 +109,7 @@ def measure(quick: bool = False) -> dict[str, Any]:
             },
         ],
         "raw": raw,
-    }  # fmt: skip
+    }
 
 
 @cache

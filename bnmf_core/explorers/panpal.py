@@ -46,9 +46,12 @@ class Settings:
         maximum=100_000,
     )
     max_iterations: int = setting(
-        2000, "Most iterations", "A factorization stops here at the latest.", minimum=1,
+        2000,
+        "Most iterations",
+        "A factorization stops here at the latest.",
+        minimum=1,
         maximum=1_000_000,
-    )  # fmt: skip
+    )
     tolerance: float = setting(
         1e-6,
         "Converged when entries move by at most",

@@ -96,7 +96,10 @@ def problems_of(X, prior, mask):
     X = X * mask
     return SimpleNamespace(
         dataset=SimpleNamespace(
-            X=X, mask=mask, missing=int((~mask).sum()), observed=int(mask.sum()),
+            X=X,
+            mask=mask,
+            missing=int((~mask).sum()),
+            observed=int(mask.sum()),
             squared_norm=(X**2).sum(axis=(1, 2)),
         ),
         seen=seen,
@@ -105,7 +108,7 @@ def problems_of(X, prior, mask):
         rank=R,
         times_rows=lambda W: W @ X.transpose(0, 2, 1),
         times_columns=lambda A: A @ X,
-    )  # fmt: skip
+    )
 
 
 def masked_errors(X, A, W, mask):

@@ -96,7 +96,7 @@ def sentences(
     unit = unit if unit == "°" else f" {unit}".rstrip()
     drawn = list(_where_draws_lie(comparison, metric, table, modes, unit))
     return {
-        "found": list(_found(comparison, table, modes.threshold, unit)),
+        "found": list(_found(comparison, metric, table, modes, unit)),
         "draws": drawn,
         "separate": list(_separate(islands, modes.labels, comparison.optima)),
         "probable": list(_probable(comparison, table, evidence, modes.labels)),
@@ -105,23 +105,30 @@ def sentences(
 
 
 def _found(
-    comparison: Comparison, table: pd.DataFrame, threshold: float, unit: str
+    comparison: Comparison, metric: str, table: pd.DataFrame, modes: Modes, unit: str
 ) -> Iterator[str]:
-    apart = f"{threshold:.3g}{unit}"
+    apart = f"at most {_widest(comparison, metric, modes):.2g}{unit} apart"
     converged = int(comparison.optima.sum())
     if converged > 1:
         found = table[table["found_by"] > 0]
         largest = table.iloc[int(np.nanargmax(table["found_by"]))]
         yield (
-            f"{converged} converged restarts ended in {len(found)} modes, within each of which any "
-            f"two are at most {apart} apart; {percent(largest['found_by'])} of them in mode "
-            f"{int(largest['mode']) + 1}."
+            f"{converged} converged restarts ended in {len(found)} modes, told apart at "
+            f"{modes.threshold:.3g}{unit}; within a mode any two are {apart}. "
+            f"{percent(largest['found_by'])} of them ended in mode {int(largest['mode']) + 1}."
             if len(found) > 1
-            else f"All {converged} converged restarts ended in one mode: any two are at most "
-            f"{apart} apart."
+            else f"All {converged} converged restarts ended in one mode: any two are {apart}."
         )
     elif not converged and not comparison.samplers:
         yield "None of these factorizations is known to have converged: modes may be unfinished."
+
+
+def _widest(comparison: Comparison, metric: str, modes: Modes) -> float:
+    """The largest distance between two optima of one mode."""
+    optima = np.flatnonzero(comparison.optima)
+    matrix = distances.STAGE.of(comparison).matrix(metric)[np.ix_(optima, optima)]
+    labels = modes.labels[optima]
+    return float(np.max(matrix, where=labels[:, None] == labels, initial=0.0))
 
 
 def _where_draws_lie(
@@ -144,8 +151,13 @@ def _where_draws_lie(
         "representative there: a draw fits worse than an optimum, and lies farther out, by what "
         "the posterior allows."
     )
-    margin = _margin(comparison, metric, modes)
-    if margin < CLOSE * away:
+    margin, between = _margin(comparison, metric, modes), table["nearest"].min()
+    if away > between:
+        yield (
+            f"Modes lie as little as {between:.3g}{unit} from each other: draws that are farther "
+            "out than that are near none of them, and shares of draws mean little."
+        )
+    elif margin < CLOSE * away:
         yield (
             f"The next mode is hardly farther, by {margin:.2g}{unit} (median): to which mode a "
             "draw belongs is not settled, and shares of draws mean little."
@@ -168,7 +180,7 @@ def _margin(comparison: Comparison, metric: str, modes: Modes) -> float:
 def _separate(islands: Islands | None, labels: np.ndarray, optima: np.ndarray) -> Iterator[str]:
     verdict = "" if islands is None else islands.verdict(labels, optima)
     if verdict and verdict != "one mode":
-        yield f"By the error along the best paths between them, islands or a ridge: {verdict}."
+        yield f"Islands or a ridge? By the error along the best paths found: {verdict}."
 
 
 def _probable(
@@ -199,9 +211,10 @@ def _probable(
     heaviest = table.iloc[int(np.nanargmax(table["mass"]))]
     yield (
         f"Mode {int(heaviest['mode']) + 1} has {mass_in_words(heaviest)} of the posterior mass of "
-        f"the {weighed} modes that were weighed."
-        + " The errors leave open which of them is the most probable."
-        * (not clear)
+        f"the {weighed} modes that were weighed"
+        + ", as a rough estimate" * (not evidence.settled)
+        + "."
+        + " The errors leave open which of them is the most probable." * (not clear)
     )
     yield from [] if mostly else not_kept
     yield from _draws_elsewhere(table)
@@ -212,7 +225,7 @@ def _probable(
             "not weighed."
         )
     if not evidence.settled:
-        yield "Twice as many steps changed an evidence by more than its error: read it as rough."
+        yield "It is rough because twice as many steps changed an evidence by more than its error."
     yield from _by_belief(evidence, labels)
     for belief in evidence.blurred:
         yield (

@@ -163,9 +163,11 @@ def components(comparison: Comparison, modes: Modes) -> Finding | None:
         else f"No component of {first} has a partner {everywhere}."
     )
     most = [f"{names[r]} (up to {largest[r]:.0f}°)" for r in changing if not shared[r]]
-    return Finding(
-        "components", said, f"Farthest from their partners: {_listed(most)}.", "components"
+    doubt = (
+        f"Farthest from their partners: {_listed(most)}. Compared with {first} because restarts "
+        "find it most often, which does not make it the most probable."
     )
+    return Finding("components", said, doubt, "components")
 
 
 def component_names(dataset: Dataset, A: np.ndarray) -> list[str]:

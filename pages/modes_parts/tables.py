@@ -131,18 +131,20 @@ def _columns(shown: pd.DataFrame, unit: str) -> dict[str, object]:
 
 
 def stability(look: Lens, row: int, name: str) -> None:
-    """How much each component of a factorization varies over the optima in focus.
+    """How much each component of a factorization varies over the optima in focus, or the draws.
 
     ``row`` : of the members, the first of the pictures above, whose numbers components have.
     ``name`` : what it is called there.
     """
     # As modes are made of optima, and draws lie about theirs by what the posterior allows.
-    optima = look.focus & look.analysis.optima
-    rows = np.flatnonzero(optima if optima.any() else look.focus)
+    optima, draws = look.focus & look.analysis.optima, look.focus & ~look.analysis.optima
+    # Optima of one mode are all the same; what the data leave open there, draws tell.
+    alone = np.unique(look.modes.labels[optima]).size <= 1 and draws.any()
+    counted, what = (draws, "draw") if alone else (optima, "converged factorization")
+    rows = np.flatnonzero(counted if counted.any() else look.focus)
     table = _stability(look.analysis.key, row, tuple(rows.tolist()), look)
-    what = "converged factorization" if optima.any() else "factorization"
     st.markdown("##### Which components can be trusted?")
-    st.markdown(plain(_least_and_most(table["mean_angle"])))
+    st.markdown(plain(_least_and_most(table["max_angle"])))
     st.markdown(
         f":small[Angle between each component of {plain(name)}, numbered as in its picture, and "
         f"its partner in every {what} in focus. Small everywhere: the data insist on this "
@@ -170,8 +172,8 @@ def _least_and_most(angles: pd.Series) -> str:
     best, worst = angles.idxmin(), angles.idxmax()
     least, most = f"{angles[best]:.2g}°", f"{angles[worst]:.2g}°"
     if least == most:
-        return f"All components are {most} from their partners on average."
+        return f"All components are up to {most} from their partners."
     return (
-        f"Component {best + 1} is nearest to its partners, {least} on average, component "
-        f"{worst + 1} farthest, {most}."
+        f"Component {best + 1} is at most {least} from its partners, component {worst + 1} up to "
+        f"{most}."
     )

@@ -96,11 +96,16 @@ def test_basin_height_and_mass_are_three_columns(two, told):
     np.testing.assert_allclose(table["mass"], by_hand["mass"], atol=0.02)
 
 
-def test_the_sentences_say_what_the_table_holds(told):
-    _, table, sentences = told
+def test_the_sentences_say_what_the_table_holds(two, told):
+    modes, table, sentences = told
     whole = " ".join(sentences)
     heavy = int(table["mass"].argmax())
-    assert "30 converged restarts ended in 2 modes, within each of which any two" in whole
+    A, W = two.factors(np.flatnonzero(two.optima))
+    apart = distances(SimpleNamespace(A=A, W=W))
+    labels = modes.labels[two.optima]
+    widest = max(apart[np.ix_(labels == k, labels == k)].max() for k in range(2))
+    assert "30 converged restarts ended in 2 modes, told apart at 15°" in whole
+    assert f"within a mode any two are at most {widest:.2g}° apart" in whole
     assert f"Mode {heavy + 1} has {answer.mass_in_words(table.loc[heavy])} of the post" in whole
     assert "2 separate modes" in whole
     assert "σ = 0.01, λ = 1" in whole
@@ -289,11 +294,8 @@ def test_which_starts_are_counted_is_said_where_there_are_several_kinds(two, tol
     members = two.members.copy()
     if mixed:
         members.loc[np.flatnonzero(two.optima)[:10], "algorithm"] = "q_transform"
-    made = SimpleNamespace(
-        members=members, optima=two.optima, samplers=[], convergence="", runs=two.runs
-    )
-    unseen = answer.unseen(modes.labels, two.optima)
-    said = answer.sentences(made, "max_angle", table, modes, None, None, unseen)["missing"]
+    made = SimpleNamespace(members=members, optima=two.optima)
+    said = list(answer._missing(answer.unseen(modes.labels, two.optima), made))
     assert len(said) == 1 + mixed  # both modes were found many times
     assert said[0].startswith("Every mode was found more than once")
     assert not mixed or "10 by Q-Transform, 20 by Random restarts" in said[-1]

@@ -189,6 +189,18 @@ class Dataset:
         return self.features_are or ("pixels" if self.image_shape else "features")
 
     @cached_property
+    def empty(self) -> str:
+        """How many rows and columns hold nothing but zeros, in a sentence; "" where none does."""
+        totals = [np.asarray(self.X.sum(axis=axis)).ravel() for axis in (1, 0)]
+        nouns = (self.feature_noun, "observations")
+        counts = [
+            (int((total == 0).sum()), noun) for total, noun in zip(totals, nouns, strict=True)
+        ]
+        named = " and ".join(f"{count:,} of the {noun}" for count, noun in counts if count)
+        told = "they tell nothing of the others, and are kept as they are"
+        return f"Zero throughout: {named}; {told}." if named else ""
+
+    @cached_property
     def total(self) -> float:
         """ΣX over the observed entries."""
         return float(stored(self.X).sum())

@@ -25,6 +25,11 @@ def show(dataset_id: str) -> None:
     """Draw the overview of a stored dataset."""
     dataset = store().dataset(dataset_id)
     facts(dataset)
+    if empty := dataset.empty:
+        st.caption(plain(empty))
+    with st.container(horizontal=True):
+        link.to("run", "Analyse these data", data=dataset_id)
+        link.to("rank", data=dataset_id)
     if dataset.missing:
         _missing(dataset)
     _hide(dataset)
@@ -66,8 +71,6 @@ def show(dataset_id: str) -> None:
         words = ", ".join(f"{name or '(none)'}: {n}" for name, n in counts.head(12).items())
         more = f" and {len(counts) - 12} more" if len(counts) > 12 else ""
         st.caption(plain(f"Label {key}: {words}{more}"))
-    link.to("run", "Analyse these data", data=dataset_id)
-    link.to("rank", data=dataset_id)
 
 
 def facts(dataset: Dataset) -> None:

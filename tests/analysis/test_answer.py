@@ -290,7 +290,7 @@ def test_draws_and_masses_that_do_not_agree_are_told(two):
 
 @pytest.mark.parametrize("mixed", [False, True])
 def test_which_starts_are_counted_is_said_where_there_are_several_kinds(two, told, mixed):
-    modes, table, _ = told
+    modes, _, _ = told
     members = two.members.copy()
     if mixed:
         members.loc[np.flatnonzero(two.optima)[:10], "algorithm"] = "q_transform"

@@ -126,3 +126,11 @@ def test_lengths_that_do_not_fit_are_refused(X):
         Dataset.from_array(X, image_shape=(3, 3))
     with pytest.raises(DataError, match="mask"):
         Dataset.from_array(X, mask=np.ones((5, 4)))
+
+
+@pytest.mark.parametrize("whole", [np.asarray, sparse.csr_array])
+def test_what_is_zero_throughout_is_counted(whole):
+    X = np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 0.0], [3.0, 0.0, 0.0]])
+    said = Dataset.from_array(whole(X)).empty
+    assert said.startswith("Zero throughout: 1 of the features and 1 of the observations;")
+    assert Dataset.from_array(whole(X[[0, 2]][:, [0, 2]])).empty == ""

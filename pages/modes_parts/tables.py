@@ -147,7 +147,7 @@ def stability(look: Lens, row: int, name: str) -> None:
     st.markdown(plain(_least_and_most(table["max_angle"])))
     st.markdown(
         f":small[Angle between each component of {plain(name)}, numbered as in its picture, and "
-        f"its partner in every {what} in focus. Small everywhere: the data insist on this "
+        f"its partner in every {plain(what)} in focus. Small everywhere: the data insist on this "
         "component.]"
     )
     table = table.assign(component=np.arange(1, len(table) + 1)).round(2)

@@ -61,7 +61,7 @@ def _picture(look: Lens, A: np.ndarray, names: list[str], width: int) -> tuple[g
             f"An orange frame: no counterpart in the first, more than {NO_COUNTERPART:.0f}° away. "
         )
     if dataset.image_shape is not None:
-        figure = gallery.basis_images(A, dataset.image_shape, names, False, alone, width)
+        figure = gallery.basis_images(A, dataset.image_shape, names, False, alone, row_width=width)
         return figure, note + "Each image is one part, on its own grey scale: bright is present."
     if dataset.D <= gallery.MOST_BARS:
         figure = gallery.basis_bars(A, dataset.features, names, dataset.unit, alone=alone)

@@ -201,9 +201,11 @@ def _on_burn_in(study: StudyResult) -> Judged:
     for reading, rows in _as_published(study, "grid"):
         correlation = rows["start_correlation"]
         late, whole = rows["late_sd"].median(), rows["all_sd"].median()
-        explained = [correlation.median() >= GOES_WITH, late <= SAME * whole]
+        share = (late / whole) ** 2
+        explained = [correlation.median() >= GOES_WITH, share <= SAME]
         numbers = {"reading": reading, "correlation": correlation.median(), "late": late}
         numbers |= {"least": correlation.min(), "most": correlation.max(), "whole": whole}
+        numbers["share"] = share
         yield _verdict(2 - sum(explained), 2), numbers
 
 

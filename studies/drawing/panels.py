@@ -12,9 +12,12 @@ import numpy as np
 from benchmarks.svg import COLORS, canvas
 
 SIDE, GAP, LEFT, TOP = 150, 46, 60, 56
-LEGEND = 20
+# Pixels of the labels below, and of one name in the legend.
+LEGEND, NAME = 20, 130
 # Colours of an image at 0, ½ and 1.
 SCALE = np.array([[255, 255, 255], [240, 200, 80], [0, 66, 130]], dtype=float)
+
+ON_IMAGE = "#D01010"
 
 Points = Sequence[tuple[float, float]]
 
@@ -64,6 +67,8 @@ class Panel:
             )
         keys = [key for part in self._parts for key in part]
         color = {key: COLORS[i % len(COLORS)] for i, key in enumerate(keys)}
+        if self.image is not None:
+            color |= dict.fromkeys(keys, ON_IMAGE)
         for name, pairs in self.bars.items():
             wide = side / max(len(pairs), 1)
             drawn += [
@@ -97,7 +102,8 @@ def panels(
 ) -> str:
     """Rows of panels, with what the axes are called below and beside all of them."""
     across = max(len(row) for row in rows)
-    width = LEFT + across * (SIDE + GAP)
+    names = next((panel.names for row in rows for panel in row if len(panel.names) > 1), [])
+    width = LEFT + max(across * (SIDE + GAP), len(names) * NAME)
     whole = TOP + len(rows) * (height + GAP) + LEGEND
     drawn = canvas(title, width, whole, 10)
     for i, row in enumerate(rows):
@@ -109,9 +115,8 @@ def panels(
         f'<text transform="translate(14 {middle:.0f}) rotate(-90)" text-anchor="middle">'
         f"{escape(y_label)}</text>"
     )
-    names = next((panel.names for row in rows for panel in row if len(panel.names) > 1), [])
     for i, name in enumerate(names):
-        x = LEFT + 130 * i
+        x = LEFT + NAME * i
         drawn.append(f'<circle cx="{x - 8}" cy="32" r="4" fill="{COLORS[i % len(COLORS)]}"/>')
         drawn.append(_text(x, 36, name, "start"))
     return "\n".join([*drawn, "</svg>", ""])
@@ -122,9 +127,9 @@ def _placed(panel: Panel, x: float, y: float, height: int) -> list[str]:
     ends = []
     if panel.image is None:
         ends = [
-            _text(0, height + 12, f"{panel.x[0]:g}", "start"),
-            _text(SIDE, height + 12, f"{panel.x[1]:g}", "end"),
-            _text(-4, height, f"{panel.y[0]:g}", "end"),
+            _text(0, height + 12, f"{panel.x[0]:.3g}", "start"),
+            _text(SIDE, height + 12, f"{panel.x[1]:.3g}", "end"),
+            _text(-4, height, f"{panel.y[0]:.3g}", "end"),
             _text(-4, 9, f"{panel.y[1]:.3g}", "end"),
         ]
     return [

@@ -79,10 +79,11 @@ class Panel:
         for name, pairs in self.lines.items():
             path = " ".join(f"{across(x):.1f},{up(y):.1f}" for x, y in pairs)
             drawn.append(f'<polyline points="{path}" fill="none" stroke="{color[name]}"/>')
+        wide = 3 if self.image is None else 9
         for name, pairs in self.points.items():
             dots = "".join(f"M{across(x):.1f} {up(y):.1f}h0" for x, y in pairs)
             drawn.append(
-                f'<path d="{dots}" stroke="{color[name]}" stroke-width="3" '
+                f'<path d="{dots}" stroke="{color[name]}" stroke-width="{wide}" '
                 'stroke-linecap="round" stroke-opacity="0.6"/>'
             )
         for name, stretches in self.stretches.items():

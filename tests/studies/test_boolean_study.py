@@ -196,9 +196,18 @@ def test_what_makes_no_sense_is_refused():
 
 
 USUAL = {
-    "ones": 1919.0, "half": 50.0, "best": 10.0, "low": 0.3, "high": 0.4, "late_half": 50.0,
-    "last_half": 50.0, "start_correlation": 0.99, "all_sd": 0.1, "late_sd": 0.001, "seconds": 9.0,
-}  # fmt: skip
+    "ones": 1919.0,
+    "half": 50.0,
+    "best": 10.0,
+    "low": 0.3,
+    "high": 0.4,
+    "late_half": 50.0,
+    "last_half": 50.0,
+    "start_correlation": 0.99,
+    "all_sd": 0.1,
+    "late_sd": 0.001,
+    "seconds": 9.0,
+}
 
 
 def planted(*cells):
@@ -227,30 +236,44 @@ def exact(column, **numbers):
 CLEAN = grid("optimum", best=0)
 LOST = {"size": "75", "half": 1919}
 CHANGED = [
-    ("density", [grid(), ("grid", "stated_clean", "flat", "random", "75", 0, {"ones": 41e3})],
-     [grid(), ("grid", "stated_clean", "flat", "random", "75", 0, {"ones": 1900})]),
+    (
+        "density",
+        [grid(), ("grid", "stated_clean", "flat", "random", "75", 0, {"ones": 41e3})],
+        [grid(), ("grid", "stated_clean", "flat", "random", "75", 0, {"ones": 1900})],
+    ),
     ("optimum", [(*CLEAN[:6], {"best": 3})], [CLEAN]),
     ("collapse", [grid(size="75")], [grid(**LOST)]),
-    ("too_little", [grid(**LOST), grid(part="unbiased", size="75")],
-     [grid(**LOST), grid(part="unbiased", **LOST)]),
+    (
+        "too_little",
+        [grid(**LOST), grid(part="unbiased", size="75")],
+        [grid(**LOST), grid(part="unbiased", **LOST)],
+    ),
     ("threshold", [grid(high=0.6)], [grid()]),
     ("half", [grid(best=50)], [grid()]),
     ("easier", [grid(), grid("optimum", half=60)], [grid(), grid("optimum", half=40)]),
     ("noisier", [grid(), grid(noise="noisy", half=40)], [grid(), grid(noise="noisy", half=60)]),
     ("remembers", [grid("optimum", half=999, late_half=999, last_half=999)], [grid("optimum")]),
     ("burn_in", [grid()], [grid(start_correlation=0.3, late_sd=0.09)]),
-    ("spread", [grid("optimum", "flat"), exact("box_gibbs_one", all_sd=0.3)],
-     [grid("optimum", "flat", late_sd=0.3), exact("box_gibbs_one", all_sd=0.3)]),
+    (
+        "spread",
+        [grid("optimum", "flat"), exact("box_gibbs_one", all_sd=0.3)],
+        [grid("optimum", "flat", late_sd=0.3), exact("box_gibbs_one", all_sd=0.3)],
+    ),
     ("sigma", [exact("box_gibbs_one", half=1900)], [exact("box_gibbs_one")]),
     ("gibbs", [grid(), exact("box_gibbs", half=9)], [grid(), exact("box_gibbs", half=90)]),
-    ("beta", [grid(column="flat"), grid(column="beta", half=9)],
-     [grid(column="flat"), grid(column="beta", half=90)]),
-    ("winner", [grid(column="flat", size="75", best=11), grid()],
-     [grid(column="flat", size="75", best=9), grid()]),
+    (
+        "beta",
+        [grid(column="flat"), grid(column="beta", half=9)],
+        [grid(column="flat"), grid(column="beta", half=90)],
+    ),
+    (
+        "winner",
+        [grid(column="flat", size="75", best=11), grid()],
+        [grid(column="flat", size="75", best=9), grid()],
+    ),
     ("longer", [grid(), grid(part="long", half=60)], [grid(), grid(part="long", half=40)]),
-    ("vanishes", [grid(), grid(part="long", all_sd=0.2)],
-     [grid(), grid(part="long", all_sd=0.05)]),
-]  # fmt: skip
+    ("vanishes", [grid(), grid(part="long", all_sd=0.2)], [grid(), grid(part="long", all_sd=0.05)]),
+]
 
 
 @pytest.mark.parametrize(("key", "against", "speaking"), CHANGED, ids=[c[0] for c in CHANGED])

@@ -1,11 +1,11 @@
-"""The studies on the command line: ``python -m studies coverage|stein|rrt|transfer --help``."""
+"""The studies on the command line: ``python -m studies boolean|coverage|… --help``."""
 
 import sys
 from importlib import import_module
 
 from bnmf_core.nouns.errors import BNMFError
 
-STUDIES = ("coverage", "stein", "rrt", "transfer")
+STUDIES = ("coverage", "stein", "rrt", "transfer", "boolean")
 
 
 def main(arguments: list[str]) -> int:

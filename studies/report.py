@@ -78,7 +78,10 @@ class Report:
             return 0
         with _workers(asked.workers) as executor:
             made = self._asked(asked).make(
-                asked.out / "cells", on_progress=_reporter(), executor=executor
+                asked.out / "cells",
+                on_progress=_reporter(),
+                executor=executor,
+                stored_only=asked.stored,
             )
         load = os.getloadavg()[-1]
         where = {"machine": harness.machine(), "workers": asked.workers, "load": load}
@@ -131,6 +134,7 @@ class Report:
         if self.calibrate:
             option("--calibrate", action="store_true", help="find what is not published")
         option("--short", action="store_true", help="soon done: numbers mean little")
+        option("--stored", action="store_true", help="only what is measured already")
         option("--keep", action="store_true", help="show it on its page and in docs/ from now on")
         out = ROOT / "studies" / ".made" / self.key
         option("--out", type=Path, default=out, help="where results are kept")

@@ -111,6 +111,7 @@ class Study(ABC):
         on_progress: Callable[[Progress], None] | None = None,
         cancel: Cancel = None,
         executor: Executor | None = None,
+        stored_only: bool = False,
     ) -> StudyResult:
         """Measure every cell that is not in the folder yet.
 
@@ -119,6 +120,7 @@ class Study(ABC):
         folder : where each measured cell is kept, so that an interrupted study goes on from there.
         on_progress, cancel : called and asked after every cell, with an executor after every batch.
         executor : where batches are measured, such as a ``ProcessPoolExecutor``; None: here.
+        stored_only : put together what is in the folder, and measure nothing.
 
         Raises
         ------
@@ -128,6 +130,10 @@ class Study(ABC):
             When ``cancel()`` returned True; the cells in the folder stay.
         """
         batches = self.batches()
+        if stored_only:
+            there = ([task for task in batch if _is_stored(task, folder)] for batch in batches)
+            batches = [batch for batch in there if batch]
+            require(batches, "Nothing of this study has been measured yet.")
         tasks = [task for batch in batches for task in batch]
         cells: dict[Hashable, Cell] = {}
 
@@ -183,6 +189,10 @@ class Study(ABC):
 def digest(decides: Any) -> str:
     """Twelve characters that change with everything that decides some numbers."""
     return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def _is_stored(task: Task, folder: str | Path | None) -> bool:
+    return folder is not None and stored(Path(folder) / task.place) is not None
 
 
 def stored(place: Path | None) -> Cell | None:

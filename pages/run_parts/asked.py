@@ -66,7 +66,7 @@ def kind(dataset: Dataset) -> str:
         st.segmented_control(
             "Look for",
             list(KINDS),
-            default="tiles",
+            default="parts",
             key="kind",
             required=True,
             format_func=shown({key: kind.label for key, kind in KINDS.items()}),

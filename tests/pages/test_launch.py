@@ -3,7 +3,9 @@
 import re
 import time
 
-from bnmf_core import RunSpec, laurberg
+import numpy as np
+
+from bnmf_core import RunSpec, boolean_tiles, laurberg
 from bnmf_core.runs import jobs
 from tests.pages.apps import page, words
 
@@ -156,3 +158,13 @@ def test_ticked_launches_are_compared_where_they_go_together(server, labelled):
     app.button(key="compare").click().run()
     assert not app.exception
     assert app.session_state["view_runs"] == [*first, *second]
+
+
+def test_tiles_are_looked_for_in_a_table_of_yes_and_no_where_that_is_asked(server):
+    server.store.add_dataset(boolean_tiles(30, 40, 3, rng=np.random.default_rng(0)))
+    app = page("run")
+    assert "random restarts" in words(app)
+    app.segmented_control(key="kind").set_value("tiles").run()
+    assert app.session_state["model"] == "boolean"
+    assert app.session_state["algorithms"] == ["panpal", "box_gibbs"]
+    assert not app.exception

@@ -96,7 +96,7 @@ def test_from_one_click_to_a_restored_link(chromium, tmp_path):  # noqa: PLR0915
         expect(cancel).to_have_count(1)
         cancel.click()
         expect(cancel).to_have_count(0, timeout=10_000)
-        assert page.get_by_text("cancelled").count() >= 1
+        page.get_by_text("cancelled").first.wait_for(timeout=20_000)
         assert errors == []
 
     # The same link on a server that has just started.

@@ -26,6 +26,9 @@ def report_of(name) -> Report:
 @pytest.mark.parametrize("name", STUDIES)
 def test_the_documentation_is_of_the_stored_study(name):
     study, report = full(name), report_of(name)
+    if study is None:
+        assert not (DOCS / f"{name}-study.md").exists()
+        pytest.skip("This study has not been measured in full yet.")
     drawn = report.figures(study)
     assert (DOCS / f"{name}-study.md").read_text() == report.document(study, drawn)
     stored = {path.name: path.read_text() for path in (DOCS / f"{name}-study").glob("*.svg")}
@@ -39,6 +42,7 @@ def test_the_command_line_names_its_options(name, capsys):
     told = capsys.readouterr().out
     assert f"python -m studies {name}" in told
     own = {
+        "boolean": "--part --problem --column --start --rank --size --iterations",
         "coverage": "--repetitions --samples --only --problem --column --no-capped --calibrate",
         "stein": "--data --repetitions --only --model --algorithm",
         "rrt": "--data --repetitions --seconds --only --noise --method",

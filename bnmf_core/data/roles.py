@@ -242,6 +242,8 @@ def _find_classes(columns: Columns, numbers: Sequence[int], roles: Roles) -> dic
                 found[column] = f"{place} is headed like names, and repeats: taken as a label."
             elif roles.reasons["names_column"] != CHOSEN and not head.startswith("unnamed:"):
                 roles.doubts.append(f"{place} is headed like names: taken as a feature.")
+    if columns.has_header:
+        _doubt_whole_among_fractions(columns, [c for c in numbers if c not in found], roles)
     last = numbers[-1] if len(numbers) > 2 else -1
     headed = columns.head(last) and not cells.is_number(columns.head(last))
     if last < 0 or last in found or headed:
@@ -257,6 +259,22 @@ def _find_classes(columns: Columns, numbers: Sequence[int], roles: Roles) -> dic
         elif levels > 2 and len(whole) >= 10 * levels:
             roles.doubts.append(f"{said}, each many times: taken as a feature, not as a label.")
     return found
+
+
+def _doubt_whole_among_fractions(columns: Columns, numbers: Sequence[int], roles: Roles) -> None:
+    """Say of a headed column of a few whole numbers among fractions that it may be a class."""
+    values = columns.sheet.values[columns.first :][:, list(numbers)]
+    fractions = (np.nan_to_num(values) % 1 != 0).any(axis=0)
+    if len(numbers) < 3 or fractions.mean() <= 0.5:
+        return
+    for column, of_column in zip(numbers, values.T, strict=True):
+        levels, seen = _levels(of_column), of_column[~np.isnan(of_column)]
+        run = set(range(levels)), set(range(1, levels + 1))
+        if levels > 1 and set(seen.astype(int)) in run and len(seen) >= 5 * levels:
+            roles.doubts.append(
+                f"{columns.place(column)} holds the whole numbers {seen.min():.0f} to "
+                f"{seen.max():.0f}, and most others fractions: taken as a feature, not as a label."
+            )
 
 
 def _levels(values: np.ndarray) -> int:

@@ -5,6 +5,7 @@ import gzip
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from benchmarks.harness import data_folder
@@ -256,3 +257,13 @@ def test_pixels_are_the_side_that_has_as_many(content, chosen, image_shape, map_
 def test_public_data_are_read_as_they_lie(path, chosen, shape):
     reading = inspect_file(REAL / path, chosen=chosen)
     assert load_file(REAL / path, reading=reading).X.shape == shape
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_few_whole_numbers_among_fractions_are_doubted(whole):
+    rng = np.random.default_rng(0)
+    columns = {name: rng.random(20).round(3) for name in ("pike", "carp", "bream")}
+    columns["trophic"] = np.arange(20) % 3 + (1 if whole else 0.5)
+    reading = inspect_file(pd.DataFrame(columns).to_csv().encode())
+    said = "Column 5 ('trophic') holds the whole numbers 1 to 3, and most others fractions"
+    assert any(said in doubt for doubt in reading.doubts) == whole

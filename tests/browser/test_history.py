@@ -1,6 +1,7 @@
 """The browser's Back and Forward, in a real browser."""
 
 import re
+import time
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -69,15 +70,28 @@ def test_back_returns_to_the_page_before_with_its_own_parameters(chromium, tmp_p
         assert page.get_by_role("combobox", name="Focus").input_value().startswith("mode 1 ")
 
 
-def test_a_link_is_one_entry_on_a_server_that_has_just_started(chromium, tmp_path):
+@pytest.mark.parametrize("late", [False, True])
+def test_a_link_is_one_entry_on_a_server_that_has_just_started(chromium, tmp_path, late):
+    """Also where what keeps it one entry arrives after the address has changed."""
     runs = ",".join(finished_runs(tmp_path))
     with chromium() as page, running_server(tmp_path) as address:
+        if late:
+            page.route("**/static/js/Html*.js", after_three_seconds)
         page.goto("about:blank")
         view = f"metric=wad&threshold=0.1&focus=mode%3A1&runs={runs.replace(',', '%2C')}"
         page.goto(f"{address}/components?{view}")
         page.get_by_text("In focus: mode 1").first.wait_for()
-        settle(page)
-        assert page.evaluate("history.length") == 2
+        page.wait_for_function("window.oneEntryForEachPage")
+        path, asked = where(page)
+        assert path == "/components" and {"metric", "focus", "relevance"} <= asked.keys()
         assert page.get_by_text("Page not found").count() == 0
         page.go_back()
         assert page.url == "about:blank"
+        page.go_forward()
+        page.get_by_text("In focus: mode 1").first.wait_for()
+        assert where(page) == (path, asked)
+
+
+def after_three_seconds(route) -> None:
+    time.sleep(3)
+    route.continue_()

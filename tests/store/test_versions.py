@@ -31,9 +31,19 @@ def by_name(store):
     return {run.name: run for run in store.runs()}
 
 
-def assert_same(particles, expected):
-    for name in ("A", "W", "log_joint", "error", "ids", "chain", "draw"):
+def assert_reads(particles, dataset, expected):
+    """What was stored stands to its data as it says, and where a run of today comes to rest.
+
+    Not bit for bit: it was made on another processor, whose matrix products round otherwise, and a
+    descent that stops at a small drop of the error stops a few iterations earlier or later.
+    """
+    for name in ("ids", "chain", "draw"):
         np.testing.assert_array_equal(getattr(particles, name), getattr(expected, name))
+    X, made = dataset.X, particles.A @ particles.W
+    relative = np.linalg.norm(X - made, axis=(1, 2)) / np.linalg.norm(X)
+    np.testing.assert_allclose(particles.error, relative, rtol=1e-9)
+    np.testing.assert_allclose(particles.error, expected.error, rtol=1e-2)
+    np.testing.assert_allclose(made, expected.A @ expected.W, atol=0.01 * X.max())
 
 
 def test_data_and_finished_runs_of_the_version_before_are_read(store):
@@ -43,26 +53,27 @@ def test_data_and_finished_runs_of_the_version_before_are_read(store):
     for name in ("finished", "tree"):
         record = by_name(store)[name]
         assert (record.status, record.done, record.version) == ("complete", 12, "")
-        assert_same(store.particles(record.id), engine.run(dataset, record.spec))
+        assert_reads(store.particles(record.id), dataset, engine.run(dataset, record.spec))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["half", "half chain", "half hmc", "half tree"])
 def test_what_the_version_before_has_begun_is_finished_or_said_to_be_over(store, runner, name):
-    record = by_name(store)[name]
+    record, dataset = by_name(store)[name], store.dataset(by_name(store)[name].dataset)
     assert record.status == "cancelled"
-    expected = engine.run(store.dataset(record.dataset), record.spec)
-    assert_same(store.particles(record.id), expected.subset(store.particles(record.id).ids))
+    expected, before = engine.run(dataset, record.spec), store.particles(record.id)
+    assert_reads(before, dataset, expected.subset(before.ids))
     runner.resume(record.id)
     runner.wait([record.id])
-    after = store.run(record.id)
+    after, kept = store.run(record.id), store.particles(record.id)
+    np.testing.assert_array_equal(kept.A[: before.M], before.A)
     assert after.version == VERSION
     assert name != "half" or after.status == "complete"
     if after.status == "complete":
-        assert_same(store.particles(record.id), expected)
+        assert_reads(kept, dataset, expected)
     else:
         assert after.status == "failed" and "another version" in after.message
-        assert store.particles(record.id).M >= 8
+        assert kept.M >= 8
 
 
 def test_runs_of_the_version_before_keep_a_prior_rate_of_1(store):

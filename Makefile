@@ -45,7 +45,7 @@ mutants: $(VENV)/.tested ## plant mistakes in the engine and see that tests catc
 lint: $(VENV)/.tested
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	@! grep -rn 'fmt: skip' --include='*.py' app.py bnmf_core pages studies benchmarks tests
+	@! grep -rn 'fmt: skip' --include='*.py' --exclude-dir=.envs app.py bnmf_core pages studies benchmarks tests
 	$(BIN)/mypy
 
 bench: $(VENV)/.tested ## every benchmark; writes benchmarks/RESULTS.md

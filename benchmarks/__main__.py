@@ -1,14 +1,16 @@
-"""Every benchmark, one after the other; writes RESULTS.md: ``python -m benchmarks [--quick]``.
+"""Benchmarks, one after the other; writes RESULTS.md: ``python -m benchmarks [NAME …] [--quick]``.
 
-With ``--quick`` nothing is written: the smoke test prints its tables.
+Without names all of them; with names, sections of the others stay as they are. With ``--quick``
+nothing is written: the smoke test prints its tables.
 """
 
 import argparse
+import re
 import sys
 import time
 import traceback
+from datetime import date
 from pathlib import Path
-from typing import Any
 
 from benchmarks import (
     boolean,
@@ -39,29 +41,45 @@ BENCHMARKS = {
 
 
 def main() -> int:
-    """Measure everything; a benchmark that fails says so in its place."""
+    """Measure what is named; a benchmark that fails says so in its place."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(BENCHMARKS))
     parser.add_argument("--quick", action="store_true", help="a smoke test: numbers mean little")
-    quick = parser.parse_args().quick
-    began, results, failed = time.perf_counter(), [], []
-    for name, module in BENCHMARKS.items():
+    options = parser.parse_args()
+    if unknown := set(options.names) - BENCHMARKS.keys():
+        parser.error(f"no benchmark is called {', '.join(sorted(unknown))}")
+    failed = False
+    for name in options.names or BENCHMARKS:
         print(f"{name} …", file=sys.stderr, flush=True)
+        began = time.perf_counter()
         try:
-            result = module.measure(quick)
+            result = BENCHMARKS[name].measure(options.quick)
         except Exception as error:
             traceback.print_exc()
-            failed.append(name)
+            failed = True
             words = f"failed: {type(error).__name__}: {error}"
             result = {"title": name.capitalize(), "summary": [words], "tables": []}
-        results.append(result)
+        took = (time.perf_counter() - began) / 60.0
+        result["summary"].append(f"Measured on {date.today()} in {took:.1f} minutes.")
         print(as_text(result), flush=True)
-    if not quick:
-        RESULTS.write_text(document(results, time.perf_counter() - began))
+        if not options.quick:
+            kept = sections(RESULTS.read_text()) if RESULTS.exists() else {}
+            RESULTS.write_text(document(kept | {name: as_markdown(result)}))
     return 1 if failed else 0
 
 
-def document(results: list[dict[str, Any]], took: float) -> str:
-    """RESULTS.md."""
+def sections(text: str) -> dict[str, str]:
+    """The sections of RESULTS.md by the names of their benchmarks.
+
+    >>> sections(document({"gibbs": "## Gibbs"}))
+    {'gibbs': '## Gibbs'}
+    """
+    _, *parts = re.split(r"^<!-- (\w+) -->$", text, flags=re.MULTILINE)
+    return dict(zip(parts[::2], (part.strip() for part in parts[1::2]), strict=True))
+
+
+def document(told: dict[str, str]) -> str:
+    """RESULTS.md, from sections by the names of their benchmarks."""
     here = harness.machine()
     versions = ", ".join(f"{name} {version}" for name, version in here["versions"].items())
     lines = [
@@ -74,10 +92,11 @@ def document(results: list[dict[str, Any]], took: float) -> str:
         f"- Machine: {here['system']}, {here['processor']}, {here['cores']} cores, "
         f"{here['memory']} of memory",
         f"- Versions: {versions}",
-        f"- Duration of the whole: {took / 60:.0f} minutes",
         "",
-        *[as_markdown(result) for result in results],
     ]
+    for name in BENCHMARKS:
+        if name in told:
+            lines += [f"<!-- {name} -->", "", told[name].strip(), ""]
     return "\n".join(lines).rstrip() + "\n"
 
 

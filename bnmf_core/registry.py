@@ -85,6 +85,17 @@ def model(key: str) -> Model:
     return MODELS[key]
 
 
+def label_of(key: str) -> str:
+    """An algorithm's name on screen, also when it is no longer there."""
+    return ALGORITHMS[key].label if key in ALGORITHMS else key
+
+
+def members_of(*keys: str) -> str:
+    """What algorithms make together, in one word, also when they are no longer there."""
+    made = {ALGORITHMS[key].members if key in ALGORITHMS else "factorizations" for key in keys}
+    return made.pop() if len(made) == 1 else "factorizations"
+
+
 def model_of(particles: Particles) -> tuple[Model, object]:
     """The model of the run that made the particles, and its settings as the run took them.
 

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from bnmf_core.analysis import tiles
-from pages.boolean_parts import cells, entries, looked, table, thresholds
+from pages.boolean_parts import cells, entries, looked, ranks, table, thresholds
 from pages.boolean_parts import tiles as of_tiles
 from pages.frame import guard, link, panel, view
 from pages.frame.words import plain, shown
@@ -14,17 +14,22 @@ VIEWS = {
     "cells": ("Cells", cells.show),
     "entries": ("Rows and columns", entries.show),
     "thresholds": ("Thresholds", thresholds.show),
+    "ranks": ("Ranks", ranks.show),
 }
 
 guard.enter("boolean")
-look = panel.runs_alone(tiles.STAGE)
-found = tiles.STAGE.of(look.analysis)
-if found.problem:
-    view.nothing(found.problem, "data", "run")
+looks = panel.runs_by_rank(tiles.STAGE)
+problems = {rank: tiles.STAGE.of(look.analysis).problem for rank, look in looks.items()}
+if all(problems.values()):
+    view.nothing(next(iter(problems.values())), "data", "run")
 with st.sidebar:
-    run_id = looked.choose(look, found)
-seen = looked.at(look, found, run_id)
+    seen = looked.choose(looks)
 first, *others = seen.sentences
+if seen.sampled:
+    others.append(
+        "Sizes, counts and thresholds are of the mean over the most probable chain, shares over "
+        f"all {seen.members}."
+    )
 st.markdown(f"**{plain(first)}**")
 if others:
     st.caption(plain(" ".join(others)))
@@ -40,3 +45,4 @@ st.segmented_control(
 )
 link.share("part")
 VIEWS[link.get("part")][1](seen)
+link.to("boolean_lesson")

@@ -47,9 +47,10 @@ with st.container(border=True):
 st.subheader("Other questions", anchor=False)
 for column, example in zip(st.columns(len(others)), others, strict=True):
     with column.container(border=True, height="stretch"):
-        st.markdown(f"**{plain(example.label)}**")
-        st.markdown(plain(example.question))
-        st.caption(plain(example.told))
+        with st.container(height="stretch"):  # so that buttons stand in one line
+            st.markdown(f"**{plain(example.label)}**")
+            st.markdown(plain(example.question))
+            st.caption(plain(example.told))
         st.button("Start", key=f"start_{example.key}", on_click=start, args=(example.key,))
 
 left, right = st.columns(2)

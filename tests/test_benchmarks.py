@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from benchmarks import harness, svg
+from benchmarks.__main__ import BENCHMARKS, RESULTS, document, sections
 from benchmarks.distances import perturbed, plain_covering, plain_pair
 from benchmarks.gibbs import numpy_sweep
 from benchmarks.tables import as_markdown, as_text
@@ -102,3 +103,10 @@ def test_a_plot_is_well_formed_and_names_its_series():
     words = [element.text for element in ElementTree.fromstring(text).iter()]
     assert "a < b" in words
     assert "one & two" in words
+
+
+def test_sections_of_other_benchmarks_stay_as_they_are():
+    both = document({"pages": "## Pages\n\n| a |", "gibbs": "## Gibbs"})
+    assert sections(both) == {"gibbs": "## Gibbs", "pages": "## Pages\n\n| a |"}
+    assert document(sections(both) | {"gibbs": "## Anew"}) == both.replace("## Gibbs", "## Anew")
+    assert sections(RESULTS.read_text()).keys() <= BENCHMARKS.keys()

@@ -37,7 +37,7 @@ def mode_table(
     """A row per mode, in the order of :class:`Modes`.
 
     Columns: ``mode`` (0-based), ``found_by`` (share of the converged restarts that end in it),
-    ``draws`` (share of the samplers' draws), ``draws_away`` (median distance from them to the
+    ``draws`` (share of the exact samplers' draws), ``draws_away`` (median distance from them to the
     representative, in the distance's unit), ``below_best`` (nats of log joint from its best member
     to the best of all, under the model of the first run), ``mass``, ``mass_low``, ``mass_high`` and
     ``weighed`` (see :class:`Evidence`; NaN while ``evidence`` is None), ``spread``, ``nearest``,
@@ -45,7 +45,7 @@ def mode_table(
     """
     members, labels = comparison.members, modes.labels
     converged = comparison.optima
-    sampled = members["algorithm"].isin(comparison.samplers).to_numpy()
+    sampled = members["algorithm"].isin(comparison.exact_samplers).to_numpy()
     table = modes.table().rename(columns={"spread_max": "spread"})
     table["found_by"] = _share(labels, converged, modes.count)
     table["draws"] = _share(labels, sampled, modes.count)
@@ -119,7 +119,7 @@ def _found(
             if len(found) > 1
             else f"All {converged} converged restarts ended in one mode: any two are {apart}."
         )
-    elif not converged and not comparison.samplers:
+    elif not converged and not comparison.exact_samplers:
         yield "None of these factorizations is known to have converged: modes may be unfinished."
 
 
@@ -134,13 +134,14 @@ def _widest(comparison: Comparison, metric: str, modes: Modes) -> float:
 def _where_draws_lie(
     comparison: Comparison, metric: str, table: pd.DataFrame, modes: Modes, unit: str
 ) -> Iterator[str]:
-    if not comparison.samplers:
+    if not comparison.exact_samplers:
         return
     held = table[table["draws"] > 0]
     if not comparison.optima.any():
+        tell = " a run of random restarts beside them tells modes"
         yield (
-            f"The chains' draws lie in {_count(len(held), 'group')}. They are draws, not optima: a "
-            "run of random restarts beside them tells modes."
+            f"The chains' draws lie in {_count(len(held), 'group')}. They are draws, not optima"
+            f"{':' + tell if comparison.runs_to_optima else ''}."
         )
         return
     away = held["draws_away"].max()
@@ -167,7 +168,7 @@ def _where_draws_lie(
 def _margin(comparison: Comparison, metric: str, modes: Modes) -> float:
     """By how much a draw's second nearest mode is farther than its nearest; ∞ for one mode."""
     optima = np.flatnonzero(comparison.optima)
-    sampled = np.flatnonzero(comparison.members["algorithm"].isin(comparison.samplers))
+    sampled = np.flatnonzero(comparison.members["algorithm"].isin(comparison.exact_samplers))
     matrix = distances.STAGE.of(comparison).matrix(metric)[np.ix_(sampled, optima)]
     labels = modes.labels[optima]
     kinds = np.unique(labels)
@@ -321,19 +322,16 @@ def _missing(still_unseen: Unseen | None, comparison: Comparison) -> Iterator[st
         )
     made_by = comparison.members["algorithm"][comparison.optima].value_counts(sort=False)
     if len(made_by) > 1:
-        made = ", ".join(f"{count} by {_label(str(key))}" for key, count in made_by.items())
+        made = ", ".join(
+            f"{count} by {registry.label_of(str(key))}" for key, count in made_by.items()
+        )
         yield f"Restarts are what started anew: {made}. What is said holds for this mix of starts."
-
-
-def _label(algorithm: str) -> str:
-    known = registry.ALGORITHMS
-    return known[algorithm].label if algorithm in known else str(algorithm)
 
 
 def draws_beside_optima(comparison: Comparison) -> str:
     """By how much draws fit worse than optima, in a sentence; "" where there are not both."""
     members = comparison.members
-    sampled = members["algorithm"].isin(comparison.samplers).to_numpy()
+    sampled = members["algorithm"].isin(comparison.exact_samplers).to_numpy()
     if not (sampled.any() and comparison.optima.any()):
         return ""
     of_draws = float(members["error"][sampled].median())

@@ -14,9 +14,10 @@ from bnmf_core.compare.alignment import matching
 from bnmf_core.compare.distances import suited
 from bnmf_core.compare.distances.pairwise import Distance
 from bnmf_core.data.split import split
+from bnmf_core.nouns.algorithm import AnyAlgorithm
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import RunError
-from bnmf_core.nouns.model import Support
+from bnmf_core.nouns.model import Model, Support
 from bnmf_core.nouns.particles import Particles
 from bnmf_core.numerics.linalg import evenly_spaced
 from bnmf_core.probability import MODELS
@@ -50,11 +51,28 @@ class Comparison:
     @property
     def metrics(self) -> dict[str, Distance]:
         """The distances that suit these factorizations, by their keys."""
-        supports = [
+        return suited(self.of_tiles)
+
+    @property
+    def of_tiles(self) -> bool:
+        """Whether all factors lie between 0 and 1."""
+        unit = Support.UNIT_INTERVAL
+        return all(model.support_A == model.support_W == unit for model in self._models)
+
+    @property
+    def runs_to_optima(self) -> bool:
+        """Whether an algorithm runs one of these models until it converges."""
+        return any(
+            algorithm.runs_to_optima and any(algorithm.works_with(one) for one in self._models)
+            for algorithm in registry.ALGORITHMS.values()
+        )
+
+    @property
+    def _models(self) -> list[Model]:
+        """Those of these runs that are still there, run by run."""
+        return [
             registry.model(record.spec.model) for record in self.runs if record.spec.model in MODELS
         ]
-        unit = Support.UNIT_INTERVAL
-        return suited(all(model.support_A == model.support_W == unit for model in supports))
 
     @cached_property
     def members(self) -> pd.DataFrame:
@@ -127,11 +145,32 @@ class Comparison:
         return [record.id for record in self.runs]
 
     @cached_property
+    def algorithm_of(self) -> dict[str, str]:
+        """The key of the algorithm that made each run, by run id."""
+        return {run.id: run.spec.algorithm for run in self.runs}
+
+    @cached_property
     def samplers(self) -> list[str]:
-        """Keys of the algorithms that made draws, rather than look for good factorizations."""
-        used = dict.fromkeys(record.spec.algorithm for record in self.runs)
-        known = registry.ALGORITHMS
-        return [key for key in used if key in known and known[key].family == "sampler"]
+        """Keys of the algorithms that made chains, rather than look for good factorizations."""
+        return [algorithm.key for algorithm in self._algorithms if algorithm.family == "sampler"]
+
+    @cached_property
+    def exact_samplers(self) -> list[str]:
+        """Keys of those samplers whose chains are draws from the posterior."""
+        return [algorithm.key for algorithm in self._algorithms if algorithm.exact]
+
+    @cached_property
+    def caveats(self) -> dict[str, str]:
+        """Of the other samplers, by their keys, why what they make are no draws."""
+        return {
+            algorithm.key: algorithm.caveat for algorithm in self._algorithms if algorithm.caveat
+        }
+
+    @property
+    def _algorithms(self) -> list[AnyAlgorithm]:
+        """Those that made these runs and are still there, each once."""
+        used = dict.fromkeys(self.algorithm_of.values())
+        return [registry.ALGORITHMS[key] for key in used if key in registry.ALGORITHMS]
 
     @cached_property
     def same_model(self) -> np.ndarray:

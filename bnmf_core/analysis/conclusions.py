@@ -16,6 +16,7 @@ from bnmf_core.compare.downstream import predictions
 from bnmf_core.data.split import split
 from bnmf_core.evidence.restarts import highest_of_each
 from bnmf_core.nouns.errors import DataError, RunError
+from bnmf_core.nouns.names import listed
 from bnmf_core.store import files
 
 # Explanations that are compared, the best first.
@@ -57,10 +58,15 @@ class Conclusions:
         if len(self.rows) == 1:
             return [[_no_choice([str(label) for label in self.table["label"].unique()])]]
         groups = self.table.groupby("label", sort=False)
-        return [list(_of_label(str(label), tasks, len(self.rows))) for label, tasks in groups]
+        compared, several = len(self.rows), groups.ngroups > 1
+        return [
+            list(_of_label(str(label), tasks, compared, f"{label}: " * several))
+            for label, tasks in groups
+        ]
 
 
-def _of_label(label: str, tasks: pd.DataFrame, compared: int) -> Iterator[str]:
+def _of_label(label: str, tasks: pd.DataFrame, compared: int, beginning: str = "") -> Iterator[str]:
+    """The conclusion, and details, the first of which begins so."""
     of = {verdict: tasks[tasks["verdict"] == verdict] for verdict in WORDS}
     several = f"the {MOST} best-fitting" if compared == MOST else str(compared)
     choice = f"{label}: the choice among {several} explanations"
@@ -69,10 +75,12 @@ def _of_label(label: str, tasks: pd.DataFrame, compared: int) -> Iterator[str]:
     else:
         parts = [f"{WORDS[v]} for {len(some)}" for v, some in of.items() if len(some)]
         parts[0] += f" of {len(tasks)} classes"
-        yield f"{choice} {parts[0] if len(parts) == 1 else _and(parts)}."
+        yield f"{choice} {listed(parts)}."
     for verdict, some in of.items():
         if len(some):
-            yield DETAILS[verdict].format(named=_named(some, len(tasks) == 1), margin=MARGIN)
+            detail = DETAILS[verdict].format(named=_named(some, len(tasks) == 1), margin=MARGIN)
+            yield beginning + detail
+            beginning = ""
     yield (
         "AUC is the chance that a classifier on the weights ranks a member above a non-member, "
         "here with the best factorization of each explanation; what is said holds for all classes "
@@ -81,15 +89,11 @@ def _of_label(label: str, tasks: pd.DataFrame, compared: int) -> Iterator[str]:
 
 
 def _no_choice(labels: Sequence[str]) -> str:
-    named = _and(labels) if len(labels) > 1 else labels[0]
+    named = listed(labels)
     return (
         f"What is concluded from {named} does not hang on a choice: the restarts found one "
         "explanation."
     )
-
-
-def _and(parts: Sequence[str]) -> str:
-    return f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def _named(tasks: pd.DataFrame, alone: bool) -> str:

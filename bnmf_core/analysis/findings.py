@@ -11,7 +11,16 @@ from typing import TypeVar
 import numpy as np
 import pandas as pd
 
-from bnmf_core.analysis import answer, belief, conclusions, evidence, islands, ranks
+from bnmf_core.analysis import (
+    answer,
+    belief,
+    conclusions,
+    evidence,
+    islands,
+    ranks,
+    tile_answer,
+    tiles,
+)
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.conclusions import Conclusions
 from bnmf_core.analysis.evidence import Evidence
@@ -86,6 +95,16 @@ class Answer:
         return answer.unseen(self.modes.labels, self.comparison.optima)
 
     @cached_property
+    def tiles(self) -> list[str]:
+        """What can be believed of tiles, in sentences."""
+        found = _stored(tiles.STAGE, self.comparison)
+        if found is None or not found.run_ids:
+            return []
+        run_id = tile_answer.draws_first(self.comparison, found)[0]
+        X = tiles.targets(self.comparison.seen_dataset)["seen"]
+        return tile_answer.told(self.comparison, found, run_id, found.of_run(run_id), X)
+
+    @cached_property
     def rank_study(self) -> RankStudy | None:
         """The newest comparison of numbers of components for these data."""
         return ranks.newest(self.comparison.root, self.comparison.runs[0].dataset)
@@ -112,12 +131,15 @@ class Answer:
     def findings(self) -> list[Finding]:
         """The most general first, ``MOST`` of them at most; the fit gives way first."""
         told = self.told
+        # Without optima nobody can compare what would be concluded; that is said of the masses.
+        of_labels = self.conclusions if self.comparison.optima.any() else None
         possible = [
+            _of_modes("tiles", self.tiles, "boolean"),
             _of_modes("found", told["found"] + told["separate"], "modes"),
             _of_modes("probable", told["probable"], "modes"),
             _of_modes("missing", told["missing"], "modes"),
             components(self.comparison, self.modes),
-            *labels(self.conclusions),
+            *labels(of_labels),
             rank(self.rank_study, self.comparison.rank),
             fit(self.comparison),
             None
@@ -219,6 +241,8 @@ def what_next(
     comparison: Comparison, unseen: Unseen | None, table: pd.DataFrame, ranks_compared: bool = False
 ) -> Finding | None:
     """The one thing to do that would tell most; None where nothing is missing."""
+    if not comparison.optima.any() and not comparison.runs_to_optima:
+        return None
     if unseen is None or not comparison.optima.any():
         said = "Run random restarts next: without converged optima there are no modes to compare."
         return Finding("next", said, "", "run")

@@ -39,9 +39,13 @@ def find_sites(comparison: Comparison) -> Sites:
     """
     rows = np.flatnonzero(comparison.optima)
     if not rows.size:
+        remedy = (
+            "compare them with a run of random restarts or Q-Transform."
+            if comparison.runs_to_optima
+            else "no algorithm for their model tells whether it has."
+        )
         raise RunError(
-            "None of these factorizations is known to have converged to an optimum; compare them "
-            "with a run of random restarts or Q-Transform."
+            f"None of these factorizations is known to have converged to an optimum; {remedy}"
         )
     apart = distances.STAGE.of(comparison).matrix(METRIC)[np.ix_(rows, rows)]
     return Sites(rows, find_modes(apart, APART).labels, apart)

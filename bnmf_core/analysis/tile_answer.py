@@ -1,21 +1,24 @@
 """Which tiles of a table can be believed, in a table and in sentences."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from bnmf_core.analysis.answer import percent
-from bnmf_core.analysis.tiles import RunTiles
+from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.analysis.tiles import RunTiles, Tiles
 from bnmf_core.compare.distances.tiles import HALF
 from bnmf_core.nouns.plain import Value
 from bnmf_core.numerics.boolean import boolean_product
+from bnmf_core.registry import members_of
 
 # A tile is believed that so many of the members of every run have, and that noise makes so rarely.
 OFTEN, RARELY = 0.9, -6.0
-# Doubt below this part of ¼, the most there is, is not worth a word.
-CLEAR = 0.2
+# Doubt, m(1 − m) of a mean m, below this part of ¼, the most there is, is not worth a word: a mean
+# below 0.15 or above 0.85 is clear.
+CLEAR = 0.51
 # A noise level given as a number that is at least so large makes chains forget tiles.
 LOUD = 0.5
 CLEAR_WORDS = "clear"
@@ -25,14 +28,39 @@ AMBIGUOUS_WORDS = "a clear half"
 
 @dataclass(frozen=True)
 class Judges:
-    """The runs that decide which tiles are believed. sampled : whether they made draws."""
+    """The runs that decide which tiles are believed. members : what these have made, in a word."""
 
     run_ids: tuple[str, ...]
-    sampled: bool
+    members: str
+
+
+def draws_first(comparison: Comparison, found: Tiles) -> list[str]:
+    """Runs that say something of tiles; draws first, as they are what a posterior says."""
+    of_run, exact = comparison.algorithm_of, comparison.exact_samplers
+    return sorted(found.run_ids, key=lambda run_id: of_run[run_id] not in exact)
+
+
+def judges_of(comparison: Comparison, found: Tiles) -> Judges:
+    """The runs that decide what is believed: those of draws, or all where there are none."""
+    of_run = comparison.algorithm_of
+    exact = [one for one in found.run_ids if of_run[one] in comparison.exact_samplers]
+    ids = tuple(exact) or found.run_ids
+    return Judges(ids, members_of(*(of_run[one] for one in ids)))
+
+
+def told(
+    comparison: Comparison, found: Tiles, run_id: str, run: RunTiles, X: np.ndarray
+) -> list[str]:
+    """The answer for a run and what it says, the most important first; X as of :func:`counts`."""
+    judges = judges_of(comparison, found)
+    asked = dict.fromkeys(comparison.algorithm_of[one] for one in (run_id, *judges.run_ids))
+    caveats = [comparison.caveats[key] for key in asked if key in comparison.caveats]
+    spec = comparison.runs[comparison.run_ids.index(run_id)].spec
+    return sentences(run, judges, X, dict(spec.model_settings), caveats)
 
 
 def in_words(uncertainty: float, ambiguity: float) -> str:
-    """The kind of doubt: draws that disagree, or draws that agree on half-heartedness."""
+    """The kind of doubt: members that disagree, or that agree on half-heartedness."""
     if np.isnan(uncertainty + ambiguity):
         return "empty"
     if uncertainty + ambiguity < CLEAR * 0.25:
@@ -69,12 +97,15 @@ def sentences(
     judges: Judges,
     X: np.ndarray,
     model_settings: Mapping[str, Value],
+    caveats: Sequence[str] = (),
 ) -> list[str]:
     """The answer, the most important first.
 
-    run : what is looked at. model_settings : of this run, as it was given.
+    run : what is looked at. model_settings : of this run, as it was given. caveats : why what it,
+    or the runs that decide, have made are no draws.
     """
-    return list(_sentences(run, judges, X, model_settings))
+    first, *others = _sentences(run, judges, X, model_settings)
+    return [first, *caveats, *others]
 
 
 def _sentences(
@@ -85,15 +116,14 @@ def _sentences(
 ) -> Iterator[str]:
     tiles = run.tiles
     empty = int((tiles["cells"] == 0).sum())
-    members = "draws" if judges.sampled else "factorizations"
     count = len(judges.run_ids)
     runs = f" of each of {count} runs" * (count > 1)
     sure = believed(tiles, judges)
     numbers = _listed(tiles["tile"][sure] + 1)
     yield (
         f"{sure.sum()} of {len(tiles)} tiles can be believed: at least {percent(OFTEN)} of the "
-        f"{members}{runs} have them, and noise makes one like them with a chance below 1 in a "
-        f"million{numbers}."
+        f"{judges.members}{runs} have them, and noise makes one like them with a chance below 1 "
+        f"in a million{numbers}."
     )
     sigma = model_settings.get("sigma")
     if isinstance(sigma, (int, float)) and sigma >= LOUD and empty >= 0.5 * len(tiles):

@@ -1,6 +1,6 @@
-"""Tiles of a table of yes and no: what draws and restarts say of each of them, and of every cell.
+"""Tiles of a table of yes and no: what chains and restarts say of each of them, and of every cell.
 
-For each run one factorization to look at: of a sampler the mean of the draws of its most probable
+For each run one factorization to look at: of a sampler the mean over its most probable
 chain, as chains may hold other tiles than each other; of an explorer its best factorization.
 """
 
@@ -43,8 +43,9 @@ class RunTiles:
     """What one run says.
 
     A (D, R), W (R, N) : the factorization that is looked at. sd_A, sd_W : standard deviations over
-        the draws of that chain, or over all that an explorer made; slope_A, slope_W : mean
-        gradients of the log joint there, NaN where the model has none.
+        that chain, or over all that an explorer made; slope_A, slope_W : mean
+        gradients of the log joint there, NaN where the model has none; gradient_A, gradient_W :
+        mean gradients over all steps of that chain, NaN where its algorithm does not tell them.
     mean, uncertainty, ambiguity : (D, N) of every cell, see :class:`Doubt`. on : (D, N) the share
         of members whose tiles, entries above ½, cover the cell.
     tiles : a row per tile: ``tile`` (0-based), ``rows``, ``columns``, ``cells``, ``filled`` (share
@@ -61,6 +62,8 @@ class RunTiles:
     sd_W: np.ndarray
     slope_A: np.ndarray
     slope_W: np.ndarray
+    gradient_A: np.ndarray
+    gradient_W: np.ndarray
     mean: np.ndarray
     uncertainty: np.ndarray
     ambiguity: np.ndarray
@@ -180,6 +183,8 @@ def _of_run(
     order = _order(A, W, best)
     A, slope_A = (np.take_along_axis(F, order[:, None, :], axis=2) for F in (A, slope_A))
     W, slope_W = (np.take_along_axis(F, order[:, :, None], axis=1) for F in (W, slope_W))
+    chain = int(members["chain"].iloc[inside[best]])
+    gradient_A, gradient_W = _gradients(comparison, run_id, chain, A[best], W[best])
     of_A, of_W = doubt_of_entries(A, counted), doubt_of_entries(W, counted)
     basis, of_columns = (of_A.mean, of_W.mean) if sampled else (A[best], W[best])
     cells = doubt_of_cells(all_A, all_W, weights)
@@ -190,6 +195,8 @@ def _of_run(
         "sd_W": np.sqrt(of_W.uncertainty),
         "slope_A": np.average(slope_A, axis=0, weights=counted),
         "slope_W": np.average(slope_W, axis=0, weights=counted),
+        "gradient_A": gradient_A,
+        "gradient_W": gradient_W,
         "on": probability_on(all_A, all_W, HALF, weights),
     } | _single(cells)
     for name, X in against.items():
@@ -199,7 +206,7 @@ def _of_run(
 
 
 def _most_probable_chain(members: pd.DataFrame) -> np.ndarray:
-    """Rows of the chain whose draws have the highest log joint on average."""
+    """Rows of the chain whose states have the highest log joint on average."""
     chains = members["chain"].to_numpy()
     height = members.groupby("chain")["log_joint"].mean()
     return np.flatnonzero(chains == height.idxmax())
@@ -214,6 +221,19 @@ def _slopes(
     if problem.model.score is None:
         return np.full(A.shape, np.nan), np.full(W.shape, np.nan)
     return problem.model.score(problem, A, W)
+
+
+def _gradients(
+    comparison: Comparison, run_id: str, chain: int, A: np.ndarray, W: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Means over all steps of a chain, its components in the order of A (D, R) and W (R, N)."""
+    particles = comparison.particles[comparison.run_ids.index(run_id)]
+    told = particles.totals
+    if "gradient_mean_A" not in told or len(told["gradient_mean_A"]) <= chain:
+        return np.full(A.shape, np.nan), np.full(W.shape, np.nan)
+    mean_A, mean_W = told["mean_A"][chain], told["mean_W"][chain]
+    order = _order(np.stack([A, mean_A]), np.stack([W, mean_W]), 0)[1]
+    return told["gradient_mean_A"][chain][:, order], told["gradient_mean_W"][chain][order]
 
 
 def _order(A: np.ndarray, W: np.ndarray, best: int) -> np.ndarray:
@@ -271,7 +291,7 @@ STAGE = Stage(
     key="tiles",
     label="Looking at tiles and cells",
     needs=(),
-    version=1,
+    version=2,
     compute=compute,
     read=read,
 )

@@ -12,7 +12,7 @@ Any path proves that its ends are connected at its height, so what is found is a
 better path may lie lower.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +23,7 @@ from bnmf_core.compare.coverage import checked_distances
 from bnmf_core.lazy import lazy
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import DataError, raise_if_cancelled
+from bnmf_core.nouns.names import listed
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.residuals import squared_errors
 from bnmf_core.solvers import hals
@@ -262,14 +263,9 @@ def family_verdict(family: np.ndarray, modes: np.ndarray, missing: int = 0) -> s
     if kinds.size == K:
         return among + f"{K} separate modes"
     groups = [modes[family == kind] + 1 for kind in kinds]
-    joined = [f"modes {_listed(g)} are one connected family" for g in groups if g.size > 1]
+    joined = [f"modes {listed(g)} are one connected family" for g in groups if g.size > 1]
     alone = [int(g[0]) for g in groups if g.size == 1]
     if alone:
         one = len(alone) == 1
-        joined.append(f"mode{'s' * (not one)} {_listed(alone)} {'is' if one else 'are'} separate")
+        joined.append(f"mode{'s' * (not one)} {listed(alone)} {'is' if one else 'are'} separate")
     return among + f"{kinds.size} separate families: " + "; ".join(joined)
-
-
-def _listed(numbers: Iterable[int]) -> str:
-    words = [str(number) for number in numbers]
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

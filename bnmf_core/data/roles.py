@@ -29,6 +29,8 @@ CHOSEN = "chosen by you"
 MOST_CLASSES = 30
 FEWEST_COUNTED = 3
 FEWEST_STEPS = 5
+# Sums that were rounded as they were written are this near.
+NEAR_SUM = 1e-3
 
 
 @dataclass
@@ -135,6 +137,8 @@ def find_roles(
     roles.observations, roles.reasons["observations"] = side.observations, side.reason
     roles.doubts += [side.doubt] if side.doubt else []
     _assign(roles, columns, classes, words, numbers, chosen)
+    if not chosen.keys() & {"number_columns", "left_out_columns"}:
+        _doubt_sums(columns, roles)
     return roles, columns
 
 
@@ -277,6 +281,22 @@ def _doubt_whole_among_fractions(columns: Columns, numbers: Sequence[int], roles
             )
 
 
+def _doubt_sums(columns: Columns, roles: Roles) -> None:
+    """Say of a column and of the last row that they hold the sums of the others."""
+    numbers = [c for c in roles.numbers if c not in roles.yes_no]
+    values = np.nan_to_num(columns.sheet.values[columns.first :][:, numbers])
+    if min(values.shape) <= FEWEST_COUNTED:
+        return
+    of_rows = np.isclose(2.0 * values, values.sum(axis=1)[:, None], rtol=NEAR_SUM, atol=0.0)
+    for column in np.flatnonzero(of_rows.all(axis=0) & values.any(axis=0)):
+        place = columns.place(numbers[column])
+        roles.doubts.append(f"{place} is the sum of all others in every row: taken as a feature.")
+    of_last = np.isclose(2.0 * values[-1], values.sum(axis=0), rtol=NEAR_SUM, atol=0.0)
+    if of_last.all() and values[-1].any():
+        line = columns.sheet.lines[-1]
+        roles.doubts.append(f"Row {line} is the sum of all others: taken as a row like them.")
+
+
 def _levels(values: np.ndarray) -> int:
     """How many classes whole numbers may stand for; 0 when they cannot."""
     seen = values[~np.isnan(values)]
@@ -308,7 +328,13 @@ def _assign(
     """Choose labels and numbers, and say what is left out."""
     by_rows = roles.observations == "rows"
     labels = sorted([*classes, *words]) if by_rows else []
-    series = [c for c in numbers if word_of(columns.head(c)).startswith("unnamed:")]
+    heads = {c: word_of(columns.head(c)) for c in numbers}
+    # As pandas writes its index: without a header, or with the one that it reads for that.
+    series = [
+        c
+        for c, head in heads.items()
+        if head.startswith("unnamed:") or (c == 0 and not head and columns.has_header)
+    ]
     series = [c for c in series if cells.counts_from(columns.text(c)) is not None]
     if "label_columns" in chosen:
         labels = [c for c in chosen["label_columns"] if c != roles.names]

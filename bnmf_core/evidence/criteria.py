@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bnmf_core.nouns.names import listed
+
 # Evidences so near, in nats, are not worth more than a bare mention (Kass & Raftery 1995).
 BARE_MENTION = 1.0
 # Standard errors of a difference within which two ranks cannot be told apart.
@@ -52,26 +54,43 @@ def by_evidence(
     return _extreme("Log evidence", rule, ranks, -evidence, known, near, best, "grows", assumed)
 
 
-def by_hidden(ranks: np.ndarray, squared: np.ndarray) -> Criterion:
-    """The rank of the smallest error on hidden blocks, squared (ranks, blocks); NaN: not known."""
+def by_hidden(ranks: np.ndarray, squared: np.ndarray, a_cut: int) -> Criterion:
+    """The fewest components whose error on hidden blocks is within a standard error of the least.
+
+    Parameters
+    ----------
+    squared : (ranks, blocks) squared errors; NaN: not known. a_cut : blocks of one cut.
+    """
     total = squared.sum(axis=1)
     known = np.isfinite(total)
     rule = (
-        "The rank of the smallest error on blocks that were left out; others are as good when "
-        f"the difference, summed over the blocks, is within {STANDARD_ERRORS:g} of its standard "
-        "errors."
+        "The smallest rank whose error on blocks that were left out is within a standard error of "
+        "the least, both of the difference, summed over the blocks; ranks within "
+        f"{STANDARD_ERRORS:g} cannot be told apart."
     )
     label = "Error on hidden entries"
     if not known.any():
         problem = "what is left of the matrix is too little for every rank tried"
         return Criterion(label, rule, None, (), False, f"It says nothing: {problem}.", problem)
-    best = int(np.where(known, total, np.inf).argmin())
-    worse = squared - squared[best]
-    count = squared.shape[1]
-    deviation = np.std(worse, axis=1, ddof=1) * np.sqrt(count)
-    near = known & (worse.sum(axis=1) <= STANDARD_ERRORS * deviation)
-    near[best] = True
-    return _extreme(label, rule, ranks, total, known, near, best, "falls", "")
+    least = int(np.where(known, total, np.inf).argmin())
+    worse = squared - squared[least]
+    apart, spread = worse.sum(axis=1), spread_of_sum(worse, a_cut)
+    best = int((known & (apart <= spread)).argmax())
+    near = known & (apart <= STANDARD_ERRORS * spread)
+    return _extreme(label, rule, ranks, total, known, near, best, "falls", "", sparing=True)
+
+
+def spread_of_sum(values: np.ndarray, a_cut: int) -> np.ndarray:
+    """Standard error of the sum of values (ranks, blocks) over blocks of several cuts; (ranks,).
+
+    Blocks of different cuts hold the same entries, and what is solved for one block uses most of
+    the others, so that their errors go together: the variance of the mean is s²(1/n + ρ/(1 − ρ)),
+    ρ the part that a block leaves out (Nadeau & Bengio 2003, section 3; Bouckaert & Frank 2004).
+    """
+    count = values.shape[1]
+    together = 1.0 / (a_cut - 1.0)
+    scatter: np.ndarray = np.std(values, axis=1, ddof=1)
+    return scatter * count * np.sqrt(1.0 / count + together)
 
 
 def by_stability(ranks: np.ndarray, angles: np.ndarray, threshold: float) -> Criterion:
@@ -99,26 +118,32 @@ def _extreme(
     best: int,
     goes_on: str,
     assumed: str,
+    sparing: bool = False,
 ) -> Criterion:
-    """A criterion that chooses the smallest loss among known ranks, which are ascending."""
+    """A criterion that chooses among known ranks, which are ascending, those ``near`` the least.
+
+    ``sparing`` : more components that do as well are no reason to go on, unless all do as well.
+    """
     chosen, tried = int(ranks[best]), ranks[known]
-    order = np.argsort(loss, kind="stable")
+    order = np.arange(ranks.size) if sparing else np.argsort(loss, kind="stable")
     runners_up = tuple(int(ranks[i]) for i in order if near[i] and i != best)
     candidates = (chosen, *runners_up)
     if tried.size == 1:
         problem = f"rank {chosen} is the only one that it could judge"
+    elif sparing and near[known].all():
+        problem = "none of the ranks tried can be told from that of the least error"
     elif chosen == tried[-1]:
         problem = f"it still {goes_on} at rank {chosen}, the largest that it could judge"
     elif chosen == tried[0] and chosen > 1:
         problem = f"it is best at rank {chosen}, the smallest tried; smaller ones may be better"
-    elif tried[-1] in candidates:
+    elif tried[-1] in candidates and not sparing:
         problem = f"rank {tried[-1]}, the largest tried, is as good as the best, rank {chosen}"
     else:
         problem = ""
     if problem:
         said = " ".join(filter(None, [f"It does not settle: {problem}.", assumed]))
         return Criterion(label, rule, chosen, runners_up, False, said, problem)
-    as_good = f", and cannot tell {_listed(runners_up)} from it" if runners_up else ""
+    as_good = f", and cannot tell {_ranks(runners_up)} from it" if runners_up else ""
     return Criterion(label, rule, chosen, runners_up, True, f"It chooses rank {chosen}{as_good}.")
 
 
@@ -135,11 +160,9 @@ def _largest(label: str, rule: str, ranks: np.ndarray, holds: np.ndarray) -> Cri
         problem = f"it still holds at rank {chosen}, the largest tried"
         said = f"It does not settle: {problem}."
         return Criterion(label, rule, chosen, runners_up, False, said, problem)
-    also = f"; it also holds at {_listed(runners_up)}" if runners_up else ""
+    also = f"; it also holds at {_ranks(runners_up)}" if runners_up else ""
     return Criterion(label, rule, chosen, runners_up, True, f"It chooses rank {chosen}{also}.")
 
 
-def _listed(ranks: Sequence[int]) -> str:
-    words = [str(rank) for rank in ranks]
-    ending = f" and {words[-1]}" if len(words) > 1 else ""
-    return f"rank{'s' * (len(words) > 1)} {', '.join(words[:-1] or words)}{ending}"
+def _ranks(ranks: Sequence[int]) -> str:
+    return f"rank{'s' * (len(ranks) > 1)} {listed(ranks)}"

@@ -281,8 +281,7 @@ def _prior(rate: float | None) -> str:
 def _with_hidden(table: pd.DataFrame, hidden: np.ndarray, squared_norm: float) -> pd.DataFrame:
     """The table with the relative error on blocks left out, and its standard error."""
     relative = np.sqrt(hidden.sum(axis=1) / squared_norm)
-    scatter = np.std(hidden, axis=1, ddof=1) * np.sqrt(hidden.shape[1])
-    spread = scatter / (2.0 * relative * squared_norm)
+    spread = criteria.spread_of_sum(hidden, FOLDS**2) / (2.0 * relative * squared_norm)
     place = list(table.columns).index("stability")
     table.insert(place, "hidden_error", relative)
     table.insert(place + 1, "hidden_error_spread", spread)
@@ -294,7 +293,7 @@ def _criteria(table: pd.DataFrame, hidden: np.ndarray, told: str) -> dict[str, C
     evidence, error = table["log_evidence"].to_numpy(), table["error"].to_numpy()
     return {
         "evidence": criteria.by_evidence(ranks, evidence, error, told),
-        "hidden": criteria.by_hidden(ranks, hidden),
+        "hidden": criteria.by_hidden(ranks, hidden, FOLDS**2),
         "stability": criteria.by_stability(ranks, table["stability"].to_numpy(), THRESHOLD),
         "modes": criteria.by_modes(ranks, table["modes"].to_numpy(), THRESHOLD),
     }

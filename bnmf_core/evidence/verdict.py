@@ -1,10 +1,11 @@
 """What the criteria of a rank study say together, in sentences."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from bnmf_core.evidence.criteria import Criterion
 from bnmf_core.evidence.rank_evidence import THRESHOLD
 from bnmf_core.evidence.rank_study import RankStudy
+from bnmf_core.nouns.names import listed
 
 # In sentences, at their beginning and inside.
 NAMES = {
@@ -48,14 +49,14 @@ def agreement(study: RankStudy) -> str:
             "None of the four settles, so these ranks leave the number of components open; compare "
             "others."
         )
-    names = _listed([NAMES[key] for key in settled])
+    names = listed([NAMES[key] for key in settled])
     if len(settled) == 1:
         return _sentence(f"only {names} settles, so the number of components stays open")
     if len(chosen) == 1:
         rest = "" if len(settled) == len(NAMES) else "; the rest do not settle"
         return _sentence(f"{_agreed(settled)}{rest}")
     if common := possible(study):
-        return _sentence(f"{names} choose differently; {_either(common)} is possible by all")
+        return _sentence(f"{names} choose differently; {listed(common, 'or')} is possible by all")
     return _sentence(f"{names} disagree, and no rank is possible by all")
 
 
@@ -110,13 +111,13 @@ def _agreed(settled: Mapping[str, Criterion]) -> str:
     """Criteria that all chose the same rank: what chooses it, and what holds there."""
     rank = {criterion.chosen for criterion in settled.values()}.pop()
     needed = [NAMES[key] for key in settled if key not in HOLDS]
-    holds = _listed([HOLDS[key] for key in settled if key in HOLDS] or [""])
+    holds = listed([HOLDS[key] for key in settled if key in HOLDS] or [""])
     if not needed:
         return (
             f"the largest rank at which {holds} is {rank}, which does not say how many components "
             "X needs"
         )
-    choose = f"{_listed(needed)} choose{'s' * (len(needed) == 1)} {rank}"
+    choose = f"{listed(needed)} choose{'s' * (len(needed) == 1)} {rank}"
     return f"{choose}, the largest rank at which {holds}" if holds else choose
 
 
@@ -124,7 +125,7 @@ def _chosen(study: RankStudy, key: str) -> str:
     criterion = study.criteria[key]
     if not criterion.settles or criterion.chosen is None:
         return f"{NAMES[key]} does not settle ({criterion.problem})"
-    words = f"{NAMES[key]} chooses {_either([criterion.chosen, *criterion.runners_up])}"
+    words = f"{NAMES[key]} chooses {listed([criterion.chosen, *criterion.runners_up], 'or')}"
     if key != "evidence":
         return words
     table = study.table.set_index("rank")["log_evidence"]
@@ -144,16 +145,7 @@ def _held(criterion: Criterion) -> str:
 
 def _ranks(ranks: Iterable[int]) -> str:
     found = [str(rank) for rank in ranks]
-    return f"rank{'s' * (len(found) > 1)} {_listed(found)}"
-
-
-def _listed(words: Sequence[str]) -> str:
-    return ", ".join(words[:-1]) + " and " * (len(words) > 1) + words[-1]
-
-
-def _either(ranks: Sequence[int]) -> str:
-    words = [str(rank) for rank in ranks]
-    return ", ".join(words[:-1]) + " or " * (len(words) > 1) + words[-1]
+    return f"rank{'s' * (len(found) > 1)} {listed(found)}"
 
 
 def _sentence(words: str) -> str:

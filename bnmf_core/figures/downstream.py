@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from bnmf_core.figures.style import HIGHLIGHT, MUTED, RunStyle, layout, markers, safe
+from bnmf_core.figures.style import HIGHLIGHT, MUTED, RunStyle, layout, markers, safe, scatter_of
 
 WIDTH = 0.7
 # Of more tasks than this the winners are not followed across the others.
@@ -35,14 +35,16 @@ def auc_plot(
         inside = focus[part["member"].to_numpy()]
         lane = (number + 0.5) / len(styles) - 0.5
         spread = (part["member"].to_numpy() * 0.61803) % 1 - 0.5
-        figure.add_scattergl(
-            x=part["task"].map(place) + WIDTH * (lane + 0.7 * spread / len(styles)),
-            y=part["auc"],
-            mode="markers",
-            name=style.label,
-            customdata=part["member"],
-            marker=markers(style, converged[part["member"].to_numpy()], inside),
-            hovertemplate="AUC %{y:.3f}, " + style.label + "<extra></extra>",
+        figure.add_trace(
+            scatter_of(len(scores))(
+                x=part["task"].map(place) + WIDTH * (lane + 0.7 * spread / len(styles)),
+                y=part["auc"],
+                mode="markers",
+                name=style.label,
+                customdata=part["member"],
+                marker=markers(style, converged[part["member"].to_numpy()], inside),
+                hovertemplate="AUC %{y:.3f}, " + style.label + "<extra></extra>",
+            )
         )
     if len(tasks) <= MOST_FOLLOWED:
         for task, member in table.idxmax().items():

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from bnmf_core.figures.style import HIGHLIGHT, MUTED, RunStyle, layout, markers
+from bnmf_core.figures.style import HIGHLIGHT, MUTED, RunStyle, layout, markers, scatter_of
 
 SELECTED_SIZE, PLAIN_SIZE = 11, 8
 
@@ -36,24 +36,27 @@ def factorization_map(
     for run_id, style in styles.items():
         rows = np.flatnonzero((members["run"] == run_id).to_numpy())
         part = members.iloc[rows]
-        figure.add_scattergl(
-            x=points[rows, 0],
-            y=points[rows, 1],
-            mode="markers",
-            name=style.label,
-            customdata=np.column_stack(
-                [rows, mode_labels[rows] + 1, part["particle"], part["error"]]
-            ),
-            marker=markers(
-                style,
-                part["converged"].to_numpy(bool),
-                focus[rows],
-                (SELECTED_SIZE, PLAIN_SIZE),
-            ),
-            hovertemplate=(
-                "factorization %{customdata[2]:.0f} of " + style.label + "<br>"
-                "mode %{customdata[1]:.0f}<br>relative error %{customdata[3]:.4f}<extra></extra>"
-            ),
+        figure.add_trace(
+            scatter_of(len(points))(
+                x=points[rows, 0],
+                y=points[rows, 1],
+                mode="markers",
+                name=style.label,
+                customdata=np.column_stack(
+                    [rows, mode_labels[rows] + 1, part["particle"], part["error"]]
+                ),
+                marker=markers(
+                    style,
+                    part["converged"].to_numpy(bool),
+                    focus[rows],
+                    (SELECTED_SIZE, PLAIN_SIZE),
+                ),
+                hovertemplate=(
+                    "factorization %{customdata[2]:.0f} of " + style.label + "<br>"
+                    "mode %{customdata[1]:.0f}<br>"
+                    "relative error %{customdata[3]:.4f}<extra></extra>"
+                ),
+            )
         )
     going = int((~members["converged"].to_numpy(bool)).sum())
     if going:

@@ -6,7 +6,15 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from bnmf_core.figures.style import MIDDLE, MUTED, RunStyle, layout, logarithmic_axis, markers
+from bnmf_core.figures.style import (
+    MIDDLE,
+    MUTED,
+    RunStyle,
+    layout,
+    logarithmic_axis,
+    markers,
+    scatter_of,
+)
 
 # A point's place across its run's lane: a low-discrepancy sequence, so that points do not pile up.
 STRIDE = 0.61803
@@ -45,14 +53,16 @@ def quality_plot(
         values = table[quantity].to_numpy()[rows]
         if logarithmic:
             values = np.maximum(values, SMALLEST)
-        figure.add_scattergl(
-            x=lane + WIDTH * ((rows * STRIDE) % 1 - 0.5),
-            y=values,
-            mode="markers",
-            name=style.label,
-            customdata=rows,
-            marker=markers(style, converged[rows], focus[rows]),
-            hovertemplate="%{y:.5g}<extra>" + style.label + "</extra>",
+        figure.add_trace(
+            scatter_of(len(table))(
+                x=lane + WIDTH * ((rows * STRIDE) % 1 - 0.5),
+                y=values,
+                mode="markers",
+                name=style.label,
+                customdata=rows,
+                marker=markers(style, converged[rows], focus[rows]),
+                hovertemplate="%{y:.5g}<extra>" + style.label + "</extra>",
+            )
         )
         middle = float(np.nanmedian(values))
         figure.add_shape(
@@ -100,14 +110,16 @@ def hidden_plot(
     runs, converged = table["run"].to_numpy(), table["converged"].to_numpy(bool)
     for run_id, style in styles.items():
         rows = np.flatnonzero(runs == run_id)
-        figure.add_scattergl(
-            x=table["error"].to_numpy()[rows],
-            y=table["hidden"].to_numpy()[rows],
-            mode="markers",
-            name=style.label,
-            customdata=rows,
-            marker=markers(style, converged[rows], focus[rows]),
-            hovertemplate="seen %{x:.5g}, hidden %{y:.5g}<extra>" + style.label + "</extra>",
+        figure.add_trace(
+            scatter_of(len(table))(
+                x=table["error"].to_numpy()[rows],
+                y=table["hidden"].to_numpy()[rows],
+                mode="markers",
+                name=style.label,
+                customdata=rows,
+                marker=markers(style, converged[rows], focus[rows]),
+                hovertemplate="seen %{x:.5g}, hidden %{y:.5g}<extra>" + style.label + "</extra>",
+            )
         )
     figure.update_xaxes(title="‖X − AW‖/‖X‖ on seen entries")
     figure.update_yaxes(title="‖X − AW‖/‖X‖ on hidden entries")

@@ -39,6 +39,14 @@ DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 LONGEST_LABEL = 60
 # Pixels of a title, and above a plot that has nothing but its title there.
 TITLE, TOP = 30, 44
+# A browser draws so many points as shapes in less time than it takes to set up WebGL, of which
+# it allows a few at once only.
+MOST_SHAPES = 1_000
+
+
+def scatter_of(count: int) -> type[go.Scatter] | type[go.Scattergl]:
+    """The kind of trace that shows ``count`` points soonest."""
+    return go.Scatter if count <= MOST_SHAPES else go.Scattergl
 
 
 @dataclass(frozen=True)

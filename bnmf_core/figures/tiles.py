@@ -1,17 +1,18 @@
 """Tiles of a table of yes and no: the table in their order, each of them, and cell by cell."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
 
 import numpy as np
 import plotly.graph_objects as go
+from plotly.subplots import make_subplots
 
 from bnmf_core.figures.gallery import GAP
 from bnmf_core.figures.style import layout, safe
 
 # Cells of a picture on one side: one may stand for several of a larger table.
 MOST_SIDE = 600
-THUMBNAIL = 40
+SMALL_SIDE, THUMBNAIL = 200, 40
 
 
 class Cell(IntEnum):
@@ -69,33 +70,9 @@ def table_picture(
     order : of the rows (D,) and of the columns (N,). nouns : what rows and columns are.
     """
     shown = kinds(X, covered)[np.ix_(*order)]
-    D, N = shown.shape
-    height, width = -(-D // MOST_SIDE), -(-N // MOST_SIDE)
-    rows, columns = np.arange(0, D, height), np.arange(0, N, width)
-    pooled = np.maximum.reduceat(np.maximum.reduceat(shown, rows, axis=0), columns, axis=1)
     counts = np.bincount(shown.ravel(), minlength=len(Cell))
-    scale = [(edge, COLORS[kind]) for kind in Cell for edge in (kind / 6, (kind + 1) / 6)]
-    figure = go.Figure(
-        go.Heatmap(
-            z=pooled,
-            x=columns + 1,
-            y=rows + 1,
-            zmin=-0.5,
-            zmax=5.5,
-            colorscale=scale,
-            showscale=False,
-            hovertemplate="row %{y}, column %{x}<extra></extra>",
-        )
-    )
-    for kind in (Cell.EXPLAINED, Cell.MISSED, Cell.FILLED_IN, Cell.PREDICTED, Cell.UNSEEN):
-        if counts[kind]:
-            figure.add_scatter(
-                x=[None],
-                y=[None],
-                mode="markers",
-                marker={"color": COLORS[kind], "symbol": "square", "size": 11},
-                name=f"{NAMES[kind]} ({counts[kind]:,})",
-            )
+    figure = go.Figure(_colored(shown, MOST_SIDE))
+    _name_kinds(figure, {kind: f" ({counts[kind]:,})" for kind in Cell if counts[kind]})
     figure.update_xaxes(title=f"{safe(nouns[1], 24)}, those of a tile together", showgrid=False)
     figure.update_yaxes(
         title=f"{safe(nouns[0], 24)}, those of a tile together",
@@ -103,9 +80,74 @@ def table_picture(
         showgrid=False,
     )
     title = "The table in the order of its tiles"
+    height, width = (-(-side // MOST_SIDE) for side in shown.shape)
     if height * width > 1:
         title += f"; one cell stands for {height}×{width}"
     return layout(figure, title, height=400)
+
+
+def tables_beside(
+    X: np.ndarray,
+    covered: Sequence[np.ndarray],
+    order: tuple[np.ndarray, np.ndarray],
+    names: Sequence[str],
+    columns: int = 4,
+) -> go.Figure:
+    """The table as several factorizations cover it, small, rows and columns in one order.
+
+    Parameters
+    ----------
+    X : as in :func:`table_picture`. covered : of each factorization (D, N) bool. names : theirs.
+    """
+    lines, across = -(-len(covered) // columns), min(len(covered), columns)
+    figure = make_subplots(
+        rows=lines,
+        cols=across,
+        subplot_titles=[safe(name, 28) for name in names],
+        horizontal_spacing=0.02,
+        vertical_spacing=0.12 / lines,
+    )
+    present: set[Cell] = set()
+    for k, one in enumerate(covered):
+        shown = kinds(X, one)[np.ix_(*order)]
+        present |= {Cell(kind) for kind in np.unique(shown)}
+        figure.add_trace(_colored(shown, SMALL_SIDE), row=k // columns + 1, col=k % columns + 1)
+    _name_kinds(figure, dict.fromkeys(present, ""))
+    figure.update_xaxes(showgrid=False, showticklabels=False, ticks="")
+    figure.update_yaxes(showgrid=False, showticklabels=False, ticks="", autorange="reversed")
+    height = 100 + 250 * lines
+    margin: dict[str, object] = {"l": 10, "r": 10, "t": 90, "b": 10}
+    return layout(figure, "The table by number of components", height=height, margin=margin)
+
+
+def _colored(shown: np.ndarray, most: int) -> go.Heatmap:
+    """Kinds of cells (D, N) in their colours, at most so many on a side."""
+    D, N = shown.shape
+    rows, columns = np.arange(0, D, -(-D // most)), np.arange(0, N, -(-N // most))
+    pooled = np.maximum.reduceat(np.maximum.reduceat(shown, rows, axis=0), columns, axis=1)
+    return go.Heatmap(
+        z=pooled,
+        x=columns + 1,
+        y=rows + 1,
+        zmin=-0.5,
+        zmax=5.5,
+        colorscale=[(edge, COLORS[kind]) for kind in Cell for edge in (kind / 6, (kind + 1) / 6)],
+        showscale=False,
+        hovertemplate="row %{y}, column %{x}<extra></extra>",
+    )
+
+
+def _name_kinds(figure: go.Figure, added: Mapping[Cell, str]) -> None:
+    """A legend of these kinds, with what is added to their names."""
+    for kind in (Cell.EXPLAINED, Cell.MISSED, Cell.FILLED_IN, Cell.PREDICTED, Cell.UNSEEN):
+        if kind in added:
+            figure.add_scatter(
+                x=[None],
+                y=[None],
+                mode="markers",
+                marker={"color": COLORS[kind], "symbol": "square", "size": 11},
+                name=f"{NAMES[kind]}{added[kind]}",
+            )
 
 
 def tile_pictures(

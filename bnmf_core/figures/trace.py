@@ -43,7 +43,7 @@ def trace_plot(
             annotation_text="warm-up, not kept",
             annotation_position="bottom left",
         )
-    figure.update_xaxes(title="state of the chain, counted from its first kept draw")
+    figure.update_xaxes(title="state of the chain, counted from the first kept one")
     figure.update_yaxes(title=f"{label} ({unit})" if unit else label)
     return layout(figure, f"{label} along each chain", height=430)
 

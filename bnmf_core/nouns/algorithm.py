@@ -9,6 +9,7 @@ import numpy as np
 
 from bnmf_core.nouns.model import Capability, Model, Support
 from bnmf_core.nouns.problem import Problem
+from bnmf_core.nouns.settings import declarations
 
 SettingsT = TypeVar("SettingsT")
 StateT = TypeVar("StateT")
@@ -111,7 +112,8 @@ class Algorithm(Generic[SettingsT, StateT]):
     Attributes
     ----------
     key, label : registry key and name on screen.
-    family : "sampler" (leaves a distribution invariant) or "explorer".
+    family : "sampler" (chains that leave a distribution invariant) or "explorer".
+    caveat : of chains that leave none invariant, why their states are no draws, in sentences.
     shard_sizes : ``(settings, particles) → list`` of particles per shard.
     work : ``(problem, settings) → float``, multiply-adds per particle, for estimates.
     needs : what it asks of a model.
@@ -138,6 +140,24 @@ class Algorithm(Generic[SettingsT, StateT]):
     summary: str
     reference: str
     check: Callable[[Problem, SettingsT], None] | None = None
+    caveat: str = ""
+
+    @property
+    def exact(self) -> bool:
+        """Whether what it makes are draws from the posterior."""
+        return self.family == "sampler" and not self.caveat
+
+    @property
+    def members(self) -> str:
+        """What it makes, in one word."""
+        if self.family != "sampler":
+            return "factorizations"
+        return "draws" if self.exact else "outputs"
+
+    @property
+    def runs_to_optima(self) -> bool:
+        """Whether it goes on until it has converged, and tells how far it may still turn."""
+        return "movement" in declarations(self.Settings)
 
     def works_with(self, model: Model) -> bool:
         """Whether it can be run with the model."""

@@ -66,3 +66,15 @@ def told_apart(labels: Mapping[str, str], *longer: Mapping[str, str]) -> dict[st
             for key, label in found.items()
         }
     return found
+
+
+def listed(words: Iterable[object], last: str = "and") -> str:
+    """Words one after the other, the last one behind "and".
+
+    >>> listed([4, 6, 8])
+    '4, 6 and 8'
+    >>> listed(["4"])
+    '4'
+    """
+    *others, end = map(str, words)
+    return f"{', '.join(others)} {last} {end}" if others else end

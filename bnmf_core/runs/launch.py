@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from bnmf_core.analysis import evidence
+from bnmf_core.nouns.algorithm import AnyAlgorithm
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import BNMFError
 from bnmf_core.nouns.plain import Value
@@ -183,7 +184,7 @@ def in_words(spec: RunSpec) -> str:
     except BNMFError:  # of another version
         settings = {}
     if "chains" in settings:
-        return _chains(algorithm.label, spec.particles, settings["chains"])
+        return _chains(algorithm, spec.particles, settings["chains"])
     plural = "s" if spec.particles != 1 else ""
     kind = CALLED.get(spec.algorithm, f"factorization{plural} by {algorithm.label}")
     what = f"{many} {kind.format(s=plural)}"
@@ -194,13 +195,16 @@ def in_words(spec: RunSpec) -> str:
     return f"{what} run until {'they converge' if plural else 'it converges'}"
 
 
-def _chains(label: str, particles: int, chains: int) -> str:
-    chains = min(chains, particles)
+def _chains(algorithm: AnyAlgorithm, particles: int, chains: int) -> str:
+    chains, label, made = min(chains, particles), algorithm.label, algorithm.members
     if chains == 1:
-        return f"a {label} chain of {particles:,} draws"
+        # Letters said one by one: an HMC chain.
+        vowels = "AEFHILMNORSX" if label[:2].isupper() else "AEIO"
+        article = "an" if label.startswith(tuple(vowels)) else "a"
+        return f"{article} {label} chain of {particles:,} {made}"
     each, rest = divmod(particles, chains)
-    draws = f", {particles:,} draws together" if rest else f" of {each:,} draws"
-    return f"{chains} {label} chains{draws}"
+    of_each = f", {particles:,} {made} together" if rest else f" of {each:,} {made}"
+    return f"{chains} {label} chains{of_each}"
 
 
 def told(specs: Sequence[RunSpec]) -> str:

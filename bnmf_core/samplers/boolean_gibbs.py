@@ -28,7 +28,15 @@ from bnmf_core.numerics.boolean import boolean_product
 from bnmf_core.numerics.matrix import dense
 from bnmf_core.numerics.sparse_products import SparseProducts
 from bnmf_core.samplers import box_gibbs, gibbs
-from bnmf_core.samplers.chains import chains_of, chains_setting, joined, shard_sizes
+from bnmf_core.samplers.chains import (
+    chains_of,
+    chains_setting,
+    joined,
+    recorded,
+    shard_sizes,
+    thinning_setting,
+    warm_up_setting,
+)
 from bnmf_core.samplers.starting import checking
 
 # Multiply-adds of one step: about a third of a second on one core.
@@ -43,16 +51,8 @@ class Settings:
     """How many chains, where they start, what is kept, what is known of the rates."""
 
     chains: int = chains_setting(4)
-    warm_up: int = setting(
-        50,
-        "Warm-up sweeps",
-        "Sweeps thrown away before the first draw is kept.",
-        minimum=0,
-        maximum=1_000_000,
-    )
-    thinning: int = setting(
-        1, "Sweeps per kept draw", "One draw in this many is kept.", minimum=1, maximum=10_000
-    )
+    warm_up: int = warm_up_setting(50)
+    thinning: int = thinning_setting(1)
     start: str = setting(
         "box",
         "Start of a chain",
@@ -150,7 +150,7 @@ def step(
         left = max(state.preparing - count, 0)
         state = replace(state, A=A, W=W, variance=variance, preparing=left)
         return (state if left else _rounded(state)), joined(problem, [])
-    recorded = []
+    kept: list[Batch] = []
     for _ in range(max(1, int(STEP_WORK / (chains * work_per_sweep(problem))))):
         if state.sweeps == state.total:
             break
@@ -161,8 +161,8 @@ def step(
         state = replace(state, A=A, W=W, rates=rates, sweeps=state.sweeps + 1)
         after = state.sweeps - settings.warm_up
         if after % settings.thinning == 0:
-            recorded.append(_record(problem, state, settings, after // settings.thinning))
-    return state, joined(problem, recorded)
+            kept.append(_record(problem, state, settings, after // settings.thinning))
+    return state, joined(problem, kept)
 
 
 def _power(state: State, settings: Settings) -> float:
@@ -173,26 +173,24 @@ def _power(state: State, settings: Settings) -> float:
 
 
 def _record(problem: Problem, state: State, settings: Settings, draw: int) -> Batch:
-    # A chain that has made its draws goes on beside the others, unrecorded.
-    chosen = np.flatnonzero(state.draws >= draw)
-    rates = state.rates[chosen]
-    pairs = [(state.A[c].T, state.W[c]) for c in chosen]
+    rates = state.rates
+    pairs = [(A.T, W) for A, W in zip(state.A, state.W, strict=True)]
     own = [
         log_posterior(problem, *pair, one, settings.on)
         for pair, one in zip(pairs, rates, strict=True)
     ]
     flipped = [cell_counts(problem, boolean_product(*pair))[0].sum() for pair in pairs]
-    return Batch(
-        state.A[chosen].transpose(0, 2, 1),
-        state.W[chosen],
+    return recorded(
+        state,
+        draw,
+        state.A,
+        state.W,
         {
             "log_posterior": np.array(own),
             "flipped": np.array(flipped),
             "false_positive": rates[:, 0],
             "false_negative": rates[:, 1],
         },
-        chain=state.first + chosen,
-        warm_up=np.full(chosen.size, draw <= 0),
     )
 
 

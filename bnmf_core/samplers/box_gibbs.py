@@ -15,12 +15,19 @@ import numpy as np
 from bnmf_core.nouns.algorithm import Algorithm, Batch, Needs, Shard
 from bnmf_core.nouns.model import Box, Capability, InverseGamma, given
 from bnmf_core.nouns.problem import Problem
-from bnmf_core.nouns.settings import setting
 from bnmf_core.numerics.residuals import squared_errors
 from bnmf_core.numerics.sparse_products import SparseProducts
 from bnmf_core.samplers import gibbs
 from bnmf_core.samplers.arcsine_slice import slice_factors
-from bnmf_core.samplers.chains import chains_of, chains_setting, joined, shard_sizes
+from bnmf_core.samplers.chains import (
+    chains_of,
+    chains_setting,
+    joined,
+    recorded,
+    shard_sizes,
+    thinning_setting,
+    warm_up_setting,
+)
 from bnmf_core.samplers.starting import checking, start_setting, starts
 from bnmf_core.solvers.solution import gram, seen_grams
 
@@ -33,16 +40,8 @@ class Settings:
     """How many chains, where they start, what is kept."""
 
     chains: int = chains_setting(4)
-    warm_up: int = setting(
-        120,
-        "Warm-up sweeps",
-        "Sweeps thrown away before the first draw is kept.",
-        minimum=0,
-        maximum=1_000_000,
-    )
-    thinning: int = setting(
-        2, "Sweeps per kept draw", "One draw in this many is kept.", minimum=1, maximum=10_000
-    )
+    warm_up: int = warm_up_setting(120)
+    thinning: int = thinning_setting(2)
     start: str = start_setting()
 
 
@@ -68,7 +67,7 @@ def init(problem: Problem, settings: Settings, shard: Shard, rng: np.random.Gene
     first, draws = chains_of(settings, shard)
     generators = [shard.particle_generator(chain) for chain in range(draws.size)]
     A, W = starts(problem, settings, generators, ALGORITHM.label)
-    noise = _box(problem).noise
+    noise = box_of(problem).noise
     variance = np.full(draws.size, noise if isinstance(noise, float) else 0.0)
     if isinstance(noise, InverseGamma):
         squared = squared_errors(problem.dataset.X, A, W, problem.dataset.mask)
@@ -82,7 +81,7 @@ def step(
     problem: Problem, state: State, settings: Settings, rng: np.random.Generator
 ) -> tuple[State, Batch]:
     """A bounded number of sweeps; every ``thinning``-th one after the warm-up is kept."""
-    recorded = []
+    kept: list[Batch] = []
     A, W, variance, sweeps = state.A, state.W, state.variance, state.sweeps
     products = SparseProducts.of(problem.dataset.X)
     for _ in range(max(1, int(STEP_WORK / (state.draws.size * gibbs.work_per_sweep(problem))))):
@@ -92,21 +91,10 @@ def step(
         sweeps += 1
         after = sweeps - settings.warm_up
         if after % settings.thinning == 0:
-            recorded.append(_record(state, A, W, variance, after // settings.thinning))
+            draw, sigma = after // settings.thinning, {"sigma": np.sqrt(variance)}
+            kept.append(recorded(state, draw, A, W, sigma))
     state = replace(state, A=A, W=W, variance=variance, sweeps=sweeps)
-    return state, joined(problem, recorded)
-
-
-def _record(state: State, A: np.ndarray, W: np.ndarray, variance: np.ndarray, draw: int) -> Batch:
-    # A chain that has made its draws goes on beside the others, unrecorded.
-    chosen = np.flatnonzero(state.draws >= draw)
-    return Batch(
-        A[chosen].transpose(0, 2, 1),
-        W[chosen],
-        {"sigma": np.sqrt(variance[chosen])},
-        chain=state.first + chosen,
-        warm_up=np.full(chosen.size, draw <= 0),
-    )
+    return state, joined(problem, kept)
 
 
 def sweep(
@@ -121,7 +109,7 @@ def sweep(
 
     ``products`` with X, where they are quicker than the problem's own.
     """
-    box, seen = _box(problem), problem.seen
+    box, seen = box_of(problem), problem.seen
     X = problem if products is None else products
     A = _drawn(A, X.times_rows(W), W, None if seen is None else seen.T, box, variance, rng)
     C = X.times_columns(A)
@@ -182,7 +170,8 @@ def _squared(problem: Problem, A: np.ndarray, W: np.ndarray, C: np.ndarray) -> n
     return np.maximum(data.squared_norm - 2.0 * overlap + size, 0.0)
 
 
-def _box(problem: Problem) -> Box:
+def box_of(problem: Problem) -> Box:
+    """The prior of entries between 0 and 1, and of the noise, under the problem's settings."""
     return given(problem.model.box)(problem.model_settings)
 
 

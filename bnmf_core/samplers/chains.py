@@ -4,6 +4,8 @@ The chains of one shard share every product with X. There are two shards at leas
 cores busy, and more where the chains are many, so that a cluster can share them.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Protocol
 
 import numpy as np
@@ -24,6 +26,18 @@ class ChainSettings(Protocol):
         """How many there are."""
 
 
+class ChainState(Protocol):
+    """Where the chains of a shard are."""
+
+    @property
+    def draws(self) -> np.ndarray:
+        """(c,) particles asked of each chain."""
+
+    @property
+    def first(self) -> int:
+        """Number of the first chain in the run."""
+
+
 def chains_setting(default: int) -> int:
     """The declared setting "chains", the same for every sampler but for its default."""
     return setting(
@@ -32,6 +46,24 @@ def chains_setting(default: int) -> int:
         "Independent chains; the draws are shared out among them.",
         minimum=1,
         maximum=64,
+    )
+
+
+def warm_up_setting(default: int) -> int:
+    """The declared setting "warm_up" of samplers that sweep."""
+    return setting(
+        default,
+        "Warm-up sweeps",
+        "Sweeps thrown away before the first draw is kept.",
+        minimum=0,
+        maximum=1_000_000,
+    )
+
+
+def thinning_setting(default: int) -> int:
+    """The declared setting "thinning" of samplers that sweep."""
+    return setting(
+        default, "Sweeps per kept draw", "One draw in this many is kept.", minimum=1, maximum=10_000
     )
 
 
@@ -59,6 +91,31 @@ def _groups(chains: int) -> np.ndarray:
     shards = min(chains, max(FEWEST_SHARDS, -(-chains // MOST_TOGETHER)))
     each, rest = divmod(chains, shards)
     return each + (np.arange(shards) < rest)
+
+
+def recorded(
+    state: ChainState,
+    draw: int,
+    A: np.ndarray,
+    W: np.ndarray,
+    diagnostics: Mapping[str, np.ndarray] = MappingProxyType({}),
+) -> Batch:
+    """Where the chains are at their draw of this number, which is 0 or below in the warm-up.
+
+    A chain that has made its draws goes on beside the others, unrecorded.
+
+    Parameters
+    ----------
+    A : (c, R, D), W : (c, R, N), and diagnostics (c,), of all chains.
+    """
+    chosen = np.flatnonzero(state.draws >= draw)
+    return Batch(
+        A[chosen].transpose(0, 2, 1),
+        W[chosen],
+        {key: values[chosen] for key, values in diagnostics.items()},
+        chain=state.first + chosen,
+        warm_up=np.full(chosen.size, draw <= 0),
+    )
 
 
 def joined(problem: Problem, parts: list[Batch]) -> Batch:

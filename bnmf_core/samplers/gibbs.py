@@ -22,8 +22,15 @@ import numpy as np
 from bnmf_core.nouns.algorithm import Algorithm, Batch, Needs, Shard
 from bnmf_core.nouns.model import Capability, EntryPrior, given
 from bnmf_core.nouns.problem import Problem
-from bnmf_core.nouns.settings import setting
-from bnmf_core.samplers.chains import chains_of, chains_setting, joined, shard_sizes
+from bnmf_core.samplers.chains import (
+    chains_of,
+    chains_setting,
+    joined,
+    recorded,
+    shard_sizes,
+    thinning_setting,
+    warm_up_setting,
+)
 from bnmf_core.samplers.starting import checking, start_setting, starts
 from bnmf_core.samplers.truncated_normal import (
     draw_factors,
@@ -40,16 +47,8 @@ class Settings:
     """How many chains, where they start, what is kept."""
 
     chains: int = chains_setting(1)
-    warm_up: int = setting(
-        100,
-        "Warm-up sweeps",
-        "Sweeps thrown away before the first draw is kept.",
-        minimum=0,
-        maximum=1_000_000,
-    )
-    thinning: int = setting(
-        5, "Sweeps per kept draw", "One draw in this many is kept.", minimum=1, maximum=10_000
-    )
+    warm_up: int = warm_up_setting(100)
+    thinning: int = thinning_setting(5)
     start: str = start_setting()
 
 
@@ -85,7 +84,7 @@ def step(
 
     The warm-up is recorded at the same distance, counted back from its end.
     """
-    recorded = []
+    kept: list[Batch] = []
     A, W, sweeps = state.A, state.W, state.sweeps
     for _ in range(max(1, int(STEP_WORK / (state.draws.size * work_per_sweep(problem))))):
         if sweeps == state.total:
@@ -94,19 +93,8 @@ def step(
         sweeps += 1
         after = sweeps - settings.warm_up
         if after % settings.thinning == 0:
-            recorded.append(_record(state, A, W, after // settings.thinning))
-    return replace(state, A=A, W=W, sweeps=sweeps), joined(problem, recorded)
-
-
-def _record(state: State, A: np.ndarray, W: np.ndarray, draw: int) -> Batch:
-    # A chain that has made its draws goes on beside the others, unrecorded.
-    chosen = np.flatnonzero(state.draws >= draw)
-    return Batch(
-        A[chosen].transpose(0, 2, 1),
-        W[chosen],
-        chain=state.first + chosen,
-        warm_up=np.full(chosen.size, draw <= 0),
-    )
+            kept.append(recorded(state, after // settings.thinning, A, W))
+    return replace(state, A=A, W=W, sweeps=sweeps), joined(problem, kept)
 
 
 def sweep(

@@ -18,7 +18,7 @@ from bnmf_core.nouns.algorithm import Algorithm, Batch, Needs, Shard
 from bnmf_core.nouns.model import Capability
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.settings import setting
-from bnmf_core.samplers.chains import chains_of, chains_setting, joined, shard_sizes
+from bnmf_core.samplers.chains import chains_of, chains_setting, joined, recorded, shard_sizes
 from bnmf_core.samplers.coordinates import SUPPORTS, Coordinates, coordinates
 from bnmf_core.samplers.hamiltonian import (
     Outcome,
@@ -199,7 +199,7 @@ def step(
     chart = coordinates(problem)
     density = chart.density(problem)
     left = max(1, int(STEP_WORK / work_per_leapfrog(problem, state.draws.size)))
-    recorded = []
+    kept: list[Batch] = []
     while left > 0 and state.sweeps < state.total:
         trajectory = state.trajectory or _set_out(state, rng)
         count = min(left, settings.leapfrog_steps - trajectory.leapfrogs)
@@ -216,9 +216,9 @@ def step(
         after = state.sweeps - settings.warm_up
         if after % settings.thinning == 0:
             draw = after // settings.thinning
-            recorded.append(_record(state, trajectory.step_size, chart, settings, draw))
+            kept.append(_record(state, trajectory.step_size, chart, settings, draw))
             state = replace(state, tally=Tally.empty(state.draws.size))
-    return state, joined(problem, recorded)
+    return state, joined(problem, kept)
 
 
 def _set_out(state: State, rng: np.random.Generator) -> Trajectory:
@@ -271,22 +271,14 @@ def _adapted(before: Adaptation, m: int, settings: Settings, outcome: Outcome) -
 def _record(
     state: State, step_size: np.ndarray, chart: Coordinates, settings: Settings, draw: int
 ) -> Batch:
-    # A chain that has made its draws goes on beside the others, unrecorded.
-    chosen = np.flatnonzero(state.draws >= draw)
-    A, W = chart.to_factors(state.point.q[chosen])
-    since = min(settings.thinning, state.sweeps)
-    return Batch(
-        A,
-        W,
-        {
-            "accepted": state.tally.moved[chosen],
-            "acceptance": state.tally.probability[chosen] / since,
-            "step_size": step_size[chosen],
-            "divergent": state.tally.divergent[chosen],
-        },
-        chain=state.first + chosen,
-        warm_up=np.full(chosen.size, draw <= 0),
-    )
+    A, W = chart.to_factors(state.point.q)
+    diagnostics = {
+        "accepted": state.tally.moved,
+        "acceptance": state.tally.probability / min(settings.thinning, state.sweeps),
+        "step_size": step_size,
+        "divergent": state.tally.divergent,
+    }
+    return recorded(state, draw, A.transpose(0, 2, 1), W, diagnostics)
 
 
 def work_per_leapfrog(problem: Problem, chains: int) -> float:

@@ -19,11 +19,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bnmf_core.nouns.algorithm import Algorithm, Batch, Needs, Shard
-from bnmf_core.nouns.model import Box, Capability, InverseGamma, given
+from bnmf_core.nouns.model import Capability, InverseGamma
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.settings import setting
 from bnmf_core.samplers import minibatch
-from bnmf_core.samplers.chains import chains_of, chains_setting, joined, shard_sizes
+from bnmf_core.samplers.box_gibbs import box_of
+from bnmf_core.samplers.chains import chains_of, chains_setting, joined, recorded, shard_sizes
 from bnmf_core.samplers.iasg_state import EARLY, Moments, State, totals
 from bnmf_core.samplers.minibatch import BINS, Table
 from bnmf_core.samplers.starting import checking, starts
@@ -47,7 +48,7 @@ class Settings:
         maximum=10_000_000,
     )
     thinning: int = setting(
-        50, "Outputs per kept draw", "One output in this many is kept.", minimum=1, maximum=10**6
+        50, "Outputs per kept one", "One output in this many is kept.", minimum=1, maximum=10**6
     )
     batch: int | None = setting(
         None,
@@ -168,7 +169,7 @@ def _starts(
 
 def margin_of(problem: Problem) -> float:
     """δ: entries are clamped to δ … 1 − δ."""
-    return BETA_MARGIN if _box(problem).prior is None else 0.0
+    return BETA_MARGIN if box_of(problem).prior is None else 0.0
 
 
 def step(
@@ -185,35 +186,31 @@ def step(
             for chain in chains:
                 work.calibrate(state, chain, number, rng)
         return replace(state, calibrated=last), joined(problem, [])
-    recorded, steps = [], [work.steps(state, chain) for chain in chains]
+    steps = [work.steps(state, chain) for chain in chains]
+    kept: list[Batch] = []
     last = min(state.total, state.outputs + max(1, count // work.T))
     for number in range(state.outputs + 1, last + 1):
         after = number - settings.warm_up
         means = [work.output(state, chain, number, steps[chain], rng) for chain in chains]
         if after % settings.thinning == 0:
-            recorded.append(_record(state, means, after // settings.thinning))
-    state, batch = replace(state, outputs=last), joined(problem, recorded)
+            kept.append(_record(state, means, after // settings.thinning))
+    state, batch = replace(state, outputs=last), joined(problem, kept)
     return state, replace(batch, totals=totals(state)) if last == state.total else batch
 
 
 def _record(state: State, means: list[tuple[np.ndarray, np.ndarray]], draw: int) -> Batch:
-    chosen = np.flatnonzero(state.draws >= draw)
-    A = np.stack([means[chain][0] for chain in chosen])
-    V = np.stack([means[chain][1] for chain in chosen])
-    on_border = [
-        np.array([_share_at(border, A[i], V[i]) for i in range(chosen.size)])
-        for border in (0.0, 1.0)
-    ]
-    return Batch(
-        A,
+    A, V = (np.stack(part) for part in zip(*means, strict=True))
+    on_border = [np.array([_share_at(border, *pair) for pair in means]) for border in (0.0, 1.0)]
+    return recorded(
+        state,
+        draw,
+        A.transpose(0, 2, 1),
         V.transpose(0, 2, 1),
         {
             "at_zero": on_border[0],
             "at_one": on_border[1],
-            "sigma": state.precision[chosen] ** -0.5,
+            "sigma": state.precision**-0.5,
         },
-        chain=state.first + chosen,
-        warm_up=np.full(chosen.size, draw <= 0),
     )
 
 
@@ -237,7 +234,7 @@ class _Work:
 
     @classmethod
     def of(cls, problem: Problem, settings: Settings) -> "_Work":
-        data, sizes, entry = problem.dataset, batch_sizes(problem, settings), _box(problem).prior
+        data, sizes, entry = problem.dataset, batch_sizes(problem, settings), box_of(problem).prior
         weights = (1.0, 1.0)
         if settings.prior_weight == "unbiased":
             weights = (sizes[0] / data.N, sizes[1] / data.D)
@@ -341,15 +338,11 @@ def _precision(problem: Problem, table: Table, A: np.ndarray, V: np.ndarray) -> 
     """1/σ², where it is open its mean given A (D, R) and V (N, R); and the log likelihood there."""
     squared = minibatch.squared_error(A, V, table.ones, table.gaps, table.squared_norm)
     values = problem.model.log_likelihood(problem, A[None], V.T[None], np.array([squared]))
-    noise = _box(problem).noise
+    noise = box_of(problem).noise
     if isinstance(noise, InverseGamma):
         shape = noise.shape + 0.5 * problem.dataset.observed
         return shape / (noise.scale + 0.5 * squared), float(values[0])
     return 1.0 / noise, float(values[0])
-
-
-def _box(problem: Problem) -> Box:
-    return given(problem.model.box)(problem.model_settings)
 
 
 def work_per_iteration(problem: Problem) -> float:
@@ -387,4 +380,7 @@ ALGORITHM = Algorithm(
     summary="Climb by gradients over drawn cases and average the way, as published for tables of "
     "yes and no. Quick, and no exact draws: entries are clamped, and nothing is rejected.",
     reference="Mandt, Hoffman & Blei 2017; paper 4, algorithms 3.1 and 3.2",
+    caveat="What IASG puts out are averages along a climb, no draws from the posterior: its steps "
+    "are not corrected, with published weights the prior weighs more than a batch asks, and early "
+    "outputs remember the start. That they agree does not make anything certain.",
 )

@@ -21,7 +21,7 @@ from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.settings import setting
 from bnmf_core.samplers import annealed_jump, fitted_jump, gibbs, scale_move
 from bnmf_core.samplers.annealed_jump import Anchors
-from bnmf_core.samplers.chains import chains_of, chains_setting, joined, shard_sizes
+from bnmf_core.samplers.chains import chains_of, chains_setting, joined, recorded, shard_sizes
 from bnmf_core.samplers.fitted_jump import FittedModes
 from bnmf_core.samplers.landmarks import landmarks
 from bnmf_core.samplers.pilot import Pilot
@@ -168,16 +168,17 @@ def step(
         return _piloted(problem, state, state.pilot, settings, rng), joined(problem, [])
     proposal = state.proposal
     assert proposal is not None
-    recorded, begun = [], state.jumps
+    kept: list[Batch] = []
+    begun = state.jumps
     for _ in range(max(1, int(STEP_WORK / (state.draws.size * work_per_jump(problem, settings))))):
         if state.jumps == state.total:
             break
         state = _jumped(problem, state, proposal, settings, rng)
         after = state.jumps - settings.warm_up
         if after % settings.thinning == 0:
-            recorded.append(_record(state, settings, after // settings.thinning))
+            kept.append(_record(state, settings, after // settings.thinning))
             state = replace(state, accepted=np.zeros_like(state.accepted))
-    batch = joined(problem, recorded)
+    batch = joined(problem, kept)
     return state, replace(batch, note="" if begun else _note(proposal, state.left, settings))
 
 
@@ -271,15 +272,8 @@ def _jumped(
 
 
 def _record(state: State, settings: Settings, draw: int) -> Batch:
-    # A chain that has made its draws goes on beside the others, unrecorded.
-    chosen = np.flatnonzero(state.draws >= draw)
-    return Batch(
-        state.A[chosen].transpose(0, 2, 1),
-        state.W[chosen],
-        {"acceptance": state.accepted[chosen] / settings.thinning},
-        chain=state.first + chosen,
-        warm_up=np.full(chosen.size, draw <= 0),
-    )
+    acceptance = {"acceptance": state.accepted / settings.thinning}
+    return recorded(state, draw, state.A, state.W, acceptance)
 
 
 def _note(proposal: FittedModes | Anchors, left: int, settings: Settings) -> str:

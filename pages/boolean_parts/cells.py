@@ -1,4 +1,4 @@
-"""Cell by cell: how probable, how undecided, how half-hearted; and the draws of one cell."""
+"""Cell by cell: how probable, how undecided, how half-hearted; and every value of one cell."""
 
 import numpy as np
 import streamlit as st
@@ -50,13 +50,13 @@ def _one_cell(seen: Looked) -> None:
         plain(seen.nouns[0]),
         range(len(features)),
         index=int(most[0]),
-        format_func=shown(dict(enumerate(features))),
+        format_func=dict(enumerate(features)).get,
     )
     column = right.selectbox(
         plain(seen.nouns[1]),
         range(len(observations)),
         index=int(most[1]),
-        format_func=shown(dict(enumerate(observations))),
+        format_func=dict(enumerate(observations)).get,
     )
     rows = seen.look.analysis.rows_by_run()[seen.look.analysis.run_ids.index(seen.run_id)]
     A, W = seen.look.analysis.factors(rows)
@@ -69,7 +69,9 @@ def _one_cell(seen: Looked) -> None:
     value = {0.0: "no", 1.0: "yes"}.get(seen.X[row, column], "not seen")
     st.caption(plain("It opens on the cell that is most in doubt."))
     view.chart(
-        cell_histogram(q, f"One cell: in the table {value}, {q.mean():.2f} on average"),
+        cell_histogram(
+            q, f"One cell: in the table {value}, {q.mean():.2f} on average", seen.members
+        ),
         "Two heaps at the ends: undecided between yes and no. One heap in the middle: a clear "
         "half.",
         name="cell_histogram",

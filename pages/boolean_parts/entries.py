@@ -1,4 +1,4 @@
-"""Which rows and columns belong to a tile: the mean of every entry against its spread or slope."""
+"""Which rows and columns belong to a tile: the mean of every entry against what else is known."""
 
 import numpy as np
 import pandas as pd
@@ -9,29 +9,41 @@ from pages.boolean_parts.looked import Looked
 from pages.frame import view
 from pages.frame.words import plain, shown
 
-OTHERS = {"sd": "Spread of the draws", "slope": "Slope of the log joint"}
-AXES = {"sd": "standard deviation over draws", "slope": "mean gradient, nats"}
+OTHERS = {
+    "sd": "Spread of the {members}",
+    "slope": "Slope of the log joint",
+    "gradient": "Gradient on the way",
+}
+AXES = {
+    "sd": "standard deviation over {members}",
+    "slope": "mean gradient, nats",
+    "gradient": "mean gradient of all steps, nats",
+}
 READINGS = {
     "sd": "Entries at the ends with hardly any spread are settled; those between wander. A curve "
     "of √(μ(1 − μ)) would be reached by entries that jump between 0 and 1.",
-    "slope": "Where draws have come to rest, slopes are near 0 inside; at the ends they push "
+    "slope": "Where {members} have come to rest, slopes are near 0 inside; at the ends they push "
     "against 0 or 1.",
+    "gradient": "The gradients that the chain went along, those of drawn cases, on average over "
+    "all of its steps, the first ones too. Near 0 nothing pulls any more; far from it an entry is "
+    "held at 0 or 1, or the chain has not arrived.",
 }
 MOST = 300
 
 
 def show(seen: Looked) -> None:
     """The chart, and the entries that a box is drawn around."""
-    known = ["sd"] + ["slope"] * bool(np.isfinite(seen.run.slope_A).all())
+    known = [key for key in OTHERS if np.isfinite(getattr(seen.run, f"{key}_A")).all()]
+    others = {key: label.format(members=seen.members) for key, label in OTHERS.items()}
     other = st.segmented_control(
-        "Against", known, default="sd", format_func=shown(OTHERS), required=True
+        "Against", known, default="sd", format_func=shown(others), required=True
     )
     mean = {"A": seen.run.A, "W": seen.run.W}
     values = {name: getattr(seen.run, f"{other}_{name}") for name in mean}
-    title = f"Entries of A and W: mean and {OTHERS[other].lower()}"
+    title = f"Entries of A and W: mean and {others[other].lower()}"
     event = view.chart(
-        entries_chart(mean, values, title, AXES[other]),
-        f"{READINGS[other]} Draw a box or a lasso to list entries.",
+        entries_chart(mean, values, title, AXES[other].format(members=seen.members)),
+        f"{READINGS[other].format(members=seen.members)} Draw a box or a lasso to list entries.",
         name=f"entries_{other}",
         origin=seen.look.origin,
         select=view.MARKS[1:],

@@ -1,24 +1,25 @@
 """What the page looks at: one run, its tiles, the table they are of."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import streamlit as st
 
-from bnmf_core.analysis import tile_answer
+from bnmf_core.analysis import tile_answer, tiles
 from bnmf_core.analysis.tiles import RunTiles, Tiles, targets
 from bnmf_core.compare.distances.tiles import HALF
 from bnmf_core.compare.tile_order import tile_order
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.numerics.boolean import boolean_product
+from bnmf_core.registry import members_of
 from pages.frame.lens import Compared
-from pages.frame.words import shown
 
 
 @dataclass(frozen=True, eq=False)
 class Looked:
-    """One run of what is compared. sampled : whether its members are draws."""
+    """One run of what is compared, by rank in ``ranks``. sampled : whether it made chains."""
 
     look: Compared
     run: RunTiles
@@ -26,6 +27,7 @@ class Looked:
     run_ids: tuple[str, ...]
     sampled: bool
     targets: dict[str, np.ndarray]
+    ranks: Mapping[int, Compared]
 
     @property
     def dataset(self) -> Dataset:
@@ -60,56 +62,77 @@ class Looked:
     @property
     def members(self) -> str:
         """What the run made."""
-        return "draws" if self.sampled else "factorizations"
+        return members_of(self.algorithm)
 
     @cached_property
     def sentences(self) -> list[str]:
         """The answer."""
-        record = self.look.analysis.runs[self.look.analysis.run_ids.index(self.run_id)]
-        settings = dict(record.spec.model_settings)
-        return tile_answer.sentences(self.run, self.judges, self.X, settings)
+        return tile_answer.told(self.look.analysis, self.found, self.run_id, self.run, self.X)
 
     @cached_property
     def judges(self) -> tile_answer.Judges:
-        """The runs that decide what is believed: samplers, or explorers where there are none."""
-        analysis = self.look.analysis
-        of_run = {run.id: run.spec.algorithm for run in analysis.runs}
-        drawn = tuple(one for one in self.run_ids if of_run[one] in analysis.samplers)
-        return tile_answer.Judges(drawn or self.run_ids, bool(drawn))
+        """The runs that decide what is believed."""
+        return tile_answer.judges_of(self.look.analysis, self.found)
+
+    @property
+    def found(self) -> Tiles:
+        """What is stored of the tiles of all these runs."""
+        return tiles.STAGE.of(self.look.analysis)
+
+    def beside(self) -> dict[int, "Looked"]:
+        """Of every rank one run, of the same algorithm where there is one."""
+        found = {self.look.analysis.rank: self}
+        for rank, look in self.ranks.items():
+            others = _draws_first(look)
+            others.sort(key=lambda run_id: look.analysis.algorithm_of[run_id] != self.algorithm)
+            if look is not self.look and others:
+                found[rank] = _at(self.ranks, rank, others[0])
+        return dict(sorted(found.items()))
+
+    @property
+    def algorithm(self) -> str:
+        """The key of the algorithm that made the run."""
+        return self.look.analysis.algorithm_of[self.run_id]
 
 
-def choose(look: Compared, found: Tiles) -> str:
-    """Which run's tiles are looked at."""
-    drawn = set(look.analysis.samplers)
-    of_run = {run.id: run.spec.algorithm for run in look.analysis.runs}
-    # Draws first: they are what a posterior says.
-    ids = sorted(found.run_ids, key=lambda run_id: of_run[run_id] not in drawn)
-    names = {run_id: look.run_names[run_id] for run_id in ids}
-    chosen: str = st.selectbox(
+def choose(ranks: Mapping[int, Compared]) -> Looked:
+    """Ask which run's tiles are looked at; what it says."""
+    names, of_rank = {}, {}
+    for rank, look in ranks.items():
+        for run_id in _draws_first(look):
+            of_rank[run_id] = rank
+            names[run_id] = look.run_names[run_id]
+            if len(ranks) > 1:
+                names[run_id] += f", {rank} component{'s' * (rank > 1)}"
+    run_id: str = st.selectbox(
         "Tiles of",
         list(names),
-        format_func=shown(names),
-        help="Of a sampler the mean of the draws of its most probable chain, of an explorer its "
-        "best factorization; an entry above ½ counts as yes.",
+        format_func=names.get,
+        help="Of a sampler the mean over its most probable chain, of an explorer its best "
+        "factorization; an entry above ½ counts as yes.",
     )
-    return chosen
+    return _at(ranks, of_rank[run_id], run_id)
 
 
-def at(look: Compared, found: Tiles, run_id: str) -> Looked:
-    """What this run says."""
-    analysis = look.analysis
-    algorithm = analysis.runs[analysis.run_ids.index(run_id)].spec.algorithm
+def _at(ranks: Mapping[int, Compared], rank: int, run_id: str) -> Looked:
+    look = ranks[rank]
+    analysis, found = look.analysis, tiles.STAGE.of(look.analysis)
     return Looked(
         look,
         _run(analysis.key, run_id, found),
         run_id,
         found.run_ids,
-        algorithm in analysis.samplers,
+        look.analysis.algorithm_of[run_id] in analysis.samplers,
         _targets(analysis.key, analysis.seen_dataset),
+        ranks,
     )
 
 
-@st.cache_data(max_entries=4, show_spinner=False)
+def _draws_first(look: Compared) -> list[str]:
+    return tile_answer.draws_first(look.analysis, tiles.STAGE.of(look.analysis))
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
 def _run(key: str, run_id: str, _found: Tiles) -> RunTiles:
     return _found.of_run(run_id)
 

@@ -8,7 +8,7 @@ from bnmf_core.analysis import tile_answer
 from bnmf_core.figures.tiles import tile_pictures
 from pages.boolean_parts.looked import Looked
 from pages.frame import view
-from pages.frame.words import plain, shown
+from pages.frame.words import plain
 
 
 def show(seen: Looked) -> None:
@@ -18,7 +18,8 @@ def show(seen: Looked) -> None:
     view.chart(
         tile_pictures(*seen.on, seen.order, names),
         "Each picture is the whole table, in the same order as under The table; dark is where the "
-        "tile is.",
+        "tile is. Made by noise: the chance that cells which are yes as often as those outside "
+        "all tiles are would hold a tile like this one anywhere.",
         name="tiles",
         origin=seen.look.origin,
         table=table,
@@ -68,7 +69,7 @@ def _opened(seen: Looked) -> None:
     }
     if not words:
         return
-    number = st.selectbox("Open a tile", list(words), format_func=shown(words))
+    number = st.selectbox("Open a tile", list(words), format_func=words.get)
     of_rows, of_columns = seen.on[0][:, number], seen.on[1][number]
     for column, on, names, noun, degrees in (
         (0, of_rows, seen.dataset.features, seen.nouns[0], seen.run.A[:, number]),

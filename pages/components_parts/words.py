@@ -88,7 +88,7 @@ def _component(
     differing = int(partners.groupby("factorization")["changed"].sum().max())
     told = f"up to {differing:d} of {count:d} {noun} differ" if differing else f"the same {noun}"
     if without := int((angles > NO_COUNTERPART).sum()):
-        told += f", no counterpart in {without:d}"
+        told += f" where it has a counterpart; none in {without:d}"
     if len(partners["factorization"].unique()) == 1:
         told = "in the first factorization only" if len(names) > 1 else ""
     lines = [f"| Part {component + 1:d} | {told} |", "|:--|:--|"]

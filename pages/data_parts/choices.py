@@ -8,7 +8,7 @@ import streamlit as st
 
 from bnmf_core.data.formats import FORMATS
 from bnmf_core.data.reading import SEPARATORS, Reading
-from pages.frame.words import plain
+from pages.frame.words import plain, shown
 
 # A list of more columns than these is told by number in a text field on the command line.
 MOST_OPTIONS = 500
@@ -160,7 +160,7 @@ def _choice(
         plain(label),
         list(names),
         key=key,
-        format_func=lambda option: plain(names[option]),
+        format_func=names.get if widget is st.selectbox else shown(names),
         help=_because(reading, field),
         on_change=changed,
     )
@@ -184,7 +184,7 @@ def _several(
         plain(label),
         list(names),
         key=key,
-        format_func=lambda column: plain(names[column]),
+        format_func=names.get,
         help=_because(reading, field),
         on_change=changed,
         placeholder="none",

@@ -31,7 +31,7 @@ def draw() -> None:
     dataset_id = st.selectbox(
         "They are factorizations of",
         list(names),
-        format_func=lambda key: plain(names[key]),
+        format_func=names.get,
         key="results_data",
     )
     files = st.file_uploader("Files", key="results", accept_multiple_files=True)

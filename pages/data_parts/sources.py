@@ -22,8 +22,9 @@ def samples() -> None:
     """Data that come with the program."""
     for column, entry in zip(st.columns(len(SAMPLES)), SAMPLES.values(), strict=True):
         with column.container(border=True, height="stretch"):
-            st.markdown(f"**{plain(entry.label)}**")
-            st.caption(plain(entry.summary))
+            with st.container(height="stretch"):  # so that buttons stand in one line
+                st.markdown(f"**{plain(entry.label)}**")
+                st.caption(plain(entry.summary))
             st.button(
                 "Use",
                 key=f"use_{entry.key}",

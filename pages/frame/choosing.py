@@ -66,7 +66,8 @@ def runs(on_change: Callable[[], None]) -> list[RunRecord]:
         list(shown),
         key=link.key("runs"),
         format_func=labels.get,
-        help="Runs of the same data and rank can be looked at together.",
+        help="Runs of the same data and rank can be looked at together; the page Boolean takes "
+        "several ranks.",
         on_change=changed,
         placeholder="Choose at least one run",
     )
@@ -75,6 +76,9 @@ def runs(on_change: Callable[[], None]) -> list[RunRecord]:
         view.nothing("Choose at least one run in the panel on the left.")
     if alike:
         st.sidebar.caption(plain(_data_and_rank(chosen[0], datasets)))
+    # Pages that look at data go on with those of the runs that were looked at.
+    if chosen[0].dataset in datasets:
+        link.put("data", chosen[0].dataset)
     return chosen
 
 

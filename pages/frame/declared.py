@@ -207,6 +207,15 @@ PAGES = [
         heading="Lesson: walking and exploring",
         invitation="Walking and exploring",
     ),
+    Page(
+        "boolean_lesson",
+        "Lesson: yes or no",
+        "Learn",
+        "Three numbers between no and yes, of which only products are observed. Where is the "
+        "density largest, and where do draws lie on average?",
+        icon="rule",
+        invitation="Three numbers between no and yes",
+    ),
 ]
 
 

@@ -16,7 +16,8 @@ from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.distances.pairwise import Distance
 from bnmf_core.compare.modes import Modes
 from bnmf_core.figures.style import RunStyle, run_styles
-from pages.frame.services import algorithm_label, dataset_names, run_names
+from bnmf_core.registry import label_of
+from pages.frame.services import dataset_names, run_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +49,7 @@ class Compared:
             if failed := particles.info.get("failed_chains"):
                 several = f"{len(failed)} chains of " if len(failed) > 1 else ""
                 parts.append(f"{several}{self.run_names[run.id]} ended early")
+        parts += [f"{label_of(key)} makes no draws" for key in self.analysis.caveats]
         shown = len(self.analysis.members)
         total = sum(p.M for p in self.analysis.particles)
         if shown < total:
@@ -102,7 +104,7 @@ class Lens(Compared):
         """A factorization's name: its mode, run and number."""
         member = self.analysis.members.iloc[row]
         mode = int(self.modes.labels[row]) + 1
-        return f"mode {mode} · {algorithm_label(member['algorithm'])} {member['particle']}"
+        return f"mode {mode} · {label_of(member['algorithm'])} {member['particle']}"
 
     def shown(self, most: int, run: str | None = None) -> tuple[np.ndarray, list[str]]:
         """Rows of ``members`` to look at one by one, and their names.

@@ -17,7 +17,7 @@ from bnmf_core.registry import ALGORITHMS
 from bnmf_core.store.records import RunRecord
 from pages.frame import choosing, declared, focusing, link, view, watch
 from pages.frame.lens import Compared, Lens
-from pages.frame.services import runner
+from pages.frame.services import runner, store
 from pages.frame.words import plain, with_unit
 
 
@@ -34,12 +34,20 @@ def look(*stages: Stage[Any]) -> Lens:
     return looked_at
 
 
-def runs_alone(*stages: Stage[Any]) -> Compared:
-    """The same of a page that asks for no distances and no modes."""
+def runs_by_rank(*stages: Stage[Any]) -> dict[int, Compared]:
+    """The same of a page that asks for no distances and no modes, where ranks may differ.
+
+    Rank → its runs, in rising order.
+    """
     ended, _ = _ended()
-    analysis = analysed(ended, *stages)
+    runs = [store().run(run_id) for run_id in ended]
+    groups: dict[int, list[str]] = {}
+    for run in sorted(runs, key=lambda run: run.spec.rank):
+        groups.setdefault(run.spec.rank, []).append(run.id)
+    if len({(run.dataset, run.spec.holdout) for run in runs}) > 1:
+        analysed(ended, *stages)  # which says why not
     link.share("runs")
-    return Compared(analysis)
+    return {rank: Compared(analysed(ids, *stages)) for rank, ids in groups.items()}
 
 
 def _ended() -> tuple[list[str], bool]:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from bnmf_core import JobRunner, RunStore
 from bnmf_core.nouns.names import told_apart
-from bnmf_core.registry import ALGORITHMS
+from bnmf_core.registry import label_of
 from bnmf_core.runs.background import Background
 from bnmf_core.runs.executors import allowed_schedulers
 from bnmf_core.runs.launch import in_words
@@ -47,14 +47,9 @@ def store() -> RunStore:
     return runner().store
 
 
-def algorithm_label(key: str) -> str:
-    """An algorithm's name on screen, also when it is no longer there."""
-    return ALGORITHMS[key].label if key in ALGORITHMS else key
-
-
 def run_label(run: RunRecord) -> str:
     """How a run is called: its own name, or its algorithm's."""
-    return run.name or algorithm_label(run.spec.algorithm)
+    return run.name or label_of(run.spec.algorithm)
 
 
 def run_names(runs: Iterable[RunRecord]) -> dict[str, str]:

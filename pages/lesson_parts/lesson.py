@@ -15,8 +15,7 @@ from bnmf_core.data.synthetic import laurberg
 from bnmf_core.figures.style import run_styles
 from bnmf_core.figures.tree import arrival, range_over_time
 from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.registry import ALGORITHMS
-from pages.frame.services import algorithm_label
+from bnmf_core.registry import ALGORITHMS, label_of
 from pages.frame.view import chart
 from pages.frame.words import duration, plain, shown
 from pages.parts import tree
@@ -105,7 +104,7 @@ def ask() -> tuple[Dataset, list[RunSpec]]:
         "Beside them",
         offered,
         selection_mode="multi",
-        format_func=shown({key: algorithm_label(key) for key in offered}),
+        format_func=shown({key: label_of(key) for key in offered}),
         key="lesson_others",
         help="The chain of HMC and the tree of RRT are always there.",
     )
@@ -140,7 +139,7 @@ def specs(model: str, level: dict[str, float], seed: int, others: Sequence[str])
 def show(analysis: Comparison) -> None:
     """What the runs have found, side by side."""
     styles = run_styles(
-        [(run.id, run.spec.algorithm, algorithm_label(run.spec.algorithm)) for run in analysis.runs]
+        [(run.id, run.spec.algorithm, label_of(run.spec.algorithm)) for run in analysis.runs]
     )
     first = analysis.runs[0].spec
     noise = ", ".join(f"{key} = {value:g}" for key, value in first.model_settings.items())
@@ -154,7 +153,7 @@ def show(analysis: Comparison) -> None:
         largest = largest_so_far(matrix_of_all[np.ix_(rows, rows)])
         curves[run.id] = members["when"].to_numpy()[rows], largest
         column.metric(
-            f"{plain(algorithm_label(run.spec.algorithm))}: largest angle",
+            f"{plain(label_of(run.spec.algorithm))}: largest angle",
             f"{largest[-1]:.3g}°",
             help="Between any two of its factorizations.",
         )
@@ -184,5 +183,5 @@ def show(analysis: Comparison) -> None:
         pair = analysis.runs[first_run : first_run + 2]
         for run, column in zip(pair, st.columns(2, gap="medium"), strict=False):
             with column:
-                st.markdown(f"**{plain(algorithm_label(run.spec.algorithm))}**")
+                st.markdown(f"**{plain(label_of(run.spec.algorithm))}**")
                 tree.simplex(part, {run.id: styles[run.id]}, origin, f"simplex_{run.id}")

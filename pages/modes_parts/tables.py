@@ -140,7 +140,9 @@ def stability(look: Lens, row: int, name: str) -> None:
     optima, draws = look.focus & look.analysis.optima, look.focus & ~look.analysis.optima
     # Optima of one mode are all the same; what the data leave open there, draws tell.
     alone = np.unique(look.modes.labels[optima]).size <= 1 and draws.any()
-    counted, what = (draws, "draw") if alone else (optima, "converged factorization")
+    drawn = look.analysis.members["algorithm"].isin(look.analysis.exact_samplers)
+    called = "draw" if drawn[draws].all() else "factorization"
+    counted, what = (draws, called) if alone else (optima, "converged factorization")
     rows = np.flatnonzero(counted if counted.any() else look.focus)
     table = _stability(look.analysis.key, row, tuple(rows.tolist()), look)
     st.markdown("##### Which components can be trusted?")

@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from bnmf_core.analysis import answer, belief, conclusions, evidence, findings, stein
+from bnmf_core.analysis import answer, belief, conclusions, evidence, findings, stein, tiles
 from bnmf_core.analysis.stage import Stage
 from bnmf_core.compare.unseen import Unseen
 from pages.frame import watch
@@ -43,6 +43,7 @@ class Answer(findings.Answer):
         if self.passing:
             st.caption("What modes weigh is computed when the other runs have ended.")
             return
-        for stage, waiting_for in LATER.items():
+        later = {tiles.STAGE: "Tiles and cells"} | LATER if self.comparison.of_tiles else LATER
+        for stage, waiting_for in later.items():
             if not watch.beside(self.comparison, stage, waiting_for):
                 break

@@ -3,20 +3,21 @@
 import streamlit as st
 
 from bnmf_core.analysis.mixing import MixingReport
+from bnmf_core.registry import members_of
 from pages.frame.lens import Lens
 from pages.frame.words import plain, with_unit
 
 HELP = {
-    "iat": "Integrated autocorrelation time: how many draws are worth one independent draw; "
-    "the mean over the chains.",
+    "iat": "Integrated autocorrelation time: how many states of a chain are worth one independent "
+    "draw; the mean over the chains.",
     "ess_bulk": "Effective sample size for the middle of the distribution, all chains together.",
     "ess_tail": "Effective sample size for its 5 % and 95 % quantiles.",
     "r_hat": "Rank-normalised split R̂: above 1.01 the chains differ. Read the sentence below too.",
 }
 LABELS = {
-    "iat": "autocorrelation time (draws)",
-    "ess_bulk": "effective draws, middle",
-    "ess_tail": "effective draws, tails",
+    "iat": "autocorrelation time ({made})",
+    "ess_bulk": "effective {made}, middle",
+    "ess_tail": "effective {made}, tails",
     "r_hat": "R̂",
 }
 
@@ -24,6 +25,8 @@ LABELS = {
 def show(look: Lens, reports: dict[str, MixingReport]) -> None:
     """A table per sampler's run, with the warning that belongs to R̂."""
     st.subheader("Autocorrelation and effective sample size", anchor=False)
+    of_run = look.analysis.algorithm_of
+    made = {run_id: members_of(key) for run_id, key in of_run.items()}
     for run_id, report in reports.items():
         name = look.run_names[run_id]
         table = report.table.drop(columns=["quantity", "unit"])
@@ -32,9 +35,11 @@ def show(look: Lens, reports: dict[str, MixingReport]) -> None:
         if len(reasons) == 1:  # a column of one sentence, and those that it leaves empty
             table = table.drop(columns="reason").dropna(axis=1, how="all")
         chains = "1 chain" if report.chains == 1 else f"{report.chains} chains"
-        words = f"{chains} of {report.draws:,} kept draws"
+        words = f"{chains} of {report.draws:,} kept {made[run_id]}"
         words += f"; {report.proposals}" if report.proposals else ""
         st.markdown(f"**{plain(name)}**: {plain(words)}")
+        if caveat := look.analysis.caveats.get(of_run[run_id]):
+            st.caption(plain(caveat))
         st.dataframe(
             table,
             hide_index=True,
@@ -42,7 +47,9 @@ def show(look: Lens, reports: dict[str, MixingReport]) -> None:
                 "label": "quantity",
                 "reason": "why numbers are missing",
                 **{
-                    key: st.column_config.NumberColumn(LABELS[key], help=plain(told), format="%.4g")
+                    key: st.column_config.NumberColumn(
+                        LABELS[key].format(made=made[run_id]), help=plain(told), format="%.4g"
+                    )
                     for key, told in HELP.items()
                 },
             },

@@ -61,8 +61,9 @@ def weights(part: SteinPart, kept: np.ndarray) -> np.ndarray:
         result = np.zeros(kept.size)
         result[kept], used = _weighed(part.K[np.ix_(kept, kept)], solver)
     residual = stein_stage.residual(part.K[np.ix_(kept, kept)], result[kept])
+    instead = "" if used == solver else f", as {solver} found none in five seconds"
     view.origin_line(
-        f"Weights by {used}; largest violation of the optimality conditions {residual:.1e}"
+        f"Weights by {used}{instead}; largest violation of the optimality conditions {residual:.1e}"
     )
     return result
 
@@ -73,11 +74,17 @@ def _weighed(K: np.ndarray, solver: str) -> tuple[np.ndarray, str]:
 
 
 def numbers(look: Lens, part: SteinPart, kept: np.ndarray, found: np.ndarray) -> None:
-    """The discrepancy of equal and of Stein weights, run by run and together."""
+    """The discrepancy of equal and of Stein weights, run by run and together.
+
+    Weights that mean nothing are not told.
+    """
+    discrepancy = ksd(part.K, found)
+    told = not part.too_far(discrepancy)
     columns = st.columns(3)
     columns[0].metric("Discrepancy, equal weights", f"{ksd(part.K, kept / kept.sum()):.4g}")
-    columns[1].metric("Discrepancy, Stein weights", f"{ksd(part.K, found):.4g}")
-    columns[2].metric("Factorizations with a weight", f"{(found > SMALLEST).sum():d}")
+    columns[1].metric("Discrepancy, Stein weights", f"{discrepancy:.4g}")
+    if told:
+        columns[2].metric("Factorizations with a weight", f"{(found > SMALLEST).sum():d}")
     runs = look.analysis.members["run"].to_numpy()
     if len(look.styles) < 2:
         return
@@ -90,7 +97,7 @@ def numbers(look: Lens, part: SteinPart, kept: np.ndarray, found: np.ndarray) ->
             rows.append((name, int(mine.sum()), alone, share))
     table = pd.DataFrame(rows, columns=["run", "factorizations", "discrepancy", "weight"])
     st.dataframe(
-        table,
+        table if told else table.drop(columns="weight"),
         hide_index=True,
         column_config={
             "discrepancy": st.column_config.NumberColumn(

@@ -16,7 +16,12 @@ from pages.frame.words import plain, shown
 from pages.parts import forms
 
 USUAL_RANK = 5
-FAMILIES = {"explorer": "look for many good factorizations", "sampler": "draw from a posterior"}
+# What algorithms make, and what they do for it.
+MAKERS = {
+    "factorizations": "look for many good factorizations",
+    "draws": "draw from a posterior",
+    "outputs": "go along chains, and what they put out are no draws from a posterior",
+}
 RECOMMENDED = "recommended_runs"
 
 
@@ -32,11 +37,14 @@ class Asked:
 def rank(dataset: Dataset, dataset_id: str) -> int:
     """The number of components, with what is known of it."""
     ranks = {sample.label: sample.suggested_rank for sample in SAMPLES.values()}
-    suggested = ranks.get(dataset.name)
+    made = dataset.truth[0].A.shape[1] if dataset.truth else None
+    suggested = made or ranks.get(dataset.name)
     largest = min(dataset.D, dataset.N)
     usual = min(suggested or USUAL_RANK, largest)
     told = (
-        f"{suggested} is suggested for this sample."
+        f"These data were made of {made}."
+        if made
+        else f"{suggested} is suggested for this sample."
         if suggested
         else f"{usual} is only a number to begin with: nothing is known yet of how many these data "
         "have. The page Rank compares several."
@@ -137,9 +145,9 @@ def _algorithms() -> tuple[list[str], int, int]:
     draws = right.number_input(
         "Draws", 1, 100_000, key="draws", help="How many each sampler makes, in all its chains."
     )
-    for family, does in FAMILIES.items():
+    for members, does in MAKERS.items():
         st.caption(plain(f"These {does}:"))
-        lines = [a for a in ALGORITHMS.values() if a.family == family]
+        lines = [a for a in ALGORITHMS.values() if a.members == members]
         st.caption("\n".join(f"- **{plain(a.label)}**: {plain(a.summary)}" for a in lines))
     return keys, int(particles), int(draws)
 

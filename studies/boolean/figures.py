@@ -7,9 +7,8 @@ import numpy as np
 import pandas as pd
 
 from bnmf_core.probability.boolean import LOG_TOTALS, PRIORS
-from studies.boolean import three
 from studies.boolean.findings import PUBLISHED, RANK, cells, printed
-from studies.boolean.measure import BINS, DRAWN, BooleanPlan, noise_free, table
+from studies.boolean.measure import BINS, CASES, DRAWN, BooleanPlan, noise_free, table, three
 from studies.boolean.plan import PARTS, WORDS
 from studies.drawing.panels import Panel, panels
 from studies.result import StudyResult
@@ -70,8 +69,8 @@ def _three(name: str, prior: str) -> str:
     rows = []
     for cut in CUTS:
         row = []
-        for case in three.CASES:
-            value = three.log_density(np.stack([x, y, np.full_like(x, cut)]), case, prior)
+        for case in CASES:
+            value = three(case, prior).log_density(np.stack([x, y, np.full_like(x, cut)]))
             best = np.unravel_index(value.argmax(), value.shape)
             shown = np.exp(2.0 * (value - value.max()))[::-1]
             title = f"({case}), z = {cut:g}"

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,8 @@ from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.boolean import boolean_product
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.probability import boolean
+from bnmf_core.probability.three_variables import ThreeVariables
 from bnmf_core.samplers import iasg
-from studies.boolean import three
 from studies.runner import Cancel
 from studies.words import declared, words
 
@@ -35,6 +36,9 @@ DRAWN = "implied_clean"
 # Part, prior, rank and batch whose means figure 4.4 shows; entries below the least are left out.
 IMAGED = ("grid", "normal", "30", "512")
 LEAST = 0.02
+# Three variables (§4.1.2): observations of their products, and the priors of figures 4.2 and 4.3.
+CASES = tuple("".join(bits) for bits in product("01", repeat=3))
+CASE_PRIORS = ("flat", "normal")
 TITLE = "a cell of the study of tables of yes and no"
 
 # Quantity, the number of a point, a bin or an output (0: there is one only), and value.
@@ -299,12 +303,15 @@ def errors(
     yield f"{prefix}exact", 0, wrong.min()
 
 
+def three(case: str, prior: str) -> ThreeVariables:
+    """The three variables of a case."""
+    return ThreeVariables(*map(float, case), prior=prior)
+
+
 def _three(place: Place) -> Iterator[tuple[str, float, float]]:
-    value, point = three.largest(place.column, place.problem)
-    yield "largest", 0, value
-    for i, (at, mean) in enumerate(
-        zip(point, three.means(place.column, place.problem), strict=True)
-    ):
+    found = three(place.column, place.problem)
+    yield "largest", 0, found.height
+    for i, (at, mean) in enumerate(zip(found.maxima[0], found.means, strict=True)):
         yield "largest_at", i, at
         yield "mean", i, mean
 

@@ -13,8 +13,15 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
 from studies.boolean import measure
-from studies.boolean.measure import LABELS, PROBLEMS, REFERENCES, BooleanPlan, Place
-from studies.boolean.three import CASES, PRIORS
+from studies.boolean.measure import (
+    CASE_PRIORS,
+    CASES,
+    LABELS,
+    PROBLEMS,
+    REFERENCES,
+    BooleanPlan,
+    Place,
+)
 from studies.result import StudyResult, values_of
 from studies.runner import Cancel, Cell, Study, Task, digest, one_by_one, require
 from studies.words import constant, words
@@ -61,7 +68,7 @@ class BooleanStudy(Study):
 
     def _places(self, part: str) -> list[Place]:
         if part == "three":
-            return [Place(part, prior, case) for prior in PRIORS for case in CASES]
+            return [Place(part, prior, case) for prior in CASE_PRIORS for case in CASES]
         problems, every = self.asked("problems"), range(self.plan.repetitions)
         if part == "reference":
             return [

@@ -111,3 +111,23 @@ def test_a_part_that_is_missing_is_refused_where_nobody_has_asked():
     with pytest.raises(SettingsError, match="cannot do what is asked"):
         given(None)
     assert given(np.exp) is np.exp
+
+
+def test_only_chains_without_a_caveat_are_draws():
+    assert {a.key for a in registry.ALGORITHMS.values() if a.caveat} == {"iasg"}
+    for algorithm in registry.ALGORITHMS.values():
+        sampler = algorithm.family == "sampler"
+        assert algorithm.exact == (sampler and not algorithm.caveat)
+        expected = (
+            {True: "draws", False: "outputs"}[algorithm.exact] if sampler else "factorizations"
+        )
+        assert algorithm.members == expected
+        assert sampler or not algorithm.caveat
+
+
+def test_what_runs_to_optima_says_how_far_factorizations_may_still_turn():
+    """A declaration: the algorithms that have it, and no sampler, tell their movement."""
+    told = {key for key, algorithm in registry.ALGORITHMS.items() if algorithm.runs_to_optima}
+    assert told >= {"random_restarts", "q_transform", "nndsvdar"}
+    assert not any(registry.ALGORITHMS[key].family == "sampler" for key in told)
+    assert not any(registry.ALGORITHMS[key].works_with(MODELS["boolean"]) for key in told)

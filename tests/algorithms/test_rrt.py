@@ -135,6 +135,7 @@ def test_angles_between_never_exceed_the_maximum_angle(seed):
     assert (oblique.angles_between(unit[0], unit) <= pairwise(A, W, MAX_ANGLE)[0] + 1e-5).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_every_node_is_feasible_under_the_uniform_likelihood(seed):
     data = laurberg("two", a=0.55, noise=0.005, rng=np.random.default_rng(seed))
@@ -188,6 +189,7 @@ def test_parents_come_before_children_and_starts_have_none():
     assert tree.diagnostics["turn"].max() > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [0.0, 0.3])
 def test_nodes_of_one_turn_keep_the_least_angle(first):
     chosen = spec(temporary=12, angle=first, angle_growth=0.4, particles=80)
@@ -215,6 +217,7 @@ def walk(chosen: RunSpec, data: Dataset, look) -> None:
             break
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "settings"),
     [

@@ -1,9 +1,12 @@
 """Weights follow their bases into one order."""
 
 import numpy as np
+import pytest
 
 from bnmf_core import JobRunner, RunSpec, RunStore, laurberg
 from bnmf_core.analysis.comparison import Comparison
+
+pytestmark = pytest.mark.slow
 
 
 def test_aligned_weights_belong_to_aligned_bases(tmp_path):

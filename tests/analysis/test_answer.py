@@ -16,6 +16,8 @@ from bnmf_core.analysis.stages import compute
 from bnmf_core.runs.jobs import JobRunner
 from bnmf_core.store.run_store import RunStore
 
+pytestmark = pytest.mark.slow
+
 MODEL = {"sigma": 0.01, "rate": 1.0}
 STAY = {"settled": True, "stays": [1.0, 1.0], "ends_in": [0, 1]}
 STAGES = ("structure", "islands", "belief")

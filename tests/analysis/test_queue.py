@@ -16,6 +16,8 @@ from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.store import files
 
+pytestmark = pytest.mark.slow
+
 SPEC = RunSpec("random_restarts", 2, particles=4, settings={"max_iterations": 10})
 
 

@@ -22,7 +22,7 @@ def run(**changed):
 
 def told(found, sigma=None):
     settings = {} if sigma is None else {"sigma": sigma}
-    judges = tile_answer.Judges(("one", "two"), True)
+    judges = tile_answer.Judges(("one", "two"), "draws")
     return tile_answer.sentences(found, judges, X, settings)
 
 
@@ -53,6 +53,14 @@ def test_cells_are_counted_by_what_tiles_make_of_them():
     whole = " ".join(told(run()))
     assert "cover 75 % of the ones. 1 ones lie in no tile and 1 zeros" in whole.replace("\n", " ")
     assert "Of 2 cells that were not seen, 1 lie in a tile" in whole
+
+
+def test_what_makes_no_draws_is_called_so_and_why_comes_second():
+    judges = tile_answer.Judges(("one", "two"), "outputs")
+    first, second, *_ = tile_answer.sentences(run(), judges, X, {}, ["These are no draws."])
+    assert "90 % of the outputs of each of 2 runs have them" in first
+    assert second == "These are no draws."
+    assert not any("draws" in one for one in tile_answer.sentences(run(), judges, X, {}))
 
 
 @pytest.mark.parametrize(("sigma", "forgets"), [(1.0, True), (None, False), (0.1, False)])

@@ -11,6 +11,8 @@ from bnmf_core.analysis import tiles
 from bnmf_core.compare.thresholds import PAIR_GRID, errors_at
 from bnmf_core.numerics.boolean import boolean_product
 
+pytestmark = pytest.mark.slow
+
 SPEC = RunSpec("box_gibbs", rank=3, particles=40, model="boolean", settings={"warm_up": 60})
 
 
@@ -59,6 +61,22 @@ def test_means_deviations_and_cells_are_those_of_the_draws(found, data):
     np.testing.assert_allclose(run.mean, q.mean(0), atol=1e-6)
     np.testing.assert_allclose(run.uncertainty, q.var(0), atol=1e-6)
     np.testing.assert_allclose(run.ambiguity, (q * (1 - q)).mean(0), atol=1e-6)
+
+
+def test_gradients_on_the_way_are_those_of_the_chain_in_the_order_of_its_tiles(runner, data):
+    settings = {"chains": 2, "warm_up": 60, "thinning": 2, "calibration": 60}
+    settings |= {"noise_scale": "at point"}
+    spec = RunSpec("iasg", 3, "boolean", 20, settings=settings, model_settings={"sigma": 0.3})
+    comparison = runner.wait_analysis(runner.start(data, [spec, SPEC]), "tiles")
+    climb, exact = (tiles.STAGE.of(comparison).of_run(one) for one in comparison.run_ids)
+    assert np.isnan(exact.gradient_A).all() and np.isnan(exact.gradient_W).all()
+    particles = comparison.particles[0]
+    chain = np.argmax([particles.log_joint[particles.chain == c].mean() for c in range(2)])
+    told = {name: values[chain] for name, values in particles.totals.items()}
+    order = [int(np.abs(told["mean_A"] - column[:, None]).sum(0).argmin()) for column in climb.A.T]
+    assert sorted(order) == [0, 1, 2]
+    np.testing.assert_array_equal(climb.gradient_A, told["gradient_mean_A"][:, order])
+    np.testing.assert_array_equal(climb.gradient_W, told["gradient_mean_W"][order])
 
 
 def test_curves_count_the_cells_that_are_seen_and_those_of_the_table_without_noise(found, data):

@@ -21,6 +21,8 @@ from bnmf_core.figures import tree as pictures
 from bnmf_core.figures.style import run_styles
 from bnmf_core.nouns.spec import RunSpec
 
+pytestmark = pytest.mark.slow
+
 EPSILON = {"epsilon": 0.05}
 TREE = RunSpec("rrt", 3, "uniform", 40, 0, {"start": "known", "attempts": 200}, EPSILON)
 CHAIN_SETTINGS = {"start": "known", "chains": 1, "warm_up": 2, "leapfrog_steps": 3}

@@ -16,6 +16,8 @@ from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs.jobs import JobRunner
 from bnmf_core.store.run_store import RunStore
 
+pytestmark = pytest.mark.slow
+
 SPEC = RunSpec("random_restarts", 2, particles=4, settings={"max_iterations": 10})
 
 

@@ -15,6 +15,8 @@ from bnmf_core.store import files
 from bnmf_core.variational.mixture import component_of, variance_alone
 from bnmf_core.variational.online import propose_all
 
+pytestmark = pytest.mark.slow
+
 FLAT = {"model": "uniform", "model_settings": {"epsilon": 0.08}}
 SPECS = [
     RunSpec("gibbs", 3, particles=12, settings={"warm_up": 5, "thinning": 1}),

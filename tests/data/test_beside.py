@@ -69,6 +69,7 @@ def test_names_that_begin_alike_are_a_label(names, classes):
     assert labelled(known) == (known, "")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not REAL.exists(), reason="the public data are not on this machine")
 @pytest.mark.parametrize(
     "folder, file, beside, shape, called, counts",

@@ -267,3 +267,30 @@ def test_a_few_whole_numbers_among_fractions_are_doubted(whole):
     reading = inspect_file(pd.DataFrame(columns).to_csv().encode())
     said = "Column 5 ('trophic') holds the whole numbers 1 to 3, and most others fractions"
     assert any(said in doubt for doubt in reading.doubts) == whole
+
+
+@pytest.mark.parametrize("off", [0.0, 9.0])
+def test_sums_among_what_is_summed_are_doubted(off):
+    """A column and a last row of totals, and none where one value is not the sum."""
+    values = np.random.default_rng(0).uniform(0.5, 9.5, (12, 5)).round(2)
+    values = np.column_stack([values, values.sum(axis=1)])
+    values = np.vstack([values, values.sum(axis=0)])
+    values[3, -1] += off
+    names = [f"site {row + 1}" for row in range(len(values))]
+    table = pd.DataFrame(values, index=names, columns=[*"abcde", "total"])
+    doubts = inspect_file(table.to_csv().encode()).doubts
+    told = [doubt for doubt in doubts if "sum of all others" in doubt]
+    assert len(told) == (0 if off else 2)
+    assert off or ("'total'" in told[0] and "Row 14" in told[1])
+
+
+def test_yes_and_no_hold_no_sums_and_an_index_that_names_nothing_is_left_out():
+    rng = np.random.default_rng(4)
+    table = pd.DataFrame(np.where(rng.random((30, 6)) < 0.3, "yes", "no"), columns=[*"abcdef"])
+    table.insert(0, "species", [f"plant {k}" for k in range(30)])
+    content = table.to_csv().encode()
+    reading = inspect_file(content)
+    assert not any("sum of all others" in doubt for doubt in reading.doubts)
+    chosen = inspect_file(content, chosen={"names_column": 2})
+    assert load_file(content, reading=chosen).X.shape == (6, 30)
+    assert any("counts the rows once more: left out" in doubt for doubt in chosen.doubts)

@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from bnmf_core.evidence.criteria import by_evidence, by_hidden, by_modes, by_stability
+from bnmf_core.evidence.criteria import (
+    by_evidence,
+    by_hidden,
+    by_modes,
+    by_stability,
+    spread_of_sum,
+)
 
 RANKS = np.array([2, 3, 4, 5])
 
@@ -50,14 +56,43 @@ def test_hidden_errors_are_compared_block_by_block():
     of_blocks = np.array([1.0, 5.0, 9.0, 13.0])
     worse = np.array([[0.5], [0.0], [0.2], [0.4]])
     uneven = worse * np.array([0.9, 1.0, 1.1, 1.0])
-    found = by_hidden(RANKS, of_blocks + uneven)
+    found = by_hidden(RANKS, of_blocks + uneven, 4)
     assert (found.chosen, found.runners_up, found.settles) == (3, (), True)
     uneven[2] = [0.4, -0.2, 0.3, -0.3]
-    assert by_hidden(RANKS, of_blocks + uneven).runners_up == (4,)
-    nothing = by_hidden(RANKS, np.full((4, 4), np.nan))
+    assert by_hidden(RANKS, of_blocks + uneven, 4).runners_up == (4,)
+    nothing = by_hidden(RANKS, np.full((4, 4), np.nan), 4)
     assert (nothing.chosen, nothing.settles) == (None, False)
     unknown = np.where(RANKS[:, None] == 5, np.nan, of_blocks + worse)
-    assert by_hidden(RANKS, unknown).chosen == 3
+    assert by_hidden(RANKS, unknown, 4).chosen == 3
+
+
+def test_the_fewest_components_with_as_small_an_error_on_hidden_entries_are_chosen():
+    """Ranks 3 to 5 differ by less than blocks that overlap can tell; rank 2 is far behind."""
+    blocks = np.array([[9.0] * 4, [1.1, 0.9, 1.2, 1.0], [1.0] * 4, [0.9, 1.1, 0.8, 1.1]])
+    found = by_hidden(RANKS, blocks, 4)
+    assert (found.chosen, found.runners_up, found.settles) == (3, (4, 5), True)
+
+
+def test_blocks_that_share_entries_tell_less_than_as_many_that_do_not():
+    worse = np.tile([0.35, -0.05, 0.55, 0.05], 4)
+    correlation, count = 0.25, worse.size
+    variance = sum((value - worse.mean()) ** 2 for value in worse) / (count - 1)
+    spread = count * (variance * (1 / count + correlation / (1 - correlation))) ** 0.5
+    assert spread_of_sum(worse[None], 4) == pytest.approx([spread])
+    # Blocks of their own would tell these ranks apart.
+    assert 2 * (variance * count) ** 0.5 < worse.sum() < 2 * spread
+    squared = 1.0 + np.vstack([np.full(16, 9.0), worse, np.zeros((2, 16))])
+    for more, chosen, runners_up in ((-0.15, 3, (4, 5)), (0.0, 4, (3, 5)), (0.3, 4, (5,))):
+        found = by_hidden(RANKS, squared + np.array([0, more, 0, 0])[:, None], 4)
+        assert (found.chosen, found.runners_up, found.settles) == (chosen, runners_up, True)
+
+
+def test_hidden_errors_that_tell_no_rank_from_another_settle_nothing():
+    found = by_hidden(
+        RANKS, np.array([[9.0, 1, 1, 1], [1, 9, 1, 1], [1, 1, 9, 1], [1, 1, 1, 8]]), 4
+    )
+    assert not found.settles
+    assert "none of the ranks tried" in found.problem
 
 
 def test_the_largest_rank_that_holds_is_chosen():

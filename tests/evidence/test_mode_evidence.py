@@ -49,6 +49,7 @@ def evidence_by_importance(data, rank, settings, draws, rng):
     return logsumexp(values) - np.log(values.size), error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hidden", [False, True])
 def test_the_evidence_is_that_of_importance_sampling(hidden):
     """A 3×4 matrix of rank 1, with and without gaps: eight numbers, one mode."""
@@ -80,6 +81,7 @@ def test_relabelled_draws_are_counted_once():
     assert allowed < 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_trajectories_find_what_sweeps_find(seed):
     """The Gaussian posterior by slopes alone, against its conditional draws."""

@@ -16,6 +16,8 @@ from bnmf_core.probability import gaussian
 
 from .test_mode_evidence import evidence_by_importance
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def planted():

@@ -21,7 +21,7 @@ def study(evidence, hidden, stable, modes, settled=True):
     table["restarts"] = 20
     found = {
         "evidence": criteria.by_evidence(RANKS, evidence, np.full(5, 0.1), noise),
-        "hidden": criteria.by_hidden(RANKS, squared),
+        "hidden": criteria.by_hidden(RANKS, squared, 4),
         "stability": criteria.by_stability(RANKS, np.asarray(stable), 10.0),
         "modes": criteria.by_modes(RANKS, np.asarray(modes), 10.0),
     }

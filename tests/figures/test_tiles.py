@@ -4,7 +4,14 @@ import numpy as np
 
 from bnmf_core.figures.doubt import cell_histogram, entries_chart
 from bnmf_core.figures.thresholds import pair_chart, threshold_chart
-from bnmf_core.figures.tiles import MOST_SIDE, Cell, kinds, table_picture, tile_pictures
+from bnmf_core.figures.tiles import (
+    MOST_SIDE,
+    Cell,
+    kinds,
+    table_picture,
+    tables_beside,
+    tile_pictures,
+)
 
 X = np.array([[1, 1, 0], [0, np.nan, 0], [1, 0, np.nan]])
 COVERED = np.array([[True, False, True], [False, True, False], [True, False, False]])
@@ -25,6 +32,16 @@ def test_the_table_is_drawn_in_its_order_and_the_legend_counts_cells():
     np.testing.assert_array_equal(figure.data[0].z, kinds(X, COVERED)[np.ix_(*order)])
     names = [trace.name for trace in figure.data[1:]]
     assert "yes, in a tile (2)" in names and "no, in a tile (1)" in names
+
+
+def test_tables_stand_beside_each_other_in_one_order():
+    order = np.array([2, 0, 1]), np.array([1, 0, 2])
+    figure = tables_beside(X, [COVERED, ~COVERED], order, ["rank 2", "rank 3"])
+    first, second = (trace for trace in figure.data if trace.type == "heatmap")
+    np.testing.assert_array_equal(first.z, kinds(X, COVERED)[np.ix_(*order)])
+    np.testing.assert_array_equal(second.z, kinds(X, ~COVERED)[np.ix_(*order)])
+    assert (first.xaxis, second.xaxis) == ("x", "x2")
+    assert [note.text for note in figure.layout.annotations] == ["rank 2", "rank 3"]
 
 
 def test_of_a_large_table_the_most_notable_cell_stands_for_several():

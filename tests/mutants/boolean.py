@@ -137,4 +137,18 @@ MUTANTS = (
         "own = math.ceil(length / ROWS_PER_INDEX / 2)",
         "tests/data/test_tiles.py",
     ),
+    Mutant(
+        "three variables: two of the squares as printed",
+        "probability/three_variables.py",
+        "others = -1.0 if self.printed else 1.0",
+        "others = -1.0",
+        "tests/probability/test_three_variables.py",
+    ),
+    Mutant(
+        "three variables: means without the weights of the nodes",
+        "probability/three_variables.py",
+        'density *= np.einsum("i,j,k->ijk", weights, weights, weights)',
+        "pass",
+        "tests/probability/test_three_variables.py",
+    ),
 )

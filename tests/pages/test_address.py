@@ -197,3 +197,15 @@ def test_data_of_one_name_are_told_apart_in_captions(server):
         ]
     data = {caption.split(", rank 3")[0] for caption in captions}
     assert len(data) == 2
+
+
+def test_pages_of_data_go_on_with_those_of_the_runs_that_were_looked_at(server, finished):
+    mine = server.store.run(finished[0]).dataset
+    newer = server.store.add_dataset(laurberg("two", noise=0.03))
+    app = page("modes", runs=",".join(finished))
+    app.query_params.clear()  # as the menus do
+    app.switch_page("pages/rank.py").run()
+    box = app.selectbox(key="view_data")
+    assert box.value == mine != newer
+    box.set_value(newer).run()
+    assert app.query_params["data"] == newer

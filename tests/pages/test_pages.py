@@ -18,7 +18,7 @@ from tests.pages.apps import EXPLORE, PAGES, page, table_with, words
 def test_an_empty_server_says_what_to_do_first(server, name):
     app = page(name)
     assert not app.exception
-    without_runs = ("home", "data", "run", "study", "starts", "lesson", "rank")
+    without_runs = ("home", "data", "run", "study", "starts", "rank", "lesson", "boolean_lesson")
     assert "nothing has been run yet" in words(app).lower() or name in without_runs
     if name == "data":
         assert "Choose a sample" in words(app)

@@ -81,6 +81,8 @@ def test_every_example_can_be_started(example):
             "5 factorizations by NNDSVDar run until they converge",
         ),
         (RunSpec("gibbs", 3, particles=60), "a Gibbs chain of 60 draws"),
+        (RunSpec("hmc", 3, particles=60, settings={"chains": 1}), "an HMC chain of 60 draws"),
+        (RunSpec("iasg", 3, "boolean", 60, settings={"chains": 2}), "2 IASG chains of 30 outputs"),
         (RunSpec("hmc", 3, particles=90, settings={"chains": 3}), "3 HMC chains of 30 draws"),
         (
             RunSpec("gibbs", 3, particles=1001, settings={"chains": 4}),

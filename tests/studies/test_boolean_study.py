@@ -9,7 +9,7 @@ import pytest
 from bnmf_core import threshold_curve
 from bnmf_core.data.tiles import IMPLIED_DENSITY, boolean_tiles
 from bnmf_core.nouns.errors import NotFoundError, SettingsError
-from studies.boolean import findings, measure, plan, three
+from studies.boolean import findings, measure, plan
 from studies.boolean.measure import BooleanPlan, Place
 from studies.boolean.plan import BooleanStudy
 from studies.result import StudyResult, published, values_of
@@ -146,18 +146,15 @@ def test_every_cell_tells_what_the_tables_show(study):
     assert (counts == 64 * 3).all()
 
 
-def test_three_variables_have_the_maxima_and_means_that_were_derived():
-    value, point = three.largest("011", "flat")
-    assert value == pytest.approx(-0.209294, abs=1e-6)
-    assert sorted(point) == pytest.approx([0.6823, 0.6823, 1.0], abs=1e-4)
-    value, point = three.largest("111", "normal")
-    assert value == pytest.approx(-1.125) and point == pytest.approx([0.5**0.5] * 3, abs=1e-4)
-    assert three.largest("101", "normal")[0] == pytest.approx(-0.930359, abs=1e-6)
-    assert three.means("000", "flat") == pytest.approx([0.475222] * 3, abs=1e-6)
-    assert sorted(three.means("011", "flat")) == pytest.approx(
-        [0.515251, 0.515251, 0.554978], abs=1e-6
+def test_three_variables_are_those_that_the_program_derives():
+    place = Place("three", "normal", "011")
+    rows = {(name, x): value for name, x, value in measure.measured(place, FEW)}
+    assert rows["largest", 0] == pytest.approx(-0.930359, abs=1e-5)
+    places = [rows["largest_at", i] for i in range(3)]
+    assert places == pytest.approx([0.3966, 0.3966, 0.6034], abs=1e-4)
+    assert [rows["mean", i] for i in range(3)] == pytest.approx(
+        measure.three("011", "normal").means, abs=1e-5
     )
-    assert three.means("111", "normal") == pytest.approx([0.514370] * 3, abs=1e-6)
 
 
 def test_a_study_goes_on_where_it_stopped_and_tells_what_is_stored(tmp_path, goes_on):

@@ -1,0 +1,95 @@
+"""What is seen, in sentences."""
+
+import numpy as np
+
+from bnmf_core.probability.three_variables import ThreeVariables
+
+# Nearer to 0 or 1 than that is no or yes.
+NEAR = 0.02
+# Squared errors below that are none.
+EXACT = 1e-9
+# So many places of one height are listed; more are a ridge.
+LISTED = 2
+
+
+def fit(found: ThreeVariables) -> str:
+    """Whether yes and no can explain what is observed."""
+    corners = found.best_corners
+    misfit = float(found.misfit(corners[0]))
+    if misfit > EXACT:
+        return (
+            f"No choice of yes and no for x, y and z explains a, b and c: the best leaves a "
+            f"squared error of {misfit:.3g}."
+        )
+    if len(corners) == 1:
+        chosen = ", ".join("yes" if value else "no" for value in corners[0])
+        return f"One choice of yes and no explains a, b and c exactly: {chosen} for x, y and z."
+    return (
+        f"{len(corners)} choices of yes and no explain a, b and c exactly, and nothing tells which "
+        "of them it is."
+    )
+
+
+def largest(found: ThreeVariables) -> str:
+    """Where the density is largest."""
+    if not found.bounded:
+        return (
+            "Under this prior the density grows without bound at 0 and at 1, so that it is largest "
+            "nowhere. It has a mean all the same."
+        )
+    places = found.maxima
+    if len(places) > LISTED:
+        return (
+            f"The density is largest along a whole line of places, {_place(places[0])} is one of "
+            "them: a search ends in any."
+        )
+    if len(places) > 1:
+        return f"The density is largest in two places, {_place(places[0])} and {_place(places[1])}."
+    return _at_one_place(found, places[0])
+
+
+def _at_one_place(found: ThreeVariables, place: np.ndarray) -> str:
+    between = int(((place > NEAR) & (place < 1.0 - NEAR)).sum())
+    where = f"The density is largest at {_place(place)}"
+    fits = any(np.abs(place - corner).max() <= NEAR for corner in found.best_corners)
+    if between:
+        lies = f"{where}: {_HOW_MANY[between]} between yes and no"
+        if found.misfit(found.best_corners[0]) > EXACT:
+            return f"{lies}, where what cannot be explained is shared out."
+        return f"{lies}, as the prior pulls away from yes."
+    if fits or found.printed:
+        return f"{where}: each is a yes or a no."
+    return (
+        f"{where}: each is a yes or a no, and not what fits best. The prior outweighs three "
+        "observations."
+    )
+
+
+def means(found: ThreeVariables) -> str:
+    """Where draws lie, against the maximum."""
+    told = f"Draws lie at {_place(found.means)} on average"
+    if not found.bounded or len(found.maxima) > 1:
+        return f"{told}: three observations with noise as large as themselves settle little."
+    away = float(np.abs(found.means - found.maxima[0]).max())
+    sides = (found.means > 0.5) != (found.maxima[0] > 0.5)
+    if sides.any():
+        names = [name for name, other in zip("xyz", sides, strict=True) if other]
+        return (
+            f"{told}, up to {away:.2f} from there: cut at ½, the mean says the opposite of the "
+            f"maximum for {' and '.join(names)}."
+        )
+    return (
+        f"{told}, up to {away:.2f} from there, as all of the density counts and not its top alone; "
+        "cut at ½, both say the same."
+    )
+
+
+PRINTED = (
+    "As printed, a poor fit of b and of c is rewarded: the density is large where they are missed "
+    "by most."
+)
+_HOW_MANY = {1: "one number lies", 2: "two numbers lie", 3: "all three lie"}
+
+
+def _place(point: np.ndarray) -> str:
+    return ", ".join(f"{name} = {abs(value):.2f}" for name, value in zip("xyz", point, strict=True))

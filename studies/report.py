@@ -18,7 +18,7 @@ import pandas as pd
 
 from benchmarks import harness
 from benchmarks.tables import as_markdown, as_text
-from studies.result import StudyResult, kept_at
+from studies.result import StudyResult, full, kept_at
 from studies.runner import Progress, Study
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -82,6 +82,7 @@ class Report:
                 on_progress=_reporter(),
                 executor=executor,
                 stored_only=asked.stored,
+                kept=None if asked.anew else full(self.key),
             )
         load = os.getloadavg()[-1]
         where = {"machine": harness.machine(), "workers": asked.workers, "load": load}
@@ -135,6 +136,7 @@ class Report:
             option("--calibrate", action="store_true", help="find what is not published")
         option("--short", action="store_true", help="soon done: numbers mean little")
         option("--stored", action="store_true", help="only what is measured already")
+        option("--anew", action="store_true", help="measure also what came with the program")
         option("--keep", action="store_true", help="show it on its page and in docs/ from now on")
         out = ROOT / "studies" / ".made" / self.key
         option("--out", type=Path, default=out, help="where results are kept")

@@ -100,6 +100,10 @@ class Study(ABC):
     def result(self, cells: dict[Any, Cell]) -> StudyResult:
         """All cells, by what they are of, put together."""
 
+    def cells_in(self, kept: StudyResult) -> dict[Any, Cell]:
+        """The cells that a result holds, by what they are of, where they can be told from it."""
+        return {}
+
     @property
     def key(self) -> str:
         """What the study is called: changes with everything that decides its numbers."""
@@ -112,6 +116,7 @@ class Study(ABC):
         cancel: Cancel = None,
         executor: Executor | None = None,
         stored_only: bool = False,
+        kept: StudyResult | None = None,
     ) -> StudyResult:
         """Measure every cell that is not in the folder yet.
 
@@ -121,6 +126,7 @@ class Study(ABC):
         on_progress, cancel : called and asked after every cell, with an executor after every batch.
         executor : where batches are measured, such as a ``ProcessPoolExecutor``; None: here.
         stored_only : put together what is in the folder, and measure nothing.
+        kept : an earlier result; what it holds of this study is put into the folder first.
 
         Raises
         ------
@@ -130,6 +136,11 @@ class Study(ABC):
             When ``cancel()`` returned True; the cells in the folder stay.
         """
         batches = self.batches()
+        if kept is not None and folder is not None:
+            found = self.cells_in(kept)
+            for task in (task for batch in batches for task in batch if task.of in found):
+                if not _is_stored(task, folder):
+                    write_json(Path(folder) / task.place, found[task.of])
         if stored_only:
             there = ([task for task in batch if _is_stored(task, folder)] for batch in batches)
             batches = [batch for batch in there if batch]

@@ -109,6 +109,18 @@ class BooleanStudy(Study):
         notes = (*(note.format_map(settings) for note in WORDS["notes"]), *self._missing(cells))
         return StudyResult(values_of(COLUMNS, rows), labels=LABELS, notes=notes, settings=settings)
 
+    def cells_in(self, kept: StudyResult) -> dict[Place, Cell]:
+        """Those measured with the same numbers of the plan."""
+        earlier = BooleanPlan(**{name: kept.settings[name] for name in asdict(self.plan)})
+        names = COLUMNS[:-1]
+        groups = dict(iter(kept.values.groupby(names, sort=False)))
+        cells = {}
+        for place in (task.of for batch in self.batches() for task in batch):
+            rows = groups.get(tuple(getattr(place, name) for name in names))
+            if rows is not None and earlier.decides(place) == self.plan.decides(place):
+                cells[place] = {"rows": rows[["quantity", "x", "value"]].to_numpy().tolist()}
+        return cells
+
     def _missing(self, cells: dict[Place, Cell]) -> list[str]:
         """How far each part is, where one is not complete."""
         asked = Counter(task.of.part for batch in self.batches() for task in batch)

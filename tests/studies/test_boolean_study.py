@@ -171,6 +171,25 @@ def test_a_study_goes_on_where_it_stopped_and_tells_what_is_stored(tmp_path, goe
     pd.testing.assert_frame_equal(StudyResult.load(tmp_path / "study.json").values, found.values)
 
 
+def test_a_study_goes_on_from_what_is_kept(study, tmp_path, monkeypatch):
+    """Nothing is measured twice, but for what the plan now asks otherwise."""
+    measured, made = [], measure.measured
+
+    def noting(place, plan, cancel=None):
+        measured.append(place)
+        return made(place, plan, cancel)
+
+    study.save(tmp_path / "kept.json.gz")
+    kept = StudyResult.load(tmp_path / "kept.json.gz")
+    monkeypatch.setattr(measure, "measured", noting)
+    again = ONE.make(tmp_path / "cells", kept=kept)
+    pd.testing.assert_frame_equal(again.values, study.values)
+    assert measured == []
+    longer = replace(ONE, plan=replace(FEW, long=70), parts=("long", "unbiased"))
+    longer.make(tmp_path / "cells", kept=kept)
+    assert measured and {place.part for place in measured} == {"long"}
+
+
 def test_numbers_of_a_cell_stay_when_other_parts_change():
     def key(place, chosen):
         return digest(chosen.decides(place))

@@ -5,6 +5,7 @@ Packages add theirs through the entry points ``bnmf.algorithms`` and ``bnmf.mode
 
 from bnmf_core.explorers import (
     all_modes,
+    box_restarts,
     dsgd,
     nndsvdar,
     nvi,
@@ -42,6 +43,7 @@ ALGORITHMS = Registry(
         dsgd.ALGORITHM,
         rrt.ALGORITHM,
         nvi.ALGORITHM,
+        box_restarts.ALGORITHM,
         box_gibbs.ALGORITHM,
         boolean_gibbs.ALGORITHM,
         iasg.ALGORITHM,

@@ -138,10 +138,10 @@ def _where_draws_lie(
         return
     held = table[table["draws"] > 0]
     if not comparison.optima.any():
-        tell = " a run of random restarts beside them tells modes"
+        tell = f" a run of {comparison.advised} beside them tells modes"
         yield (
             f"The chains' draws lie in {_count(len(held), 'group')}. They are draws, not optima"
-            f"{':' + tell if comparison.runs_to_optima else ''}."
+            f"{':' + tell if comparison.advised else ''}."
         )
         return
     away = held["draws_away"].max()

@@ -18,6 +18,7 @@ from bnmf_core.nouns.algorithm import AnyAlgorithm
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import RunError
 from bnmf_core.nouns.model import Model, Support
+from bnmf_core.nouns.names import listed
 from bnmf_core.nouns.particles import Particles
 from bnmf_core.numerics.linalg import evenly_spaced
 from bnmf_core.probability import MODELS
@@ -59,13 +60,19 @@ class Comparison:
         unit = Support.UNIT_INTERVAL
         return all(model.support_A == model.support_W == unit for model in self._models)
 
-    @property
-    def runs_to_optima(self) -> bool:
-        """Whether an algorithm runs one of these models until it converges."""
-        return any(
-            algorithm.runs_to_optima and any(algorithm.works_with(one) for one in self._models)
+    @cached_property
+    def optimizers(self) -> list[str]:
+        """Labels of the algorithms that run one of these models until it converges."""
+        return [
+            algorithm.label
             for algorithm in registry.ALGORITHMS.values()
-        )
+            if algorithm.runs_to_optima and any(algorithm.works_with(one) for one in self._models)
+        ]
+
+    @property
+    def advised(self) -> str:
+        """Of those the first two, to be recommended; "" where there are none."""
+        return listed(self.optimizers[:2], "or")
 
     @property
     def _models(self) -> list[Model]:

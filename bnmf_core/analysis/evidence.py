@@ -68,13 +68,17 @@ class Evidence:
 
     @property
     def described(self) -> str:
-        """The model's settings, as "σ = 0.19, λ = 1"."""
+        """The model's settings, as "σ = 0.19, λ = 1", or "flat prior, σ inferred"."""
         symbols = {"sigma": "σ", "rate": "λ"}
-        return ", ".join(
-            f"{symbols.get(name, name)} = {value:.3g}"
-            for name, value in (self.settings or {}).items()
-            if isinstance(value, int | float)
-        )
+        told = []
+        for name, value in (self.settings or {}).items():
+            if isinstance(value, int | float):
+                told.append(f"{symbols.get(name, name)} = {value:.3g}")
+            else:
+                told.append(
+                    f"{symbols.get(name, name)} inferred" if value is None else f"{value} {name}"
+                )
+        return ", ".join(told)
 
     def of_modes(self, labels: np.ndarray, belief: float = 1.0) -> pd.DataFrame:
         """The mass of modes, given the mode of every member, labels (m,).

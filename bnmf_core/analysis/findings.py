@@ -241,10 +241,13 @@ def what_next(
     comparison: Comparison, unseen: Unseen | None, table: pd.DataFrame, ranks_compared: bool = False
 ) -> Finding | None:
     """The one thing to do that would tell most; None where nothing is missing."""
-    if not comparison.optima.any() and not comparison.runs_to_optima:
+    if not comparison.optima.any() and not comparison.advised:
         return None
     if unseen is None or not comparison.optima.any():
-        said = "Run random restarts next: without converged optima there are no modes to compare."
+        said = (
+            f"Run {comparison.advised} next: without converged optima there are no modes to "
+            "compare."
+        )
         return Finding("next", said, "", "run")
     weighed = table["weighed"] > 0
     if (

@@ -40,8 +40,8 @@ def find_sites(comparison: Comparison) -> Sites:
     rows = np.flatnonzero(comparison.optima)
     if not rows.size:
         remedy = (
-            "compare them with a run of random restarts or Q-Transform."
-            if comparison.runs_to_optima
+            f"compare them with a run of {comparison.advised}."
+            if comparison.advised
             else "no algorithm for their model tells whether it has."
         )
         raise RunError(

@@ -24,11 +24,13 @@ from bnmf_core.lazy import lazy
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import Cancelled, SettingsError
 from bnmf_core.runs.jobs import JobRunner
-from bnmf_core.runs.launch import preset, told
+from bnmf_core.runs.launch import KINDS, preset, told
 
 report = lazy("bnmf_core.cli.report")
 
 METRIC = "max_angle"
+# What is told of tiles beside that.
+TILES = ("tiles",)
 STAGES = ("structure", "islands", "conclusions", "evidence", "belief")
 # Criteria of the rank: the first one that settles chooses, or else the first that has an answer.
 CRITERIA = ("evidence", "hidden")
@@ -51,6 +53,13 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
         "--ranks", default="2:8", metavar="FIRST:LAST", help="that auto tries (default: 2:8)"
     )
     command.add_argument(
+        "--kind",
+        choices=KINDS,
+        default="parts",
+        help="parts that add up, or tiles of a table of yes and no, which need a --rank "
+        "(default: %(default)s)",
+    )
+    command.add_argument(
         "--restarts", type=int, help="of each kind (default: 60, fewer of large data)"
     )
     given.add_seed(command)
@@ -71,7 +80,9 @@ def analyse(options: argparse.Namespace, output: Output) -> str:
         except Cancelled as stop:
             output.error(str(stop))
             return "cancelled"
-        recommended = preset(dataset, rank, options.seed, options.holdout, options.restarts)
+        recommended = preset(
+            dataset, rank, options.seed, options.holdout, options.restarts, options.kind
+        )
         for sentence in () if output.as_json else recommended.left_out:
             output.note(sentence)
         with closing(JobRunner(store)) as runner:
@@ -86,7 +97,8 @@ def analyse(options: argparse.Namespace, output: Output) -> str:
             def tell(part: float, stage: str) -> None:
                 bars.update(task, completed=part, description=stage)
 
-            stages.compute(comparison, tell, interrupted.is_set, STAGES)
+            asked = STAGES + (TILES if comparison.of_tiles else ())
+            stages.compute(comparison, tell, interrupted.is_set, asked)
         if interrupted.is_set():
             return "cancelled"
     threshold = structure.suggested_threshold(comparison, METRIC)
@@ -132,6 +144,11 @@ def _rank(
         return SAMPLES[options.data].suggested_rank, ""
     if options.rank not in ("", "auto"):
         raise SettingsError(f"--rank was {options.rank!r}; write a number, or auto.")
+    if options.kind != "parts":
+        raise SettingsError(
+            "The number of tiles cannot be chosen by the evidence of parts that add up; give one "
+            "as --rank R, and compare a few."
+        )
     with output.progress() as bars:
         task = bars.add_task("comparing ranks", total=1.0, made="")
         study = rank_study(

@@ -20,8 +20,7 @@ from bnmf_core.nouns.settings import setting
 from bnmf_core.numerics.residuals import squared_errors
 from bnmf_core.probability.likelihood import fit_and_gradients
 from bnmf_core.samplers.starting import check_posterior
-from bnmf_core.solvers.solution import MOVEMENT, gram, product_work
-from bnmf_core.solvers.stationarity import turned
+from bnmf_core.solvers.solution import gram, product_work
 
 # Multiply-adds of one step: about a third of a second on one core.
 STEP_WORK = 1.0e9
@@ -29,11 +28,6 @@ STEP_WORK = 1.0e9
 SHORTER = 1.0 + 1e-3
 HALF = 0.5
 TYPICAL_ITERATIONS = 600
-# Iterations end when no entry moves by more than this in one.
-AT_REST = 1e-6
-# As the movement is an estimate, what it tells is so many times as far.
-CAUTION = 3.0
-ROUNDING = 1e-13
 IN_THE_BOX = frozenset([(Support.UNIT_INTERVAL, Support.UNIT_INTERVAL)])
 
 
@@ -58,14 +52,12 @@ class Settings:
         minimum=1,
         maximum=1_000_000,
     )
-    movement: float = setting(
-        MOVEMENT,
-        "Converged when it turns by at most",
-        "A factorization that has come to rest counts as an optimum when no column of its basis "
-        "would turn by more than this if it went on.",
-        minimum=1e-3,
-        maximum=90,
-        unit="°",
+    tolerance: float = setting(
+        1e-6,
+        "Converged when entries move by at most",
+        "Checked after the ramp.",
+        minimum=0.0,
+        maximum=1.0,
         advanced=True,
     )
     block: int = setting(
@@ -119,12 +111,9 @@ def step(
     if state.active.any():
         return state, Batch(np.empty((0, data.D, R)), np.empty((0, R, data.N)))
     A = state.A.transpose(0, 2, 1)
-    movement = movements(problem, state.A, state.W, settings.weight)
-    rested = state.iterations < settings.max_iterations
     found = {
         "iterations": state.iterations,
-        "converged": rested & (movement <= settings.movement),
-        "movement": movement,
+        "converged": state.iterations < settings.max_iterations,
         "objective": objective(problem, A, state.W, settings.weight),
         "undecided": np.array([_undecided(*pair) for pair in zip(A, state.W, strict=True)]),
     }
@@ -149,7 +138,7 @@ def _iterated(problem: Problem, state: State, settings: Settings) -> State:
     all_A[chosen], all_W[chosen] = new_A, new_W
     iterations, active = state.iterations.copy(), state.active.copy()
     iterations[chosen] += 1
-    settled = (moved <= AT_REST) & (done >= settings.ramp)
+    settled = (moved <= settings.tolerance) & (done >= settings.ramp)
     active[chosen] = ~settled & (done + 1 < settings.max_iterations)
     return replace(state, A=all_A, W=all_W, iterations=iterations, active=active)
 
@@ -160,30 +149,6 @@ def iterate(
     """One step of A (m, R, D), then one of W (m, R, N); new arrays."""
     A = _stepped(A, _downhill(problem, A, W, of_A=True), gram(W), weight)
     return A, _stepped(W, _downhill(problem, A, W, of_A=False), gram(A), weight)
-
-
-def movements(problem: Problem, A: np.ndarray, W: np.ndarray, weight: float) -> np.ndarray:
-    """How far bases A (m, R, D) would still turn if they went on, degrees, 90 at most: (m,).
-
-    Steps near an optimum shrink in a constant proportion, so that those to come add up to the last
-    one over one minus it; three times that far. Where they do not shrink nothing is known: 90.
-    """
-    first = iterate(problem, A, W, weight)
-    second = iterate(problem, *first, weight)
-    one = _length(first[0] - A, first[1] - W)
-    two = _length(second[0] - first[0], second[1] - first[1])
-    # Below that, steps are rounding and do not shrink.
-    moving = two > ROUNDING * np.sqrt(A[0].size + W[0].size)
-    ratio = np.divide(two, one, out=np.zeros_like(two), where=moving)
-    way = np.divide(CAUTION, 1.0 - ratio, out=np.zeros_like(two), where=ratio < 1.0)
-    towards = first[0] + way[:, None, None] * (second[0] - first[0])
-    turns = np.minimum(turned(first[0], np.clip(towards, 0.0, 1.0)), 90.0)
-    found: np.ndarray = np.where(ratio < 1.0, turns, 90.0)
-    return found
-
-
-def _length(by_A: np.ndarray, by_W: np.ndarray) -> np.ndarray:
-    return np.sqrt((by_A**2).sum(axis=(1, 2)) + (by_W**2).sum(axis=(1, 2)))
 
 
 def _downhill(problem: Problem, A: np.ndarray, W: np.ndarray, of_A: bool) -> np.ndarray:

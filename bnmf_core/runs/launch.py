@@ -33,7 +33,11 @@ COMPARING = 1.0
 # A machine is called busy where that makes a launch so many times as long.
 BUSY = 1.5
 # What factorizations of an explorer are called, if not by its name.
-CALLED = {"random_restarts": "random restart{s}", "q_transform": "start{s} of Q-Transform"}
+CALLED = {
+    "random_restarts": "random restart{s}",
+    "box_restarts": "box restart{s}",
+    "q_transform": "start{s} of Q-Transform",
+}
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,7 @@ class Kind:
 KINDS: Mapping[str, Kind] = MappingProxyType(
     {
         "parts": Kind("Parts that add up", "gaussian", ("random_restarts", "q_transform"), "gibbs"),
-        "tiles": Kind("Tiles of yes and no", "boolean", ("panpal",), "box_gibbs"),
+        "tiles": Kind("Tiles of yes and no", "boolean", ("box_restarts",), "box_gibbs"),
     }
 )
 
@@ -103,7 +107,7 @@ def preset(
 
     Restarts and Q-Transform until they have converged, ``restarts`` of each, or if None 60 and
     fewer where these take too long; and four chains where there is time for them. ``kind``: "parts"
-    that add up, or "tiles" of a table of yes and no, by PanPAL and box Gibbs.
+    that add up, or "tiles" of a table of yes and no, by box restarts and box Gibbs.
 
     Raises
     ------
@@ -190,7 +194,7 @@ def in_words(spec: RunSpec) -> str:
     what = f"{many} {kind.format(s=plural)}"
     if "movement" not in settings:
         return what
-    if settings["tolerance"] is not None:
+    if settings.get("tolerance") is not None:
         return f"{what}, stopped as published"
     return f"{what} run until {'they converge' if plural else 'it converges'}"
 

@@ -50,7 +50,7 @@ def rank(dataset: Dataset, dataset_id: str) -> int:
         "have. The page Rank compares several."
     )
     key = f"rank_{dataset_id}"
-    st.session_state.setdefault(key, usual)
+    st.session_state[key] = st.session_state.get(key, usual)
     if (wanted := link.get("rank")) is not None:  # once: from then on what is typed here counts
         st.session_state[key] = min(max(1, wanted), largest)
         link.put("rank", None)
@@ -110,7 +110,11 @@ def everything(dataset: Dataset, rank: int, kind: str) -> Asked:
 
 
 def _begin_with(recommended: Preset) -> None:
-    """Put what is recommended into the widgets, where that has changed or they are new."""
+    """Put what is recommended into the widgets, where that has changed or they are new.
+
+    What is there already is put anew: a browser on a slow line that gets to see a widget at the
+    second drawing only would take one that is not set then for an empty one.
+    """
     explorers = [s for s in recommended.specs if ALGORITHMS[s.algorithm].family == "explorer"]
     first = {
         "algorithms": [spec.algorithm for spec in recommended.specs],
@@ -121,8 +125,7 @@ def _begin_with(recommended: Preset) -> None:
     changed = st.session_state.get(RECOMMENDED) != first
     st.session_state[RECOMMENDED] = first
     for key, value in first.items():
-        if changed or key not in st.session_state:
-            st.session_state[key] = value
+        st.session_state[key] = value if changed else st.session_state.get(key, value)
 
 
 def _algorithms() -> tuple[list[str], int, int]:

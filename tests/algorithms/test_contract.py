@@ -12,7 +12,7 @@ import pytest
 from scipy import sparse, stats
 
 from bnmf_core import registry
-from bnmf_core.explorers import panpal
+from bnmf_core.explorers import box_restarts, panpal
 from bnmf_core.nouns.dataset import Dataset, Truth
 from bnmf_core.nouns.errors import BNMFError, NotFoundError, RunError, SettingsError
 from bnmf_core.nouns.problem import Problem
@@ -92,6 +92,7 @@ def take_small_steps(monkeypatch) -> None:
         box_gibbs,
         boolean_gibbs,
         iasg,
+        box_restarts,
         panpal,
     ):
         monkeypatch.setattr(module, "STEP_WORK", 2e6)

@@ -9,7 +9,6 @@ from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.boolean import boolean_product
 from bnmf_core.probability import boolean
 from bnmf_core.runs import engine
-from bnmf_core.solvers.stationarity import turned
 
 
 def problem_of(gaps, R=3, D=14, N=11) -> Problem:
@@ -101,30 +100,3 @@ def test_a_ramp_finds_more_than_the_whole_weight_from_the_beginning():
         found = boolean_product(particles.A > 0.5, particles.W > 0.5)
         errors.append(np.median((found != C).sum(axis=(1, 2))))
     assert errors[0] < errors[1]
-
-
-@pytest.mark.parametrize("gaps", [False, True])
-@pytest.mark.parametrize("weight", [0.0, 0.02, 1.0])
-def test_a_factorization_turns_no_further_than_it_says(weight, gaps):
-    """However early it is asked: against where 20,000 more iterations lead."""
-    problem, rng = problem_of(gaps), np.random.default_rng(5)
-    A, W = rng.random((6, 3, 14)), rng.random((6, 3, 11))
-    end = (A, W)
-    for _ in range(20_000):
-        end = panpal.iterate(problem, *end, weight)
-    for iterations in (300, 1000, 3000):
-        for _ in range(iterations):
-            A, W = panpal.iterate(problem, A, W, weight)
-        told = panpal.movements(problem, A, W, weight)
-        left = turned(A, end[0])
-        assert (left <= told + 1e-4).mean() >= 5 / 6
-    assert (told < 1.0).all() and (left < 1.0).all()
-
-
-def test_a_factorization_that_is_stopped_early_is_no_optimum():
-    data = boolean_tiles(40, 50, 3, rng=np.random.default_rng(3))
-    for most, converged in ((8, False), (2000, True)):
-        settings = {"ramp": 10, "max_iterations": most}
-        particles = engine.run(data, RunSpec("panpal", 3, "boolean", 4, 1, settings))
-        assert (particles.diagnostics["converged"] == converged).all()
-    assert (particles.movement < 0.01).all()

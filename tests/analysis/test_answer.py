@@ -185,7 +185,7 @@ def test_without_an_optimum_nothing_is_weighed_and_it_says_why(two, tmp_path):
     compute(comparison, nobody, never, STAGES)
     modes = structure.modes_at(comparison, "max_angle", 15.0)
     found = evidence.STAGE.of(comparison)
-    assert "random restarts" in found.problem
+    assert "Random restarts" in found.problem
     table = answer.mode_table(comparison, "max_angle", modes, found)
     sentences = answer.sentences(
         comparison, "max_angle", table, modes, found, islands.STAGE.of(comparison), None

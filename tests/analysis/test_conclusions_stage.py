@@ -47,7 +47,7 @@ def test_areas_are_those_of_the_explanations_that_restarts_found(runner):
 def test_draws_alone_leave_nothing_to_choose_from(runner):
     spec = RunSpec("gibbs", rank=3, particles=5, settings={"warm_up": 5})
     found = conclusions.STAGE.of(analysed(runner, labelled(60), spec))
-    assert "random restarts" in found.problem
+    assert "Random restarts" in found.problem
     assert found.sentences() == [[found.problem]]
 
 

@@ -85,7 +85,11 @@ def test_errors_are_those_of_the_optima(two):
 
 @pytest.mark.parametrize(
     ("labels", "words"),
-    [([0] * 10, None), (list(range(10)), "Run more restarts"), (None, "Run random restarts")],
+    [
+        ([0] * 10, None),
+        (list(range(10)), "Run more restarts"),
+        (None, "Run Q-Transform or Random restarts"),
+    ],
 )
 def test_what_to_do_next(two, labels, words):
     comparison, _ = two

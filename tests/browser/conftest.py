@@ -56,6 +56,12 @@ def running_server(home: Path):
         log.close()
 
 
+def after_three_seconds(route) -> None:
+    """What a route is given that stands for a slow line."""
+    time.sleep(3)
+    route.continue_()
+
+
 def finished_runs(
     home: Path, dataset: Dataset | None = None, names: Sequence[str] = ()
 ) -> list[str]:

@@ -1,12 +1,11 @@
 """The browser's Back and Forward, in a real browser."""
 
 import re
-import time
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tests.browser.conftest import finished_runs, running_server, settle
+from tests.browser.conftest import after_three_seconds, finished_runs, running_server, settle
 from tests.browser.test_walk import visit
 
 pytestmark = pytest.mark.browser
@@ -90,8 +89,3 @@ def test_a_link_is_one_entry_on_a_server_that_has_just_started(chromium, tmp_pat
         page.go_forward()
         page.get_by_text("In focus: mode 1").first.wait_for()
         assert where(page) == (path, asked)
-
-
-def after_three_seconds(route) -> None:
-    time.sleep(3)
-    route.continue_()

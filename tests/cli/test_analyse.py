@@ -11,6 +11,7 @@ from bnmf_core.analysis import structure
 from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.findings import Answer
 from bnmf_core.data.synthetic import low_rank
+from bnmf_core.data.tiles import boolean_tiles
 
 
 @pytest.fixture
@@ -56,6 +57,24 @@ def test_people_get_sentences_and_a_report_with_pictures(analyse, tmp_path):
 
 
 @pytest.mark.slow
+def test_a_table_of_yes_and_no_is_told_by_its_tiles(analyse, tmp_path):
+    data = boolean_tiles(20, 30, 2, 0.2, rng=np.random.default_rng(1))
+    table = tmp_path / "shop.csv"
+    rows = [",".join(["customer", *(f"item {d}" for d in range(data.D))])]
+    for n in range(data.N):
+        rows.append(",".join([f"c {n}", *("yes" if x else "no" for x in data.X[:, n])]))
+    table.write_text("\n".join(rows))
+    report = tmp_path / "report.html"
+    words = (table, "--kind", "tiles", "--rank", 2, "--restarts", 8)
+    code, out, _ = analyse(*words, "--report", report)
+    assert code == 0
+    assert "8 box restarts run until they converge and 4 Box Gibbs chains" in out
+    assert "2 of 2 tiles can be believed" in out and "converged restarts" in out
+    assert "σ inferred" in out
+    assert "tiles can be believed" in report.read_text()
+
+
+@pytest.mark.slow
 def test_the_rank_is_found_where_it_is_not_given(analyse):
     code, out, err = analyse(
         "low_rank", "--rank", "auto", "--ranks", "1:3", "--restarts", 4, "--json"
@@ -70,6 +89,7 @@ def test_the_rank_is_found_where_it_is_not_given(analyse):
     ("words", "said"),
     [
         (("laurberg_two", "--rank", "many"), "write a number, or auto"),
+        (("laurberg_two", "--kind", "tiles"), "give one as --rank"),
         (("laurberg_two", "--rank", "0"), "write a number, or auto"),
         (("nowhere.csv", "--rank", "3"), "nowhere.csv"),
     ],

@@ -51,10 +51,10 @@ def test_every_view_is_drawn(run_ids, part):
     assert len(app.get("plotly_chart")) >= 1
 
 
-def test_findings_say_which_tiles_can_be_believed_and_ask_for_nothing_that_is_not_there(run_ids):
-    """No algorithm for this model tells whether it has converged."""
+def test_findings_say_which_tiles_can_be_believed_and_advise_what_fits_the_model(run_ids):
     app = page("findings", runs=",".join(run_ids))
     assert "3 of 3 tiles can be believed" in words(app)
+    assert "Run Box restarts next" in words(app)
     assert "random restarts" not in words(app).lower()
 
 

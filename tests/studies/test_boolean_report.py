@@ -66,13 +66,13 @@ def test_an_image_shows_its_first_row_on_top():
 
 
 def test_parts_alone_are_made_and_told_again_from_what_is_stored(tmp_path, capsys):
-    options = ["boolean", "--part", "three", "--workers", "1", "--out", str(tmp_path)]
-    assert main(options) == 0
+    one = ["--workers", "1", "--anew", "--out"]
+    assert main(["boolean", "--part", "three", *one, str(tmp_path)]) == 0
     told = capsys.readouterr().out
     assert "(111)" in told and "Table 4.1" not in told
-    assert main(["boolean", "--stored", "--workers", "1", "--out", str(tmp_path)]) == 0
+    assert main(["boolean", "--stored", *one, str(tmp_path)]) == 0
     again = capsys.readouterr().out
     assert "three variables: 16 of 16 cells" in again and "2M outputs: 0 of 2 cells" in again
     assert (tmp_path / "figure_4_2.svg").is_file()
-    assert main(["boolean", "--stored", "--workers", "1", "--out", str(tmp_path / "other")]) == 1
+    assert main(["boolean", "--stored", *one, str(tmp_path / "other")]) == 1
     assert "Nothing of this study" in capsys.readouterr().err

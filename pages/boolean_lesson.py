@@ -47,7 +47,7 @@ with left:
     density = question.log_density(np.stack([x, y, np.full_like(x, z)]))
     view.chart(
         cut_picture(ALONG, density, z, mean, question.bounded),
-        "Bright is probable, beside the most probable place with this z. Move z to cut elsewhere.",
+        "The brighter, the denser; 1 is the largest density at this z. Move z to cut elsewhere.",
         name="boolean_lesson_cut",
         origin=origin,
     )

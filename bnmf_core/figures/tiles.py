@@ -219,11 +219,11 @@ def cell_map(
             zmax=largest,
             colorscale="Viridis",
             colorbar={"thickness": 12},
-            hovertemplate="row %{y}, column %{x}: %{z:.3f}<extra></extra>",
+            hovertemplate="feature %{y}, observation %{x}: %{z:.3f}<extra></extra>",
         )
     )
-    figure.update_xaxes(title="column", showgrid=False)
-    figure.update_yaxes(title="row", autorange="reversed", showgrid=False)
+    figure.update_xaxes(title="observations, those of a tile together", showgrid=False)
+    figure.update_yaxes(title="features, those of a tile together", autorange="reversed", showgrid=False)
     return layout(figure, title, height=430)
 
 

@@ -40,8 +40,8 @@ def largest(found: ThreeVariables) -> str:
     places = found.maxima
     if len(places) > LISTED:
         return (
-            f"The density is largest along a whole line of places, {_place(places[0])} is one of "
-            "them: a search ends in any."
+            f"The density is largest along whole lines, not at one place: {_place(places[0])} lies "
+            "on one of them, and a search may end anywhere along them."
         )
     if len(places) > 1:
         return f"The density is largest in two places, {_place(places[0])} and {_place(places[1])}."

@@ -151,7 +151,7 @@ PAGES = [
         "traces",
         "Traces",
         "Compare",
-        "Have the chains settled, and how much is one of their draws worth?",
+        "Have the chains settled, and how much is a draw worth?",
         icon="timeline",
         parameters=(*LENS, "quantity"),
     ),

@@ -51,7 +51,7 @@ def test_sentences_say_why_a_maximum_is_where_it_is():
     assert "opposite of the maximum for z." in said.means(ThreeVariables(0, 1, 1, "laplace"))
     assert "cut at ½, both say the same" in said.means(ThreeVariables(1, 1, 1))
     assert "settle little" in said.means(ThreeVariables(0, 0, 0))
-    assert "along a whole line" in said.largest(ThreeVariables(0, 0, 0))
+    assert "along whole lines" in said.largest(ThreeVariables(0, 0, 0))
     assert "prior outweighs" in said.largest(ThreeVariables(1, 0, 0, "normal"))
     assert "prior" not in said.largest(ThreeVariables(1, 0, 0))
     assert "the prior pulls" in said.largest(ThreeVariables(1, 1, 1, "normal"))

@@ -223,7 +223,9 @@ def cell_map(
         )
     )
     figure.update_xaxes(title="observations, those of a tile together", showgrid=False)
-    figure.update_yaxes(title="features, those of a tile together", autorange="reversed", showgrid=False)
+    figure.update_yaxes(
+        title="features, those of a tile together", autorange="reversed", showgrid=False
+    )
     return layout(figure, title, height=430)
 
 

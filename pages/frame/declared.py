@@ -148,6 +148,14 @@ PAGES = [
         parameters=LENS,
     ),
     Page(
+        "scoreboard",
+        "Scoreboard",
+        "Compare",
+        "Which method did best, and at what?",
+        icon="leaderboard",
+        parameters=LENS,
+    ),
+    Page(
         "traces",
         "Traces",
         "Compare",

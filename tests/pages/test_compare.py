@@ -8,7 +8,7 @@ from pages.frame import services
 from pages.frame.services import run_names
 from pages.study_parts import views as study_view
 from studies.coverage.plan import CoverageStudy, StudyPlan
-from tests.pages.apps import page, words
+from tests.pages.apps import page, table_with, words
 
 
 @pytest.fixture
@@ -117,3 +117,20 @@ def test_the_gallery_shows_every_run_in_one_order_of_components(server, compared
     server.wait_analysis(compared[2:], "structure", "mixing", "exact")
     app = page("components", runs=compared[2])
     assert not [toggle for toggle in app.toggle if toggle.key == "components_by_run"]
+
+
+def test_the_scoreboard_has_a_column_for_repetitions_and_says_what_is_flattered(server, compared):
+    app = page("scoreboard", runs=",".join(compared))
+    assert not app.exception
+    table = table_with(app, "criterion", "Gibbs × 2", "Random restarts", "flatters")
+    rows = table.set_index("criterion")
+    found = server.wait_analysis(compared, "structure")
+    best = found.particles[2].error.min()
+    assert rows.loc["best relative error", "Random restarts"] == f"{best:.4g}"
+    assert " to " in rows.loc["best relative error", "Gibbs × 2"]
+    assert rows.loc["modes found", "flatters"] == "optimizers"
+    assert rows.loc["effective draws a second", "Random restarts"] == "–"
+    assert "that any run found, Gibbs × 2 found" in words(app)
+    app.selectbox(key="found_by").set_value(compared[2]).run()
+    assert not app.exception and app.selectbox(key="not_found_by").value == compared[0]
+    assert "found" in words(app).split("Found by one, not by the other")[-1]

@@ -1,0 +1,413 @@
+"""One table for a comparison of algorithms: a row per criterion, a column per group of repetitions.
+
+Everything is read from what the stages have stored; a criterion that is not defined for a run, or
+whose stage has not been computed, has no number there.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+import pandas as pd
+
+from bnmf_core.analysis import (
+    distances,
+    downstream,
+    evidence,
+    mixing,
+    quality,
+    stein,
+    structure,
+    variational,
+)
+from bnmf_core.analysis.answer import percent
+from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.analysis.stage import Stage
+from bnmf_core.compare.coverage import covering_numbers
+from bnmf_core.compare.modes import Modes
+from bnmf_core.evidence.shares import shares
+from bnmf_core.nouns.names import listed
+from bnmf_core.nouns.registry import Registry
+from bnmf_core.posterior.stein import ksd
+
+SEED = 20
+MASS = "mass"
+# What is left by rounding where everything that was weighed is reached.
+ALL = 1e-9
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, eq=False)
+class Board:
+    """A comparison seen under a distance, cut into modes, with balls of a radius.
+
+    metric : key of a distance. modes : of all members. radius : ε of the covering number, in the
+    distance's unit.
+    """
+
+    comparison: Comparison
+    metric: str
+    modes: Modes
+    radius: float
+
+    @cached_property
+    def rows(self) -> dict[str, np.ndarray]:
+        """Rows of the members of each run, by run id."""
+        return dict(zip(self.comparison.run_ids, self.comparison.rows_by_run(), strict=True))
+
+    @cached_property
+    def groups(self) -> dict[str, list[str]]:
+        """Runs that differ in nothing but the seed: the first one's id → all their ids."""
+        return self.comparison.repetitions()
+
+    def found(self, run_id: str) -> np.ndarray:
+        """(K,) bool: modes in which a factorization of a run lies; a draw lies in the nearest.
+
+        Of an algorithm that runs until it converges, only those that have count.
+        """
+        rows = self.rows[run_id]
+        if self.comparison.optima[rows].any():
+            rows = rows[self.comparison.optima[rows]]
+        found = np.zeros(self.modes.count, dtype=bool)
+        found[self.modes.labels[rows]] = True
+        return found
+
+    def reached(self, run_id: str) -> tuple[float, float, float]:
+        """Posterior mass of the modes that a run found, and what the errors leave it, 90 %.
+
+        A share of the modes that were weighed; NaN where none was, or a single one of several.
+        """
+        found = self._stored(evidence.STAGE)
+        if found is None or found.tables is None or (len(found.rows) == 1 and found.left_out):
+            return (math.nan,) * 3
+        table = found.tables[1.0]
+        in_found = self.found(run_id)[self.modes.labels[list(found.rows)]].astype(int)
+        masses = shares(
+            table["log_evidence"].to_numpy(),
+            table["error"].to_numpy(),
+            np.random.default_rng(SEED),
+            in_found,
+        )
+        mass, low, high = (float(part[1]) if part.size > 1 else 0.0 for part in masses)
+        return mass, low, high
+
+    def spread(self, run_id: str, name: str) -> float:
+        """The ``largest`` or the ``mean`` distance within a run."""
+        spread = structure.STAGE.of(self.comparison).spread(self.metric).set_index("run")
+        return float(spread[name].to_dict()[run_id])
+
+    def covering(self, run_id: str) -> float:
+        """How many balls of the radius cover a run."""
+        rows = self.rows[run_id]
+        within = np.array(distances.STAGE.of(self.comparison).matrix(self.metric))
+        return float(covering_numbers(within[np.ix_(rows, rows)], np.array([self.radius]))[0])
+
+    def errors(self, run_id: str) -> np.ndarray:
+        """Relative errors of a run's members."""
+        return self.comparison.members["error"].to_numpy()[self.rows[run_id]]
+
+    def unseen(self, run_id: str, name: str) -> float:
+        """Median error of a run on ``hidden`` entries or ``held_out`` observations."""
+        found = self._stored(quality.STAGE)
+        values = [] if found is None else getattr(found, name)
+        return float(np.median(np.asarray(values)[self.rows[run_id]])) if values else math.nan
+
+    def auc_range(self, run_id: str) -> float:
+        """By how much the AUC of a class differs among a run's members, at most over classes."""
+        found = self._stored(downstream.STAGE)
+        if found is None or found.table.empty:
+            return math.nan
+        table = found.table[found.table["member"].isin(self.rows[run_id])]
+        auc = table.groupby(["label", "task"])["auc"]
+        return float((auc.max() - auc.min()).max())
+
+    def told(self, run_id: str, name: str) -> float:
+        """A number that a run itself tells."""
+        particles = self.comparison.particles[self.comparison.run_ids.index(run_id)]
+        value = particles.info.get(name)
+        return float(value) if isinstance(value, int | float) else math.nan
+
+    def discrepancy(self, run_id: str, form: str) -> float:
+        """The Stein discrepancy √(wᵀKw) of a run, all its members alike."""
+        found = self._stored(stein.STAGE)
+        part = "" if found is None else found.part(form, "suggested")
+        if isinstance(part, str):
+            return math.nan
+        rows = self.rows[run_id]
+        K = np.asarray(part.K)[np.ix_(rows, rows)]
+        return math.sqrt(max(ksd(K, np.full(rows.size, 1 / rows.size)), 0.0))
+
+    def bound(self, run_id: str) -> float:
+        """The evidence lower bound of the mixture that a run has made, nats."""
+        found = self._stored(variational.STAGE)
+        proposals = {} if found is None else found.proposals("best")
+        return (
+            float(proposals[run_id].decisions["elbo"].iloc[-1]) if run_id in proposals else math.nan
+        )
+
+    def effective(self, run_id: str) -> float:
+        """Effective draws of the log joint a second, all chains together."""
+        found = self._stored(mixing.STAGE)
+        seconds = self.told(run_id, "run_seconds")
+        if found is None or run_id not in found or not seconds > 0:
+            return math.nan
+        table = found[run_id].table.set_index("quantity")
+        return float(table["ess_bulk"].get("log_joint", math.nan)) / seconds
+
+    def is_exact(self, run_id: str) -> bool:
+        """Whether a run holds draws from the posterior."""
+        return self.comparison.algorithm_of[run_id] in self.comparison.exact_samplers
+
+    def _stored(self, stage: Stage[Result]) -> Result | None:
+        return stage.of(self.comparison) if stage.ready(self.comparison) else None
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """A number by which runs are compared.
+
+    Attributes
+    ----------
+    key, label, unit : what it is called; the unit is "" for pure numbers and "distance" for that of
+        the distance in use. value : the number of a run, NaN where there is none.
+    better : "less", "more", or "" where neither is. favours : whom it flatters by what it measures,
+        "optimizers", "draws", or "" for nobody. about : what it is, in a sentence.
+    page : the page where it comes from.
+    """
+
+    key: str
+    label: str
+    value: Callable[[Board, str], float]
+    unit: str = ""
+    better: str = ""
+    favours: str = ""
+    about: str = ""
+    page: str = "modes"
+
+
+CRITERIA: Registry[Criterion] = Registry(
+    "criterion of a scoreboard",
+    Criterion,
+    (
+        Criterion(
+            "modes",
+            "modes found",
+            lambda board, run_id: float(board.found(run_id).sum()),
+            better="more",
+            favours="optimizers",
+            about="Of those that any run found. A draw counts to its nearest mode.",
+        ),
+        Criterion(
+            MASS,
+            "posterior mass reached",
+            lambda board, run_id: board.reached(run_id)[0],
+            better="more",
+            about="Of the modes that were weighed, what those hold together that a run found.",
+        ),
+        Criterion(
+            "covering",
+            "covering number",
+            Board.covering,
+            better="more",
+            about="Balls of the radius that are needed to cover a run's factorizations. Poor ones "
+            "count as good ones do.",
+            page="coverage",
+        ),
+        Criterion(
+            "largest",
+            "largest distance",
+            lambda board, run_id: board.spread(run_id, "largest"),
+            unit="distance",
+            better="more",
+            page="coverage",
+            about="Between two factorizations of a run.",
+        ),
+        Criterion(
+            "mean",
+            "mean distance",
+            lambda board, run_id: board.spread(run_id, "mean"),
+            unit="distance",
+            better="more",
+            page="coverage",
+            about="Over all pairs of a run, a factorization with itself included, as published.",
+        ),
+        Criterion(
+            "best_error",
+            "best relative error",
+            lambda board, run_id: float(board.errors(run_id).min()),
+            better="less",
+            favours="optimizers",
+            page="quality",
+            about="‖X − AW‖/‖X‖ of the best one. A draw lies farther out than an optimum.",
+        ),
+        Criterion(
+            "median_error",
+            "median relative error",
+            lambda board, run_id: float(np.median(board.errors(run_id))),
+            better="less",
+            favours="optimizers",
+            page="quality",
+            about="‖X − AW‖/‖X‖ of the middle one.",
+        ),
+        Criterion(
+            "hidden",
+            "error on hidden entries",
+            lambda board, run_id: board.unseen(run_id, "hidden"),
+            better="less",
+            page="quality",
+            about="Relative, of the middle factorization, on entries that were hidden on purpose.",
+        ),
+        Criterion(
+            "held_out",
+            "error on hidden observations",
+            lambda board, run_id: board.unseen(run_id, "held_out"),
+            better="less",
+            page="quality",
+            about="Relative, of the middle factorization, on observations that no run saw.",
+        ),
+        Criterion(
+            "auc",
+            "range of the AUC",
+            Board.auc_range,
+            page="downstream",
+            about="By how much the AUC of a class differs among a run's factorizations, at most "
+            "over classes.",
+        ),
+        Criterion(
+            "evidence",
+            "log evidence",
+            lambda board, run_id: board.told(run_id, "log_evidence"),
+            unit="nats",
+            favours="draws",
+            page="quality",
+            about="As tempering tells it. It belongs to model and rank: algorithms should agree.",
+        ),
+        Criterion(
+            "interior",
+            "Stein discrepancy, log coordinates",
+            lambda board, run_id: board.discrepancy(run_id, "interior"),
+            better="less",
+            favours="draws",
+            page="quality",
+            about="How far the factorizations, all alike, are from draws: 0 for the posterior.",
+        ),
+        Criterion(
+            "paper",
+            "Stein discrepancy, A and W as they are",
+            lambda board, run_id: board.discrepancy(run_id, "paper"),
+            better="less",
+            favours="optimizers",
+            page="quality",
+            about="As published. Where entries are 0 the posterior itself does not make it 0.",
+        ),
+        Criterion(
+            "elbo",
+            "evidence lower bound",
+            Board.bound,
+            unit="nats",
+            better="more",
+            page="mixture",
+            about="Of the mixture that variational inference makes of a run.",
+        ),
+        Criterion(
+            "effective",
+            "effective draws a second",
+            Board.effective,
+            better="more",
+            favours="draws",
+            page="traces",
+            about="Of the log joint, all chains together. High also where no chain ever leaves its "
+            "mode.",
+        ),
+        Criterion(
+            "seconds",
+            "seconds",
+            lambda board, run_id: board.told(run_id, "run_seconds"),
+            unit="s",
+            better="less",
+            page="runs",
+            about="From the beginning of a run to its end, on the machine that made it.",
+        ),
+    ),
+    "bnmf.criteria",
+)
+
+
+def scores(board: Board) -> pd.DataFrame:
+    """Every number: columns criterion, group (the first run's id), run, value."""
+    rows = [
+        (key, group, run_id, criterion.value(board, run_id))
+        for key, criterion in CRITERIA.items()
+        for group, run_ids in board.groups.items()
+        for run_id in run_ids
+    ]
+    return pd.DataFrame(rows, columns=["criterion", "group", "run", "value"])
+
+
+def scoreboard(board: Board) -> pd.DataFrame:
+    """Median, least and largest over repetitions: a row per criterion and group that has numbers.
+
+    Columns criterion, group, median, least, most, runs (how many have the number), best (whether no
+    other group's median is better, where one is).
+    """
+    known = scores(board).dropna(subset="value")
+    rows = []
+    for key, of_criterion in known.groupby("criterion", sort=False):
+        medians = of_criterion.groupby("group", sort=False)["value"].median()
+        better = CRITERIA[str(key)].better
+        target = {"more": medians.max(), "less": medians.min()}.get(better)
+        for group, values in of_criterion.groupby("group", sort=False)["value"]:
+            middle = values.median()
+            # As they are shown: what differs in further digits is a tie.
+            shown = medians.map(number)
+            best = target is not None and number(middle) == number(target) and shown.nunique() > 1
+            rows.append((key, group, middle, values.min(), values.max(), len(values), best))
+    columns = ["criterion", "group", "median", "least", "most", "runs", "best"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def only(board: Board, one: Sequence[str], other: Sequence[str]) -> np.ndarray:
+    """Modes (0-based) in which some run of ``one`` lies and none of ``other``."""
+    found = [np.any([board.found(run_id) for run_id in runs], axis=0) for runs in (one, other)]
+    return np.flatnonzero(found[0] & ~found[1])
+
+
+def found_in_words(board: Board, names: Mapping[str, str]) -> str:
+    """How many modes each group found, in a sentence; ``names`` by the groups' ids."""
+    found = {
+        group: np.array([board.found(run_id) for run_id in ids])
+        for group, ids in board.groups.items()
+    }
+    every = int(np.concatenate(list(found.values())).any(axis=0).sum())
+    parts = []
+    for group, of_runs in found.items():
+        counts, together = of_runs.sum(axis=1), int(of_runs.any(axis=0).sum())
+        told = f"{names[group]} found {together}"
+        if len(counts) > 1:
+            told += f" over {len(counts)} runs and {np.median(counts):g} in a typical one"
+        parts.append(told)
+    modes = "1 mode" if every == 1 else f"{every} modes"
+    return f"Of {modes} that any run found, {listed(parts)}."
+
+
+def cell(board: Board, row: Mapping[str, object]) -> str:
+    """A row of :func:`scoreboard` as it stands in a table: the median, and the range."""
+    key, runs = str(row["criterion"]), int(str(row["runs"]))
+    middle, least, most = (float(str(row[name])) for name in ("median", "least", "most"))
+    if key == MASS and runs == 1:
+        _, least, most = board.reached(board.groups[str(row["group"])][0])
+    told = _share if key == MASS else number
+    ends = told(least), told(most)
+    return told(middle) + (f" ({ends[0]} to {ends[1]})" if ends != (told(middle),) * 2 else "")
+
+
+def number(value: float) -> str:
+    """A number as it stands in a scoreboard."""
+    return f"{value:.4g}"
+
+
+def _share(value: float) -> str:
+    return "100 %" if value > 1.0 - ALL else percent(value)

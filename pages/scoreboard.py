@@ -1,0 +1,16 @@
+"""Scoreboard: which method did best, and at what?"""
+
+import streamlit as st
+
+from bnmf_core.analysis.scoreboard import found_in_words
+from pages.frame import guard, panel
+from pages.frame.words import plain
+from pages.scoreboard_parts import board_of, differing
+
+guard.enter("scoreboard")
+look = panel.look()
+board, names = board_of.ask(look)
+st.markdown(f"**{plain(found_in_words(board, names))}**")
+board_of.table(look, board, names)
+differing.show(look, board, names)
+board_of.wait(look)

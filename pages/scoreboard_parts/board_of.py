@@ -1,0 +1,132 @@
+"""The table: a row per criterion, a column per method, every number a way to its page."""
+
+import pandas as pd
+import streamlit as st
+
+from bnmf_core.analysis import (
+    conclusions,
+    downstream,
+    evidence,
+    mixing,
+    quality,
+    stein,
+    variational,
+)
+from bnmf_core.analysis.scoreboard import CRITERIA, Board, cell, scoreboard
+from bnmf_core.nouns.names import told_apart
+from pages.frame import declared, link, view, watch
+from pages.frame.lens import Lens
+from pages.frame.services import run_label
+from pages.frame.words import plain, with_unit
+
+# What numbers are taken from, in the order in which it is computed, and how it is waited for.
+LATER = {
+    mixing.STAGE: "Effective draws",
+    quality.STAGE: "Errors on what was hidden",
+    downstream.STAGE: "Scores of labels",
+    conclusions.STAGE: "Whether conclusions hang on the choice",
+    evidence.STAGE: "Posterior mass of the modes",
+    stein.STAGE: "Stein discrepancies",
+    variational.STAGE: "Evidence lower bounds",
+}
+FAVOURS = {"optimizers": "optimizers", "draws": "draws", "": "nobody"}
+BEST = "font-weight: 700; color: #1F7A3D"
+BETTER = {"more": "more", "less": "less", "": "–"}
+
+
+def ask(look: Lens) -> tuple[Board, dict[str, str]]:
+    """The board under the radius that is asked for, and what its groups of runs are called."""
+    largest = float(look.matrix().max(initial=0.0))
+    with st.sidebar:
+        radius = st.number_input(
+            plain(with_unit("Radius ε of balls", look.distance.unit)),
+            0.0,
+            max(largest, look.modes.threshold),
+            float(look.modes.threshold),
+            key=f"board_radius_{look.metric}",
+            help="The covering number counts balls of this radius. It begins with the threshold "
+            "between modes.",
+        )
+    board = Board(look.analysis, look.metric, look.modes, float(radius))
+    records = {run.id: run for run in look.analysis.runs}
+    names = {
+        group: look.run_names[group]
+        if len(ids) == 1
+        else f"{run_label(records[group])} × {len(ids)}"
+        for group, ids in board.groups.items()
+    }
+    return board, told_apart(names, {group: look.run_names[group] for group in names})
+
+
+def table(look: Lens, board: Board, names: dict[str, str]) -> None:
+    """All numbers; a click on one opens the page that it comes from."""
+    found = scoreboard(board)
+    texts = found.assign(text=[cell(board, row) for row in found.to_dict("records")])
+    wide = texts.pivot(index="criterion", columns="group", values="text")
+    best = texts.pivot(index="criterion", columns="group", values="best")
+    keys = [key for key in CRITERIA if key in wide.index]
+    units = {"distance": look.distance.unit}
+    shown = wide.loc[keys, list(names)].rename(columns=names)
+    shown = shown.where(shown.notna(), "–")
+    shown.insert(
+        0,
+        "criterion",
+        [with_unit(CRITERIA[k].label, units.get(CRITERIA[k].unit, CRITERIA[k].unit)) for k in keys],
+    )
+    shown["better"] = [BETTER[CRITERIA[key].better] for key in keys]
+    shown["flatters"] = [FAVOURS[CRITERIA[key].favours] for key in keys]
+    marks = best.loc[keys, list(names)].rename(columns=names).eq(True)
+    styled = shown.style.apply(
+        lambda column: [
+            BEST if mark else "" for mark in marks.get(column.name, [False] * len(keys))
+        ]
+    )
+    several = any(len(ids) > 1 for ids in board.groups.values())
+    event = st.dataframe(
+        styled,
+        hide_index=True,
+        height=38 + 35 * len(shown),
+        key="scoreboard",
+        on_select="rerun",
+        selection_mode="single-cell",
+        column_config={
+            "better": st.column_config.TextColumn(help="Whether more of it is better, or less."),
+            "flatters": st.column_config.TextColumn(
+                help="Whom a criterion favours by what it measures: optimizers, that look for the "
+                "best fit, or draws, that lie where the posterior has its mass."
+            ),
+        },
+    )
+    for row, column in event.selection.cells:
+        ids = {name: board.groups[group] for group, name in names.items()}
+        runs = ids.get(column, look.analysis.run_ids)
+        criterion = CRITERIA[keys[row]]
+        where = f"{criterion.label}, {column if column in ids else 'all runs'}"
+        label = f"{where}: open {declared.page(criterion.page).title}"
+        link.to(criterion.page, label, runs=",".join(runs), metric=look.metric)
+    words = "Green is the best of its row. Click a number for the way to where it comes from."
+    if several:
+        words += " Of repetitions: the median, and from least to most."
+    st.caption(plain(words))
+    view.origin_line(look.origin)
+    with st.expander("What each row is"):
+        st.markdown(
+            "\n".join(f"- **{plain(CRITERIA[k].label)}**: {plain(CRITERIA[k].about)}" for k in keys)
+        )
+    st.download_button(
+        "Table (CSV)", _plain(found, look).to_csv(index=False), "scoreboard.csv", "text/csv"
+    )
+
+
+def _plain(found: pd.DataFrame, look: Lens) -> pd.DataFrame:
+    return found.assign(group=found["group"].map(look.run_names))
+
+
+def wait(look: Lens) -> None:
+    """The progress of the first stage that numbers still miss."""
+    if look.passing:
+        st.caption("What takes long is computed when the other runs have ended.")
+        return
+    for stage, waiting_for in LATER.items():
+        if not watch.beside(look.analysis, stage, waiting_for):
+            break

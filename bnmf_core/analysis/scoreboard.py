@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from bnmf_core.analysis import (
+    conclusions,
     distances,
     downstream,
     evidence,
@@ -29,15 +30,17 @@ from bnmf_core.analysis.stage import Stage
 from bnmf_core.compare.coverage import covering_numbers
 from bnmf_core.compare.modes import Modes
 from bnmf_core.evidence.shares import shares
-from bnmf_core.nouns.names import listed
+from bnmf_core.nouns.names import listed, told_apart
 from bnmf_core.nouns.registry import Registry
 from bnmf_core.posterior.stein import ksd
+from bnmf_core.registry import label_of
 
 SEED = 20
 MASS = "mass"
 # What is left by rounding where everything that was weighed is reached.
 ALL = 1e-9
 Result = TypeVar("Result")
+Ends = tuple[float, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -336,6 +339,18 @@ CRITERIA: Registry[Criterion] = Registry(
 )
 
 
+# What numbers are taken from, in the order in which it is computed.
+STAGES = (
+    mixing.STAGE,
+    quality.STAGE,
+    downstream.STAGE,
+    conclusions.STAGE,
+    evidence.STAGE,
+    stein.STAGE,
+    variational.STAGE,
+)
+
+
 def scores(board: Board) -> pd.DataFrame:
     """Every number: columns criterion, group (the first run's id), run, value."""
     rows = [
@@ -351,7 +366,8 @@ def scoreboard(board: Board) -> pd.DataFrame:
     """Median, least and largest over repetitions: a row per criterion and group that has numbers.
 
     Columns criterion, group, median, least, most, runs (how many have the number), best (whether no
-    other group's median is better, where one is).
+    other group's median is better, where one is), and text: the median with the range, or with what
+    the errors leave of a posterior mass.
     """
     known = scores(board).dropna(subset="value")
     rows = []
@@ -364,8 +380,10 @@ def scoreboard(board: Board) -> pd.DataFrame:
             # As they are shown: what differs in further digits is a tie.
             shown = medians.map(number)
             best = target is not None and number(middle) == number(target) and shown.nunique() > 1
-            rows.append((key, group, middle, values.min(), values.max(), len(values), best))
-    columns = ["criterion", "group", "median", "least", "most", "runs", "best"]
+            ends = float(values.min()), float(values.max())
+            text = _text(board, str(key), board.groups[str(group)], middle, ends)
+            rows.append((key, group, middle, *ends, len(values), best, text))
+    columns = ["criterion", "group", "median", "least", "most", "runs", "best", "text"]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -373,6 +391,16 @@ def only(board: Board, one: Sequence[str], other: Sequence[str]) -> np.ndarray:
     """Modes (0-based) in which some run of ``one`` lies and none of ``other``."""
     found = [np.any([board.found(run_id) for run_id in runs], axis=0) for runs in (one, other)]
     return np.flatnonzero(found[0] & ~found[1])
+
+
+def names_of(board: Board, longer: Mapping[str, str]) -> dict[str, str]:
+    """What the groups are called, by their first runs' ids; ``longer`` tells those of one name."""
+    records = {record.id: record for record in board.comparison.runs}
+    names = {}
+    for group, ids in board.groups.items():
+        label = records[group].name or label_of(records[group].spec.algorithm)
+        names[group] = f"{label} × {len(ids)}" if len(ids) > 1 else label
+    return told_apart(names, longer)
 
 
 def found_in_words(board: Board, names: Mapping[str, str]) -> str:
@@ -386,22 +414,19 @@ def found_in_words(board: Board, names: Mapping[str, str]) -> str:
     for group, of_runs in found.items():
         counts, together = of_runs.sum(axis=1), int(of_runs.any(axis=0).sum())
         told = f"{names[group]} found {together}"
-        if len(counts) > 1:
-            told += f" over {len(counts)} runs and {np.median(counts):g} in a typical one"
+        if (counts < together).any():
+            told += f" ({np.median(counts):g} in the middle one of its runs)"
         parts.append(told)
     modes = "1 mode" if every == 1 else f"{every} modes"
     return f"Of {modes} that any run found, {listed(parts)}."
 
 
-def cell(board: Board, row: Mapping[str, object]) -> str:
-    """A row of :func:`scoreboard` as it stands in a table: the median, and the range."""
-    key, runs = str(row["criterion"]), int(str(row["runs"]))
-    middle, least, most = (float(str(row[name])) for name in ("median", "least", "most"))
-    if key == MASS and runs == 1:
-        _, least, most = board.reached(board.groups[str(row["group"])][0])
+def _text(board: Board, key: str, run_ids: Sequence[str], middle: float, ends: Ends) -> str:
+    if key == MASS and len(run_ids) == 1:
+        ends = board.reached(run_ids[0])[1:]
     told = _share if key == MASS else number
-    ends = told(least), told(most)
-    return told(middle) + (f" ({ends[0]} to {ends[1]})" if ends != (told(middle),) * 2 else "")
+    least, most = map(told, ends)
+    return told(middle) + (f" ({least} to {most})" if (least, most) != (told(middle),) * 2 else "")
 
 
 def number(value: float) -> str:

@@ -19,12 +19,28 @@ from bnmf_core.probability import MODELS
 from bnmf_core.registry import ALGORITHMS, model
 from bnmf_core.runs.executors import default_scheduler
 from bnmf_core.runs.jobs import JobRunner
+from bnmf_core.store.records import RunRecord
 
 LOOK_EVERY = 0.1
 
 
 def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> None:
     """Add ``run`` and ``resume``."""
+    where = scheduling()
+    words = "make factorizations of a sample, generated data or a file"
+    run = commands.add_parser("run", parents=[*parents, where], help=words, description=words)
+    given.add_data(run)
+    add_runs(run)
+    run.add_argument("--name", default="", help="what the runs are called")
+    run.set_defaults(act=start)
+    words = "go on with a run that was cancelled, interrupted or failed"
+    again = commands.add_parser("resume", parents=[*parents, where], help=words, description=words)
+    again.add_argument("run_id", metavar="RUN_ID")
+    again.set_defaults(act=resume)
+
+
+def scheduling() -> argparse.ArgumentParser:
+    """Where the work is done."""
     where = argparse.ArgumentParser(add_help=False)
     where.add_argument(
         "--scheduler",
@@ -37,37 +53,42 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
         action="store_true",
         help="work on this machine when the scheduler does not answer",
     )
-    words = "make factorizations of a sample, generated data or a file"
-    run = commands.add_parser("run", parents=[*parents, where], help=words, description=words)
-    given.add_data(run)
-    run.add_argument(
+    return where
+
+
+def add_runs(command: argparse.ArgumentParser) -> None:
+    """Add what :func:`make_specs` reads."""
+    command.add_argument(
         "--algorithm",
         action="append",
         metavar="KEY",
         help=f"{', '.join(ALGORITHMS)}; give it again for more side by side",
     )
-    run.add_argument("--rank", type=int, help="number of components (samples suggest one)")
-    run.add_argument("--model", default=next(iter(MODELS)), metavar="KEY", help=", ".join(MODELS))
-    run.add_argument("--particles", type=int, default=60, help="factorizations (default: 60)")
-    given.add_seed(run)
-    given.add_holdout(run)
+    command.add_argument("--rank", type=int, help="number of components (samples suggest one)")
+    command.add_argument(
+        "--model", default=next(iter(MODELS)), metavar="KEY", help=", ".join(MODELS)
+    )
+    command.add_argument("--particles", type=int, default=60, help="factorizations (default: 60)")
+    command.add_argument(
+        "--repeats",
+        type=int,
+        default=1,
+        metavar="N",
+        help="runs of each that differ in the seed only (default: 1)",
+    )
+    given.add_seed(command)
+    given.add_holdout(command)
     for option, words in (
         ("--set", "a setting of the algorithms, or of one as algorithm.key=value"),
         ("--model-set", "a setting of the model"),
     ):
-        run.add_argument(option, action="append", default=[], metavar="KEY=VALUE", help=words)
-    run.add_argument(
+        command.add_argument(option, action="append", default=[], metavar="KEY=VALUE", help=words)
+    command.add_argument(
         "--hide",
         type=float,
         metavar="PART",
         help="part of the entries to hide from the runs, up to 0.9, to see how well they are told",
     )
-    run.add_argument("--name", default="", help="what the runs are called")
-    run.set_defaults(act=start)
-    words = "go on with a run that was cancelled, interrupted or failed"
-    again = commands.add_parser("resume", parents=[*parents, where], help=words, description=words)
-    again.add_argument("run_id", metavar="RUN_ID")
-    again.set_defaults(act=resume)
 
 
 def start(options: argparse.Namespace, output: Output) -> str:
@@ -97,7 +118,7 @@ def resume(options: argparse.Namespace, output: Output) -> str:
 
 
 def make_specs(options: argparse.Namespace) -> list[RunSpec]:
-    """One spec for each chosen algorithm.
+    """One spec for each chosen algorithm and each of its repetitions.
 
     Raises
     ------
@@ -115,18 +136,21 @@ def make_specs(options: argparse.Namespace) -> list[RunSpec]:
         if options.data not in SAMPLES:
             raise SettingsError("The number of components is missing; give it as --rank R.")
         rank = SAMPLES[options.data].suggested_rank
+    if options.repeats < 1:
+        raise SettingsError(f"--repeats was {options.repeats}; at least 1 is needed.")
     return [
         RunSpec(
             key,
             rank,
             options.model,
             options.particles,
-            options.seed,
+            options.seed + repetition,
             settings[key],
             model_settings,
             options.holdout,
         )
         for key in keys
+        for repetition in range(options.repeats)
     ]
 
 
@@ -137,23 +161,46 @@ def _work(
     output: Output,
 ) -> str:
     with interruptible() as interrupted:
-        try:
-            run_ids = begin(options.scheduler)
-        except SchedulerError as error:
-            if not options.local_if_unreachable:
-                raise
-            output.note(f"{error} Working on this machine instead.")
-            run_ids = begin("")
-        watch(runner, run_ids, interrupted, output)
+        run_ids = made(runner, begin, options, output, interrupted)
     records = [runner.store.run(run_id) for run_id in run_ids]
     output.result(
         {"runs": [document(record, runner.store) for record in records]},
         lambda: show_runs(records, runner.store, output),
     )
+    refuse_broken(records)
+    return "cancelled" if any(r.status == "cancelled" for r in records) else "complete"
+
+
+def made(
+    runner: JobRunner,
+    begin: Callable[[str], list[str]],
+    options: argparse.Namespace,
+    output: Output,
+    interrupted: threading.Event,
+) -> list[str]:
+    """Start runs where the options say, and watch them until they have ended; their ids."""
+    try:
+        run_ids = begin(options.scheduler)
+    except SchedulerError as error:
+        if not options.local_if_unreachable:
+            raise
+        output.note(f"{error} Working on this machine instead.")
+        run_ids = begin("")
+    watch(runner, run_ids, interrupted, output)
+    return run_ids
+
+
+def refuse_broken(records: Sequence[RunRecord]) -> None:
+    """Say which runs did not end as they should.
+
+    Raises
+    ------
+    RunError
+        When one has failed or was interrupted.
+    """
     broken = [record for record in records if record.status in ("failed", "interrupted")]
     if broken:
         raise RunError(" ".join(f"Run {r.id} has {r.status}: {r.message}" for r in broken))
-    return "cancelled" if any(r.status == "cancelled" for r in records) else "complete"
 
 
 def watch(

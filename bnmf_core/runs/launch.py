@@ -4,6 +4,7 @@ The one place of the recommended specs: the page Analyse, the examples and ``bnm
 from it.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -12,6 +13,7 @@ from bnmf_core.analysis import evidence
 from bnmf_core.nouns.algorithm import AnyAlgorithm
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import BNMFError
+from bnmf_core.nouns.names import listed
 from bnmf_core.nouns.plain import Value
 from bnmf_core.nouns.settings import build
 from bnmf_core.nouns.spec import RunSpec
@@ -212,7 +214,7 @@ def _chains(algorithm: AnyAlgorithm, particles: int, chains: int) -> str:
 
 
 def told(specs: Sequence[RunSpec]) -> str:
-    """What runs are, in one sentence."""
-    first = ", ".join(in_words(spec) for spec in specs[:-1])
-    words = f"{first} and {in_words(specs[-1])}" if first else in_words(specs[-1])
-    return f"{words[:1].upper()}{words[1:]}."
+    """What runs are, in one sentence; what is the same but for the seed is said once."""
+    counts = Counter(in_words(spec) for spec in specs)
+    said = listed(f"{count} × {one}" if count > 1 else one for one, count in counts.items())
+    return f"{said[:1].upper()}{said[1:]}."

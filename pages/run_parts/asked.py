@@ -95,14 +95,15 @@ def everything(dataset: Dataset, rank: int, kind: str) -> Asked:
     with two:
         model, model_settings = _model()
     with four:
-        seed, holdout, name = _seed()
+        seed, repeats, holdout, name = _seed()
     with three:
         settings = {key: _settings(key) for key in keys}
     specs = []
     for key in keys:
         count = draws if ALGORITHMS[key].family == "sampler" else particles
-        spec = RunSpec(key, rank, model, count, seed, settings[key], model_settings, holdout)
-        specs.append(spec)
+        for one in range(seed, seed + repeats):
+            asked = (key, rank, model, count, one, settings[key], model_settings, holdout)
+            specs.append(RunSpec(*asked))
     untouched = {(spec.algorithm, spec.particles) for spec in specs} == {
         (spec.algorithm, spec.particles) for spec in recommended.specs
     }
@@ -176,11 +177,20 @@ def _settings(key: str) -> Mapping[str, object]:
         return forms.settings_form(algorithm.Settings, f"settings_{key}", SETTINGS.get(key))
 
 
-def _seed() -> tuple[int, float, str]:
-    """The seed, the part of the observations that is hidden, the launch's name."""
-    left, middle, right = st.columns(3)
-    seed = left.number_input("Seed", 0, 2**31, 0, key="seed", help="Same seed, same result.")
-    holdout = middle.number_input(
+def _seed() -> tuple[int, int, float, str]:
+    """The first seed, how many there are, the part held out, the launch's name."""
+    first, second, third, fourth = st.columns(4)
+    seed = first.number_input("Seed", 0, 2**31, 0, key="seed", help="Same seed, same result.")
+    repeats = second.number_input(
+        "Repetitions",
+        1,
+        20,
+        1,
+        key="repeats",
+        help="Runs of each algorithm, with this seed and the next ones. The page Scoreboard tells "
+        "how much of a difference is luck.",
+    )
+    holdout = third.number_input(
         "Hold out (%)",
         0,
         50,
@@ -188,7 +198,7 @@ def _seed() -> tuple[int, float, str]:
         key="holdout",
         help="Observations that no factorization sees; labels are then told of those only.",
     )
-    name = right.text_input(
+    name = fourth.text_input(
         "Name", key="launch_name", max_chars=60, placeholder="data and components", help="Of all."
     )
-    return int(seed), holdout / 100, name.strip()
+    return int(seed), int(repeats), holdout / 100, name.strip()

@@ -3,32 +3,11 @@
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.analysis import (
-    conclusions,
-    downstream,
-    evidence,
-    mixing,
-    quality,
-    stein,
-    variational,
-)
-from bnmf_core.analysis.scoreboard import CRITERIA, Board, cell, scoreboard
-from bnmf_core.nouns.names import told_apart
+from bnmf_core.analysis.scoreboard import CRITERIA, STAGES, Board, names_of, scoreboard
 from pages.frame import declared, link, view, watch
 from pages.frame.lens import Lens
-from pages.frame.services import run_label
 from pages.frame.words import plain, with_unit
 
-# What numbers are taken from, in the order in which it is computed, and how it is waited for.
-LATER = {
-    mixing.STAGE: "Effective draws",
-    quality.STAGE: "Errors on what was hidden",
-    downstream.STAGE: "Scores of labels",
-    conclusions.STAGE: "Whether conclusions hang on the choice",
-    evidence.STAGE: "Posterior mass of the modes",
-    stein.STAGE: "Stein discrepancies",
-    variational.STAGE: "Evidence lower bounds",
-}
 FAVOURS = {"optimizers": "optimizers", "draws": "draws", "": "nobody"}
 BEST = "font-weight: 700; color: #1F7A3D"
 BETTER = {"more": "more", "less": "less", "": "–"}
@@ -48,22 +27,14 @@ def ask(look: Lens) -> tuple[Board, dict[str, str]]:
             "between modes.",
         )
     board = Board(look.analysis, look.metric, look.modes, float(radius))
-    records = {run.id: run for run in look.analysis.runs}
-    names = {
-        group: look.run_names[group]
-        if len(ids) == 1
-        else f"{run_label(records[group])} × {len(ids)}"
-        for group, ids in board.groups.items()
-    }
-    return board, told_apart(names, {group: look.run_names[group] for group in names})
+    return board, names_of(board, look.run_names)
 
 
 def table(look: Lens, board: Board, names: dict[str, str]) -> None:
     """All numbers; a click on one opens the page that it comes from."""
     found = scoreboard(board)
-    texts = found.assign(text=[cell(board, row) for row in found.to_dict("records")])
-    wide = texts.pivot(index="criterion", columns="group", values="text")
-    best = texts.pivot(index="criterion", columns="group", values="best")
+    wide = found.pivot(index="criterion", columns="group", values="text")
+    best = found.pivot(index="criterion", columns="group", values="best")
     keys = [key for key in CRITERIA if key in wide.index]
     units = {"distance": look.distance.unit}
     shown = wide.loc[keys, list(names)].rename(columns=names)
@@ -127,6 +98,6 @@ def wait(look: Lens) -> None:
     if look.passing:
         st.caption("What takes long is computed when the other runs have ended.")
         return
-    for stage, waiting_for in LATER.items():
-        if not watch.beside(look.analysis, stage, waiting_for):
+    for stage in STAGES:
+        if not watch.beside(look.analysis, stage, stage.label):
             break

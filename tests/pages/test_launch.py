@@ -79,6 +79,21 @@ def test_a_launch_is_shown_in_words_without_ids(server, labelled):
     assert all(run_id not in said and run_id[:4] not in said for run_id in run_ids)
 
 
+def test_repetitions_are_runs_of_the_next_seeds(server, labelled):
+    server.store.add_dataset(labelled)
+    app = page("run")
+    app.pills(key="algorithms").set_value(["random_restarts"]).run()
+    app.number_input(key="particles").set_value(6).run()
+    app.number_input(key="seed").set_value(7).run()
+    app.number_input(key="repeats").set_value(3).run()
+    assert "3 × 6 random restarts run until they converge" in words(app)
+    app.button(key="go").click().run()
+    runs = server.store.runs()
+    server.wait([run.id for run in runs])
+    assert sorted(run.spec.seed for run in runs) == [7, 8, 9]
+    assert len({run.launch for run in runs}) == 1
+
+
 def test_a_launch_is_opened_renamed_and_deleted_as_a_whole(server, labelled):
     run_ids = started(server, labelled, [RESTARTS, RESTARTS], "*mine*")
     launch = run_ids[0]

@@ -104,6 +104,8 @@ def test_runs_are_said_in_one_sentence():
         "1 factorization by NVI, 2 factorizations by NVI and 3 factorizations by NVI."
     )
     assert told(specs[:1]) == "1 factorization by NVI."
+    repeated = [RunSpec("nvi", 3, particles=1, seed=seed) for seed in (4, 5)]
+    assert told(repeated) == "2 × 1 factorization by NVI."
 
 
 @pytest.mark.parametrize(

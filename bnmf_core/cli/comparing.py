@@ -1,0 +1,114 @@
+"""``compare``: several algorithms on the same data, and one scoreboard of them."""
+
+import argparse
+from contextlib import closing
+
+from bnmf_core.analysis import scoreboard, stages, structure
+from bnmf_core.analysis.comparison import open_comparison
+from bnmf_core.analysis.scoreboard import CRITERIA, Board
+from bnmf_core.cli import given, running
+from bnmf_core.cli.commands import Commands
+from bnmf_core.cli.output import Output
+from bnmf_core.cli.records import open_store
+from bnmf_core.cli.results import plain_rows
+from bnmf_core.compare.distances import DISTANCES, find_distance
+from bnmf_core.nouns.errors import SettingsError
+from bnmf_core.runs.jobs import JobRunner
+
+USUAL = ["random_restarts", "q_transform", "gibbs"]
+
+
+def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> None:
+    """Add ``compare``."""
+    words = "run several algorithms on the same data, and put them on one scoreboard"
+    parents = [*parents, running.scheduling()]
+    command = commands.add_parser("compare", parents=parents, help=words, description=words)
+    given.add_data(command)
+    running.add_runs(command)
+    command.add_argument(
+        "--distance", default="max_angle", metavar="KEY", help=", ".join(DISTANCES)
+    )
+    command.add_argument(
+        "--threshold", type=float, help="between modes, in the distance's unit (default: suggested)"
+    )
+    command.add_argument(
+        "--radius", type=float, help="of the balls that are counted (default: the threshold)"
+    )
+    command.set_defaults(act=compare)
+
+
+def compare(options: argparse.Namespace, output: Output) -> str:
+    """Make the runs and say how they did; returns "cancelled" or "complete"."""
+    distance = find_distance(options.distance)
+    for name in ("threshold", "radius"):
+        value = getattr(options, name)
+        if value is not None and not value >= 0:
+            raise SettingsError(f"--{name} was {value:g}; a number ≥ 0 is needed.")
+    store = open_store(options.store)
+    dataset = given.dataset(options, store, output, options.hide)
+    options.algorithm = options.algorithm or USUAL
+    specs = running.make_specs(options)
+    with running.interruptible() as interrupted:
+        with closing(JobRunner(store)) as runner:
+
+            def begin(scheduler: str) -> list[str]:
+                return runner.start(dataset, specs, scheduler=scheduler)
+
+            run_ids = running.made(runner, begin, options, output, interrupted)
+        records = [store.run(run_id) for run_id in run_ids]
+        for record in records:
+            if record.status in ("failed", "interrupted"):
+                output.note(f"Run {record.id} has {record.status}: {record.message}")
+        kept = [record.id for record in records if record.done]
+        if interrupted.is_set() or not kept:
+            running.refuse_broken(records)
+            return "cancelled"
+        comparison = open_comparison(store, kept)
+        with output.progress() as bars:
+            task = bars.add_task("Comparing", total=1.0, made="")
+
+            def tell(part: float, stage: str) -> None:
+                bars.update(task, completed=part, description=stage)
+
+            wanted = ["structure", *(stage.key for stage in scoreboard.STAGES)]
+            stages.compute(comparison, tell, interrupted.is_set, wanted)
+        if interrupted.is_set():
+            return "cancelled"
+    threshold = options.threshold
+    if threshold is None:
+        threshold = structure.suggested_threshold(comparison, distance.key)
+    modes = structure.modes_at(comparison, distance.key, threshold)
+    radius = threshold if options.radius is None else options.radius
+    show(Board(comparison, distance.key, modes, radius), output)
+    return "complete"
+
+
+def show(board: Board, output: Output) -> None:
+    """Print a scoreboard."""
+    table = scoreboard.scoreboard(board)
+    longer = {run.id: f"{run.spec.algorithm}, {run.id}" for run in board.comparison.runs}
+    names = scoreboard.names_of(board, longer)
+    said = scoreboard.found_in_words(board, names)
+    unit = DISTANCES[board.metric].unit
+    document = {
+        "distance": {"key": board.metric, "unit": unit},
+        "threshold": board.modes.threshold,
+        "radius": board.radius,
+        "said": said,
+        "groups": [{"name": names[group], "runs": ids} for group, ids in board.groups.items()],
+        "scores": plain_rows(table.assign(group=table["group"].map(names))),
+    }
+
+    def print_it() -> None:
+        output.say(f"{said} Modes are told apart at {board.modes.threshold:.3g}{unit}.")
+        marked = table["text"] + table["best"].map({True: " *", False: ""})
+        cells = dict(zip(zip(table["criterion"], table["group"], strict=True), marked, strict=True))
+        rows = []
+        for key in table["criterion"].unique():
+            criterion = CRITERIA[key]
+            texts = [cells.get((key, group), "–") for group in names]
+            rows.append([criterion.label, *texts, criterion.better, criterion.favours or "nobody"])
+        output.table(["criterion", *names.values(), "better", "flatters"], rows)
+        output.say("* the best of its row; of repetitions the median, and from least to most.")
+
+    output.result(document, print_it)

@@ -224,6 +224,13 @@ PAGES = [
         icon="rule",
         invitation="Three numbers between no and yes",
     ),
+    Page(
+        "glossary",
+        "Glossary",
+        "Learn",
+        "What do the words on screen mean?",
+        icon="dictionary",
+    ),
 ]
 
 

@@ -1,0 +1,31 @@
+"""The glossary: every term has a meaning and a page, and is found by its words."""
+
+import pytest
+
+from bnmf_core.registry import ALGORITHMS
+from pages.frame import declared
+from pages.glossary_parts.terms import terms
+from tests.pages.apps import page, words
+
+
+def test_every_term_has_a_meaning_and_a_page():
+    pages = {one.key for one in declared.PAGES}
+    for term in terms():
+        assert term.about.endswith(".") and term.page in pages
+    names = [term.name for term in terms()]
+    assert names == sorted(set(names), key=str.lower)
+
+
+@pytest.mark.parametrize("key", ["q_transform", "rrt", "nvi", "box_gibbs", "iasg", "panpal"])
+def test_names_of_algorithms_that_are_not_common_are_among_them(key):
+    label = ALGORITHMS[key].label
+    assert any(label in term.name for term in terms())
+
+
+def test_terms_are_found_by_words_of_their_meaning(server):
+    app = page("glossary")
+    assert not app.exception and "Posterior mass of a mode" in words(app)
+    app.text_input[0].set_value("covering balls").run()
+    assert "Covering number" in words(app) and "Posterior mass of a mode" not in words(app)
+    app.text_input[0].set_value("*zebra*").run()
+    assert "No term has" in words(app) and not app.exception

@@ -27,7 +27,7 @@ NAMED = 4
 WORDS = {MATTERS: "matters", SAME: "does not matter", OPEN: "is open"}
 DETAILS = {
     MATTERS: "AUC where it matters: {named}.",
-    SAME: "AUC where it does not, within {margin:g}: {named}.",
+    SAME: "AUC, the same within {margin:g} whichever is chosen: {named}.",
     OPEN: "AUC where it is open: {named}; there are too few observations to tell whether the "
     "difference is chance, or less than {margin:g}.",
 }

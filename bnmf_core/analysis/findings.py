@@ -43,6 +43,8 @@ COMPARED = 12
 SHARED = 15.0
 # A chance above this that the next restart finds something new is worth more restarts.
 NEW = 0.05
+# Modes that have less of the posterior mass, all together, hardly count.
+LITTLE = 0.01
 
 Result = TypeVar("Result")
 
@@ -138,7 +140,7 @@ class Answer:
             _of_modes("found", told["found"] + told["separate"], "modes"),
             _of_modes("probable", told["probable"], "modes"),
             _of_modes("missing", told["missing"], "modes"),
-            components(self.comparison, self.modes),
+            components(self.comparison, self.modes, self.table),
             *labels(of_labels),
             rank(self.rank_study, self.comparison.rank),
             fit(self.comparison),
@@ -160,8 +162,13 @@ def _of_modes(key: str, sentences: list[str], page: str) -> Finding | None:
     return Finding(key, sentences[0], " ".join(sentences[1:]), page) if sentences else None
 
 
-def components(comparison: Comparison, modes: Modes) -> Finding | None:
-    """Which components all explanations share, and which change; None where there is one only."""
+def components(
+    comparison: Comparison, modes: Modes, table: pd.DataFrame | None = None
+) -> Finding | None:
+    """Which components all explanations share, and which change; None where there is one only.
+
+    ``table`` : of the modes, for what they weigh.
+    """
     rows = [row for row in modes.representative[:COMPARED] if comparison.optima[row]]
     if len(rows) < 2:
         return None
@@ -187,9 +194,22 @@ def components(comparison: Comparison, modes: Modes) -> Finding | None:
     most = [f"{names[r]} (up to {largest[r]:.0f}°)" for r in changing if not shared[r]]
     doubt = (
         f"Farthest from their partners: {_listed(most)}. Compared with {first} because restarts "
-        "find it most often, which does not make it the most probable."
+        f"find it most often{_by_mass(table)}"
     )
     return Finding("components", said, doubt, "components")
+
+
+def _by_mass(table: pd.DataFrame | None) -> str:
+    """Whether the first mode is the most probable, as far as masses tell; ends a sentence."""
+    mass = None if table is None or "mass_high" not in table else table["mass_high"]
+    if mass is None or mass.isna().any():
+        return ", which does not make it the most probable."
+    if mass.iloc[1:].sum() < LITTLE:
+        return (
+            f"; it is also the most probable: all others together have less than {LITTLE:.0%} of "
+            "the posterior mass, so that what they say hardly counts."
+        )
+    return ", which does not make it the most probable."
 
 
 def component_names(dataset: Dataset, A: np.ndarray) -> list[str]:
@@ -253,10 +273,10 @@ def what_next(
     if (
         not ranks_compared
         and weighed.sum() > 1
-        and (weighed & ~table["stays"]).sum() >= 0.5 * weighed.sum()
+        and (weighed & ~table["stays"]).sum() > 0.5 * weighed.sum()
     ):
         said = (
-            f"Compare numbers of components next (bnmf ranks): at {comparison.rank} the posterior "
+            f"Compare numbers of components next: at {comparison.rank} the posterior "
             "does not keep most of these modes apart, as happens where there are too many."
         )
         return Finding("next", said, "", "rank")

@@ -16,12 +16,17 @@ from bnmf_core.registry import members_of
 
 # A tile is believed that so many of the members of every run have, and that noise makes so rarely.
 OFTEN, RARELY = 0.9, -6.0
+# Of its cells so many at least are in no surer tile.
+OWN = 0.5
 # Doubt, m(1 − m) of a mean m, below this part of ¼, the most there is, is not worth a word: a mean
 # below 0.15 or above 0.85 is clear.
 CLEAR = 0.51
+# Up to that part of ¼, a mean between 0.15 and 0.28 or between 0.72 and 0.85, it is mostly clear.
+MOSTLY = 0.8
 # A noise level given as a number that is at least so large makes chains forget tiles.
 LOUD = 0.5
 CLEAR_WORDS = "clear"
+MOSTLY_WORDS = "mostly clear"
 UNCERTAIN_WORDS = "undecided between yes and no"
 AMBIGUOUS_WORDS = "a clear half"
 
@@ -65,14 +70,24 @@ def in_words(uncertainty: float, ambiguity: float) -> str:
         return "empty"
     if uncertainty + ambiguity < CLEAR * 0.25:
         return CLEAR_WORDS
+    if uncertainty + ambiguity < MOSTLY * 0.25:
+        return MOSTLY_WORDS
     return UNCERTAIN_WORDS if uncertainty > ambiguity else AMBIGUOUS_WORDS
 
 
 def believed(tiles: pd.DataFrame, judges: Judges) -> np.ndarray:
-    """(R,) which tiles are in nearly all members of every run that decides, and not of noise."""
+    """(R,) which tiles are in nearly all members of every run that decides, and not of noise.
+
+    Nor mostly in surer tiles: such a one may be cut out of them.
+    """
     shares = tiles[list(judges.run_ids)].to_numpy()
     found: np.ndarray = (shares >= OFTEN).all(axis=1) & (tiles["noise"].to_numpy() <= RARELY)
-    return found & (tiles["cells"].to_numpy() > 0)
+    return found & (tiles["cells"].to_numpy() > 0) & ~_mostly_in_others(tiles)
+
+
+def _mostly_in_others(tiles: pd.DataFrame) -> np.ndarray:
+    found: np.ndarray = (tiles["own"] < OWN * tiles["cells"]).to_numpy()
+    return found
 
 
 def counts(run: RunTiles, X: np.ndarray) -> dict[str, int]:
@@ -125,6 +140,11 @@ def _sentences(
         f"{judges.members}{runs} have them, and noise makes one like them with a chance below 1 "
         f"in a million{numbers}."
     )
+    for _, tile in tiles[_mostly_in_others(tiles)].iterrows():
+        yield (
+            f"Tile {int(tile['tile']) + 1} lies mostly in others: {int(tile['own']):,} of its "
+            f"{int(tile['cells']):,} cells are in no surer tile, and fewer components may do."
+        )
     sigma = model_settings.get("sigma")
     if isinstance(sigma, (int, float)) and sigma >= LOUD and empty >= 0.5 * len(tiles):
         yield (

@@ -34,6 +34,8 @@ from bnmf_core.store import files
 
 # Cells of a table that are told one by one.
 MOST_CELLS = 2**22
+# Of the entries above 0 at most so many are other values where a table is nearly one of yes and no.
+FEW = 0.02
 # Entries of a factor may be so far above 1 by rounding.
 ROUNDING = 1e-9
 
@@ -50,8 +52,9 @@ class RunTiles:
         of members whose tiles, entries above ½, cover the cell.
     tiles : a row per tile: ``tile`` (0-based), ``rows``, ``columns``, ``cells``, ``filled`` (share
         of its seen cells that are 1), ``uncertainty``, ``ambiguity``, ``present`` (share of the
-        run's members that have it), ``noise`` (log₁₀ of a bound of the chance that noise makes it)
-        and a column per run, by its id, with the share of that run's members that have it.
+        run's members that have it), ``own`` (how many of its cells no surer tile holds), ``noise``
+        (log₁₀ of a bound of the chance that noise makes one like it, by its own cells) and a column
+        per run, by its id, with the share of that run's members that have it.
     curves : name → thresholds and errors, against the table ("seen"), hidden entries ("hidden") and
         the table without noise ("truth"), as far as they are known. pairs : name → (G, G) errors.
     """
@@ -125,14 +128,24 @@ def refusal(dataset: Dataset) -> str:
     return ""
 
 
+def nearly(dataset: Dataset) -> str:
+    """Which few values keep a table from being one of yes and no; "" where many do, or none."""
+    values = stored(dataset.X)
+    others = values[(values != 0.0) & (values != 1.0)]
+    if not 0 < others.size <= FEW * int(np.count_nonzero(values)):
+        return ""
+    cells = "1 cell is" if others.size == 1 else f"{others.size:,} cells are"
+    return f"{cells} neither 0 nor 1, {float(others[0]):g} for one"
+
+
 def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopped) -> None:
     """Store what every run with factors between 0 and 1 says."""
     problem = refusal(comparison.dataset)
     rows_of = {} if problem else _in_the_box(comparison)
     if not problem and not rows_of:
         problem = (
-            "None of these runs has factors between 0 and 1. Run box Gibbs, Boolean Gibbs or "
-            "PanPAL under the model of yes and no."
+            "None of these runs has factors between 0 and 1. Choose Tiles of yes and no on the "
+            "page Analyse."
         )
     if problem:
         files.write_json(folder / "tiles.json", {"problem": problem})
@@ -272,6 +285,10 @@ def _table(
     # As dense as the rest of the table; where tiles cover all of it, as all of it.
     density = float(X[outside].mean() if outside.any() else np.nanmean(X))
     rows, columns = on_A.sum(axis=0), on_W.sum(axis=1)
+    surely = np.argsort(
+        log10_noise_chance(rows, columns, ones, seen, X.shape, density), kind="stable"
+    )
+    own, own_ones, own_seen = _own(on_A, on_W, X, surely)
     return pd.DataFrame(
         {
             "tile": np.arange(rows.size),
@@ -282,16 +299,31 @@ def _table(
             "uncertainty": doubt.uncertainty,
             "ambiguity": doubt.ambiguity,
             "present": doubt.present,
-            "noise": log10_noise_chance(rows, columns, ones, seen, X.shape, density),
+            "own": own,
+            "noise": log10_noise_chance(rows, columns, own_ones, own_seen, X.shape, density),
         }
     )
+
+
+def _own(
+    on_A: np.ndarray, on_W: np.ndarray, X: np.ndarray, order: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of every tile (R,): its cells that no tile before it in the order holds, ones, seen ones."""
+    taken = np.zeros(X.shape, dtype=bool)
+    found = np.zeros((3, order.size))
+    for tile in order:
+        cells = np.outer(on_A[:, tile], on_W[tile])
+        alone = X[cells & ~taken]
+        found[:, tile] = alone.size, np.nansum(alone), (~np.isnan(alone)).sum()
+        taken |= cells
+    return found[0].astype(int), found[1], found[2]
 
 
 STAGE = Stage(
     key="tiles",
     label="Looking at tiles and cells",
     needs=(),
-    version=2,
+    version=3,
     compute=compute,
     read=read,
 )

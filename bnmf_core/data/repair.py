@@ -4,6 +4,7 @@ Each gives a new dataset whose name says what was done.
 """
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 
@@ -40,6 +41,34 @@ def fill_with_feature_means(dataset: Dataset) -> Dataset:
     X.flags.writeable = False
     name = f"{dataset.name} ({dataset.missing} entries filled with feature means)"
     return dataclasses.replace(dataset, X=X, name=name, mask=None, hidden=None)
+
+
+def as_yes_no(dataset: Dataset, above: float) -> Dataset:
+    """1 where an entry is above a number, 0 where it is not; what was not seen stays so.
+
+    Raises
+    ------
+    SettingsError
+        When the number is below 0 or not finite, or no entry or every one is above it.
+    """
+    if not (np.isfinite(above) and above >= 0.0):
+        raise SettingsError(f"The threshold was {above!r}; a number ≥ 0 is needed.")
+    X: Any
+    if dataset.is_sparse:
+        X = (dataset.X > above).astype(np.float64)
+    else:
+        X = (dataset.dense() > above).astype(np.float64)
+        X = X if dataset.mask is None else X * dataset.mask
+        X.flags.writeable = False
+    yes = int(X.sum())
+    if yes in (0, dataset.observed):
+        which = "No entry is" if yes == 0 else "Every entry that was seen is"
+        raise SettingsError(f"{which} above {above:g}; choose another threshold.")
+    hidden = dataset.hidden
+    if hidden is not None:
+        hidden = np.where(np.isnan(hidden), np.nan, (hidden > above).astype(np.float64))
+    name = f"{dataset.name} (yes above {above:g})"
+    return dataclasses.replace(dataset, X=X, name=name, hidden=hidden)
 
 
 def hide_entries(dataset: Dataset, fraction: float, rng: np.random.Generator) -> Dataset:

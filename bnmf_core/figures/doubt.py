@@ -10,7 +10,7 @@ from bnmf_core.figures.style import HIGHLIGHT, MUTED, component_color, layout, s
 # Points of a scatter; of more, an even part is drawn.
 MOST_POINTS = 6_000
 BINS = 50
-FACTORS = {"A": "rows (A)", "W": "columns (W)"}
+FACTORS = {"A": "features (A)", "W": "observations (W)"}
 
 
 def entries_chart(
@@ -59,6 +59,6 @@ def cell_histogram(values: np.ndarray, words: str, members: str = "draws") -> go
         )
     )
     figure.add_vline(x=float(np.mean(values)), line_color=HIGHLIGHT, line_dash="dash")
-    figure.update_xaxes(title="how much of a yes", range=[0, 1])
+    figure.update_xaxes(title="strength of a yes", range=[0, 1])
     figure.update_yaxes(title=members)
     return layout(figure, words, height=300)

@@ -70,10 +70,11 @@ def _one_cell(seen: Looked) -> None:
     st.caption(plain("It opens on the cell that is most in doubt."))
     view.chart(
         cell_histogram(
-            q, f"One cell: in the table {value}, {q.mean():.2f} on average", seen.members
+            q, f"One cell: in the table {value}; strength of a yes {q.mean():.2f}", seen.members
         ),
-        "Two heaps at the ends: undecided between yes and no. One heap in the middle: a clear "
-        "half.",
+        "How strongly the tiles of a member say yes, 1 − ∏(1 − A W) over tiles, on average in the "
+        "title; the map above counts members instead whose tiles have the cell. Two heaps at the "
+        "ends: undecided between yes and no. One heap in the middle: a clear half.",
         name="cell_histogram",
         origin=seen.look.origin,
     )

@@ -19,7 +19,8 @@ def show(seen: Looked) -> None:
         tile_pictures(*seen.on, seen.order, names),
         "Each picture is the whole table, in the same order as under The table; dark is where the "
         "tile is. Made by noise: the chance that cells which are yes as often as those outside "
-        "all tiles are would hold a tile like this one anywhere.",
+        "all tiles are would hold a tile like this one anywhere, by those of its cells that no "
+        "surer tile holds.",
         name="tiles",
         origin=seen.look.origin,
         table=table,
@@ -39,6 +40,7 @@ def _in_words(seen: Looked, sure: np.ndarray) -> pd.DataFrame:
             seen.nouns[0]: table["rows"],
             seen.nouns[1]: table["columns"],
             "cells": table["cells"],
+            "in no surer tile": table["own"],
             "filled": [_percent(share) for share in table["filled"]],
             f"its {seen.members} say": [tile_answer.in_words(*doubt) for doubt in doubts],
             "made by noise": [_chance(log10) for log10 in table["noise"]],

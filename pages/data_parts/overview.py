@@ -11,6 +11,7 @@ from bnmf_core.figures.data import least_errors, matrix_preview, spectrum
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.numerics.completion import completed
 from bnmf_core.numerics.linalg import leading_singular_values
+from pages.data_parts import yes_no
 from pages.frame import link, view
 from pages.frame.services import store
 from pages.frame.view import chart
@@ -33,6 +34,7 @@ def show(dataset_id: str) -> None:
     if dataset.missing:
         _missing(dataset)
     _hide(dataset)
+    yes_no.ask(dataset, _change)
     origin = " · ".join(filter(None, (dataset.name, dataset.source)))
     left, right = st.columns(2, gap="medium")
     with left:

@@ -69,6 +69,8 @@ def rank(dataset: Dataset, dataset_id: str) -> int:
 def kind(dataset: Dataset) -> str:
     """Parts, or tiles of a table of yes and no, which is asked only where it can be told."""
     if tiles.refusal(dataset):
+        if few := tiles.nearly(dataset):
+            st.caption(plain(f"No tiles of yes and no: {few}. The page Data can mend that."))
         return "parts"
     return str(
         st.segmented_control(

@@ -128,11 +128,13 @@ def test_draws_alone_are_told_as_what_they_are(tmp_path):
 def test_where_chains_leave_the_modes_the_rank_is_asked_next(two):
     comparison, _ = two
     unseen = unseen_modes(np.zeros(10, int), np.ones(10, bool))
-    table = pd.DataFrame({"weighed": [1, 1, 0], "stays": [True, False, True]})
+    table = pd.DataFrame({"weighed": [1, 1, 1, 0], "stays": [True, False, False, True]})
     finding = of.what_next(comparison, unseen, table)
-    assert "bnmf ranks" in finding.said and finding.page == "rank"
+    assert "does not keep most of these" in finding.said and finding.page == "rank"
     again = of.what_next(comparison, unseen, table, ranks_compared=True)
-    assert again is None or "bnmf ranks" not in again.said
+    assert again is None or again.page != "rank"
+    half = of.what_next(comparison, unseen, table.iloc[:2])
+    assert half is None or half.page != "rank"
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ X = np.array([[1, 1, 0, 0], [1, 0, 0, 0], [0, 0, np.nan, 0], [0, 1, 0, np.nan]])
 
 
 def run(**changed):
-    tiles = pd.DataFrame({"tile": [0, 1], "cells": [4, 1], "noise": [-9.0, -9.0]})
+    tiles = pd.DataFrame({"tile": [0, 1], "cells": [4, 1], "own": [4, 1], "noise": [-9.0, -9.0]})
     tiles = tiles.assign(uncertainty=0.0, ambiguity=0.0, one=1.0, two=0.95)
     return SimpleNamespace(A=A, W=W, tiles=tiles.assign(**changed))
 
@@ -33,6 +33,7 @@ def told(found, sigma=None):
         ({"two": [0.95, 0.5]}, "1 of 2"),
         ({"noise": [-9.0, -5.0]}, "1 of 2"),
         ({"cells": [4, 0]}, "1 of 2"),
+        ({"cells": [4, 9], "own": [4, 3]}, "1 of 2"),
         ({"one": 0.1}, "0 of 2"),
     ],
 )
@@ -40,6 +41,14 @@ def test_a_tile_is_believed_that_every_run_has_and_noise_does_not_make(changed, 
     said = told(run(**changed))[0]
     assert said.startswith(f"{believed} tiles can be believed")
     assert ("tile 1." in said) == (believed == "1 of 2")
+
+
+def test_a_tile_that_lies_mostly_in_others_is_said_to():
+    assert "mostly in others" not in " ".join(told(run()))
+    found = told(run(cells=[4, 9], own=[4, 3]))
+    assert found[1].startswith(
+        "Tile 2 lies mostly in others: 3 of its 9 cells are in no surer tile"
+    )
 
 
 def test_cells_are_counted_by_what_tiles_make_of_them():

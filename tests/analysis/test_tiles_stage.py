@@ -6,7 +6,7 @@ import itertools
 import numpy as np
 import pytest
 
-from bnmf_core import RunSpec, boolean_tiles, laurberg
+from bnmf_core import Dataset, RunSpec, boolean_tiles, laurberg
 from bnmf_core.analysis import tiles
 from bnmf_core.compare.thresholds import PAIR_GRID, errors_at
 from bnmf_core.numerics.boolean import boolean_product
@@ -95,3 +95,32 @@ def test_what_is_no_table_or_has_no_factors_between_0_and_1_is_said(runner, data
     for dataset, words in ((laurberg("two"), "no table of yes and no"), (data, "between 0 and 1")):
         found = runner.wait_analysis(runner.start(dataset, [restarts]), "tiles")
         assert words in tiles.STAGE.of(found).problem
+
+
+def test_a_tile_cut_out_of_others_has_no_cells_of_its_own():
+    """Two overlapping tiles, a copy of the larger one, and the place where both overlap."""
+    A, W = np.zeros((30, 4)), np.zeros((4, 40))
+    for tile, (rows, columns) in enumerate(
+        [(slice(0, 12), slice(0, 15)), (slice(8, 18), slice(10, 22))]
+    ):
+        A[rows, tile], W[tile, columns] = 1.0, 1.0
+    A[:, 2], W[2] = A[:, 0], W[0]
+    A[8:12, 3], W[3, 10:15] = 1.0, 1.0
+    X = ((A @ W) > 0).astype(float)
+    X[25, 35] = 1.0
+    table = tiles._table(A, W, A[None], W[None], np.ones(1), X)
+    assert table["own"].tolist() == [180, 100, 0, 0]
+    assert (table["noise"][:2] < -20).all() and (table["noise"][2:] == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("others", "words"),
+    [([2.0], "1 cell is neither 0 nor 1, 2 for one"), ([2.0, 3.0], "2 cells are"), ([], "")],
+)
+def test_few_other_values_are_told(others, words):
+    X = np.ones((20, 20))
+    X[:5] = 0.0
+    X.flat[390 : 390 + len(others)] = others
+    assert tiles.nearly(Dataset.from_array(X)).startswith(words)
+    assert words or tiles.nearly(Dataset.from_array(X)) == ""
+    assert tiles.nearly(Dataset.from_array(np.arange(400.0).reshape(20, 20))) == ""

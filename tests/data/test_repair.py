@@ -8,6 +8,7 @@ from scipy import sparse
 
 from bnmf_core.data import repair
 from bnmf_core.data.repair import (
+    as_yes_no,
     drop_incomplete_observations,
     fill_with_feature_means,
     hide_entries,
@@ -113,3 +114,33 @@ def test_repairs_forget_what_was_hidden():
     assert dropped.N == hidden.mask.all(axis=0).sum()
     for repaired in (filled, dropped):
         assert repaired.mask is None and repaired.hidden is None
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csc_array])
+def test_yes_is_what_is_above_a_threshold(form):
+    X = np.array([[0.0, 1.0, 2.0], [3.0, 0.0, 0.5]])
+    data = Dataset.from_array(form(X), name="m")
+    found = as_yes_no(data, 0.7)
+    np.testing.assert_array_equal(found.dense(), X > 0.7)
+    assert found.name == "m (yes above 0.7)" and (found.D, found.N) == (2, 3)
+    np.testing.assert_array_equal(data.dense(), X)
+    for above, words in ((3.0, "No entry"), (-1.0, "≥ 0"), (np.nan, "≥ 0")):
+        with pytest.raises(SettingsError, match=words):
+            as_yes_no(data, above)
+
+
+def test_what_was_not_seen_is_neither_yes_nor_no():
+    X = np.array([[5.0, np.nan, 2.0], [3.0, 0.1, 0.5]])
+    found = as_yes_no(Dataset.from_array(X), 1.0)
+    assert found.missing == 1 and not found.mask[0, 1] and found.X[0, 1] == 0.0
+    assert found.X.sum() == 3
+    whole = Dataset.from_array(np.random.default_rng(1).random((6, 8)))
+    hidden = hide_entries(whole, 0.3, np.random.default_rng(0))
+    values, known = as_yes_no(hidden, 0.5).hidden_entries()
+    assert known.any()
+    np.testing.assert_array_equal(values[known], whole.X[known] > 0.5)
+
+
+def test_every_entry_above_tells_nothing():
+    with pytest.raises(SettingsError, match="Every entry"):
+        as_yes_no(Dataset.from_array(np.full((2, 3), 4.0)), 1.0)

@@ -18,8 +18,7 @@ from tests.pages.apps import EXPLORE, PAGES, page, table_with, words
 def test_an_empty_server_says_what_to_do_first(server, name):
     app = page(name)
     assert not app.exception
-    without_runs = ("home", "data", "run", "study", "starts", "rank", "lesson", "boolean_lesson")
-    assert "nothing has been run yet" in words(app).lower() or name in without_runs
+    assert "nothing has been run yet" in words(app).lower() or name not in EXPLORE
     if name == "data":
         assert "Choose a sample" in words(app)
     if name == "run":
@@ -320,3 +319,26 @@ def test_every_analysis_number_on_screen_comes_from_the_store(server, finished):
     expected = structure.STAGE.of(found).spread("max_angle")
     np.testing.assert_allclose(table["largest"], expected["largest"])
     np.testing.assert_allclose(table["mean"], expected["mean"])
+
+
+def test_numbers_become_yes_and_no_at_a_threshold(server):
+    counts = np.random.default_rng(0).poisson(1.0, (6, 9)).astype(float)
+    counts[:, 0] += 1
+    dataset_id = server.store.add_dataset(Dataset.from_array(counts, name="counts"))
+    app = page("data", data=dataset_id)
+    app.number_input(key="yes_above").set_value(1.0).run()
+    yes = int((counts > 1).sum())
+    assert f"{yes} of 54 cells would be yes" in words(app)
+    app.button(key="yes_go").click().run()
+    made = server.store.dataset(app.session_state["view_data"])
+    np.testing.assert_array_equal(made.dense(), counts > 1)
+    assert made.name == "counts (yes above 1)"
+    assert not app.exception and "would be yes" not in words(app)
+
+
+def test_a_table_with_one_other_value_says_why_it_has_no_tiles(server):
+    X = (np.random.default_rng(0).random((20, 30)) < 0.3).astype(float)
+    X[3, 4] = 2.0
+    dataset_id = server.store.add_dataset(Dataset.from_array(X, name="nearly"))
+    said = words(page("run", data=dataset_id))
+    assert "No tiles of yes and no: 1 cell is neither 0 nor 1, 2 for one" in said

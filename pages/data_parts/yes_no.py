@@ -1,0 +1,57 @@
+"""Numbers become yes and no at a threshold: what it would do, and the data that come of it."""
+
+from collections.abc import Callable
+
+import numpy as np
+import streamlit as st
+
+from bnmf_core.data import repair
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.errors import SettingsError
+from bnmf_core.numerics.matrix import stored
+from pages.frame import view
+from pages.frame.words import plain
+
+# Where so many entries are 0, what counts is whether there is anything.
+MANY_ZEROS = 0.1
+
+
+def ask(dataset: Dataset, change: Callable[[Callable[[Dataset], Dataset], Dataset], None]) -> None:
+    """Offer it where there are other values than 0 and 1; ``change`` keeps what comes of it."""
+    values = stored(dataset.X)
+    if np.isin(values, (0.0, 1.0)).all():
+        return
+    with st.expander("Make a table of yes and no"):
+        zeros = 1.0 - np.count_nonzero(values) / (dataset.D * dataset.N)
+        columns = st.columns([2, 1], vertical_alignment="bottom")
+        above = columns[0].number_input(
+            "Yes is what is above",
+            0.0,
+            float(values.max()),
+            0.0 if zeros > MANY_ZEROS else float(np.median(values)),
+            format="%.6g",
+            key="yes_above",
+            help="Everything else is a no; what was not seen stays so. The result is a dataset of "
+            "its own, and Analyse can look for tiles in it.",
+        )
+        try:
+            made = repair.as_yes_no(dataset, float(above))
+        except SettingsError as error:
+            view.problem(error)
+            return
+        st.caption(plain(_would_do(made)))
+        if columns[1].button("Make it so", key="yes_go"):
+            change(lambda data: repair.as_yes_no(data, float(above)), dataset)
+
+
+def _would_do(made: Dataset) -> str:
+    yes = [np.asarray((made.X > 0).sum(axis=axis)).ravel() for axis in (1, 0)]
+    share = yes[0].sum() / made.observed
+    empty = [int((count == 0).sum()) for count in yes]
+    full = int((yes[0] == made.N).sum())
+    said = f"{yes[0].sum():,} of {made.observed:,} cells would be yes, {share:.0%}."
+    if any(empty):
+        said += f" {empty[0]:,} features and {empty[1]:,} observations would have none."
+    if full:
+        said += f" {full:,} features would be yes everywhere, and tell nothing."
+    return said

@@ -64,17 +64,17 @@ def pair_chart(errors: np.ndarray, grid: np.ndarray) -> go.Figure:
             hovertemplate="A above %{y:.2f}, W above %{x:.2f}: %{z:,} wrong<extra></extra>",
         )
     )
-    row, column = np.unravel_index(int(errors.argmin()), errors.shape)
+    rows, columns = np.nonzero(errors == errors.min())
     figure.add_scatter(
-        x=[grid[column]],
-        y=[grid[row]],
+        x=grid[columns],
+        y=grid[rows],
         mode="markers",
-        marker={"symbol": "x", "size": 12, "color": HIGHLIGHT},
+        marker={"symbol": "x", "size": 12 if rows.size == 1 else 6, "color": HIGHLIGHT},
         name="fewest",
         hoverinfo="skip",
     )
-    figure.update_xaxes(title="threshold for columns (W)")
-    figure.update_yaxes(title="threshold for rows (A)")
+    figure.update_xaxes(title="threshold for observations (W)")
+    figure.update_yaxes(title="threshold for features (A)")
     return layout(figure, "Wrong cells with two thresholds", height=400)
 
 

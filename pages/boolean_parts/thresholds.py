@@ -1,5 +1,6 @@
 """From degrees to yes and no: the error at every threshold, exactly."""
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -31,10 +32,17 @@ def show(seen: Looked) -> None:
     with right:
         view.chart(
             pair_chart(seen.run.pairs[against], PAIR_GRID),
-            f"Against {AGAINST[against]}. The cross marks the fewest.",
+            f"Against {AGAINST[against]}. {_marked(seen.run.pairs[against])}",
             name="two_thresholds",
             origin=seen.look.origin,
         )
+
+
+def _marked(errors: np.ndarray) -> str:
+    ties = int((errors == errors.min()).sum())
+    if ties == 1:
+        return "The cross marks the fewest."
+    return f"Crosses mark the fewest, which {ties:,} pairs of thresholds have."
 
 
 def _said(against: str, best: list[tuple[float, float]], fewest: int, at_half: int) -> str:

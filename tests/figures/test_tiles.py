@@ -70,6 +70,8 @@ def test_thresholds_are_drawn_up_to_what_saying_no_gets_wrong():
     pairs = pair_chart(np.array([[90, 5], [4, 10]]), np.array([0.0, 1.0]))
     assert (pairs.data[0].zmin, pairs.data[0].zmax) == (4, 10)
     assert (pairs.data[1].x[0], pairs.data[1].y[0]) == (0.0, 1.0)
+    ties = pair_chart(np.array([[4, 5], [4, 10]]), np.array([0.0, 1.0])).data[1]
+    assert (list(ties.x), list(ties.y)) == ([0.0, 0.0], [0.0, 1.0])
 
 
 def test_points_name_their_entry_and_a_histogram_counts_every_draw():

@@ -72,12 +72,11 @@ class Evidence:
         symbols = {"sigma": "σ", "rate": "λ"}
         told = []
         for name, value in (self.settings or {}).items():
+            symbol = symbols.get(name, name)
             if isinstance(value, int | float):
-                told.append(f"{symbols.get(name, name)} = {value:.3g}")
+                told.append(f"{symbol} = {value:.3g}")
             else:
-                told.append(
-                    f"{symbols.get(name, name)} inferred" if value is None else f"{value} {name}"
-                )
+                told.append(f"{symbol} inferred" if value is None else f"{value} {symbol}")
         return ", ".join(told)
 
     def of_modes(self, labels: np.ndarray, belief: float = 1.0) -> pd.DataFrame:

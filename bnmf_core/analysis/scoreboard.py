@@ -27,6 +27,7 @@ from bnmf_core.analysis import (
 from bnmf_core.analysis.answer import percent
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.stage import Stage
+from bnmf_core.analysis.stein import FORMS
 from bnmf_core.compare.coverage import covering_numbers
 from bnmf_core.compare.modes import Modes
 from bnmf_core.evidence.shares import shares
@@ -99,14 +100,13 @@ class Board:
 
     def spread(self, run_id: str, name: str) -> float:
         """The ``largest`` or the ``mean`` distance within a run."""
-        spread = structure.STAGE.of(self.comparison).spread(self.metric).set_index("run")
-        return float(spread[name].to_dict()[run_id])
+        return self._spreads[name][run_id]
 
     def covering(self, run_id: str) -> float:
         """How many balls of the radius cover a run."""
         rows = self.rows[run_id]
-        within = np.array(distances.STAGE.of(self.comparison).matrix(self.metric))
-        return float(covering_numbers(within[np.ix_(rows, rows)], np.array([self.radius]))[0])
+        within = self._apart[np.ix_(rows, rows)]
+        return float(covering_numbers(within, np.array([self.radius]))[0])
 
     def errors(self, run_id: str) -> np.ndarray:
         """Relative errors of a run's members."""
@@ -135,21 +135,15 @@ class Board:
 
     def discrepancy(self, run_id: str, form: str) -> float:
         """The Stein discrepancy √(wᵀKw) of a run, all its members alike."""
-        found = self._stored(stein.STAGE)
-        part = "" if found is None else found.part(form, "suggested")
-        if isinstance(part, str):
+        if form not in self._kernels:
             return math.nan
         rows = self.rows[run_id]
-        K = np.asarray(part.K)[np.ix_(rows, rows)]
+        K = self._kernels[form][np.ix_(rows, rows)]
         return math.sqrt(max(ksd(K, np.full(rows.size, 1 / rows.size)), 0.0))
 
     def bound(self, run_id: str) -> float:
         """The evidence lower bound of the mixture that a run has made, nats."""
-        found = self._stored(variational.STAGE)
-        proposals = {} if found is None else found.proposals("best")
-        return (
-            float(proposals[run_id].decisions["elbo"].iloc[-1]) if run_id in proposals else math.nan
-        )
+        return self._bounds.get(run_id, math.nan)
 
     def effective(self, run_id: str) -> float:
         """Effective draws of the log joint a second, all chains together."""
@@ -160,9 +154,33 @@ class Board:
         table = found[run_id].table.set_index("quantity")
         return float(table["ess_bulk"].get("log_joint", math.nan)) / seconds
 
-    def is_exact(self, run_id: str) -> bool:
-        """Whether a run holds draws from the posterior."""
-        return self.comparison.algorithm_of[run_id] in self.comparison.exact_samplers
+    # What is read for every run is read once.
+
+    @cached_property
+    def _apart(self) -> np.ndarray:
+        return np.array(distances.STAGE.of(self.comparison).matrix(self.metric))
+
+    @cached_property
+    def _spreads(self) -> dict[str, dict[str, float]]:
+        spread = structure.STAGE.of(self.comparison).spread(self.metric).set_index("run")
+        return {
+            name: {str(key): float(value) for key, value in spread[name].items()}
+            for name in ("largest", "mean")
+        }
+
+    @cached_property
+    def _kernels(self) -> dict[str, np.ndarray]:
+        found = self._stored(stein.STAGE)
+        parts = {} if found is None else {form: found.part(form, "suggested") for form in FORMS}
+        return {
+            form: np.asarray(part.K) for form, part in parts.items() if not isinstance(part, str)
+        }
+
+    @cached_property
+    def _bounds(self) -> dict[str, float]:
+        found = self._stored(variational.STAGE)
+        proposals = {} if found is None else found.proposals("best")
+        return {key: float(one.decisions["elbo"].iloc[-1]) for key, one in proposals.items()}
 
     def _stored(self, stage: Stage[Result]) -> Result | None:
         return stage.of(self.comparison) if stage.ready(self.comparison) else None
@@ -374,12 +392,12 @@ def scoreboard(board: Board) -> pd.DataFrame:
     for key, of_criterion in known.groupby("criterion", sort=False):
         medians = of_criterion.groupby("group", sort=False)["value"].median()
         better = CRITERIA[str(key)].better
-        target = {"more": medians.max(), "less": medians.min()}.get(better)
+        target = medians.max() if better == "more" else medians.min()
+        # As they are shown: what differs in further digits is a tie.
+        differ = bool(better) and medians.map(number).nunique() > 1
         for group, values in of_criterion.groupby("group", sort=False)["value"]:
             middle = values.median()
-            # As they are shown: what differs in further digits is a tie.
-            shown = medians.map(number)
-            best = target is not None and number(middle) == number(target) and shown.nunique() > 1
+            best = differ and number(middle) == number(target)
             ends = float(values.min()), float(values.max())
             text = _text(board, str(key), board.groups[str(group)], middle, ends)
             rows.append((key, group, middle, *ends, len(values), best, text))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bnmf_core.analysis import stages, structure
+from bnmf_core.analysis import structure
 from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.findings import Answer, component_names
 from bnmf_core.cli import given
@@ -16,7 +16,7 @@ from bnmf_core.cli.output import Output
 from bnmf_core.cli.ranks import parsed
 from bnmf_core.cli.records import open_store
 from bnmf_core.cli.results import modes_told, plain_rows
-from bnmf_core.cli.running import interruptible, watch
+from bnmf_core.cli.running import compute, interruptible, watch
 from bnmf_core.compare.alignment import component_stability
 from bnmf_core.data.samples import SAMPLES
 from bnmf_core.evidence.rank_study import rank_study
@@ -91,14 +91,8 @@ def analyse(options: argparse.Namespace, output: Output) -> str:
         if interrupted.is_set():
             return "cancelled"
         comparison = open_comparison(store, run_ids)
-        with output.progress() as bars:
-            task = bars.add_task("Comparing", total=1.0, made="")
-
-            def tell(part: float, stage: str) -> None:
-                bars.update(task, completed=part, description=stage)
-
-            asked = STAGES + (TILES if comparison.of_tiles else ())
-            stages.compute(comparison, tell, interrupted.is_set, asked)
+        wanted = STAGES + (TILES if comparison.of_tiles else ())
+        compute(comparison, wanted, interrupted, output)
         if interrupted.is_set():
             return "cancelled"
     threshold = structure.suggested_threshold(comparison, METRIC)

@@ -3,7 +3,7 @@
 import argparse
 from contextlib import closing
 
-from bnmf_core.analysis import scoreboard, stages, structure
+from bnmf_core.analysis import scoreboard, structure
 from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.scoreboard import CRITERIA, Board
 from bnmf_core.cli import given, running
@@ -64,14 +64,8 @@ def compare(options: argparse.Namespace, output: Output) -> str:
             running.refuse_broken(records)
             return "cancelled"
         comparison = open_comparison(store, kept)
-        with output.progress() as bars:
-            task = bars.add_task("Comparing", total=1.0, made="")
-
-            def tell(part: float, stage: str) -> None:
-                bars.update(task, completed=part, description=stage)
-
-            wanted = ["structure", *(stage.key for stage in scoreboard.STAGES)]
-            stages.compute(comparison, tell, interrupted.is_set, wanted)
+        wanted = ["structure", *(stage.key for stage in scoreboard.STAGES)]
+        running.compute(comparison, wanted, interrupted, output)
         if interrupted.is_set():
             return "cancelled"
     threshold = options.threshold

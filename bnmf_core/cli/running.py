@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from types import FrameType
 
+from bnmf_core.analysis import stages
+from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.cli import given, inputs
 from bnmf_core.cli.commands import Commands
 from bnmf_core.cli.output import Output, duration
@@ -228,6 +230,19 @@ def watch(
                     if record.active:
                         runner.cancel(record.id)
             time.sleep(LOOK_EVERY)
+
+
+def compute(
+    comparison: Comparison, wanted: Sequence[str], interrupted: threading.Event, output: Output
+) -> None:
+    """Compute these stages of a comparison and what they need, until it is interrupted."""
+    with output.progress() as bars:
+        task = bars.add_task("Comparing", total=1.0, made="")
+
+        def tell(part: float, stage: str) -> None:
+            bars.update(task, completed=part, description=stage)
+
+        stages.compute(comparison, tell, interrupted.is_set, wanted)
 
 
 @contextmanager

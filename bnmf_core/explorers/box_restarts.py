@@ -12,6 +12,7 @@ import numba
 import numpy as np
 
 from bnmf_core.explorers.from_starts import shard_sizes
+from bnmf_core.explorers.panpal import uniform_starts, work_per_iteration
 from bnmf_core.nouns.algorithm import Algorithm, Batch, Needs, Shard
 from bnmf_core.nouns.errors import SettingsError
 from bnmf_core.nouns.model import Capability, EntryPrior, InverseGamma
@@ -21,7 +22,7 @@ from bnmf_core.numerics.residuals import squared_errors
 from bnmf_core.numerics.sparse_products import SparseProducts
 from bnmf_core.samplers.box_gibbs import box_of
 from bnmf_core.samplers.starting import check_posterior
-from bnmf_core.solvers.solution import MOVEMENT, gram, product_work, seen_grams
+from bnmf_core.solvers.solution import MOVEMENT, gram, seen_grams
 from bnmf_core.solvers.stationarity import turned
 
 # Multiply-adds of one step: about a third of a second on one core.
@@ -86,10 +87,8 @@ class State:
 def init(problem: Problem, settings: Settings, shard: Shard, rng: np.random.Generator) -> State:
     """Uniform entries, from each particle's own generator."""
     check(problem, settings)
-    data, R, m = problem.dataset, problem.rank, shard.size
-    generators = [shard.particle_generator(i) for i in range(m)]
-    A = np.stack([one.random((R, data.D)) for one in generators])
-    W = np.stack([one.random((R, data.N)) for one in generators])
+    A, W = uniform_starts(problem, shard)
+    m = shard.size
     return State(A, W, np.zeros(m, dtype=int), np.full(m, 90.0), np.ones(m, dtype=bool))
 
 
@@ -107,7 +106,7 @@ def step(
     problem: Problem, state: State, settings: Settings, rng: np.random.Generator
 ) -> tuple[State, Batch]:
     """A bounded number of sweeps; all are handed over once the last one has stopped."""
-    work = CHECK_EVERY * work_per_sweep(problem) * state.active.size
+    work = CHECK_EVERY * work_per_iteration(problem) * state.active.size
     products = SparseProducts.of(problem.dataset.X)
     for _ in range(max(1, int(STEP_WORK / work))):
         if not state.active.any():
@@ -255,13 +254,6 @@ def largest_step(before: Pair, after: Pair) -> np.ndarray:
     return found
 
 
-def work_per_sweep(problem: Problem) -> float:
-    """Multiply-adds of one sweep of one factorization."""
-    data = problem.dataset
-    each = problem.rank * (problem.rank + 10.0)
-    return product_work(problem) + (data.D + data.N) * each + 1e5
-
-
 def fraction(state: State, settings: Settings) -> float:
     """Part of the block's work that is done, as far as it can be told."""
     way = state.iterations / (state.iterations + TYPICAL_SWEEPS)
@@ -270,7 +262,7 @@ def fraction(state: State, settings: Settings) -> float:
 
 def work(problem: Problem, settings: Settings) -> float:
     """Multiply-adds of a typical particle."""
-    return min(settings.max_iterations, TYPICAL_SWEEPS) * work_per_sweep(problem)
+    return min(settings.max_iterations, TYPICAL_SWEEPS) * work_per_iteration(problem)
 
 
 ALGORITHM = Algorithm(

@@ -86,11 +86,16 @@ class State:
 def init(problem: Problem, settings: Settings, shard: Shard, rng: np.random.Generator) -> State:
     """Uniform entries, from each particle's own generator."""
     check(problem, settings)
+    A, W = uniform_starts(problem, shard)
+    return State(A, W, np.zeros(shard.size, dtype=int), np.ones(shard.size, dtype=bool))
+
+
+def uniform_starts(problem: Problem, shard: Shard) -> tuple[np.ndarray, np.ndarray]:
+    """Aᵀ (m, R, D) and W (m, R, N), uniform between 0 and 1, from each particle's own generator."""
     data, R = problem.dataset, problem.rank
     generators = [shard.particle_generator(i) for i in range(shard.size)]
     A = np.stack([one.random((R, data.D)) for one in generators])
-    W = np.stack([one.random((R, data.N)) for one in generators])
-    return State(A, W, np.zeros(shard.size, dtype=int), np.ones(shard.size, dtype=bool))
+    return A, np.stack([one.random((R, data.N)) for one in generators])
 
 
 def check(problem: Problem, settings: Settings) -> None:

@@ -27,6 +27,7 @@ _HOME = {
     "inspect_file": "data.load",
     "kernel_matrix": "posterior.stein",
     "laurberg": "data.synthetic",
+    "load_archive": "share.opening",
     "load_file": "data.load",
     "load_sample": "data.samples",
     "low_rank": "data.synthetic",
@@ -84,6 +85,7 @@ if TYPE_CHECKING:  # for type checkers, the same names
     from bnmf_core.runs.engine import run as run
     from bnmf_core.runs.jobs import JobRunner as JobRunner
     from bnmf_core.runs.launch import preset as preset
+    from bnmf_core.share.opening import load_archive as load_archive
     from bnmf_core.store.run_store import RunStore as RunStore
 else:
 

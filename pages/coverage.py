@@ -4,6 +4,7 @@ import streamlit as st
 
 from bnmf_core.analysis import exact, mixing, structure
 from bnmf_core.figures.coverage import persistence_plot
+from bnmf_core.share.pictures import COVERED
 from pages.coverage_parts import poor_fits
 from pages.frame import guard, panel, view
 from pages.frame.words import plain, shown, with_unit
@@ -58,8 +59,7 @@ view.chart(
         groups if together else None,
         title,
     ),
-    "How many balls of radius ε are needed to cover all factorizations of a run. A curve that "
-    "stays high to the right has seen very different ones; one that falls to 1 at once has not.",
+    COVERED,
     name="persistence",
     origin=look.origin,
     table=look.named(curves),

@@ -5,6 +5,7 @@ import streamlit as st
 from bnmf_core.analysis import islands
 from pages.frame import declared, guard, link, panel, view
 from pages.frame.words import plain
+from pages.parts import sharing
 from pages.parts.answer import Answer
 
 guard.enter("findings")
@@ -20,3 +21,4 @@ for finding in found.findings:
             link.to(finding.page, declared.page(finding.page).title)
 found.wait()
 view.origin_line(look.origin)
+sharing.show(found)

@@ -3,8 +3,9 @@
 import streamlit as st
 
 from bnmf_core.analysis import tree
+from bnmf_core.runs.launch import run_label
 from pages.frame import choosing, guard, link, panel, view, watch
-from pages.frame.services import run_label, runner, store
+from pages.frame.services import runner, store
 from pages.lesson_parts import lesson
 
 guard.enter("lesson")

@@ -3,8 +3,10 @@
 import streamlit as st
 
 from bnmf_core.analysis import islands
+from bnmf_core.analysis.answer import share_by_run
 from bnmf_core.figures.factorization_map import factorization_map, left_out
 from bnmf_core.figures.mode_share import mode_share
+from bnmf_core.share.pictures import ON_MAP, SHARED
 from pages.frame import focusing, guard, panel, view
 from pages.frame.words import plain
 from pages.modes_parts import findings, tables, triangles
@@ -29,10 +31,7 @@ with left:
     )
     event = view.chart(
         figure,
-        look.reading(
-            "Each point is one whole factorization; near points are alike. Draw a lasso or a box "
-            "to look at some of them; circles mark each mode's most typical one." + left_out(kept)
-        ),
+        look.reading(f"{ON_MAP} Draw a lasso or a box to look at some of them.{left_out(kept)}"),
         name="map",
         origin=look.origin,
         table=look.named(look.analysis.members).assign(
@@ -51,11 +50,10 @@ bases.show(look, rows, names, "modes_gallery")
 
 left, right = st.columns(2, gap="medium")
 with left:
-    share = tables.share_by_run(look)
+    share = share_by_run(look.analysis, look.modes)
     view.chart(
         mode_share(share, look.styles),
-        "A method whose bar fills a single mode was nowhere else: a chain may be stuck in it, or "
-        "the posterior may lie there.",
+        SHARED,
         name="share",
         origin=look.origin,
         table=look.named(share),
@@ -63,7 +61,7 @@ with left:
 with right:
     tables.stability(look, rows[0], names[0])
 columns = st.columns(2, gap="medium")
-for number, show in enumerate(findings.pictures(look, found)):
+for number, show in enumerate(findings.behind(look, found)):
     with columns[number % 2]:
         show()
 triangles.show(look)

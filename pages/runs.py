@@ -5,7 +5,7 @@ import streamlit as st
 from pages.frame import guard, view, watch
 from pages.frame.services import dataset_names, store
 from pages.frame.words import plain
-from pages.runs_parts import card, cleaning, comparing
+from pages.runs_parts import card, cleaning, comparing, opening
 
 AT_FIRST = 12
 
@@ -19,6 +19,7 @@ for run_id, sentence in store().unreadable().items():
 if not launches:
     below = st.container()
     with st.container():
+        opening.show()
         cleaning.show()
     with below:
         view.nothing("Nothing has been run yet.", "home", "run")
@@ -43,4 +44,5 @@ watch.until_done(active, draw)
 if len(launches) > most and st.button(f"Show all {len(launches):,} launches", key="runs_more"):
     st.session_state["runs_shown"] = len(launches)
     st.rerun()
+opening.show()
 cleaning.show()

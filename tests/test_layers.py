@@ -25,7 +25,9 @@ LAYERS = [
     ["evidence"],
     ["analysis"],
     ["runs"],
-    ["figures", "cli"],
+    ["figures"],
+    ["share"],
+    ["cli"],
     ["__main__"],
 ]
 

@@ -59,6 +59,15 @@ def mode_table(
     return table.join(found.of_modes(labels))
 
 
+def share_by_run(comparison: Comparison, modes: Modes) -> pd.DataFrame:
+    """Share of each run in each of the ten largest modes: columns mode (1-based), run, share."""
+    members = comparison.members.assign(mode=modes.labels + 1)
+    share = members.pivot_table(
+        index="mode", columns="run", values="weight", aggfunc="sum", fill_value=0.0
+    ).reindex(columns=comparison.run_ids, fill_value=0.0)
+    return share.iloc[:10].reset_index().melt("mode", var_name="run", value_name="share")
+
+
 def _share(labels: np.ndarray, counted: np.ndarray, count: int) -> np.ndarray:
     if not counted.any():
         return np.full(count, np.nan)

@@ -6,7 +6,6 @@ Every finding comes from one function below, which returns None where there is n
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -25,7 +24,6 @@ from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.conclusions import Conclusions
 from bnmf_core.analysis.evidence import Evidence
 from bnmf_core.analysis.islands import Islands
-from bnmf_core.analysis.stage import Stage
 from bnmf_core.compare.alignment import component_stability
 from bnmf_core.compare.modes import Modes
 from bnmf_core.compare.topics import top_words
@@ -45,8 +43,6 @@ SHARED = 15.0
 NEW = 0.05
 # Modes that have less of the posterior mass, all together, hardly count.
 LITTLE = 0.01
-
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -79,17 +75,17 @@ class Answer:
     @cached_property
     def evidence(self) -> Evidence | None:
         """The masses, at milder beliefs too where they are there; None without any."""
-        return _stored(belief.STAGE, self.comparison) or _stored(evidence.STAGE, self.comparison)
+        return belief.STAGE.perhaps(self.comparison) or evidence.STAGE.perhaps(self.comparison)
 
     @cached_property
     def islands(self) -> Islands | None:
         """The paths between modes."""
-        return _stored(islands.STAGE, self.comparison)
+        return islands.STAGE.perhaps(self.comparison)
 
     @cached_property
     def conclusions(self) -> Conclusions | None:
         """What labels say."""
-        return _stored(conclusions.STAGE, self.comparison)
+        return conclusions.STAGE.perhaps(self.comparison)
 
     @cached_property
     def unseen(self) -> Unseen | None:
@@ -99,7 +95,7 @@ class Answer:
     @cached_property
     def tiles(self) -> list[str]:
         """What can be believed of tiles, in sentences."""
-        found = _stored(tiles.STAGE, self.comparison)
+        found = tiles.STAGE.perhaps(self.comparison)
         if found is None or not found.run_ids:
             return []
         run_id = tile_answer.draws_first(self.comparison, found)[0]
@@ -152,10 +148,6 @@ class Answer:
         if len(found) > MOST:
             found = [finding for finding in found if finding.key != "fit"]
         return found[:MOST]
-
-
-def _stored(stage: Stage[Result], comparison: Comparison) -> Result | None:
-    return stage.of(comparison) if stage.ready(comparison) else None
 
 
 def _of_modes(key: str, sentences: list[str], page: str) -> Finding | None:

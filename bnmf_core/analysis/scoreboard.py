@@ -8,7 +8,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -26,7 +25,6 @@ from bnmf_core.analysis import (
 )
 from bnmf_core.analysis.answer import percent
 from bnmf_core.analysis.comparison import Comparison
-from bnmf_core.analysis.stage import Stage
 from bnmf_core.analysis.stein import FORMS
 from bnmf_core.compare.coverage import covering_numbers
 from bnmf_core.compare.modes import Modes
@@ -40,7 +38,6 @@ SEED = 20
 MASS = "mass"
 # What is left by rounding where everything that was weighed is reached.
 ALL = 1e-9
-Result = TypeVar("Result")
 Ends = tuple[float, float]
 
 
@@ -84,7 +81,7 @@ class Board:
 
         A share of the modes that were weighed; NaN where none was, or a single one of several.
         """
-        found = self._stored(evidence.STAGE)
+        found = evidence.STAGE.perhaps(self.comparison)
         if found is None or found.tables is None or (len(found.rows) == 1 and found.left_out):
             return (math.nan,) * 3
         table = found.tables[1.0]
@@ -114,13 +111,13 @@ class Board:
 
     def unseen(self, run_id: str, name: str) -> float:
         """Median error of a run on ``hidden`` entries or ``held_out`` observations."""
-        found = self._stored(quality.STAGE)
+        found = quality.STAGE.perhaps(self.comparison)
         values = [] if found is None else getattr(found, name)
         return float(np.median(np.asarray(values)[self.rows[run_id]])) if values else math.nan
 
     def auc_range(self, run_id: str) -> float:
         """By how much the AUC of a class differs among a run's members, at most over classes."""
-        found = self._stored(downstream.STAGE)
+        found = downstream.STAGE.perhaps(self.comparison)
         if found is None or found.table.empty:
             return math.nan
         table = found.table[found.table["member"].isin(self.rows[run_id])]
@@ -147,7 +144,7 @@ class Board:
 
     def effective(self, run_id: str) -> float:
         """Effective draws of the log joint a second, all chains together."""
-        found = self._stored(mixing.STAGE)
+        found = mixing.STAGE.perhaps(self.comparison)
         seconds = self.told(run_id, "run_seconds")
         if found is None or run_id not in found or not seconds > 0:
             return math.nan
@@ -170,7 +167,7 @@ class Board:
 
     @cached_property
     def _kernels(self) -> dict[str, np.ndarray]:
-        found = self._stored(stein.STAGE)
+        found = stein.STAGE.perhaps(self.comparison)
         parts = {} if found is None else {form: found.part(form, "suggested") for form in FORMS}
         return {
             form: np.asarray(part.K) for form, part in parts.items() if not isinstance(part, str)
@@ -178,12 +175,9 @@ class Board:
 
     @cached_property
     def _bounds(self) -> dict[str, float]:
-        found = self._stored(variational.STAGE)
+        found = variational.STAGE.perhaps(self.comparison)
         proposals = {} if found is None else found.proposals("best")
         return {key: float(one.decisions["elbo"].iloc[-1]) for key, one in proposals.items()}
-
-    def _stored(self, stage: Stage[Result]) -> Result | None:
-        return stage.of(self.comparison) if stage.ready(self.comparison) else None
 
 
 @dataclass(frozen=True)

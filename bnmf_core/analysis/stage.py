@@ -73,6 +73,10 @@ class Stage(Generic[Result_co]):
             raise StoreError(f"{self.label}: this has not been computed yet.")
         return self.read(comparison, self.folder(comparison))
 
+    def perhaps(self, comparison: Comparison) -> Result_co | None:
+        """Its stored result of this comparison; None where it has not been computed."""
+        return self.of(comparison) if self.ready(comparison) else None
+
     def make(self, comparison: Comparison, report: Report, stopped: Stopped) -> None:
         """Compute and store the result.
 

@@ -26,7 +26,7 @@ from bnmf_core.nouns.errors import Cancelled, SettingsError
 from bnmf_core.runs.jobs import JobRunner
 from bnmf_core.runs.launch import KINDS, preset, told
 
-report = lazy("bnmf_core.cli.report")
+report = lazy("bnmf_core.share.report")
 
 METRIC = "max_angle"
 # What is told of tiles beside that.

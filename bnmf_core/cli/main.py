@@ -17,6 +17,7 @@ from bnmf_core.cli import (
     reading,
     results,
     running,
+    sharing,
 )
 from bnmf_core.cli.output import Output
 from bnmf_core.nouns.errors import BNMFError, SettingsError
@@ -56,6 +57,7 @@ def parser() -> Parser:
         comparing,
         bringing,
         results,
+        sharing,
         ranks,
         libraries,
         cleaning,

@@ -1,7 +1,7 @@
 """``runs``, ``metrics`` and ``export``: what was made, how different it is, and the files."""
 
 import argparse
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from pathlib import Path
 from typing import BinaryIO, TypedDict
 
@@ -17,14 +17,9 @@ from bnmf_core.cli.records import document, open_store, show_runs
 from bnmf_core.compare.coverage import covering_numbers
 from bnmf_core.compare.distances import DISTANCES, find_distance
 from bnmf_core.nouns.errors import StoreError
-from bnmf_core.nouns.particles import Particles
+from bnmf_core.share import formats
+from bnmf_core.share.formats import FORMATS
 from bnmf_core.store import files
-
-WRITERS: dict[str, Callable[[Particles, BinaryIO], None]] = {
-    "npz": Particles.save,
-    "nc": Particles.to_netcdf,
-    "csv": lambda particles, file: particles.scores().to_csv(file, index=False),
-}
 
 # Of the table of modes, and what they are called in a terminal.
 COLUMNS = {
@@ -102,7 +97,7 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
     words = "write a run's factorizations (npz, nc) or the scores of each (csv) to a file"
     command = commands.add_parser("export", parents=parents, help=words, description=words)
     command.add_argument("run_id", metavar="RUN_ID")
-    command.add_argument("--format", required=True, choices=list(WRITERS))
+    command.add_argument("--format", required=True, choices=list(FORMATS))
     command.add_argument("--output", required=True, type=Path, metavar="FILE")
     command.set_defaults(act=export)
 
@@ -174,11 +169,13 @@ def metrics(options: argparse.Namespace, output: Output) -> None:
 
 def export(options: argparse.Namespace, output: Output) -> None:
     """Write a run to a file, in full or not at all."""
-    store = open_store(options.store)
-    particles = store.particles(options.run_id)
-    write = WRITERS[options.format]
+    store, made = open_store(options.store), []
+
+    def write(file: BinaryIO) -> None:
+        made.append(formats.write(store, options.run_id, options.format, file))
+
     try:
-        files.write(options.output, lambda file: write(particles, file))
+        files.write(options.output, write)
         size = options.output.stat().st_size
     except OSError as error:
         raise StoreError(
@@ -189,12 +186,12 @@ def export(options: argparse.Namespace, output: Output) -> None:
         "format": options.format,
         "output": str(options.output),
         "bytes": size,
-        "particles": particles.M,
+        "particles": made[0],
     }
     output.result(
         told,
         lambda: output.say(
-            f"{particles.M} factorizations written to {options.output} ({size / 1e6:.2f} MB)"
+            f"{made[0]} factorizations written to {options.output} ({size / 1e6:.2f} MB)"
         ),
     )
 

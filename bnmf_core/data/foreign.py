@@ -102,12 +102,23 @@ def _of_hdf5(content: bytes, name: str) -> Iterator[NamedMatrix]:
     if content.startswith(b"CDF"):
         raise DataError("The file is NetCDF of version 3; save it as NetCDF-4.")
     with open_hdf5(content) as file:
-        for key in file:
-            found = inside(file, key)
-            if getattr(found, "ndim", 0) in (2, 3) and found.dtype.kind in "buif":
-                if found.size > MAX_ENTRIES:
-                    raise DataError(f"{clean_name(key, 40)!r} has more entries than can be read.")
-                yield NamedMatrix(f"{name}/{key}", found[()])
+        # The layout of ArviZ has chains and draws in a group.
+        group = inside(file, "posterior")
+        places = [file, group] if hasattr(group, "keys") else [file]
+        for place in places:
+            for key in place:
+                found = inside(place, key)
+                if getattr(found, "ndim", 0) in (2, 3, 4) and found.dtype.kind in "buif":
+                    if found.size > MAX_ENTRIES:
+                        raise DataError(
+                            f"{clean_name(key, 40)!r} has more entries than can be read."
+                        )
+                    yield NamedMatrix(f"{name}/{key}", _of_draws(found[()]))
+
+
+def _of_draws(values: np.ndarray) -> np.ndarray:
+    """Matrices of chains and draws as a stack of matrices; others as they are."""
+    return values.reshape(-1, *values.shape[2:]) if values.ndim == 4 else values
 
 
 def pair(matrices: Sequence[NamedMatrix], dataset: Dataset) -> list[Foreign]:

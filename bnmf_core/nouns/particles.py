@@ -1,8 +1,11 @@
 """A collection of factorizations and what is known about each."""
 
+import hashlib
+import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -15,6 +18,8 @@ from bnmf_core.nouns.spec import RunInfo, RunSpec
 if TYPE_CHECKING:
     import pandas as pd
     import xarray
+
+    from bnmf_core.nouns.dataset import Dataset
 else:
     pd = lazy("pandas")
     xarray = lazy("xarray")  # needed for export only
@@ -133,6 +138,15 @@ class Particles:
         unknown = np.full(self.M, np.nan)
         return np.asarray(self.diagnostics.get(name, unknown), dtype=np.float64)
 
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 (first 16 hex digits) of all A and W as float64: equal for equal bits."""
+        digest = hashlib.sha256()
+        for factors in (self.A, self.W):
+            for factor in factors:  # one at a time: together they may be larger than memory
+                digest.update(np.ascontiguousarray(factor, dtype="<f8").tobytes())
+        return digest.hexdigest()[:16]
+
     def __len__(self) -> int:
         return self.M
 
@@ -153,7 +167,7 @@ class Particles:
         return pd.DataFrame({name: np.asarray(getattr(self, name)) for name in ARRAYS[2:]})
 
     def to_xarray(self) -> "xarray.Dataset":
-        """An ``xarray.Dataset`` in ArviZ's spirit: named dimensions, the spec as attributes."""
+        """A flat ``xarray.Dataset``: named dimensions, the spec as attributes."""
         per_particle = {
             name: (("particle",), np.asarray(getattr(self, name))) for name in ARRAYS[3:]
         }
@@ -176,13 +190,77 @@ class Particles:
             attrs=_flat_attributes(self.spec, self.info),
         )
 
-    def to_netcdf(self, target: str | Path | BinaryIO) -> None:
-        """Write :meth:`to_xarray` as a NetCDF-4 file."""
-        content = self.to_xarray().to_netcdf(engine="h5netcdf")
+    def to_datatree(self, dataset: "Dataset | None" = None) -> "xarray.DataTree":
+        """An ``xarray.DataTree`` in the layout of ArviZ.
+
+        Group ``posterior`` : A (chain, draw, feature, component), W (chain, draw, component,
+        observation); ``sample_stats`` : what is known of each, the log joint as ``lp``; ``trace``
+        and ``totals`` where there are any. An explorer's particles, and chains of different
+        lengths, stand as one chain; ``particle`` is each one's number in the run, ``made_by_chain``
+        and ``made_as_draw`` say which chain made it when.
+
+        Parameters
+        ----------
+        dataset : what was factorized; gives features and observations their names.
+        """
+        flat = self.to_xarray().rename_vars({"chain": "made_by_chain", "draw": "made_as_draw"})
+        lengths = np.unique(self.chain, return_counts=True)[1] if self.trace else [self.M]
+        chains = len(lengths) if len(set(lengths)) == 1 else 1
+        order = np.lexsort((self.draw, self.chain)) if chains > 1 else np.arange(self.M)
+        flat = flat.isel(particle=order)
+
+        def chained(names: list[str]) -> "xarray.Dataset":
+            part = flat[names].rename_vars({"particle": "particle_id"})
+            return xarray.Dataset(
+                {
+                    key: (
+                        ("chain", "draw", *values.dims[1:]),
+                        values.to_numpy().reshape(chains, -1, *values.shape[1:]),
+                    )
+                    for key, values in part.variables.items()
+                },
+                coords={"chain": np.arange(chains), "draw": np.arange(self.M // chains)},
+                attrs=flat.attrs,
+            )
+
+        posterior = chained(["A", "W"]).rename({"particle_id": "particle"})
+        posterior = posterior.assign_coords(self._named(dataset))
+        stats = [str(key) for key, values in flat.variables.items() if values.dims == ("particle",)]
+        stats = [key for key in stats if key not in ("A", "W", "particle")]
+        groups = {
+            "/": xarray.Dataset(attrs=flat.attrs),
+            "posterior": posterior,
+            "sample_stats": chained(stats).rename({"log_joint": "lp", "particle_id": "particle"}),
+        }
+        for group, prefix in (("trace", NAMED["trace"]), ("totals", NAMED["totals"])):
+            found = [str(key) for key in flat if str(key).startswith(prefix)]
+            names = {key: key.removeprefix(prefix) for key in found}
+            if names:
+                groups[group] = (
+                    flat[list(names)].drop_vars("particle", errors="ignore").rename_vars(names)
+                )
+        return xarray.DataTree.from_dict(groups)
+
+    def _named(self, dataset: "Dataset | None") -> dict[str, Sequence[object]]:
+        """Coordinates of components and, where they fit, of features and observations."""
+        named: dict[str, Sequence[object]] = {"component": list(range(1, self.R + 1))}
+        if dataset is not None:
+            _, D, _ = self.A.shape
+            sides = {"feature": dataset.features, "observation": dataset.observations}
+            lengths = {"feature": D, "observation": self.W.shape[2]}
+            named |= {
+                key: list(names) for key, names in sides.items() if len(names) == lengths[key]
+            }
+        return named
+
+    def to_netcdf(self, target: str | Path | BinaryIO, dataset: "Dataset | None" = None) -> None:
+        """Write :meth:`to_datatree` as a NetCDF-4 file."""
+        content = io.BytesIO()
+        self.to_datatree(dataset).to_netcdf(content, engine="h5netcdf")
         if isinstance(target, str | Path):
-            Path(target).write_bytes(content)
+            Path(target).write_bytes(content.getvalue())
         else:
-            target.write(content)
+            target.write(content.getvalue())
 
     def save(self, target: str | Path | BinaryIO) -> None:
         """Write one ``.npz`` (no pickles; readable by plain numpy) to a path or open file."""

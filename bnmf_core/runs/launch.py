@@ -5,21 +5,23 @@ from it.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from types import MappingProxyType
 
 from bnmf_core.analysis import evidence
 from bnmf_core.nouns.algorithm import AnyAlgorithm
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import BNMFError
-from bnmf_core.nouns.names import listed
+from bnmf_core.nouns.names import listed, told_apart
 from bnmf_core.nouns.plain import Value
 from bnmf_core.nouns.settings import build
 from bnmf_core.nouns.spec import RunSpec
-from bnmf_core.registry import ALGORITHMS
+from bnmf_core.registry import ALGORITHMS, label_of
 from bnmf_core.runs.estimate import GUESSED, Estimate, estimate, slowdown, spoken, together
 from bnmf_core.runs.foreign import ALGORITHM as FOREIGN
+from bnmf_core.store.records import RunRecord
 
 # Factorizations of each explorer, fewer where they take too long, and draws of the chains.
 COUNTS, DRAWS = (60, 40, 20, 10), 100
@@ -218,3 +220,21 @@ def told(specs: Sequence[RunSpec]) -> str:
     counts = Counter(in_words(spec) for spec in specs)
     said = listed(f"{count} × {one}" if count > 1 else one for one, count in counts.items())
     return f"{said[:1].upper()}{said[1:]}."
+
+
+def run_label(run: RunRecord) -> str:
+    """How a run is called: its own name, or its algorithm's."""
+    return run.name or label_of(run.spec.algorithm)
+
+
+def run_names(runs: Iterable[RunRecord]) -> dict[str, str]:
+    """Runs by id, with the seed and then the time where several would be called the same."""
+    runs = list(runs)
+    seeded = {run.id: f"{run_label(run)}, seed {run.spec.seed}" for run in runs}
+    begun = {run.id: f"{seeded[run.id]}, {moment(run.created)}" for run in runs}
+    return told_apart({run.id: run_label(run) for run in runs}, seeded, begun)
+
+
+def moment(time: float) -> str:
+    """A time stamp as day and time of day."""
+    return datetime.fromtimestamp(time).strftime("%d %b %H:%M")

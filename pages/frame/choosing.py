@@ -5,17 +5,16 @@ from collections.abc import Callable, Iterable
 import streamlit as st
 
 from bnmf_core.nouns.names import told_apart
+from bnmf_core.runs.launch import moment, run_label, run_names
 from bnmf_core.store.records import RunRecord
 from pages.frame import link, view
 from pages.frame.services import (
     data_and_rank,
     dataset_names,
-    run_label,
-    run_names,
     run_words,
     store,
 )
-from pages.frame.words import moment, plain
+from pages.frame.words import plain
 
 _GONE = "not_found"
 

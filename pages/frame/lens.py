@@ -15,9 +15,11 @@ from bnmf_core.analysis.structure import Structure
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.distances.pairwise import Distance
 from bnmf_core.compare.modes import Modes
-from bnmf_core.figures.style import RunStyle, run_styles
+from bnmf_core.figures.style import RunStyle
 from bnmf_core.registry import label_of
-from pages.frame.services import dataset_names, run_names
+from bnmf_core.runs.launch import run_names
+from bnmf_core.share.naming import origin_of, styles_of
+from pages.frame.services import dataset_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +31,7 @@ class Compared:
     @cached_property
     def styles(self) -> dict[str, RunStyle]:
         """Colour and marker of every run."""
-        names = self.run_names
-        return run_styles([(r.id, r.spec.algorithm, names[r.id]) for r in self.analysis.runs])
+        return styles_of(self.analysis)
 
     @cached_property
     def run_names(self) -> dict[str, str]:
@@ -41,23 +42,7 @@ class Compared:
     def origin(self) -> str:
         """Where the numbers come from: data, rank, runs, seeds, how they ended."""
         data = dataset_names().get(self.analysis.runs[0].dataset, self.analysis.dataset.name)
-        parts = [f"{data}, rank {self.analysis.rank}"]
-        for run in self.analysis.runs:
-            made = "" if run.status == "complete" else f", {run.status} after {run.done}"
-            parts.append(f"{self.run_names[run.id]} (seed {run.spec.seed}{made})")
-        for run, particles in zip(self.analysis.runs, self.analysis.particles, strict=True):
-            if failed := particles.info.get("failed_chains"):
-                several = f"{len(failed)} chains of " if len(failed) > 1 else ""
-                parts.append(f"{several}{self.run_names[run.id]} ended early")
-        parts += [f"{label_of(key)} makes no draws" for key in self.analysis.caveats]
-        shown = len(self.analysis.members)
-        total = sum(p.M for p in self.analysis.particles)
-        if shown < total:
-            parts.append(f"{shown} of {total:,} factorizations, evenly spaced")
-        degenerate = int(self.analysis.members["degenerate"].sum())
-        if degenerate:
-            parts.append(f"{degenerate} with an empty component (counted as 90° away)")
-        return " · ".join(parts)
+        return origin_of(self.analysis, data)
 
     def named(self, table: pd.DataFrame) -> pd.DataFrame:
         """A table with a column of runs, these by their names."""

@@ -1,22 +1,19 @@
 """The store and the job runner, one of each for the whole server."""
 
 from collections import Counter
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from bnmf_core import JobRunner, RunStore
 from bnmf_core.nouns.names import told_apart
-from bnmf_core.registry import label_of
 from bnmf_core.runs.background import Background
 from bnmf_core.runs.executors import allowed_schedulers
-from bnmf_core.runs.launch import in_words
+from bnmf_core.runs.launch import in_words, moment
 from bnmf_core.store.home import data_home
 from bnmf_core.store.launches import Launch
 from bnmf_core.store.records import RunRecord
 from bnmf_core.store.run_store import DatasetEntry
-from pages.frame.words import moment
 
 if TYPE_CHECKING:
     from studies.background import StudyRunner
@@ -45,19 +42,6 @@ def rank_studies() -> Background:
 def store() -> RunStore:
     """The run store."""
     return runner().store
-
-
-def run_label(run: RunRecord) -> str:
-    """How a run is called: its own name, or its algorithm's."""
-    return run.name or label_of(run.spec.algorithm)
-
-
-def run_names(runs: Iterable[RunRecord]) -> dict[str, str]:
-    """Runs by id, with the seed and then the time where several would be called the same."""
-    runs = list(runs)
-    seeded = {run.id: f"{run_label(run)}, seed {run.spec.seed}" for run in runs}
-    begun = {run.id: f"{seeded[run.id]}, {moment(run.created)}" for run in runs}
-    return told_apart({run.id: run_label(run) for run in runs}, seeded, begun)
 
 
 def run_words(run: RunRecord) -> str:

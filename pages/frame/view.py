@@ -7,7 +7,7 @@ import html
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -16,6 +16,9 @@ import streamlit as st
 from bnmf_core.nouns.errors import BNMFError
 from pages.frame import link
 from pages.frame.words import plain
+
+if TYPE_CHECKING:  # loads what the first page does not need
+    from bnmf_core.share.pictures import Picture
 
 CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["autoScale2d"]}
 MARKS = ("points", "box", "lasso")
@@ -83,6 +86,12 @@ def chart(
         _files(figure, reading, name, origin, table)
     origin_line(origin)
     return event
+
+
+def picture(drawn: "Picture", origin: str) -> None:
+    """Draw a picture that the engine made."""
+    if drawn.figure is not None:
+        chart(drawn.figure, drawn.reading, name=drawn.key, origin=origin, table=drawn.table)
 
 
 def _files(

@@ -91,9 +91,9 @@ def analysis_until(found: Comparison, stage: Stage[Any], waiting_for: str) -> No
                 st.rerun()
             return
         left = "" if now.remaining is None else f", {duration(now.remaining)} left"
-        words = f"{waiting_for}: {now.stage.lower()}"
+        words = f"{waiting_for}: {now.stage[:1].lower()}{now.stage[1:]}"
         if now.stage != stage.label:
-            words = f"{waiting_for} comes next. Now: {now.stage.lower()}"
+            words = f"{waiting_for} comes next. Now: {now.stage[:1].lower()}{now.stage[1:]}"
         st.progress(now.fraction, text=plain(f"{words}{left}"))
 
     until_done(active, draw)

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Mapping
-from datetime import datetime
 from typing import Any
 
 # Characters that begin Markdown, HTML, an entity or a formula.
@@ -42,11 +41,6 @@ def with_unit(label: str, unit: str) -> str:
 
 
 NATS = "A nat is a unit of logarithms: 2.3 nats are a factor of ten."
-
-
-def moment(time: float) -> str:
-    """A time stamp as day and time of day."""
-    return datetime.fromtimestamp(time).strftime("%d %b %H:%M")
 
 
 def duration(seconds: float | None) -> str:

@@ -3,16 +3,12 @@
 from collections.abc import Callable, Iterator
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from bnmf_core.analysis import answer, stein, variational
 from bnmf_core.analysis.comparison import Comparison
-from bnmf_core.analysis.evidence import Evidence
-from bnmf_core.compare.unseen import Unseen
-from bnmf_core.figures.belief import belief_chart
-from bnmf_core.figures.discovery import discovery_curve
 from bnmf_core.posterior.stein import ksd
+from bnmf_core.share import pictures
 from pages.frame import view
 from pages.frame.lens import Lens
 from pages.frame.words import plain
@@ -72,42 +68,11 @@ def say(found: Answer) -> None:
     found.wait()
 
 
-def pictures(look: Lens, found: Answer) -> Iterator[Callable[[], None]]:
+def behind(look: Lens, found: Answer) -> Iterator[Callable[[], None]]:
     """What draws each picture behind the answer, of those that there is something to show for."""
     weighed, told = found.evidence, found.unseen
     if weighed is not None and len(weighed.beliefs) >= 2:
-        yield lambda: _show_belief(look, weighed)
+        yield lambda: view.picture(pictures.belief(weighed, look.modes), look.origin)
     if told is not None and told.restarts >= 2:
-        yield lambda: _show_discovery(look, told)
+        yield lambda: view.picture(pictures.discovery(told), look.origin)
     yield lambda: thresholds.show(look)
-
-
-def _show_belief(look: Lens, weighed: Evidence) -> None:
-    """How the masses hang on the noise model, where there is more than one to tell apart."""
-    labels = look.modes.labels
-    masses = {belief: weighed.of_modes(labels, belief) for belief in weighed.beliefs}
-    table = pd.concat(
-        [rows.assign(mode=rows.index + 1, power=belief) for belief, rows in masses.items()]
-    )
-    view.chart(
-        belief_chart(masses),
-        "At 1 the noise model is taken at its word; at 0.1 ten entries of X count as one, at 0.01 "
-        "a hundred. A mode that wins everywhere does not hang on it; bars hold 90 %. Modes below "
-        "1 % everywhere are not drawn.",
-        name="belief",
-        origin=look.origin,
-        table=table,
-    )
-
-
-def _show_discovery(look: Lens, told: Unseen) -> None:
-    """How many modes the first restarts would have found, and more would."""
-    view.chart(
-        discovery_curve(told),
-        "A curve that has become flat says that more restarts hardly find anything new. Left of "
-        f"the line {told.restarts} restarts, on average over their order; right of it what more "
-        "would find.",
-        name="discovery",
-        origin=look.origin,
-        table=told.curve,
-    )

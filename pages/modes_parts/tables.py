@@ -14,15 +14,6 @@ from pages.frame.lens import Lens
 from pages.frame.words import NATS, plain, with_unit
 
 
-def share_by_run(look: Lens) -> pd.DataFrame:
-    """Share of each run in each of the largest modes: columns mode (1-based), run, share."""
-    members = look.analysis.members.assign(mode=look.modes.labels + 1)
-    share = members.pivot_table(
-        index="mode", columns="run", values="weight", aggfunc="sum", fill_value=0.0
-    ).reindex(columns=list(look.styles), fill_value=0.0)
-    return share.iloc[:10].reset_index().melt("mode", var_name="run", value_name="share")
-
-
 def mode_table(
     look: Lens, table: pd.DataFrame, weights: dict[str, list[str]], silent: Sequence[str]
 ) -> None:

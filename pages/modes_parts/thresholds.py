@@ -1,11 +1,10 @@
 """How many modes there are at other thresholds."""
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from bnmf_core.analysis import structure
-from bnmf_core.figures.mode_count import mode_count, mode_counts
+from bnmf_core.share import pictures
 from pages.frame import view
 from pages.frame.lens import Lens
 
@@ -20,12 +19,4 @@ def show(look: Lens) -> None:
             "One mode at every threshold: no two optima differ by more than they may still turn."
         )
         return
-    heights, counts = mode_counts(linkage)
-    view.chart(
-        mode_count(linkage, look.modes.threshold, look.distance.label, look.distance.unit),
-        "A long flat step is a number of modes that does not hang on the exact threshold; the "
-        "dashed line is the threshold in use.",
-        name="mode_count",
-        origin=look.origin,
-        table=pd.DataFrame({"threshold": heights, "modes": counts}),
-    )
+    view.picture(pictures.counted(linkage, look.modes.threshold, look.distance), look.origin)

@@ -13,7 +13,7 @@ from bnmf_core.explorers.tree import KINDS
 from bnmf_core.figures import tree as tree_figures
 from bnmf_core.figures.factorization_map import left_out
 from bnmf_core.figures.style import RunStyle
-from pages.frame.services import run_label
+from bnmf_core.runs.launch import run_label
 from pages.frame.view import chart
 from pages.frame.words import plain
 

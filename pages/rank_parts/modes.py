@@ -7,9 +7,10 @@ from bnmf_core import Dataset
 from bnmf_core.analysis import structure
 from bnmf_core.compare.flow import Flow, by_share, component_flow, identities_like
 from bnmf_core.evidence.rank_study import RankStudy
+from bnmf_core.runs.launch import run_label
 from bnmf_core.store.records import RunRecord
 from pages.frame import link, view, watch
-from pages.frame.services import run_label, runner
+from pages.frame.services import runner
 from pages.rank_parts import drawing, going
 
 # Modes side by side, the largest first.

@@ -5,13 +5,14 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from bnmf_core.nouns.errors import BNMFError
+from bnmf_core.runs.launch import moment
 from bnmf_core.store.launches import Launch
 from bnmf_core.store.life import RESUMABLE
 from bnmf_core.store.records import RunRecord
 from pages.frame import view
 from pages.frame.services import data_and_rank, launch_label, run_words, runner, store
 from pages.frame.watch import progress_bar
-from pages.frame.words import duration, moment, plain
+from pages.frame.words import duration, plain
 from pages.runs_parts import comparing, exporting
 
 _REFUSED = "runs_refused"

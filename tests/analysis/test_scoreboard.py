@@ -11,6 +11,7 @@ from bnmf_core.analysis import evidence, scoreboard, structure
 from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.downstream import Scores
 from bnmf_core.analysis.scoreboard import CRITERIA, Board
+from bnmf_core.analysis.stage import Stage
 from bnmf_core.analysis.stages import compute
 from bnmf_core.runs.jobs import JobRunner
 from bnmf_core.store.run_store import RunStore
@@ -88,7 +89,7 @@ def test_the_range_of_the_auc_is_the_widest_of_any_class(board, monkeypatch):
     rows = [(first[0], "a", 0.7), (first[1], "a", 0.9), (first[0], "b", 0.5), (first[1], "b", 0.6)]
     rows += [(second[0], "a", 0.8), (second[1], "a", 0.8)]
     table = pd.DataFrame(rows, columns=["member", "task", "auc"]).assign(label="side")
-    monkeypatch.setattr(Board, "_stored", lambda board, stage: Scores(table, {}))
+    monkeypatch.setattr(Stage, "perhaps", lambda stage, comparison: Scores(table, {}))
     assert board.auc_range(restarts) == pytest.approx(0.2)
     assert board.auc_range(chain) == 0.0
 

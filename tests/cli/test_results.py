@@ -85,8 +85,9 @@ def test_an_export_holds_the_run(ask, command, home, two_runs, tmp_path, ending)
     elif ending == "nc":
         import xarray  # noqa: PLC0415
 
-        with xarray.open_dataset(path, engine="h5netcdf") as read:
-            np.testing.assert_array_equal(read["A"], expected.A)
+        with xarray.open_datatree(path, engine="h5netcdf") as read:
+            A = read["posterior"]["A"].to_numpy()
+            np.testing.assert_array_equal(A.reshape(expected.A.shape), expected.A)
     else:
         read = pd.read_csv(path)
         np.testing.assert_array_equal(read["ids"], expected.ids)

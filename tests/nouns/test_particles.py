@@ -3,10 +3,15 @@
 import io
 import json
 
+import arviz_base
+import arviz_stats
 import numpy as np
 import pytest
 import xarray
+from scipy import stats
 
+from bnmf_core import laurberg, run
+from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import StoreError
 from bnmf_core.nouns.particles import ARRAYS, Particles
 from bnmf_core.nouns.spec import RunSpec
@@ -131,17 +136,55 @@ def test_a_component_without_direction_makes_a_particle_degenerate(particles):
 
 def test_netcdf_gives_back_names_values_and_words(particles, tmp_path):
     path = tmp_path / "some.nc"
-    particles.to_netcdf(path)
-    with xarray.open_dataset(path, engine="h5netcdf") as stored:
-        assert stored["A"].dims == ("particle", "feature", "component")
-        assert stored["W"].dims == ("particle", "component", "observation")
-        np.testing.assert_array_equal(stored["particle"], particles.ids)
-        for name in set(ARRAYS) - {"ids"}:
-            np.testing.assert_array_equal(stored[name], getattr(particles, name))
+    D, N = particles.A.shape[1], particles.W.shape[2]
+    data = Dataset.from_array(np.ones((D, N)), features=list("abcd"))
+    particles.to_netcdf(path, data)
+    with xarray.open_datatree(path, engine="h5netcdf") as stored:
+        posterior, known = stored["posterior"], stored["sample_stats"]
+        assert posterior["A"].dims == ("chain", "draw", "feature", "component")
+        assert posterior["W"].dims == ("chain", "draw", "component", "observation")
+        # No chains: an explorer's particles stand as one.
+        np.testing.assert_array_equal(posterior["A"][0], particles.A)
+        np.testing.assert_array_equal(posterior["W"][0], particles.W)
+        np.testing.assert_array_equal(posterior["particle"][0], particles.ids)
+        assert posterior["feature"].to_numpy().tolist() == list("abcd")
+        assert posterior["observation"].to_numpy().tolist() == list(data.observations)
+        for name in ("weights", "error", "seconds"):
+            np.testing.assert_array_equal(known[name][0], getattr(particles, name))
+        np.testing.assert_array_equal(known["lp"][0], particles.log_joint)
+        np.testing.assert_array_equal(known["made_by_chain"][0], particles.chain)
         for key, values in particles.diagnostics.items():
-            np.testing.assert_array_equal(stored[f"diagnostic_{key}"], values)
-        assert stored.attrs["algorithm"] == "gibbs"
+            np.testing.assert_array_equal(known[f"diagnostic_{key}"][0], values)
+        assert stored.attrs["algorithm"] == posterior.attrs["algorithm"] == "gibbs"
         assert stored.attrs["dataset"] == "Bücher ≥ 0 · 書"
     held = io.BytesIO()
     particles.to_netcdf(held)
     assert held.getvalue()[:4] == b"\x89HDF"
+
+
+def test_arviz_reads_chains_and_finds_the_same_r_hat(tmp_path):
+    settings = {"chains": 3, "warm_up": 10, "thinning": 1}
+    made = run(laurberg("two"), RunSpec("gibbs", 3, particles=30, settings=settings))
+    made.to_netcdf(tmp_path / "run.nc", laurberg("two"))
+    with xarray.open_datatree(tmp_path / "run.nc", engine="h5netcdf") as stored:
+        summary = arviz_stats.summary(stored, group="sample_stats", var_names=["lp"], round_to=6)
+        drawn = arviz_base.extract(stored, var_names="A", combined=False)
+        assert dict(drawn.sizes) == {"chain": 3, "draw": 10, "feature": 6, "component": 3}
+    chains = np.array([made.log_joint[made.chain == chain] for chain in range(3)])
+    assert float(summary["r_hat"].iloc[0]) == pytest.approx(rank_r_hat(chains), abs=2e-6)
+
+
+def rank_r_hat(chains: np.ndarray) -> float:
+    """Rank-normalised split R̂ of chains (c, n), the larger of bulk and folded (Vehtari 2021)."""
+    half = chains.shape[1] // 2
+    split = np.concatenate([chains[:, :half], chains[:, -half:]])
+
+    def of(values):
+        ranks = stats.rankdata(values).reshape(values.shape)
+        z = stats.norm.ppf((ranks - 0.375) / (values.size + 0.25))
+        within = z.var(axis=1, ddof=1).mean()
+        between = z.shape[1] * z.mean(axis=1).var(ddof=1)
+        n = z.shape[1]
+        return np.sqrt(((n - 1) / n * within + between / n) / within)
+
+    return max(of(split), of(np.abs(split - np.median(split))))

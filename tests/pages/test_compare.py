@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from bnmf_core import RunSpec, laurberg
+from bnmf_core.runs.launch import run_names
 from pages.frame import services
-from pages.frame.services import run_names
 from pages.study_parts import views as study_view
 from studies.coverage.plan import CoverageStudy, StudyPlan
 from tests.pages.apps import page, table_with, words

@@ -1,0 +1,115 @@
+"""``report``, ``archive``, ``open``, ``code``: what is handed to others, and opened from them."""
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+from bnmf_core.analysis import stages, structure
+from bnmf_core.analysis.comparison import open_comparison
+from bnmf_core.analysis.findings import Answer
+from bnmf_core.cli.commands import Commands
+from bnmf_core.cli.output import Output
+from bnmf_core.cli.records import document, open_store, show_runs
+from bnmf_core.compare.distances import DISTANCES, find_distance
+from bnmf_core.lazy import lazy
+
+report = lazy("bnmf_core.share.report")
+archive = lazy("bnmf_core.share.archive")
+opening = lazy("bnmf_core.share.opening")
+program = lazy("bnmf_core.share.code")
+
+# What a report is about is computed where it is not there yet; masses, which take minutes, only
+# where they are asked for.
+STAGES = ["structure", "islands", "mixing", "downstream", "conclusions"]
+
+
+def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> None:
+    """Add ``report``, ``archive``, ``open`` and ``code``."""
+    words = "write a report of runs: one HTML file that needs no network"
+    command = commands.add_parser("report", parents=parents, help=words, description=words)
+    _add_runs(command)
+    command.set_defaults(act=lambda options, output: _write(options, output, report.write))
+    words = "write runs with their data and results to a ZIP file that opens elsewhere"
+    command = commands.add_parser("archive", parents=parents, help=words, description=words)
+    _add_runs(command)
+    command.set_defaults(act=lambda options, output: _write(options, output, archive.write))
+    words = "bring the runs of an archive into the store"
+    command = commands.add_parser("open", parents=parents, help=words, description=words)
+    command.add_argument("archive", type=Path, metavar="FILE")
+    command.set_defaults(act=open_file)
+    words = "print the Python program that makes runs again"
+    command = commands.add_parser("code", parents=parents, help=words, description=words)
+    command.add_argument("run_ids", nargs="+", metavar="RUN_ID")
+    command.add_argument(
+        "--archive",
+        default="archive.zip",
+        metavar="FILE",
+        help="where the program finds the data, if they are no sample (default: archive.zip)",
+    )
+    command.set_defaults(act=code)
+
+
+def _add_runs(command: argparse.ArgumentParser) -> None:
+    command.add_argument("run_ids", nargs="+", metavar="RUN_ID")
+    command.add_argument("--output", required=True, type=Path, metavar="FILE")
+    command.add_argument(
+        "--distance", default="max_angle", metavar="KEY", help=", ".join(DISTANCES)
+    )
+    command.add_argument(
+        "--threshold", type=float, help="most distance within a mode (default: suggested)"
+    )
+    command.add_argument(
+        "--mass", action="store_true", help="weigh the modes first, which takes seconds to minutes"
+    )
+
+
+def answer_of(options: argparse.Namespace, output: Output) -> Answer:
+    """What the runs say together; what is not stored of it is computed."""
+    metric = find_distance(options.distance).key
+    comparison = open_comparison(open_store(options.store), options.run_ids)
+    with output.progress() as bars:
+        task = bars.add_task("Comparing", total=1.0, made="")
+
+        def told(fraction: float, stage: str) -> None:
+            bars.update(task, completed=fraction, description=stage)
+
+        weighed = ["evidence", "belief"] if options.mass else []
+        stages.compute(comparison, told, lambda: False, [*STAGES, *weighed])
+    threshold = options.threshold
+    if threshold is None:
+        threshold = structure.suggested_threshold(comparison, metric)
+    return Answer(comparison, metric, structure.modes_at(comparison, metric, threshold))
+
+
+def _write(
+    options: argparse.Namespace, output: Output, write: Callable[[Path, Answer], None]
+) -> None:
+    answer = answer_of(options, output)
+    write(options.output, answer)
+    size = options.output.stat().st_size
+    told = {"output": str(options.output), "bytes": size, "runs": answer.comparison.run_ids}
+    output.result(told, lambda: output.say(f"Written to {options.output} ({size / 1e6:.2f} MB)."))
+
+
+def open_file(options: argparse.Namespace, output: Output) -> None:
+    """Bring an archive in, and show its runs."""
+    store = open_store(options.store)
+    opened = opening.open_archive(store, options.archive)
+    records = [store.run(run_id) for run_id in opened.run_ids]
+
+    def show() -> None:
+        for sentence in opened.said:
+            output.say(sentence)
+        if records:
+            show_runs(records, store, output)
+
+    told = {"runs": [document(record, store) for record in records], "said": list(opened.said)}
+    output.result(told, show)
+
+
+def code(options: argparse.Namespace, output: Output) -> None:
+    """Print the program."""
+    text = program.script(
+        open_comparison(open_store(options.store), options.run_ids), options.archive
+    )
+    output.result({"program": text}, lambda: print(text, end=""))

@@ -1,0 +1,63 @@
+"""Bases as the data ask for them: images, bars, or a table of strong features."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from bnmf_core.compare.alignment import NO_COUNTERPART, without_counterpart
+from bnmf_core.figures import gallery
+from bnmf_core.nouns.dataset import Dataset
+
+
+def picture(
+    dataset: Dataset, A: np.ndarray, names: Sequence[str], width: int = gallery.ROW_WIDTH
+) -> tuple[go.Figure, str]:
+    """Aligned bases A (K, D, R), and how to read them.
+
+    ``names`` : K of them. ``width`` : pixels that a row will about have.
+    """
+    alone = without_counterpart(A)
+    order = "Components are put in the order of the first factorization. "
+    note = order
+    if alone.any():
+        note += (
+            f"An orange frame: no counterpart in the first, more than {NO_COUNTERPART:.0f}° away. "
+        )
+    if dataset.image_shape is not None:
+        figure = gallery.basis_images(A, dataset.image_shape, names, False, alone, row_width=width)
+        return figure, note + "Each image is one part, on its own grey scale: bright is present."
+    if dataset.D <= gallery.MOST_BARS:
+        figure = gallery.basis_bars(A, dataset.features, names, dataset.unit, alone=alone)
+        return figure, note + "Bars of one chart sum to 100 %."
+    figure = gallery.basis_heatmap(A, dataset.features, names, dataset.feature_noun)
+    if len(names) == 1:
+        return figure, "Dark is a large share of a component's sum."
+    order += f"The columns of a block are, from the left: {', '.join(names)}. "
+    return figure, order + "Stripes of one colour mean that all agree."
+
+
+def differences(
+    dataset: Dataset, A: np.ndarray, names: Sequence[str], width: int = gallery.ROW_WIDTH
+) -> tuple[go.Figure, str]:
+    """Aligned bases A (K, D, R) minus the first one, and how to read them."""
+    if dataset.image_shape is not None:
+        figure = gallery.basis_images(A, dataset.image_shape, names, True, row_width=width)
+        return figure, "Red is more, blue is less than in the first row."
+    if dataset.D <= gallery.MOST_BARS:
+        figure = gallery.basis_bars(A, dataset.features, names, dataset.unit, difference=True)
+        return figure, "Bars above zero are larger than in the first column."
+    noun = dataset.feature_noun
+    figure = gallery.basis_heatmap(A, dataset.features, names, noun, difference=True)
+    return figure, "Red is more, blue is less than in the first factorization."
+
+
+def named_table(dataset: Dataset, A: np.ndarray, names: Sequence[str]) -> pd.DataFrame:
+    """Bases A (K, D, R) as rows: a column per component, the factorization, the feature."""
+    components = [f"component {r + 1}" for r in range(A.shape[2])]
+    rows = [
+        pd.DataFrame(basis, columns=components).assign(factorization=name, feature=dataset.features)
+        for basis, name in zip(A, names, strict=True)
+    ]
+    return pd.concat(rows, ignore_index=True)

@@ -1,0 +1,1 @@
+"""What is handed on: a report, an archive, the program that repeats a launch."""

@@ -1,0 +1,109 @@
+"""Archives: the runs of a comparison with their data and results, in one ZIP file.
+
+The first member, ``manifest.json``, says what is inside and the SHA-256 of everything else; after
+it come the data, the runs, what was computed of them, a report and the program that repeats them.
+"""
+
+import hashlib
+import json
+import tempfile
+import time
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.analysis.findings import Answer
+from bnmf_core.nouns.errors import StoreError
+from bnmf_core.share import code, report
+from bnmf_core.store import files, folders
+from bnmf_core.store.datasets import write_dataset
+from bnmf_core.version import VERSION
+
+# Counted up when a program of before could no longer read what is written.
+FORMAT = 1
+MANIFEST, DATA, RUNS, ANALYSES = "manifest.json", "dataset", "runs", "analyses"
+REPORT, PROGRAM = "report.html", "repeat.py"
+# What is kept of a run's record.
+KEPT = (
+    "id",
+    "name",
+    "launch",
+    "launch_name",
+    "status",
+    "message",
+    "created",
+    "seconds",
+    "done",
+    "version",
+    "busy",
+)
+
+
+def write(path: Path, answer: Answer) -> None:
+    """Put the archive of a comparison there, in full or not at all.
+
+    Raises
+    ------
+    StoreError
+        When the file cannot be written.
+    """
+    try:
+        files.write(path, lambda file: write_to(file, answer))
+    except OSError as error:
+        raise StoreError(
+            f"The archive {str(path)!r} cannot be written: {error.strerror or error}."
+        ) from error
+
+
+def write_to(file: BinaryIO, answer: Answer) -> None:
+    """Write the archive of a comparison into an open file."""
+    comparison = answer.comparison
+    with tempfile.TemporaryDirectory() as aside:
+        members = dict(_members(comparison, Path(aside)))
+        texts = {
+            REPORT: report.report(answer),
+            PROGRAM: code.script(comparison).encode(),
+        }
+        sums = {name: _sum(path.read_bytes()) for name, path in members.items()}
+        manifest = {
+            "format": FORMAT,
+            "program": VERSION,
+            "created": time.time(),
+            "dataset": comparison.dataset.hash,
+            "comparison": comparison.key,
+            "runs": [
+                {name: getattr(run, name) for name in KEPT}
+                | {"spec": run.spec.to_dict(), "digest": particles.digest}
+                for run, particles in zip(comparison.runs, comparison.particles, strict=True)
+            ],
+            "sha256": sums | {name: _sum(text) for name, text in texts.items()},
+        }
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
+            for name, path in members.items():
+                archive.write(path, name)
+            for name, text in texts.items():
+                archive.writestr(name, text)
+
+
+def _members(comparison: Comparison, aside: Path) -> Iterator[tuple[str, Path]]:
+    """Names in the archive and the files that go there: data first, results last."""
+    write_dataset(aside / DATA, comparison.dataset)
+    yield from _files(aside / DATA, DATA)
+    for run, particles in zip(comparison.runs, comparison.particles, strict=True):
+        folder = aside / RUNS / run.id
+        folders.write_particles(folder, particles, final=False)
+        yield from _files(folder, f"{RUNS}/{run.id}")
+    yield from _files(comparison.folder, f"{ANALYSES}/{comparison.key}")
+
+
+def _files(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path.suffix != ".part":
+            yield f"{name}/{path.relative_to(folder).as_posix()}", path
+
+
+def _sum(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

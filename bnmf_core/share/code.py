@@ -1,0 +1,95 @@
+"""The program that repeats the runs of a comparison with the engine, to the same bits."""
+
+from functools import cache
+
+from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.data.samples import SAMPLES
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.particles import Particles
+from bnmf_core.registry import ALGORITHMS
+from bnmf_core.runs.launch import run_names
+from bnmf_core.store.records import RunRecord
+from bnmf_core.version import VERSION
+
+PROGRAM = '''"""Repeats {runs} of {data}.
+
+Made by bnmf {version}. The same seeds give the same numbers: to the last bit with the same versions
+on the same kind of processor, else nearly so.
+"""
+
+from bnmf_core import RunSpec, {loader}, run
+
+dataset = {load}
+if dataset.hash != "{hash}":
+    raise SystemExit("These are other data than those of the runs.")
+
+# What was run, and the digest of the factorizations that came of it.
+RUNS = {{
+{specs}
+}}
+
+for name, (spec, expected) in RUNS.items():
+    particles = run(dataset, spec)
+    particles.save(f"{{name}}.npz")
+    same = "the same bits" if particles.digest == expected else "other bits than then"
+    print(f"{{name}}: {{particles.M}} factorizations, {{same}}")
+'''
+
+
+def script(comparison: Comparison, archive: str = "archive.zip") -> str:
+    """A Python program that makes the runs again and says whether their bits are the same.
+
+    ``archive`` : path of an archive with the data, for data that do not come with the program.
+    Runs of other programs are left out, with a word.
+    """
+    every = list(zip(comparison.runs, comparison.particles, strict=True))
+    made = [(run, particles) for run, particles in every if run.spec.algorithm in ALGORITHMS]
+    foreign = len(every) - len(made)
+    sample = _sample(comparison.dataset)
+    specs = [_entry(record, particles) for record, particles in made]
+    if foreign:
+        specs.append(f"    # {foreign} more came from another program and cannot be made again.")
+    plural = "s" if len(made) != 1 else ""
+    return PROGRAM.format(
+        runs=f"{len(made)} run{plural}",
+        data=_quiet(comparison.dataset.name),
+        version=VERSION,
+        loader="load_sample" if sample else "load_archive",
+        load=f"load_sample({sample!r})" if sample else f"load_archive({archive!r}).dataset",
+        hash=comparison.dataset.hash,
+        specs="\n".join(specs),
+    )
+
+
+def _entry(record: RunRecord, particles: Particles) -> str:
+    spec = record.spec
+    chosen = [f"{spec.algorithm!r}", f"rank={spec.rank}", f"model={spec.model!r}"]
+    chosen += [f"particles={spec.particles}", f"seed={spec.seed}"]
+    for name in ("settings", "model_settings"):
+        if values := dict(getattr(spec, name)):
+            chosen.append(f"{name}={values!r}")
+    if spec.holdout:
+        chosen.append(f"holdout={spec.holdout!r}")
+    # What was stopped early has fewer factorizations than the program will make.
+    stopped = "" if record.status == "complete" else f"  # {record.status} after {record.done}"
+    return (
+        f"    {record.id!r}: (  # {_quiet(run_names([record])[record.id])}\n"
+        f"        RunSpec({', '.join(chosen)}),\n"
+        f"        {particles.digest!r},{stopped}\n    ),"
+    )
+
+
+def _quiet(text: str) -> str:
+    """Text that ends neither a comment nor a string."""
+    visible = "".join(character for character in text if character.isprintable())
+    return visible.replace("\\", "/").replace('"', "'")
+
+
+def _sample(dataset: Dataset) -> str:
+    """The key of the sample that these data are, "" for others."""
+    return next((key for key in SAMPLES if _hash_of(key) == dataset.hash), "")
+
+
+@cache
+def _hash_of(key: str) -> str:
+    return SAMPLES[key].load().hash

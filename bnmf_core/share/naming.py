@@ -1,0 +1,37 @@
+"""How the runs of a comparison look, and where its numbers come from."""
+
+from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.figures.style import RunStyle, run_styles
+from bnmf_core.registry import label_of
+from bnmf_core.runs.launch import run_names
+
+
+def styles_of(comparison: Comparison) -> dict[str, RunStyle]:
+    """Colour and marker of every run, by its id."""
+    names = run_names(comparison.runs)
+    return run_styles([(run.id, run.spec.algorithm, names[run.id]) for run in comparison.runs])
+
+
+def origin_of(comparison: Comparison, data: str = "") -> str:
+    """Where the numbers come from: data, rank, runs, seeds, how they ended.
+
+    ``data`` : what the dataset is called, its own name if left out.
+    """
+    names = run_names(comparison.runs)
+    parts = [f"{data or comparison.dataset.name}, rank {comparison.rank}"]
+    for run in comparison.runs:
+        made = "" if run.status == "complete" else f", {run.status} after {run.done}"
+        parts.append(f"{names[run.id]} (seed {run.spec.seed}{made})")
+    for run, particles in zip(comparison.runs, comparison.particles, strict=True):
+        if failed := particles.info.get("failed_chains"):
+            several = f"{len(failed)} chains of " if len(failed) > 1 else ""
+            parts.append(f"{several}{names[run.id]} ended early")
+    parts += [f"{label_of(key)} makes no draws" for key in comparison.caveats]
+    shown = len(comparison.members)
+    total = sum(particles.M for particles in comparison.particles)
+    if shown < total:
+        parts.append(f"{shown} of {total:,} factorizations, evenly spaced")
+    degenerate = int(comparison.members["degenerate"].sum())
+    if degenerate:
+        parts.append(f"{degenerate} with an empty component (counted as 90° away)")
+    return " · ".join(parts)

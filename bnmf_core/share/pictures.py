@@ -1,0 +1,258 @@
+"""The pictures of a comparison, each with how to read it and the table behind it.
+
+Pages and reports draw the same ones from here.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from bnmf_core.analysis import downstream, structure
+from bnmf_core.analysis.answer import share_by_run
+from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.analysis.evidence import Evidence
+from bnmf_core.analysis.findings import Answer
+from bnmf_core.compare.distances import DISTANCES
+from bnmf_core.compare.distances.pairwise import Distance
+from bnmf_core.compare.modes import Modes
+from bnmf_core.compare.topics import aligned_words
+from bnmf_core.compare.unseen import Unseen
+from bnmf_core.figures import bases
+from bnmf_core.figures.belief import belief_chart
+from bnmf_core.figures.coverage import persistence_plot
+from bnmf_core.figures.discovery import discovery_curve
+from bnmf_core.figures.downstream import auc_plot
+from bnmf_core.figures.factorization_map import factorization_map, left_out
+from bnmf_core.figures.mode_count import mode_count, mode_counts
+from bnmf_core.figures.mode_share import mode_share
+from bnmf_core.figures.style import RunStyle
+from bnmf_core.nouns.names import listed
+from bnmf_core.runs.launch import run_names
+from bnmf_core.share.naming import styles_of
+
+# Modes whose components are drawn, words of a component, labels whose scores are drawn.
+MODES, WORDS, LABELS = 4, 10, 3
+RELEVANCE = 0.6
+ON_MAP = (
+    "Each point is one whole factorization; near points are alike. Circles with numbers mark each "
+    "mode's most typical one."
+)
+BELIEVED = (
+    "At 1 the noise model is taken at its word; at 0.1 ten entries of X count as one, at 0.01 a "
+    "hundred. A mode that wins everywhere does not hang on it; bars hold 90 %. Modes below 1 % "
+    "everywhere are not drawn."
+)
+COUNTED = (
+    "A long flat step is a number of modes that does not hang on the exact threshold; the dashed "
+    "line is the threshold in use."
+)
+SHARED = (
+    "A method whose bar fills a single mode was nowhere else: a chain may be stuck in it, or the "
+    "posterior may lie there."
+)
+COVERED = (
+    "How many balls of radius ε are needed to cover all factorizations of a run. A curve that "
+    "stays high to the right has seen very different ones; one that falls to 1 at once has not."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """A figure, or only a table, with what has to be said beside it.
+
+    key : names its files. title : of the table where there is no figure. reading : how to read it,
+    in a sentence or two. table : the numbers behind it. figure : None where it is a table only.
+    """
+
+    key: str
+    reading: str
+    table: pd.DataFrame
+    figure: go.Figure | None = None
+    title: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A comparison seen under a distance and cut into modes, and what its runs are called."""
+
+    answer: Answer
+
+    @property
+    def comparison(self) -> Comparison:
+        """The runs."""
+        return self.answer.comparison
+
+    @property
+    def modes(self) -> Modes:
+        """At the threshold in use."""
+        return self.answer.modes
+
+    @property
+    def distance(self) -> Distance:
+        """The distance in use."""
+        return DISTANCES[self.answer.metric]
+
+    @cached_property
+    def styles(self) -> dict[str, RunStyle]:
+        """Colour and marker of every run."""
+        return styles_of(self.comparison)
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """What every run is called."""
+        return run_names(self.comparison.runs)
+
+    @cached_property
+    def members(self) -> pd.DataFrame:
+        """The members with the run's name and the mode, counted from 1."""
+        members = self.comparison.members
+        return members.assign(run=members["run"].map(self.names), mode=self.modes.labels + 1)
+
+    def first_modes(self) -> tuple[np.ndarray, list[str]]:
+        """Rows of the most typical member of each of the largest modes, and their names."""
+        rows = self.modes.representative[:MODES]
+        return rows, [f"mode {k + 1}" for k in range(len(rows))]
+
+
+def belief(weighed: Evidence, modes: Modes) -> Picture:
+    """How the masses of modes hang on the noise model."""
+    masses = {power: weighed.of_modes(modes.labels, power) for power in weighed.beliefs}
+    rows = [part.assign(mode=part.index + 1, power=power) for power, part in masses.items()]
+    return Picture("belief", BELIEVED, pd.concat(rows), belief_chart(masses))
+
+
+def discovery(told: Unseen) -> Picture:
+    """How many modes the first restarts would have found, and more would."""
+    reading = (
+        "A curve that has become flat says that more restarts hardly find anything new. Left of "
+        f"the line {told.restarts} restarts, on average over their order; right of it what more "
+        "would find."
+    )
+    return Picture("discovery", reading, told.curve, discovery_curve(told))
+
+
+def counted(linkage: np.ndarray, threshold: float, distance: Distance) -> Picture:
+    """The number of modes at every threshold; ``linkage`` (m − 1, 4) is not empty."""
+    heights, counts = mode_counts(linkage)
+    figure = mode_count(linkage, threshold, distance.label, distance.unit)
+    table = pd.DataFrame({"threshold": heights, "modes": counts})
+    return Picture("mode_count", COUNTED, table, figure)
+
+
+def _map(subject: Subject) -> Iterator[Picture]:
+    comparison, modes, distance = subject.comparison, subject.modes, subject.distance
+    points, kept = structure.STAGE.of(comparison).projection(distance.key)
+    figure = factorization_map(
+        points,
+        comparison.members,
+        modes.labels,
+        modes.representative,
+        subject.styles,
+        np.ones(len(comparison.members), dtype=bool),
+        distance.label,
+        distance.unit,
+    )
+    table = subject.members.assign(x=points[:, 0], y=points[:, 1])
+    yield Picture("map", ON_MAP + left_out(kept), table, figure)
+
+
+def _bases(subject: Subject) -> Iterator[Picture]:
+    rows, names = subject.first_modes()
+    A, dataset = subject.comparison.aligned(rows), subject.comparison.dataset
+    figure, reading = bases.picture(dataset, A, names)
+    yield Picture("components", reading, bases.named_table(dataset, A, names), figure)
+
+
+def _words(subject: Subject) -> Iterator[Picture]:
+    dataset = subject.comparison.dataset
+    if dataset.image_shape is not None or dataset.features[0] == "feature 1":
+        return
+    rows, names = subject.first_modes()
+    found = aligned_words(subject.comparison.aligned(rows), dataset.features, WORDS, RELEVANCE)
+    wide = found.groupby(["component", "factorization"])["word"].agg(", ".join).reset_index()
+    table = pd.DataFrame(
+        {
+            "component": wide["component"] + 1,
+            "mode": [names[k] for k in wide["factorization"]],
+            dataset.feature_noun: wide["word"],
+        }
+    )
+    reading = (
+        f"Components in the order of the first mode; {dataset.feature_noun} that are both frequent "
+        f"in a component and particular to it (relevance λ = {RELEVANCE:g})."
+    )
+    yield Picture("words", reading, table, title=f"Strongest {dataset.feature_noun}")
+
+
+def _shares(subject: Subject) -> Iterator[Picture]:
+    table = share_by_run(subject.comparison, subject.modes)
+    figure = mode_share(table, subject.styles)
+    yield Picture("share", SHARED, table.assign(run=table["run"].map(subject.names)), figure)
+
+
+def _belief(subject: Subject) -> Iterator[Picture]:
+    weighed = subject.answer.evidence
+    if weighed is not None and len(weighed.beliefs) > 1:
+        yield belief(weighed, subject.modes)
+
+
+def _discovery(subject: Subject) -> Iterator[Picture]:
+    told = subject.answer.unseen
+    if told is not None and told.restarts > 1:
+        yield discovery(told)
+
+
+def _counted(subject: Subject) -> Iterator[Picture]:
+    linkage = np.asarray(structure.STAGE.of(subject.comparison).linkage(subject.answer.metric))
+    if len(linkage):
+        yield counted(linkage, subject.modes.threshold, subject.distance)
+
+
+def _downstream(subject: Subject) -> Iterator[Picture]:
+    scores = downstream.STAGE.perhaps(subject.comparison)
+    if scores is None or scores.table.empty:
+        return
+    everything = np.ones(len(subject.comparison.members), dtype=bool)
+    labels = list(dict.fromkeys(scores.table["label"]))
+    untold = f" Not drawn: {listed(labels[LABELS:])}." if len(labels) > LABELS else ""
+    for label in labels[:LABELS]:
+        chosen = scores.table[scores.table["label"] == label]
+        figure = auc_plot(chosen, subject.comparison.members, subject.styles, everything)
+        reading = (
+            f"{label}: each point is a classifier trained on the weights of one factorization, "
+            f"and scored on observations whose label it was not shown.{untold}"
+        )
+        yield Picture(f"auc_{labels.index(label) + 1}", reading, chosen, figure)
+
+
+def _coverage(subject: Subject) -> Iterator[Picture]:
+    comparison, distance = subject.comparison, subject.distance
+    curves = structure.STAGE.of(comparison).coverage(distance.key)
+    figure = persistence_plot(
+        curves, subject.styles, distance.label, distance.unit, True, comparison.repetitions()
+    )
+    table = curves.assign(run=curves["run"].map(subject.names))
+    yield Picture("coverage", COVERED, table, figure)
+
+
+# In the order of a report; each gives what there is to show, perhaps nothing.
+PICTURES: tuple[Callable[[Subject], Iterator[Picture]], ...] = (
+    _map,
+    _bases,
+    _words,
+    _shares,
+    _belief,
+    _discovery,
+    _downstream,
+    _coverage,
+    _counted,
+)
+
+
+def pictures(subject: Subject) -> list[Picture]:
+    """Everything that there is to show of a comparison."""
+    return [picture for draw in PICTURES for picture in draw(subject)]

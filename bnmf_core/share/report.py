@@ -1,0 +1,210 @@
+"""A report of a comparison: one HTML file that asks nothing of any host.
+
+What was found stands first and is readable without a script; below it figures that can be zoomed,
+a table of all factorizations, settings, versions and references. The data of every figure are
+inside.
+"""
+
+import base64
+import gzip
+import json
+import re
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from bnmf_core.analysis.findings import Answer
+from bnmf_core.lazy import lazy
+from bnmf_core.nouns.errors import StoreError
+from bnmf_core.share.flat import flattened, too_many
+from bnmf_core.share.pictures import Picture, Subject, pictures
+from bnmf_core.share.sections import body
+from bnmf_core.store import files
+
+offline = lazy("plotly.offline")
+
+# Bytes that a report has at most, and rows of a table that remain where it would have more.
+LIMIT, FEWER = 5_000_000, 500
+# Significant digits of numbers in tables.
+DIGITS = 9
+HERE = Path(__file__).parent
+# Of a factorization: column of the members, heading.
+COLUMNS = {
+    "run": "run",
+    "particle": "number",
+    "mode": "mode",
+    "error": "relative error",
+    "log_joint": "log joint (nats)",
+    "movement": "would still turn (°)",
+    "converged": "converged",
+    "seconds": "seconds",
+}
+AS_PICTURE = " Its many points are drawn as a picture, to keep the file small."
+SHORTENED = f" Its table is cut after {FEWER} rows, to keep the file small."
+
+
+def write(path: Path, answer: Answer, limit: int = LIMIT) -> None:
+    """Put the report there, in full or not at all.
+
+    Raises
+    ------
+    StoreError
+        When the file cannot be written.
+    """
+    text = report(answer, limit)
+    try:
+        files.write(path, lambda file: file.write(text))
+    except OSError as error:
+        raise StoreError(
+            f"The report {str(path)!r} cannot be written: {error.strerror or error}."
+        ) from error
+
+
+def report(answer: Answer, limit: int = LIMIT) -> bytes:
+    """The report as HTML, of at most ``limit`` bytes as far as pictures and tables can give way.
+
+    Where it would be larger, figures become pictures, the largest first; then tables are cut. Both
+    is said under the figure.
+    """
+    subject = Subject(answer)
+    shown = [_made_small(picture) if _large(picture) else picture for picture in pictures(subject)]
+    plotly = _packed(offline.get_plotlyjs())
+    while True:
+        page = _page(subject, shown, plotly)
+        if len(page) <= limit:
+            return page
+        smaller = _smaller(shown)
+        if smaller is None:
+            return page
+        shown = smaller
+
+
+def _large(picture: Picture) -> bool:
+    return picture.figure is not None and too_many(picture.figure)
+
+
+def _made_small(picture: Picture) -> Picture:
+    assert picture.figure is not None
+    reading = picture.reading + AS_PICTURE
+    return Picture(picture.key, reading, picture.table, flattened(picture.figure), picture.title)
+
+
+def _smaller(shown: Sequence[Picture]) -> list[Picture] | None:
+    """The same with the largest figure as a picture, else with the longest table cut."""
+    weights = [
+        0 if p.figure is None or AS_PICTURE in p.reading else len(p.figure.to_json()) for p in shown
+    ]
+    found = list(shown)
+    if max(weights, default=0):
+        largest = int(np.argmax(weights))
+        found[largest] = _made_small(shown[largest])
+        return found
+    longest = int(np.argmax([p.table.size for p in shown])) if shown else 0
+    if not shown or len(shown[longest].table) <= FEWER:
+        return None
+    cut = shown[longest]
+    found[longest] = Picture(
+        cut.key, cut.reading + SHORTENED, cut.table.head(FEWER), cut.figure, cut.title
+    )
+    return found
+
+
+def _page(subject: Subject, shown: Sequence[Picture], plotly: str) -> bytes:
+    comparison = subject.comparison
+    title = f"{comparison.dataset.name}, {comparison.rank} components"
+    content = {
+        "id": comparison.key,
+        "runs": [
+            {"name": subject.names[run_id], "label": style.label, "color": style.color}
+            for run_id, style in subject.styles.items()
+        ],
+        "modes": [{"name": f"mode {k + 1}"} for k in range(subject.modes.count)],
+        "factorizations": _factorizations(subject),
+        "pictures": [_told(subject, picture) for picture in shown],
+    }
+    parts = {
+        "title": escape(title),
+        "css": (HERE / "report.css").read_text(),
+        "body": body(subject, title, shown),
+        "content": _packed(json.dumps(content, allow_nan=False)),
+        "plotly": plotly,
+        "js": (HERE / "report.js").read_text(),
+    }
+    page = (HERE / "report.html").read_text()
+    # All at once: a name in the data may look like one of these.
+    page = re.sub(r"\{(\w+)\}", lambda found: parts.get(found[1], found[0]), page)
+    return page.encode()
+
+
+def _packed(text: str) -> str:
+    return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
+
+
+def _told(subject: Subject, picture: Picture) -> dict[str, object]:
+    """A picture as plain values: its figure, which run each trace is of, which members it shows."""
+    told: dict[str, object] = {"key": picture.key, "table": _plain(picture.table)}
+    if picture.figure is None:
+        return told | {"figure": None, "runs": [], "members": []}
+    figure = go.Figure(picture.figure)
+    figure.update_layout(template="none", width=None)
+    labels = [style.label for style in subject.styles.values()]
+    of_run = [_run_of(trace.name, labels) for trace in figure.data]
+    if picture.key == "coverage":  # a band stands before its curve and has no name
+        for i, trace in enumerate(figure.data):
+            if trace.name is None and i + 1 < len(of_run):
+                of_run[i] = of_run[i + 1]
+    drawn = json.loads(figure.to_json())
+    for trace in drawn["data"]:
+        if trace["type"] == "scattergl":  # WebGL compiles programs, which the file does not allow
+            trace["type"] = "scatter"
+    members = [
+        None
+        if run is None or trace.customdata is None
+        else np.asarray(trace.customdata).reshape(len(trace.customdata), -1)[:, 0].astype(int)
+        for run, trace in zip(of_run, figure.data, strict=True)
+    ]
+    rows = [None if row is None else row.tolist() for row in members]
+    return told | {"figure": drawn, "runs": of_run, "members": rows}
+
+
+def _run_of(name: str | None, labels: Sequence[str]) -> int | None:
+    """Which run a trace is of, as far as its name says."""
+    found = [i for i, label in enumerate(labels) if f"{name}, ".startswith(f"{label}, ")]
+    return max(found, key=lambda i: len(labels[i])) if found else None
+
+
+def _factorizations(subject: Subject) -> dict[str, object]:
+    members = subject.comparison.members
+    known = {
+        key: label for key, label in COLUMNS.items() if key == "mode" or members[key].notna().any()
+    }
+    position = {run_id: i for i, run_id in enumerate(subject.styles)}
+    table = members.assign(
+        mode=subject.modes.labels,
+        run=members["run"].map(position),
+        converged=[
+            "" if np.isnan(moves) else "yes" if done else "no"
+            for moves, done in zip(members["movement"], members["converged"], strict=True)
+        ],
+    )
+    columns = [{"key": key, "label": label} for key, label in known.items()]
+    return {"columns": columns, "rows": _plain(table[list(known)])["rows"]}
+
+
+def _plain(table: pd.DataFrame) -> dict[str, list[object]]:
+    """A table as plain values: six digits of a number, null for none."""
+    columns = [[_value(value) for value in table[column].tolist()] for column in table.columns]
+    return {
+        "columns": list(map(str, table.columns)),
+        "rows": list(map(list, zip(*columns, strict=True))),
+    }
+
+
+def _value(value: object) -> object:
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}") if np.isfinite(value) else None
+    return value if isinstance(value, bool | int | str) else None if value is None else str(value)

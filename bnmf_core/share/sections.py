@@ -1,0 +1,201 @@
+"""What of a report can be read without a script: sentences and tables, as HTML."""
+
+import platform
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from html import escape
+from importlib.metadata import version as version_of
+
+import numpy as np
+
+from bnmf_core.analysis.answer import mass_in_words, percent
+from bnmf_core.analysis.scoreboard import CRITERIA, Board, names_of, scoreboard
+from bnmf_core.nouns.papers import cited
+from bnmf_core.registry import ALGORITHMS
+from bnmf_core.runs.launch import in_words
+from bnmf_core.share import code
+from bnmf_core.share.naming import origin_of
+from bnmf_core.share.pictures import Picture, Subject
+from bnmf_core.version import VERSION
+
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "plotly")
+
+
+def body(subject: Subject, title: str, shown: Sequence[Picture]) -> str:
+    """Everything between head and script; empty places wait there for the pictures."""
+    comparison, answer = subject.comparison, subject.answer
+    now = datetime.now().astimezone()
+    parts = [
+        f"<h1>{escape(title)}</h1>",
+        f"<p class='soft'>{escape(origin_of(comparison))}. Written {now:%d %B %Y, %H:%M}.</p>",
+        "<p id='told' class='soft' role='status'>Opening the pictures …</p>",
+        "<h2>Findings</h2><ol class='findings'>",
+        *(
+            f"<li><strong>{escape(finding.said)}</strong> "
+            f"<span class='doubt'>{escape(finding.doubt)}</span></li>"
+            for finding in answer.findings
+        ),
+        "</ol>",
+        _modes(subject),
+        _scores(subject),
+        "<h2>Pictures</h2>",
+        *(_figure(i, picture) for i, picture in enumerate(shown)),
+        "<h2>All factorizations</h2>",
+        "<p class='soft'>Click a heading to sort, a row to highlight it in the pictures. The first "
+        "row is the median of those shown. <button id='all_csv'>Data (CSV)</button></p>",
+        "<noscript>The table needs JavaScript.</noscript>",
+        "<div class='scroll'><table id='factorizations'><thead><tr></tr></thead><tbody></tbody>"
+        "</table></div>",
+        _runs(subject),
+        _provenance(subject, now),
+    ]
+    return "\n".join(parts)
+
+
+def _modes(subject: Subject) -> str:
+    table = subject.answer.table
+    rows = [
+        (
+            f"<span data-mode='{k}'>mode {k + 1}</span>",
+            *map(
+                escape,
+                (
+                    "" if np.isnan(mode["found_by"]) else percent(mode["found_by"]),
+                    "" if np.isnan(mode["below_best"]) else f"{mode['below_best']:.1f}",
+                    mass_in_words(mode),
+                    "" if np.isnan(mode["draws"]) else percent(mode["draws"]),
+                    f"{mode['best_error']:.4f}",
+                    f"{mode['size']:.0f}",
+                ),
+            ),
+        )
+        for k, (_, mode) in enumerate(table.iterrows())
+    ]
+    heads = (
+        "mode",
+        "found by",
+        "nats below the best",
+        "posterior mass (90 %)",
+        "draws",
+        "best relative error",
+        "factorizations",
+    )
+    return (
+        "<h2>Modes</h2><p class='soft'>Found by is the share of converged restarts that end in a "
+        "mode and no probability; how probable a mode is, its posterior mass says. Modes are told "
+        f"apart at {subject.modes.threshold:.3g}{escape(subject.distance.unit)} of "
+        f"{escape(subject.distance.label)}.</p>{_table(heads, rows)}"
+    )
+
+
+def _scores(subject: Subject) -> str:
+    comparison = subject.comparison
+    board = Board(comparison, subject.answer.metric, subject.modes, subject.modes.threshold)
+    if len(board.groups) < 2:
+        return ""
+    names = names_of(board, subject.names)
+    found = scoreboard(board)
+    columns = (found[name].tolist() for name in ("criterion", "group", "text", "best"))
+    cells = {
+        (criterion, group): f"<strong>{escape(text)}</strong>" if best else escape(text)
+        for criterion, group, text, best in zip(*columns, strict=True)
+    }
+    rows = [
+        (
+            escape(CRITERIA[key].label),
+            *(cells.get((key, group), "–") for group in names),
+            CRITERIA[key].better or "–",
+            CRITERIA[key].favours or "nobody",
+        )
+        for key in CRITERIA
+        if key in set(found["criterion"])
+    ]
+    heads = ("criterion", *map(escape, names.values()), "better", "flatters")
+    return (
+        "<h2>Scoreboard</h2><p class='soft'>Bold is the best of its row; of repetitions the "
+        "median, and from least to most. A criterion flatters whom it favours by what it "
+        "measures.</p>" + _table(heads, rows)
+    )
+
+
+def _figure(number: int, picture: Picture) -> str:
+    heading = f"<h3>{escape(picture.title)}</h3>" if picture.title else ""
+    table = ""
+    if picture.figure is None:
+        rows = [tuple(escape(str(value)) for value in row) for row in picture.table.to_numpy()]
+        table = _table([escape(str(column)) for column in picture.table.columns], rows)
+    named = picture.title or (picture.figure.layout.title.text if picture.figure else "")
+    return (
+        f"<figure id='picture_{number}'>{heading}{table}"
+        f"<div class='drawn' role='img' aria-label='{escape(f'{named}. {picture.reading}')}'></div>"
+        f"<figcaption>{escape(picture.reading)} <span class='buttons'></span></figcaption></figure>"
+    )
+
+
+def _runs(subject: Subject) -> str:
+    rows = []
+    for i, (run, particles) in enumerate(
+        zip(subject.comparison.runs, subject.comparison.particles, strict=True)
+    ):
+        settings: Mapping[str, object] = {
+            **particles.info.get("model_settings", run.spec.model_settings),
+            **particles.info.get("settings", run.spec.settings),
+        }
+        rows.append(
+            (
+                f"<span data-run='{i}'>{escape(subject.names[run.id])}</span>",
+                escape(in_words(run.spec)),
+                escape(run.spec.model),
+                str(run.spec.seed),
+                escape(", ".join(f"{key} = {_setting(v)}" for key, v in settings.items())),
+                escape(run.status),
+                f"{run.seconds:.1f}",
+            )
+        )
+    heads = ("run", "what", "model", "seed", "settings", "ended", "seconds")
+    return f"<h2>What was run</h2>{_table(heads, rows)}"
+
+
+def _setting(value: object) -> str:
+    if value is None:
+        return "left open"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _provenance(subject: Subject, now: datetime) -> str:
+    comparison, dataset = subject.comparison, subject.comparison.dataset
+    used = dict.fromkeys(subject.comparison.algorithm_of.values())
+    references = [
+        f"<li>{escape(ALGORITHMS[key].label)}: {escape(ALGORITHMS[key].reference)}</li>"
+        for key in used
+        if key in ALGORITHMS
+    ]
+    references.append(
+        f"<li>Distance, {escape(subject.distance.label)}: {escape(subject.distance.reference)}</li>"
+    )
+    papers = "".join(f"<li>{escape(paper)}</li>" for paper in cited(" ".join(references)))
+    packages = ", ".join(f"{package} {version_of(package)}" for package in PACKAGES)
+    made = ", ".join(dict.fromkeys(run.version for run in comparison.runs if run.version))
+    data = f"{dataset.name}: {dataset.D:,} features × {dataset.N:,} observations"
+    rows = [
+        ("data", escape(data)),
+        ("data hash", f"<code>{escape(dataset.hash)}</code>"),
+        ("source of the data", escape(dataset.source or "not told")),
+        ("runs", escape(", ".join(comparison.run_ids))),
+        ("made by", f"bnmf {escape(made or VERSION)}; this report by bnmf {escape(VERSION)}"),
+        ("with", escape(f"Python {platform.python_version()}, {packages}, {platform.system()}")),
+    ]
+    return (
+        f"<h2>Where it comes from</h2>{_table(('', ''), rows)}"
+        f"<h3>References</h3><ul>{''.join(references)}{papers}</ul>"
+        "<h3>The program that repeats it</h3>"
+        f"<pre><code>{escape(code.script(comparison))}</code></pre>"
+    )
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table; headings and cells are HTML already."""
+    head = "".join(f"<th scope='col'>{head}</th>" for head in heads) if any(heads) else ""
+    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    inside = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f"<div class='scroll'>{inside}</div>"

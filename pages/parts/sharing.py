@@ -1,0 +1,57 @@
+"""What is looked at, to be handed on: a report, an archive, the program that repeats it."""
+
+import io
+
+import streamlit as st
+
+from bnmf_core.lazy import lazy
+from pages.frame.words import plain
+from pages.parts.answer import Answer
+
+report = lazy("bnmf_core.share.report")
+archive = lazy("bnmf_core.share.archive")
+code = lazy("bnmf_core.share.code")
+
+
+def show(found: Answer) -> None:
+    """A download for each; a file is made when it is asked for."""
+    st.subheader("Hand it on", anchor=False)
+    name = f"bnmf-{found.comparison.key}"
+    # What every file is, by its label.
+    kinds = {
+        "Report (HTML)": (
+            lambda: report.report(found),
+            f"{name}.html",
+            "Findings, pictures that can be zoomed, all numbers and settings, in one file that "
+            "needs no network.",
+        ),
+        "Archive (ZIP)": (
+            lambda: _archived(found),
+            f"{name}.zip",
+            "Data, factorizations and results, with the report; opens in this program on another "
+            "machine, under Runs.",
+        ),
+        "Program (Python)": (
+            lambda: code.script(found.comparison, f"{name}.zip").encode(),
+            f"{name}.py",
+            "Makes these runs again and says whether their bits are the same. Put it beside the "
+            "archive, where it finds the data.",
+        ),
+    }
+    with st.container(horizontal=True):
+        for label, (make, file_name, words) in kinds.items():
+            st.download_button(
+                plain(label),
+                make,
+                file_name,
+                key=f"share_{label}",
+                help=plain(words),
+                on_click="ignore",
+            )
+    st.caption("Whoever has this server can also open the address of any page: it holds the view.")
+
+
+def _archived(found: Answer) -> bytes:
+    buffer = io.BytesIO()
+    archive.write_to(buffer, found)
+    return buffer.getvalue()

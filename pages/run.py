@@ -16,7 +16,7 @@ with right:
     rank = asked.rank(dataset, dataset_id)
     kind = asked.kind(dataset)
 above = st.container()
-with st.expander("Advanced: algorithms, model, settings, seed, hidden part, where it runs"):
+with st.expander("Advanced: algorithms, model, settings, seed, budget, where it runs"):
     wanted = asked.everything(dataset, rank, kind)
     scheduler, local_otherwise = where.choose()
 try:

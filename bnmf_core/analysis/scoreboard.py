@@ -142,6 +142,11 @@ class Board:
         """The evidence lower bound of the mixture that a run has made, nats."""
         return self._bounds.get(run_id, math.nan)
 
+    def busy(self, run_id: str) -> float:
+        """Seconds that processors worked on a run; NaN where that was not measured."""
+        record = self.comparison.runs[self.comparison.run_ids.index(run_id)]
+        return record.busy or math.nan
+
     def effective(self, run_id: str) -> float:
         """Effective draws of the log joint a second, all chains together."""
         found = mixing.STAGE.perhaps(self.comparison)
@@ -345,6 +350,15 @@ CRITERIA: Registry[Criterion] = Registry(
             better="less",
             page="runs",
             about="From the beginning of a run to its end, on the machine that made it.",
+        ),
+        Criterion(
+            "busy",
+            "processor seconds",
+            lambda board, run_id: board.busy(run_id),
+            unit="s",
+            better="less",
+            page="runs",
+            about="What processors worked on a run, all together, whatever else ran beside it.",
         ),
     ),
     "bnmf.criteria",

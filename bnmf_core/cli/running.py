@@ -78,6 +78,13 @@ def add_runs(command: argparse.ArgumentParser) -> None:
         metavar="N",
         help="runs of each that differ in the seed only (default: 1)",
     )
+    command.add_argument(
+        "--seconds",
+        type=float,
+        default=0.0,
+        help="budget of each run in seconds of processor time, the same for all; --particles is "
+        "then the most that each makes (default: none)",
+    )
     given.add_seed(command)
     given.add_holdout(command)
     for option, words in (
@@ -150,6 +157,7 @@ def make_specs(options: argparse.Namespace) -> list[RunSpec]:
             settings[key],
             model_settings,
             options.holdout,
+            options.seconds,
         )
         for key in keys
         for repetition in range(options.repeats)

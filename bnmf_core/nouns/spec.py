@@ -20,6 +20,9 @@ class RunSpec:
     seed : every random number of the run comes from it.
     settings, model_settings : values by name; what is left out takes its default.
     holdout : fraction of the observations that the run does not see (0 to 0.5).
+    seconds : budget of the run, in seconds that processors work on it, all together; it ends when
+        they are used up, and ``particles`` is the most that it makes. 0: no budget. How far it gets
+        depends on the machine; what it has made by then does not.
 
     Examples
     --------
@@ -37,6 +40,7 @@ class RunSpec:
     settings: Mapping[str, Value] = field(default_factory=dict)
     model_settings: Mapping[str, Value] = field(default_factory=dict)
     holdout: float = 0.0
+    seconds: float = 0.0
 
     def to_dict(self) -> dict[str, Plain]:
         """Plain values, ready for JSON."""
@@ -68,7 +72,7 @@ class Progress:
     done, total : particles finished and asked for.
     fraction : part of the whole work that is done, 0 to 1.
     seconds : since the run began. remaining : seconds still to go, None while unknown.
-    stage : what is being done now, in words.
+    stage : what is being done now, in words. busy : seconds that processors have worked on it.
 
     Examples
     --------
@@ -85,6 +89,7 @@ class Progress:
     seconds: float
     remaining: float | None
     stage: str
+    busy: float = 0.0
 
 
 class FailedChain(TypedDict):
@@ -103,7 +108,8 @@ class RunInfo(TypedDict, total=False):
 
     version : of the program. dataset : its name. algorithm_label : as on screen.
     settings, model_settings : every one, with the value that it took.
-    stop_reason : "complete", "cancelled", or the state of a run that is not over.
+    stop_reason : "complete", "budget" where that was used up, "cancelled", or the state of a run
+        that is not over.
     run_seconds : how long it took. failed_chains : those that did not reach their end.
     log_evidence : log p(X), nats, where the algorithm estimates it; None where its populations
         disagree. log_evidence_error : its standard error, nats; None likewise.

@@ -50,7 +50,7 @@ class Sink(Protocol):
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run ended: "complete" or "cancelled", and how long it took in all.
+    """How a run ended: "complete", "cancelled" or "budget" (used up), and how long it took in all.
 
     ``busy`` are the seconds that processors worked in this part of the run, all together.
     ``failed_chains`` lists the chains (of an explorer: the blocks) that did not reach their end:
@@ -65,6 +65,11 @@ class Outcome:
     busy: float = 0.0
 
     @property
+    def whole(self) -> bool:
+        """Whether it has made all that it was to make."""
+        return self.stop_reason in ("complete", "budget")
+
+    @property
     def message(self) -> str:
         """What there is to say of the way it ended and of its result; "" where there is nothing."""
         failed = "; ".join(
@@ -73,6 +78,8 @@ class Outcome:
         )
         reasons = " ".join(dict.fromkeys(chain["reason"] for chain in self.failed_chains))
         words = f"{failed[:1].upper()}{failed[1:]}. {reasons}" if failed else ""
+        if self.stop_reason == "budget":
+            words = f"Its budget of processor time was used up. {words}".rstrip()
         if self.stop_reason == "cancelled":
             words = f"Cancelled; what was made is kept. {words}".rstrip()
         return " ".join([*([words] if words else []), *self.notes])
@@ -165,10 +172,12 @@ def drive(
     on_progress: Callable[[Progress], None] | None = None,
     cancel: Cancel | None = None,
     seconds_before: float = 0.0,
+    busy_before: float = 0.0,
 ) -> Outcome:
     """Run every shard to its end, or until cancelled; go on from the sink's checkpoints.
 
-    ``seconds_before`` is the time that earlier parts of the same run took. An executor may
+    ``seconds_before`` is the time that earlier parts of the same run took, ``busy_before`` what
+    processors worked in them. A run with a budget stops when that is used up. An executor may
     say in ``at_once`` how many steps keep it busy. A step that has not begun when the run is
     cancelled is not made.
 
@@ -187,7 +196,8 @@ def drive(
     try:
         while waiting or running:
             cancelled = cancelled or (cancel is not None and cancel.is_set())
-            if cancelled:
+            used_up = 0 < plan.spec.seconds <= busy_before + busy
+            if cancelled or used_up:
                 waiting.clear()
                 running = {
                     future: shard for future, shard in running.items() if not future.cancel()
@@ -212,16 +222,20 @@ def drive(
                     latest[shard] = replace(checkpoint, state=None)
                 else:
                     latest[shard] = checkpoint
-                    waiting.insert(0, shard)
+                    # One after the other; with a budget all get the same share of it.
+                    waiting.insert(len(waiting) if plan.spec.seconds else 0, shard)
                 if on_progress is not None:
-                    on_progress(_progress(plan, latest, at_start, began, seconds_before))
+                    on_progress(
+                        _progress(plan, latest, at_start, began, seconds_before, busy_before + busy)
+                    )
     finally:
         for future in running:  # some are left only when a step has failed
             future.cancel()
-    reason = "complete" if all(_finished(s, latest[s]) for s in plan.shards) else "cancelled"
+    whole = all(_finished(shard, latest[shard]) for shard in plan.shards)
+    reason = "complete" if whole else "cancelled" if cancelled else "budget"
     failed = _failed_chains(latest)
-    if reason == "complete" and not any(c.produced for c in latest.values() if c is not None):
-        raise RunError(failed[0]["reason"])
+    if reason != "cancelled" and not any(c.produced for c in latest.values() if c is not None):
+        raise RunError(failed[0]["reason"] if whole else _used_up(plan.spec.seconds))
     seconds = seconds_before + time.perf_counter() - began
     return Outcome(reason, seconds, failed, busy=busy)
 
@@ -264,6 +278,12 @@ def run(
     return assemble(sink.chunks(), [shard.start for shard in plan.shards], spec, info)
 
 
+def _used_up(seconds: float) -> str:
+    return (
+        f"It has made nothing within its budget of {seconds:g} s of processor time; give it more."
+    )
+
+
 def _finished(shard: Shard, checkpoint: Checkpoint | None) -> bool:
     if checkpoint is None:
         return False
@@ -284,8 +304,12 @@ def _fraction(plan: Plan, latest: Latest) -> float:
     return sum(parts) / plan.spec.particles
 
 
-def _progress(plan: Plan, latest: Latest, at_start: float, began: float, before: float) -> Progress:
+def _progress(
+    plan: Plan, latest: Latest, at_start: float, began: float, before: float, busy: float
+) -> Progress:
     fraction = _fraction(plan, latest)
+    if plan.spec.seconds:
+        fraction = max(fraction, min(busy / plan.spec.seconds, 1.0))
     elapsed = time.perf_counter() - began
     gained = fraction - at_start
     return Progress(
@@ -295,4 +319,5 @@ def _progress(plan: Plan, latest: Latest, at_start: float, began: float, before:
         seconds=before + elapsed,
         remaining=elapsed * (1 - fraction) / gained if gained > 0 else None,
         stage=f"{plan.algorithm.label} is making factorizations",
+        busy=busy,
     )

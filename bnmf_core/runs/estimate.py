@@ -86,6 +86,8 @@ def estimate(
         work = spec.particles * algorithm.work(_problem(dataset, spec), settings)
         rate = _learned_rate(store, earlier)
         busy, factor = work / (rate or FIRST_GUESS), LEARNED if rate else GUESSED
+    if spec.seconds:
+        busy = min(busy, spec.seconds)
     seconds = PREPARING + busy / at_once
     return Estimate(seconds, needed.kept, needed.held + needed.added, factor, busy)
 

@@ -283,7 +283,8 @@ class JobRunner:
     def _make(self, ticket: Ticket) -> None:
         try:
             outcome = self._drive(ticket)
-            status, message = outcome.stop_reason, outcome.message
+            status = "complete" if outcome.whole else outcome.stop_reason
+            message = outcome.message
             if self._closing.is_set() and status != "complete":
                 status, message = "interrupted", CLOSED
         except BNMFError as error:
@@ -336,6 +337,7 @@ class JobRunner:
                     seconds=progress.seconds,
                     fraction=progress.fraction,
                     remaining=progress.remaining,
+                    busy=progress.busy,
                 )
                 if not ours:  # somebody else has taken the run over
                     ticket.lost = True
@@ -344,11 +346,11 @@ class JobRunner:
         # What a launch begins with is what its findings begin with.
         weight = FIRST if claim.run_id == record.launch else 1.0
         executor = self._executors.get(ticket.scheduler, weight)
-        outcome = drive(plan, sink, executor, report, ticket.cancel, record.seconds)
+        outcome = drive(plan, sink, executor, report, ticket.cancel, record.seconds, record.busy)
         chunks = sink.chunks()
         if any(chunk.size for chunk in chunks) and not ticket.lost:
             particles = assemble(chunks, starts, record.spec, info | outcome.to_dict())
-            final = outcome.stop_reason == "complete"
+            final = outcome.whole
             folders.write_particles(folder, particles, final)
             # The last report may have been too soon after the one before to be kept.
             whole = {"fraction": 1.0} if final else {}

@@ -181,6 +181,11 @@ def in_words(spec: RunSpec) -> str:
     >>> in_words(RunSpec("gibbs", 3, particles=100, settings={"chains": 4}))
     '4 Gibbs chains of 25 draws'
     """
+    what = _what(spec)
+    return f"{what}, at most {spec.seconds:g} s of processor time" if spec.seconds else what
+
+
+def _what(spec: RunSpec) -> str:
     many = f"{spec.particles:,}"
     if spec.algorithm == FOREIGN:
         return f"{many} factorizations of another program"

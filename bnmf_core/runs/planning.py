@@ -1,5 +1,6 @@
 """A run that has been checked and is ready to start."""
 
+import math
 from dataclasses import dataclass
 
 from bnmf_core import registry
@@ -50,6 +51,10 @@ def check(dataset: Dataset, spec: RunSpec) -> tuple[AnyAlgorithm, object]:
         raise SettingsError(f"The rank was {spec.rank!r}; a whole number of 1 or more is needed.")
     if not (isinstance(spec.seed, int) and 0 <= spec.seed < 2**63):
         raise SettingsError(f"The seed was {spec.seed!r}; a whole number ≥ 0 is needed.")
+    if not (math.isfinite(spec.seconds) and spec.seconds >= 0):
+        raise SettingsError(
+            f"The budget was {spec.seconds!r} seconds; a number ≥ 0 is needed, 0 for none."
+        )
     model_settings: object = settings.build(model.Settings, spec.model_settings, model.label)
     check_fit(dataset, split(dataset, spec.holdout)[0], spec.rank)
     check_model(dataset, model)

@@ -70,6 +70,9 @@ def _entry(record: RunRecord, particles: Particles) -> str:
             chosen.append(f"{name}={values!r}")
     if spec.holdout:
         chosen.append(f"holdout={spec.holdout!r}")
+    if spec.seconds and particles.info.get("stop_reason") == "budget":
+        # As many as it made then: how far seconds go depends on the machine.
+        chosen[3] = f"particles={particles.M}"
     # What was stopped early has fewer factorizations than the program will make.
     stopped = "" if record.status == "complete" else f"  # {record.status} after {record.done}"
     return (

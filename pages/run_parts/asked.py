@@ -90,22 +90,22 @@ def everything(dataset: Dataset, rank: int, kind: str) -> Asked:
     """Everything else, in groups; where nothing is changed, what is recommended."""
     _begin_with(recommended := preset(dataset, rank, kind=kind))
     one, two, three, four = st.tabs(
-        ["Algorithms", "Model", "Settings of the algorithms", "Seed, hidden part, name"]
+        ["Algorithms", "Model", "Settings of the algorithms", "Seed, repetitions, budget, name"]
     )
     with one:
         keys, particles, draws = _algorithms()
     with two:
         model, model_settings = _model()
     with four:
-        seed, repeats, holdout, name = _seed()
+        seed, repeats, holdout, seconds, name = _seed()
     with three:
         settings = {key: _settings(key) for key in keys}
     specs = []
     for key in keys:
         count = draws if ALGORITHMS[key].family == "sampler" else particles
         for one in range(seed, seed + repeats):
-            asked = (key, rank, model, count, one, settings[key], model_settings, holdout)
-            specs.append(RunSpec(*asked))
+            asked = (key, rank, model, count, one, settings[key], model_settings)
+            specs.append(RunSpec(*asked, holdout, seconds))
     untouched = {(spec.algorithm, spec.particles) for spec in specs} == {
         (spec.algorithm, spec.particles) for spec in recommended.specs
     }
@@ -179,9 +179,9 @@ def _settings(key: str) -> Mapping[str, object]:
         return forms.settings_form(algorithm.Settings, f"settings_{key}", SETTINGS.get(key))
 
 
-def _seed() -> tuple[int, int, float, str]:
-    """The first seed, how many there are, the part held out, the launch's name."""
-    first, second, third, fourth = st.columns(4)
+def _seed() -> tuple[int, int, float, float, str]:
+    """The first seed, how many there are, the part held out, the budget, the launch's name."""
+    first, second, third, fourth, fifth = st.columns(5)
     seed = first.number_input("Seed", 0, 2**31, 0, key="seed", help="Same seed, same result.")
     repeats = second.number_input(
         "Repetitions",
@@ -200,7 +200,19 @@ def _seed() -> tuple[int, int, float, str]:
         key="holdout",
         help="Observations that no factorization sees; labels are then told of those only.",
     )
-    name = fourth.text_input(
+    seconds = fourth.number_input(
+        "Budget (s)",
+        0.0,
+        86_400.0,
+        0.0,
+        5.0,
+        format="%g",
+        key="budget",
+        help="Seconds of processor time for each run, the same for all, so that methods can be "
+        "compared at equal cost. Factorizations and draws are then the most that a run makes. 0: "
+        "no budget.",
+    )
+    name = fifth.text_input(
         "Name", key="launch_name", max_chars=60, placeholder="data and components", help="Of all."
     )
-    return int(seed), int(repeats), holdout / 100, name.strip()
+    return int(seed), int(repeats), holdout / 100, float(seconds), name.strip()

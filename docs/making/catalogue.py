@@ -42,7 +42,11 @@ FAVOURS = {
     "draws": "draws, which lie where the posterior has its mass",
     "": "nobody",
 }
-BETTER = {"more": "More is better.", "less": "Less is better.", "": "Neither more nor less is better."}
+BETTER = {
+    "more": "More is better.",
+    "less": "Less is better.",
+    "": "Neither more nor less is better.",
+}
 
 
 def documents() -> dict[str, str]:
@@ -62,7 +66,9 @@ def _algorithms() -> str:
     for kind, (title, about) in KINDS.items():
         mine = {key: one for key, one in ALGORITHMS.items() if one.members == kind}
         if mine:
-            links = (f"[{escaped(a.label)}]({key}.md): {escaped(a.summary)}" for key, a in mine.items())
+            links = (
+                f"[{escaped(a.label)}]({key}.md): {escaped(a.summary)}" for key, a in mine.items()
+            )
             parts += [f"## {title}", about, listed(links)]
     return "\n\n".join(parts)
 
@@ -81,7 +87,9 @@ def _algorithm(one: AnyAlgorithm) -> str:
     parts = [f"# {escaped(one.label)}", escaped(one.summary), table(["", ""], facts)]
     if one.caveat:
         parts.append(f"> **No draws.** {escaped(one.caveat)}")
-    return "\n\n".join([*parts, *_how(one, ALGORITHMS), *_settings(one.Settings), *_run(one, models)])
+    return "\n\n".join(
+        [*parts, *_how(one, ALGORITHMS), *_settings(one.Settings), *_run(one, models)]
+    )
 
 
 def _run(one: AnyAlgorithm, models: list[Model]) -> Iterator[str]:
@@ -155,7 +163,10 @@ def _criteria() -> str:
     for key, one in CRITERIA.items():
         facts = [
             ("Key", f"`{key}`"),
-            ("Unit", {"": "none", "distance": "that of the distance in use"}.get(one.unit, one.unit)),
+            (
+                "Unit",
+                {"": "none", "distance": "that of the distance in use"}.get(one.unit, one.unit),
+            ),
             ("Flatters", FAVOURS[one.favours]),
             ("Comes from", f"[{escaped(declared.page(one.page).title)}](pages/{one.page}.md)"),
         ]

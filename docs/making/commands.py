@@ -37,7 +37,9 @@ def _page(name: str, command: argparse.ArgumentParser) -> str:
             if action.help is not argparse.SUPPRESS
         ]
         if rows:
-            title = "arguments" if group.title == "positional arguments" else group.title or "options"
+            title = (
+                "arguments" if group.title == "positional arguments" else group.title or "options"
+            )
             parts += [f"## {escaped(_sentence(title).removesuffix('.'))}"]
             parts += [table(["", "what it is"], rows)]
     return "\n\n".join(parts)
@@ -51,7 +53,9 @@ def _places(command: argparse.ArgumentParser) -> str:
 
 
 def _name(action: argparse.Action) -> str:
-    value = action.metavar or ("{" + ",".join(map(str, action.choices)) + "}" if action.choices else "")
+    value = action.metavar or (
+        "{" + ",".join(map(str, action.choices)) + "}" if action.choices else ""
+    )
     if not action.option_strings:
         return f"`{value or action.dest}`"
     if action.nargs == 0:

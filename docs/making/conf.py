@@ -9,12 +9,20 @@ version = release = VERSION
 html_title = "See what your factorization hides"
 html_short_title = "bnmf"
 
-extensions = ["myst_parser", "sphinx_copybutton", "docs.making.formulas"]
+extensions = [
+    "myst_parser",
+    "sphinx_copybutton",
+    "docs.making.formulas",
+    "docs.making.pictures",
+]
 myst_enable_extensions = ["dollarmath", "deflist"]
 # Anchors of headings, as GitHub has them.
 myst_heading_anchors = 4
 myst_dmath_double_inline = True
 exclude_patterns: list[str] = []
+
+# Quotes and dashes are written as they are meant: two hyphens begin an option.
+smartquotes = False
 
 html_theme = "furo"
 html_math_renderer = "mathml"

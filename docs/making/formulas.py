@@ -3,6 +3,7 @@
 The font is STIX Two Math, so that they look the same everywhere.
 """
 
+import re
 import shutil
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -14,6 +15,8 @@ from sphinx.errors import SphinxError
 from sphinx.writers.html5 import HTML5Translator
 
 FONT = "STIXTwoMath-Regular.ttf"
+# The converter sets the name of a function as close as a variable.
+BEFORE, BEHIND = re.compile(r"(?<=[\w}])\s+\\log"), re.compile(r"\\log\s+(?!\()")
 
 
 def as_mathml(latex: str, display: str) -> str:
@@ -24,8 +27,9 @@ def as_mathml(latex: str, display: str) -> str:
     SphinxError
         Where it cannot be read, or part of it would be shown as it is written.
     """
+    spaced = BEHIND.sub(r"\\log \\, ", BEFORE.sub(r" \\, \\log", latex))
     try:
-        made: str = convert(latex, display=display)
+        made: str = convert(spaced, display=display)
     except Exception as error:
         raise SphinxError(f"The formula {latex!r} cannot be read: {error}") from error
     if "\\" in made:

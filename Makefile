@@ -7,7 +7,7 @@ PORT ?= 8501
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
 
-.PHONY: help setup run test test-fast test-long mutants lint bench screenshots lock clean
+.PHONY: help setup run test test-fast test-long mutants lint bench docs screenshots lock clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -24,6 +24,10 @@ $(VENV)/.ready: $(REQUIREMENTS) requirements-engine.txt pyproject.toml
 
 $(VENV)/.tested: $(VENV)/.ready requirements-test.txt requirements-cluster.txt
 	$(PIP) -r requirements-test.txt
+	touch $@
+
+$(VENV)/.documented: $(VENV)/.ready requirements-docs.txt
+	$(PIP) -r requirements-docs.txt
 	touch $@
 
 run: setup ## open the app in the browser (PORT=8501)
@@ -45,18 +49,21 @@ mutants: $(VENV)/.tested ## plant mistakes in the engine and see that tests catc
 lint: $(VENV)/.tested
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	@! grep -rn 'fmt: skip' --include='*.py' --exclude-dir=.envs app.py bnmf_core pages studies benchmarks tests
+	@! grep -rn 'fmt: skip' --include='*.py' --exclude-dir=.envs app.py bnmf_core docs pages studies benchmarks tests
 	$(BIN)/mypy
 
 bench: $(VENV)/.tested ## every benchmark; writes benchmarks/RESULTS.md
 	$(BIN)/python -m benchmarks
 
-screenshots: $(VENV)/.tested ## pictures of every page into docs/ (needs chromium)
+docs: $(VENV)/.documented ## the documentation as a site, in site/; a broken link fails
+	$(BIN)/python -m docs.making site
+
+screenshots: $(VENV)/.tested ## pictures of pages into docs/ (needs chromium)
 	$(BIN)/python -m tests.browser.screenshots docs
 
-lock: $(VENV)/.tested ## pin what is installed now into requirements.lock
+lock: $(VENV)/.tested $(VENV)/.documented ## pin what is installed now into requirements.lock
 	$(BIN)/python -m pip freeze --exclude-editable > requirements.lock
 
 clean: ## remove the virtual environment and caches
-	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) site .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""Makes the site of the documentation: ``python -m docs.making [FOLDER]``."""

@@ -56,8 +56,10 @@ class Exploration(ABC):
         """What is computed, in pieces that are stored one by one."""
 
     @abstractmethod
-    def part(self, numbers: range, stopped: Callable[[], bool]) -> dict[str, np.ndarray]:
-        """Compute a piece."""
+    def part(
+        self, numbers: range, report: Callable[[float], None], stopped: Callable[[], bool]
+    ) -> dict[str, np.ndarray]:
+        """Compute a piece; tells the part of it that is done."""
 
     @property
     def key(self) -> str:
@@ -101,11 +103,15 @@ class Exploration(ABC):
             files.write_json(about, {"runs": [run_id], "particles": [made]})
         parts = self.parts
         for done, part in enumerate(parts):
-            report(done / len(parts), self.doing)
+
+            def tell(of_it: float, done: int = done) -> None:
+                report((done + of_it) / len(parts), self.doing)
+
+            tell(0.0)
             path = self.folder / f"part-{part.start:05d}.npz"
             if not path.exists():
                 with one_blas_thread():
-                    files.write_arrays(path, self.part(part, stopped))
+                    files.write_arrays(path, self.part(part, tell, stopped))
 
     @property
     @abstractmethod
@@ -154,7 +160,9 @@ class LockedExploration(Exploration):
         ends = range(0, self.starts + 1, TOGETHER)
         return [range(first, min(first + TOGETHER, self.starts + 1)) for first in ends]
 
-    def part(self, numbers: range, stopped: Callable[[], bool]) -> dict[str, np.ndarray]:
+    def part(
+        self, numbers: range, report: Callable[[float], None], stopped: Callable[[], bool]
+    ) -> dict[str, np.ndarray]:
         """Some factorizations."""
         A, W = self.factors
         data = self.comparison.seen_dataset
@@ -201,13 +209,15 @@ class DisplacementExploration(Exploration):
         ends = range(0, count, TOGETHER)
         return [range(first, min(first + TOGETHER, count)) for first in ends]
 
-    def part(self, numbers: range, stopped: Callable[[], bool]) -> dict[str, np.ndarray]:
+    def part(
+        self, numbers: range, report: Callable[[float], None], stopped: Callable[[], bool]
+    ) -> dict[str, np.ndarray]:
         """The bands of some entries."""
         problem = Problem.without_model(self.comparison.seen_dataset, self.comparison.rank)
         A, W, error = self._polished(problem, stopped)
         chosen = self.entries[numbers.start : numbers.stop]
         allowed = allowed_error(error, self.rise)
-        found = displace(problem, A, W, self.component, chosen, allowed, stopped)
+        found = displace(problem, A, W, self.component, chosen, allowed, report, stopped)
         return vars(found) | {"base": np.array([error, allowed])}
 
     def _polished(

@@ -112,6 +112,7 @@ def displace(
     component: int,
     entries: np.ndarray,
     allowed: float,
+    on_progress: Callable[[float], None] | None = None,
     cancel: Callable[[], bool] | None = None,
 ) -> Displacement:
     """How far entries of one component can move within an allowed error, each by itself.
@@ -127,7 +128,8 @@ def displace(
     Parameters
     ----------
     A : (D, R), W : (R, N) an optimum, see :func:`polished`. component : r. entries : (K,) d.
-    allowed : relative error, above that of (A, W). cancel : asked between rounds.
+    allowed : relative error, above that of (A, W).
+    on_progress : called with the fraction done, 0 to 1. cancel : asked between rounds.
 
     Raises
     ------
@@ -158,7 +160,7 @@ def displace(
         [_Search(base, int(d), v, side, D) for d, v in zip(entries, value, strict=True)]
         for side in (-1.0, 1.0)
     )
-    _run(base, [*down, *up])
+    _run(base, [*down, *up], on_progress)
     ends = (down, up)
     return Displacement(
         entries=entries,
@@ -264,12 +266,16 @@ class _Search:
                 self.over, self.ended = True, BY_OTHER if risen is None else BY_ERROR
 
 
-def _run(base: _Base, searches: list[_Search]) -> None:
+def _run(
+    base: _Base, searches: list[_Search], on_progress: Callable[[float], None] | None
+) -> None:
     """Take all searches to their ends, side by side."""
-    for _ in range(TRIALS):
+    for number in range(TRIALS):
         going = [search for search in searches if not search.over]
         if not going:
             return
+        if on_progress is not None:
+            on_progress(max(1 - len(going) / len(searches), number / TRIALS))
         tried = np.array([search.trial() for search in going])
         ties = Ties(
             np.full(len(going), base.component),

@@ -120,7 +120,7 @@ def displace(
     For entry d of component r and a share v, E(v) = min ‖X − AW‖/‖X‖ over A, W ≥ 0 with
     A_dr = v · Σ_i A_ir. The band is where E(v) ≤ ``allowed``, as far as it is reached from the
     factorization: every minimum is looked for from the nearest one that is known, so a band may be
-    wider than is said, not narrower. It ends where the component is no longer the same one: more
+    wider than is said. It ends where the component is no longer the same one: more
     than ``NO_COUNTERPART`` degrees away, or more like another one. All entries are moved side by
     side, in steps that grow; an end is found from how the square root of the rise grows. Where the
     error falls on the way, the middle of the step has to be allowed as well.
@@ -266,9 +266,7 @@ class _Search:
                 self.over, self.ended = True, BY_OTHER if risen is None else BY_ERROR
 
 
-def _run(
-    base: _Base, searches: list[_Search], on_progress: Callable[[float], None] | None
-) -> None:
+def _run(base: _Base, searches: list[_Search], on_progress: Callable[[float], None] | None) -> None:
     """Take all searches to their ends, side by side."""
     for number in range(TRIALS):
         going = [search for search in searches if not search.over]

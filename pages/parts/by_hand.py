@@ -5,10 +5,12 @@ On the pages Modes and Parts, of the factorization in focus.
 
 from collections.abc import Callable
 
+import numpy as np
 import streamlit as st
 
 from bnmf_core.analysis.by_hand import Exploration
 from bnmf_core.compare.topics import top_indices
+from bnmf_core.figures.gallery import basis_images
 from bnmf_core.nouns.names import clean_name
 from bnmf_core.runs.background import Background
 from pages.frame import declared, link, view, watch
@@ -51,6 +53,7 @@ def show(look: Lens) -> None:
             "0.002. Where the fit is better than 0.001, by this part of 0.001.",
         )
         labels = component_labels(look, row)
+        _pictures(look, row)
         held, moved = st.tabs(["Hold components", "Move entries"])
         with held:
             hand_held.show(look, row, labels)
@@ -59,10 +62,24 @@ def show(look: Lens) -> None:
     link.share(*declared.BY_HAND)
 
 
+def _pictures(look: Lens, row: int) -> None:
+    """The components themselves, where they are pictures: numbers alone say little."""
+    shape = look.analysis.dataset.image_shape
+    if shape is not None:
+        title = "Components of this factorization"
+        figure = basis_images(look.aligned(np.array([row])), shape, ["component"], title=title)
+        view.chart(
+            figure,
+            "Each on its own grey scale: bright is present.",
+            name="by_hand",
+            origin=look.origin,
+        )
+
+
 def component_labels(look: Lens, row: int) -> dict[str, str]:
     """Components by their numbers: with their strongest features, where these have names."""
     dataset = look.analysis.dataset
-    A = look.aligned([row])[0]
+    A = look.aligned(np.array([row]))[0]
     numbers = {str(r + 1): str(r + 1) for r in range(A.shape[1])}
     if dataset.image_shape is not None or dataset.features[0] == "feature 1":
         return numbers

@@ -82,16 +82,18 @@ def _picture(look: Lens, told: Remaining) -> None:
         ]
     )
     if dataset.image_shape is not None:
-        whole = np.zeros((3, dataset.D, look.analysis.rank))
-        whole[:, :, told.free] = np.stack(rows)
-        names = ["lowest", "this factorization", "highest"]
         figure = basis_images(
-            whole, dataset.image_shape, names, title="What remains possible", scale="component"
+            np.stack(rows),
+            dataset.image_shape,
+            ["lowest", "this factorization", "highest"],
+            title="What remains possible",
+            scale="component",
+            columns=[str(r + 1) for r in told.free],
         )
         view.chart(
             figure,
             "Each pixel at the lowest and the highest share that it has within the allowed error; "
-            "one component's pictures share their grey scale. Held components are left black.",
+            "one component's pictures share their grey scale.",
             name="remaining",
             origin=look.origin,
             table=table,

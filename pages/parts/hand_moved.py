@@ -88,8 +88,9 @@ def _say(
     zero, K = int(bands.could_be_zero.sum()), bands.entries.size
     st.markdown(
         f"**Within {plain(link.get('rise'))} % more error, “{plain(name)}” can be anything between "
-        f"{bands.lower[first]:.2%} and {bands.upper[first]:.2%} of component {component + 1:d} "
-        f"(it is {bands.value[first]:.2%}); {zero:d} of the {K:d} shown could be zero.**"
+        f"{100 * bands.lower[first]:.3g} and {100 * bands.upper[first]:.3g} % of component "
+        f"{component + 1:d} (it is {100 * bands.value[first]:.3g} %); {plain(zero or 'none')} of "
+        f"the {K:d} shown could be zero.**"
     )
     said = [f"The error is {error:.5g}, and {allowed:.5g} is allowed."]
     if error > 0:
@@ -104,13 +105,13 @@ def _say(
             "like one of the others."
         )
     said.append(
-        "Each band was followed from this factorization; it may be wider than shown, not narrower."
+        "Each band was followed in steps from this factorization, and may be wider than shown."
     )
     if posterior is not None:
         low, high = posterior[bands.entries[first]]
         said.append(
-            f"The posterior has “{name}” between {low:.2%} and {high:.2%} with 90 %, by {draws} "
-            "draws of this mode."
+            f"Of {draws} draws from the posterior in this mode 90 % have “{name}” between "
+            f"{100 * low:.3g} and {100 * high:.3g} %."
         )
     else:
         few = f"only {draws}" if draws else "no"

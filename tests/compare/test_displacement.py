@@ -1,5 +1,7 @@
 """Bands of entries: they hold the value, and at their ends the error is the allowed one."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -63,7 +65,7 @@ def test_a_larger_rise_never_makes_a_band_smaller(noisy):
         displace(problem, A, W, 0, np.arange(9), allowed_error(error, rise))
         for rise in (0.001, 0.01, 0.05)
     ]
-    for small, large in zip(bands, bands[1:], strict=False):
+    for small, large in pairwise(bands):
         assert (large.lower <= small.lower + 1e-9).all()
         assert (large.upper >= small.upper - 1e-9).all()
     assert (bands[2].upper - bands[2].lower > bands[0].upper - bands[0].lower).all()
@@ -84,8 +86,11 @@ def test_on_a_continuum_bands_stay_wide():
     problem = Problem.without_model(data, 3)
     # Its two corners are alone; one between them is on the continuum.
     apart = [
-        min(np.abs(shares(A) - shares(truth.A)[:, order]).max() for truth in data.truth
-            for order in ([0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]))
+        min(
+            np.abs(shares(A) - shares(truth.A)[:, order]).max()
+            for truth in data.truth
+            for order in ([0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0])
+        )
         for A in particles.A
     ]
     k = int(np.argmax(apart))

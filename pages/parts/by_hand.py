@@ -13,9 +13,9 @@ from bnmf_core.compare.topics import top_indices
 from bnmf_core.figures.gallery import basis_images
 from bnmf_core.nouns.names import clean_name
 from bnmf_core.runs.background import Background
-from pages.frame import declared, link, view, watch
+from pages.frame import declared, link, view
 from pages.frame.lens import Lens
-from pages.frame.words import duration, plain, shown
+from pages.frame.words import plain, shown
 from pages.parts import hand_held, hand_moved, make_study
 
 # Parts by which the error may rise.
@@ -100,16 +100,7 @@ def explore(
     """What is there of an exploration, as it comes in, and what starts, watches or cancels it."""
     status = background.status(work)
     if status.status == "running":
-
-        def watched() -> None:
-            now = background.status(work)
-            left = "" if now.remaining is None else f", {duration(now.remaining)} left"
-            st.progress(now.fraction, text=plain(f"{now.stage}{left}"))
-            if st.button("Cancel", key=f"{name}_cancel", icon=":material/cancel:"):
-                background.cancel()
-            draw()
-
-        watch.until_done(lambda: background.status(work).status == "running", watched)
+        make_study.follow(background, work, name, draw)
         return
     if status.status != "complete":
         _start(background, work, button, name)
@@ -124,7 +115,7 @@ def _start(background: Background, work: Exploration, button: str, name: str) ->
     other = background.current
     if other is not None and background.status(other).status == "running":
         st.caption("Another exploration is being made; this one can start when it has ended.")
-        make_study.progress(background, other, f"{name}_other")
+        make_study.follow(background, other, f"{name}_other")
         return
     if st.button(plain(button), type="primary", key=f"{name}_start"):
         with view.told():

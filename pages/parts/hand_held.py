@@ -47,8 +47,8 @@ def show(look: Lens, row: int, labels: dict[str, str]) -> None:
             plain(
                 f"{told.converged} of {told.made} factorizations have converged; "
                 f"{told.within.size} of them have an error of at most {told.allowed:.4g}. "
-                f"Answers count as one within {told.threshold:.3g}°. All of this has been "
-                "reached; there may be more that no start has led to."
+                f"Answers count as one within {told.threshold:.3g}°, and several may be pieces of "
+                "one ridge. All of this has been reached; there may be more that no start led to."
             )
         )
         if told.within.size:

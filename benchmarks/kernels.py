@@ -105,11 +105,12 @@ def _approach(tries: int) -> float:
     iterations, sweeps = 10, 3
     A, W = A.astype(np.float32), W.astype(np.float32)
     step, limit = np.full(len(A), 0.5), np.ones(len(A))
+    held = np.zeros(problem.rank, dtype=bool)
     D, N = problem.dataset.D, problem.dataset.N
     each = 4.0 * X.U.shape[1] * 10 * (D + N) + (2.0 * sweeps + 4.0) * 10 * 10 * (D + N)
     return _best(
         lambda: kernels.accelerated_round(
-            X.U, X.V, X.squared_norm, A, W, step, limit, iterations, sweeps
+            X.U, X.V, X.squared_norm, A, W, step, limit, iterations, sweeps, held
         ),
         each * iterations * len(A),
         tries,

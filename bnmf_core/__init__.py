@@ -21,6 +21,7 @@ _HOME = {
     "conclusions": "compare.conclusions",
     "connections": "compare.islands",
     "covering_numbers": "compare.coverage",
+    "displace": "compare.displacement",
     "distances": "compare.distances",
     "downstream_auc": "compare.downstream",
     "find_modes": "compare.modes",
@@ -55,6 +56,7 @@ if TYPE_CHECKING:  # for type checkers, the same names
     from bnmf_core.compare.alignment import component_stability as component_stability
     from bnmf_core.compare.conclusions import conclusions as conclusions
     from bnmf_core.compare.coverage import covering_numbers as covering_numbers
+    from bnmf_core.compare.displacement import displace as displace
     from bnmf_core.compare.distances import distances as distances
     from bnmf_core.compare.downstream import downstream_auc as downstream_auc
     from bnmf_core.compare.islands import connections as connections

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from bnmf_core.analysis import ranks
+from bnmf_core.analysis import by_hand, ranks
 from bnmf_core.analysis.comparison import ABOUT, comparison_key
 from bnmf_core.analysis.stages import STAGES
 from bnmf_core.compare.distances import suited
@@ -59,7 +59,8 @@ def remove_unused(store: RunStore, chosen: Iterable[Unused]) -> int:
 def _comparisons(store: RunStore) -> list[Unused]:
     found, kept = (
         [],
-        {stage.name(suited(unit)) for stage in STAGES.values() for unit in (False, True)},
+        {stage.name(suited(unit)) for stage in STAGES.values() for unit in (False, True)}
+        | {by_hand.FOLDER},
     )
     made = store.made()
     for folder in _folders(store.root / "analyses"):

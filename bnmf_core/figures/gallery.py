@@ -19,6 +19,8 @@ TALLEST = 530
 LOWEST_BARS, HIGHEST_BARS, BESIDE_BARS = 45, 120, 150
 # Rows of a table of strong features.
 MOST_ROWS = 36
+# Axes of the bases over which images share a scale.
+SCALES = {"own": (1,), "component": (0, 1), "all": (0, 1, 2)}
 # Around a component without a counterpart.
 FRAME = {"color": "#D9730D", "width": 2}
 
@@ -31,21 +33,25 @@ def basis_images(
     alone: np.ndarray | None = None,
     title: str = "Components as images",
     row_width: int = ROW_WIDTH,
+    scale: str = "own",
+    columns: Sequence[str] = (),
 ) -> go.Figure:
     """Montage of basis images: a row per factorization, a column per component.
 
     Parameters
     ----------
-    A : (K, D, R) aligned bases; each component is shown on its own scale.
+    A : (K, D, R) aligned bases.
     image_shape : (height, width); a column unfolds column-major.
     rows : K names. difference : show each row minus the first instead, on one signed scale.
     alone : (K, R) bool, components without a counterpart in the first row; they are framed.
     title : what the images are; weights of pixels are maps.
     row_width : pixels that a row will about have.
+    scale : black to white is "own": of each image; "component": of its column; "all": of all.
+    columns : R names, where they are not numbers of components.
     """
     K, _, R = A.shape
     height, width = image_shape
-    shown = unit_columns(A)
+    shown = unit_columns(A, SCALES[scale])
     if difference:
         shown = shown - shown[:1]
         largest = float(np.abs(shown).max()) or 1.0
@@ -79,7 +85,7 @@ def basis_images(
         figure.add_shape(type="rect", x0=x, x1=x + width, y0=y, y1=y + height, line=FRAME)
     figure.update_xaxes(
         tickvals=[r * (width + GAP) + width / 2 for r in range(R)],
-        ticktext=[component_name(r) for r in range(R)],
+        ticktext=[safe(name, 28) for name in columns] or [component_name(r) for r in range(R)],
         tickangle=0,
         side="top",
         showgrid=False,
@@ -229,7 +235,10 @@ def _framed(alone: np.ndarray | None) -> list[tuple[int, int]]:
     return [] if alone is None else [(int(k), int(r)) for k, r in np.argwhere(alone)]
 
 
-def unit_columns(A: np.ndarray) -> np.ndarray:
-    """Every component divided by its largest entry; an empty component stays zero."""
-    largest = A.max(axis=1, keepdims=True)
+def unit_columns(A: np.ndarray, axes: tuple[int, ...] = (1,)) -> np.ndarray:
+    """Every component divided by its largest entry; an empty component stays zero.
+
+    ``axes`` : of A (K, D, R) that the largest is taken over.
+    """
+    largest = A.max(axis=axes, keepdims=True)
     return A / np.where(largest > 0, largest, 1.0)

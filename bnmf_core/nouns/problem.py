@@ -26,17 +26,22 @@ class Problem:
     dataset : the observations the run sees, X (D, N).
     model, model_settings : the probability model and its settings, nothing left open.
     rank : R.
+    held : (R,) bool, components whose columns of A stay as they start, up to their scale, while
+        all else is solved for, by the solver ``hals`` alone; None: none.
     """
 
     dataset: Dataset
     model: Model
     model_settings: Any
     rank: int
+    held: np.ndarray | None = None
 
     @classmethod
-    def without_model(cls, dataset: Dataset, rank: int) -> "Problem":
-        """Data and a rank alone: all that solvers ask for."""
-        return cls(dataset, cast(Model, None), None, rank)
+    def without_model(
+        cls, dataset: Dataset, rank: int, held: np.ndarray | None = None
+    ) -> "Problem":
+        """Data and a rank alone, and what is held: all that solvers ask for."""
+        return cls(dataset, cast(Model, None), None, rank, held)
 
     @classmethod
     def prepare(

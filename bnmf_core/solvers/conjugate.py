@@ -114,6 +114,64 @@ def _begin(
 
 
 @numba.njit(cache=True, nogil=True, forceinline=True)
+def _tie(p: np.ndarray, row: int, entry: int, odds: float) -> None:
+    """Set a tied entry of p (R, n) to odds times the sum of the others of its row."""
+    total = 0.0
+    for i in range(p.shape[1]):
+        if i != entry:
+            total += np.float64(p[row, i])
+    p[row, entry] = odds * total
+
+
+@numba.njit(cache=True, nogil=True, forceinline=True)
+def _begin_tied(
+    F: np.ndarray,
+    gradient: np.ndarray,
+    inverse: np.ndarray,
+    free: np.ndarray,
+    r: np.ndarray,
+    x: np.ndarray,
+    row: int,
+    entry: int,
+    odds: float,
+) -> None:
+    """:func:`_begin` of the row with a tied entry, whose slope the others carry already."""
+    for i in range(F.shape[1]):
+        # Each of the others moves the tied one along, and has that much more curvature.
+        bound = gradient[row, i] * inverse[row] / (1.0 + odds * odds)
+        held = i == entry or F[row, i] <= bound or inverse[row] == 0.0
+        free[row, i] = 0.0 if held else 1.0
+        r[row, i] = 0.0 if held else -gradient[row, i]
+        x[row, i] = -F[row, i] if held and inverse[row] > 0.0 else 0.0
+    _tie(x, row, entry, odds)
+
+
+@numba.njit(cache=True, nogil=True, forceinline=True)
+def _answer(
+    free: np.ndarray, G: np.ndarray, inverse: np.ndarray, row: int, odds: float
+) -> tuple[np.ndarray, float]:
+    """What the preconditioner answers to the curvature that a tied entry adds.
+
+    The others of its row move it all together: κ u uᵀ, u = 1 on those that are free and κ = odds²
+    times the row's curvature. With P⁻¹ without it, (P + κ u uᵀ)⁻¹ = P⁻¹ − c P⁻¹u uᵀP⁻¹; P⁻¹u, c.
+    """
+    u, answer = np.zeros(free.shape, free.dtype), np.zeros(free.shape, free.dtype)
+    u[row] = free[row]
+    _precondition(u, free, G, inverse, answer)
+    strength = odds * odds * np.float64(G[row, row])
+    return answer, strength / (1.0 + strength * _inner_product(u, answer))
+
+
+@numba.njit(cache=True, nogil=True, forceinline=True)
+def _take_off(z: np.ndarray, free: np.ndarray, row: int, answer: np.ndarray, part: float) -> None:
+    """z − part · answer ⟨u, z⟩ in place, see :func:`_answer`."""
+    total = 0.0
+    for i in range(z.shape[1]):
+        total += np.float64(z[row, i]) * np.float64(free[row, i])
+    _add(z, -part * total, answer)
+
+
+@numba.njit(cache=True, nogil=True, forceinline=True)
 def _seen_product(
     p_A: np.ndarray,
     p_W: np.ndarray,
@@ -147,6 +205,9 @@ def newton_direction(  # noqa: PLR0915 (one iteration)
     accuracy: float,
     most: int,
     radius: float,
+    row: int,
+    entry: int,
+    odds: float,
 ) -> tuple[np.ndarray, np.ndarray, int, float, bool]:
     """Solve H d = −∇ on the free entries by conjugate gradients, to a part of ∇'s length.
 
@@ -163,6 +224,7 @@ def newton_direction(  # noqa: PLR0915 (one iteration)
         likeness with gaps: what the preconditioner is made of.
     accuracy : part of the gradient's length that may be left. most : products with H at most.
     radius : of the region that is trusted, in the length that M measures.
+    row, entry, odds : the entry of A that follows the others of its row, see ``ties``; −1: none.
 
     Returns
     -------
@@ -184,6 +246,8 @@ def newton_direction(  # noqa: PLR0915 (one iteration)
     x_A, x_W = np.empty((R, D), kind), np.empty((R, N), kind)
     _begin(A, gradient_A, inverse_A, free_A, r_A, x_A)
     _begin(W, gradient_W, inverse_W, free_W, r_W, x_W)
+    if row >= 0:
+        _begin_tied(A, gradient_A, inverse_A, free_A, r_A, x_A, row, entry, odds)
     z_A, z_W = np.empty((R, D), kind), np.empty((R, N), kind)
     h_A, h_W = np.empty((R, D), kind), np.empty((R, N), kind)
     inner_A, inner_W = np.empty((R, K + R), kind), np.empty((R, K + R), kind)
@@ -191,6 +255,10 @@ def newton_direction(  # noqa: PLR0915 (one iteration)
     left_A[:, K + R :], left_W[:, K + R :] = G_W, G_A
     _precondition(r_A, free_A, G_W, inverse_A, z_A)
     _precondition(r_W, free_W, G_A, inverse_W, z_W)
+    answer, part = z_A, 0.0
+    if row >= 0:
+        answer, part = _answer(free_A, G_W, inverse_A, row, odds)
+        _take_off(z_A, free_A, row, answer, part)
     p_A[:], p_W[:] = z_A, z_W
     size = _inner_product(r_A, z_A) + _inner_product(r_W, z_W)
     enough = accuracy**2 * size
@@ -199,6 +267,8 @@ def newton_direction(  # noqa: PLR0915 (one iteration)
     length2, along, p2 = 0.0, 0.0, size
     while used < most and size > enough:
         used += 1
+        if row >= 0:
+            _tie(p_A, row, entry, odds)
         if seen.size:
             _seen_product(p_A, p_W, A, W, seen, residual, h_A, h_W)
         else:
@@ -209,6 +279,8 @@ def newton_direction(  # noqa: PLR0915 (one iteration)
             left_W[:, K : K + R] = inner_A[:, K:] + inner_A[:, K:].T
             np.dot(left_A, stack_A, h_A)
             np.dot(left_W, stack_W, h_W)
+        if row >= 0:
+            h_A[row] += A.dtype.type(odds) * h_A[row, entry]
         h_A *= free_A
         h_W *= free_W
         curvature = _inner_product(p_A, h_A) + _inner_product(p_W, h_W)
@@ -232,6 +304,8 @@ def newton_direction(  # noqa: PLR0915 (one iteration)
         _add(r_W, -step, h_W)
         _precondition(r_A, free_A, G_W, inverse_A, z_A)
         _precondition(r_W, free_W, G_A, inverse_W, z_W)
+        if row >= 0:
+            _take_off(z_A, free_A, row, answer, part)
         now = _inner_product(r_A, z_A) + _inner_product(r_W, z_W)
         _onward(p_A, now / size, z_A)
         _onward(p_W, now / size, z_W)

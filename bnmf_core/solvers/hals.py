@@ -123,11 +123,14 @@ def _advance_approach(problem: Problem, solution: Solution, stopping: Stopping) 
             now_limit,
             ROUND,
             APPROACH_SWEEPS,
+            np.zeros(problem.rank, dtype=bool) if problem.held is None else problem.held,
         )
         # What compression leaves out of X stays an error to the end.
         now += problem.completed_squared_norm - compression.squared_norm
         gained = squared_error[chosen] - now
         A[chosen], W[chosen] = single_A, single_W
+        if problem.held is not None:  # single precision has rounded them
+            A[:, problem.held] = solution.A[:, problem.held]
         step[chosen], limit[chosen] = now_step, now_limit
         iterations[chosen] += ROUND
         squared_error[chosen] = now

@@ -128,6 +128,7 @@ def accelerated_round(
     limit: np.ndarray,
     iterations: int,
     sweeps: int,
+    held: np.ndarray,
 ) -> np.ndarray:
     """Extrapolated alternating descent on ‖U Vᵀ − A W‖², in place, one particle after the other.
 
@@ -138,6 +139,7 @@ def accelerated_round(
     ----------
     U : (D, K), V : (N, K) float32. squared_norm : ‖U Vᵀ‖².
     A : (m, R, D), W : (m, R, N) float32. step, limit : (m,) state of the extrapolation.
+    held : (R,) bool, components whose rows of A stay as they are.
 
     Returns
     -------
@@ -162,6 +164,9 @@ def accelerated_round(
             np.dot(far_W, V, inner)
             np.dot(inner, U.T, linear_A)
             np.dot(far_W, far_W.T, gram)
+            for r in range(R):
+                if held[r]:
+                    gram[r, r] = 0.0
             new_A[:] = far_A
             _descend(new_A, linear_A, gram, sweeps, f, total)
             _extrapolate(new_A, A[p], step[p], far_A)

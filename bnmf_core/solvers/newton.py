@@ -24,7 +24,7 @@ import numpy as np
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.solvers.conjugate import newton_direction
 from bnmf_core.solvers.kernels import sweep, sweep_each
-from bnmf_core.solvers.solution import Solution, Stopping, gram, update_seen
+from bnmf_core.solvers.solution import Solution, Stopping, gram, holding, update_seen
 from bnmf_core.solvers.stationarity import (
     Slopes,
     balanced,
@@ -32,6 +32,7 @@ from bnmf_core.solvers.stationarity import (
     slopes,
     turned,
 )
+from bnmf_core.solvers.ties import TiedSolution, Ties
 
 # Part of the gradient that conjugate gradients may leave: on the way, and near the minimum.
 ACCURACY, NEAR_ACCURACY = 0.3, 0.03
@@ -112,6 +113,7 @@ def directions(
     accuracy: float,
     most: np.ndarray,
     radius: np.ndarray,
+    ties: Ties | None = None,
 ) -> Directions:
     """See :func:`bnmf_core.solvers.conjugate.newton_direction`; A (m, R, D), W (m, R, N)."""
     m = A.shape[0]
@@ -146,6 +148,9 @@ def directions(
             accuracy,
             most[p],
             radius[p],
+            -1 if ties is None else int(ties.component[p]),
+            -1 if ties is None else int(ties.entry[p]),
+            0.0 if ties is None else float(ties.odds[p]),
         )
     return result
 
@@ -154,11 +159,14 @@ def _round(problem: Problem, solution: Solution, stopping: Stopping) -> Solution
     chosen = np.flatnonzero(solution.active)
     A, W = balanced(solution.A[chosen], solution.W[chosen])
     radius, iterations = solution.step[chosen], solution.iterations[chosen] + 1
+    ties = solution.ties.of(chosen) if isinstance(solution, TiedSolution) else None
     W, linear_W = _swept_W(problem, A, W)
     found = slopes(problem, A, W, linear_W)
+    if ties is not None:
+        ties.carried(found)
     kkt = kkt_residuals(A, W, found)
     left = np.maximum(stopping.max_iterations - iterations, 0)
-    towards = directions(problem, A, W, found, ACCURACY, np.minimum(left, PRODUCTS), radius)
+    towards = directions(problem, A, W, found, ACCURACY, np.minimum(left, PRODUCTS), radius, ties)
     iterations += towards.products
     movement = movements(A, towards)
     close = towards.solved & (movement <= NEAR * stopping.movement) & (kkt <= stopping.kkt)
@@ -174,6 +182,7 @@ def _round(problem: Problem, solution: Solution, stopping: Stopping) -> Solution
             NEAR_ACCURACY,
             np.minimum(left, NEAR_PRODUCTS),
             radius[near],
+            None if ties is None else ties.of(near),
         )
         for name in ("A", "W", "length", "solved"):
             getattr(towards, name)[near] = getattr(closer, name)
@@ -192,7 +201,13 @@ def _round(problem: Problem, solution: Solution, stopping: Stopping) -> Solution
     going = np.flatnonzero(~settled)
     if going.size:
         A[going], W[going], radius[going], error = _stepped(
-            problem, A[going], W[going], _of(found, going), _part(towards, going), radius[going]
+            problem,
+            A[going],
+            W[going],
+            _of(found, going),
+            _part(towards, going),
+            radius[going],
+            None if ties is None else ties.of(going),
         )
         found.squared_error[going] = error
     active = solution.active.copy()
@@ -218,6 +233,7 @@ def _stepped(
     found: Slopes,
     towards: Directions,
     radius: np.ndarray,
+    ties: Ties | None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """The step that lowers the error, or a sweep over A: A, W, radii, squared errors."""
     A, W, radius, error = A.copy(), W.copy(), radius.copy(), found.squared_error.copy()
@@ -225,6 +241,8 @@ def _stepped(
     size = 1.0
     for _ in range(TRIALS):
         trial_A = np.maximum(A[waiting] + size * towards.A[waiting], 0.0)
+        if ties is not None:
+            trial_A = ties.of(waiting).imposed(trial_A)
         trial_W = np.maximum(W[waiting] + size * towards.W[waiting], 0.0)
         now = _squared_errors(problem, trial_A, trial_W)
         better = now < error[waiting]
@@ -241,7 +259,8 @@ def _stepped(
             return A, W, radius, error
         size *= SHRINKAGE
     radius[waiting] = size * towards.length[waiting]
-    A[waiting] = _swept_A(problem, A[waiting], W[waiting])
+    left = None if ties is None else ties.of(waiting)
+    A[waiting] = _swept_A(problem, A[waiting], W[waiting], left)
     error[waiting] = _squared_errors(problem, A[waiting], W[waiting])
     return A, W, radius, error
 
@@ -258,12 +277,16 @@ def _swept_W(
     return W, linear
 
 
-def _swept_A(problem: Problem, A: np.ndarray, W: np.ndarray) -> np.ndarray:
+def _swept_A(problem: Problem, A: np.ndarray, W: np.ndarray, ties: Ties | None) -> np.ndarray:
+    """A (m, R, D) after one exact sweep, in which held and tied columns have no part."""
     linear = problem.times_rows(W)
+    if problem.seen is not None and ties is not None:
+        return A.copy()  # a shorter step will do
     if problem.seen is not None:
-        return update_seen(_one_sweep, A, linear, W, problem.seen.T, np.ones(len(A)), False)[0]
-    A = A.copy()
-    sweep(A, linear, gram(W), 1)
+        ones = np.ones(len(A))
+        return update_seen(_one_sweep, A, linear, W, problem.seen.T, ones, False, problem)[0]
+    A, G = A.copy(), holding(problem, gram(W))
+    sweep(A, linear, G if ties is None else ties.without(G), 1)
     return A
 
 

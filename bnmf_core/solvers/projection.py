@@ -92,9 +92,12 @@ class View:
 
 
 def suits(problem: Problem) -> bool:
-    """Whether X is so small that this is the fastest way."""
+    """Whether X is so small that this is the fastest way; it takes lengths away from components,
+    and so holds none.
+    """
     shorter = min(problem.dataset.D, problem.dataset.N)
-    return problem.compression_rank is None and problem.rank * shorter <= LARGEST
+    small = problem.compression_rank is None and problem.rank * shorter <= LARGEST
+    return small and problem.held is None
 
 
 def view(problem: Problem) -> View:

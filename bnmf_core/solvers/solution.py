@@ -210,7 +210,7 @@ def _iterate(
     step_W: np.ndarray,
     measured: bool,
 ) -> Iterated:
-    A = update(A, problem.times_rows(W), gram(W), step_A)
+    A = update(A, problem.times_rows(W), holding(problem, gram(W)), step_A)
     linear, gram_A = problem.times_columns(A), gram(A)
     W = update(W, linear, gram_A, step_W)
     if not measured:
@@ -230,7 +230,7 @@ def _iterate_seen(
 ) -> Iterated:
     seen = problem.seen
     assert seen is not None
-    A, _ = update_seen(update, A, problem.times_rows(W), W, seen.T, step_A, False)
+    A, _ = update_seen(update, A, problem.times_rows(W), W, seen.T, step_A, False, problem)
     linear = problem.times_columns(A)
     W, size = update_seen(update, W, linear, A, seen, step_W, measured)
     return A, W, np.einsum("mrn,mrn->m", W, linear) if measured else None, size
@@ -244,10 +244,12 @@ def update_seen(
     seen: np.ndarray,
     step: np.ndarray,
     measured: bool,
+    holds: Problem | None = None,
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """F (m, R, n) updated given the other factor (m, R, k), and Σ S (AW)² of each particle.
 
-    ``seen`` (k, n). Particle by particle: the Gram matrices of all would take much memory.
+    ``seen`` (k, n). ``holds`` : where F is A, the problem that may hold some of it. Particle by
+    particle: the Gram matrices of all would take much memory.
     """
     m = F.shape[0]
     result, size = np.empty_like(F), np.zeros(m)
@@ -255,7 +257,8 @@ def update_seen(
         for columns, G in seen_grams(other[p], seen):
             one = np.ascontiguousarray(F[p, :, columns])[None]
             C = np.ascontiguousarray(linear[p, :, columns])[None]
-            one = update(one, C, G[None], step[p : p + 1])[0]
+            G_of_it = G[None] if holds is None else holding(holds, G[None])
+            one = update(one, C, G_of_it, step[p : p + 1])[0]
             result[p, :, columns] = one
             if measured:
                 size[p] += np.einsum("rsn,rn,sn->", G, one, one)
@@ -290,6 +293,18 @@ def iterations_that_fit(work: float) -> int:
 def gram(F: np.ndarray) -> np.ndarray:
     """F Fᵀ of every particle: F (m, R, n) → (m, R, R)."""
     return F @ F.transpose(0, 2, 1)
+
+
+def holding(problem: Problem, G: np.ndarray) -> np.ndarray:
+    """Gram matrices of W (m, R, R, …) with which descent over A leaves held components alone.
+
+    Their diagonal entries are 0: a component without curvature cannot be improved and stays.
+    """
+    if problem.held is None:
+        return G
+    G, held = G.copy(), np.flatnonzero(problem.held)
+    G[:, held, held] = 0.0
+    return G
 
 
 def product_work(problem: Problem) -> float:

@@ -32,7 +32,20 @@ class Slopes:
 def slopes(
     problem: Problem, A: np.ndarray, W: np.ndarray, linear_W: np.ndarray | None = None
 ) -> Slopes:
-    """Derivatives at A (m, R, D), W (m, R, N); ``linear_W`` is AᵀX (m, R, N) where known."""
+    """Derivatives at A (m, R, D), W (m, R, N); ``linear_W`` is AᵀX (m, R, N) where known.
+
+    Held components of A have neither slope nor curvature.
+    """
+    found = _slopes(problem, A, W, linear_W)
+    if problem.held is not None:
+        held = np.flatnonzero(problem.held)
+        found.A[:, held] = 0.0
+        found.curvature_A[:, held] = 0.0
+        found.gram_W[:, held, held] = 0.0
+    return found
+
+
+def _slopes(problem: Problem, A: np.ndarray, W: np.ndarray, linear_W: np.ndarray | None) -> Slopes:
     gram_A, gram_W = A @ A.transpose(0, 2, 1), W @ W.transpose(0, 2, 1)
     if problem.seen is not None:
         return _slopes_seen(problem, A, W, gram_A, gram_W)
@@ -44,7 +57,7 @@ def slopes(
         squared_error=np.maximum(squared_error, 0.0),
         A=gram_W @ A - problem.times_rows(W),
         W=gram_A @ W - linear_W,
-        curvature_A=np.einsum("mrr->mr", gram_W)[:, :, None],
+        curvature_A=np.einsum("mrr->mr", gram_W)[:, :, None].copy(),
         curvature_W=np.einsum("mrr->mr", gram_A)[:, :, None],
         gram_A=gram_A,
         gram_W=gram_W,

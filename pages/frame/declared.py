@@ -5,6 +5,8 @@ from pathlib import Path
 
 PAGES_FOLDER = Path(__file__).resolve().parents[1]
 LENS = ("runs", "metric", "threshold", "focus")
+# What is tried by hand: the components that are held, the one that is moved, the rise allowed.
+BY_HAND = ("lock", "moved", "rise")
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,7 @@ PAGES = [
         "How many different explanations do the data have, how different are they, and how much "
         "of each run lies in each?",
         icon="bubble_chart",
-        parameters=LENS,
+        parameters=(*LENS, *BY_HAND),
     ),
     Page(
         "rank",
@@ -111,7 +113,7 @@ PAGES = [
         "Explore",
         "What are the parts, and where do factorizations differ?",
         icon="category",
-        parameters=(*LENS, "relevance"),
+        parameters=(*LENS, "relevance", *BY_HAND),
     ),
     Page(
         "downstream",

@@ -46,6 +46,9 @@ LINKED: dict[str, Callable[[str], Any]] = {
     "problem": str,
     "part": str,
     "lesson": _list,
+    "lock": _list,
+    "moved": str,
+    "rise": str,
 }
 
 # Streamlit makes an entry of the browser's history of each change of the address, so that Back

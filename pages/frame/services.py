@@ -39,6 +39,12 @@ def rank_studies() -> Background:
     return Background()
 
 
+@st.cache_resource(show_spinner=False)
+def hands(kind: str) -> Background:
+    """What makes explorations by hand of one kind; its thread lives as long as the server."""
+    return Background()
+
+
 def store() -> RunStore:
     """The run store."""
     return runner().store

@@ -1,5 +1,7 @@
 """A study that is made in the background: its button, its progress, its result."""
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from bnmf_core.runs.background import Background, Work
@@ -26,7 +28,7 @@ def made(background: Background, work: Work, button: str, name: str) -> None:
     if status.status == "complete":
         return
     if status.status == "running":
-        progress(background, work, name)
+        follow(background, work, name)
         st.stop()
     if status.status == "failed":
         view.problem(status.message)
@@ -39,8 +41,10 @@ def made(background: Background, work: Work, button: str, name: str) -> None:
     st.stop()
 
 
-def progress(background: Background, work: Work, name: str) -> None:
-    """How far it is, the time left, and a button that cancels it."""
+def follow(
+    background: Background, work: Work, name: str, show: Callable[[], None] | None = None
+) -> None:
+    """How far it is, the time left, a button that cancels it, and what there is of it so far."""
 
     def draw() -> None:
         now = background.status(work)
@@ -48,5 +52,7 @@ def progress(background: Background, work: Work, name: str) -> None:
         st.progress(now.fraction, text=plain(f"{now.stage}{left}"))
         if st.button("Cancel", key=f"{name}_cancel", icon=":material/cancel:"):
             background.cancel()
+        if show is not None:
+            show()
 
     watch.until_done(lambda: background.status(work).status == "running", draw)

@@ -91,4 +91,18 @@ MUTANTS = (
         "random_state=None)",
         "tests/compare/test_downstream.py",
     ),
+    Mutant(
+        "displacement: a step may pass over a ridge",
+        "compare/displacement.py",
+        "self.step = FIRST * max(value, 1.0 / D)",
+        "self.step = max(value, 1.0 / D)",
+        "tests/compare/test_displacement.py",
+    ),
+    Mutant(
+        "remaining: what is above the allowed error counts",
+        "compare/remaining.py",
+        "settled & (found.error <= allowed)",
+        "settled & (found.error <= 2 * allowed)",
+        "tests/compare/test_remaining.py",
+    ),
 )

@@ -52,4 +52,18 @@ MUTANTS = (
         "now = held[q] if held[q]",
         "tests/solvers/test_projection.py",
     ),
+    Mutant(
+        "ties: the others do not carry the slope of the tied entry",
+        "solvers/ties.py",
+        "columns += (self.odds * tied)[:, None]",
+        "columns += 0.0 * (self.odds * tied)[:, None]",
+        "tests/solvers/test_held.py",
+    ),
+    Mutant(
+        "held: the gradient of held components is not taken away",
+        "solvers/stationarity.py",
+        "        found.gram_W[:, held, held] = 0.0\n",
+        "        pass\n",
+        "tests/solvers/test_held.py",
+    ),
 )

@@ -1,0 +1,268 @@
+"""Explorations by hand: asked on a page, computed in the background, stored beside the run.
+
+They are no runs. A factorization of which components were held is an optimum given these only; as a
+restart beside others it would count in what is said of basins and of modes not found yet.
+"""
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bnmf_core.analysis.comparison import ABOUT, Comparison, comparison_key
+from bnmf_core.compare.displacement import Displacement, allowed_error, displace, polished
+from bnmf_core.compare.remaining import Locked, check_held, solve_locked
+from bnmf_core.nouns.errors import SettingsError
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.numerics.threads import one_blas_thread
+from bnmf_core.store import files
+
+# Counted up when the same question would have another answer, or other files.
+VERSION = 1
+FOLDER = "by_hand"
+# Factorizations, and entries, that are made before they are stored and shown.
+TOGETHER = 4
+STARTS = 40
+# Entries of a component that are moved: its largest.
+ENTRIES = 40
+
+
+@dataclass(frozen=True, eq=False)
+class Exploration(ABC):
+    """Something that is computed of one factorization of a comparison, part by part.
+
+    Attributes
+    ----------
+    comparison : where the factorization is. row : of its members. Components have the numbers of
+        :meth:`Comparison.aligned` for this row alone, so that they do not depend on other runs.
+    """
+
+    comparison: Comparison
+    row: int
+
+    @property
+    @abstractmethod
+    def asked(self) -> dict[str, Any]:
+        """Everything beside the factorization that decides the result, as plain values."""
+
+    @property
+    @abstractmethod
+    def parts(self) -> list[range]:
+        """What is computed, in pieces that are stored one by one."""
+
+    @abstractmethod
+    def part(
+        self, numbers: range, report: Callable[[float], None], stopped: Callable[[], bool]
+    ) -> dict[str, np.ndarray]:
+        """Compute a piece; tells the part of it that is done."""
+
+    @property
+    def key(self) -> str:
+        """Changes with everything that decides the result."""
+        member = self.comparison.members.iloc[self.row]
+        which = [VERSION, type(self).__name__, member["run"], int(member["particle"]), self.asked]
+        return hashlib.sha256(json.dumps(which, sort_keys=True).encode()).hexdigest()[:12]
+
+    @property
+    def about(self) -> tuple[str, int]:
+        """The run that made the factorization, and how many it made."""
+        run_id = self.comparison.members["run"].iloc[self.row]
+        at = self.comparison.run_ids.index(run_id)
+        return run_id, self.comparison.particles[at].M
+
+    @property
+    def folder(self) -> Path:
+        """Where its pieces are: beside what is computed of this run alone, and removed with it."""
+        return self.comparison.folder.parent / comparison_key([self.about]) / FOLDER / self.key
+
+    def ready(self) -> bool:
+        """Whether all pieces are stored."""
+        return len(self.stored()) == len(self.parts)
+
+    def stored(self) -> list[Path]:
+        """The pieces that are there."""
+        paths = (self.folder / f"part-{part.start:05d}.npz" for part in self.parts)
+        return [path for path in paths if path.exists()]
+
+    def make(self, report: Callable[[float, str], None], stopped: Callable[[], bool]) -> None:
+        """Compute and store what is missing.
+
+        Raises
+        ------
+        Cancelled
+            When ``stopped()`` said so; what is stored stays.
+        """
+        run_id, made = self.about
+        about = self.folder.parents[1] / ABOUT
+        if not about.exists():
+            files.write_json(about, {"runs": [run_id], "particles": [made]})
+        parts = self.parts
+        for done, part in enumerate(parts):
+
+            def tell(of_it: float, done: int = done) -> None:
+                report((done + of_it) / len(parts), self.doing)
+
+            tell(0.0)
+            path = self.folder / f"part-{part.start:05d}.npz"
+            if not path.exists():
+                with one_blas_thread():
+                    files.write_arrays(path, self.part(part, tell, stopped))
+
+    @property
+    @abstractmethod
+    def doing(self) -> str:
+        """What is being done, in words."""
+
+    @property
+    def factors(self) -> tuple[np.ndarray, np.ndarray]:
+        """A (D, R), W (R, N) of the factorization, components by their numbers."""
+        A, W = self.comparison.aligned_factors([self.row])
+        return A[0].astype(np.float64), W[0].astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class LockedExploration(Exploration):
+    """What remains when components are held; ``held`` : their numbers, from 0, in rising order."""
+
+    held: tuple[int, ...] = ()
+    starts: int = STARTS
+    seed: int = 0
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """What is held, how many starts, and the seed."""
+        return {"held": list(self.held), "starts": self.starts, "seed": self.seed}
+
+    @property
+    def mask(self) -> np.ndarray:
+        """(R,) True for components that are held.
+
+        Raises
+        ------
+        SettingsError
+            When there is none of such a number, or nothing is left to be looked for.
+        """
+        R = self.comparison.rank
+        if unknown := [r for r in self.held if not 0 <= r < R]:
+            raise SettingsError(f"There is no component {unknown[0] + 1}; there are {R}.")
+        mask = np.isin(np.arange(R), self.held)
+        check_held(mask)
+        return mask
+
+    @property
+    def parts(self) -> list[range]:
+        """The numbers of the starts; the factorization itself comes first."""
+        ends = range(0, self.starts + 1, TOGETHER)
+        return [range(first, min(first + TOGETHER, self.starts + 1)) for first in ends]
+
+    def part(
+        self, numbers: range, report: Callable[[float], None], stopped: Callable[[], bool]
+    ) -> dict[str, np.ndarray]:
+        """Some factorizations."""
+        A, W = self.factors
+        data = self.comparison.seen_dataset
+        found, _ = solve_locked(data, A, W, self.mask, numbers, self.seed, stopped)
+        return vars(found)
+
+    @property
+    def doing(self) -> str:
+        """What is being done, in words."""
+        return "Looking for what remains"
+
+    def found(self) -> Locked | None:
+        """What there is so far; None while there is nothing."""
+        parts = [Locked(**files.read_arrays(path)) for path in self.stored()]
+        return Locked.joined(parts) if parts else None
+
+
+@dataclass(frozen=True, eq=False)
+class DisplacementExploration(Exploration):
+    """How far entries of a component, numbered from 0, can move; see :func:`displace`.
+
+    ``rise`` : the part by which the error may rise. ``most`` : entries moved, its largest.
+    """
+
+    component: int = 0
+    rise: float = 0.01
+    most: int = ENTRIES
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The component, the rise, and how many entries."""
+        return {"component": self.component, "rise": self.rise, "most": self.most}
+
+    @property
+    def entries(self) -> np.ndarray:
+        """The entries that are moved, the largest first."""
+        A, _ = self.factors
+        return np.argsort(-A[:, self.component], kind="stable")[: self.most]
+
+    @property
+    def parts(self) -> list[range]:
+        """Places among the entries."""
+        count = min(self.most, self.comparison.dataset.D)
+        ends = range(0, count, TOGETHER)
+        return [range(first, min(first + TOGETHER, count)) for first in ends]
+
+    def part(
+        self, numbers: range, report: Callable[[float], None], stopped: Callable[[], bool]
+    ) -> dict[str, np.ndarray]:
+        """The bands of some entries."""
+        problem = Problem.without_model(self.comparison.seen_dataset, self.comparison.rank)
+        A, W, error = self._polished(problem, stopped)
+        chosen = self.entries[numbers.start : numbers.stop]
+        allowed = allowed_error(error, self.rise)
+        found = displace(problem, A, W, self.component, chosen, allowed, report, stopped)
+        return vars(found) | {"base": np.array([error, allowed])}
+
+    def _polished(
+        self, problem: Problem, stopped: Callable[[], bool]
+    ) -> tuple[np.ndarray, np.ndarray, float]:
+        """The optimum that is displaced: solved for once, the same for all pieces."""
+        path = self.folder / "optimum.npz"
+        if path.exists():
+            kept = files.read_arrays(path)
+            return kept["A"], kept["W"], float(kept["error"])
+        A, W, error = polished(problem, *self.factors, stopped)
+        files.write_arrays(path, {"A": A, "W": W, "error": np.array(error)})
+        return A, W, error
+
+    @property
+    def doing(self) -> str:
+        """What is being done, in words."""
+        return "Moving entries"
+
+    def found(self) -> tuple[Displacement, float, float] | None:
+        """The bands there are so far, the error, and the allowed one; None while there is none."""
+        pieces = [files.read_arrays(path) for path in self.stored()]
+        if not pieces:
+            return None
+        error, allowed = pieces[0].pop("base").tolist()
+        for piece in pieces[1:]:
+            piece.pop("base")
+        return Displacement.joined([Displacement(**piece) for piece in pieces]), error, allowed
+
+
+def draws_beside(comparison: Comparison, row: int, labels: np.ndarray) -> np.ndarray:
+    """Rows of the draws from the posterior in the mode of a member; ``labels`` (m,) are modes."""
+    drawn = comparison.members["algorithm"].isin(comparison.exact_samplers).to_numpy()
+    return np.flatnonzero(drawn & (labels == labels[row]))
+
+
+def posterior_shares(
+    comparison: Comparison, row: int, draws: np.ndarray, component: int
+) -> np.ndarray:
+    """Where 90 % of the draws have each entry of a component: (D, 2), shares of its sum.
+
+    Components of the draws are matched with those of the row, as everywhere.
+    """
+    A = comparison.aligned(np.array([row, *draws]))[1:, :, component].astype(np.float64)
+    shares = A / np.maximum(A.sum(axis=1, keepdims=True), 1e-300)
+    weights = comparison.members["weight"].to_numpy()[draws]
+    ends = np.quantile(shares, (0.05, 0.95), axis=0, weights=weights, method="inverted_cdf")
+    return np.asarray(ends).T

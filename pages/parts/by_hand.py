@@ -1,0 +1,123 @@
+"""By hand: components that one believes are held, entries are moved, and what follows is shown.
+
+On the pages Modes and Parts, of the factorization in focus.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import streamlit as st
+
+from bnmf_core.analysis.by_hand import Exploration
+from bnmf_core.compare.topics import top_indices
+from bnmf_core.figures.gallery import basis_images
+from bnmf_core.nouns.names import clean_name
+from bnmf_core.runs.background import Background
+from pages.frame import declared, link, view
+from pages.frame.lens import Lens
+from pages.frame.words import plain, shown
+from pages.parts import hand_held, hand_moved, make_study
+
+# Parts by which the error may rise.
+RISES = {"0.1": "0.1 %", "1": "1 %", "3": "3 %", "10": "10 %"}
+WORDS, RELEVANCE = 3, 0.6
+
+
+def show(look: Lens) -> None:
+    """The fold, for factorizations that add up; tiles have entries that end at 1."""
+    if look.analysis.of_tiles or look.analysis.rank < 2:
+        return
+    rows, names = look.shown(1)
+    if not rows.size:
+        return
+    row = int(rows[0])
+    opened = bool(link.get("lock") or link.get("moved"))
+    with st.expander("By hand: hold what you believe, move what you doubt", expanded=opened):
+        st.markdown(
+            f"Of **{plain(names[0])}**, the first factorization shown above; components have the "
+            "numbers of its picture."
+        )
+        if not look.analysis.optima[row]:
+            st.caption(
+                "It is not known to have converged. Before entries are moved it is taken on to "
+                "the optimum next to it."
+            )
+        link.one_of("rise", RISES, "1")
+        st.segmented_control(
+            "The error may rise by",
+            list(RISES),
+            key=link.key("rise"),
+            required=True,
+            format_func=shown(RISES),
+            help="‖X − AW‖/‖X‖ may be larger by this part of itself: of an error of 0.2, 1 % is "
+            "0.002. Where the fit is better than 0.001, by this part of 0.001.",
+        )
+        labels = component_labels(look, row)
+        _pictures(look, row)
+        held, moved = st.tabs(["Hold components", "Move entries"])
+        with held:
+            hand_held.show(look, row, labels)
+        with moved:
+            hand_moved.show(look, row, labels)
+    link.share(*declared.BY_HAND)
+
+
+def _pictures(look: Lens, row: int) -> None:
+    """The components themselves, where they are pictures: numbers alone say little."""
+    shape = look.analysis.dataset.image_shape
+    if shape is not None:
+        title = "Components of this factorization"
+        figure = basis_images(look.aligned(np.array([row])), shape, ["component"], title=title)
+        view.chart(
+            figure,
+            "Each on its own grey scale: bright is present.",
+            name="by_hand",
+            origin=look.origin,
+        )
+
+
+def component_labels(look: Lens, row: int) -> dict[str, str]:
+    """Components by their numbers: with their strongest features, where these have names."""
+    dataset = look.analysis.dataset
+    A = look.aligned(np.array([row]))[0]
+    numbers = {str(r + 1): str(r + 1) for r in range(A.shape[1])}
+    if dataset.image_shape is not None or dataset.features[0] == "feature 1":
+        return numbers
+    return {
+        number: f"{number} · "
+        + ", ".join(clean_name(dataset.features[d], 16) for d in strongest if d >= 0)
+        for number, strongest in zip(numbers, top_indices(A, WORDS, RELEVANCE), strict=True)
+    }
+
+
+def explore(
+    background: Background,
+    work: Exploration,
+    button: str,
+    name: str,
+    draw: Callable[[], None],
+) -> None:
+    """What is there of an exploration, as it comes in, and what starts, watches or cancels it."""
+    status = background.status(work)
+    if status.status == "running":
+        make_study.follow(background, work, name, draw)
+        return
+    if status.status != "complete":
+        _start(background, work, button, name)
+    if status.status == "failed":
+        view.problem(status.message)
+    if status.status == "cancelled":
+        st.caption("It was cancelled; what was made is kept, and it goes on from there.")
+    draw()
+
+
+def _start(background: Background, work: Exploration, button: str, name: str) -> None:
+    other = background.current
+    if other is not None and background.status(other).status == "running":
+        st.caption("Another exploration is being made; this one can start when it has ended.")
+        make_study.follow(background, other, f"{name}_other")
+        return
+    if st.button(plain(button), type="primary", key=f"{name}_start"):
+        with view.told():
+            background.start(work)
+        st.rerun()

@@ -1,0 +1,130 @@
+"""By hand: components are held, and what remains for the others is looked for and shown."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from bnmf_core.analysis.by_hand import STARTS, LockedExploration
+from bnmf_core.compare.remaining import Remaining, remaining
+from bnmf_core.figures.gallery import basis_images
+from bnmf_core.figures.ranges import range_chart
+from pages.frame import link, view
+from pages.frame.lens import Lens
+from pages.frame.services import hands
+from pages.frame.words import plain, shown
+from pages.parts import by_hand
+
+# Lines of a chart.
+MOST = 20
+
+
+def show(look: Lens, row: int, labels: dict[str, str]) -> None:
+    """Ask which components are held; what remains of the others."""
+    link.put("lock", [number for number in link.get("lock") or [] if number in labels])
+    st.pills(
+        "Components that you believe",
+        list(labels),
+        key=link.key("lock"),
+        selection_mode="multi",
+        format_func=shown(labels),
+        help="Their columns of A stay as they are, up to their scale; how much of them each "
+        "observation has is free. Everything else is solved for anew from many starts.",
+    )
+    held = tuple(int(number) - 1 for number in labels if number in link.get("lock"))
+    if len(held) == len(labels):
+        st.info("All components are held; leave one at least to be looked for.")
+        return
+    work = LockedExploration(look.analysis, row, held)
+    rise = float(link.get("rise")) / 100
+
+    def draw() -> None:
+        found = work.found()
+        if found is None:
+            return
+        told = remaining(found, work.factors[0], work.mask, rise, _threshold(look))
+        st.markdown(f"**{plain(told.sentences[0])}** " + plain(" ".join(told.sentences[1:])))
+        st.caption(
+            plain(
+                f"{told.converged} of {told.made} factorizations have converged; "
+                f"{told.within.size} of them have an error of at most {told.allowed:.4g}. "
+                f"Answers count as one within {told.threshold:.3g}°, and several may be pieces of "
+                "one ridge. All of this has been reached; there may be more that no start led to."
+            )
+        )
+        if told.within.size:
+            _picture(look, told)
+
+    by_hand.explore(
+        hands("held"), work, f"Look for what remains, from {STARTS + 1} starts", "held", draw
+    )
+
+
+def _threshold(look: Lens) -> float | None:
+    """That of the page where it is in the same unit; else one is found."""
+    return look.modes.threshold if look.metric == "max_angle" else None
+
+
+def _picture(look: Lens, told: Remaining) -> None:
+    dataset = look.analysis.dataset
+    rows = (told.lowest, told.value, told.highest)
+    table = pd.concat(
+        [
+            pd.DataFrame(
+                {
+                    "component": r + 1,
+                    "feature": dataset.features,
+                    "share": told.value[:, k],
+                    "lowest": told.lowest[:, k],
+                    "highest": told.highest[:, k],
+                }
+            )
+            for k, r in enumerate(told.free)
+        ]
+    )
+    if dataset.image_shape is not None:
+        figure = basis_images(
+            np.stack(rows),
+            dataset.image_shape,
+            ["lowest", "this factorization", "highest"],
+            title="What remains possible",
+            scale="component",
+            columns=[str(r + 1) for r in told.free],
+        )
+        view.chart(
+            figure,
+            "Each pixel at the lowest and the highest share that it has within the allowed error; "
+            "one component's pictures share their grey scale.",
+            name="remaining",
+            origin=look.origin,
+            table=table,
+        )
+        return
+    turning = told.free[np.argsort(-told.angle, kind="stable")]
+    component = st.segmented_control(
+        "Component shown",
+        turning.tolist(),
+        default=turning[0],
+        required=True,
+        format_func=lambda r: f"{r + 1:d}",
+        key=f"held_shown_{len(turning)}_{turning[0]}",
+        help="The one that turns most comes first.",
+    )
+    k = int(np.flatnonzero(told.free == component)[0])
+    largest = np.argsort(-np.maximum(told.value[:, k], told.highest[:, k]), kind="stable")[:MOST]
+    chosen = largest[np.argsort(-told.value[largest, k], kind="stable")]
+    figure = range_chart(
+        [dataset.features[d] for d in chosen],
+        told.value[chosen, k],
+        told.lowest[chosen, k],
+        told.highest[chosen, k],
+        f"What remains possible for component {component + 1}",
+        "range within the allowed error",
+    )
+    view.chart(
+        figure,
+        f"The {len(chosen)} {dataset.feature_noun} that can be largest; each bar spans what was "
+        "found within the allowed error.",
+        name="remaining",
+        origin=look.origin,
+        table=table,
+    )

@@ -1,0 +1,174 @@
+"""By hand: the entries of a component are moved until the error has risen by a chosen amount."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from bnmf_core.analysis.by_hand import (
+    ENTRIES,
+    DisplacementExploration,
+    draws_beside,
+    posterior_shares,
+)
+from bnmf_core.compare.displacement import BY_OTHER, Displacement
+from bnmf_core.figures.gallery import basis_images
+from bnmf_core.figures.ranges import range_chart
+from pages.frame import link, view
+from pages.frame.lens import Lens
+from pages.frame.services import hands
+from pages.frame.words import plain, shown
+from pages.parts import by_hand
+
+# Draws below which quantiles say nothing.
+FEWEST = 10
+
+
+def show(look: Lens, row: int, labels: dict[str, str]) -> None:
+    """Ask for a component; the bands of its entries."""
+    dataset = look.analysis.dataset
+    if link.get("moved") not in labels:
+        link.put("moved", None)
+    st.pills(
+        "Component whose entries are moved",
+        list(labels),
+        key=link.key("moved"),
+        format_func=shown(labels),
+        help="Each entry is held away from its value, as a share of its component's sum, while "
+        "all else is solved for again; its band is as far as it comes before the error has risen "
+        "by the amount above. This is the displacement of positive matrix factorization.",
+    )
+    if link.get("moved") is None:
+        return
+    component = int(link.get("moved")) - 1
+    most = dataset.D
+    if dataset.D > ENTRIES:
+        every = st.toggle(
+            f"All {dataset.D:,}, not only the {ENTRIES:d} largest",
+            key="moved_all",
+            help="Entries are moved one by one, so all of them take that much longer.",
+        )
+        most = dataset.D if every else ENTRIES
+    work = DisplacementExploration(
+        look.analysis, row, component, float(link.get("rise")) / 100, most
+    )
+
+    def draw() -> None:
+        found = work.found()
+        if found is None:
+            return
+        bands, error, allowed = found
+        draws = draws_beside(look.analysis, row, look.modes.labels)
+        posterior = None
+        if draws.size >= FEWEST:
+            posterior = _shares(look.analysis.key, row, tuple(draws.tolist()), component, look)
+        _say(look, bands, component, (error, allowed), posterior, draws.size)
+        _picture(look, bands, component, posterior)
+
+    what = f"Move {'all' if most == dataset.D else f'the {most} largest'} entries"
+    by_hand.explore(hands("moved"), work, f"{what} of component {component + 1}", "moved", draw)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _shares(key: str, row: int, draws: tuple[int, ...], component: int, _look: Lens) -> np.ndarray:
+    return posterior_shares(_look.analysis, row, np.array(draws), component)
+
+
+def _say(
+    look: Lens,
+    bands: Displacement,
+    component: int,
+    errors: tuple[float, float],
+    posterior: np.ndarray | None,
+    draws: int,
+) -> None:
+    """The bands in sentences."""
+    dataset, (error, allowed) = look.analysis.dataset, errors
+    first = int(bands.value.argmax())
+    name = dataset.features[bands.entries[first]]
+    zero, K = int(bands.could_be_zero.sum()), bands.entries.size
+    st.markdown(
+        f"**Within {plain(link.get('rise'))} % more error, “{plain(name)}” can be anything between "
+        f"{100 * bands.lower[first]:.3g} and {100 * bands.upper[first]:.3g} % of component "
+        f"{component + 1:d} (it is {100 * bands.value[first]:.3g} %); {plain(zero or 'none')} of "
+        f"the {K:d} shown could be zero.**"
+    )
+    said = [f"The error is {error:.5g}, and {allowed:.5g} is allowed."]
+    if error > 0:
+        nats = 0.5 * look.analysis.seen_dataset.observed * ((allowed / error) ** 2 - 1)
+        said.append(
+            f"If all of it were independent noise, so much more would lower the log likelihood "
+            f"by {nats:,.3g} nats (2.3 nats are a factor of ten)."
+        )
+    if other := int((bands.ended == BY_OTHER).any(axis=1).sum()):
+        said.append(
+            f"{other} bands end where the component would become another one, 60° away or more "
+            "like one of the others."
+        )
+    said.append(
+        "Each band was followed in steps from this factorization, and may be wider than shown."
+    )
+    if posterior is not None:
+        low, high = posterior[bands.entries[first]]
+        said.append(
+            f"Of {draws} draws from the posterior in this mode 90 % have “{name}” between "
+            f"{100 * low:.3g} and {100 * high:.3g} %."
+        )
+    else:
+        few = f"only {draws}" if draws else "no"
+        said.append(
+            f"There are {few} draws of this mode among these runs, so nothing can be said of the "
+            "posterior's range; a run of Gibbs would tell."
+        )
+    st.caption(plain(" ".join(said)))
+
+
+def _picture(look: Lens, bands: Displacement, component: int, posterior: np.ndarray | None) -> None:
+    dataset = look.analysis.dataset
+    order = np.argsort(-bands.value, kind="stable")
+    entries = bands.entries[order]
+    table = pd.DataFrame(
+        {
+            "feature": [dataset.features[d] for d in entries],
+            "share": bands.value[order],
+            "lower": bands.lower[order],
+            "upper": bands.upper[order],
+            "error at lower": bands.error[order, 0],
+            "error at upper": bands.error[order, 1],
+        }
+    )
+    if posterior is not None:
+        table = table.assign(posterior_5=posterior[entries, 0], posterior_95=posterior[entries, 1])
+    if dataset.image_shape is not None and entries.size == dataset.D:
+        columns = np.zeros((3, dataset.D, 1))
+        columns[:, bands.entries, 0] = bands.lower, bands.value, bands.upper
+        names = ["lowest", "this factorization", "highest"]
+        if posterior is not None:
+            columns = np.concatenate([columns, posterior.T[:, :, None]])
+            names += ["5 % of draws", "95 % of draws"]
+        figure = basis_images(
+            columns.transpose(2, 1, 0),
+            dataset.image_shape,
+            [f"component {component + 1}"],
+            title="Each pixel moved by itself",
+            columns=names,
+            scale="all",
+        )
+        reading = (
+            "Each pixel as low and as high as it comes by itself, on one grey scale; no single "
+            "factorization looks like one of these pictures."
+        )
+    else:
+        figure = range_chart(
+            table["feature"],
+            bands.value[order],
+            bands.lower[order],
+            bands.upper[order],
+            f"How far entries of component {component + 1} can move",
+            "band within the allowed error",
+            None if posterior is None else posterior[entries],
+        )
+        reading = (
+            f"Each of the {entries.size:d} {dataset.feature_noun} moved by itself, all else solved "
+            "for again; a band that reaches 0 says that the data do not insist on it."
+        )
+    view.chart(figure, reading, name="moved", origin=look.origin, table=table)

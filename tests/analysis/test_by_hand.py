@@ -1,0 +1,127 @@
+"""Explorations by hand: kept in pieces, gone on with, found again, and gone with their run."""
+
+from contextlib import closing
+
+import numpy as np
+import pytest
+
+from bnmf_core import JobRunner, RunSpec, RunStore, laurberg
+from bnmf_core.analysis.by_hand import (
+    DisplacementExploration,
+    LockedExploration,
+    draws_beside,
+    posterior_shares,
+)
+from bnmf_core.analysis.comparison import open_comparison
+from bnmf_core.analysis.unused import find_unused
+from bnmf_core.nouns.errors import Cancelled, SettingsError
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """Restarts and Gibbs draws of the matrix with two solutions, with a little noise."""
+    store = RunStore(tmp_path_factory.mktemp("store"))
+    data = laurberg("two", noise=0.01, rng=np.random.default_rng(0))
+    specs = [
+        RunSpec("random_restarts", rank=3, particles=6),
+        RunSpec("gibbs", rank=3, particles=30, settings={"warm_up": 20}),
+    ]
+    with closing(JobRunner(store)) as runner:
+        runner.wait_analysis(runner.start(data, specs), "structure")
+    return store
+
+
+@pytest.fixture
+def comparison(store):
+    return open_comparison(store, [run.id for run in store.runs()])
+
+
+def make(work, stop_after=None):
+    told = []
+
+    def stopped():
+        return stop_after is not None and len(work.stored()) >= stop_after
+
+    work.make(lambda part, _: told.append(part), stopped)
+    return told
+
+
+def test_pieces_that_were_made_before_it_was_cancelled_stay_and_give_the_same_in_the_end(
+    comparison,
+):
+    whole = LockedExploration(comparison, 0, (1,), starts=11, seed=1)
+    told = make(whole)
+    assert whole.ready() and told == sorted(told) and told[0] == 0.0
+    before = whole.found()
+    files = {path: path.stat().st_mtime_ns for path in whole.stored()}
+    for path in whole.stored()[1:]:
+        path.unlink()
+    again = LockedExploration(comparison, 0, (1,), starts=11, seed=1)
+    with pytest.raises(Cancelled):
+        make(again, stop_after=2)
+    assert len(again.stored()) == 2 and not again.ready()
+    first = again.stored()[0]
+    assert first.stat().st_mtime_ns == files[first]
+    make(again)
+    assert np.array_equal(again.found().A, before.A)
+    assert np.array_equal(again.found().error, before.error)
+    assert before.A.shape == (12, 6, 3)
+
+
+def test_what_is_asked_decides_the_key_and_other_runs_beside_do_not(store, comparison):
+    one = LockedExploration(comparison, 2, (1,))
+    assert one.key != LockedExploration(comparison, 2, (1, 2)).key
+    assert one.key != LockedExploration(comparison, 3, (1,)).key
+    assert one.key != DisplacementExploration(comparison, 2, 1).key
+    run_id = comparison.members["run"].iloc[2]
+    alone = open_comparison(store, [run_id])
+    assert LockedExploration(alone, 2, (1,)).folder == one.folder
+
+
+def test_the_factorization_itself_comes_first_and_keeps_its_error(comparison):
+    work = LockedExploration(comparison, 0, (0,), starts=3)
+    make(work)
+    A, W = work.factors
+    X = comparison.dataset.X
+    error = np.linalg.norm(X - A @ W) / np.linalg.norm(X)
+    assert work.found().error[0] == pytest.approx(error, rel=1e-3)
+    assert np.array_equal(work.found().A[:, :, 0], np.repeat(A[None, :, 0], 4, axis=0))
+
+
+def test_bands_are_of_the_largest_entries_and_found_again(comparison):
+    work = DisplacementExploration(comparison, 0, 1, rise=0.01, most=5)
+    make(work)
+    bands, error, allowed = work.found()
+    column = work.factors[0][:, 1]
+    assert bands.entries.tolist() == np.argsort(-column, kind="stable")[:5].tolist()
+    assert allowed == pytest.approx(1.01 * error)
+    assert (bands.lower <= bands.value).all() and (bands.value <= bands.upper).all()
+
+
+def test_ranges_of_draws_are_quantiles_of_their_shares_in_the_order_of_the_row(comparison):
+    labels = np.zeros(len(comparison.members), dtype=int)
+    draws = draws_beside(comparison, 0, labels)
+    assert len(draws) == 30
+    found = posterior_shares(comparison, 0, draws, 2)
+    A = comparison.aligned(np.array([0, *draws]))[1:, :, 2]
+    shares = np.sort(A / A.sum(axis=1, keepdims=True), axis=0)
+    # Of 30 equal draws the second reaches 5 % of the weight, and the 29th 95 %.
+    assert found == pytest.approx(shares[[1, 28]].T)
+    labels[draws[:4]] = 1
+    assert len(draws_beside(comparison, 0, labels)) == 26
+
+
+def test_what_is_kept_is_in_use_as_long_as_its_run_is_there(store, comparison):
+    work = LockedExploration(comparison, 1, (2,), starts=1)
+    make(work)
+    inside = [
+        one for one in find_unused(store) for path in one.folders if path in work.folder.parents
+    ]
+    assert inside == []
+
+
+def test_a_component_that_is_not_there_cannot_be_held(comparison):
+    with pytest.raises(SettingsError, match="no component 9"):
+        LockedExploration(comparison, 0, (8,)).mask  # noqa: B018
+    with pytest.raises(SettingsError, match="leave one at least"):
+        LockedExploration(comparison, 0, (0, 1, 2)).mask  # noqa: B018

@@ -4,8 +4,9 @@ import argparse
 from contextlib import closing
 
 from bnmf_core.analysis import scoreboard, structure
+from bnmf_core.analysis.board import Board
 from bnmf_core.analysis.comparison import open_comparison
-from bnmf_core.analysis.scoreboard import CRITERIA, Board
+from bnmf_core.analysis.criteria import CRITERIA
 from bnmf_core.cli import given, running
 from bnmf_core.cli.commands import Commands
 from bnmf_core.cli.output import Output

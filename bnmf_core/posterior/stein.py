@@ -78,13 +78,13 @@ class Products:
         return (self.scores * kernel + rest) / len(lengths)
 
     def at_rest(self, *lengths: float, exponent: float = EXPONENT) -> float:
-        """The discrepancy of one particle where the density has no slope: √K_p(x, x) with s = 0.
+        """The discrepancy :func:`ksd` of one particle without slope: K_p(x, x) with s = 0.
 
         A weighted sample that is much farther from the posterior than that describes none.
         """
         pairs = zip(self.dimensions, lengths, strict=True)
         total = sum(-2.0 * exponent * dimension / length**2 for dimension, length in pairs)
-        return float(np.sqrt(total / len(lengths)))
+        return float(total / len(lengths))
 
     def similarities(self, *lengths: float, exponent: float = EXPONENT) -> np.ndarray:
         """The base kernel of each block, (2, M, M) in (0, 1]; their mean is k of eq. 7."""

@@ -9,7 +9,9 @@ from importlib.metadata import version as version_of
 import numpy as np
 
 from bnmf_core.analysis.answer import mass_in_words, percent
-from bnmf_core.analysis.scoreboard import CRITERIA, Board, names_of, scoreboard
+from bnmf_core.analysis.board import Board
+from bnmf_core.analysis.criteria import CRITERIA
+from bnmf_core.analysis.scoreboard import names_of, scoreboard
 from bnmf_core.nouns.papers import cited
 from bnmf_core.registry import ALGORITHMS
 from bnmf_core.runs.launch import in_words

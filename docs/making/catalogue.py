@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from types import ModuleType
 
-from bnmf_core.analysis.scoreboard import CRITERIA
+from bnmf_core.analysis.criteria import CRITERIA
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.nouns.algorithm import AnyAlgorithm
 from bnmf_core.nouns.model import Capability, Model

@@ -3,7 +3,9 @@
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.analysis.scoreboard import CRITERIA, STAGES, Board, names_of, scoreboard
+from bnmf_core.analysis.board import Board
+from bnmf_core.analysis.criteria import CRITERIA
+from bnmf_core.analysis.scoreboard import STAGES, names_of, scoreboard
 from pages.frame import declared, link, view, watch
 from pages.frame.lens import Lens
 from pages.frame.words import plain, with_unit

@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from bnmf_core.analysis.scoreboard import Board, only
+from bnmf_core.analysis.board import Board
+from bnmf_core.analysis.scoreboard import only
 from pages.frame.lens import Lens
 from pages.frame.words import plain
 from pages.parts import bases

@@ -7,10 +7,11 @@ import pandas as pd
 import pytest
 
 from bnmf_core import RunSpec, distances, laurberg
-from bnmf_core.analysis import evidence, scoreboard, structure
+from bnmf_core.analysis import criteria, evidence, scoreboard, structure
+from bnmf_core.analysis.board import Board
 from bnmf_core.analysis.comparison import open_comparison
+from bnmf_core.analysis.criteria import CRITERIA
 from bnmf_core.analysis.downstream import Scores
-from bnmf_core.analysis.scoreboard import CRITERIA, Board
 from bnmf_core.analysis.stage import Stage
 from bnmf_core.analysis.stages import compute
 from bnmf_core.runs.jobs import JobRunner
@@ -109,7 +110,7 @@ def test_repetitions_are_one_column_with_their_range(board, values):
 
 
 def test_ties_in_what_is_shown_have_no_winner(board, monkeypatch):
-    same = scoreboard.Criterion(
+    same = criteria.Criterion(
         "same", "same", lambda _, run_id: 3.0 + 1e-9 * len(run_id), better="more", about="S."
     )
     monkeypatch.setitem(CRITERIA._entries, "same", same)

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 import bnmf_core
-from bnmf_core.analysis.scoreboard import CRITERIA
+from bnmf_core.analysis.criteria import CRITERIA
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.nouns.settings import declarations
 from bnmf_core.probability import MODELS

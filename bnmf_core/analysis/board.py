@@ -1,0 +1,170 @@
+"""What a scoreboard reads: a comparison seen under a distance, each number of each run."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from bnmf_core.analysis import (
+    distances,
+    downstream,
+    evidence,
+    mixing,
+    quality,
+    stein,
+    structure,
+    variational,
+)
+from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.analysis.stein import FORMS
+from bnmf_core.compare.coverage import covering_numbers
+from bnmf_core.compare.modes import Modes
+from bnmf_core.evidence.shares import shares
+from bnmf_core.posterior.stein import ksd
+
+SEED = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Board:
+    """A comparison seen under a distance, cut into modes, with balls of a radius.
+
+    metric : key of a distance. modes : of all members. radius : ε of the covering number, in the
+    distance's unit.
+    """
+
+    comparison: Comparison
+    metric: str
+    modes: Modes
+    radius: float
+
+    @cached_property
+    def rows(self) -> dict[str, np.ndarray]:
+        """Rows of the members of each run, by run id."""
+        return dict(zip(self.comparison.run_ids, self.comparison.rows_by_run(), strict=True))
+
+    @cached_property
+    def groups(self) -> dict[str, list[str]]:
+        """Runs that differ in nothing but the seed: the first one's id → all their ids."""
+        return self.comparison.repetitions()
+
+    def found(self, run_id: str) -> np.ndarray:
+        """(K,) bool: modes in which a factorization of a run lies; a draw lies in the nearest.
+
+        Of an algorithm that runs until it converges, only those that have count.
+        """
+        rows = self.rows[run_id]
+        if self.comparison.optima[rows].any():
+            rows = rows[self.comparison.optima[rows]]
+        found = np.zeros(self.modes.count, dtype=bool)
+        found[self.modes.labels[rows]] = True
+        return found
+
+    def reached(self, run_id: str) -> tuple[float, float, float]:
+        """Posterior mass of the modes that a run found, and what the errors leave it, 90 %.
+
+        A share of the modes that were weighed; NaN where none was, or a single one of several.
+        """
+        found = evidence.STAGE.perhaps(self.comparison)
+        if found is None or found.tables is None or (len(found.rows) == 1 and found.left_out):
+            return (math.nan,) * 3
+        table = found.tables[1.0]
+        in_found = self.found(run_id)[self.modes.labels[list(found.rows)]].astype(int)
+        masses = shares(
+            table["log_evidence"].to_numpy(),
+            table["error"].to_numpy(),
+            np.random.default_rng(SEED),
+            in_found,
+        )
+        mass, low, high = (float(part[1]) if part.size > 1 else 0.0 for part in masses)
+        return mass, low, high
+
+    def spread(self, run_id: str, name: str) -> float:
+        """The ``largest`` or the ``mean`` distance within a run."""
+        return self._spreads[name][run_id]
+
+    def covering(self, run_id: str) -> float:
+        """How many balls of the radius cover a run."""
+        rows = self.rows[run_id]
+        within = self._apart[np.ix_(rows, rows)]
+        return float(covering_numbers(within, np.array([self.radius]))[0])
+
+    def errors(self, run_id: str) -> np.ndarray:
+        """Relative errors of a run's members."""
+        return self.comparison.members["error"].to_numpy()[self.rows[run_id]]
+
+    def unseen(self, run_id: str, name: str) -> float:
+        """Median error of a run on ``hidden`` entries or ``held_out`` observations."""
+        found = quality.STAGE.perhaps(self.comparison)
+        values = [] if found is None else getattr(found, name)
+        return float(np.median(np.asarray(values)[self.rows[run_id]])) if values else math.nan
+
+    def auc_range(self, run_id: str) -> float:
+        """By how much the AUC of a class differs among a run's members, at most over classes."""
+        found = downstream.STAGE.perhaps(self.comparison)
+        if found is None or found.table.empty:
+            return math.nan
+        table = found.table[found.table["member"].isin(self.rows[run_id])]
+        auc = table.groupby(["label", "task"])["auc"]
+        return float((auc.max() - auc.min()).max())
+
+    def told(self, run_id: str, name: str) -> float:
+        """A number that a run itself tells."""
+        particles = self.comparison.particles[self.comparison.run_ids.index(run_id)]
+        value = particles.info.get(name)
+        return float(value) if isinstance(value, int | float) else math.nan
+
+    def discrepancy(self, run_id: str, form: str) -> float:
+        """The Stein discrepancy √(wᵀKw) of a run, all its members alike."""
+        if form not in self._kernels:
+            return math.nan
+        rows = self.rows[run_id]
+        K = self._kernels[form][np.ix_(rows, rows)]
+        return math.sqrt(max(ksd(K, np.full(rows.size, 1 / rows.size)), 0.0))
+
+    def bound(self, run_id: str) -> float:
+        """The evidence lower bound of the mixture that a run has made, nats."""
+        return self._bounds.get(run_id, math.nan)
+
+    def busy(self, run_id: str) -> float:
+        """Seconds that processors worked on a run; NaN where that was not measured."""
+        record = self.comparison.runs[self.comparison.run_ids.index(run_id)]
+        return record.busy or math.nan
+
+    def effective(self, run_id: str) -> float:
+        """Effective draws of the log joint a second, all chains together."""
+        found = mixing.STAGE.perhaps(self.comparison)
+        seconds = self.told(run_id, "run_seconds")
+        if found is None or run_id not in found or not seconds > 0:
+            return math.nan
+        table = found[run_id].table.set_index("quantity")
+        return float(table["ess_bulk"].get("log_joint", math.nan)) / seconds
+
+    # What is read for every run is read once.
+
+    @cached_property
+    def _apart(self) -> np.ndarray:
+        return np.array(distances.STAGE.of(self.comparison).matrix(self.metric))
+
+    @cached_property
+    def _spreads(self) -> dict[str, dict[str, float]]:
+        spread = structure.STAGE.of(self.comparison).spread(self.metric).set_index("run")
+        return {
+            name: {str(key): float(value) for key, value in spread[name].items()}
+            for name in ("largest", "mean")
+        }
+
+    @cached_property
+    def _kernels(self) -> dict[str, np.ndarray]:
+        found = stein.STAGE.perhaps(self.comparison)
+        parts = {} if found is None else {form: found.part(form, "suggested") for form in FORMS}
+        return {
+            form: np.asarray(part.K) for form, part in parts.items() if not isinstance(part, str)
+        }
+
+    @cached_property
+    def _bounds(self) -> dict[str, float]:
+        found = variational.STAGE.perhaps(self.comparison)
+        proposals = {} if found is None else found.proposals("best")
+        return {key: float(one.decisions["elbo"].iloc[-1]) for key, one in proposals.items()}

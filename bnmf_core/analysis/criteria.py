@@ -1,0 +1,192 @@
+"""The criteria by which runs are compared, and whom each favours: one entry each."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from bnmf_core.analysis.board import Board
+from bnmf_core.nouns.registry import Registry
+
+MASS = "mass"
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """A number by which runs are compared.
+
+    Attributes
+    ----------
+    key, label, unit : what it is called; the unit is "" for pure numbers and "distance" for that of
+        the distance in use. value : the number of a run, NaN where there is none.
+    better : "less", "more", or "" where neither is. favours : whom it flatters by what it measures,
+        "optimizers", "draws", or "" for nobody. about : what it is, in a sentence.
+    page : the page where it comes from.
+    """
+
+    key: str
+    label: str
+    value: Callable[[Board, str], float]
+    unit: str = ""
+    better: str = ""
+    favours: str = ""
+    about: str = ""
+    page: str = "modes"
+
+
+CRITERIA: Registry[Criterion] = Registry(
+    "criterion of a scoreboard",
+    Criterion,
+    (
+        Criterion(
+            "modes",
+            "modes found",
+            lambda board, run_id: float(board.found(run_id).sum()),
+            better="more",
+            favours="optimizers",
+            about="Of those that any run found. A draw counts to its nearest mode.",
+        ),
+        Criterion(
+            MASS,
+            "posterior mass reached",
+            lambda board, run_id: board.reached(run_id)[0],
+            better="more",
+            about="Of the modes that were weighed, what those hold together that a run found.",
+        ),
+        Criterion(
+            "covering",
+            "covering number",
+            Board.covering,
+            better="more",
+            about="Balls of the radius that are needed to cover a run's factorizations. Poor ones "
+            "count as good ones do.",
+            page="coverage",
+        ),
+        Criterion(
+            "largest",
+            "largest distance",
+            lambda board, run_id: board.spread(run_id, "largest"),
+            unit="distance",
+            better="more",
+            page="coverage",
+            about="Between two factorizations of a run.",
+        ),
+        Criterion(
+            "mean",
+            "mean distance",
+            lambda board, run_id: board.spread(run_id, "mean"),
+            unit="distance",
+            better="more",
+            page="coverage",
+            about="Over all pairs of a run, a factorization with itself included, as published.",
+        ),
+        Criterion(
+            "best_error",
+            "best relative error",
+            lambda board, run_id: float(board.errors(run_id).min()),
+            better="less",
+            favours="optimizers",
+            page="quality",
+            about="‖X − AW‖/‖X‖ of the best one. A draw lies farther out than an optimum.",
+        ),
+        Criterion(
+            "median_error",
+            "median relative error",
+            lambda board, run_id: float(np.median(board.errors(run_id))),
+            better="less",
+            favours="optimizers",
+            page="quality",
+            about="‖X − AW‖/‖X‖ of the middle one.",
+        ),
+        Criterion(
+            "hidden",
+            "error on hidden entries",
+            lambda board, run_id: board.unseen(run_id, "hidden"),
+            better="less",
+            page="quality",
+            about="Relative, of the middle factorization, on entries that were hidden on purpose.",
+        ),
+        Criterion(
+            "held_out",
+            "error on hidden observations",
+            lambda board, run_id: board.unseen(run_id, "held_out"),
+            better="less",
+            page="quality",
+            about="Relative, of the middle factorization, on observations that no run saw.",
+        ),
+        Criterion(
+            "auc",
+            "range of the AUC",
+            Board.auc_range,
+            page="downstream",
+            about="By how much the AUC of a class differs among a run's factorizations, at most "
+            "over classes.",
+        ),
+        Criterion(
+            "evidence",
+            "log evidence",
+            lambda board, run_id: board.told(run_id, "log_evidence"),
+            unit="nats",
+            favours="draws",
+            page="quality",
+            about="As tempering tells it. It belongs to model and rank: algorithms should agree.",
+        ),
+        Criterion(
+            "interior",
+            "Stein discrepancy, log coordinates",
+            lambda board, run_id: board.discrepancy(run_id, "interior"),
+            better="less",
+            favours="optimizers",
+            page="quality",
+            about="How far the factorizations, all weighted alike, are from the posterior, which "
+            "has 0. Of as few as these, optima come out low, because their slopes are small.",
+        ),
+        Criterion(
+            "paper",
+            "Stein discrepancy, A and W as they are",
+            lambda board, run_id: board.discrepancy(run_id, "paper"),
+            better="less",
+            favours="optimizers",
+            page="quality",
+            about="As published. Where entries are 0 the posterior itself does not make it 0.",
+        ),
+        Criterion(
+            "elbo",
+            "evidence lower bound",
+            Board.bound,
+            unit="nats",
+            better="more",
+            page="mixture",
+            about="Of the mixture that variational inference makes of a run.",
+        ),
+        Criterion(
+            "effective",
+            "effective draws a second",
+            Board.effective,
+            better="more",
+            favours="draws",
+            page="traces",
+            about="Of the log joint, all chains together. High also where no chain ever leaves its "
+            "mode.",
+        ),
+        Criterion(
+            "seconds",
+            "seconds",
+            lambda board, run_id: board.told(run_id, "run_seconds"),
+            unit="s",
+            better="less",
+            page="runs",
+            about="From the beginning of a run to its end, on the machine that made it.",
+        ),
+        Criterion(
+            "busy",
+            "processor seconds",
+            lambda board, run_id: board.busy(run_id),
+            unit="s",
+            better="less",
+            page="runs",
+            about="What processors worked on a run, all together, whatever else ran beside it.",
+        ),
+    ),
+    "bnmf.criteria",
+)

@@ -45,7 +45,9 @@ LINKED: dict[str, Callable[[str], Any]] = {
     "quantity": str,
     "problem": str,
     "part": str,
-    "lesson": _list,
+    "lesson": str,
+    "step": int,
+    "present": str,
 }
 
 # Streamlit makes an entry of the browser's history of each change of the address, so that Back

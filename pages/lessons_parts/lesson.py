@@ -1,0 +1,41 @@
+"""What a lesson is: one idea, one picture to touch, three steps, three questions."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+Facts = Callable[[], Mapping[str, float | str]]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question and its answer, which unfolds."""
+
+    asked: str
+    answer: str
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One lesson.
+
+    ``key`` stands in the address; ``idea`` is one sentence; ``paper`` says where it comes from.
+    ``steps`` are three texts and ``questions`` three questions with answers. ``show`` draws the
+    picture as the step, 1 to 3, has it and returns the one sentence that says what it shows now.
+    ``page`` is where to try it on one's own data, and ``on_your_data`` how. What texts name in
+    braces, as in ``{angle:.0f}``, is computed by ``facts``.
+    """
+
+    key: str
+    title: str
+    idea: str
+    paper: str
+    steps: tuple[str, str, str]
+    questions: tuple[Question, Question, Question]
+    show: Callable[[int], str]
+    page: str
+    on_your_data: str
+    facts: Facts = field(default=dict)
+
+    def said(self, text: str) -> str:
+        """One of its texts, with the numbers that it names."""
+        return text.format_map(self.facts())

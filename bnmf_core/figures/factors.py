@@ -25,7 +25,14 @@ def factors(A: np.ndarray, W: np.ndarray, identities: list[int]) -> go.Figure:
         subplot_titles=("A", "W", "A W"),
         horizontal_spacing=0.12,
     )
-    shown = {"showscale": False, "xgap": 2, "ygap": 2, "texttemplate": "%{z:.2g}", "zmin": 0}
+    shown = {
+        "showscale": False,
+        "xgap": 2,
+        "ygap": 2,
+        "texttemplate": "%{z:.2g}",
+        "textfont": {"size": 11},
+        "zmin": 0,
+    }
     for k in range(R):
         scale = [[0, PALE], [1, component_color(identities[k])]]
         common = shown | {"colorscale": scale, "hovertemplate": "%{z:.4g}<extra></extra>"}

@@ -6,7 +6,7 @@ import numpy as np
 
 from bnmf_core.compare.coverage import covering_balls, covering_numbers
 from pages.lessons_parts import touch
-from pages.lessons_parts.lesson import Lesson, Question
+from pages.lessons_parts.lesson import Lesson, Question, Say
 
 # Radii of the picture; what each step shows: the radii of the paper's figures 2 and 3, and one
 # where two modes are still told apart although nothing within them is.
@@ -76,7 +76,7 @@ def sentence(epsilon: float) -> str:
     return f"At ε = {epsilon:.1f} one mode needs {balls} and two modes need {two}, {which}."
 
 
-def show(step: int) -> str:
+def show(step: int, say: Say) -> None:
     """The two sets with their balls, and the curves."""
     data = {
         "key": f"covering_{step}",
@@ -90,7 +90,7 @@ def show(step: int) -> str:
         "epsilon": SHOWN[step],
     }
     epsilon = touch.picture("balls", data, key=f"covering_{step}", moved="epsilon")
-    return sentence(float(epsilon))
+    say(sentence(float(epsilon)))
 
 
 LESSON = Lesson(

@@ -5,7 +5,7 @@ from typing import Any
 
 from bnmf_core.registry import label_of
 from pages.lessons_parts import touch
-from pages.lessons_parts.lesson import Lesson, Question
+from pages.lessons_parts.lesson import Lesson, Question, Say
 from pages.lessons_parts.stored import stored
 
 # What each step shows: the ways on the picture.
@@ -64,7 +64,7 @@ def _label(key: str) -> str:
     return label_of(key) + (f", one of {facts()['chains']:d} chains" if chains else "")
 
 
-def show(step: int) -> str:
+def show(step: int, say: Say) -> None:
     """The triangles of each way, one after the other."""
     kept = stored("crossing")
     count = max(len(ways()[key]["corners"]) for key in SHOWN[step])
@@ -80,7 +80,7 @@ def show(step: int) -> str:
         "shown": count,
     }
     touch.picture("chain", data, key=f"crossing_{step}", moved="shown")
-    return sentence(step)
+    say(sentence(step))
 
 
 LESSON = Lesson(

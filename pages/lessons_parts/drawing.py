@@ -96,8 +96,11 @@ def _above(lesson: Lesson) -> None:
 
 def _picture(lesson: Lesson, step: int) -> None:
     above = st.empty()
-    sentence = lesson.show(step)
-    above.markdown(f"**{plain(sentence)}**")
+
+    def say(sentence: str) -> None:
+        above.markdown(f"**{plain(sentence)}**")
+
+    lesson.show(step, say)
     st.caption(plain(lesson.paper))
 
 

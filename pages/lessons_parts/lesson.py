@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 Facts = Callable[[], Mapping[str, float | str]]
+# Writes the one sentence that says what a picture shows above it.
+Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -20,7 +22,8 @@ class Lesson:
 
     ``key`` stands in the address; ``idea`` is one sentence; ``paper`` says where it comes from.
     ``steps`` are three texts and ``questions`` three questions with answers. ``show`` draws the
-    picture as the step, 1 to 3, has it and returns the one sentence that says what it shows now.
+    picture as the step, 1 to 3, has it, and says in one sentence what it shows now, before what
+    takes long to draw.
     ``page`` is where to try it on one's own data, and ``on_your_data`` how. What texts name in
     braces, as in ``{angle:.0f}``, is computed by ``facts``.
     """
@@ -31,7 +34,7 @@ class Lesson:
     paper: str
     steps: tuple[str, str, str]
     questions: tuple[Question, Question, Question]
-    show: Callable[[int], str]
+    show: Callable[[int, Say], None]
     page: str
     on_your_data: str
     facts: Facts = field(default=dict)

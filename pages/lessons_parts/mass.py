@@ -10,7 +10,7 @@ import streamlit as st
 from bnmf_core.figures.three_answers import three_answers
 from pages.frame.words import shown
 from pages.lessons_parts import charts, touch
-from pages.lessons_parts.lesson import Lesson, Question
+from pages.lessons_parts.lesson import Lesson, Question, Say
 from pages.lessons_parts.stored import stored
 
 # What each step shows: which draw of the noise, from 1, and how far the noise model is believed.
@@ -62,7 +62,7 @@ def sentence(draw: int, belief: str) -> str:
     )
 
 
-def show(step: int) -> str:
+def show(step: int, say: Say) -> None:
     """The two modes by all three measures."""
     draw, belief = SHOWN[step]
     if not touch.presenting():
@@ -84,6 +84,7 @@ def show(step: int) -> str:
             key=f"mass_belief_{step}",
             help="A tenth: ten entries of X count as one.",
         )
+    say(sentence(draw, belief))
     one = weighed(draw)
     of = {name: np.array(values) for name, values in one["masses"][belief].items()}
     restarts = np.array(one["restarts"]) / sum(one["restarts"])
@@ -108,7 +109,6 @@ def show(step: int) -> str:
         ),
         table=table,
     )
-    return sentence(draw, belief)
 
 
 LESSON = Lesson(

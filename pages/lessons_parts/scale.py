@@ -12,7 +12,7 @@ from bnmf_core.compare.distances.pairwise import pairwise
 from bnmf_core.figures.factors import factors
 from pages.frame.words import plain
 from pages.lessons_parts import charts, touch
-from pages.lessons_parts.lesson import Lesson, Question
+from pages.lessons_parts.lesson import Lesson, Question, Say
 
 # What each step shows: by how much part 1 is stretched, and the order.
 SHOWN = {1: (4.0, "1, 2, 3"), 2: (1.0, "3, 1, 2"), 3: (4.0, "3, 1, 2")}
@@ -61,7 +61,7 @@ def sentence(stretch: float, order: str) -> str:
     )
 
 
-def show(step: int) -> str:
+def show(step: int, say: Say) -> None:
     """A, W and A W, with a part stretched and the order changed."""
     stretch, order = SHOWN[step]
     if not touch.presenting():
@@ -77,6 +77,7 @@ def show(step: int) -> str:
             format_func=plain,
             key=f"scale_order_{step}",
         )
+    say(sentence(stretch, order))
     A, W = changed(stretch, order)
     names = [f"part {k + 1}" for k in ORDERS[order]]
     table = pd.DataFrame(np.vstack([A, W.T]), columns=names)
@@ -91,7 +92,6 @@ def show(step: int) -> str:
         origin="A random matrix of rank 3, generated",
         table=table,
     )
-    return sentence(stretch, order)
 
 
 LESSON = Lesson(

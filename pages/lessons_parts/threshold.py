@@ -9,7 +9,7 @@ import streamlit as st
 from bnmf_core.figures.losses import losses
 from bnmf_core.probability.silf import MARGIN, silf
 from pages.lessons_parts import charts, touch
-from pages.lessons_parts.lesson import Lesson, Question
+from pages.lessons_parts.lesson import Lesson, Question, Say
 from pages.lessons_parts.stored import stored
 
 # What each step shows: ε in units of the largest misfit of the restarts, and β.
@@ -60,7 +60,7 @@ def sentence(epsilon: float, beta: float) -> str:
     )
 
 
-def show(step: int) -> str:
+def show(step: int, say: Say) -> None:
     """The losses, with ε and β to move."""
     epsilon, beta = SHOWN[step]
     if not touch.presenting():
@@ -75,6 +75,7 @@ def show(step: int) -> str:
             help="In units of the largest misfit of the restarts.",
         )
         beta = right.slider("Smoothness β", 0.01, 0.9, beta, 0.01, key=f"threshold_beta_{step}")
+    say(sentence(epsilon, beta))
     curves = {
         f"threshold, β = {beta:g}": silf(MISFIT, epsilon, beta),
         "ℓ1": MISFIT,
@@ -87,7 +88,6 @@ def show(step: int) -> str:
         origin=f"{facts()['name']}, {facts()['rank']} components, {facts()['restarts']} restarts",
         table=pd.DataFrame({"misfit": MISFIT, **curves}),
     )
-    return sentence(epsilon, beta)
 
 
 LESSON = Lesson(
@@ -97,15 +97,17 @@ LESSON = Lesson(
     "Masood and Doshi-Velez, A particle-based variational approach to Bayesian NMF, section 5.2 "
     "and figure 2",
     (
-        "Below: {restarts:d} restarts on {name}, whose misfits differ by at most {spread:.1%}. A "
-        "Gaussian model turns that into {nats:,.0f} nats: the best restart would be all there is. "
-        "The threshold model costs nothing up to (1 − β)ε, with ε = {margin:g} times the largest "
-        "misfit of fifty restarts, so all of them count.",
-        "This is figure 2 of the paper, ε = 0.5: β is the part of ε over which the loss bends from "
-        "flat to its slope of 1. The usual losses, ℓ1 and ℓ2, have no flat part: every little "
-        "improvement counts, whether anybody cares for it or not.",
+        "The ticks: {restarts:d} restarts on {name}, whose misfits differ by at most "
+        "{spread:.1%}. A Gaussian model turns that into {nats:,.0f} nats: the best would have all "
+        "the weight. The threshold model costs nothing up to (1 − β)ε, with ε = {margin:g} times "
+        "the largest misfit of fifty restarts, so all of them count.",
+        "This is figure 2 of the paper, ε = 0.5: β says how far on either side of ε the loss "
+        "bends, from (1 − β)ε, where it is flat, to (1 + β)ε, where its slope is 1. The usual "
+        "losses, ℓ1 and ℓ2, have no flat part: every little improvement counts, whether anybody "
+        "cares for it or not.",
         "ε is yours to choose. Set just below the largest misfit it parts the restarts into good "
-        "enough and not; beyond it the likelihood falls by {steepness:g} for each unit of loss. "
+        "enough and not; beyond it the log-likelihood falls by {steepness:g} for each unit of "
+        "loss. "
         "What is concluded should not hang on where exactly it is set.",
     ),
     (

@@ -11,7 +11,7 @@ from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.distances.pairwise import pairwise
 from bnmf_core.nouns.dataset import Dataset
 from pages.lessons_parts import touch
-from pages.lessons_parts.lesson import Lesson, Question
+from pages.lessons_parts.lesson import Lesson, Question, Say
 
 # What each step shows: a, and by how much the triangle is turned.
 SHOWN = {1: (0.5, 0), 2: (0.4, 0), 3: (0.6, 60)}
@@ -95,7 +95,7 @@ def sentence(a: float) -> str:
     )
 
 
-def show(step: int) -> str:
+def show(step: int, say: Say) -> None:
     """The triangle, and the slider of a."""
     begins, turn = SHOWN[step]
     a = begins
@@ -112,9 +112,8 @@ def show(step: int) -> str:
     shown = picture(a, turn)
     corners = touch.picture("triangle", shown, key=f"uniqueness_{step}", moved="corners")
     missed = error(a, np.array(corners))
-    if missed < 1e-6:
-        return sentence(a)
-    return f"{sentence(a)} The triangle as you have drawn it misses X by {missed:.2%}."
+    drawn = f" The triangle as you have drawn it misses X by {missed:.2%}." if missed > 1e-6 else ""
+    say(sentence(a) + drawn)
 
 
 LESSON = Lesson(

@@ -8,7 +8,7 @@ from bnmf_core.posterior.places import Block
 from bnmf_core.posterior.stein import EXPONENT, Products, ksd
 from bnmf_core.posterior.weights import stein_weights
 from pages.lessons_parts import touch
-from pages.lessons_parts.lesson import Lesson, Question
+from pages.lessons_parts.lesson import Lesson, Question, Say
 
 # One number X = 1 is explained as a·w: what it is seen with, and the kernel's length for both.
 SIGMA, LENGTH = 0.5, 1.0
@@ -83,7 +83,7 @@ def facts() -> dict[str, float]:
     return {"alone": alone[3], "both": both[3] + both[4], "off": off[4]}
 
 
-def show(step: int) -> str:
+def show(step: int, say: Say) -> None:
     """Particles to drag, and their weights."""
     data = {
         "sigma": SIGMA,
@@ -94,7 +94,7 @@ def show(step: int) -> str:
         "places": places_of(step).tolist(),
     }
     places = touch.picture("particles", data, key=f"weights_{step}", moved="places")
-    return sentence(np.array(places, dtype=np.float64))
+    say(sentence(np.array(places, dtype=np.float64)))
 
 
 LESSON = Lesson(

@@ -10,7 +10,7 @@ from bnmf_core.figures.three_variables import NAMES, cut_picture, maximum_and_me
 from bnmf_core.probability.three_variables import ThreeVariables
 from pages.frame.words import plain, shown
 from pages.lessons_parts import charts, touch, yes_no_said
-from pages.lessons_parts.lesson import Lesson, Question
+from pages.lessons_parts.lesson import Lesson, Question, Say
 
 # Middles of stretches of 0 to 1: where Beta(½, ½) has no bound, at the ends, is left out.
 ALONG = (np.arange(80) + 0.5) / 80
@@ -93,9 +93,10 @@ def ask(step: int) -> tuple[ThreeVariables, float]:
     return ThreeVariables(*given, prior=prior, printed=printed), z
 
 
-def show(step: int) -> str:
+def show(step: int, say: Say) -> None:
     """A cut through the density, and maximum and mean."""
     question, z = ask(step)
+    say(sentence(question))
     maxima, mean = answered(question)
     origin = (
         f"a = {question.a:g}, b = {question.b:g}, c = {question.c:g}, {PRIORS[question.prior]} "
@@ -124,7 +125,6 @@ def show(step: int) -> str:
             + (f" {yes_no_said.PRINTED}" if question.printed else ""),
             table=table,
         )
-    return sentence(question)
 
 
 LESSON = Lesson(

@@ -45,4 +45,4 @@ st.segmented_control(
 )
 link.share("part")
 VIEWS[link.get("part")][1](seen)
-link.to("boolean_lesson")
+link.to("lessons", "Lesson: three numbers between no and yes", lesson="yes_no")

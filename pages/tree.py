@@ -13,9 +13,9 @@ part = tree_stage.STAGE.of(look.analysis)
 if part is None:
     view.nothing(
         "None of these runs is a tree. RRT grows one from solved or known factorizations towards "
-        "where nothing is known yet; the lesson grows one beside a chain in a few seconds.",
+        "where nothing is known yet; lesson 4 shows one beside a chain.",
         "run",
-        "lesson",
+        "lessons",
     )
 tree.endings(look.analysis)
 shown = int(part.table["tree"].sum())

@@ -76,6 +76,27 @@ def covering_numbers(
     return _exact(distances, epsilons)
 
 
+def covering_balls(distances: np.ndarray, epsilon: float) -> np.ndarray:
+    """The samples at the centres of the fewest balls of radius ε that hold all: (C_ε,), exact.
+
+    Parameters
+    ----------
+    distances : (M, M) symmetric distances, M at most 200. epsilon : radius, in their unit.
+
+    Raises
+    ------
+    SettingsError
+        When there are too many samples, or the radius is below 0.
+    """
+    distances = checked_distances(distances)
+    if distances.shape[0] > LARGEST_EXACT or not epsilon >= 0:
+        raise SettingsError(
+            f"The fewest balls are looked for among up to {LARGEST_EXACT} samples and for a radius "
+            f"of 0 or more; there were {distances.shape[0]}, and {epsilon!r}."
+        )
+    return _fewest(distances <= epsilon, epsilon)
+
+
 def largest_so_far(distances: np.ndarray) -> np.ndarray:
     """Largest distance among the first 1, 2, …, M samples: (M,) for distances (M, M)."""
     return np.maximum.accumulate(np.tril(distances).max(axis=1))
@@ -170,7 +191,6 @@ def _greedy(distances: np.ndarray, epsilons: np.ndarray) -> np.ndarray:
 
 
 def _exact(distances: np.ndarray, epsilons: np.ndarray) -> np.ndarray:
-    M = distances.shape[0]
     solved: dict[int, int] = {}
     result = np.empty(epsilons.size, np.int64)
     for e, epsilon in enumerate(epsilons):
@@ -178,18 +198,24 @@ def _exact(distances: np.ndarray, epsilons: np.ndarray) -> np.ndarray:
         # Balls only grow with ε: as many near pairs means the same near pairs.
         pairs = int(near.sum())
         if pairs not in solved:
-            solution = optimize.milp(
-                np.ones(M),
-                integrality=np.ones(M),
-                bounds=optimize.Bounds(0, 1),
-                constraints=optimize.LinearConstraint(sparse.csc_array(near.astype(float)), lb=1),
-                options={"mip_rel_gap": 0.0},
-            )
-            if not solution.success:
-                raise RunError(
-                    f"The exact covering number at radius {epsilon:g} was not found "
-                    f"({solution.message}); choose the greedy method."
-                )
-            solved[pairs] = round(solution.fun)
+            solved[pairs] = _fewest(near, epsilon).size
         result[e] = solved[pairs]
     return result
+
+
+def _fewest(near: np.ndarray, epsilon: float) -> np.ndarray:
+    """Rows of the fewest samples such that each column of ``near`` (M, M) bool has one of them."""
+    M = near.shape[0]
+    solution = optimize.milp(
+        np.ones(M),
+        integrality=np.ones(M),
+        bounds=optimize.Bounds(0, 1),
+        constraints=optimize.LinearConstraint(sparse.csc_array(near.astype(float)), lb=1),
+        options={"mip_rel_gap": 0.0},
+    )
+    if not solution.success:
+        raise RunError(
+            f"The exact covering number at radius {epsilon:g} was not found "
+            f"({solution.message}); choose the greedy method."
+        )
+    return np.flatnonzero(solution.x > 0.5)

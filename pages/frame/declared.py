@@ -207,24 +207,12 @@ PAGES = [
         parameters=("part", "data"),
     ),
     Page(
-        "lesson",
-        "Lesson",
+        "lessons",
+        "Lessons",
         "Learn",
-        "One matrix, two ways to look for its factorizations, the same start. Which one finds out "
-        "how many there are?",
+        "Eight ideas behind these pages. Each is one picture to touch, in three steps.",
         icon="school",
-        parameters=("lesson",),
-        heading="Lesson: walking and exploring",
-        invitation="Walking and exploring",
-    ),
-    Page(
-        "boolean_lesson",
-        "Lesson: yes or no",
-        "Learn",
-        "Three numbers between no and yes, of which only products are observed. Where is the "
-        "density largest, and where do draws lie on average?",
-        icon="rule",
-        invitation="Three numbers between no and yes",
+        parameters=("lesson", "step", "present"),
     ),
     Page(
         "glossary",
@@ -234,6 +222,12 @@ PAGES = [
         icon="dictionary",
     ),
 ]
+
+# Addresses that pages had once, and where they lead now: a page, and the values of its address.
+MOVED = {
+    "lesson": ("lessons", {"lesson": "crossing"}),
+    "boolean_lesson": ("lessons", {"lesson": "yes_no"}),
+}
 
 
 def page(key: str) -> Page:

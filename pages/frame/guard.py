@@ -1,5 +1,7 @@
 """Every page starts here, also when a link opens it on a server that has just started."""
 
+from collections.abc import Callable
+
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
@@ -18,11 +20,30 @@ def admit() -> StreamlitPage:
         ]
         for section, pages in declared.sections().items()
     }
+    menus[""] += [
+        st.Page(_sent_on(address), url_path=address, title="Moved", visibility="hidden")
+        for address in declared.MOVED
+    ]
     return st.navigation(menus, position="top")
 
 
+def _sent_on(address: str) -> Callable[[], None]:
+    def send() -> None:
+        page, parameters = declared.MOVED[address]
+        link.go(page, **parameters)
+
+    return send
+
+
 def enter(key: str) -> None:
-    """Take up the page's values from its address and draw its heading and question.
+    """Take up the page's values from its address and draw its heading and question."""
+    page = arrive(key)
+    st.title(plain(page.heading or page.title), anchor=False)
+    st.markdown(page.question)
+
+
+def arrive(key: str) -> declared.Page:
+    """Take up the page's values from its address; the page, which draws its own heading.
 
     On a server that has just started, Streamlit runs the script of a page that a link names
     before ``app.py`` has said which pages there are; then it is begun again.
@@ -32,5 +53,4 @@ def enter(key: str) -> None:
         st.rerun()
     page = declared.page(key)
     link.sync(key, page.parameters)
-    st.title(plain(page.heading or page.title), anchor=False)
-    st.markdown(page.question)
+    return page

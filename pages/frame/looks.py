@@ -10,7 +10,22 @@ STYLE = """
 </style>
 """
 
+# For a talk: what is read from afar, and nothing that is clicked.
+PRESENTED = """
+<style>
+html {font-size: 21px}
+[data-testid="stHeader"], [data-testid="stSidebar"], [data-testid="stPopover"] {display: none}
+[data-testid="stMainBlockContainer"] {padding: 1rem 2rem}
+[data-testid="stCaptionContainer"]:has(p) {font-size: 0.75rem}
+</style>
+"""
+
 
 def draw() -> None:
     """Lay the style over the page that is being drawn."""
     st.html(STYLE)
+
+
+def present() -> None:
+    """Lay the style of a talk over the page that is being drawn."""
+    st.html(PRESENTED)

@@ -10,6 +10,7 @@ from scipy.optimize import linprog
 from scipy.spatial.distance import pdist, squareform
 
 from bnmf_core.compare.coverage import (
+    covering_balls,
     covering_numbers,
     largest_distance,
     mean_distance,
@@ -167,3 +168,18 @@ def test_what_cannot_be_covered_is_said():
         covering_numbers(np.array([[0.0, np.nan], [np.nan, 0.0]]), [1.0])
     with pytest.raises(DataError, match="M×M"):
         mean_distance(np.zeros((2, 3)))
+
+
+@given(distances=point_distances(10))
+@generated
+def test_the_fewest_balls_hold_every_sample_and_are_as_few_as_can_be(distances):
+    for epsilon in (0.0, 1.0, 2.5):
+        centres = covering_balls(distances, epsilon)
+        assert (distances[centres] <= epsilon).any(axis=0).all()
+        assert len(centres) == smallest_cover(distances, epsilon)
+
+
+def test_too_many_samples_or_a_radius_below_zero_are_refused():
+    for distances, epsilon in ((np.zeros((201, 201)), 1.0), (np.zeros((2, 2)), -1.0)):
+        with pytest.raises(SettingsError, match="fewest balls"):
+            covering_balls(distances, epsilon)

@@ -86,16 +86,10 @@ def test_a_run_that_was_deleted_meanwhile_is_not_found(server, finished):
     assert app.session_state["view_runs"] == []
 
 
-def test_a_lesson_that_was_deleted_is_not_found(server):
-    app = page("lesson", lesson="feedbeef")
-    assert not app.exception
-    assert "not found: feedbeef" in words(app)
-
-
 USED = {
     "data": ("data", "run", "starts"),
     "part": ("boolean", "quality", "starts"),
-    "lesson": ("lesson",),
+    "lesson": ("lessons",),
 }
 
 

@@ -3,23 +3,23 @@
 import pytest
 
 from bnmf_core.probability.three_variables import ThreeVariables
-from pages.boolean_lesson_parts import said
+from pages.lessons_parts import yes_no_said as said
 from tests.pages.apps import page, words
 
 
 def asked(a, b, c, prior="flat", printed=False):
-    app = page("boolean_lesson")
+    app = page("lessons", lesson="yes_no")
     for name, value in zip("abc", (a, b, c), strict=True):
-        app.slider(key=f"boolean_lesson_{name}").set_value(float(value))
-    app.session_state["boolean_lesson_prior"] = prior
-    app.toggle(key="boolean_lesson_printed").set_value(printed)
+        app.slider(key=f"yes_no_{name}_1").set_value(float(value))
+    app.session_state["yes_no_prior_1"] = prior
+    app.toggle(key="yes_no_printed_1").set_value(printed)
     app.run()
     assert not app.exception and not app.error
     return app
 
 
 def test_the_lesson_opens_on_a_contradiction(server):
-    app = page("boolean_lesson")
+    app = page("lessons", lesson="yes_no")
     assert not app.exception
     shown = words(app)
     assert "No choice of yes and no" in shown and "squared error of 1." in shown

@@ -1,1 +1,0 @@
-"""What only the page Lesson: yes or no uses."""

@@ -1,0 +1,153 @@
+"""Lesson 5: basin, height and mass are three things."""
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from bnmf_core.figures.three_answers import three_answers
+from pages.frame.words import shown
+from pages.lessons_parts import charts, touch
+from pages.lessons_parts.lesson import Lesson, Question, Say
+from pages.lessons_parts.stored import stored
+
+# What each step shows: which draw of the noise, from 1, and how far the noise model is believed.
+SHOWN = {1: (1, "1"), 2: (4, "1"), 3: (1, "0.1")}
+BELIEFS = {"1": "at its word", "0.1": "a tenth"}
+
+
+def weighed(draw: int) -> dict[str, Any]:
+    """What was computed for a draw of the noise, counted from 1."""
+    found: dict[str, Any] = stored("mass")["draws"][draw - 1]
+    return found
+
+
+def mass(draw: int, belief: str) -> np.ndarray:
+    """(2,) the posterior masses of the two modes."""
+    return np.array(weighed(draw)["masses"][belief]["mass"])
+
+
+@cache
+def facts() -> dict[str, float]:
+    """The numbers of the first draw, and how masses differ between draws of the noise."""
+    first = weighed(1)
+    heavier = [float(mass(draw, "1").max()) for draw in range(1, len(stored("mass")["draws"]) + 1)]
+    nats = max(first["below_best"])
+    return {
+        "sigma": stored("mass")["sigma"],
+        "worst_error": max(first["error"]),
+        "nats": nats,
+        "times": float(np.exp(nats)),
+        "odds": float(mass(1, "1").max() / mass(1, "1").min()),
+        "least": min(heavier),
+        "most": max(heavier),
+        "draws": len(heavier),
+        "milder": float(mass(1, "0.1").max()),
+        "at_word": float(mass(1, "1").max()),
+    }
+
+
+def sentence(draw: int, belief: str) -> str:
+    """Basin, height and mass, in one sentence."""
+    one, of = weighed(draw), mass(draw, belief)
+    lighter, heavier = int(of.argmin()), int(of.argmax())
+    share = [count / sum(one["restarts"]) for count in one["restarts"]]
+    believed = "" if belief == "1" else ", when the noise model is believed a tenth as far"
+    return (
+        f"Both modes miss X by less than 1%, and restarts end in them {share[lighter]:.0%} to "
+        f"{share[heavier]:.0%}, yet their probabilities are {of[lighter]:.1%} and "
+        f"{of[heavier]:.1%}{believed}."
+    )
+
+
+def show(step: int, say: Say) -> None:
+    """The two modes by all three measures."""
+    draw, belief = SHOWN[step]
+    if not touch.presenting():
+        left, right = st.columns(2, gap="medium")
+        draw = left.slider(
+            "Draw of the noise",
+            1,
+            len(stored("mass")["draws"]),
+            draw,
+            key=f"mass_draw_{step}",
+            help="The same matrix with other noise of the same size.",
+        )
+        belief = right.segmented_control(
+            "How far the noise model is believed",
+            list(BELIEFS),
+            default=belief,
+            required=True,
+            format_func=shown(BELIEFS),
+            key=f"mass_belief_{step}",
+            help="A tenth: ten entries of X count as one.",
+        )
+    say(sentence(draw, belief))
+    one = weighed(draw)
+    of = {name: np.array(values) for name, values in one["masses"][belief].items()}
+    restarts = np.array(one["restarts"]) / sum(one["restarts"])
+    height = np.exp(-np.array(one["below_best"]))
+    table = pd.DataFrame(
+        {
+            "mode": [1, 2],
+            "share of restarts": restarts,
+            "below the best (nats)": one["below_best"],
+            "error": one["error"],
+            **of,
+        }
+    )
+    charts.chart(
+        three_answers(restarts, height, of["mass"], of["mass_low"], of["mass_high"]),
+        "Height: the density at the best place that restarts found, over that of the better mode. "
+        "Bars on the mass: 90% of what its errors allow.",
+        name="lesson_mass",
+        origin=(
+            f"Two solutions with noise σ = {facts()['sigma']:g}, {sum(one['restarts'])} restarts, "
+            f"modes {one['apart']:g}° apart"
+        ),
+        table=table,
+    )
+
+
+LESSON = Lesson(
+    "mass",
+    "Basin, height and mass",
+    "How often a mode is found, how good it is and how probable it is are three questions.",
+    "The matrix: Masood, Pan and Doshi-Velez (2016), equation 7; the masses are computed by "
+    "annealing from each mode",
+    (
+        "The matrix with two answers, and noise of σ = {sigma:g}. Basin: restarts fall into either "
+        "about equally often. Height: at the best place found, one mode is {times:.0f} times as "
+        "dense as the other ({nats:.1f} nats; 2.3 nats are a factor of ten). Mass: it is "
+        "{odds:,.0f} times as probable, because it is wider, too.",
+        "The noise decides. Over {draws:d} draws of it the heavier mode has between {least:.0%} "
+        "and {most:.1%} of the mass, and which one it is changes, while the restarts stay near "
+        "half and half. Without noise each would have exactly half, by symmetry.",
+        "All this takes the noise model at its word. If ten entries of X count as one, "
+        "{at_word:.1%} become {milder:.0%}. A conclusion that needs the noise model to be exact is "
+        "better called open.",
+    ),
+    (
+        Question(
+            "What is mass, if not height?",
+            "Height times width, in every direction: the integral of the density over the mode. "
+            "In many dimensions width can outweigh any height.",
+        ),
+        Question(
+            "Why are the basins nearly equal?",
+            "Where a restart ends depends on the shape of the error from far away, and that the "
+            "little noise hardly changes.",
+        ),
+        Question(
+            "Both fit. Which one should be reported?",
+            "Both, each with its mass and what the mass rests on; and what the two have in common, "
+            "which holds either way.",
+        ),
+    ),
+    show,
+    "modes",
+    "The page Modes shows all three for your data: found by, below the best, posterior mass.",
+    facts,
+)

@@ -1,0 +1,26 @@
+"""The lessons, in the order in which they build on each other: one line each."""
+
+from pages.lessons_parts import (
+    covering,
+    crossing,
+    mass,
+    scale,
+    threshold,
+    uniqueness,
+    weights,
+    yes_no,
+)
+
+LESSONS = {
+    lesson.key: lesson
+    for lesson in (
+        uniqueness.LESSON,
+        scale.LESSON,
+        covering.LESSON,
+        crossing.LESSON,
+        mass.LESSON,
+        threshold.LESSON,
+        weights.LESSON,
+        yes_no.LESSON,
+    )
+}

@@ -1,0 +1,133 @@
+"""Lesson 6: what the threshold model does (paper 3, figure 2)."""
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from bnmf_core.figures.losses import losses
+from bnmf_core.probability.silf import MARGIN, silf
+from pages.lessons_parts import charts, touch
+from pages.lessons_parts.lesson import Lesson, Question, Say
+from pages.lessons_parts.stored import stored
+
+# What each step shows: ε in units of the largest misfit of the restarts, and β.
+SHOWN = {1: (MARGIN, 0.1), 2: (0.5, 0.9), 3: (0.98, 0.01)}
+C = 2.0
+MISFIT = np.linspace(0.0, 2.0, 401)
+
+
+@cache
+def misfits() -> np.ndarray:
+    """Misfits of the restarts, the largest being 1."""
+    found = np.array(stored("threshold")["objective"])
+    return found / found.max()
+
+
+@cache
+def facts() -> dict[str, float | str]:
+    """What a Gaussian model makes of the restarts, and what they are restarts of."""
+    kept = stored("threshold")
+    f = np.array(kept["objective"])
+    nats = float((f.max() - f.min()) / (2.0 * kept["sigma"] ** 2))
+    return {
+        "name": kept["name"],
+        "rank": kept["rank"],
+        "restarts": f.size,
+        "nats": nats,
+        "zeros": nats / np.log(10.0),
+        "spread": float(1.0 - f.min() / f.max()),
+        "margin": MARGIN,
+        "steepness": C,
+    }
+
+
+def free(epsilon: float, beta: float) -> int:
+    """How many restarts cost nothing."""
+    return int((silf(misfits(), epsilon, beta) == 0.0).sum())
+
+
+def sentence(epsilon: float, beta: float) -> str:
+    """How many restarts are good enough, and what Gaussian noise would make of them."""
+    known, count = facts(), free(epsilon, beta)
+    enough = f"{count} of {known['restarts']} restarts are good enough, and equally likely"
+    if count == 0:
+        enough = f"none of {known['restarts']} restarts is wholly good enough"
+    return (
+        f"With ε = {epsilon:.2f}, {enough}; under Gaussian noise the best would be a 1 with "
+        f"{known['zeros']:.0f} zeros times as likely as the worst."
+    )
+
+
+def show(step: int, say: Say) -> None:
+    """The losses, with ε and β to move."""
+    epsilon, beta = SHOWN[step]
+    if not touch.presenting():
+        left, right = st.columns(2, gap="medium")
+        epsilon = left.slider(
+            "Threshold ε",
+            0.5,
+            1.5,
+            epsilon,
+            0.01,
+            key=f"threshold_epsilon_{step}",
+            help="In units of the largest misfit of the restarts.",
+        )
+        beta = right.slider("Smoothness β", 0.01, 0.9, beta, 0.01, key=f"threshold_beta_{step}")
+    say(sentence(epsilon, beta))
+    curves = {
+        f"threshold, β = {beta:g}": silf(MISFIT, epsilon, beta),
+        "ℓ1": MISFIT,
+        "ℓ2": MISFIT**2,
+    }
+    charts.chart(
+        losses(MISFIT, curves, misfits(), epsilon, "largest of the restarts = 1"),
+        "Ticks below: one for each restart. Up to (1 − β)ε the threshold costs nothing.",
+        name="lesson_threshold",
+        origin=f"{facts()['name']}, {facts()['rank']} components, {facts()['restarts']} restarts",
+        table=pd.DataFrame({"misfit": MISFIT, **curves}),
+    )
+
+
+LESSON = Lesson(
+    "threshold",
+    "What the threshold model does",
+    "Factorizations that are good enough are equally good, and you say what is enough.",
+    "Masood and Doshi-Velez, A particle-based variational approach to Bayesian NMF, section 5.2 "
+    "and figure 2",
+    (
+        "The ticks: {restarts:d} restarts on {name}, whose misfits differ by at most "
+        "{spread:.1%}. A Gaussian model turns that into {nats:,.0f} nats: the best would have all "
+        "the weight. The threshold model costs nothing up to (1 − β)ε, with ε = {margin:g} times "
+        "the largest misfit of fifty restarts, so all of them count.",
+        "This is figure 2 of the paper, ε = 0.5: β says how far on either side of ε the loss "
+        "bends, from (1 − β)ε, where it is flat, to (1 + β)ε, where its slope is 1. The usual "
+        "losses, ℓ1 and ℓ2, have no flat part: every little improvement counts, whether anybody "
+        "cares for it or not.",
+        "ε is yours to choose. Set just below the largest misfit it parts the restarts into good "
+        "enough and not; beyond it the log-likelihood falls by {steepness:g} for each unit of "
+        "loss. "
+        "What is concluded should not hang on where exactly it is set.",
+    ),
+    (
+        Question(
+            "Does good enough mean equally probable?",
+            "Equally likely: the likelihood is the same. The prior, and how many factorizations "
+            "there are nearby, still tell them apart.",
+        ),
+        Question(
+            "What if ε is very large?",
+            "Then everything is good enough, and the posterior is the prior.",
+        ),
+        Question(
+            "Why is the scale fixed in this model?",
+            "Columns of A sum to 1, so that scalings of one factorization do not count as many "
+            "(lesson 2).",
+        ),
+    ),
+    show,
+    "run",
+    "On the page Analyse, under Advanced, choose the model Good enough up to a threshold.",
+    facts,
+)

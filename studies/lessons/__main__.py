@@ -1,0 +1,26 @@
+"""Make what the lessons keep anew: ``python -m studies.lessons [NAME …]``, a minute for all."""
+
+import json
+import sys
+from pathlib import Path
+
+from studies.lessons import crossing, mass, threshold
+
+KEPT = Path(__file__).resolve().parents[2] / "pages" / "lessons_parts" / "stored"
+MADE = {"crossing": crossing.make, "mass": mass.make, "threshold": threshold.make}
+
+
+def main(names: list[str], folder: Path = KEPT) -> int:
+    """Write one file for each of these lessons; for all that need one where none is named."""
+    if unknown := set(names) - set(MADE):
+        print(f"There is no {', '.join(unknown)}; choose of {', '.join(MADE)}.", file=sys.stderr)
+        return 2
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in names or MADE:
+        text = json.dumps(MADE[name](), separators=(",", ":"))
+        (folder / f"{name}.json").write_text(text + "\n", "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

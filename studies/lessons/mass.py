@@ -1,0 +1,45 @@
+"""Two equally good fits: how often restarts find each, how high it is, and what it weighs.
+
+X is the matrix with two exact answers and a little noise, which is what tells them apart.
+"""
+
+import numpy as np
+
+from bnmf_core import RunSpec, distances, find_modes, laurberg, mode_evidence, run
+
+SIGMA, SEED = 0.01, 0
+RESTARTS, THRESHOLD, REPEATS = 100, 15.0, 4
+NOISE_DRAWS = range(6)
+BELIEFS = (1.0, 0.1)
+
+
+def weighed(noise_draw: int) -> dict[str, object]:
+    """Basin, height and mass of the two modes, for one draw of the noise.
+
+    The first mode is the one that more restarts end in.
+    """
+    data = laurberg("two", noise=SIGMA, rng=np.random.default_rng(noise_draw))
+    spec = RunSpec("random_restarts", 3, "gaussian", RESTARTS, SEED, {}, {"sigma": SIGMA})
+    found = run(data, spec)
+    modes = find_modes(distances(found, "max_angle"), THRESHOLD)
+    inside = [np.flatnonzero(modes.labels == k) for k in range(modes.count)]
+    best = np.array([rows[np.argmax(found.log_joint[rows])] for rows in inside])
+    height = found.log_joint[best]
+    masses = {}
+    for belief in BELIEFS:
+        rng = np.random.default_rng(SEED)
+        table = mode_evidence(data, found.subset(best), rng=rng, repeats=REPEATS, belief=belief)
+        columns = ["mass", "mass_low", "mass_high"]
+        masses[f"{belief:g}"] = {name: table[name].round(4).tolist() for name in columns}
+    return {
+        "restarts": [len(rows) for rows in inside],
+        "error": found.error[best].round(5).tolist(),
+        "below_best": (height.max() - height).round(2).tolist(),
+        "apart": round(float(distances(found.subset(best), "max_angle")[0, 1]), 1),
+        "masses": masses,
+    }
+
+
+def make() -> dict[str, object]:
+    """All draws of the noise."""
+    return {"sigma": SIGMA, "draws": [weighed(draw) for draw in NOISE_DRAWS]}

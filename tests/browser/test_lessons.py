@@ -1,0 +1,205 @@
+"""Lessons in a browser: what is dragged, what keys do, and that each says its point at once."""
+
+import re
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+from bnmf_core.posterior.stein import ksd
+from pages.lessons_parts import uniqueness, weights
+from pages.lessons_parts.registry import LESSONS
+from tests.browser.conftest import CHROMIUM, browser_page, running_server, settle
+
+pytestmark = pytest.mark.browser
+
+# What each lesson says with its defaults.
+POINTS = {
+    "uniqueness": "exactly two triangles",
+    "scale": "those of A W not at all",
+    "covering": "one mode needs 3 balls and two modes need 2",
+    "crossing": "none of their 400 draws is near the second answer",
+    "mass": "yet their probabilities are",
+    "threshold": "50 of 50 restarts are good enough",
+    "weights": "The particles weigh",
+    "yes_no": "No choice of yes and no",
+}
+# For a machine that is busy; an idle one takes less than three seconds.
+LONG = 30_000
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    """A server that has shown every lesson once."""
+    if CHROMIUM is None:
+        pytest.skip("Chromium is not installed.")
+    with running_server(tmp_path_factory.mktemp("lessons")) as found:
+        with browser_page(1280, 720) as page:
+            for key, point in POINTS.items():
+                page.goto(f"{found}/lessons?lesson={key}")
+                page.get_by_text(point).wait_for()
+                settle(page)
+        yield found
+
+
+def number(text: str) -> float:
+    return float(re.search(r"[\d.]+", text)[0])
+
+
+def places(page) -> np.ndarray:
+    """Where the handles of a picture are, in its own units, y downwards."""
+    groups = page.locator(".handle")
+    moved = [groups.nth(k).get_attribute("transform") for k in range(groups.count())]
+    return np.array([[float(x) for x in re.findall(r"-?[\d.]+(?:e-?\d+)?", t)] for t in moved])
+
+
+def test_every_lesson_says_its_point_soon_and_old_addresses_lead_to_it(chromium, address):
+    assert set(POINTS) == set(LESSONS)
+    with chromium(1280, 720) as page:
+        errors = []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        for key, point in POINTS.items():
+            page.goto(f"{address}/lessons?lesson={key}")
+            page.get_by_role("heading", name=LESSONS[key].title).wait_for()
+            expect(page.get_by_text(point)).to_be_visible(timeout=LONG)
+            settle(page)
+        for old, title in (("lesson", "A chain in its mode"), ("boolean_lesson", "Between yes")):
+            page.goto(f"{address}/{old}")
+            page.get_by_role("heading", name=title).wait_for()
+            settle(page)
+        page.goto(f"{address}/lessons")
+        page.get_by_role("link", name="Open").nth(4).click()
+        expect(page.get_by_text(POINTS["mass"])).to_be_visible()
+        page.get_by_role("button", name="All lessons").click()
+        expect(page.get_by_role("link", name="Open")).to_have_count(8)
+        assert errors == []
+
+
+def test_the_triangle_is_moved_by_keys_and_mouse_with_the_error_of_the_engine(chromium, address):
+    with chromium(1280, 720) as page:
+        page.goto(f"{address}/lessons?lesson=uniqueness")
+        error = page.locator(".error")
+        expect(error).to_have_text("Error 0.00%")
+        corner = page.get_by_role("slider", name="Corner 2 of the triangle")
+        corner.focus()
+        for _ in range(6):
+            page.keyboard.press("ArrowRight")
+        expect(error).not_to_have_text("Error 0.00%")
+
+        def by_engine() -> float:
+            corners = places(page) * [1, -1]
+            return 100 * uniqueness.error(0.5, corners)
+
+        shown = number(error.text_content())
+        assert shown > 0.5 and shown == pytest.approx(by_engine(), abs=0.006)
+        # The page says the same, by the engine, once the key is up.
+        expect(page.get_by_text(f"as you have drawn it misses X by {shown:.2f}%")).to_be_visible()
+        # Dragged inwards, the triangle holds fewer points; outside the room it cannot go.
+        box = page.get_by_role("slider", name="Corner 1 of the triangle").bounding_box()
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        page.mouse.move(x, y)
+        page.mouse.down()
+        page.mouse.move(x, y + 60, steps=4)
+        assert number(error.text_content()) > shown
+        assert number(error.text_content()) == pytest.approx(by_engine(), abs=0.006)
+        page.mouse.move(x, y - 200, steps=4)
+        page.mouse.up()
+        np.testing.assert_allclose(places(page)[0], [0, -1], atol=1e-6)
+        # Turned by 60 degrees it is the second answer; by 30 it is none.
+        turn = page.get_by_role("slider", name="Turn the triangle")
+        turn.fill("60")
+        expect(error).to_have_text("Error 0.00%")
+        turn.fill("30")
+        expect(error).not_to_have_text("Error 0.00%")
+        assert number(error.text_content()) == pytest.approx(by_engine(), abs=0.006)
+
+
+def test_particles_are_weighed_in_the_browser_as_by_the_engine(chromium, address):
+    with chromium(1280, 720) as page:
+        page.goto(f"{address}/lessons?lesson=weights")
+        shown = page.locator(".weight")
+
+        def compared(places_now: np.ndarray) -> None:
+            found, least, _ = weights.weighed(tuple(places_now.ravel().tolist()))
+            said = [number(text) for text in shown.all_text_contents()]
+            np.testing.assert_allclose(said, 100 * found, atol=0.15)
+            told = number(page.locator(".discrepancy").text_content())
+            assert told == pytest.approx(least, rel=0.01)
+            assert least <= ksd(weights.kernel(places_now), np.full(5, 0.2)) + 1e-9
+
+        expect(shown).to_have_count(5)
+        compared(weights.places_of(1))
+        before = shown.all_text_contents()
+        page.get_by_role("slider", name="Particle 5").focus()
+        for _ in range(3):
+            page.keyboard.press("Shift+ArrowDown")
+        assert shown.all_text_contents() != before
+        side, left, top = 270, 34, 4
+        on_screen = places(page)
+        span = weights.MOST - weights.LEAST
+        compared(
+            np.column_stack(
+                [
+                    weights.LEAST + (on_screen[:, 0] - left) / side * span,
+                    weights.LEAST + (1 - (on_screen[:, 1] - top) / side) * span,
+                ]
+            )
+        )
+        page.get_by_role("button", name="Put 5 where 4 is").click()
+        expect(page.get_by_text("4 and 5 are in one place")).to_be_visible()
+        weight = [number(text) for text in shown.all_text_contents()]
+        assert weight[3] == weight[4]
+        page.get_by_role("button", name="As at first").click()
+        compared(weights.places_of(1))
+
+
+def test_the_radius_and_the_chain_are_moved_without_the_server(chromium, address):
+    with chromium(1280, 720) as page:
+        page.goto(f"{address}/lessons?lesson=covering")
+        counts = page.locator(".count")
+        expect(counts).to_have_text(["3 balls", "2 balls"])
+        page.get_by_role("slider", name="Radius ε of the balls").fill("2.5")
+        expect(counts).to_have_text(["1 ball", "2 balls"])
+        expect(page.get_by_text("At ε = 2.5 one mode needs 1 ball and")).to_be_visible()
+        page.goto(f"{address}/lessons?lesson=crossing")
+        expect(page.get_by_text("first 53 · second 47")).to_be_visible()
+        page.get_by_role("slider", name="Made so far").fill("1")
+        expect(page.get_by_text("first 1 · second 0").first).to_be_visible()
+        page.get_by_role("button", name="Play").click()
+        expect(page.get_by_text("first 53 · second 47")).to_be_visible(timeout=20_000)
+
+
+def test_a_talk_is_given_from_the_keyboard(chromium, address):
+    with chromium(1280, 720) as page:
+        page.goto(f"{address}/lessons?lesson=uniqueness&step=1&present=1")
+
+        def at(lesson: int, step: int) -> None:
+            expect(page.get_by_text(f"Lesson {lesson} of 8 · step {step} of 3")).to_be_visible()
+            settle(page)
+
+        at(1, 1)
+        expect(page.get_by_text("Esc: leave")).to_be_visible()
+        expect(page.get_by_role("navigation")).to_be_hidden()
+        assert page.locator("button:visible, input:visible").count() == 0
+        for key, where in (
+            ("ArrowRight", (1, 2)),
+            ("PageDown", (1, 3)),
+            (" ", (2, 1)),
+            ("ArrowLeft", (1, 3)),
+            ("PageUp", (1, 2)),
+            ("PageUp", (1, 1)),
+            ("PageUp", (1, 1)),
+        ):
+            page.keyboard.press(key)
+            at(*where)
+        # A handle that is focused takes the arrows; the pages still turn by Page down.
+        page.keyboard.press("Tab")
+        page.get_by_role("slider", name="Corner 1 of the triangle").focus()
+        page.keyboard.press("ArrowDown")
+        expect(page.locator(".error")).not_to_have_text("Error 0.00%")
+        at(1, 1)
+        page.keyboard.press("PageDown")
+        at(1, 2)
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("button", name="Present")).to_be_visible()
+        expect(page).to_have_url(re.compile("lesson=uniqueness&step=2$"))

@@ -6,7 +6,7 @@ from bnmf_core.figures.gallery import MOST_BARS
 from pages.components_parts import maps, words
 from pages.frame import guard, panel
 from pages.frame.words import plain
-from pages.parts import bases, by_hand
+from pages.parts import bases, by_hand, naming
 
 guard.enter("components")
 look = panel.look()
@@ -42,4 +42,5 @@ if dataset.image_shape is None:
     if not pictured:
         bases.show(look, rows, names, "components", difference)
     words.key_terms_of(look, rows, asked)
+naming.show(look)
 by_hand.show(look)

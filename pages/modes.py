@@ -10,7 +10,7 @@ from bnmf_core.share.pictures import ON_MAP, SHARED
 from pages.frame import focusing, guard, panel, view
 from pages.frame.words import plain
 from pages.modes_parts import findings, tables, triangles
-from pages.parts import bases, by_hand
+from pages.parts import bases, by_hand, naming
 from pages.parts.answer import Answer
 
 guard.enter("modes")
@@ -65,4 +65,5 @@ for number, show in enumerate(findings.behind(look, found)):
     with columns[number % 2]:
         show()
 triangles.show(look)
+naming.show(look)
 by_hand.show(look)

@@ -24,6 +24,7 @@ from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.conclusions import Conclusions
 from bnmf_core.analysis.evidence import Evidence
 from bnmf_core.analysis.islands import Islands
+from bnmf_core.analysis.named import NOTHING_NAMED, Named, in_words
 from bnmf_core.compare.alignment import component_stability
 from bnmf_core.compare.modes import Modes
 from bnmf_core.compare.topics import top_words
@@ -65,12 +66,14 @@ class Answer:
 
     comparison : whose structure is stored. metric : key of the distance. modes : at some threshold.
     passing : other runs of the same launch are being made, so what to do next is to wait.
+    named : what people have called components and modes of these data.
     """
 
     comparison: Comparison
     metric: str
     modes: Modes
     passing: bool = False
+    named: Named = NOTHING_NAMED
 
     @cached_property
     def evidence(self) -> Evidence | None:
@@ -113,9 +116,14 @@ class Answer:
         return answer.mode_table(self.comparison, self.metric, self.modes, self.evidence)
 
     @cached_property
+    def mode_names(self) -> list[str]:
+        """What every mode is called: its number, and the name it was given."""
+        return self.named.modes(self.comparison, self.modes)
+
+    @cached_property
     def told(self) -> dict[str, list[str]]:
         """The answer of the modes in sentences, by what it is about."""
-        return answer.sentences(
+        told = answer.sentences(
             self.comparison,
             self.metric,
             self.table,
@@ -124,6 +132,10 @@ class Answer:
             self.islands,
             self.unseen,
         )
+        return {
+            about: [in_words(sentence, self.mode_names) for sentence in sentences]
+            for about, sentences in told.items()
+        }
 
     @cached_property
     def findings(self) -> list[Finding]:
@@ -136,7 +148,7 @@ class Answer:
             _of_modes("found", told["found"] + told["separate"], "modes"),
             _of_modes("probable", told["probable"], "modes"),
             _of_modes("missing", told["missing"], "modes"),
-            components(self.comparison, self.modes, self.table),
+            components(self.comparison, self.modes, self.table, self.named),
             *labels(of_labels),
             rank(self.rank_study, self.comparison.rank),
             fit(self.comparison),
@@ -155,11 +167,14 @@ def _of_modes(key: str, sentences: list[str], page: str) -> Finding | None:
 
 
 def components(
-    comparison: Comparison, modes: Modes, table: pd.DataFrame | None = None
+    comparison: Comparison,
+    modes: Modes,
+    table: pd.DataFrame | None = None,
+    named: Named | None = None,
 ) -> Finding | None:
     """Which components all explanations share, and which change; None where there is one only.
 
-    ``table`` : of the modes, for what they weigh.
+    ``table`` : of the modes, for what they weigh. ``named`` : what components are called.
     """
     rows = [row for row in modes.representative[:COMPARED] if comparison.optima[row]]
     if len(rows) < 2:
@@ -167,7 +182,8 @@ def components(
     A = comparison.aligned(rows)
     largest = component_stability(A[1:], A[0])["max_angle"].to_numpy()
     shared, changing = largest <= SHARED, np.argsort(-largest, kind="stable")
-    names = component_names(comparison.dataset, A[0])
+    called = () if named is None else named.components(A[0])
+    names = component_names(comparison.dataset, A[0], called)
     others = len(rows) - 1
     compared = " that were compared" * (modes.count > len(rows))
     where = {1: "the other mode", 2: "both other modes"}.get(others, f"all {others} other modes")
@@ -204,9 +220,19 @@ def _by_mass(table: pd.DataFrame | None) -> str:
     return ", which does not make it the most probable."
 
 
-def component_names(dataset: Dataset, A: np.ndarray) -> list[str]:
-    """Numbers of the components of a basis (D, R), with two words where features have names."""
+def component_names(dataset: Dataset, A: np.ndarray, called: Sequence[str] = ()) -> list[str]:
+    """Numbers of the components of a basis (D, R), with what they were called.
+
+    Those that nobody has given a name have two words where features have names.
+    """
     numbers = [f"component {r + 1}" for r in range(A.shape[1])]
+    if any(called):
+        return [
+            f"{number} ({name})" if name else other
+            for number, name, other in zip(
+                numbers, called, component_names(dataset, A), strict=True
+            )
+        ]
     unnamed = dataset.features[0] == "feature 1"
     if dataset.image_shape is not None or unnamed:
         return numbers

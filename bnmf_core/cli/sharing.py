@@ -7,6 +7,7 @@ from pathlib import Path
 from bnmf_core.analysis import stages, structure
 from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.findings import Answer
+from bnmf_core.analysis.named import Named
 from bnmf_core.cli.commands import Commands
 from bnmf_core.cli.output import Output
 from bnmf_core.cli.records import document, open_store, show_runs
@@ -66,7 +67,8 @@ def _add_runs(command: argparse.ArgumentParser) -> None:
 def answer_of(options: argparse.Namespace, output: Output) -> Answer:
     """What the runs say together; what is not stored of it is computed."""
     metric = find_distance(options.distance).key
-    comparison = open_comparison(open_store(options.store), options.run_ids)
+    store = open_store(options.store)
+    comparison = open_comparison(store, options.run_ids)
     with output.progress() as bars:
         task = bars.add_task("Comparing", total=1.0, made="")
 
@@ -78,7 +80,9 @@ def answer_of(options: argparse.Namespace, output: Output) -> Answer:
     threshold = options.threshold
     if threshold is None:
         threshold = structure.suggested_threshold(comparison, metric)
-    return Answer(comparison, metric, structure.modes_at(comparison, metric, threshold))
+    modes = structure.modes_at(comparison, metric, threshold)
+    named = Named(tuple(store.notes.of(comparison.runs[0].dataset)))
+    return Answer(comparison, metric, modes, named=named)
 
 
 def _write(

@@ -12,11 +12,16 @@ from bnmf_core.nouns.dataset import Dataset
 
 
 def picture(
-    dataset: Dataset, A: np.ndarray, names: Sequence[str], width: int = gallery.ROW_WIDTH
+    dataset: Dataset,
+    A: np.ndarray,
+    names: Sequence[str],
+    width: int = gallery.ROW_WIDTH,
+    called: Sequence[str] = (),
 ) -> tuple[go.Figure, str]:
     """Aligned bases A (K, D, R), and how to read them.
 
-    ``names`` : K of them. ``width`` : pixels that a row will about have.
+    ``names`` : K of them. ``width`` : pixels that a row will about have. ``called`` : R names that
+    people have given to components.
     """
     alone = without_counterpart(A)
     order = "Components are put in the order of the first factorization. "
@@ -26,12 +31,16 @@ def picture(
             f"An orange frame: no counterpart in the first, more than {NO_COUNTERPART:.0f}° away. "
         )
     if dataset.image_shape is not None:
-        figure = gallery.basis_images(A, dataset.image_shape, names, False, alone, row_width=width)
+        figure = gallery.basis_images(
+            A, dataset.image_shape, names, False, alone, row_width=width, called=called
+        )
         return figure, note + "Each image is one part, on its own grey scale: bright is present."
     if dataset.D <= gallery.MOST_BARS:
-        figure = gallery.basis_bars(A, dataset.features, names, dataset.unit, alone=alone)
+        figure = gallery.basis_bars(
+            A, dataset.features, names, dataset.unit, alone=alone, called=called
+        )
         return figure, note + "Bars of one chart sum to 100 %."
-    figure = gallery.basis_heatmap(A, dataset.features, names, dataset.feature_noun)
+    figure = gallery.basis_heatmap(A, dataset.features, names, dataset.feature_noun, called=called)
     if len(names) == 1:
         return figure, "Dark is a large share of a component's sum."
     order += f"The columns of a block are, from the left: {', '.join(names)}. "
@@ -39,23 +48,38 @@ def picture(
 
 
 def differences(
-    dataset: Dataset, A: np.ndarray, names: Sequence[str], width: int = gallery.ROW_WIDTH
+    dataset: Dataset,
+    A: np.ndarray,
+    names: Sequence[str],
+    width: int = gallery.ROW_WIDTH,
+    called: Sequence[str] = (),
 ) -> tuple[go.Figure, str]:
     """Aligned bases A (K, D, R) minus the first one, and how to read them."""
     if dataset.image_shape is not None:
-        figure = gallery.basis_images(A, dataset.image_shape, names, True, row_width=width)
+        figure = gallery.basis_images(
+            A, dataset.image_shape, names, True, row_width=width, called=called
+        )
         return figure, "Red is more, blue is less than in the first row."
     if dataset.D <= gallery.MOST_BARS:
-        figure = gallery.basis_bars(A, dataset.features, names, dataset.unit, difference=True)
+        figure = gallery.basis_bars(
+            A, dataset.features, names, dataset.unit, difference=True, called=called
+        )
         return figure, "Bars above zero are larger than in the first column."
     noun = dataset.feature_noun
-    figure = gallery.basis_heatmap(A, dataset.features, names, noun, difference=True)
+    figure = gallery.basis_heatmap(A, dataset.features, names, noun, difference=True, called=called)
     return figure, "Red is more, blue is less than in the first factorization."
 
 
-def named_table(dataset: Dataset, A: np.ndarray, names: Sequence[str]) -> pd.DataFrame:
+def named_table(
+    dataset: Dataset, A: np.ndarray, names: Sequence[str], called: Sequence[str] = ()
+) -> pd.DataFrame:
     """Bases A (K, D, R) as rows: a column per component, the factorization, the feature."""
-    components = [f"component {r + 1}" for r in range(A.shape[2])]
+    numbers = [f"component {r + 1}" for r in range(A.shape[2])]
+    names_of = called or [""] * len(numbers)
+    components = [
+        f"{number} ({name})" if name else number
+        for number, name in zip(numbers, names_of, strict=True)
+    ]
     rows = [
         pd.DataFrame(basis, columns=components).assign(factorization=name, feature=dataset.features)
         for basis, name in zip(A, names, strict=True)

@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from bnmf_core.figures.style import MUTED, component_color, component_name, layout, safe
+from bnmf_core.figures.style import MUTED, component_color, component_titles, layout, safe
 
 MOST_BARS = 120
 GAP = 2
@@ -35,6 +35,7 @@ def basis_images(
     row_width: int = ROW_WIDTH,
     scale: str = "own",
     columns: Sequence[str] = (),
+    called: Sequence[str] = (),
 ) -> go.Figure:
     """Montage of basis images: a row per factorization, a column per component.
 
@@ -47,7 +48,8 @@ def basis_images(
     title : what the images are; weights of pixels are maps.
     row_width : pixels that a row will about have.
     scale : black to white is "own": of each image; "component": of its column; "all": of all.
-    columns : R names, where they are not numbers of components.
+    columns : R names, where they are not numbers of components. called : R names that people have
+        given to components, "" where there is none.
     """
     K, _, R = A.shape
     height, width = image_shape
@@ -85,7 +87,7 @@ def basis_images(
         figure.add_shape(type="rect", x0=x, x1=x + width, y0=y, y1=y + height, line=FRAME)
     figure.update_xaxes(
         tickvals=[r * (width + GAP) + width / 2 for r in range(R)],
-        ticktext=[safe(name, 28) for name in columns] or [component_name(r) for r in range(R)],
+        ticktext=[safe(name, 28) for name in columns] or component_titles(R, called),
         tickangle=0,
         side="top",
         showgrid=False,
@@ -115,6 +117,7 @@ def basis_bars(
     unit: str,
     difference: bool = False,
     alone: np.ndarray | None = None,
+    called: Sequence[str] = (),
 ) -> go.Figure:
     """Bars of every component (rows of charts) for every factorization (columns of charts).
 
@@ -134,7 +137,7 @@ def basis_bars(
         shared_yaxes="rows",
         # In two lines, so that the titles of narrow columns do not run into each other.
         column_titles=[safe(row, 28).replace(" · ", "<br>") for row in rows],
-        row_titles=[component_name(r) for r in range(R)],
+        row_titles=component_titles(R, called),
         vertical_spacing=0.25 / (R + 2),
         horizontal_spacing=0.02,
     )
@@ -177,6 +180,7 @@ def basis_heatmap(
     noun: str = "features",
     count: int = 8,
     difference: bool = False,
+    called: Sequence[str] = (),
 ) -> go.Figure:
     """The strongest features of every component, side by side for every factorization.
 
@@ -213,7 +217,7 @@ def basis_heatmap(
     )
     figure.update_xaxes(
         tickvals=[r * K + (K - 1) / 2 for r in range(R)],
-        ticktext=[component_name(r) for r in range(R)],
+        ticktext=component_titles(R, called),
         tickangle=0,
         title="component" + "; in each block a column for each factorization" * (K > 1),
     )

@@ -81,9 +81,15 @@ def component_color(identity: int) -> str:
     return COMPONENT_COLORS[identity % len(COMPONENT_COLORS)]
 
 
-def component_name(identity: int) -> str:
-    """Its number, beside a dot of its colour."""
-    return f'<span style="color:{component_color(identity)}">●</span> {identity + 1}'
+def component_name(identity: int, called: str = "") -> str:
+    """Its number, beside a dot of its colour, and what it was called."""
+    dot = f'<span style="color:{component_color(identity)}">●</span>'
+    return f"{dot} {identity + 1}" + (f" {safe(called, 16)}" if called else "")
+
+
+def component_titles(count: int, called: Sequence[str] = ()) -> list[str]:
+    """The names of so many components; ``called`` : what they were called, if anything."""
+    return [component_name(r, called[r] if called else "") for r in range(count)]
 
 
 def symbols(style: RunStyle, converged: np.ndarray) -> np.ndarray:

@@ -13,17 +13,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.findings import Answer
 from bnmf_core.nouns.errors import StoreError
 from bnmf_core.share import code, report
-from bnmf_core.store import files, folders
+from bnmf_core.store import files, folders, notes
 from bnmf_core.store.datasets import write_dataset
 from bnmf_core.version import VERSION
 
 # Counted up when a program of before could no longer read what is written.
 FORMAT = 1
 MANIFEST, DATA, RUNS, ANALYSES = "manifest.json", "dataset", "runs", "analyses"
+NOTES = "notes"
 REPORT, PROGRAM = "report.html", "repeat.py"
 # What is kept of a run's record.
 KEPT = (
@@ -61,7 +61,7 @@ def write_to(file: BinaryIO, answer: Answer) -> None:
     """Write the archive of a comparison into an open file."""
     comparison = answer.comparison
     with tempfile.TemporaryDirectory() as aside:
-        members = dict(_members(comparison, Path(aside)))
+        members = dict(_members(answer, Path(aside)))
         texts = {
             REPORT: report.report(answer),
             PROGRAM: code.script(comparison).encode(),
@@ -88,14 +88,18 @@ def write_to(file: BinaryIO, answer: Answer) -> None:
                 archive.writestr(name, text)
 
 
-def _members(comparison: Comparison, aside: Path) -> Iterator[tuple[str, Path]]:
+def _members(answer: Answer, aside: Path) -> Iterator[tuple[str, Path]]:
     """Names in the archive and the files that go there: data first, results last."""
+    comparison = answer.comparison
     write_dataset(aside / DATA, comparison.dataset)
     yield from _files(aside / DATA, DATA)
     for run, particles in zip(comparison.runs, comparison.particles, strict=True):
         folder = aside / RUNS / run.id
         folders.write_particles(folder, particles, final=False)
         yield from _files(folder, f"{RUNS}/{run.id}")
+    for note in answer.named.notes:
+        notes.write(aside / NOTES / f"{note.id}.npz", note)
+    yield from _files(aside / NOTES, NOTES)
     yield from _files(comparison.folder, f"{ANALYSES}/{comparison.key}")
 
 

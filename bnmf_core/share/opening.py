@@ -14,6 +14,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
@@ -25,8 +26,8 @@ from bnmf_core.nouns.errors import BNMFError, StoreError
 from bnmf_core.nouns.names import clean_name
 from bnmf_core.nouns.particles import ARRAYS, Particles
 from bnmf_core.nouns.spec import RunSpec
-from bnmf_core.share.archive import ANALYSES, DATA, FORMAT, MANIFEST, RUNS
-from bnmf_core.store import folders, records
+from bnmf_core.share.archive import ANALYSES, DATA, FORMAT, MANIFEST, NOTES, RUNS
+from bnmf_core.store import folders, notes, records
 from bnmf_core.store.datasets import read_dataset
 from bnmf_core.store.records import RunRecord
 from bnmf_core.store.run_store import RunStore
@@ -34,7 +35,7 @@ from bnmf_core.store.run_store import RunStore
 # What may be unpacked: bytes of one archive, and of its list of contents.
 MOST, MOST_LISTED = 8 * 10**9, 10**8
 NAME = re.compile(
-    r"(dataset|runs/[0-9a-f]{8}|analyses/[0-9a-f]{12})(/[A-Za-z0-9][\w.-]*)+\.(json|npy|npz)"
+    r"(dataset|notes|runs/[0-9a-f]{8}|analyses/[0-9a-f]{12})(/[A-Za-z0-9][\w.-]*)+\.(json|npy|npz)"
 )
 ENDED = ("complete", "cancelled", "interrupted", "failed")
 # Names that become parts of file names.
@@ -117,12 +118,23 @@ def open_archive(store: RunStore, source: Source) -> Opened:
             record = _record(entry, run_id, store.owner, dataset_id, particles)
             records.insert(store.database, record)
             run_ids.append(run_id)
+        _take_notes(store, dataset_id, Path(aside) / NOTES)
         for folder in sorted((Path(aside) / ANALYSES).glob("*")) if fresh else ():
             target = store.root / ANALYSES / folder.name
             if not target.exists():
                 target.parent.mkdir(exist_ok=True)
                 shutil.copytree(folder, target)
     return Opened(tuple(run_ids), archive.said)
+
+
+def _take_notes(store: RunStore, dataset_id: str, folder: Path) -> None:
+    """Bring in the names and notes on these data that are not here."""
+    here = {note.id for note in store.notes.of(dataset_id)}
+    for path in sorted(folder.glob("*.npz")):
+        if path.stem not in here and notes.ID.fullmatch(path.stem):
+            with suppress(StoreError):  # one that is none is left out
+                note = notes.read(path)
+                store.notes.keep(dataset_id, note.kind, note.A, note.name, note.text, note.id)
 
 
 def _is_here(store: RunStore, run_id: str, particles: Particles) -> bool:

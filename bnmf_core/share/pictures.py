@@ -3,7 +3,7 @@
 Pages and reports draw the same ones from here.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -115,7 +115,12 @@ class Subject:
     def first_modes(self) -> tuple[np.ndarray, list[str]]:
         """Rows of the most typical member of each of the largest modes, and their names."""
         rows = self.modes.representative[:MODES]
-        return rows, [f"mode {k + 1}" for k in range(len(rows))]
+        return rows, self.answer.mode_names[: len(rows)]
+
+
+def component_names_of(called: Sequence[str]) -> list[str]:
+    """Numbers of components, with what they were called."""
+    return [f"{r + 1} ({name})" if name else str(r + 1) for r, name in enumerate(called)]
 
 
 def belief(weighed: Evidence, modes: Modes) -> Picture:
@@ -163,8 +168,9 @@ def _map(subject: Subject) -> Iterator[Picture]:
 def _bases(subject: Subject) -> Iterator[Picture]:
     rows, names = subject.first_modes()
     A, dataset = subject.comparison.aligned(rows), subject.comparison.dataset
-    figure, reading = bases.picture(dataset, A, names)
-    yield Picture("components", reading, bases.named_table(dataset, A, names), figure)
+    called = subject.answer.named.components(A[0])
+    figure, reading = bases.picture(dataset, A, names, called=called)
+    yield Picture("components", reading, bases.named_table(dataset, A, names, called), figure)
 
 
 def _words(subject: Subject) -> Iterator[Picture]:
@@ -172,11 +178,14 @@ def _words(subject: Subject) -> Iterator[Picture]:
     if dataset.image_shape is not None or dataset.features[0] == "feature 1":
         return
     rows, names = subject.first_modes()
-    found = aligned_words(subject.comparison.aligned(rows), dataset.features, WORDS, RELEVANCE)
+    A = subject.comparison.aligned(rows)
+    found = aligned_words(A, dataset.features, WORDS, RELEVANCE)
     wide = found.groupby(["component", "factorization"])["word"].agg(", ".join).reset_index()
     table = pd.DataFrame(
         {
-            "component": wide["component"] + 1,
+            "component": wide["component"].map(
+                dict(enumerate(component_names_of(subject.answer.named.components(A[0]))))
+            ),
             "mode": [names[k] for k in wide["factorization"]],
             dataset.feature_noun: wide["word"],
         }

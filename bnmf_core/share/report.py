@@ -122,7 +122,7 @@ def _page(subject: Subject, shown: Sequence[Picture], plotly: str) -> bytes:
             {"name": subject.names[run_id], "label": style.label, "color": style.color}
             for run_id, style in subject.styles.items()
         ],
-        "modes": [{"name": f"mode {k + 1}"} for k in range(subject.modes.count)],
+        "modes": [{"name": name} for name in subject.answer.mode_names],
         "factorizations": _factorizations(subject),
         "pictures": [_told(subject, picture) for picture in shown],
     }

@@ -17,7 +17,7 @@ from bnmf_core.registry import ALGORITHMS
 from bnmf_core.runs.launch import in_words
 from bnmf_core.share import code
 from bnmf_core.share.naming import origin_of
-from bnmf_core.share.pictures import Picture, Subject
+from bnmf_core.share.pictures import Picture, Subject, component_names_of
 from bnmf_core.version import VERSION
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "plotly")
@@ -40,6 +40,7 @@ def body(subject: Subject, title: str, shown: Sequence[Picture]) -> str:
         "</ol>",
         _modes(subject),
         _scores(subject),
+        _notes(subject),
         "<h2>Pictures</h2>",
         *(_figure(i, picture) for i, picture in enumerate(shown)),
         "<h2>All factorizations</h2>",
@@ -58,7 +59,7 @@ def _modes(subject: Subject) -> str:
     table = subject.answer.table
     rows = [
         (
-            f"<span data-mode='{k}'>mode {k + 1}</span>",
+            f"<span data-mode='{k}'>{escape(subject.answer.mode_names[k])}</span>",
             *map(
                 escape,
                 (
@@ -87,6 +88,28 @@ def _modes(subject: Subject) -> str:
         "mode and no probability; how probable a mode is, its posterior mass says. Modes are told "
         f"apart at {subject.modes.threshold:.3g}{escape(subject.distance.unit)} of "
         f"{escape(subject.distance.label)}.</p>{_table(heads, rows)}"
+    )
+
+
+def _notes(subject: Subject) -> str:
+    """What people have written on modes and components of these data, as far as it was found."""
+    answer, comparison = subject.answer, subject.comparison
+    A = comparison.aligned(subject.modes.representative[:1])[0]
+    found = zip(answer.mode_names, answer.named.of_modes(comparison, subject.modes), strict=True)
+    rows = [(name, note.text) for name, note in found if note]
+    of_components = answer.named.of_components(A)
+    numbers = component_names_of([note.name if note else "" for note in of_components])
+    rows += [
+        (f"component {number}", note.text)
+        for number, note in zip(numbers, of_components, strict=True)
+        if note
+    ]
+    if not rows:
+        return ""
+    cells = [(escape(name), escape(text)) for name, text in rows]
+    return (
+        "<h2>Names and notes</h2><p class='soft'>Components have the numbers of the first mode."
+        f"</p>{_table(('', ''), cells)}"
     )
 
 

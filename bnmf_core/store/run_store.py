@@ -19,6 +19,7 @@ from bnmf_core.store.database import Database
 from bnmf_core.store.datasets import read_dataset, write_dataset
 from bnmf_core.store.launches import Launch, grouped
 from bnmf_core.store.life import Life
+from bnmf_core.store.notes import NoteBook
 from bnmf_core.store.records import RunRecord
 
 
@@ -60,6 +61,7 @@ class RunStore:
         self.root.mkdir(parents=True, exist_ok=True)
         self.database = Database(self.root)
         self.life = Life(self.database, owner)
+        self.notes = NoteBook(self.root, owner)
         self._dataset = lru_cache(maxsize=8)(self._read_dataset)
         self._particles = lru_cache(maxsize=32)(_read_particles)
 

@@ -17,7 +17,8 @@ def show(look: Lens, rows: np.ndarray, names: list[str], difference: bool) -> No
     if W.shape[2] != shape[0] * shape[1]:
         return  # some pixels were held out
     maps, alone = W.transpose(0, 2, 1), without_counterpart(A)
-    figure = basis_images(maps, shape, names, alone=alone, title="Maps of the weights")
+    called, title = look.notes.components(A[0]), "Maps of the weights"
+    figure = basis_images(maps, shape, names, alone=alone, title=title, called=called)
     chart(
         figure,
         "Where in the image each part is, each map on its own grey scale: bright is much of it.",
@@ -25,7 +26,7 @@ def show(look: Lens, rows: np.ndarray, names: list[str], difference: bool) -> No
         origin=look.origin,
     )
     if difference:
-        figure = basis_images(maps, shape, names, difference=True, title="Maps of the weights")
+        figure = basis_images(maps, shape, names, difference=True, title=title, called=called)
         chart(
             figure,
             "Red is more, blue is less than in the first row.",

@@ -12,6 +12,7 @@ from bnmf_core.compare.topics import aligned_words, key_term_counts
 from bnmf_core.figures.key_terms import key_terms
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.names import clean_name
+from bnmf_core.share.pictures import component_names_of
 from pages.frame import link, view
 from pages.frame.lens import Lens
 from pages.frame.words import capital, plain
@@ -63,8 +64,10 @@ def show(look: Lens, rows: np.ndarray, names: list[str], asked: Asked) -> None:
         f"a part more than {NO_COUNTERPART:.0f}° from the first factorization's has no "
         "counterpart there.]"
     )
+    called = look.notes.components(A[0])
     for component, part in found.groupby("component"):
-        _component(component, part, names, angles[:, component], asked.count, dataset)
+        heading = component_names_of(called)[component]
+        _component(heading, part, names, angles[:, component], asked.count, dataset)
     view.origin_line(
         look.origin, f"ranked by {asked.relevance:g}, from particular (0) to frequent (1)"
     )
@@ -75,7 +78,7 @@ def show(look: Lens, rows: np.ndarray, names: list[str], asked: Asked) -> None:
 
 
 def _component(
-    component: int,
+    heading: str,
     part: pd.DataFrame,
     names: list[str],
     angles: np.ndarray,
@@ -91,7 +94,7 @@ def _component(
         told += f" where it has a counterpart; none in {without:d}"
     if len(partners["factorization"].unique()) == 1:
         told = "in the first factorization only" if len(names) > 1 else ""
-    lines = [f"| Part {component + 1:d} | {told} |", "|:--|:--|"]
+    lines = [f"| Part {plain(heading)} | {told} |", "|:--|:--|"]
     for k, name in enumerate(names):
         line = part[part["factorization"] == k]
         shortened = [clean_name(word, LONGEST_NAME) for word in line["word"]]

@@ -1,6 +1,6 @@
 """The factorizations brought forward on all pages: a mode, or a selection made on a chart."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,15 @@ from pages.frame import link
 MOST_MODES_LISTED = 30
 
 
-def ask(modes: Modes, count: int) -> tuple[np.ndarray, str]:
-    """Ask what is in focus: (count,) bool, and what it is called."""
+def ask(modes: Modes, count: int, names: Sequence[str] = ()) -> tuple[np.ndarray, str]:
+    """Ask what is in focus: (count,) bool, and what it is called; ``names`` of the modes."""
     options = {"": "all factorizations"}
     for k in range(min(modes.count, MOST_MODES_LISTED)):
-        options[f"mode:{k + 1}"] = f"mode {k + 1} ({modes.share[k]:.0%})"
+        called = names[k] if names else f"mode {k + 1}"
+        named = called.endswith(")")
+        share = f"{modes.share[k]:.0%}"
+        text = f"{called[:-1]}, {share})" if named else f"{called} ({share})"
+        options[f"mode:{k + 1}"] = text
     selected = _rows(link.get("focus") or "", count)
     if selected is not None:
         options[link.get("focus")] = f"{len(selected)} selected on a chart"

@@ -11,6 +11,7 @@ import pandas as pd
 
 from bnmf_core.analysis import distances, structure
 from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.analysis.named import NOTHING_NAMED, Named
 from bnmf_core.analysis.structure import Structure
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.distances.pairwise import Distance
@@ -54,7 +55,8 @@ class Lens(Compared):
     """The runs looked at, how far apart they are measured, their modes, and the focus.
 
     ``focus`` is (m,) bool over the analysis' members; ``focus_name`` says what it is. ``passing``:
-    other runs that were asked for are still being made.
+    other runs that were asked for are still being made. ``notes``: what people have called
+    components and modes of these data.
     """
 
     metric: str
@@ -62,6 +64,12 @@ class Lens(Compared):
     focus: np.ndarray
     focus_name: str
     passing: bool = False
+    notes: Named = NOTHING_NAMED
+
+    @cached_property
+    def mode_names(self) -> list[str]:
+        """What every mode is called: its number, and the name it was given."""
+        return self.notes.modes(self.analysis, self.modes)
 
     @property
     def distance(self) -> Distance:
@@ -88,8 +96,8 @@ class Lens(Compared):
     def name(self, row: int) -> str:
         """A factorization's name: its mode, run and number."""
         member = self.analysis.members.iloc[row]
-        mode = int(self.modes.labels[row]) + 1
-        return f"mode {mode} · {label_of(member['algorithm'])} {member['particle']}"
+        mode = self.mode_names[int(self.modes.labels[row])]
+        return f"{mode} · {label_of(member['algorithm'])} {member['particle']}"
 
     def shown(self, most: int, run: str | None = None) -> tuple[np.ndarray, list[str]]:
         """Rows of ``members`` to look at one by one, and their names.

@@ -11,6 +11,7 @@ import streamlit as st
 
 from bnmf_core.analysis import structure
 from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.analysis.named import Named
 from bnmf_core.analysis.stage import Stage
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.registry import ALGORITHMS
@@ -108,8 +109,10 @@ def _panel(analysis: Comparison, passing: bool) -> Lens:
     suggested = structure.suggested_threshold(analysis, metric)
     finest = structure.finest_threshold(analysis, metric)
     modes = structure.modes_at(analysis, metric, _threshold(suggested, finest, largest))
-    focus, focus_name = focusing.ask(modes, len(analysis.members))
-    return Lens(analysis, metric, modes, focus, focus_name, passing)
+    named = Named(tuple(store().notes.of(analysis.runs[0].dataset)))
+    names = named.modes(analysis, modes)
+    focus, focus_name = focusing.ask(modes, len(analysis.members), names)
+    return Lens(analysis, metric, modes, focus, focus_name, passing, named)
 
 
 def _threshold(suggested: float, finest: float, largest: float) -> float:

@@ -22,9 +22,11 @@ def mode_table(
     ``weights`` : title → what other weights say of every mode. ``silent`` : why others are not
     there.
     """
+    found = look.notes.of_modes(look.analysis, look.modes)
     shown = pd.DataFrame(
         {
             "mode": table["mode"] + 1,
+            "name": [note.name if note else "" for note in found],
             "found by": 100 * table["found_by"],
             "below the best": table["below_best"],
             "posterior mass": [answer.mass_in_words(mode) for _, mode in table.iterrows()],
@@ -36,6 +38,8 @@ def mode_table(
             **weights,
         }
     )
+    if not any(shown["name"]):
+        shown = shown.drop(columns="name")
     event = st.dataframe(
         shown.dropna(axis=1, how="all"),
         hide_index=True,

@@ -28,7 +28,7 @@ class Answer(findings.Answer):
     @classmethod
     def of(cls, look: Lens) -> "Answer":
         """At the threshold in use."""
-        return cls(look.analysis, look.metric, look.modes, look.passing)
+        return cls(look.analysis, look.metric, look.modes, look.passing, look.notes)
 
     @cached_property
     def unseen(self) -> Unseen | None:

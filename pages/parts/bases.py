@@ -20,16 +20,17 @@ def show(
     ``name`` : of the chart. ``difference`` : beside or below it, each of them minus the first.
     """
     A = look.aligned(rows)
-    table = named_table(look.analysis.dataset, A, names)
+    called = look.notes.components(A[0])
+    table = named_table(look.analysis.dataset, A, names, called)
     beside = difference and _room_beside(look, A)
     places = st.columns(2, gap="small") if beside else (st.container(), st.container())
     width = gallery.HALF_WIDTH if beside else gallery.ROW_WIDTH
     with places[0]:
-        figure, reading = picture(look.analysis.dataset, A, names, width)
+        figure, reading = picture(look.analysis.dataset, A, names, width, called)
         chart(figure, reading, name=name, origin=look.origin, table=table)
     if difference:
         with places[1]:
-            figure, reading = differences(look.analysis.dataset, A, names, width)
+            figure, reading = differences(look.analysis.dataset, A, names, width, called)
             chart(figure, reading, name=f"{name}_difference", origin=look.origin)
 
 

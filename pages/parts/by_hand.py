@@ -13,6 +13,7 @@ from bnmf_core.compare.topics import top_indices
 from bnmf_core.figures.gallery import basis_images
 from bnmf_core.nouns.names import clean_name
 from bnmf_core.runs.background import Background
+from bnmf_core.share.pictures import component_names_of
 from pages.frame import declared, link, view
 from pages.frame.lens import Lens
 from pages.frame.words import plain, shown
@@ -80,11 +81,12 @@ def component_labels(look: Lens, row: int) -> dict[str, str]:
     """Components by their numbers: with their strongest features, where these have names."""
     dataset = look.analysis.dataset
     A = look.aligned(np.array([row]))[0]
-    numbers = {str(r + 1): str(r + 1) for r in range(A.shape[1])}
+    called = component_names_of(look.notes.components(A))
+    numbers = {str(r + 1): name for r, name in enumerate(called)}
     if dataset.image_shape is not None or dataset.features[0] == "feature 1":
         return numbers
     return {
-        number: f"{number} · "
+        number: f"{numbers[number]} · "
         + ", ".join(clean_name(dataset.features[d], 16) for d in strongest if d >= 0)
         for number, strongest in zip(numbers, top_indices(A, WORDS, RELEVANCE), strict=True)
     }

@@ -1,0 +1,94 @@
+"""Names that people have given, found again: in other runs, at other numbers of components."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.compare.alignment import component_angles, matching
+from bnmf_core.compare.modes import Modes
+from bnmf_core.store.notes import COMPONENT, MODE, Note
+
+# Degrees: what is farther from what a name was given to is called otherwise.
+LIMIT = 15.0
+MODE_IN_WORDS = re.compile(r"\b([Mm]ode) (\d+)\b")
+
+
+@dataclass(frozen=True, eq=False)
+class Named:
+    """What has a name among components and modes; ``notes`` are those on the data."""
+
+    notes: tuple[Note, ...] = ()
+
+    def of_components(self, A: np.ndarray) -> list[Note | None]:
+        """For every component of a basis (D, R) the note that was made on it or on one like it.
+
+        No two components have the same note, and no angle is above ``LIMIT``.
+        """
+        notes = [note for note in self.notes if note.kind == COMPONENT]
+        notes = [note for note in notes if note.A.shape[0] == A.shape[0]]
+        angles = np.array([_angles(A, note.A) for note in notes]).reshape(len(notes), A.shape[1])
+        return _given(notes, angles)
+
+    def of_modes(self, comparison: Comparison, modes: Modes) -> list[Note | None]:
+        """For every mode the note that was made on its most typical factorization, or one near."""
+        notes = [note for note in self.notes if note.kind == MODE]
+        notes = [note for note in notes if note.A.shape[1] == comparison.rank]
+        if not notes:
+            return [None] * modes.count
+        A, _ = comparison.factors(modes.representative)
+        notes = [note for note in notes if note.A.shape[0] == A.shape[1]]
+        farthest = [component_angles(A, note.A, matching(A, note.A)).max(axis=1) for note in notes]
+        return _given(notes, np.array(farthest).reshape(len(notes), modes.count))
+
+    def components(self, A: np.ndarray) -> list[str]:
+        """What every component of a basis (D, R) is called, "" where nobody has said."""
+        return [note.name if note else "" for note in self.of_components(A)]
+
+    def modes(self, comparison: Comparison, modes: Modes) -> list[str]:
+        """What every mode is called: its number, and the name it was given."""
+        found = self.of_modes(comparison, modes)
+        return [
+            f"mode {k + 1}" + (f" ({note.name})" if note and note.name else "")
+            for k, note in enumerate(found)
+        ]
+
+
+NOTHING_NAMED = Named()
+
+
+def in_words(sentence: str, names: Sequence[str]) -> str:
+    """A sentence in which modes that have a name are called by it, where they are first spoken of.
+
+    >>> in_words("Mode 2 has all of the mass; mode 2 it is.", ["mode 1", "mode 2 (late)"])
+    'Mode 2 (late) has all of the mass; mode 2 it is.'
+    """
+    told: set[int] = set()
+
+    def called(found: re.Match[str]) -> str:
+        mode = int(found[2]) - 1
+        if mode in told or not 0 <= mode < len(names):
+            return found[0]
+        told.add(mode)
+        return found[1] + names[mode].removeprefix("mode")
+
+    return MODE_IN_WORDS.sub(called, sentence)
+
+
+def _angles(A: np.ndarray, column: np.ndarray) -> np.ndarray:
+    """Degrees between every column of A (D, R) and one column (D,); 90 for an empty one."""
+    lengths = np.linalg.norm(A, axis=0) * np.linalg.norm(column)
+    cosines = np.divide(column @ A, lengths, out=np.zeros(A.shape[1]), where=lengths > 0)
+    return np.degrees(np.arccos(np.clip(cosines, -1.0, 1.0)))
+
+
+def _given(notes: Sequence[Note], angles: np.ndarray) -> list[Note | None]:
+    """One note for each column of ``angles`` (notes, things), each note once, within the limit."""
+    found: list[Note | None] = [None] * angles.shape[1]
+    for note, thing in zip(*linear_sum_assignment(np.minimum(angles, LIMIT)), strict=True):
+        if angles[note, thing] <= LIMIT:
+            found[int(thing)] = notes[int(note)]
+    return found

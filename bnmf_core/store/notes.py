@@ -1,0 +1,122 @@
+"""Names and notes that people give to components and modes, kept with what they were given to.
+
+What is kept is the thing itself, a column of A or a whole basis, and no number: so a name is found
+again in other runs of the same data, whatever number the component or the mode has there.
+"""
+
+import hashlib
+import json
+import re
+import secrets
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from bnmf_core.nouns.errors import NotFoundError, SettingsError, StoreError
+from bnmf_core.nouns.names import clean_name
+from bnmf_core.store import files
+
+COMPONENT, MODE = "component", "mode"
+LONGEST_NAME, LONGEST_TEXT = 40, 2_000
+ID = re.compile(r"[0-9a-f]{8}")
+
+
+@dataclass(frozen=True, eq=False)
+class Note:
+    """A name, and what is to be said.
+
+    kind : of what, ``component`` or ``mode``. A : (D,) the component, or (D, R) the mode's most
+    typical basis. created : seconds since 1970.
+    """
+
+    id: str
+    kind: str
+    name: str
+    text: str
+    A: np.ndarray
+    created: float
+
+
+class NoteBook:
+    """The notes of one owner, by dataset.
+
+    Parameters
+    ----------
+    root : folder of the store. owner : whose notes.
+    """
+
+    def __init__(self, root: Path, owner: str) -> None:
+        self._folder = root / "notes" / hashlib.sha256(owner.encode()).hexdigest()[:12]
+
+    def of(self, dataset_id: str) -> list[Note]:
+        """The notes on these data, the oldest first; one that cannot be read is left out."""
+        found = []
+        for path in (self._folder / dataset_id).glob("*.npz"):
+            try:
+                found.append(read(path))
+            except StoreError:
+                continue
+        return sorted(found, key=lambda note: (note.created, note.id))
+
+    def keep(
+        self, dataset_id: str, kind: str, A: np.ndarray, name: str, text: str = "", id: str = ""
+    ) -> Note:
+        """Keep a note; one with this ``id`` is replaced.
+
+        Raises
+        ------
+        SettingsError
+            When there is neither a name nor a text.
+        """
+        name, text = clean_name(name, LONGEST_NAME), text.strip()[:LONGEST_TEXT]
+        if not name and not text:
+            raise SettingsError("A note needs a name or a text; remove it to have none.")
+        note = Note(
+            id or secrets.token_hex(4), kind, name, text, np.asarray(A, np.float64), time.time()
+        )
+        write(self._path(dataset_id, note.id), note)
+        return note
+
+    def remove(self, dataset_id: str, id: str) -> None:
+        """Remove a note, if it is there."""
+        self._path(dataset_id, id).unlink(missing_ok=True)
+
+    def _path(self, dataset_id: str, id: str) -> Path:
+        if not ID.fullmatch(id):
+            raise NotFoundError(f"There is no note {clean_name(id)!r}.")
+        return self._folder / dataset_id / f"{id}.npz"
+
+
+def write(path: Path, note: Note) -> None:
+    """Write one note into a file."""
+    told = {"kind": note.kind, "name": note.name, "text": note.text, "created": note.created}
+    files.write_arrays(path, {"A": note.A, "told": np.array(json.dumps(told))})
+
+
+def read(path: Path) -> Note:
+    """Read what :func:`write` wrote; its id is the file's name.
+
+    Raises
+    ------
+    StoreError
+        When the file is torn, or no note.
+    """
+    arrays = files.read_arrays(path)
+    try:
+        told = json.loads(str(arrays["told"]))
+        note = Note(
+            path.stem,
+            str(told["kind"]),
+            clean_name(told["name"], LONGEST_NAME),
+            str(told["text"])[:LONGEST_TEXT],
+            np.asarray(arrays["A"], dtype=np.float64),
+            float(told["created"]),
+        )
+    except (KeyError, ValueError, TypeError) as error:
+        raise StoreError(f"The note {path.name} cannot be read: {error}.") from error
+    right = {COMPONENT: 1, MODE: 2}.get(note.kind)
+    if note.A.ndim != right or not np.isfinite(note.A).all() or not note.A.any():
+        raise StoreError(f"The note {path.name} is on nothing that can be named.")
+    return note

@@ -1,0 +1,82 @@
+"""Names and notes: what people call modes and components, kept with what they were given to."""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import streamlit as st
+
+from bnmf_core.analysis.named import LIMIT
+from bnmf_core.share.pictures import component_names_of
+from bnmf_core.store.notes import COMPONENT, LONGEST_NAME, LONGEST_TEXT, MODE, Note
+from pages.frame import view
+from pages.frame.lens import Lens
+from pages.frame.services import store
+from pages.frame.words import plain, shown
+
+MOST_MODES = 12
+
+
+def show(look: Lens) -> None:
+    """The fold in which names are given, read and taken back."""
+    rows, first = look.shown(1)
+    if not rows.size:
+        return
+    with st.expander("Names and notes"):
+        st.markdown(
+            "A name stays with the thing and not with its number: it is found again in other runs "
+            f"of these data, where something lies within {LIMIT:g}° of what it was given to, and "
+            "stands on every page, in reports and in archives."
+        )
+        A = look.aligned(rows)[0]
+        of_components = look.notes.of_components(A)
+        numbers = component_names_of([note.name if note else "" for note in of_components])
+        components = {str(r): f"component {name}" for r, name in enumerate(numbers)}
+        modes = dict(enumerate(look.mode_names[:MOST_MODES]))
+        of_modes = look.notes.of_modes(look.analysis, look.modes)
+        left, right = st.tabs(["Components", "Modes"])
+        with left:
+            st.caption(plain(f"Components of {first[0]}, with the numbers of its picture."))
+            _form(look, COMPONENT, components, of_components, lambda r: A[:, r])
+        with right:
+            _form(
+                look,
+                MODE,
+                {str(k): name for k, name in modes.items()},
+                of_modes,
+                lambda k: look.analysis.factors([look.modes.representative[k]])[0][0],
+            )
+
+
+def _form(
+    look: Lens,
+    kind: str,
+    options: Mapping[str, str],
+    notes: list[Note | None],
+    thing: Callable[[int], np.ndarray],
+) -> None:
+    """Ask which one, and for its name and note."""
+    chosen = st.selectbox(
+        "Which one", list(options), format_func=shown(options), key=f"naming_{kind}"
+    )
+    number = int(chosen)
+    note = notes[number]
+    dataset_id = look.analysis.runs[0].dataset
+    # What is asked anew for each thing, and again when its note has changed.
+    key = f"{kind}_{number}_{note.id if note else ''}_{look.analysis.key}"
+    with st.form(f"note_{key}", border=False):
+        name = st.text_input(
+            "Name", note.name if note else "", max_chars=LONGEST_NAME, key=f"name_{key}"
+        )
+        text = st.text_area(
+            "Note", note.text if note else "", max_chars=LONGEST_TEXT, key=f"text_{key}"
+        )
+        with st.container(horizontal=True):
+            kept = st.form_submit_button("Keep", type="primary")
+            removed = note is not None and st.form_submit_button("Remove")
+    if kept:
+        with view.told(ends=False):
+            store().notes.keep(dataset_id, kind, thing(number), name, text, note.id if note else "")
+            st.rerun()
+    if removed and note is not None:
+        store().notes.remove(dataset_id, note.id)
+        st.rerun()

@@ -8,10 +8,10 @@ from bnmf_core.share.pictures import COVERED
 from pages.coverage_parts import poor_fits
 from pages.frame import guard, panel, view
 from pages.frame.words import plain, shown, with_unit
-from pages.parts import mixing_table
+from pages.parts import growing, mixing_table
 
 guard.enter("coverage")
-look = panel.look(mixing.STAGE, exact.STAGE)
+look = panel.look(mixing.STAGE, exact.STAGE, meanwhile=growing.show)
 analysis, distance = look.analysis, look.distance
 methods = {"greedy": "Greedy", "exact": "Exact"}
 groups = analysis.repetitions()

@@ -102,6 +102,27 @@ def largest_so_far(distances: np.ndarray) -> np.ndarray:
     return np.maximum.accumulate(np.tril(distances).max(axis=1))
 
 
+def covering_over_time(
+    distances: np.ndarray, seconds: np.ndarray, epsilon: float, most: int = 20
+) -> tuple[np.ndarray, np.ndarray]:
+    """Covering numbers of what was there at a time, (k,) times and (k,) counts, k ≤ ``most``.
+
+    Centres are taken from what was there, so a number may fall when one comes in between others.
+
+    Parameters
+    ----------
+    distances : (M, M). seconds : (M,) when each sample was there. epsilon : radius, in the
+        distances' unit.
+    """
+    order = np.argsort(seconds, kind="stable")
+    ends = np.unique(np.linspace(1, order.size, min(most, order.size)).astype(int))
+    counts = [
+        covering_numbers(distances[np.ix_(order[:end], order[:end])], np.array([epsilon]))[0]
+        for end in ends
+    ]
+    return seconds[order[ends - 1]], np.array(counts, dtype=np.int64)
+
+
 def persistence(
     distances: np.ndarray,
     count: int = 100,

@@ -4,6 +4,7 @@ One panel serves all of these pages, so that a choice made on one of them holds 
 and the address holds it too.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,12 +23,13 @@ from pages.frame.services import runner, store
 from pages.frame.words import plain, with_unit
 
 
-def look(*stages: Stage[Any]) -> Lens:
+def look(*stages: Stage[Any], meanwhile: Callable[[list[RunRecord]], None] | None = None) -> Lens:
     """Draw the panel and return what is looked at; designed states stop the page instead.
 
-    ``stages`` are the parts of the analysis that the page needs beside the modes.
+    ``stages`` are the parts of the analysis that the page needs beside the modes; ``meanwhile``
+    draws what there is to see of runs that are still being made.
     """
-    ended, passing = _ended()
+    ended, passing = _ended(meanwhile)
     analysis = analysed(ended, structure.STAGE, *stages)
     with st.sidebar:
         looked_at = _panel(analysis, passing)
@@ -51,16 +53,25 @@ def runs_by_rank(*stages: Stage[Any]) -> dict[int, Compared]:
     return {rank: Compared(analysed(ids, *stages)) for rank, ids in groups.items()}
 
 
-def _ended() -> tuple[list[str], bool]:
+def _ended(
+    meanwhile: Callable[[list[RunRecord]], None] | None = None,
+) -> tuple[list[str], bool]:
     """Ids of the runs chosen that have ended, and whether others go on; their progress is shown."""
     chosen = choosing.runs(forget)
     if waiting := [run.id for run in chosen if run.active]:
-        watch.runs_until_done(waiting, each=True)
+        of_all = None if meanwhile is None else lambda _: meanwhile(_now(chosen))
+        watch.runs_until_done(waiting, each=True, meanwhile=of_all)
         if not _tells(chosen):
             st.caption("This page fills itself as soon as the first factorizations are there.")
             st.stop()
         st.caption("Below is what those say that are done; the others join them.")
     return [run.id for run in chosen if not run.active], bool(waiting)
+
+
+def _now(runs: list[RunRecord]) -> list[RunRecord]:
+    """The same runs as they are now, the newest first."""
+    ids = {run.id for run in runs}
+    return [run for run in store().runs() if run.id in ids]
 
 
 def _tells(runs: list[RunRecord]) -> bool:

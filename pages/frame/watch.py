@@ -43,8 +43,15 @@ def until_done(active: Callable[[], bool], draw: Callable[[], None]) -> None:
     poll()
 
 
-def runs_until_done(run_ids: list[str], each: bool = False) -> None:
-    """Progress bars of runs, and a cancel button, until all have ended, or ``each`` of them."""
+def runs_until_done(
+    run_ids: list[str],
+    each: bool = False,
+    meanwhile: Callable[[list[RunRecord]], None] | None = None,
+) -> None:
+    """Progress bars of runs, and a cancel button, until all have ended, or ``each`` of them.
+
+    ``meanwhile`` draws what there is to see of them already.
+    """
 
     def watched() -> list[RunRecord]:
         return [run for run in store().runs() if run.id in run_ids]
@@ -68,6 +75,8 @@ def runs_until_done(run_ids: list[str], each: bool = False) -> None:
                 words = f"{run_words(run)}: {run.status}, {run.done} made"
                 st.progress(1.0, text=plain(words))
         st.button("Cancel", key="cancel_watched", icon=":material/cancel:", on_click=cancel)
+        if meanwhile is not None:
+            meanwhile(watched())
 
     until_done(active, draw)
 

@@ -1,0 +1,33 @@
+"""What a run has seen so far, while it is being made."""
+
+import numpy as np
+import pandas as pd
+
+from bnmf_core.compare.coverage import covering_over_time
+from bnmf_core.compare.distances import DISTANCES
+from bnmf_core.compare.distances import distances as distances_of
+from bnmf_core.nouns.errors import StoreError
+from bnmf_core.numerics.linalg import evenly_spaced
+from bnmf_core.store.run_store import RunStore
+
+# Particles of a run that are looked at: a look every second must not slow the run down.
+MOST = 80
+
+
+def growth(store: RunStore, run_id: str, metric: str, epsilon: float) -> pd.DataFrame:
+    """Covering numbers of a run at the times of its particles: seconds, covering, made.
+
+    ``epsilon`` : in the distance's unit. Of more than 80 particles, evenly spaced ones; empty
+    where nothing has been saved yet.
+    """
+    try:
+        particles = store.particles(run_id)
+    except StoreError:
+        return pd.DataFrame({"seconds": [], "covering": [], "made": []})
+    chosen = evenly_spaced(particles.M, MOST)
+    few = particles.subset(chosen)
+    seconds = np.asarray(few.seconds)
+    matrix = distances_of(few, DISTANCES[metric].key)
+    times, counts = covering_over_time(matrix, seconds, epsilon)
+    made = [int((np.asarray(particles.seconds) <= time).sum()) for time in times]
+    return pd.DataFrame({"seconds": times, "covering": counts, "made": made})

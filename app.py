@@ -4,11 +4,12 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.frame import guard, link, looks
+from pages.frame import guard, hovering, link, looks
 
 ICON = Path(__file__).parent / "pages" / "frame" / "icon.png"
 
 st.set_page_config(page_title="BNMF modes", page_icon=ICON, layout="wide")
 looks.draw()
 link.one_entry_for_each_page()
+hovering.draw()
 guard.admit().run()

@@ -8,12 +8,21 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Term:
-    """What a word on screen means, the page where it is seen, and where it comes from."""
+    """What a word on screen means, the page where it is seen, and where it comes from.
+
+    ``words`` : how it is spoken of in sentences, its name if left out.
+    """
 
     name: str
     about: str
     page: str
     source: str = ""
+    words: tuple[str, ...] = ()
+
+    @property
+    def spoken(self) -> tuple[str, ...]:
+        """How it is spoken of in sentences."""
+        return tuple(self.words) or (self.name,)
 
     def holds(self, words: str) -> bool:
         """Whether all of these words are in its name or its meaning."""

@@ -1,0 +1,43 @@
+"""What a word means, where the pointer rests on it: every term of the glossary, on every page.
+
+Nothing of the page is changed for it: the browser says which word lies under the pointer, and terms
+are underlined by a highlight that lies over the text.
+"""
+
+import json
+from functools import cache
+from pathlib import Path
+
+import streamlit as st
+
+from pages.glossary_parts.terms import terms
+
+SCRIPT = Path(__file__).with_name("hovering.js")
+STYLE = """
+<style>
+[data-testid="stLayoutWrapper"]:has(> .st-key-hovering) {display: none}
+::highlight(terms) {text-decoration: underline dotted 1px; text-underline-offset: 3px}
+#meaning {position: fixed; z-index: 1000000; max-width: 340px; padding: 0.5rem 0.7rem;
+  font: 0.85rem/1.4 "Source Sans", sans-serif; border-radius: 0.4rem; pointer-events: none;
+  color: #fff; background: #1b2430; box-shadow: 0 2px 10px rgba(0, 0, 0, 0.3)}
+#meaning b {display: block}
+</style>
+"""
+
+
+def draw() -> None:
+    """Let the page tell what its words mean."""
+    with st.container(key="hovering"):
+        st.html(_page(), unsafe_allow_javascript=True)
+
+
+@cache
+def _page() -> str:
+    told = {
+        word.lower(): {"name": term.name, "about": term.about}
+        for term in terms()
+        for word in term.spoken
+    }
+    # Nothing in the script may look like a tag.
+    content = json.dumps(told, ensure_ascii=False).replace("<", "\\u003c")
+    return f"{STYLE}<script>{SCRIPT.read_text('utf-8').replace('TOLD', content, 1)}</script>"

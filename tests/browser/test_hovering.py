@@ -1,0 +1,47 @@
+"""Words on screen tell what they mean when the pointer rests on them."""
+
+import pytest
+
+from pages.glossary_parts.terms import terms
+from tests.browser.conftest import finished_runs, running_server, settle
+
+pytestmark = pytest.mark.browser
+
+WHERE = """word => {
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const block = node.parentElement.closest("[data-testid=stMarkdownContainer] p, li");
+    const at = block ? node.data.search(new RegExp(word)) : -1;
+    if (at < 0) continue;
+    const range = new Range();
+    range.setStart(node, at);
+    range.setEnd(node, at + word.length);
+    const place = range.getBoundingClientRect();
+    if (place.width) return [place.x + place.width / 2, place.y + place.height / 2];
+  }
+}"""
+
+
+def test_a_term_tells_its_meaning_and_nothing_else_does(chromium, tmp_path):
+    run_ids = finished_runs(tmp_path)
+    meaning = next(term.about for term in terms() if term.name == "Converged")
+    with chromium() as page, running_server(tmp_path) as address:
+        page.goto(f"{address}/findings?runs={','.join(run_ids)}")
+        page.get_by_text("converged restarts").first.wait_for()
+        settle(page)
+        underlined = "() => CSS.highlights.get('terms')?.size ?? 0"
+        page.wait_for_function(f"({underlined})() > 3")
+        box = page.locator("#meaning")
+        assert not box.is_visible()
+        page.mouse.move(*page.evaluate(WHERE, "converged"))
+        box.get_by_text(meaning).wait_for()
+        page.keyboard.press("Escape")
+        assert not box.is_visible()
+        page.mouse.move(*page.evaluate(WHERE, "ended"))
+        page.wait_for_timeout(200)
+        assert not box.is_visible()
+        # On another page, without a new load.
+        page.get_by_role("link", name="Modes").first.click()
+        page.get_by_role("heading", level=1, name="Modes").wait_for()
+        settle(page)
+        page.wait_for_function(f"({underlined})() > 3")

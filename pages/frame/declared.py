@@ -158,6 +158,14 @@ PAGES = [
         parameters=LENS,
     ),
     Page(
+        "panes",
+        "Side by side",
+        "Compare",
+        "The same page of two runs, or of two groups of runs, beside each other.",
+        icon="splitscreen_right",
+        parameters=("pane", "left", "right"),
+    ),
+    Page(
         "traces",
         "Traces",
         "Compare",

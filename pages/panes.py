@@ -1,0 +1,36 @@
+"""Side by side: any page for two groups of runs, linked."""
+
+import streamlit as st
+
+from pages.frame import declared, guard, link, view
+from pages.frame.words import plain
+from pages.panes_parts import linking, sides
+
+HEIGHT = 1500
+
+guard.enter("panes")
+offered = [page for page in declared.PAGES if "runs" in page.parameters]
+link.one_of("pane", [page.key for page in offered], "modes")
+st.segmented_control(
+    "Page",
+    [page.key for page in offered],
+    key=link.key("pane"),
+    required=True,
+    format_func=lambda key: plain(declared.page(key).title),
+)
+with st.container(key="panes"):
+    left, right = st.columns(2, gap="small")
+    chosen = sides.ask(left, right)
+    link.share("pane", "left", "right")
+    if not all(chosen):
+        view.nothing("Choose at least one run on either side.")
+    for column, runs in zip((left, right), chosen, strict=True):
+        with column:
+            address = linking.address(link.get("pane"), runs)
+            st.iframe(address, height=HEIGHT, alt=plain(f"{link.get('pane')} of {', '.join(runs)}"))
+linking.draw()
+st.caption(
+    "What is set on one side (distance, threshold, part, label, relevance, quantity) is set on the "
+    "other, and both scroll together. Axes, and numbers of modes and components, are those of each "
+    "side."
+)

@@ -7,6 +7,7 @@ from bnmf_core.nouns.names import told_apart
 from bnmf_core.runs.launch import moment, run_label
 from pages.frame import choosing, link, view
 from pages.frame.services import data_and_rank, dataset_names, store
+from pages.frame.words import plain
 
 SIDES = ("left", "right")
 
@@ -33,7 +34,7 @@ def ask(left: DeltaGenerator, right: DeltaGenerator) -> list[list[str]]:
         link.put(side, [run_id for run_id in asked if run_id in shown])
         with column:
             st.multiselect(
-                "Runs on the " + side, list(shown), key=link.key(side), format_func=shown.get
+                plain(f"Runs on the {side}"), list(shown), key=link.key(side), format_func=shown.get
             )
         found.append(list(link.get(side)))
     return found

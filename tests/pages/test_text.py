@@ -35,10 +35,10 @@ def test_no_script_shows_text_of_unknown_origin_as_markdown(path):
     assert unsafe(path) == []
 
 
-def test_only_history_looks_and_pictures_to_touch_need_html():
+def test_only_what_the_program_itself_has_written_is_html():
     written = re.compile(r"\bst\.(write|table|html|components)\b|unsafe_allow")
     found = {path.name for path in SCRIPTS if written.search(path.read_text())}
-    assert found == {"link.py", "looks.py", "touch.py"}
+    assert found == {"link.py", "looks.py", "touch.py", "hovering.py", "linking.py"}
 
 
 def test_the_walk_through_scripts_finds_what_goes_round(tmp_path):

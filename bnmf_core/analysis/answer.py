@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from bnmf_core import registry
-from bnmf_core.analysis import distances
+from bnmf_core.analysis import chains, distances
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.evidence import Evidence
 from bnmf_core.analysis.islands import Islands
@@ -158,9 +158,11 @@ def _where_draws_lie(
     yield (
         f"The chains' draws are nearest to mode{'s' * (len(held) > 1)} {numbers}"
         f"{', …' * (len(held) > 6)}, typically {_span(held['draws_away'], unit)} from the "
-        "representative there: a draw fits worse than an optimum, and lies farther out, by what "
-        "the posterior allows."
+        "representative there: a draw fits worse than an optimum, and lies farther out."
     )
+    met = chains.spread(comparison, metric)
+    if met is not None and met.apart:
+        yield met.said(unit)
     margin, between = _margin(comparison, metric, modes), table["nearest"].min()
     if away > between:
         yield (

@@ -73,7 +73,7 @@ CRITERIA: Registry[Criterion] = Registry(
         ),
         Criterion(
             "mean",
-            "mean distance",
+            "mean distance, itself included",
             lambda board, run_id: board.spread(run_id, "mean"),
             unit="distance",
             better="more",

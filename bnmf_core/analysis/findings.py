@@ -13,6 +13,7 @@ import pandas as pd
 from bnmf_core.analysis import (
     answer,
     belief,
+    chains,
     conclusions,
     evidence,
     islands,
@@ -26,6 +27,7 @@ from bnmf_core.analysis.evidence import Evidence
 from bnmf_core.analysis.islands import Islands
 from bnmf_core.analysis.named import NOTHING_NAMED, Named, in_words
 from bnmf_core.compare.alignment import component_stability
+from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.modes import Modes
 from bnmf_core.compare.topics import top_words
 from bnmf_core.compare.unseen import Unseen
@@ -137,6 +139,16 @@ class Answer:
             for about, sentences in told.items()
         }
 
+    @property
+    def chains(self) -> Finding | None:
+        """That the chains have not met; None where they have, or there are none."""
+        spread = chains.spread(self.comparison, self.metric)
+        if spread is None or not self.comparison.optima.any() or not spread.apart:
+            return None
+        unit = DISTANCES[self.metric].unit
+        said, doubt = spread.said(unit if unit == "°" else f" {unit}".rstrip()).split(". ", 1)
+        return Finding("chains", f"{said}.", doubt, "traces")
+
     @cached_property
     def findings(self) -> list[Finding]:
         """The most general first, ``MOST`` of them at most; the fit gives way first."""
@@ -146,6 +158,7 @@ class Answer:
         possible = [
             _of_modes("tiles", self.tiles, "boolean"),
             _of_modes("found", told["found"] + told["separate"], "modes"),
+            self.chains,
             _of_modes("probable", told["probable"], "modes"),
             _of_modes("missing", told["missing"], "modes"),
             components(self.comparison, self.modes, self.table, self.named),

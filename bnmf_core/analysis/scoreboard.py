@@ -103,10 +103,12 @@ def found_in_words(board: Board, names: Mapping[str, str]) -> str:
         counts, together = of_runs.sum(axis=1), int(of_runs.any(axis=0).sum())
         told = f"{names[group]} found {together}"
         if (counts < together).any():
-            told += f" ({np.median(counts):g} in the middle one of its runs)"
+            told += f" ({counts.min()} to {counts.max()} in single runs)"
         parts.append(told)
     modes = "1 mode" if every == 1 else f"{every} modes"
-    return f"Of {modes} that any run found, {listed(parts)}."
+    groups = modes.replace("mode", "group of draws" if every == 1 else "groups of draw", 1)
+    what = modes if board.comparison.optima.any() else groups
+    return f"Of {what} that any run found, {listed(parts)}."
 
 
 def _text(board: Board, key: str, run_ids: Sequence[str], middle: float, ends: Ends) -> str:

@@ -193,6 +193,11 @@ def drive(
     waiting = [shard for shard in plan.shards if not _finished(shard, latest[shard])]
     running: dict[Future[tuple[Step, float]], Shard] = {}
     cancelled, busy = False, 0.0
+    shared = bool(plan.spec.seconds) and plan.algorithm.family == "sampler"
+    # Factorizations that are solved until they converge come at the end of a block: a budget goes
+    # to one block after the other, so that it does not end with all of them half done.
+    alone = bool(plan.spec.seconds) and not shared
+    at_once = 1 if alone else getattr(executor, "at_once", WORKERS)
     try:
         while waiting or running:
             cancelled = cancelled or (cancel is not None and cancel.is_set())
@@ -203,7 +208,7 @@ def drive(
                     future: shard for future, shard in running.items() if not future.cancel()
                 }
             # A few tasks ahead keep every worker busy; more would delay other runs' steps.
-            while waiting and len(running) < getattr(executor, "at_once", WORKERS):
+            while waiting and len(running) < at_once:
                 shard = waiting.pop(0)
                 running[executor.submit(timed, plan, shard, latest[shard])] = shard
             if not running:
@@ -222,8 +227,8 @@ def drive(
                     latest[shard] = replace(checkpoint, state=None)
                 else:
                     latest[shard] = checkpoint
-                    # One after the other; with a budget all get the same share of it.
-                    waiting.insert(len(waiting) if plan.spec.seconds else 0, shard)
+                    # One after the other; chains with a budget get the same share of it each.
+                    waiting.insert(len(waiting) if shared else 0, shard)
                 if on_progress is not None:
                     on_progress(
                         _progress(plan, latest, at_start, began, seconds_before, busy_before + busy)

@@ -143,6 +143,8 @@ def _problem(dataset: Dataset, spec: RunSpec) -> Problem:
 
 def _at_once(algorithm: AnyAlgorithm, settings: object, spec: RunSpec) -> int:
     """How many cores a run keeps busy."""
+    if spec.seconds and algorithm.family != "sampler":
+        return 1
     return max(1, min(len(algorithm.shard_sizes(settings, spec.particles)), WORKERS))
 
 

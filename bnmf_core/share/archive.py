@@ -64,7 +64,7 @@ def write_to(file: BinaryIO, answer: Answer) -> None:
         members = dict(_members(answer, Path(aside)))
         texts = {
             REPORT: report.report(answer),
-            PROGRAM: code.script(comparison).encode(),
+            PROGRAM: code.script(comparison, f"bnmf-{comparison.key}.zip").encode(),
         }
         sums = {name: _sum(path.read_bytes()) for name, path in members.items()}
         manifest = {

@@ -176,7 +176,10 @@ def _read(source: Source, aside: Path) -> Archive:
     try:
         dataset = read_dataset(aside / DATA)
     except (BNMFError, KeyError, TypeError, ValueError) as error:
-        raise StoreError(f"The data in this archive cannot be read: {error}") from error
+        raise StoreError(
+            "The data in this archive are damaged or missing, and without them nothing of it can "
+            "be opened. Save or download it anew."
+        ) from error
     if dataset.hash != manifest.get("dataset"):
         raise StoreError("The data in this archive are not those that its list names.")
     runs, particles = [], {}
@@ -284,7 +287,9 @@ def _unpack(source: Source, aside: Path) -> tuple[dict[str, Any], list[str]]:
         shutil.rmtree(aside / ANALYSES, ignore_errors=True)
         said.append("What was computed of the runs is damaged and will be computed again.")
     if damaged - computed:
-        said.append(f"{len(damaged - computed)} damaged files of this archive are left out.")
+        many = len(damaged - computed)
+        files_are = "1 damaged file is" if many == 1 else f"{many} damaged files are"
+        said.append(f"{files_are} left out.")
     return manifest, said
 
 

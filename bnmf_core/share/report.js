@@ -93,6 +93,8 @@
 
   // Figures.
   const dark = matchMedia("(prefers-color-scheme: dark)");
+  // Pixels that a sheet of paper has between its margins.
+  const PAPER = 680;
   const drawn = [];
   const ground = paper => {
     const ink = dark.matches && !paper ? "#e6e9ec" : "#1b2430", line = dark.matches && !paper ? "#363d45" : "#e3e8ec";
@@ -128,6 +130,7 @@
   };
   const drawFigures = (paper = false) => Promise.all(drawn.map(([picture, place]) => {
     const figure = figureOf(picture, paper);
+    if (paper) Object.assign(figure.layout, { width: PAPER, autosize: false });
     return Plotly.react(place, figure.data, figure.layout, { displaylogo: false, responsive: true, modeBarButtonsToRemove: ["autoScale2d"] });
   }));
   content.pictures.forEach((picture, i) => {

@@ -198,6 +198,7 @@ def _provenance(subject: Subject, now: datetime) -> str:
     references.append(
         f"<li>Distance, {escape(subject.distance.label)}: {escape(subject.distance.reference)}</li>"
     )
+    program = code.script(comparison, f"bnmf-{comparison.key}.zip")
     papers = "".join(f"<li>{escape(paper)}</li>" for paper in cited(" ".join(references)))
     packages = ", ".join(f"{package} {version_of(package)}" for package in PACKAGES)
     made = ", ".join(dict.fromkeys(run.version for run in comparison.runs if run.version))
@@ -214,7 +215,7 @@ def _provenance(subject: Subject, now: datetime) -> str:
         f"<h2>Where it comes from</h2>{_table(('', ''), rows)}"
         f"<h3>References</h3><ul>{''.join(references)}{papers}</ul>"
         "<h3>The program that repeats it</h3>"
-        f"<pre><code>{escape(code.script(comparison))}</code></pre>"
+        f"<pre><code>{escape(program)}</code></pre>"
     )
 
 

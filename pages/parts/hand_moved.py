@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from bnmf_core.analysis import chains
 from bnmf_core.analysis.by_hand import (
     ENTRIES,
     DisplacementExploration,
@@ -113,6 +114,9 @@ def _say(
             f"Of {draws} draws from the posterior in this mode 90 % have “{name}” between "
             f"{100 * low:.3g} and {100 * high:.3g} %."
         )
+        met = chains.spread(look.analysis, look.metric)
+        if met is not None and met.apart:
+            said.append("But the chains have not met, so that the posterior's range may be wider.")
     else:
         few = f"only {draws}" if draws else "no"
         said.append(

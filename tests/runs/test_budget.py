@@ -93,3 +93,16 @@ def test_it_is_said_and_reckoned_with(data):
     assert in_words(spec).endswith("at most 2 s of processor time")
     assert RunSpec.from_dict(spec.to_dict()) == spec
     assert estimate(data, spec).busy <= 2.0 < estimate(data, GIBBS).busy
+
+
+def test_a_budget_of_restarts_is_spent_on_one_block_after_the_other(data):
+    """Blocks that advance in turns would all be half done when the budget ends."""
+    spec = RunSpec("random_restarts", 4, particles=200)
+    alone = run(data, replace(spec, particles=20))
+    told = []
+    engine_told = run(data, replace(spec, seconds=0.0, particles=40), on_progress=told.append)
+    assert engine_told.M == 40
+    enough = 1.5 * told[-1].busy
+    found = run(data, replace(spec, seconds=enough))
+    assert found.info["stop_reason"] in ("budget", "complete") and found.M >= 20
+    np.testing.assert_array_equal(found.A[:20], alone.A)

@@ -5,12 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.compare.alignment import component_angles, matching
 from bnmf_core.compare.modes import Modes
+from bnmf_core.lazy import lazy
 from bnmf_core.store.notes import COMPONENT, MODE, Note
+
+optimize = lazy("scipy.optimize")
 
 # Degrees: what is farther from what a name was given to is called otherwise.
 LIMIT = 15.0
@@ -88,7 +90,7 @@ def _angles(A: np.ndarray, column: np.ndarray) -> np.ndarray:
 def _given(notes: Sequence[Note], angles: np.ndarray) -> list[Note | None]:
     """One note for each column of ``angles`` (notes, things), each note once, within the limit."""
     found: list[Note | None] = [None] * angles.shape[1]
-    for note, thing in zip(*linear_sum_assignment(np.minimum(angles, LIMIT)), strict=True):
+    for note, thing in zip(*optimize.linear_sum_assignment(np.minimum(angles, LIMIT)), strict=True):
         if angles[note, thing] <= LIMIT:
             found[int(thing)] = notes[int(note)]
     return found

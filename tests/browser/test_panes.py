@@ -17,8 +17,12 @@ def test_what_is_set_on_one_side_is_set_on_the_other(chromium, tmp_path):
             pane.get_by_text("Each point is one whole factorization").first.wait_for()
         settle(page, 2000)
         panes[0].locator("[data-testid=stExpandSidebarButton]").click()
-        panes[0].get_by_label("Distance", exact=True).first.click()
-        panes[0].get_by_role("option").nth(1).click()
+        # By keyboard: a list that opens in a pane moves while the page around it scrolls.
+        panes[0].get_by_label("Distance", exact=True).first.focus()
+        page.keyboard.press("ArrowDown")
+        panes[0].get_by_role("option").nth(1).wait_for()
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
         page.wait_for_function(
             "() => [...document.querySelectorAll('iframe')].every("
             "frame => /metric=(?!max_angle)/.test(frame.contentWindow.location.search))"

@@ -92,7 +92,7 @@ def analyse(options: argparse.Namespace, output: Output) -> str:
             return "cancelled"
         comparison = open_comparison(store, run_ids)
         wanted = STAGES + (TILES if comparison.of_tiles else ())
-        compute(comparison, wanted, interrupted, output)
+        compute(comparison, wanted, output, interrupted)
         if interrupted.is_set():
             return "cancelled"
     threshold = structure.suggested_threshold(comparison, METRIC)

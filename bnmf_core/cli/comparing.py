@@ -66,7 +66,7 @@ def compare(options: argparse.Namespace, output: Output) -> str:
             return "cancelled"
         comparison = open_comparison(store, kept)
         wanted = ["structure", *(stage.key for stage in scoreboard.STAGES)]
-        running.compute(comparison, wanted, interrupted, output)
+        running.compute(comparison, wanted, output, interrupted)
         if interrupted.is_set():
             return "cancelled"
     threshold = options.threshold

@@ -8,15 +8,15 @@ from typing import BinaryIO, TypedDict
 import numpy as np
 import pandas as pd
 
-from bnmf_core.analysis import distances, stages, structure
+from bnmf_core.analysis import distances, structure
 from bnmf_core.analysis.comparison import Comparison, open_comparison
 from bnmf_core.analysis.findings import Answer
 from bnmf_core.cli.commands import Commands
 from bnmf_core.cli.output import Output
 from bnmf_core.cli.records import document, open_store, show_runs
+from bnmf_core.cli.running import compute
 from bnmf_core.compare.coverage import covering_numbers
 from bnmf_core.compare.distances import DISTANCES, find_distance
-from bnmf_core.nouns.errors import StoreError
 from bnmf_core.share import formats
 from bnmf_core.share.formats import FORMATS
 from bnmf_core.store import files
@@ -117,14 +117,8 @@ def metrics(options: argparse.Namespace, output: Output) -> None:
     store = open_store(options.store)
     distance = find_distance(options.distance)
     found = open_comparison(store, options.run_ids)
-    with output.progress() as bars:
-        task = bars.add_task("Comparing", total=1.0, made="")
-
-        def report(fraction: float, stage: str) -> None:
-            bars.update(task, completed=fraction, description=stage)
-
-        weighed = ["evidence"] if options.mass else []
-        stages.compute(found, report, lambda: False, ["structure", "islands", *weighed])
+    weighed = ["evidence"] if options.mass else []
+    compute(found, ["structure", "islands", *weighed], output)
     told = _compare(found, options)
 
     def show() -> None:
@@ -174,13 +168,8 @@ def export(options: argparse.Namespace, output: Output) -> None:
     def write(file: BinaryIO) -> None:
         made.append(formats.write(store, options.run_id, options.format, file))
 
-    try:
-        files.write(options.output, write)
-        size = options.output.stat().st_size
-    except OSError as error:
-        raise StoreError(
-            f"The file {str(options.output)!r} cannot be written: {error.strerror or error}."
-        ) from error
+    files.hand_over(options.output, "file", write)
+    size = options.output.stat().st_size
     told = {
         "run": options.run_id,
         "format": options.format,

@@ -241,16 +241,20 @@ def watch(
 
 
 def compute(
-    comparison: Comparison, wanted: Sequence[str], interrupted: threading.Event, output: Output
+    comparison: Comparison,
+    wanted: Sequence[str],
+    output: Output,
+    interrupted: threading.Event | None = None,
 ) -> None:
-    """Compute these stages of a comparison and what they need, until it is interrupted."""
+    """Compute these stages of a comparison and what they need, until it is ``interrupted``."""
     with output.progress() as bars:
         task = bars.add_task("Comparing", total=1.0, made="")
 
         def tell(part: float, stage: str) -> None:
             bars.update(task, completed=part, description=stage)
 
-        stages.compute(comparison, tell, interrupted.is_set, wanted)
+        stopped = interrupted.is_set if interrupted is not None else lambda: False
+        stages.compute(comparison, tell, stopped, wanted)
 
 
 @contextmanager

@@ -4,13 +4,14 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from bnmf_core.analysis import stages, structure
+from bnmf_core.analysis import structure
 from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.findings import Answer
 from bnmf_core.analysis.named import Named
 from bnmf_core.cli.commands import Commands
 from bnmf_core.cli.output import Output
 from bnmf_core.cli.records import document, open_store, show_runs
+from bnmf_core.cli.running import compute
 from bnmf_core.compare.distances import DISTANCES, find_distance
 from bnmf_core.lazy import lazy
 
@@ -69,14 +70,8 @@ def answer_of(options: argparse.Namespace, output: Output) -> Answer:
     metric = find_distance(options.distance).key
     store = open_store(options.store)
     comparison = open_comparison(store, options.run_ids)
-    with output.progress() as bars:
-        task = bars.add_task("Comparing", total=1.0, made="")
-
-        def told(fraction: float, stage: str) -> None:
-            bars.update(task, completed=fraction, description=stage)
-
-        weighed = ["evidence", "belief"] if options.mass else []
-        stages.compute(comparison, told, lambda: False, [*STAGES, *weighed])
+    weighed = ["evidence", "belief"] if options.mass else []
+    compute(comparison, [*STAGES, *weighed], output)
     threshold = options.threshold
     if threshold is None:
         threshold = structure.suggested_threshold(comparison, metric)

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 from bnmf_core.analysis.findings import Answer
-from bnmf_core.nouns.errors import StoreError
 from bnmf_core.share import code, report
 from bnmf_core.store import files, folders, notes
 from bnmf_core.store.datasets import write_dataset
@@ -49,12 +48,7 @@ def write(path: Path, answer: Answer) -> None:
     StoreError
         When the file cannot be written.
     """
-    try:
-        files.write(path, lambda file: write_to(file, answer))
-    except OSError as error:
-        raise StoreError(
-            f"The archive {str(path)!r} cannot be written: {error.strerror or error}."
-        ) from error
+    files.hand_over(path, "archive", lambda file: write_to(file, answer))
 
 
 def write_to(file: BinaryIO, answer: Answer) -> None:

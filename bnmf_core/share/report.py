@@ -19,7 +19,6 @@ import plotly.graph_objects as go
 
 from bnmf_core.analysis.findings import Answer
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns.errors import StoreError
 from bnmf_core.share.flat import flattened, too_many
 from bnmf_core.share.pictures import Picture, Subject, pictures
 from bnmf_core.share.sections import body
@@ -56,12 +55,7 @@ def write(path: Path, answer: Answer, limit: int = LIMIT) -> None:
         When the file cannot be written.
     """
     text = report(answer, limit)
-    try:
-        files.write(path, lambda file: file.write(text))
-    except OSError as error:
-        raise StoreError(
-            f"The report {str(path)!r} cannot be written: {error.strerror or error}."
-        ) from error
+    files.hand_over(path, "report", lambda file: file.write(text))
 
 
 def report(answer: Answer, limit: int = LIMIT) -> bytes:

@@ -31,6 +31,22 @@ def write(path: Path, content: Callable[[BinaryIO], object]) -> None:
         raise
 
 
+def hand_over(path: Path, what: str, content: Callable[[BinaryIO], object]) -> None:
+    """:func:`write` a file that somebody has asked for; ``what`` it is, in a word.
+
+    Raises
+    ------
+    StoreError
+        Naming the file, when it cannot be written.
+    """
+    try:
+        write(path, content)
+    except OSError as error:
+        raise StoreError(
+            f"The {what} {str(path)!r} cannot be written: {error.strerror or error}."
+        ) from error
+
+
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     """Write named arrays as one ``.npz``."""
     write(path, lambda file: np.savez(file, allow_pickle=False, **arrays))

@@ -26,6 +26,7 @@ from bnmf_core.nouns.settings import values_of
 from bnmf_core.numerics.threads import worker_count
 from bnmf_core.posterior.places import problem_of
 from bnmf_core.samplers.gibbs import work_per_sweep
+from bnmf_core.samplers.hmc import work_per_leapfrog
 from bnmf_core.store import files
 
 # Sites that are weighed, the best first.
@@ -211,7 +212,7 @@ def seconds_of(problem: Problem) -> float:
     """About how long it takes to weigh one mode, at most; without a model, by Gibbs sweeps."""
     work = work_per_sweep(problem)
     if problem.model is not None and Capability.CONDITIONALS not in problem.model.capabilities:
-        work *= LEAPFROG  # a trajectory instead of a sweep
+        work = LEAPFROG * work_per_leapfrog(problem, 1)  # a trajectory instead of a sweep
     # Two repeats and one with twice the steps of the best ones; the others mostly a quick look.
     return 4 * STEPS * work * particles_for(problem) / RATE / worker_count()
 

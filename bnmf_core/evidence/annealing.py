@@ -13,13 +13,15 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from bnmf_core.nouns.errors import raise_if_cancelled
+from bnmf_core.nouns.errors import RunError, raise_if_cancelled
 from bnmf_core.numerics.populations import systematic
 
 # A step goes as far as leaves this part of the particles' weight in effect.
 EFFECTIVE = 0.9
 # Particles are resampled when the weights of fewer than this part of them count.
 RESAMPLED_BELOW = 0.5
+# After this many steps the way to the posterior is given up.
+MOST_STEPS = 10_000
 
 Stopped = Callable[[], bool]
 
@@ -97,12 +99,20 @@ def anneal(
     ------
     Cancelled
         When ``stopped()`` said so.
+    RunError
+        When the posterior is not reached in ``MOST_STEPS`` steps.
     """
     population = path.start(count, rng)
     weights = np.full(count, 1.0 / count)
     log_evidence, variance, done = 0.0, 0.0, [0.0]
     while done[-1] < 1.0:
         raise_if_cancelled(stopped, "the evidence")
+        if len(done) > MOST_STEPS:
+            raise RunError(
+                f"After {MOST_STEPS:,} steps the way from a mode's neighbourhood to the posterior "
+                f"had come {done[-1]:.0%} far, so it was given up: around this mode the posterior "
+                "has a shape that normal distributions do not come near."
+            )
         if powers is None:
             step = _longest_step(population.log_ratio, weights, 1.0 - done[-1])
         else:

@@ -9,6 +9,7 @@ measured in standard deviations of q and follows how often they were accepted.
 from dataclasses import dataclass
 from functools import cached_property
 
+import numba
 import numpy as np
 from scipy.special import log_ndtr
 
@@ -124,7 +125,7 @@ class HamiltonianPath:
         """One trajectory of each particle."""
         q, step = population.place
         sd, wall = self.around.sd, self.posterior.coordinates.reflected
-        density = in_units(self._between(power), sd)
+        density = self._between(power)
         made = transition(density, at(density, q / sd), step, LEAPFROG, rng, wall)
         factor = ADJUSTED if made.probability.mean() > ACCEPTED else 1 / ADJUSTED
         return self._population(made.point.q * sd, step * factor)
@@ -135,7 +136,7 @@ class HamiltonianPath:
 
     def _population(self, q: np.ndarray, step: np.ndarray) -> Population:
         with np.errstate(all="ignore"):
-            value = self.posterior.density(q)[0] + self.posterior.constant - self._log_start(q)[0]
+            value = self.posterior.density(q)[0] + self.posterior.constant - self._log_start(q)
         return Population((q, step), np.where(np.isfinite(value), value, -np.inf))
 
     @cached_property
@@ -147,19 +148,43 @@ class HamiltonianPath:
             total += float(log_ndtr(mean[..., wall] / sd[..., wall]).sum())
         return total
 
-    def _log_start(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Log density of the start and its gradient."""
-        away = (q - self.around.mean) / self.around.sd
-        values = -0.5 * np.square(away).reshape(q.shape[0], -1).sum(axis=1) - self._log_total
-        return values, -away / self.around.sd
+    def _log_start(self, q: np.ndarray) -> np.ndarray:
+        """Log density of the start, (c,)."""
+        away = ((q - self.around.mean) / self.around.sd).reshape(q.shape[0], -1)
+        values: np.ndarray = -0.5 * np.vecdot(away, away) - self._log_total
+        return values
 
     def _between(self, power: float) -> Density:
-        def density(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            first, slope = self._log_start(q)
-            last, steep = self.posterior.density(q)
-            return (1 - power) * first + power * last, (1 - power) * slope + power * steep
+        """(1 − β) log q + β log π and its gradient, at places in standard deviations of q."""
+        posterior, sd = self.posterior.density, self.around.sd
+        centre, total = self.around.mean / sd, self._log_total
+
+        def density(u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            last, slope = posterior(u * sd)
+            squares = _blend(u, centre, sd, power, slope)
+            return (power - 1.0) * (0.5 * squares + total) + power * last, slope
 
         return density
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc"})
+def _blend(
+    u: np.ndarray, centre: np.ndarray, sd: np.ndarray, power: float, slope: np.ndarray
+) -> np.ndarray:
+    """‖u − centre‖² of each chain, (c,); turns the posterior's slopes (c, R, K) into the blend's.
+
+    A slope in q is sd of it in u, and that of the normals is centre − u.
+    """
+    squares = np.zeros(u.shape[0])
+    for c in range(u.shape[0]):
+        for r in range(u.shape[1]):
+            square = 0.0
+            for k in range(u.shape[2]):
+                away = u[c, r, k] - centre[r, k]
+                square += away * away
+                slope[c, r, k] = power * sd[r, k] * slope[c, r, k] - (1.0 - power) * away
+            squares[c] += square
+    return squares
 
 
 def in_units(density: Density, sd: np.ndarray) -> Density:

@@ -107,18 +107,18 @@ def log_prior(problem: Problem, A: np.ndarray, W: np.ndarray) -> np.ndarray:
         if prior is None:
             x = np.clip(F, NEAREST, 1.0 - NEAREST)
             total -= 0.5 * (np.log(x) + np.log1p(-x)).sum(axis=(1, 2))
-        else:
+        elif prior.rate or prior.precision:
             total -= (prior.rate * F + 0.5 * prior.precision * F**2).sum(axis=(1, 2))
     return total
 
 
-def prior_slope(name: str, F: np.ndarray) -> np.ndarray:
-    """Derivative of the log prior of every entry of F."""
+def prior_slope(name: str, F: np.ndarray) -> np.ndarray | float:
+    """Derivative of the log prior of every entry of F; one number where all have the same."""
     prior = PRIORS[name]
     if prior is None:
         x = np.clip(F, NEAREST, 1.0 - NEAREST)
         return 0.5 / (1.0 - x) - 0.5 / x
-    return -prior.rate - prior.precision * F
+    return -prior.rate - prior.precision * F if prior.precision else -prior.rate
 
 
 def prior_bend(name: str, F: np.ndarray) -> np.ndarray:
@@ -146,12 +146,11 @@ def log_joint_and_score(
     squared = np.maximum(-2.0 * minus_half, 0.0)
     precision = _precision(problem, squared)[:, None, None]
     name = problem.model_settings.prior
-    values = log_joint(problem, A, W, squared)
-    return (
-        values,
-        precision * by_A + prior_slope(name, A),
-        precision * by_W + prior_slope(name, W),
-    )
+    by_A *= precision
+    by_A += prior_slope(name, A)
+    by_W *= precision
+    by_W += prior_slope(name, W)
+    return log_joint(problem, A, W, squared), by_A, by_W
 
 
 def score(problem: Problem, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

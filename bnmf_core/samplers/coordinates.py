@@ -17,14 +17,17 @@ from functools import cached_property
 from itertools import product
 from typing import Protocol
 
+import numba
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import logit
 
 from bnmf_core.nouns.model import Support, given
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.samplers.starting import LIFT, lifted
 
 Density = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+# Numbers between 1 and 2 that can be multiplied before a logarithm is taken.
+FACTORS = 1000
 # The supports, of A and of W, that there are coordinates for.
 ENTRYWISE = (Support.POSITIVE, Support.UNIT_INTERVAL)
 SUPPORTS = frozenset([*product(ENTRYWISE, ENTRYWISE), (Support.SIMPLEX, Support.POSITIVE)])
@@ -155,7 +158,7 @@ class BoundedCoordinates:
 
     def to_factors(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Their inverses."""
-        F = self._entries(q)
+        F, _ = self._entries(q)
         return F[:, :, : self.D].transpose(0, 2, 1), F[:, :, self.D :]
 
     def density(self, problem: Problem) -> Density:
@@ -163,28 +166,66 @@ class BoundedCoordinates:
         log_joint_and_score, D = given(problem.model.log_joint_and_score), self.D
 
         def log_density_and_gradient(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            F = self._entries(q)
+            F, e = self._entries(q)
             values, by_A, by_W = log_joint_and_score(
                 problem, F[:, :, :D].transpose(0, 2, 1), F[:, :, D:]
             )
             gradient = np.concatenate((by_A.transpose(0, 2, 1), by_W), axis=2)
             for part, bounded in self._parts:
                 x, slope, place = F[:, :, part], gradient[:, :, part], q[:, :, part]
-                slope *= x * (1.0 - x) if bounded else x
-                slope += 1.0 - 2.0 * x if bounded else 1.0
-                # log x(1 − x) without its digits being lost where x is near 1.
-                size = np.abs(place)
-                steep = -size - 2.0 * np.log1p(np.exp(-size)) if bounded else place
-                values = values + steep.sum(axis=(1, 2))
+                if bounded:
+                    values = values + _to_logits(place, e[:, :, part], x, slope)
+                else:
+                    slope *= x
+                    slope += 1.0
+                    values = values + place.sum(axis=(1, 2))
             return values, gradient
 
         return log_density_and_gradient
 
-    def _entries(self, q: np.ndarray) -> np.ndarray:
-        F = np.empty_like(q)
+    def _entries(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The entries, and exp(−|q|) where they are bounded."""
+        F, e = np.empty_like(q), np.empty_like(q)
         for part, bounded in self._parts:
-            F[:, :, part] = expit(q[:, :, part]) if bounded else np.exp(q[:, :, part])
-        return F
+            place, x, small = q[:, :, part], F[:, :, part], e[:, :, part]
+            if bounded:
+                np.exp(np.negative(np.abs(place, out=small), out=small), out=small)
+                _from_logits(place, small, x)
+            else:
+                np.exp(place, out=x)
+        return F, e
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _from_logits(q: np.ndarray, e: np.ndarray, x: np.ndarray) -> None:
+    """x = 1/(1 + exp(−q)), all (c, R, K), in place; e = exp(−|q|)."""
+    for c in range(q.shape[0]):
+        for r in range(q.shape[1]):
+            for k in range(q.shape[2]):
+                small = e[c, r, k]
+                x[c, r, k] = (1.0 if q[c, r, k] >= 0.0 else small) / (1.0 + small)
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc"})
+def _to_logits(q: np.ndarray, e: np.ndarray, x: np.ndarray, slope: np.ndarray) -> np.ndarray:
+    """Σ log x(1 − x) of each chain, (c,); turns slopes in x into those in q, in place.
+
+    x(1 − x) = e/(1 + e)², e = exp(−|q|), keeps its digits where x is near 1.
+    """
+    total = np.zeros(q.shape[0])
+    for c in range(q.shape[0]):
+        for r in range(q.shape[1]):
+            for first in range(0, q.shape[2], FACTORS):
+                away, product = 0.0, 1.0
+                for k in range(first, min(first + FACTORS, q.shape[2])):
+                    above = 1.0 + e[c, r, k]
+                    away += abs(q[c, r, k])
+                    product *= above
+                    slope[c, r, k] = slope[c, r, k] * (e[c, r, k] / (above * above)) + (
+                        1.0 - 2.0 * x[c, r, k]
+                    )
+                total[c] -= away + 2.0 * np.log(product)
+    return total
 
 
 @dataclass(frozen=True)

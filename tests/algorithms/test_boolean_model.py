@@ -12,6 +12,7 @@ from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.boolean import boolean_product
 from bnmf_core.probability import boolean
 from bnmf_core.runs import planning
+from bnmf_core.samplers.coordinates import coordinates
 
 PRIORS = tuple(boolean.PRIORS)
 LOG_DENSITY = {  # as complex functions, so that a complex step tells their slope
@@ -205,3 +206,22 @@ def test_samplers_that_live_on_cut_normals_say_which_settings_give_them(algorith
 @pytest.mark.parametrize("chosen", [{}, {"sigma": 0.3}, {"sigma": 0.3, "prior": "beta"}])
 def test_modes_can_be_weighed_under_every_setting(chosen):
     assert why_not(boolean.MODEL, boolean.Settings(**chosen)) == ""
+
+
+@pytest.mark.parametrize("prior", ["flat", "normal", "laplace"])
+def test_logits_keep_their_digits_near_both_ends(prior):
+    problem = problem_of(prior, None)
+    chart = coordinates(problem)
+    q = np.random.default_rng(0).normal(0.0, 4.0, (3, 2, 9))
+    q[0, 0, :3] = 30.0, -300.0, 0.0
+    value, gradient = chart.density(problem)(q)
+    A, W = chart.to_factors(q)
+    x = np.concatenate([A.transpose(0, 2, 1), W], axis=2)
+    np.testing.assert_allclose(x, special.expit(q), rtol=1e-14)
+    log_joint, by_A, by_W = boolean.log_joint_and_score(problem, A, W)
+    away = np.abs(q)
+    steep = -away - 2.0 * np.log1p(np.exp(-away))
+    np.testing.assert_allclose(value, log_joint + steep.sum(axis=(1, 2)), rtol=1e-13)
+    slopes = np.concatenate([by_A.transpose(0, 2, 1), by_W], axis=2)
+    expected = slopes * np.exp(steep) + 1.0 - 2.0 * x
+    np.testing.assert_allclose(gradient, expected, rtol=1e-12, atol=1e-12)

@@ -1,15 +1,17 @@
 """Evidence against plain importance sampling, masses against symmetry, and what is refused."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.special import logsumexp
 
 from bnmf_core import Dataset, RunSpec, distances, find_modes, laurberg, mode_evidence, run
-from bnmf_core.evidence.annealing import anneal, halved
+from bnmf_core.evidence.annealing import Population, anneal, halved
 from bnmf_core.evidence.gibbs_path import ConditionalPosterior
 from bnmf_core.evidence.hamiltonian_path import SmoothPosterior
 from bnmf_core.evidence.weighing import own_part
-from bnmf_core.nouns.errors import Cancelled, SettingsError
+from bnmf_core.nouns.errors import Cancelled, RunError, SettingsError
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.populations import systematic
 from bnmf_core.probability import gaussian
@@ -217,3 +219,10 @@ def test_systematic_resampling_keeps_every_particle_in_proportion():
 
 def test_halved_steps_hold_the_old_ones():
     np.testing.assert_array_equal(halved(np.array([0.0, 0.5, 1.0])), [0, 0.25, 0.5, 0.75, 1])
+
+
+def test_a_way_that_does_not_arrive_is_given_up_in_a_sentence():
+    far_apart = Population((np.zeros(4),), np.array([0.0, 1e9, 2e9, 3e9]))
+    path = SimpleNamespace(start=lambda count, rng: far_apart, move=lambda *_: far_apart)
+    with pytest.raises(RunError, match="had come 0% far, so it was given up"):
+        anneal(path, 4, np.random.default_rng(0))

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from bnmf_core.analysis.named import LIMIT
 from pages.frame import declared, guard, link, view
 from pages.frame.words import plain
 from pages.panes_parts import linking, sides
@@ -24,13 +25,15 @@ with st.container(key="panes"):
     link.share("pane", "left", "right")
     if not all(chosen):
         view.nothing("Choose at least one run on either side.")
-    for column, runs in zip((left, right), chosen, strict=True):
+    for column, runs, others in zip((left, right), chosen, reversed(chosen), strict=True):
         with column:
-            address = linking.address(link.get("pane"), runs)
+            address = linking.address(link.get("pane"), runs, others, chosen[0])
             st.iframe(address, height=HEIGHT, alt=plain(f"{link.get('pane')} of {', '.join(runs)}"))
 linking.draw()
 st.caption(
     "What is set on one side (distance, threshold, part, label, relevance, quantity) is set on the "
-    "other, and both scroll together. Axes, and numbers of modes and components, are those of each "
-    "side."
+    "other, charts of the same axes show the same part of them, and both sides scroll together. "
+    "What is in focus on one side brings into focus what is most like it on the other. Numbers of "
+    "modes and components are those of each side: a letter says which are the same, small for "
+    f"components (within {LIMIT:g}°) and large for modes."
 )

@@ -5,6 +5,9 @@ from pathlib import Path
 
 PAGES_FOLDER = Path(__file__).resolve().parents[1]
 LENS = ("runs", "metric", "threshold", "focus")
+# Of a page that stands beside another: the other's runs, those whose components and modes have
+# letters, and what the other has in focus.
+BESIDE = ("beside", "lettered", "there")
 # What is tried by hand: the components that are held, the one that is moved, the rise allowed.
 BY_HAND = ("lock", "moved", "rise")
 

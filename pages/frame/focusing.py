@@ -12,8 +12,8 @@ from pages.frame import link
 MOST_MODES_LISTED = 30
 
 
-def ask(modes: Modes, count: int, names: Sequence[str] = ()) -> tuple[np.ndarray, str]:
-    """Ask what is in focus: (count,) bool, and what it is called; ``names`` of the modes."""
+def ask(modes: Modes, names: Sequence[str] = ()) -> tuple[np.ndarray, str]:
+    """Ask what is in focus: (m,) bool, and what it is called; ``names`` of the modes."""
     options = {"": "all factorizations"}
     for k in range(min(modes.count, MOST_MODES_LISTED)):
         called = names[k] if names else f"mode {k + 1}"
@@ -21,7 +21,7 @@ def ask(modes: Modes, count: int, names: Sequence[str] = ()) -> tuple[np.ndarray
         share = f"{modes.share[k]:.0%}"
         text = f"{called[:-1]}, {share})" if named else f"{called} ({share})"
         options[f"mode:{k + 1}"] = text
-    selected = _rows(link.get("focus") or "", count)
+    selected = _rows(link.get("focus") or "", modes.labels.size)
     if selected is not None:
         options[link.get("focus")] = f"{len(selected)} selected on a chart"
     link.one_of("focus", options)
@@ -33,18 +33,29 @@ def ask(modes: Modes, count: int, names: Sequence[str] = ()) -> tuple[np.ndarray
         help="What pictures, words and scores bring forward. Lasso points on a chart "
         "to focus on them.",
     )
-    mask = np.ones(count, dtype=bool)
-    if now.startswith("mode:"):
-        mask = modes.labels == int(now.removeprefix("mode:")) - 1
-    elif selected is not None and now:
-        mask = np.zeros(count, dtype=bool)
-        mask[selected] = True
-    return mask, options[now]
+    return among(modes, now), options[now]
+
+
+def mode_of(focus: str) -> int | None:
+    """The mode that is in focus, 0-based; None where it is something else."""
+    number = focus.removeprefix("mode:")
+    return int(number) - 1 if number != focus and number.isdecimal() else None
+
+
+def among(modes: Modes, focus: str) -> np.ndarray:
+    """Which factorizations are in focus: (m,) bool, all of them where there is no such focus."""
+    count = modes.labels.size
+    mode, selected = mode_of(focus), _rows(focus, count)
+    if mode is not None and mode < modes.count:
+        return modes.labels == mode
+    mask = np.full(count, selected is None)
+    mask[selected or []] = True
+    return mask
 
 
 def on(rows: Iterable[int]) -> None:
     """Bring these rows of the analysis' members into focus; the page is drawn again."""
-    link.put_next("focus", _text(rows))
+    link.put_next("focus", of_rows(rows))
 
 
 def on_selection(event: Any, chart: str) -> None:
@@ -53,7 +64,7 @@ def on_selection(event: Any, chart: str) -> None:
         return
     data = [point.get("customdata") for point in event["selection"]["points"]]
     rows = sorted({int(np.atleast_1d(row)[0]) for row in data if row is not None})
-    on_change(f"selection_{chart}", _text(rows))
+    on_change(f"selection_{chart}", of_rows(rows))
 
 
 def on_change(selection: str, focus: str) -> None:
@@ -65,7 +76,8 @@ def on_change(selection: str, focus: str) -> None:
         link.put_next("focus", focus)
 
 
-def _text(rows: Iterable[int]) -> str:
+def of_rows(rows: Iterable[int]) -> str:
+    """These rows of the analysis' members as a focus."""
     found = ".".join(str(row) for row in rows)
     return f"rows:{found}" if found else ""
 

@@ -52,5 +52,6 @@ def arrive(key: str) -> declared.Page:
         admit()
         st.rerun()
     page = declared.page(key)
-    link.sync(key, page.parameters)
+    beside = declared.BESIDE if "runs" in page.parameters else ()
+    link.sync(key, (*page.parameters, *beside))
     return page

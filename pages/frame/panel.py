@@ -17,7 +17,7 @@ from bnmf_core.analysis.stage import Stage
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.registry import ALGORITHMS
 from bnmf_core.store.records import RunRecord
-from pages.frame import choosing, declared, focusing, link, view, watch
+from pages.frame import beside, choosing, declared, focusing, link, view, watch
 from pages.frame.lens import Compared, Lens
 from pages.frame.services import runner, store
 from pages.frame.words import plain, with_unit
@@ -120,9 +120,10 @@ def _panel(analysis: Comparison, passing: bool) -> Lens:
     suggested = structure.suggested_threshold(analysis, metric)
     finest = structure.finest_threshold(analysis, metric)
     modes = structure.modes_at(analysis, metric, _threshold(suggested, finest, largest))
-    named = Named(tuple(store().notes.of(analysis.runs[0].dataset)))
-    names = named.modes(analysis, modes)
-    focus, focus_name = focusing.ask(modes, len(analysis.members), names)
+    here = beside.Side(analysis, modes)
+    named = beside.named(here, Named(tuple(store().notes.of(analysis.runs[0].dataset))))
+    beside.follow(here, metric)
+    focus, focus_name = focusing.ask(modes, named.modes(analysis, modes))
     return Lens(analysis, metric, modes, focus, focus_name, passing, named)
 
 

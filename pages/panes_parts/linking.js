@@ -1,5 +1,6 @@
 if (!window.panesLinked) {
   window.panesLinked = true;
+  // What an address is asked for on one side, and under which name the other side is told it.
   const shared = SHARED;
   // What a pane itself puts into its address is its own; what somebody sets there is for both.
   const SOON = 5000;
@@ -7,15 +8,92 @@ if (!window.panesLinked) {
   const frames = () => [...document.querySelectorAll(".st-key-panes iframe")];
   const told = frame => {
     const values = new URL(frame.contentWindow.location.href).searchParams;
-    return JSON.stringify(shared.map(name => values.get(name)));
+    return shared.map(([name]) => values.get(name));
   };
-  const tell = (frame, text) => {
+  const tell = (frame, values, before) => {
     const view = frame.contentWindow, address = new URL(view.location.href);
-    JSON.parse(text).forEach((value, i) => value === null ? address.searchParams.delete(shared[i]) : address.searchParams.set(shared[i], value));
+    values.forEach((value, i) => {
+      const [mine, theirs, none] = shared[i];
+      if (mine !== theirs && value === before[i]) return;
+      const text = value ?? none;
+      text === null ? address.searchParams.delete(theirs) : address.searchParams.set(theirs, text);
+    });
     view.history.replaceState({}, "", address);
     view.dispatchEvent(new PopStateEvent("popstate", { state: {} }));
   };
+  const bySomebody = frame => Date.now() - (touched.get(frame) ?? -SOON) < SOON;
+
+  // Charts: those with the same title and the same axes show the same part of them.
+  const charts = frame => [...frame.contentDocument.querySelectorAll(".js-plotly-plot")];
+  const axes = chart => Object.keys(chart._fullLayout ?? {}).filter(name => /^[xy]axis[0-9]*$/.test(name));
+  const kind = chart => JSON.stringify([chart.layout?.title?.text, ...axes(chart).map(name => {
+    const axis = chart._fullLayout[name];
+    return [name, axis.type, axis.title?.text];
+  })]);
+  const twin = (chart, frame, other) => {
+    const alike = one => charts(one).filter(each => kind(each) === kind(chart));
+    return alike(other)[alike(frame).indexOf(chart)];
+  };
+  // Plotly of a pane can only be asked through its button that resets the axes: so that goes, for
+  // this once, to where the other chart is.
+  const show = (chart, wanted) => {
+    const reset = chart.querySelector(".modebar-btn[data-val=reset]");
+    if (!reset) return;
+    const kept = Object.keys(wanted).map(name => {
+      const axis = chart._fullLayout[name], first = [axis._rangeInitial0, axis._rangeInitial1];
+      [axis._rangeInitial0, axis._rangeInitial1] = wanted[name];
+      return [name, first];
+    });
+    reset.click();
+    for (const [name, first] of kept) {
+      const axis = chart._fullLayout[name];
+      [axis._rangeInitial0, axis._rangeInitial1] = first;
+    }
+  };
+  const ranges = chart => Object.fromEntries(axes(chart).map(name => [name, [...chart._fullLayout[name].range]]));
+  // Both charts from the least to the largest of either: what looks alike is alike.
+  const level = (one, two) => {
+    if (!one.whole || !two.whole || JSON.stringify(one.whole) === JSON.stringify(two.whole)) return;
+    const both = Object.entries(one.whole).map(([name, [from, to]]) => {
+      const [start, end] = two.whole[name], up = from <= to;
+      const [low, high] = up ? [Math.min, Math.max] : [Math.max, Math.min];
+      return [name, typeof from === "number" ? [low(from, start), high(to, end)] : [from, to]];
+    });
+    for (const chart of [one, two]) show(chart, Object.fromEntries(both));
+  };
+  const same = (a, b) => Object.entries(a).every(([name, range]) => range.every((end, i) => Math.abs(end - b[name]?.[i]) <= 1e-9 * Math.abs(end)));
+  const zoomed = (chart, change, frame, other) => {
+    const names = Object.keys(change).filter(name => /^[xy]axis[0-9]*[.](range|autorange)/.test(name));
+    const there = names.length && bySomebody(frame) ? twin(chart, frame, other) : undefined;
+    if (!there || same(ranges(chart), ranges(there))) return;
+    if (chart.whole && same(ranges(chart), chart.whole)) return level(chart, there);
+    show(there, ranges(chart));
+  };
+
   const scrolled = frame => frame.contentDocument?.querySelector("[data-testid=stMain]");
+  const watch = (frame, other) => {
+    const page = frame.contentDocument;
+    if (!page.isWatched) {
+      page.isWatched = true;
+      for (const kind of ["pointerdown", "pointerup", "wheel", "keydown"]) page.addEventListener(kind, () => touched.set(frame, Date.now()), { capture: true, passive: true });
+    }
+    for (const chart of charts(frame)) {
+      if (chart.isLinked || !chart.on) continue;
+      chart.isLinked = true;
+      chart.whole = ranges(chart);
+      chart.on("plotly_relayout", change => zoomed(chart, change, frame, other));
+      const there = twin(chart, frame, other);
+      if (there) level(chart, there);
+    }
+    const place = scrolled(frame);
+    if (place && !place.isLinked) {
+      place.isLinked = true;
+      place.addEventListener("scroll", () => {
+        const there = scrolled(other);
+        if (there && Math.abs(there.scrollTop - place.scrollTop) > 2) there.scrollTop = place.scrollTop;
+      }, { passive: true });
+    }
+  };
   setInterval(() => {
     const both = frames();
     if (both.length !== 2) return;
@@ -23,25 +101,13 @@ if (!window.panesLinked) {
       const other = both[1 - i];
       try {
         if (frame.contentDocument?.readyState !== "complete" || frame.contentWindow.location.href === "about:blank") continue;
-        const now = told(frame);
-        if (!frame.contentDocument.isWatched) {
-          frame.contentDocument.isWatched = true;
-          for (const kind of ["pointerdown", "keydown"]) frame.contentDocument.addEventListener(kind, () => touched.set(frame, Date.now()), { capture: true, passive: true });
-        }
-        const bySomebody = Date.now() - (touched.get(frame) ?? 0) < SOON;
-        if (bySomebody && last.has(frame) && last.get(frame) !== now) {
-          tell(other, now);
-          last.set(other, now);
+        const now = told(frame), before = last.get(frame);
+        if (bySomebody(frame) && before && JSON.stringify(before) !== JSON.stringify(now)) {
+          tell(other, now, before);
+          last.set(other, told(other));
         }
         last.set(frame, now);
-        const place = scrolled(frame);
-        if (place && !place.isLinked) {
-          place.isLinked = true;
-          place.addEventListener("scroll", () => {
-            const there = scrolled(other);
-            if (there && Math.abs(there.scrollTop - place.scrollTop) > 2) there.scrollTop = place.scrollTop;
-          }, { passive: true });
-        }
+        watch(frame, other);
       } catch (error) { /* a pane that is being loaded cannot be read */ }
     }
   }, 400);

@@ -7,14 +7,20 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from pages.frame import beside
+
 SCRIPT = Path(__file__).with_name("linking.js")
 # Values of addresses that mean the same on both sides.
-SHARED = ("metric", "threshold", "part", "relevance", "label", "quantity")
+SAME = ("metric", "threshold", "part", "relevance", "label", "quantity")
+# By its name here, by its name there, and what is said there when it is nothing here.
+SHARED = [(name, name, None) for name in SAME] + [("focus", "there", beside.EVERYTHING)]
 
 
-def address(page: str, runs: Sequence[str]) -> str:
-    """Where a page of these runs is, without menus."""
-    return f"/{page}?" + urlencode({"runs": ",".join(runs), "embed": "true"}, safe=",")
+def address(page: str, runs: Sequence[str], others: Sequence[str], lettered: Sequence[str]) -> str:
+    """Where a page of these runs is, without menus, that knows what stands beside it."""
+    sides = {"runs": runs, "beside": others, "lettered": lettered}
+    values = {name: ",".join(ids) for name, ids in sides.items()} | {"embed": "true"}
+    return f"/{page}?" + urlencode(values, safe=",")
 
 
 def draw() -> None:

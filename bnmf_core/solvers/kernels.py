@@ -3,7 +3,7 @@
 import numba
 import numpy as np
 
-# Entries of a factor that are worked on together; R × TILE numbers stay in the first-level cache.
+# Columns of a factor that are worked on together: a few R × TILE numbers stay in the nearest cache.
 TILE = 128
 # A Gram diagonal below this stands for an empty component.
 EMPTY = 1e-300
@@ -21,44 +21,53 @@ def _descend(  # noqa: PLR0912 (one loop nest, unrolled)
     C: np.ndarray,
     G: np.ndarray,
     sweeps: int,
-    f: np.ndarray,
-    total: np.ndarray,
+    room: np.ndarray,
+    shares: np.ndarray,
 ) -> None:
+    """Coordinate descent as :func:`sweep` says; ``room`` and ``shares`` as :func:`_room` makes."""
     R, n = F.shape
-    zero = F.dtype.type(0.0)
+    padded = shares.shape[1]
+    f, c, total = room[:padded], room[padded : 2 * padded], room[2 * padded]
+    zero, one = F.dtype.type(0.0), F.dtype.type(1.0)
+    # f_r = max(0, c_r/G_rr − Σ_k≠r G_kr/G_rr f_k): divided once instead of for every column.
+    for r in range(R):
+        for k in range(R):
+            shares[r, k] = zero if k == r or G[r, r] <= EMPTY else G[k, r] / G[r, r]
     for first in range(0, n, TILE):
         width = min(TILE, n - first)
         for r in range(R):
+            inverse = one / G[r, r] if G[r, r] > EMPTY else zero
             for i in range(width):
                 f[r, i] = F[r, first + i]
+                c[r, i] = C[r, first + i] * inverse
         for _ in range(sweeps):
             for r in range(R):
-                diagonal = G[r, r]
-                if diagonal <= EMPTY:
+                if G[r, r] <= EMPTY:
                     continue
-                for i in range(width):
-                    total[i] = C[r, first + i] + diagonal * f[r, i]
                 # Four components at a time: fewer passes over the tile.
-                k = 0
-                while k + 4 <= R:
-                    a, b, c, d = G[k, r], G[k + 1, r], G[k + 2, r], G[k + 3, r]
+                p, q, s, t = shares[r, 0], shares[r, 1], shares[r, 2], shares[r, 3]
+                for i in range(TILE):
+                    total[i] = c[r, i] - (p * f[0, i] + q * f[1, i] + s * f[2, i] + t * f[3, i])
+                for k in range(4, padded, 4):
+                    p, q, s, t = shares[r, k], shares[r, k + 1], shares[r, k + 2], shares[r, k + 3]
                     for i in range(TILE):
                         total[i] -= (
-                            a * f[k, i] + b * f[k + 1, i] + c * f[k + 2, i] + d * f[k + 3, i]
+                            p * f[k, i] + q * f[k + 1, i] + s * f[k + 2, i] + t * f[k + 3, i]
                         )
-                    k += 4
-                while k < R:
-                    a = G[k, r]
-                    for i in range(TILE):
-                        total[i] -= a * f[k, i]
-                    k += 1
-                inverse = F.dtype.type(1.0) / diagonal
                 for i in range(TILE):
-                    value = total[i] * inverse
+                    value = total[i]
                     f[r, i] = value if value > zero else zero
         for r in range(R):
             for i in range(width):
                 F[r, first + i] = f[r, i]
+
+
+@numba.njit(cache=True, nogil=True, forceinline=True)
+def _room(F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What :func:`_descend` works in for F (…, R, n), with components of zeros up to fours."""
+    R = F.shape[-2]
+    padded = (R + 3) // 4 * 4
+    return np.zeros((2 * padded + 1, TILE), F.dtype), np.zeros((R, padded), F.dtype)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -70,10 +79,9 @@ def sweep(F: np.ndarray, C: np.ndarray, G: np.ndarray, sweeps: int) -> None:
     F, C : (m, R, n) factor and linear term. G : (m, R, R) Gram matrices of the other factor.
     A component whose Gram diagonal is zero (below 1e-300) cannot be improved and stays as it is.
     """
-    m, R, _ = F.shape
-    f, total = np.zeros((R, TILE), dtype=F.dtype), np.zeros(TILE, dtype=F.dtype)
-    for p in range(m):
-        _descend(F[p], C[p], G[p], sweeps, f, total)
+    room, shares = _room(F)
+    for p in range(F.shape[0]):
+        _descend(F[p], C[p], G[p], sweeps, room, shares)
 
 
 @numba.njit(cache=True, nogil=True, fastmath=True)
@@ -117,6 +125,54 @@ def _inner_product(a: np.ndarray, b: np.ndarray) -> float:
     return total
 
 
+@numba.njit(cache=True, nogil=True, fastmath=True, forceinline=True)
+def _gram(F: np.ndarray, G: np.ndarray) -> None:
+    """F Fᵀ of F (R, n), by blocks of two rows: a product that is made for large R is slow here."""
+    R, n = F.shape
+    zero = F.dtype.type(0.0)
+    for r in range(0, R, 2):
+        q = min(r + 1, R - 1)  # of an odd number the last row is its own partner
+        for s in range(0, r + 1, 2):
+            t = min(s + 1, R - 1)
+            rs, rt, qs, qt = zero, zero, zero, zero
+            for i in range(n):
+                a, b, c, d = F[r, i], F[q, i], F[s, i], F[t, i]
+                rs += a * c
+                rt += a * d
+                qs += b * c
+                qt += b * d
+            G[r, s] = G[s, r] = rs
+            G[r, t] = G[t, r] = rt
+            G[q, s] = G[s, q] = qs
+            G[q, t] = G[t, q] = qt
+
+
+@numba.njit(cache=True, nogil=True, fastmath=True, forceinline=True)
+def _inner_products(F: np.ndarray, V: np.ndarray, G: np.ndarray) -> None:
+    """F Vᵀ of long rows, F (R, n) and V (K, n), by blocks of two by four rows."""
+    (R, n), K = F.shape, V.shape[0]
+    zero = F.dtype.type(0.0)
+    for r in range(0, R, 2):
+        q = min(r + 1, R - 1)
+        for s in range(0, K, 4):
+            t, u, v = min(s + 1, K - 1), min(s + 2, K - 1), min(s + 3, K - 1)
+            rs, rt, ru, rv = zero, zero, zero, zero
+            qs, qt, qu, qv = zero, zero, zero, zero
+            for i in range(n):
+                a, b = F[r, i], F[q, i]
+                c, d, e, f = V[s, i], V[t, i], V[u, i], V[v, i]
+                rs += a * c
+                rt += a * d
+                ru += a * e
+                rv += a * f
+                qs += b * c
+                qt += b * d
+                qu += b * e
+                qv += b * f
+            G[r, s], G[r, t], G[r, u], G[r, v] = rs, rt, ru, rv
+            G[q, s], G[q, t], G[q, u], G[q, v] = qs, qt, qu, qv
+
+
 @numba.njit(cache=True, nogil=True)
 def accelerated_round(
     U: np.ndarray,
@@ -147,7 +203,7 @@ def accelerated_round(
     """
     m, R, D = A.shape
     N, K = V.shape
-    f, total = np.zeros((R, TILE), dtype=A.dtype), np.zeros(TILE, dtype=A.dtype)
+    room, shares = _room(A)
     inner, gram, gram_new = (
         np.empty((R, K), A.dtype),
         np.empty((R, R), A.dtype),
@@ -156,26 +212,27 @@ def accelerated_round(
     linear_A, linear_W = np.empty((R, D), A.dtype), np.empty((R, N), A.dtype)
     far_A, far_W = np.empty((R, D), A.dtype), np.empty((R, N), A.dtype)
     new_A, new_W = np.empty((R, D), A.dtype), np.empty((R, N), A.dtype)
+    rows_U, rows_V = np.ascontiguousarray(U.T), np.ascontiguousarray(V.T)
     errors = np.empty(m)
     for p in range(m):
         error = np.inf
         far_A[:], far_W[:] = A[p], W[p]
         for _ in range(iterations):
-            np.dot(far_W, V, inner)
+            _inner_products(far_W, rows_V, inner)
             np.dot(inner, U.T, linear_A)
-            np.dot(far_W, far_W.T, gram)
+            _gram(far_W, gram)
             for r in range(R):
                 if held[r]:
                     gram[r, r] = 0.0
             new_A[:] = far_A
-            _descend(new_A, linear_A, gram, sweeps, f, total)
+            _descend(new_A, linear_A, gram, sweeps, room, shares)
             _extrapolate(new_A, A[p], step[p], far_A)
-            np.dot(far_A, U, inner)
+            _inner_products(far_A, rows_U, inner)
             np.dot(inner, V.T, linear_W)
-            np.dot(far_A, far_A.T, gram)
+            _gram(far_A, gram)
             new_W[:] = far_W
-            _descend(new_W, linear_W, gram, sweeps, f, total)
-            np.dot(new_W, new_W.T, gram_new)
+            _descend(new_W, linear_W, gram, sweeps, room, shares)
+            _gram(new_W, gram_new)
             # The error at (far_A, new_W), from products that are already there.
             now = squared_norm - 2 * _inner_product(new_W, linear_W)
             now += _inner_product(gram, gram_new)

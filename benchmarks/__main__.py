@@ -1,13 +1,13 @@
 """Benchmarks, one after the other; writes RESULTS.md: ``python -m benchmarks [NAME …] [--quick]``.
 
 Without names all of them; with names, sections of the others stay as they are. With ``--quick``
-nothing is written: the smoke test prints its tables.
+nothing is written: the smoke test prints its tables. Nor is what was measured while other programs
+kept the machine busy, unless ``--busy`` says that it may.
 """
 
 import argparse
 import re
 import sys
-import time
 import traceback
 from datetime import date
 from pathlib import Path
@@ -22,6 +22,7 @@ from benchmarks import (
     masses,
     pages,
     particles,
+    state,
     stein,
 )
 from benchmarks.tables import as_markdown, as_text
@@ -38,6 +39,10 @@ BENCHMARKS = {
     "boolean": boolean,
     "pages": pages,
 }
+BUSY = (
+    f"{{name}} is not written: other programs used more than {state.FREE:.0%} of the cores. End "
+    "them and measure again, or keep it nevertheless with --busy."
+)
 
 
 def main() -> int:
@@ -45,13 +50,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(BENCHMARKS))
     parser.add_argument("--quick", action="store_true", help="a smoke test: numbers mean little")
+    parser.add_argument("--busy", action="store_true", help="write also on a busy machine")
     options = parser.parse_args()
     if unknown := set(options.names) - BENCHMARKS.keys():
         parser.error(f"no benchmark is called {', '.join(sorted(unknown))}")
     failed = False
     for name in options.names or BENCHMARKS:
         print(f"{name} …", file=sys.stderr, flush=True)
-        began = time.perf_counter()
+        before = state.now()
         try:
             result = BENCHMARKS[name].measure(options.quick)
         except Exception as error:
@@ -59,12 +65,17 @@ def main() -> int:
             failed = True
             words = f"failed: {type(error).__name__}: {error}"
             result = {"title": name.capitalize(), "summary": [words], "tables": []}
-        took = (time.perf_counter() - began) / 60.0
-        result["summary"].append(f"Measured on {date.today()} in {took:.1f} minutes.")
+        after = state.now()
+        result["summary"].append(f"Measured on {date.today()}. {state.told(before, after)}")
         print(as_text(result), flush=True)
-        if not options.quick:
-            kept = sections(RESULTS.read_text()) if RESULTS.exists() else {}
-            RESULTS.write_text(document(kept | {name: as_markdown(result)}))
+        if options.quick:
+            continue
+        if (before.busy or after.busy) and not options.busy:
+            print(BUSY.format(name=name), file=sys.stderr)
+            failed = True
+            continue
+        kept = sections(RESULTS.read_text()) if RESULTS.exists() else {}
+        RESULTS.write_text(document(kept | {name: as_markdown(result)}))
     return 1 if failed else 0
 
 

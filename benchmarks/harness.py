@@ -36,6 +36,13 @@ def seconds(function: Callable[[], Any]) -> float:
     return time.perf_counter() - began
 
 
+def both_times(function: Callable[[], Any]) -> tuple[float, float]:
+    """Wall time of one call, and processor time of all threads of this process."""
+    began = time.process_time()
+    wall = seconds(function)
+    return wall, time.process_time() - began
+
+
 def in_turn(repeats: int, *sides: Callable[[int], float]) -> list[list[float]]:
     """Measure A B … A B …, so that a slow spell of the machine hits every side.
 

@@ -1,6 +1,5 @@
 """Pages in Chromium: the first of a fresh server, every page from its click, and a slider."""
 
-import os
 import subprocess
 import sys
 import tempfile
@@ -42,23 +41,21 @@ COLUMNS = ("what", "median, s", "95th percentile, s", "largest, s", "target", "o
 
 def measure(quick: bool = False) -> dict[str, Any]:
     """Seconds from what a person does to a page that changes no more."""
-    began, imports = os.getloadavg()[0], _imports()
+    imports = _imports()
     found: dict[str, list[float]] = {}
     why_not = ""
     try:
         found = _measured(quick)
     except harness.Unavailable as reason:
         why_not = f"Skipped: {reason}."
-    ended = os.getloadavg()[0]
     return {
         "title": "Pages in a browser",
         "summary": [
             f"A store with one finished launch (the preset of the page Analyse for {SAMPLE}, "
             f"R={RANK}) and a fresh server. A time goes from what a person does to the last change "
             f"of the page that is followed by {QUIET_MS} ms without any. “First page” is that of a "
-            "server that has answered nobody yet; the pages are opened from the menu, in turn.",
-            f"Load of the machine ({os.cpu_count()} cores) when it began: {began:.1f}; when it "
-            f"ended: {ended:.1f}. {why_not}".strip(),
+            "server that has answered nobody yet; the pages are opened from the menu, in turn. "
+            f"{why_not}".strip(),
         ],
         "tables": [
             {"title": "Chromium", "columns": COLUMNS, "rows": _rows(found)},
@@ -68,7 +65,7 @@ def measure(quick: bool = False) -> dict[str, Any]:
                 "rows": [[name, spent] for name, spent in imports["slowest"]],
             },
         ],
-        "raw": {"seconds": found, "imports": imports, "load": [began, ended]},
+        "raw": {"seconds": found, "imports": imports},
     }
 
 

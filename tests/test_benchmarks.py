@@ -2,11 +2,13 @@
 
 import importlib
 import inspect
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from benchmarks import harness, svg
+from benchmarks import __main__ as command
+from benchmarks import harness, state, svg
 from benchmarks.__main__ import BENCHMARKS, RESULTS, document, sections
 from benchmarks.distances import perturbed, plain_covering, plain_pair
 from benchmarks.gibbs import numpy_sweep
@@ -110,3 +112,25 @@ def test_sections_of_other_benchmarks_stay_as_they_are():
     assert sections(both) == {"gibbs": "## Gibbs", "pages": "## Pages\n\n| a |"}
     assert document(sections(both) | {"gibbs": "## Anew"}) == both.replace("## Gibbs", "## Anew")
     assert sections(RESULTS.read_text()).keys() <= BENCHMARKS.keys()
+
+
+@pytest.mark.parametrize(
+    ("others", "arguments", "written"),
+    [(0.0, [], True), (0.5, [], False), (0.5, ["--busy"], True), (0.0, ["--quick"], False)],
+)
+def test_what_was_measured_on_a_busy_machine_is_not_kept(
+    tmp_path, monkeypatch, capsys, others, arguments, written
+):
+    states = [state.State(others, 50.0, 0.0, 0.0), state.State(0.0, 40.0, 120.0, 90.0)]
+    result = {"title": "Made up", "summary": [], "tables": []}
+    monkeypatch.setattr(state, "now", lambda: states.pop(0))
+    monkeypatch.setitem(BENCHMARKS, "gibbs", SimpleNamespace(measure=lambda quick: result))
+    monkeypatch.setattr(command, "RESULTS", tmp_path / "RESULTS.md")
+    monkeypatch.setattr("sys.argv", ["benchmarks", "gibbs", *arguments])
+    refused = others > state.FREE and not arguments
+    assert command.main() == int(refused)
+    assert (tmp_path / "RESULTS.md").exists() == written
+    said = capsys.readouterr()
+    assert "2.0 minutes, and 1.5 of processor time" in said.out
+    assert "50 GFLOP/s before and 40 after" in said.out
+    assert ("gibbs is not written" in said.err) == refused

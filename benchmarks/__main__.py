@@ -22,6 +22,7 @@ from benchmarks import (
     masses,
     pages,
     particles,
+    residual,
     state,
     stein,
 )
@@ -30,6 +31,7 @@ from benchmarks.tables import as_markdown, as_text
 RESULTS = Path(__file__).resolve().parent / "RESULTS.md"
 BENCHMARKS = {
     "particles": particles,
+    "residual": residual,
     "convergence": convergence,
     "gibbs": gibbs,
     "distances": distances,

@@ -17,7 +17,7 @@ from bnmf_core import RunSpec, covering_numbers, distances
 from bnmf_core.runs.planning import make_plan
 from bnmf_core.samplers import gibbs
 
-MODULES = ["particles", "convergence", "gibbs", "distances", "growth", "stein", "masses", "pages"]
+MODULES = list(BENCHMARKS)
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -17,7 +17,9 @@ import numpy as np
 from bnmf_core.nouns.algorithm import Shard
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import RunError
+from bnmf_core.nouns.names import listed
 from bnmf_core.nouns.particles import Particles
+from bnmf_core.nouns.settings import declarations
 from bnmf_core.nouns.spec import FailedChain, Progress, RunInfo, RunSpec
 from bnmf_core.numerics.threads import one_blas_thread, worker_count
 from bnmf_core.runs.planning import Plan, describe, make_plan
@@ -26,6 +28,8 @@ from bnmf_core.store.checkpoint import Checkpoint, Failure, restore_generator
 from bnmf_core.store.chunks import Chunk, assemble
 
 WORKERS = worker_count()
+# Settings that say how much is begun before the first result is there, and the least they can be.
+SHARE_A_BUDGET = {"block": 1, "chains": 1, "warm_up": 0}
 
 
 class Cancel(Protocol):
@@ -240,7 +244,7 @@ def drive(
     reason = "complete" if whole else "cancelled" if cancelled else "budget"
     failed = _failed_chains(latest)
     if reason != "cancelled" and not any(c.produced for c in latest.values() if c is not None):
-        raise RunError(failed[0]["reason"] if whole else _used_up(plan.spec.seconds))
+        raise RunError(failed[0]["reason"] if whole else _used_up(plan))
     seconds = seconds_before + time.perf_counter() - began
     return Outcome(reason, seconds, failed, busy=busy)
 
@@ -283,9 +287,17 @@ def run(
     return assemble(sink.chunks(), [shard.start for shard in plan.shards], spec, info)
 
 
-def _used_up(seconds: float) -> str:
+def _used_up(plan: Plan) -> str:
+    declared = declarations(type(plan.settings))
+    smaller = [
+        f"“{declared[name][1].label}” below {now:,}"
+        for name, least in SHARE_A_BUDGET.items()
+        if name in declared and (now := getattr(plan.settings, name)) > least
+    ]
+    hint = f", or set {listed(smaller, 'or')}" if smaller else ""
     return (
-        f"It has made nothing within its budget of {seconds:g} s of processor time; give it more."
+        f"It has made nothing within its budget of {plan.spec.seconds:g} s of processor time. Give "
+        f"it more{hint}."
     )
 
 

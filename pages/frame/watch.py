@@ -10,7 +10,7 @@ from bnmf_core.analysis.queue import AnalysisStatus
 from bnmf_core.analysis.stage import Stage
 from bnmf_core.store.records import RunRecord
 from pages.frame.services import run_words, runner, store
-from pages.frame.words import duration, plain
+from pages.frame.words import left, plain
 
 EVERY = 1.0
 # The part of a run that has to be made before the time left is told: the beginning misleads.
@@ -24,10 +24,9 @@ def progress_bar(run: RunRecord) -> None:
         st.progress(0.0, text=f"{plain(label)}: waiting for its turn")
         return
     made = f"{label}: {run.done:,} of {run.spec.particles:,} made"
-    left = "preparing" if run.fraction == 0 else "time left unknown yet"
-    if run.fraction >= ENOUGH and run.remaining is not None:
-        left = f"about {duration(run.remaining)} left"
-    st.progress(min(run.fraction, 1.0), text=plain(f"{made}, {left}"))
+    known = run.remaining if run.fraction >= ENOUGH else None
+    soon = "preparing" if run.fraction == 0 else left(known)
+    st.progress(min(run.fraction, 1.0), text=plain(f"{made}, {soon}"))
 
 
 def until_done(active: Callable[[], bool], draw: Callable[[], None]) -> None:
@@ -99,11 +98,11 @@ def analysis_until(found: Comparison, stage: Stage[Any], waiting_for: str) -> No
                 runner().analyse_again(found)
                 st.rerun()
             return
-        left = "" if now.remaining is None else f", {duration(now.remaining)} left"
+        soon = "" if now.remaining is None else f", {left(now.remaining)}"
         words = f"{waiting_for}: {now.stage[:1].lower()}{now.stage[1:]}"
         if now.stage != stage.label:
             words = f"{waiting_for} comes next. Now: {now.stage[:1].lower()}{now.stage[1:]}"
-        st.progress(now.fraction, text=plain(f"{words}{left}"))
+        st.progress(now.fraction, text=plain(f"{words}{soon}"))
 
     until_done(active, draw)
 

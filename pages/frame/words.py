@@ -43,10 +43,8 @@ def with_unit(label: str, unit: str) -> str:
 NATS = "A nat is a unit of logarithms: 2.3 nats are a factor of ten."
 
 
-def duration(seconds: float | None) -> str:
+def duration(seconds: float) -> str:
     """Seconds in words."""
-    if seconds is None:
-        return "time left unknown yet"
     if seconds < 1:
         return "under a second"
     if seconds < 90:
@@ -54,6 +52,13 @@ def duration(seconds: float | None) -> str:
     if seconds < 5400:
         return f"{seconds / 60:.0f} min"
     return f"{seconds / 3600:.1f} h"
+
+
+def left(seconds: float | None) -> str:
+    """The time that something still takes, as far as it is known."""
+    if seconds is None:
+        return "time left unknown yet"
+    return f"{'' if seconds < 1 else 'about '}{duration(seconds)} left"
 
 
 def size(count: float) -> str:

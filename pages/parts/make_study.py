@@ -7,7 +7,7 @@ import streamlit as st
 from bnmf_core.runs.background import Background, Work
 from pages.frame import view, watch
 from pages.frame.services import studies
-from pages.frame.words import duration, plain
+from pages.frame.words import left, plain
 from studies.result import StudyResult
 from studies.runner import Study
 
@@ -48,8 +48,8 @@ def follow(
 
     def draw() -> None:
         now = background.status(work)
-        left = "" if now.remaining is None else f", {duration(now.remaining)} left"
-        st.progress(now.fraction, text=plain(f"{now.stage}{left}"))
+        soon = "" if now.remaining is None else f", {left(now.remaining)}"
+        st.progress(now.fraction, text=plain(f"{now.stage}{soon}"))
         if st.button("Cancel", key=f"{name}_cancel", icon=":material/cancel:"):
             background.cancel()
         if show is not None:

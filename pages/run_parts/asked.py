@@ -12,6 +12,7 @@ from bnmf_core.probability import MODELS
 from bnmf_core.registry import ALGORITHMS
 from bnmf_core.runs.launch import DRAWS, KINDS, SETTINGS, Preset
 from pages.frame import link
+from pages.frame.services import store
 from pages.frame.words import plain, shown
 from pages.parts import forms
 
@@ -39,13 +40,17 @@ def rank(dataset: Dataset, dataset_id: str) -> int:
     ranks = {sample.label: sample.suggested_rank for sample in SAMPLES.values()}
     made = dataset.truth[0].A.shape[1] if dataset.truth else None
     suggested = made or ranks.get(dataset.name)
+    # Newest first: who analysed these data goes on from what was asked for then.
+    last = next((run.spec.rank for run in store().runs() if run.dataset == dataset_id), None)
     largest = min(dataset.D, dataset.N)
-    usual = min(suggested or USUAL_RANK, largest)
+    usual = min(last or suggested or USUAL_RANK, largest)
     told = (
         f"These data were made of {made}."
         if made
         else f"{suggested} is suggested for this sample."
         if suggested
+        else f"{last} is what these data were last analysed with. The page Rank compares several."
+        if last
         else f"{usual} is only a number to begin with: nothing is known yet of how many these data "
         "have. The page Rank compares several."
     )

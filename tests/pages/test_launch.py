@@ -7,6 +7,7 @@ import numpy as np
 
 from bnmf_core import RunSpec, boolean_tiles, laurberg
 from bnmf_core.runs import jobs
+from pages.run_parts import asked
 from tests.pages.apps import page, words
 
 RESTARTS = RunSpec("random_restarts", rank=3, particles=6)
@@ -45,6 +46,17 @@ def test_one_button_starts_what_is_recommended_and_opens_the_findings(server):
     for run in launch.runs:
         server.cancel(run.id)
     server.wait([run.id for run in launch.runs])
+
+
+def test_the_number_of_components_is_what_the_data_were_last_analysed_with(server, labelled):
+    dataset_id = server.store.add_dataset(labelled)
+    rank = f"rank_{dataset_id}"
+    assert page("run").number_input(key=rank).value == asked.USUAL_RANK
+    for wanted in (2, 4):
+        server.wait(server.start(dataset_id, [RunSpec("random_restarts", wanted, particles=1)]))
+        assert page("run").number_input(key=rank).value == wanted
+    other = server.store.add_dataset(laurberg("two"))
+    assert page("run", data=other).number_input(key=f"rank_{other}").value == 3
 
 
 def test_what_does_not_fit_is_said_and_nothing_can_be_started(server, labelled):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bnmf_core import Dataset, RunSpec
-from pages.frame.words import JOINER, plain
+from pages.frame.words import JOINER, left, plain
 from tests.pages.apps import PAGES, ROOT, page
 from tests.pages.markdown import unsafe
 
@@ -76,6 +76,19 @@ def test_plain_text_keeps_every_character_that_is_seen(text):
         seen.append(shown[at])
         at += 1
     assert "".join(seen) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (None, "time left unknown yet"),
+        (0.2, "under a second left"),
+        (12.4, "about 12 s left"),
+        (600.0, "about 10 min left"),
+    ],
+)
+def test_the_time_left_is_said_as_a_person_would(seconds, words):
+    assert left(seconds) == words
 
 
 def test_harmless_text_stays_as_it_is():

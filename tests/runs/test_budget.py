@@ -78,8 +78,18 @@ def test_a_resumed_run_goes_on_with_what_is_left_of_it(data, tmp_path):
 
 def test_nothing_made_within_it_is_one_sentence(data):
     spec = replace(GIBBS, settings={"chains": 1, "warm_up": 100_000}, seconds=0.05)
-    with pytest.raises(RunError, match=r"nothing within its budget of 0\.05 s"):
+    with pytest.raises(RunError, match=r"nothing within its budget of 0\.05 s") as told:
         run(data, spec)
+    assert str(told.value).endswith("Give it more, or set “Warm-up sweeps” below 100,000.")
+
+
+def test_restarts_that_share_too_small_a_budget_are_told_to_be_fewer(data):
+    spec = RunSpec("random_restarts", 4, particles=60, settings={"block": 30}, seconds=1e-6)
+    with pytest.raises(RunError, match="Give it more, or set “Factorizations side by side” below"):
+        run(data, spec)
+    alone = replace(spec, settings={"block": 1})
+    with pytest.raises(RunError, match=r"processor time\. Give it more\.$"):
+        run(data, alone)
 
 
 @pytest.mark.parametrize("seconds", [-1.0, float("nan"), float("inf")])

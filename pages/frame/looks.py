@@ -17,8 +17,11 @@ html {font-size: 21px}
 [data-testid="stHeader"], [data-testid="stSidebar"], [data-testid="stPopover"] {display: none}
 [data-testid="stMainBlockContainer"] {padding: 1rem 2rem}
 [data-testid="stCaptionContainer"]:has(p) {font-size: 0.75rem}
+[class*="st-key-large_"] {min-height: 66vh}
 </style>
 """
+# How the key of a container begins that takes up most of the window in a talk.
+LARGE = "large"
 
 
 def draw() -> None:

@@ -1,4 +1,4 @@
-"""How results appear: every chart with a title, a reading help, its origin, table, download.
+"""How results appear: every chart with a title, a reading help, its table, download and origin.
 
 What is passed to these functions is text, never Markdown.
 """
@@ -22,6 +22,8 @@ if TYPE_CHECKING:  # loads what the first page does not need
 
 CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["autoScale2d"]}
 MARKS = ("points", "box", "lasso")
+# Origins that stand on the page, by the chart that they stand below.
+_SAID = "origins_said"
 
 
 def problem(error: object) -> None:
@@ -48,9 +50,20 @@ def nothing(words: str, *page_keys: str) -> NoReturn:
     st.stop()
 
 
-def origin_line(*parts: str) -> None:
-    """Where numbers come from, in small print."""
-    st.caption(plain(" · ".join(parts)))
+def forget_origins() -> None:
+    """A page begins, and has said of nothing yet where it comes from."""
+    st.session_state[_SAID] = {}
+
+
+def origin_line(*parts: str, of: str = "") -> None:
+    """Where numbers come from, in small print; a page says it once.
+
+    ``of`` : the chart that it stands below. One that is drawn again by itself, as while something
+    is being made, says again what it has said.
+    """
+    said = st.session_state.setdefault(_SAID, {})
+    if new := [part for part in parts if said.setdefault(part, of) == of]:
+        st.caption(plain(" · ".join(new)))
 
 
 def chart(
@@ -61,8 +74,12 @@ def chart(
     origin: str,
     table: pd.DataFrame | None = None,
     select: tuple[str, ...] = (),
+    talk: bool = False,
 ) -> Any:
-    """Draw a figure, and below it its reading help, origin, table and downloads.
+    """Draw a figure, and below it its reading help, its table and downloads, and its origin.
+
+    Where the same page has told the origin already, it stands with the downloads only.
+    ``talk`` : it has no buttons, and is as high as what it stands in.
 
     Returns the chart's selection event when ``select`` names selection modes.
     """
@@ -71,7 +88,9 @@ def chart(
     options = {
         "key": f"chart_{name}",
         "config": CONFIG
-        | {"toImageButtonOptions": {"format": "png", "scale": 2, "filename": name}},
+        | {"toImageButtonOptions": {"format": "png", "scale": 2, "filename": name}}
+        | ({"displayModeBar": False} if talk else {}),
+        "height": "stretch" if talk else "content",
         "alt": f"{title}. {reading}",
     }
     event = None
@@ -84,7 +103,7 @@ def chart(
         menu = st.popover(":material/download:", help="The table behind the chart, and downloads")
     with menu:
         _files(figure, reading, name, origin, table)
-    origin_line(origin)
+    origin_line(origin, of=name)
     return event
 
 
@@ -115,7 +134,7 @@ def _files(
         key=f"html_{name}",
         on_click="ignore",
     )
-    st.caption("The camera button above the chart saves a PNG.")
+    st.caption(plain(f"From {origin}. The camera button above the chart saves a PNG."))
 
 
 def csv(table: pd.DataFrame) -> bytes:

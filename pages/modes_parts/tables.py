@@ -152,7 +152,7 @@ def stability(look: Lens, row: int, name: str) -> None:
     st.dataframe(
         table.rename(columns=names), hide_index=True, height=min(38 + 35 * len(table), 260)
     )
-    view.origin_line(look.origin, "degrees")
+    view.origin_line(look.origin)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)

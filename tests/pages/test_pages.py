@@ -43,6 +43,18 @@ def test_finished_runs_are_shown_with_their_origin(server, finished, name):
         assert app.query_params["runs"] == ",".join(finished)
 
 
+@pytest.mark.parametrize("name", ["modes", "coverage", "quality"])
+def test_a_page_says_once_where_its_numbers_come_from(server, finished, name):
+    app = page(name)
+    for _ in range(2):
+        told = [e.value for e in app.caption if e.value.startswith("Labelled, rank 3 ·")]
+        assert told and len(told) == len(set(told))
+        # Every chart has it beside its downloads.
+        kept = [e.value for e in app.caption if e.value.startswith("From Labelled, rank 3")]
+        assert len(kept) == len(app.get("plotly_chart")) > 0
+        app.run()
+
+
 def test_a_link_restores_runs_distance_threshold_and_focus(server, finished):
     server.wait_analysis(finished[:1])
     app = page("components", runs=finished[0], metric="wad", threshold="1.5", focus="mode:2")

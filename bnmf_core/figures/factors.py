@@ -54,5 +54,5 @@ def factors(A: np.ndarray, W: np.ndarray, identities: list[int]) -> go.Figure:
     figure.update_xaxes(ticks="")
     figure.update_yaxes(ticks="")
     titles = figure.layout.annotations
-    layout(figure, "", height=290, margin={"l": 10, "r": 10, "t": 30, "b": 30})
+    layout(figure, "", height=265, margin={"l": 10, "t": 30, "b": 30})
     return figure.update_layout(annotations=titles)

@@ -49,4 +49,4 @@ def losses(
     )
     figure.update_xaxes(title=f"misfit ‖X − A W‖² ({unit})", range=[0, float(misfit[-1])])
     figure.update_yaxes(title="loss (no unit)", range=[-0.12, 1.05], zeroline=False)
-    return layout(figure, "What a misfit costs", height=300)
+    return layout(figure, "What a misfit costs", height=275)

@@ -37,7 +37,7 @@ def rank_criteria(table: pd.DataFrame, criteria: Mapping[str, Criterion]) -> go.
     ranks = table["rank"].tolist()
     figure.update_xaxes(title="rank", tickvals=ranks, range=[ranks[0] - 0.5, ranks[-1] + 0.5])
     figure.update_annotations(font={"size": 13})
-    return layout(figure, "", height=290, margin={"t": 42, "r": 16, "b": 42})
+    return layout(figure, "", height=290, margin={"t": 42, "b": 42})
 
 
 def _title(criterion: Criterion, better: str) -> str:

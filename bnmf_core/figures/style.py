@@ -39,6 +39,8 @@ DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 LONGEST_LABEL = 60
 # Pixels of a title, and above a plot that has nothing but its title there.
 TITLE, TOP = 30, 44
+# Pixels to the right of a plot, where a browser draws its toolbar.
+BESIDE = 40
 # A browser draws so many points as shapes in less time than it takes to set up WebGL, of which
 # it allows a few at once only.
 MOST_SHAPES = 1_000
@@ -133,7 +135,7 @@ def layout(
 ) -> go.Figure:
     """Give a figure its title and the common margins; returns the same figure.
 
-    ``margin`` and ``legend`` are laid over the common ones.
+    ``margin`` and ``legend`` are laid over the common ones; ``margin`` leaves the toolbar its room.
     """
     common = {
         "title": {
@@ -147,7 +149,7 @@ def layout(
             "font": {"size": 16},
         },
         "height": height,
-        "margin": {"l": 60, "r": 40, "t": TOP if title else 30, "b": 50} | (margin or {}),
+        "margin": {"l": 60, "r": BESIDE, "t": TOP if title else 30, "b": 50} | (margin or {}),
         # Under the title, where it pushes the plot down by as many lines as it has.
         "legend": {
             "orientation": "h",

@@ -42,5 +42,5 @@ def three_answers(
     figure.update_yaxes(range=[0, 1.15], tickvals=[0, 0.5, 1], tickformat=".0%")
     figure.update_yaxes(col=2, tickformat=".2g")
     kept = figure.layout.annotations
-    layout(figure, "", height=300, margin={"l": 40, "r": 10, "b": 30})
+    layout(figure, "", height=255, margin={"l": 40, "b": 30})
     return figure.update_layout(annotations=kept, showlegend=False)

@@ -8,6 +8,9 @@ from bnmf_core.figures.style import HIGHLIGHT, MUTED, component_color, layout
 NAMES = ("x", "y", "z")
 # Densities that differ by less are of one height.
 SAME = 1e-9
+MEAN = "mean of draws"
+# Both pictures may be low: little stands below.
+LOW: dict[str, object] = {"b": 36}
 
 
 def cut_picture(
@@ -16,6 +19,7 @@ def cut_picture(
     z: float,
     mean: np.ndarray,
     bounded: bool = True,
+    height: int = 430,
 ) -> go.Figure:
     """The density over x and y where z is given, its largest value there being 1.
 
@@ -36,11 +40,11 @@ def cut_picture(
             zmin=0,
             zmax=1,
             colorscale="Viridis",
-            colorbar={"title": "density", "thickness": 12},
+            colorbar={"title": "", "thickness": 12, "tickvals": [0, 0.5, 1]},
             hovertemplate="x %{x:.2f}, y %{y:.2f}: %{z:.2f}<extra></extra>",
         )
     )
-    marked = [(mean[:2, None], "circle", "#FFFFFF", "mean of all draws")]
+    marked = [(mean[:2, None], "circle", "#FFFFFF", MEAN)]
     if bounded:
         marked.insert(0, (along[highest].T, "x", HIGHLIGHT, "largest at this z"))
     for (of_x, of_y), symbol, color, name in marked:
@@ -58,17 +62,17 @@ def cut_picture(
             },
             hovertemplate=f"{name}: %{{x:.2f}}, %{{y:.2f}}<extra></extra>",
         )
-    figure.update_xaxes(title="x", range=[0, 1])
+    figure.update_xaxes(title="x", title_standoff=4, range=[0, 1])
     figure.update_yaxes(title="y", range=[0, 1])
-    return layout(figure, f"Density of x and y where z = {z:g}", height=430)
+    return layout(figure, f"Density of x and y where z = {z:g}", height, margin=LOW)
 
 
-def maximum_and_mean(maximum: np.ndarray | None, mean: np.ndarray) -> go.Figure:
+def maximum_and_mean(maximum: np.ndarray | None, mean: np.ndarray, height: int = 430) -> go.Figure:
     """Bars of x, y and z: where the density is largest, (3,) or nowhere, and the mean (3,)."""
     figure = go.Figure()
     for name, values, color in (
-        ("where the density is largest", maximum, component_color(1)),
-        ("mean of all draws", mean, component_color(0)),
+        ("largest density", maximum, component_color(1)),
+        (MEAN, mean, component_color(0)),
     ):
         if values is not None:
             figure.add_bar(
@@ -84,4 +88,4 @@ def maximum_and_mean(maximum: np.ndarray | None, mean: np.ndarray) -> go.Figure:
             )
     figure.add_hline(y=0.5, line_color=MUTED, line_dash="dash", layer="below")
     figure.update_yaxes(title="no 0 … 1 yes", range=[0, 1.08], tickvals=[0, 0.25, 0.5, 0.75, 1])
-    return layout(figure, "Largest density, and mean", height=430)
+    return layout(figure, "Largest density, and mean", height, margin=LOW)

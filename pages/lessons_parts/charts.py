@@ -2,16 +2,21 @@
 
 import pandas as pd
 import plotly.graph_objects as go
+import streamlit as st
 
-from pages.frame import view
+from pages.frame import looks, view
 from pages.lessons_parts import touch
 
-# Of a talk: points of letters, and by how much a picture grows.
-LETTERS, TALLER = 17, 1.2
+# Pixels of letters in a talk, and of numbers in the cells of a matrix.
+LETTERS, IN_CELLS = 17, 13
 
 
 def chart(figure: go.Figure, reading: str, *, name: str, origin: str, table: pd.DataFrame) -> None:
-    """Draw a figure with what it needs to be read."""
-    if touch.presenting():
-        figure.update_layout(font_size=LETTERS, height=TALLER * figure.layout.height)
-    view.chart(figure, reading, name=name, origin=origin, table=table)
+    """Draw a figure with what it needs to be read; in a talk without buttons."""
+    if not touch.presenting():
+        view.chart(figure, reading, name=name, origin=origin, table=table)
+        return
+    figure.update_layout(font_size=LETTERS)
+    figure.update_traces(textfont_size=IN_CELLS, selector={"type": "heatmap"})
+    with st.container(key=f"{looks.LARGE}_{name}"):
+        view.chart(figure, reading, name=name, origin=origin, table=table, talk=True)

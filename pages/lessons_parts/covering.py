@@ -13,7 +13,7 @@ from pages.lessons_parts.lesson import Lesson, Question, Say
 EPSILONS = np.arange(51) / 10.0
 SHOWN = {1: 1.0, 2: 2.5, 3: 4.0}
 NAMES = ("One mode", "Two modes")
-# Half the width of the picture, in the points' unit.
+# Half the width of the picture in the points' unit, and more where balls need it.
 REACH = 3.6
 
 
@@ -79,7 +79,6 @@ def sentence(epsilon: float) -> str:
 def show(step: int, say: Say) -> None:
     """The two sets with their balls, and the curves."""
     data = {
-        "key": f"covering_{step}",
         "sets": [
             {"name": name, "points": points()[k].tolist(), "covers": covers(k)}
             for k, name in enumerate(NAMES)

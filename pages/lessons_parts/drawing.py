@@ -95,13 +95,15 @@ def _above(lesson: Lesson) -> None:
 
 
 def _picture(lesson: Lesson, step: int) -> None:
-    above = st.empty()
+    # Close together: all of it is seen at once, on a small screen and in a talk.
+    with st.container(gap="xsmall"):
+        above = st.empty()
 
-    def say(sentence: str) -> None:
-        above.markdown(f"**{plain(sentence)}**")
+        def say(sentence: str) -> None:
+            above.markdown(f"**{plain(sentence)}**")
 
-    lesson.show(step, say)
-    st.caption(plain(lesson.paper))
+        lesson.show(step, say)
+        st.caption(plain(lesson.paper))
 
 
 def presented(lesson: Lesson, step: int) -> None:

@@ -18,6 +18,8 @@ PRIORS = {"flat": "Flat", "normal": "Normal", "laplace": "Laplace", "beta": "Bet
 OBSERVED = {"a": "x and y", "b": "x and z", "c": "y and z"}
 # What each step shows: what is observed, and the prior; and the z at which the density is cut.
 SHOWN = {1: (0.0, 1.0, 1.0, "flat"), 2: (0.0, 0.0, 0.0, "flat"), 3: (1.0, 0.0, 0.0, "normal")}
+# Pixels of each chart, so that what stands below is seen on a small screen, too.
+HEIGHT = 240
 CUT = {1: 1.0, 2: 0.0, 3: 0.0}
 
 
@@ -107,7 +109,7 @@ def show(step: int, say: Say) -> None:
         x, y = np.meshgrid(ALONG, ALONG, indexing="ij")
         density = question.log_density(np.stack([x, y, np.full_like(x, z)]))
         charts.chart(
-            cut_picture(ALONG, density, z, mean, question.bounded).update_layout(height=300),
+            cut_picture(ALONG, density, z, mean, question.bounded, HEIGHT),
             "The brighter, the denser.",
             name="lesson_yes_no_cut",
             origin=origin,
@@ -118,11 +120,10 @@ def show(step: int, say: Say) -> None:
         if maxima is not None:
             table.insert(1, "largest density", maxima[0])
         charts.chart(
-            maximum_and_mean(None if maxima is None else maxima[0], mean).update_layout(height=300),
-            "Above the dashed line counts as yes.",
+            maximum_and_mean(None if maxima is None else maxima[0], mean, HEIGHT),
+            yes_no_said.means(question) + (f" {yes_no_said.PRINTED}" if question.printed else ""),
             name="lesson_yes_no_bars",
-            origin=yes_no_said.means(question)
-            + (f" {yes_no_said.PRINTED}" if question.printed else ""),
+            origin=origin,
             table=table,
         )
 
@@ -152,8 +153,8 @@ LESSON = Lesson(
         ),
         Question(
             "Cut at one half, do mean and maximum agree?",
-            "Not always. Move a, b and c, or take the Laplace prior at the first step: there they "
-            "say the opposite for z.",
+            "Not always: the mean counts all of the density and not its top alone. Move a, b and "
+            "c, or take the Laplace prior at the first step: there they say the opposite for z.",
         ),
         Question(
             "What does the formula as printed do?",

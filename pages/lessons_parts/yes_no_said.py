@@ -18,8 +18,8 @@ def fit(found: ThreeVariables) -> str:
     misfit = float(found.misfit(corners[0]))
     if misfit > EXACT:
         return (
-            f"No choice of yes and no for x, y and z explains a, b and c: the best leaves a "
-            f"squared error of {misfit:.3g}."
+            f"No choice of yes and no explains a, b and c: the best leaves a squared error of "
+            f"{misfit:.3g}."
         )
     if len(corners) == 1:
         chosen = ", ".join("yes" if value else "no" for value in corners[0])
@@ -53,9 +53,9 @@ def _at_one_place(found: ThreeVariables, place: np.ndarray) -> str:
     where = f"The density is largest at {_place(place)}"
     fits = any(np.abs(place - corner).max() <= NEAR for corner in found.best_corners)
     if between:
-        lies = f"{where}: {_HOW_MANY[between]} between yes and no"
+        lies = f"{where}: {_HOW_MANY[between]} in between"
         if found.misfit(found.best_corners[0]) > EXACT:
-            return f"{lies}, where what cannot be explained is shared out."
+            return f"{lies}, where what is not explained is shared out."
         return f"{lies}, as the prior pulls away from yes."
     if fits or found.printed:
         return f"{where}: each is a yes or a no."
@@ -75,13 +75,10 @@ def means(found: ThreeVariables) -> str:
     if sides.any():
         names = [name for name, other in zip("xyz", sides, strict=True) if other]
         return (
-            f"{told}, up to {away:.2f} from there: cut at ½, the mean says the opposite of the "
+            f"{told}, up to {away:.2f} away: cut at ½, the mean says the opposite of the "
             f"maximum for {' and '.join(names)}."
         )
-    return (
-        f"{told}, up to {away:.2f} from there, as all of the density counts and not its top alone; "
-        "cut at ½, both say the same."
-    )
+    return f"{told}, up to {away:.2f} away; cut at ½, both say the same."
 
 
 PRINTED = (

@@ -15,10 +15,10 @@ def test_two_places_of_one_height_are_both_marked():
     assert (mean.x[0], mean.y[0]) == (0.2, 0.3)
     assert "z = 0.25" in figure.layout.title.text
     unbounded = cut_picture(along, values, 0.25, np.array([0.2, 0.3, 0.4]), bounded=False)
-    assert [trace.name for trace in unbounded.data[1:]] == ["mean of all draws"]
+    assert [trace.name for trace in unbounded.data[1:]] == ["mean of draws"]
 
 
 def test_where_nothing_is_largest_there_is_only_a_mean():
     mean = np.array([0.2, 0.3, 0.4])
-    assert [bar.name for bar in maximum_and_mean(None, mean).data] == ["mean of all draws"]
+    assert [bar.name for bar in maximum_and_mean(None, mean).data] == ["mean of draws"]
     assert list(maximum_and_mean(mean + 0.1, mean).data[0].y) == list(mean + 0.1)

@@ -4,26 +4,26 @@ export default function (component) {
   fresh(component, (box, data) => {
     const area = frame(box, data, 0, 0, 720, 310, "Balls around two sets of points, and their number");
     const [width, top, height] = [232, 24, 280];
-    const scale = width / (2 * data.reach);
+    // The picture is seen from so far away that every ball is whole.
+    const farthest = Math.max(...data.sets.flatMap(set => set.points.flat().map(Math.abs)));
+    const scale = epsilon => width / (2 * Math.max(data.reach, farthest + epsilon));
     const panels = data.sets.map((set, k) => {
       const left = k * (width + 8);
-      const clip = `${data.key}_${k}`;
       const title = svg("text", { x: left + 4, y: 14 });
-      const balls = svg("g", { "clip-path": `url(#${clip})` });
+      const balls = svg("g", { class: "balls" }), dots = svg("g");
       area.append(
-        svg("clipPath", { id: clip }, svg("rect", { x: left, y: top, width, height })),
         svg("rect", {
           x: left, y: top, width, height, rx: 6, fill: "var(--st-secondary-background-color)",
         }),
         balls,
+        dots,
         title
       );
-      const at = ([x, y]) => [left + width / 2 + x * scale, top + height / 2 - y * scale];
-      for (const point of set.points) {
-        const [cx, cy] = at(point);
-        area.append(svg("circle", { cx, cy, r: 3.2, fill: "currentColor" }));
-      }
-      return { set, balls, title, at, color: COLORS[k] };
+      const circle = ([x, y], epsilon, more) => {
+        const [cx, cy] = [left + width / 2 + x * scale(epsilon), top + height / 2 - y * scale(epsilon)];
+        return svg("circle", { cx, cy, ...more });
+      };
+      return { set, balls, dots, title, circle, color: COLORS[k] };
     });
 
     // The curve: radius to the right, number of balls upwards.
@@ -57,7 +57,7 @@ export default function (component) {
       box.kept.epsilon = epsilon;
       line.setAttribute("x1", across(epsilon));
       line.setAttribute("x2", across(epsilon));
-      for (const { set, balls, title, at, color } of panels) {
+      for (const { set, balls, dots, title, circle, color } of panels) {
         // A cover stays one while the radius grows, so the last one that began is it.
         const centres = set.covers.filter(([from]) => from <= epsilon + 1e-9).at(-1)[1];
         title.replaceChildren(
@@ -65,13 +65,15 @@ export default function (component) {
           svg("tspan", { class: "count" }, `${centres.length} ball${centres.length > 1 ? "s" : ""}`)
         );
         balls.replaceChildren(
-          ...centres.map(k => {
-            const [cx, cy] = at(set.points[k]);
-            return svg("circle", {
-              cx, cy, r: Math.max(epsilon * scale, 4), fill: color, "fill-opacity": 0.16,
+          ...centres.map(k =>
+            circle(set.points[k], epsilon, {
+              r: Math.max(epsilon * scale(epsilon), 4), fill: color, "fill-opacity": 0.16,
               stroke: color, "stroke-width": 1.5,
-            });
-          })
+            })
+          )
+        );
+        dots.replaceChildren(
+          ...set.points.map(point => circle(point, epsilon, { r: 3.2, fill: "currentColor" }))
         );
       }
     };

@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 
 from bnmf_core import registry
-from bnmf_core.analysis import chains, distances
+from bnmf_core.analysis import distances
+from bnmf_core.analysis.chains import Spread
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.evidence import Evidence
 from bnmf_core.analysis.islands import Islands
@@ -93,17 +94,17 @@ def sentences(
     evidence: Evidence | None,
     islands: Islands | None,
     still_unseen: Unseen | None,
+    met: Spread | None = None,
 ) -> dict[str, list[str]]:
     """The answer in sentences, by what it is about: what is said, and then what is to be added.
 
     ``found`` : how many modes there are. ``draws`` : where chains are. ``separate`` : islands or a
     ridge. ``probable`` : the masses. ``missing`` : what no restart has found. Nothing said of one:
     an empty list. ``table`` is that of :func:`mode_table`; evidence or islands are None while they
-    are computed.
+    are computed. ``met`` : how far the draws of chains are apart, None without several.
     """
-    unit = DISTANCES[metric].unit
-    unit = unit if unit == "°" else f" {unit}".rstrip()
-    drawn = list(_where_draws_lie(comparison, metric, table, modes, unit))
+    unit = DISTANCES[metric].unit_behind
+    drawn = list(_where_draws_lie(comparison, metric, table, modes, met))
     return {
         "found": list(_found(comparison, metric, table, modes, unit)),
         "draws": drawn,
@@ -141,11 +142,15 @@ def _widest(comparison: Comparison, metric: str, modes: Modes) -> float:
 
 
 def _where_draws_lie(
-    comparison: Comparison, metric: str, table: pd.DataFrame, modes: Modes, unit: str
+    comparison: Comparison,
+    metric: str,
+    table: pd.DataFrame,
+    modes: Modes,
+    met: Spread | None,
 ) -> Iterator[str]:
     if not comparison.exact_samplers:
         return
-    held = table[table["draws"] > 0]
+    held, unit = table[table["draws"] > 0], DISTANCES[metric].unit_behind
     if not comparison.optima.any():
         tell = f" a run of {comparison.advised} beside them tells modes"
         yield (
@@ -160,9 +165,8 @@ def _where_draws_lie(
         f"{', …' * (len(held) > 6)}, typically {_span(held['draws_away'], unit)} from the "
         "representative there: a draw fits worse than an optimum, and lies farther out."
     )
-    met = chains.spread(comparison, metric)
     if met is not None and met.apart:
-        yield met.said(unit)
+        yield " ".join(met.said(DISTANCES[metric]))
     margin, between = _margin(comparison, metric, modes), table["nearest"].min()
     if away > between:
         yield (

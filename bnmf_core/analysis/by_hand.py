@@ -89,6 +89,10 @@ class Exploration(ABC):
         paths = (self.folder / f"part-{part.start:05d}.npz" for part in self.parts)
         return [path for path in paths if path.exists()]
 
+    def pieces(self) -> list[dict[str, np.ndarray]]:
+        """What is in them."""
+        return [files.read_arrays(path) for path in self.stored()]
+
     def make(self, report: Callable[[float, str], None], stopped: Callable[[], bool]) -> None:
         """Compute and store what is missing.
 
@@ -176,8 +180,8 @@ class LockedExploration(Exploration):
 
     def found(self) -> Locked | None:
         """What there is so far; None while there is nothing."""
-        parts = [Locked(**files.read_arrays(path)) for path in self.stored()]
-        return Locked.joined(parts) if parts else None
+        pieces = self.pieces()
+        return Locked(**_joined(pieces)) if pieces else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,13 +243,17 @@ class DisplacementExploration(Exploration):
 
     def found(self) -> tuple[Displacement, float, float] | None:
         """The bands there are so far, the error, and the allowed one; None while there is none."""
-        pieces = [files.read_arrays(path) for path in self.stored()]
+        pieces = self.pieces()
         if not pieces:
             return None
-        error, allowed = pieces[0].pop("base").tolist()
-        for piece in pieces[1:]:
-            piece.pop("base")
-        return Displacement.joined([Displacement(**piece) for piece in pieces]), error, allowed
+        # The same in all of them.
+        error, allowed, *_ = np.concatenate([piece.pop("base") for piece in pieces]).tolist()
+        return Displacement(**_joined(pieces)), error, allowed
+
+
+def _joined(pieces: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """Arrays of several pieces, one after the other."""
+    return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
 
 
 def draws_beside(comparison: Comparison, row: int, labels: np.ndarray) -> np.ndarray:

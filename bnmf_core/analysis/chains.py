@@ -6,6 +6,7 @@ import numpy as np
 
 from bnmf_core.analysis import distances
 from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.compare.distances.pairwise import Distance
 
 # Draws of different chains that are so many times as far apart as draws of one have not met.
 FACTOR = 1.5
@@ -28,15 +29,16 @@ class Spread:
         """Whether the chains are in different places."""
         return self.between > FACTOR * self.within
 
-    def said(self, unit: str) -> str:
-        """What it means, in a sentence; "" for chains that have met."""
-        if not self.apart:
-            return ""
+    def said(self, distance: Distance) -> tuple[str, str]:
+        """That the chains are in different places, and what is not known from them."""
+        within, between = (
+            f"{far:.2g}{distance.unit_behind}" for far in (self.within, self.between)
+        )
         return (
             f"The {self.chains} chains have not met: two draws of one chain are typically "
-            f"{self.within:.2g}{unit} apart, two of different chains {self.between:.2g}{unit}. How "
-            "much the posterior leaves open is not known from them, and it may be more than the "
-            "modes of restarts show."
+            f"{within} apart, two of different chains {between}.",
+            "How much the posterior leaves open is not known from them, and it may be more than "
+            "the modes of restarts show.",
         )
 
 

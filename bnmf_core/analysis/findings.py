@@ -21,6 +21,7 @@ from bnmf_core.analysis import (
     tile_answer,
     tiles,
 )
+from bnmf_core.analysis.chains import Spread
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.conclusions import Conclusions
 from bnmf_core.analysis.evidence import Evidence
@@ -34,6 +35,7 @@ from bnmf_core.compare.unseen import Unseen
 from bnmf_core.evidence import verdict
 from bnmf_core.evidence.rank_study import RankStudy
 from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.names import numbered
 
 MOST = 7
 # Labels whose conclusions are told, and components that are named.
@@ -133,21 +135,25 @@ class Answer:
             self.evidence,
             self.islands,
             self.unseen,
+            self.spread,
         )
         return {
             about: [in_words(sentence, self.mode_names) for sentence in sentences]
             for about, sentences in told.items()
         }
 
+    @cached_property
+    def spread(self) -> Spread | None:
+        """How far the draws of chains are apart; None where there are no chains to compare."""
+        return chains.spread(self.comparison, self.metric)
+
     @property
     def chains(self) -> Finding | None:
         """That the chains have not met; None where they have, or there are none."""
-        spread = chains.spread(self.comparison, self.metric)
-        if spread is None or not self.comparison.optima.any() or not spread.apart:
+        if self.spread is None or not self.comparison.optima.any() or not self.spread.apart:
             return None
-        unit = DISTANCES[self.metric].unit
-        said, doubt = spread.said(unit if unit == "°" else f" {unit}".rstrip()).split(". ", 1)
-        return Finding("chains", f"{said}.", doubt, "traces")
+        said, doubt = self.spread.said(DISTANCES[self.metric])
+        return Finding("chains", said, doubt, "traces")
 
     @cached_property
     def findings(self) -> list[Finding]:
@@ -238,13 +244,12 @@ def component_names(dataset: Dataset, A: np.ndarray, called: Sequence[str] = ())
 
     Those that nobody has given a name have two words where features have names.
     """
-    numbers = [f"component {r + 1}" for r in range(A.shape[1])]
+    numbers = [f"component {one}" for one in numbered(called or [""] * A.shape[1])]
     if any(called):
+        others = component_names(dataset, A)
         return [
-            f"{number} ({name})" if name else other
-            for number, name, other in zip(
-                numbers, called, component_names(dataset, A), strict=True
-            )
+            number if name else other
+            for number, name, other in zip(numbers, called, others, strict=True)
         ]
     unnamed = dataset.features[0] == "feature 1"
     if dataset.image_shape is not None or unnamed:

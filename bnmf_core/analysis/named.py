@@ -10,6 +10,7 @@ from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.compare.alignment import component_angles, matching
 from bnmf_core.compare.modes import Modes
 from bnmf_core.lazy import lazy
+from bnmf_core.nouns.names import numbered
 from bnmf_core.store.notes import COMPONENT, MODE, Note
 
 optimize = lazy("scipy.optimize")
@@ -53,10 +54,7 @@ class Named:
     def modes(self, comparison: Comparison, modes: Modes) -> list[str]:
         """What every mode is called: its number, and the name it was given."""
         found = self.of_modes(comparison, modes)
-        return [
-            f"mode {k + 1}" + (f" ({note.name})" if note and note.name else "")
-            for k, note in enumerate(found)
-        ]
+        return [f"mode {one}" for one in numbered(note.name if note else "" for note in found)]
 
 
 NOTHING_NAMED = Named()

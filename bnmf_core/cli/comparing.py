@@ -84,9 +84,9 @@ def show(board: Board, output: Output) -> None:
     longer = {run.id: f"{run.spec.algorithm}, {run.id}" for run in board.comparison.runs}
     names = scoreboard.names_of(board, longer)
     said = scoreboard.found_in_words(board, names)
-    unit = DISTANCES[board.metric].unit
+    distance = DISTANCES[board.metric]
     document = {
-        "distance": {"key": board.metric, "unit": unit},
+        "distance": {"key": board.metric, "unit": distance.unit},
         "threshold": board.modes.threshold,
         "radius": board.radius,
         "said": said,
@@ -95,7 +95,8 @@ def show(board: Board, output: Output) -> None:
     }
 
     def print_it() -> None:
-        output.say(f"{said} Modes are told apart at {board.modes.threshold:.3g}{unit}.")
+        threshold = f"{board.modes.threshold:.3g}{distance.unit_behind}"
+        output.say(f"{said} Modes are told apart at {threshold}.")
         marked = table["text"] + table["best"].map({True: " *", False: ""})
         cells = dict(zip(zip(table["criterion"], table["group"], strict=True), marked, strict=True))
         rows = []

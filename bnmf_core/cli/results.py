@@ -122,10 +122,10 @@ def metrics(options: argparse.Namespace, output: Output) -> None:
     told = _compare(found, options)
 
     def show() -> None:
-        unit = distance.unit if distance.unit == "°" else f" {distance.unit}".rstrip()
         origin = "suggested" if told["threshold_suggested"] else "given"
+        at = f"{told['threshold']:.4g}{distance.unit_behind}"
         output.say(
-            f"{told['mode_count']} modes under {distance.label} at {told['threshold']:.4g}{unit} "
+            f"{told['mode_count']} modes under {distance.label} at {at} "
             f"({origin}), {told['members']} factorizations"
         )
         for sentence in told["sentences"]:

@@ -68,16 +68,6 @@ class Displacement:
         """(K,) entries that reach 0 within the allowed error."""
         return self.lower <= 0.0
 
-    @classmethod
-    def joined(cls, parts: list["Displacement"]) -> "Displacement":
-        """Those of several parts, one after the other."""
-        return cls(
-            **{
-                name: np.concatenate([getattr(part, name) for part in parts])
-                for name in vars(parts[0])
-            }
-        )
-
 
 def allowed_error(error: float, rise: float) -> float:
     """The relative error up to which entries may move: a part ``rise`` more than ``error``.

@@ -43,16 +43,6 @@ class Locked:
     movement: np.ndarray
     converged: np.ndarray
 
-    @classmethod
-    def joined(cls, parts: list["Locked"]) -> "Locked":
-        """Those of several parts, one after the other."""
-        return cls(
-            **{
-                name: np.concatenate([getattr(part, name) for part in parts])
-                for name in vars(parts[0])
-            }
-        )
-
 
 def check_held(held: np.ndarray) -> None:
     """Check that components held (R,) bool leave one to be looked for.

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from bnmf_core.compare.alignment import NO_COUNTERPART, without_counterpart
 from bnmf_core.figures import gallery
 from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.names import numbered
 
 
 def picture(
@@ -74,12 +75,7 @@ def named_table(
     dataset: Dataset, A: np.ndarray, names: Sequence[str], called: Sequence[str] = ()
 ) -> pd.DataFrame:
     """Bases A (K, D, R) as rows: a column per component, the factorization, the feature."""
-    numbers = [f"component {r + 1}" for r in range(A.shape[2])]
-    names_of = called or [""] * len(numbers)
-    components = [
-        f"{number} ({name})" if name else number
-        for number, name in zip(numbers, names_of, strict=True)
-    ]
+    components = [f"component {one}" for one in numbered(called or [""] * A.shape[2])]
     rows = [
         pd.DataFrame(basis, columns=components).assign(factorization=name, feature=dataset.features)
         for basis, name in zip(A, names, strict=True)

@@ -68,6 +68,15 @@ def told_apart(labels: Mapping[str, str], *longer: Mapping[str, str]) -> dict[st
     return found
 
 
+def numbered(called: Iterable[str]) -> list[str]:
+    """Things by their numbers, from 1, each with what it was called, if anything.
+
+    >>> numbered(["late", ""])
+    ['1 (late)', '2']
+    """
+    return [f"{k} ({name})" if name else str(k) for k, name in enumerate(called, start=1)]
+
+
 def listed(words: Iterable[object], last: str = "and") -> str:
     """Words one after the other, the last one behind "and".
 

@@ -3,7 +3,7 @@
 Pages and reports draw the same ones from here.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -30,7 +30,7 @@ from bnmf_core.figures.factorization_map import factorization_map, left_out
 from bnmf_core.figures.mode_count import mode_count, mode_counts
 from bnmf_core.figures.mode_share import mode_share
 from bnmf_core.figures.style import RunStyle
-from bnmf_core.nouns.names import listed
+from bnmf_core.nouns.names import listed, numbered
 from bnmf_core.runs.launch import run_names
 from bnmf_core.share.naming import styles_of
 
@@ -118,11 +118,6 @@ class Subject:
         return rows, self.answer.mode_names[: len(rows)]
 
 
-def component_names_of(called: Sequence[str]) -> list[str]:
-    """Numbers of components, with what they were called."""
-    return [f"{r + 1} ({name})" if name else str(r + 1) for r, name in enumerate(called)]
-
-
 def belief(weighed: Evidence, modes: Modes) -> Picture:
     """How the masses of modes hang on the noise model."""
     masses = {power: weighed.of_modes(modes.labels, power) for power in weighed.beliefs}
@@ -184,7 +179,7 @@ def _words(subject: Subject) -> Iterator[Picture]:
     table = pd.DataFrame(
         {
             "component": wide["component"].map(
-                dict(enumerate(component_names_of(subject.answer.named.components(A[0]))))
+                dict(enumerate(numbered(subject.answer.named.components(A[0]))))
             ),
             "mode": [names[k] for k in wide["factorization"]],
             dataset.feature_noun: wide["word"],

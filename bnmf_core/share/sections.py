@@ -12,12 +12,13 @@ from bnmf_core.analysis.answer import mass_in_words, percent
 from bnmf_core.analysis.board import Board
 from bnmf_core.analysis.criteria import CRITERIA
 from bnmf_core.analysis.scoreboard import names_of, scoreboard
+from bnmf_core.nouns.names import numbered
 from bnmf_core.nouns.papers import cited
 from bnmf_core.registry import ALGORITHMS
 from bnmf_core.runs.launch import in_words
 from bnmf_core.share import code
 from bnmf_core.share.naming import origin_of
-from bnmf_core.share.pictures import Picture, Subject, component_names_of
+from bnmf_core.share.pictures import Picture, Subject
 from bnmf_core.version import VERSION
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "plotly")
@@ -86,7 +87,7 @@ def _modes(subject: Subject) -> str:
     return (
         "<h2>Modes</h2><p class='soft'>Found by is the share of converged restarts that end in a "
         "mode and no probability; how probable a mode is, its posterior mass says. Modes are told "
-        f"apart at {subject.modes.threshold:.3g}{escape(subject.distance.unit)} of "
+        f"apart at {subject.modes.threshold:.3g}{escape(subject.distance.unit_behind)} of "
         f"{escape(subject.distance.label)}.</p>{_table(heads, rows)}"
     )
 
@@ -98,7 +99,7 @@ def _notes(subject: Subject) -> str:
     found = zip(answer.mode_names, answer.named.of_modes(comparison, subject.modes), strict=True)
     rows = [(name, note.text) for name, note in found if note]
     of_components = answer.named.of_components(A)
-    numbers = component_names_of([note.name if note else "" for note in of_components])
+    numbers = numbered([note.name if note else "" for note in of_components])
     rows += [
         (f"component {number}", note.text)
         for number, note in zip(numbers, of_components, strict=True)

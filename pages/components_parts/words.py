@@ -11,8 +11,7 @@ from bnmf_core.compare.alignment import NO_COUNTERPART, component_angles
 from bnmf_core.compare.topics import aligned_words, key_term_counts
 from bnmf_core.figures.key_terms import key_terms
 from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.names import clean_name
-from bnmf_core.share.pictures import component_names_of
+from bnmf_core.nouns.names import clean_name, numbered
 from pages.frame import link, view
 from pages.frame.lens import Lens
 from pages.frame.words import capital, plain
@@ -66,7 +65,7 @@ def show(look: Lens, rows: np.ndarray, names: list[str], asked: Asked) -> None:
     )
     called = look.notes.components(A[0])
     for component, part in found.groupby("component"):
-        heading = component_names_of(called)[component]
+        heading = numbered(called)[component]
         _component(heading, part, names, angles[:, component], asked.count, dataset)
     view.origin_line(
         look.origin, f"ranked by {asked.relevance:g}, from particular (0) to frequent (1)"

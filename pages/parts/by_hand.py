@@ -11,9 +11,8 @@ import streamlit as st
 from bnmf_core.analysis.by_hand import Exploration
 from bnmf_core.compare.topics import top_indices
 from bnmf_core.figures.gallery import basis_images
-from bnmf_core.nouns.names import clean_name
+from bnmf_core.nouns.names import clean_name, numbered
 from bnmf_core.runs.background import Background
-from bnmf_core.share.pictures import component_names_of
 from pages.frame import declared, link, view
 from pages.frame.lens import Lens
 from pages.frame.words import plain, shown
@@ -81,7 +80,7 @@ def component_labels(look: Lens, row: int) -> dict[str, str]:
     """Components by their numbers: with their strongest features, where these have names."""
     dataset = look.analysis.dataset
     A = look.aligned(np.array([row]))[0]
-    called = component_names_of(look.notes.components(A))
+    called = numbered(look.notes.components(A))
     numbers = {str(r + 1): name for r, name in enumerate(called)}
     if dataset.image_shape is not None or dataset.features[0] == "feature 1":
         return numbers

@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from bnmf_core.analysis.named import LIMIT
-from bnmf_core.share.pictures import component_names_of
+from bnmf_core.nouns.names import numbered
 from bnmf_core.store.notes import COMPONENT, LONGEST_NAME, LONGEST_TEXT, MODE, Note
 from pages.frame import beside, view
 from pages.frame.lens import Lens
@@ -29,7 +29,7 @@ def show(look: Lens) -> None:
         )
         A = look.aligned(rows)[0]
         of_components = look.notes.of_components(A)
-        numbers = component_names_of([note.name if note else "" for note in of_components])
+        numbers = numbered([note.name if note else "" for note in of_components])
         components = {str(r): f"component {name}" for r, name in enumerate(numbers)}
         modes = dict(enumerate(look.mode_names[:MOST_MODES]))
         of_modes = look.notes.of_modes(look.analysis, look.modes)

@@ -62,6 +62,11 @@ class Distance:
     scale_free: bool = True
     different: float = 1 / 6
 
+    @property
+    def unit_behind(self) -> str:
+        """The unit as it stands behind a number: with a space before it, if it is a word."""
+        return self.unit if self.unit == "°" else f" {self.unit}".rstrip()
+
     def resolution(self, R: int) -> float | None:
         """From where on two factorizations of rank R count as different, if nothing else tells.
 

@@ -37,7 +37,8 @@ ALGORITHM = perturb.explorer(
     label="All modes",
     Settings=Settings,
     check=perturb.check,
-    color="#009E73",
+    color="#07C4A5",
+    symbol="diamond",
     summary="Start at known exact factorizations, each as often as the others, and fit noisy "
     "copies of the data. What full coverage looks like; for generated data only.",
 )

@@ -278,7 +278,8 @@ ALGORITHM = Algorithm(
     fraction=fraction,
     check=check,
     needs=Needs.of(Capability.BOX),
-    color="#C77F1B",
+    color="#BF7B08",
+    symbol="diamond",
     summary="Start at random and climb to the nearest maximum of the density with every entry "
     "between 0 and 1; repeat. Finds the modes of tables of yes and no.",
     reference="Cichocki & Phan 2009, cut to [0, 1]",

@@ -58,7 +58,8 @@ ALGORITHM = stein_descent.explorer(
     key="dsgd",
     label="DSGD",
     Settings=Settings,
-    color="#6655CC",
+    color="#4443BE",
+    symbol="cross",
     summary="Move all particles downhill on the Stein discrepancy itself. Often comes to rest at "
     "poor factorizations.",
     reference="paper 3, §6.2",

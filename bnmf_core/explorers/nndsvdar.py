@@ -67,7 +67,8 @@ ALGORITHM = from_starts.explorer(
     Settings=Settings,
     starts=starts,
     check=check,
-    color="#CC79A7",
+    color="#D47CB5",
+    symbol="square",
     summary="Start from the singular vectors with small random values in the gaps, then solve. "
     "Good factorizations with little variety.",
     reference="Boutsidis & Gallopoulos 2008; paper 3, §6.2",

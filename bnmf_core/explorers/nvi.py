@@ -258,7 +258,8 @@ ALGORITHM = Algorithm(
     work=work,
     fraction=fraction,
     needs=Needs.of(Capability.CURVATURE, supports=NO_BORDERS),
-    color="#999933",
+    color="#8D994F",
+    symbol="pentagon",
     summary="Fit a mixture of Gaussians to the posterior; its centres are the factorizations. "
     "Few of them, and each in its own mode.",
     reference="Gershman, Hoffman & Blei 2012; paper 2, §4.2",

@@ -218,7 +218,8 @@ ALGORITHM = Algorithm(
     fraction=fraction,
     check=check,
     needs=Needs.of(supports=IN_THE_BOX),
-    color="#8E6BBF",
+    color="#9F79CF",
+    symbol="pentagon",
     summary="Descend from random starts while a penalty draws entries to 0 and 1: tiles without "
     "draws, quickly.",
     reference="Hess, Morik & Piatkowski 2017; paper 4, §2.2",

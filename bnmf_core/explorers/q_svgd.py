@@ -32,7 +32,8 @@ ALGORITHM = stein_descent.explorer(
     key="q_svgd",
     label="Q-SVGD",
     Settings=Settings,
-    color="#A5AA99",
+    color="#A89B86",
+    symbol="triangle-down",
     summary="SVGD from Q-Transform's starts: diverse from the beginning, then moved together.",
     reference="paper 3, §6.2; Liu & Wang 2016",
 )

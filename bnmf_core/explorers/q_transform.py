@@ -181,7 +181,8 @@ ALGORITHM = from_starts.explorer(
     Settings=Settings,
     starts=starts,
     check=check,
-    color="#0072B2",
+    color="#2270AC",
+    symbol="diamond",
     summary="Start from the data's singular vectors, bent by transforms learned on small "
     "synthetic data, then solve. Good and diverse factorizations.",
     reference="paper 3, algorithms 1–4",

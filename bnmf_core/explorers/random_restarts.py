@@ -41,7 +41,8 @@ ALGORITHM = from_starts.explorer(
     label="Random restarts",
     Settings=Settings,
     starts=starts,
-    color="#E69F00",
+    color="#E39600",
+    symbol="circle",
     summary="Start at random, solve, repeat. Finds good factorizations, often the same ones.",
     reference="paper 1, §4.2; Cichocki & Phan 2009 for the solver",
 )

@@ -379,7 +379,8 @@ ALGORITHM = Algorithm(
     work=work,
     fraction=fraction,
     needs=Needs.of(Capability.CURVATURE, supports=NO_BORDERS),
-    color="#117733",
+    color="#127835",
+    symbol="triangle-down",
     summary="Grow a tree through the space of good factorizations, from solved ones towards where "
     "nothing is known yet.",
     reference="paper 2, §3.2 and §4.3",

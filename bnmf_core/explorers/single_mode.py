@@ -48,7 +48,8 @@ ALGORITHM = perturb.explorer(
     label="Single mode",
     Settings=Settings,
     check=check,
-    color="#56B4E9",
+    color="#78ABD6",
+    symbol="x",
     summary="Start at one known exact factorization and fit noisy copies of the data. The least "
     "that a good sampler covers; for generated data only.",
 )

@@ -41,7 +41,8 @@ ALGORITHM = stein_descent.explorer(
     key="svgd",
     label="SVGD",
     Settings=Settings,
-    color="#8C6D31",
+    color="#6C5007",
+    symbol="triangle-up",
     summary="Move all particles together: the posterior's slope draws them in, a kernel keeps "
     "them apart. Slow to reach good factorizations.",
     reference="Liu & Wang 2016; paper 3, §6.2",

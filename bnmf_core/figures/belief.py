@@ -6,12 +6,11 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from bnmf_core.figures.style import layout
+from bnmf_core.figures.style import DASHES, layout
 
 # A mode with less than this at every belief is not drawn.
 SMALLEST, MOST = 0.01, 6
 GREYS = ("#4C6E8F", "#8A7A66", "#8A949E", "#6F8F7F", "#8C8CBF", "#7A7A7A")
-DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 
 
 def belief_chart(masses: Mapping[float, pd.DataFrame]) -> go.Figure:
@@ -25,7 +24,7 @@ def belief_chart(masses: Mapping[float, pd.DataFrame]) -> go.Figure:
     largest = np.max([masses[belief]["mass"].fillna(0.0) for belief in beliefs], axis=0)
     drawn = [mode for mode in np.argsort(-largest, kind="stable") if largest[mode] >= SMALLEST]
     figure = go.Figure()
-    for i, mode in enumerate(drawn[:MOST]):
+    for i, (mode, dash) in enumerate(zip(drawn[:MOST], DASHES.values(), strict=False)):
         rows = pd.DataFrame([masses[belief].iloc[mode] for belief in beliefs])
         figure.add_scatter(
             x=[f"{belief:g}" for belief in beliefs],
@@ -37,7 +36,7 @@ def belief_chart(masses: Mapping[float, pd.DataFrame]) -> go.Figure:
             },
             mode="lines+markers",
             name=f"mode {mode + 1}",
-            line={"color": GREYS[i], "dash": DASHES[i], "width": 2},
+            line={"color": GREYS[i], "dash": dash, "width": 2},
             marker={"size": 9},
             hovertemplate=f"mode {mode + 1}: %{{y:.1%}} at likelihood power %{{x}}<extra></extra>",
         )

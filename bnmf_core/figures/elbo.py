@@ -12,8 +12,8 @@ from bnmf_core.figures.style import MUTED, RunStyle, layout, logarithmic_axis
 SMALLEST_DIFFERENCE = 1e-4
 # Colours of what became of proposals, none of them an algorithm's: components, then shades of grey.
 FATES = {
-    "remain": ("joined, remain", "#5B5B8C"),
-    "left": ("joined, left later", "#9C9CCB"),
+    "remain": ("joined, remain", "#6A3FC0"),
+    "left": ("joined, left later", "#B08CF0"),
     "gain": ("rejected: gain too small", "#A8B1BA"),
     "near": ("rejected: too near", MUTED),
     "impossible": ("rejected: impossible", "#6C7780"),

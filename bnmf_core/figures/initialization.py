@@ -70,7 +70,7 @@ def bands(
     figure = go.Figure()
     groups = groups or [[key] for key in dict.fromkeys(table["column"])]
     for number, keys in enumerate(groups):
-        for key, dash in zip(keys, DASHES, strict=False):
+        for key, dash in zip(keys, DASHES.values(), strict=False):
             part = table[table["column"] == key].sort_values("x")
             _add_band(figure, part, safe(labels[key]), PALETTE[number % len(PALETTE)], dash)
     if one:

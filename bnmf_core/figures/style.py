@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import cycle
 
 import numpy as np
 import plotly.graph_objects as go
@@ -15,27 +16,37 @@ FALLBACK = "#7A7A7A"
 # A line that is nobody's, and a bar across points.
 LINE = "#4C6E8F"
 MIDDLE = "#5F6972"
-# Components side by side; neighbours in the list differ most.
+# Components side by side, also for eyes that see few colours: any of the first five differ by 18 or
+# more (CIEDE2000) in each of three kinds of colour blindness, any of the first eight by 13.
 COMPONENT_COLORS = (
-    "#4E79A7",
-    "#F28E2B",
-    "#59A14F",
-    "#E15759",
-    "#B07AA1",
-    "#EDC948",
-    "#76B7B2",
-    "#9C755F",
-    "#FF9DA7",
-    "#8CD17D",
-    "#D4A6C8",
-    "#86BCB6",
-    "#B6992D",
-    "#499894",
-    "#D37295",
-    "#A0CBE8",
+    "#517DA8",
+    "#DE9D05",
+    "#724605",
+    "#DE315C",
+    "#05BEB3",
+    "#9DA8FF",
+    "#5C3B9D",
+    "#A8B387",
+    "#A81051",
+    "#B37D87",
+    "#B3517D",
+    "#517D05",
+    "#7D7DFF",
+    "#675CC9",
+    "#DE7251",
+    "#679DBE",
 )
-SYMBOLS = ("circle", "diamond", "square", "cross", "triangle-up", "star")
-DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+# A marker, and with it the dashes of a line: so that runs can be told apart without colour.
+DASHES = {
+    "circle": "solid",
+    "diamond": "dash",
+    "square": "dot",
+    "triangle-up": "longdash",
+    "cross": "dashdot",
+    "x": "longdashdot",
+    "triangle-down": "2px,6px",
+    "pentagon": "12px,3px,3px,3px,3px,3px",
+}
 LONGEST_LABEL = 60
 # Pixels of a title, and above a plot that has nothing but its title there.
 TITLE, TOP = 30, 44
@@ -53,7 +64,7 @@ def scatter_of(count: int) -> type[go.Scatter] | type[go.Scattergl]:
 
 @dataclass(frozen=True)
 class RunStyle:
-    """How one run looks everywhere: its algorithm's colour, and a mark of its own."""
+    """How one run looks everywhere: its algorithm's colour, a marker, and the marker's dashes."""
 
     label: str
     color: str
@@ -64,18 +75,24 @@ class RunStyle:
 def run_styles(runs: Sequence[tuple[str, str, str]]) -> dict[str, RunStyle]:
     """Styles by run id for (run id, algorithm key, label) triples.
 
-    Runs of the same algorithm share its colour and differ in marker and dash.
+    The first run of an algorithm has its colour and its marker; further ones have its colour, and
+    markers that are no algorithm's of these, as long as there are any.
     """
-    seen: dict[str, int] = {}
+    own = {key: _symbol(key) for _, key, _ in runs}
+    spare = cycle([symbol for symbol in DASHES if symbol not in own.values()] or DASHES)
+    first = {key: run_id for run_id, key, _ in reversed(runs)}
     styles = {}
     for run_id, key, label in runs:
-        number = seen.get(key, 0)
-        seen[key] = number + 1
         color = ALGORITHMS[key].color if key in ALGORITHMS else FALLBACK
-        styles[run_id] = RunStyle(
-            safe(label), color, SYMBOLS[number % len(SYMBOLS)], DASHES[number % len(DASHES)]
-        )
+        symbol = own[key] if first[key] == run_id else next(spare)
+        styles[run_id] = RunStyle(safe(label), color, symbol, DASHES[symbol])
     return styles
+
+
+def _symbol(key: str) -> str:
+    """An algorithm's marker; a circle where it has none that there is."""
+    symbol = ALGORITHMS[key].symbol if key in ALGORITHMS else ""
+    return symbol if symbol in DASHES else next(iter(DASHES))
 
 
 def component_color(identity: int) -> str:

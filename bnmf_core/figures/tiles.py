@@ -38,7 +38,7 @@ COLORS = {
     Cell.OFF: "#EEF1F4",
     Cell.UNSEEN: "#B8C0C8",
     Cell.EXPLAINED: "#2A5F8F",
-    Cell.PREDICTED: "#59A14F",
+    Cell.PREDICTED: "#4FA8E0",
     Cell.MISSED: "#F2A93B",
     Cell.FILLED_IN: "#D1495B",
 }

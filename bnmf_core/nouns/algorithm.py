@@ -118,6 +118,8 @@ class Algorithm(Generic[SettingsT, StateT]):
     work : ``(problem, settings) → float``, multiply-adds per particle, for estimates.
     needs : what it asks of a model.
     color : its colour in every chart. summary : one sentence for the form.
+    symbol : its marker in every chart, by which it is told from algorithms of a similar colour; one
+        of :data:`bnmf_core.figures.style.DASHES`, which has the dashes of its lines.
     reference : where it was published.
     fraction : ``(state, settings) → float``, the part of a shard's work that is done.
     check : ``(problem, settings)``, raises a BNMFError, in a sentence, where a run could not start;
@@ -141,6 +143,7 @@ class Algorithm(Generic[SettingsT, StateT]):
     reference: str
     check: Callable[[Problem, SettingsT], None] | None = None
     caveat: str = ""
+    symbol: str = "circle"
 
     @property
     def exact(self) -> bool:

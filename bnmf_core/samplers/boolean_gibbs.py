@@ -326,7 +326,8 @@ ALGORITHM = Algorithm(
     fraction=fraction,
     check=checking("Boolean Gibbs"),
     needs=Needs.of(Capability.BOX),
-    color="#5B50E0",
+    color="#7D57ED",
+    symbol="square",
     summary="Redraw entries that are 0 or 1, and the rates at which cells are flipped. Exact for "
     "that posterior; it seldom leaves the arrangement of tiles it starts from.",
     reference="Rukat, Holmes, Titsias & Yau 2017 for the model",

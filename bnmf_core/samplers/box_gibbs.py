@@ -198,7 +198,8 @@ ALGORITHM = Algorithm(
     fraction=fraction,
     check=checking("Box Gibbs"),
     needs=Needs.of(Capability.BOX),
-    color="#3E9B4F",
+    color="#408D58",
+    symbol="circle",
     summary="Redraw one column at a time, every entry between 0 and 1, and the noise level with "
     "them. Exact, and quick where tables are of yes and no.",
     reference="Schmidt, Winther & Hansen 2009; Neal 2003 for the Beta prior",

@@ -211,7 +211,8 @@ ALGORITHM = Algorithm(
     fraction=fraction,
     check=checking("Gibbs", conditionals=True),
     needs=Needs.of(Capability.CONDITIONALS),
-    color="#C1272D",
+    color="#C42B31",
+    symbol="square",
     summary="Walk through the posterior, redrawing one column at a time. Right in the long run; "
     "rarely leaves the mode it starts in.",
     reference="Schmidt, Winther & Hansen 2009; paper 1, §2.2",

@@ -315,7 +315,8 @@ ALGORITHM = Algorithm(
     fraction=fraction,
     check=checking("HMC"),
     needs=Needs.of(Capability.SCORE, supports=SUPPORTS),
-    color="#7F3C8D",
+    color="#783385",
+    symbol="x",
     summary="Walk through the posterior along its slopes, all factors at once. Right in the long "
     "run and for every model; rarely leaves the mode it starts in.",
     reference="Neal 2011; paper 3, §6.2",

@@ -376,7 +376,8 @@ ALGORITHM = Algorithm(
     fraction=fraction,
     check=checking("IASG"),
     needs=Needs.of(Capability.BOX),
-    color="#D9468F",
+    color="#C6377D",
+    symbol="triangle-up",
     summary="Climb by gradients over drawn cases and average the way, as published for tables of "
     "yes and no. Quick, and no exact draws: entries are clamped, and nothing is rejected.",
     reference="Mandt, Hoffman & Blei 2017; paper 4, algorithms 3.1 and 3.2",

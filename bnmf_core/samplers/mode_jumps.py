@@ -348,7 +348,8 @@ ALGORITHM = Algorithm(
     fraction=fraction,
     check=check,
     needs=Needs.of(Capability.CONDITIONALS),
-    color="#66A61E",
+    color="#78C050",
+    symbol="triangle-up",
     summary="Walk through the posterior like Gibbs, and jump between the modes that restarts have "
     "found, so that each is visited as often as it is probable.",
     reference="Tierney 1994; Neal 2001; Andrieu, Doucet & Holenstein 2010",

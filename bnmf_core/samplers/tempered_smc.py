@@ -244,7 +244,8 @@ ALGORITHM = Algorithm(
     fraction=fraction,
     check=check,
     needs=Needs.of(Capability.CONDITIONALS),
-    color="#12A594",
+    color="#069D98",
+    symbol="cross",
     summary="Cool populations of prior draws down to the posterior; finds modes by itself and "
     "weighs them, with the log evidence and its error, where there are not too many dimensions.",
     reference="Neal 2001; Del Moral, Doucet & Jasra 2006",

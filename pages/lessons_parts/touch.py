@@ -12,22 +12,30 @@ from typing import Any
 
 import streamlit as st
 
+from bnmf_core.figures import style
 from pages.frame import link
 
 SCRIPTS = Path(__file__).with_name("scripts")
+# One colour for a component, here as in every chart.
+COLORS = "".join(
+    f"const {name} = {json.dumps(colors)};\n"
+    for name, colors in (
+        ("COLORS", style.COMPONENT_COLORS),
+        ("MUTED", style.MUTED),
+        ("HIGHLIGHT", style.HIGHLIGHT),
+    )
+)
 # Pixels of a picture on a page, and of a window's height where it is presented.
 HEIGHT, PRESENTED = "300px", "64vh"
 
 
 def _component(name: str) -> Any:
-    script = (SCRIPTS / "common.js").read_text("utf-8") + (SCRIPTS / f"{name}.js").read_text(
-        "utf-8"
-    )
+    parts = [COLORS, *((SCRIPTS / f"{part}.js").read_text("utf-8") for part in ("common", name))]
     return st.components.v2.component(
         f"lessons_{name}",
         html='<div class="picture"></div>',
         css=(SCRIPTS / "common.css").read_text("utf-8"),
-        js=script,
+        js="".join(parts),
     )
 
 

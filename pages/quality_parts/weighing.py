@@ -23,7 +23,7 @@ SMALLEST = 1e-4
 MOST_BARS = 60
 # A picture shows at least this part of ε on either side of it.
 NARROWEST_EDGE = 0.1
-COMBINED = "#5B5B8C"
+COMBINED = "#6A3FC0"
 
 
 def ask_kept(look: Lens) -> np.ndarray:

@@ -15,6 +15,7 @@ MARKS = {
     **{key: algorithm.color for key, algorithm in ALGORITHMS.items()},
     **{f"belief {number}": color for number, color in enumerate(belief.GREYS)},
     **{fate: color for fate, (_, color) in elbo.FATES.items()},
+    **{f"component {number}": color for number, color in enumerate(style.COMPONENT_COLORS, 1)},
     "muted": style.MUTED,
     "highlight": style.HIGHLIGHT,
     "fallback": style.FALLBACK,

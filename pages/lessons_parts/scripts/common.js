@@ -1,8 +1,6 @@
 // What all pictures share: drawing, handles that are dragged or moved by keys, sliders.
 
-const COLORS = ["#4E79A7", "#F28E2B", "#59A14F", "#B07AA1", "#E15759"];
-const MUTED = "#8A949E";
-const HIGHLIGHT = "#E6007A";
+// COLORS, MUTED and HIGHLIGHT come from where the program has its colours.
 const NAMESPACE = "http://www.w3.org/2000/svg";
 
 // An SVG element with its attributes and children.

@@ -4,7 +4,9 @@ import numba
 import numpy as np
 
 # Entries of a factor that are worked on together; R × TILE numbers stay in the first-level cache.
-TILE = 128
+TILE = 256
+# Columns of several rows that are worked on together in a product.
+WIDE = 512
 # A diagonal entry of a Gram matrix below this part of the largest one stands for an empty
 # component, which has no direction to improve in.
 EMPTY = 1e-12
@@ -12,33 +14,125 @@ EMPTY = 1e-12
 FLAT = 1e-6
 
 
-@numba.njit(cache=True, nogil=True, fastmath=True, forceinline=True)
-def _precondition(
+@numba.njit(cache=True, nogil=True, fastmath=True, error_model="numpy", forceinline=True)
+def _precondition(  # noqa: PLR0912 (one loop nest, unrolled)
     r: np.ndarray, free: np.ndarray, G: np.ndarray, inverse: np.ndarray, z: np.ndarray
 ) -> None:
-    # (D + Lᵀ)⁻¹ D (D + L)⁻¹ r on the free entries: one sweep there and one back.
+    """z = (D + Lᵀ)⁻¹ D (D + L)⁻¹ r on the free entries: one sweep there and one back."""
     R, n = r.shape
-    total = np.zeros(TILE, dtype=r.dtype)
+    total, zero = np.empty(TILE, dtype=r.dtype), r.dtype.type(0.0)
     for first in range(0, n, TILE):
-        width = min(TILE, n - first)
+        start, width = np.uint64(first), np.uint64(min(TILE, n - first))
         for k in range(R):
             for i in range(width):
-                total[i] = r[k, first + i]
-            for j in range(k):
-                g = G[k, j]
+                total[i] = r[k, start + i]
+            # Four components at a time: fewer passes over the tile.
+            fours = k // 4 * 4
+            for j in range(0, fours, 4):
+                a, b, c, d = G[k, j], G[k, j + 1], G[k, j + 2], G[k, j + 3]
                 for i in range(width):
-                    total[i] -= g * z[j, first + i]
+                    at = start + i
+                    total[i] -= (
+                        a * z[j, at] + b * z[j + 1, at] + c * z[j + 2, at] + d * z[j + 3, at]
+                    )
+            for j in range(fours, k):
+                a = G[k, j]
+                for i in range(width):
+                    total[i] -= a * z[j, start + i]
             for i in range(width):
-                z[k, first + i] = total[i] * inverse[k] * free[k, first + i]
+                z[k, start + i] = total[i] * inverse[k] * free[k, start + i]
         for k in range(R - 2, -1, -1):
             for i in range(width):
-                total[i] = z[k + 1, first + i] * G[k, k + 1]
-            for j in range(k + 2, R):
-                g = G[k, j]
+                total[i] = zero
+            fours = R - (R - k - 1) % 4
+            for j in range(k + 1, fours, 4):
+                a, b, c, d = G[k, j], G[k, j + 1], G[k, j + 2], G[k, j + 3]
                 for i in range(width):
-                    total[i] += g * z[j, first + i]
+                    at = start + i
+                    total[i] += (
+                        a * z[j, at] + b * z[j + 1, at] + c * z[j + 2, at] + d * z[j + 3, at]
+                    )
+            for j in range(fours, R):
+                a = G[k, j]
+                for i in range(width):
+                    total[i] += a * z[j, start + i]
             for i in range(width):
-                z[k, first + i] -= total[i] * inverse[k] * free[k, first + i]
+                z[k, start + i] -= total[i] * inverse[k] * free[k, start + i]
+
+
+@numba.njit(cache=True, nogil=True, fastmath=True, forceinline=True)
+def _inner_products(F: np.ndarray, V: np.ndarray, G: np.ndarray) -> None:
+    """F Vᵀ of long rows, F (R, n) and V (K, n), by blocks of two by four rows."""
+    (R, n), K = F.shape, V.shape[0]
+    zero = F.dtype.type(0.0)
+    for r in range(0, R, 2):
+        q = min(r + 1, R - 1)
+        for s in range(0, K, 4):
+            t, u, v = min(s + 1, K - 1), min(s + 2, K - 1), min(s + 3, K - 1)
+            rs, rt, ru, rv = zero, zero, zero, zero
+            qs, qt, qu, qv = zero, zero, zero, zero
+            for i in range(n):
+                a, b = F[r, i], F[q, i]
+                c, d, e, f = V[s, i], V[t, i], V[u, i], V[v, i]
+                rs += a * c
+                rt += a * d
+                ru += a * e
+                rv += a * f
+                qs += b * c
+                qt += b * d
+                qu += b * e
+                qv += b * f
+            G[r, s], G[r, t], G[r, u], G[r, v] = rs, rt, ru, rv
+            G[q, s], G[q, t], G[q, u], G[q, v] = qs, qt, qu, qv
+
+
+@numba.njit(cache=True, nogil=True, fastmath=True, error_model="numpy", forceinline=True)
+def _combined(  # noqa: PLR0912 (one loop nest, unrolled)
+    G: np.ndarray, V: np.ndarray, C: np.ndarray
+) -> None:
+    """C = G V of long rows, G (R, K) and V (K, n), by blocks of two by four rows.
+
+    Unsigned offsets: only with them does the compiler see that an index never counts from the end,
+    and takes several entries at a time.
+    """
+    (R, K), n = G.shape, V.shape[1]
+    zero = V.dtype.type(0.0)
+    for first in range(0, n, WIDE):
+        start, end = np.uint64(first), np.uint64(min(first + WIDE, n))
+        for r in range(0, R - 1, 2):
+            for i in range(start, end):
+                C[r, i] = zero
+                C[r + 1, i] = zero
+            fours = K // 4 * 4
+            for k in range(0, fours, 4):
+                a, b, c, d = G[r, k], G[r, k + 1], G[r, k + 2], G[r, k + 3]
+                e, f, g, h = G[r + 1, k], G[r + 1, k + 1], G[r + 1, k + 2], G[r + 1, k + 3]
+                for i in range(start, end):
+                    s, t, u, v = V[k, i], V[k + 1, i], V[k + 2, i], V[k + 3, i]
+                    x = C[r, i] + a * s + b * t + c * u + d * v
+                    y = C[r + 1, i] + e * s + f * t + g * u + h * v
+                    C[r, i] = x
+                    C[r + 1, i] = y
+            for k in range(fours, K):
+                a, e = G[r, k], G[r + 1, k]
+                for i in range(start, end):
+                    s = V[k, i]
+                    x, y = C[r, i] + a * s, C[r + 1, i] + e * s
+                    C[r, i] = x
+                    C[r + 1, i] = y
+        if R % 2:
+            r = R - 1
+            for i in range(start, end):
+                C[r, i] = zero
+            fours = K // 4 * 4
+            for k in range(0, fours, 4):
+                a, b, c, d = G[r, k], G[r, k + 1], G[r, k + 2], G[r, k + 3]
+                for i in range(start, end):
+                    C[r, i] += a * V[k, i] + b * V[k + 1, i] + c * V[k + 2, i] + d * V[k + 3, i]
+            for k in range(fours, K):
+                a = G[r, k]
+                for i in range(start, end):
+                    C[r, i] += a * V[k, i]
 
 
 @numba.njit(cache=True, nogil=True, fastmath=True, forceinline=True)
@@ -272,13 +366,13 @@ def newton_direction(  # noqa: PLR0915 (one iteration)
         if seen.size:
             _seen_product(p_A, p_W, A, W, seen, residual, h_A, h_W)
         else:
-            np.dot(p_W, stack_W[: K + R].T, inner_W)
-            np.dot(p_A, stack_A[: K + R].T, inner_A)
+            _inner_products(p_W, stack_W[: K + R], inner_W)
+            _inner_products(p_A, stack_A[: K + R], inner_A)
             left_A[:, :K], left_W[:, :K] = -inner_W[:, :K], -inner_A[:, :K]
             left_A[:, K : K + R] = inner_W[:, K:] + inner_W[:, K:].T
             left_W[:, K : K + R] = inner_A[:, K:] + inner_A[:, K:].T
-            np.dot(left_A, stack_A, h_A)
-            np.dot(left_W, stack_W, h_W)
+            _combined(left_A, stack_A, h_A)
+            _combined(left_W, stack_W, h_W)
         if row >= 0:
             h_A[row] += A.dtype.type(odds) * h_A[row, entry]
         h_A *= free_A

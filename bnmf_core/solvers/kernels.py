@@ -5,6 +5,8 @@ import numpy as np
 
 # Columns of a factor that are worked on together: a few R × TILE numbers stay in the nearest cache.
 TILE = 128
+# Columns of several rows that are worked on together in a product.
+WIDE = 512
 # A Gram diagonal below this stands for an empty component.
 EMPTY = 1e-300
 # Extrapolation (Ang & Gillis 2019): how its step grows, how fast its limit grows, how it shrinks.
@@ -173,6 +175,55 @@ def _inner_products(F: np.ndarray, V: np.ndarray, G: np.ndarray) -> None:
             G[q, s], G[q, t], G[q, u], G[q, v] = qs, qt, qu, qv
 
 
+@numba.njit(cache=True, nogil=True, fastmath=True, error_model="numpy", forceinline=True)
+def _combined(  # noqa: PLR0912 (one loop nest, unrolled)
+    G: np.ndarray, V: np.ndarray, C: np.ndarray
+) -> None:
+    """C = G V of long rows, G (R, K) and V (K, n), by blocks of two by four rows.
+
+    Unsigned offsets: only with them does the compiler see that an index never counts from the end,
+    and takes several entries at a time.
+    """
+    (R, K), n = G.shape, V.shape[1]
+    zero = V.dtype.type(0.0)
+    for first in range(0, n, WIDE):
+        start, end = np.uint64(first), np.uint64(min(first + WIDE, n))
+        for r in range(0, R - 1, 2):
+            for i in range(start, end):
+                C[r, i] = zero
+                C[r + 1, i] = zero
+            fours = K // 4 * 4
+            for k in range(0, fours, 4):
+                a, b, c, d = G[r, k], G[r, k + 1], G[r, k + 2], G[r, k + 3]
+                e, f, g, h = G[r + 1, k], G[r + 1, k + 1], G[r + 1, k + 2], G[r + 1, k + 3]
+                for i in range(start, end):
+                    s, t, u, v = V[k, i], V[k + 1, i], V[k + 2, i], V[k + 3, i]
+                    x = C[r, i] + a * s + b * t + c * u + d * v
+                    y = C[r + 1, i] + e * s + f * t + g * u + h * v
+                    C[r, i] = x
+                    C[r + 1, i] = y
+            for k in range(fours, K):
+                a, e = G[r, k], G[r + 1, k]
+                for i in range(start, end):
+                    s = V[k, i]
+                    x, y = C[r, i] + a * s, C[r + 1, i] + e * s
+                    C[r, i] = x
+                    C[r + 1, i] = y
+        if R % 2:
+            r = R - 1
+            for i in range(start, end):
+                C[r, i] = zero
+            fours = K // 4 * 4
+            for k in range(0, fours, 4):
+                a, b, c, d = G[r, k], G[r, k + 1], G[r, k + 2], G[r, k + 3]
+                for i in range(start, end):
+                    C[r, i] += a * V[k, i] + b * V[k + 1, i] + c * V[k + 2, i] + d * V[k + 3, i]
+            for k in range(fours, K):
+                a = G[r, k]
+                for i in range(start, end):
+                    C[r, i] += a * V[k, i]
+
+
 @numba.njit(cache=True, nogil=True)
 def accelerated_round(
     U: np.ndarray,
@@ -219,7 +270,7 @@ def accelerated_round(
         far_A[:], far_W[:] = A[p], W[p]
         for _ in range(iterations):
             _inner_products(far_W, rows_V, inner)
-            np.dot(inner, U.T, linear_A)
+            _combined(inner, rows_U, linear_A)
             _gram(far_W, gram)
             for r in range(R):
                 if held[r]:
@@ -228,7 +279,7 @@ def accelerated_round(
             _descend(new_A, linear_A, gram, sweeps, room, shares)
             _extrapolate(new_A, A[p], step[p], far_A)
             _inner_products(far_A, rows_U, inner)
-            np.dot(inner, V.T, linear_W)
+            _combined(inner, rows_V, linear_W)
             _gram(far_A, gram)
             new_W[:] = far_W
             _descend(new_W, linear_W, gram, sweeps, room, shares)

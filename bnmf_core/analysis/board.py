@@ -1,12 +1,14 @@
 """What a scoreboard reads: a comparison seen under a distance, each number of each run."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from bnmf_core.analysis import (
+    chains,
     distances,
     downstream,
     evidence,
@@ -140,6 +142,20 @@ class Board:
             return math.nan
         table = found[run_id].table.set_index("quantity")
         return float(table["ess_bulk"].get("log_joint", math.nan)) / seconds
+
+    def unmet(self, run_ids: Sequence[str]) -> str:
+        """Why nothing is known from the chains of these runs of how fast they explore; "" if it is.
+
+        Chains that stay where they are count many effective draws of that place.
+        """
+        if not set(map(self.comparison.algorithm_of.get, run_ids)) & set(
+            self.comparison.exact_samplers
+        ):
+            return "no draws"
+        found = chains.spread(self.comparison, self.metric, run_ids)
+        if found is None:
+            return "one chain"
+        return "chains have not met" if found.apart else ""
 
     # What is read for every run is read once.
 

@@ -1,5 +1,6 @@
 """Whether the chains of exact samplers have met, by how far their draws are apart."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,10 +43,16 @@ class Spread:
         )
 
 
-def spread(comparison: Comparison, metric: str) -> Spread | None:
-    """How far the draws of exact samplers are apart; None without two chains of two draws."""
+def spread(
+    comparison: Comparison, metric: str, run_ids: Collection[str] | None = None
+) -> Spread | None:
+    """How far the draws of exact samplers are apart; None without two chains of two draws.
+
+    ``run_ids`` : of these runs only, of all if left out.
+    """
     members = comparison.members
-    sampled = members[members["algorithm"].isin(comparison.exact_samplers)]
+    counted = members["algorithm"].isin(comparison.exact_samplers)
+    sampled = members[counted if run_ids is None else counted & members["run"].isin(run_ids)]
     groups = [
         np.asarray(rows)
         for rows in sampled.groupby(["run", "chain"], sort=False).groups.values()

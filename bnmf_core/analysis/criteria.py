@@ -1,6 +1,6 @@
 """The criteria by which runs are compared, and whom each favours: one entry each."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +21,8 @@ class Criterion:
         the distance in use. value : the number of a run, NaN where there is none.
     better : "less", "more", or "" where neither is. favours : whom it flatters by what it measures,
         "optimizers", "draws", or "" for nobody. about : what it is, in a sentence.
-    page : the page where it comes from.
+    page : the page where it comes from. doubt : of a group of runs why its number cannot be the
+        best, "" where it can; None where every number can.
     """
 
     key: str
@@ -32,6 +33,7 @@ class Criterion:
     favours: str = ""
     about: str = ""
     page: str = "modes"
+    doubt: Callable[[Board, Sequence[str]], str] | None = None
 
 
 CRITERIA: Registry[Criterion] = Registry(
@@ -167,7 +169,8 @@ CRITERIA: Registry[Criterion] = Registry(
             favours="draws",
             page="traces",
             about="Of the log joint, all chains together. High also where no chain ever leaves its "
-            "mode.",
+            "mode: chains that have not met, and one that is alone, cannot be the best here.",
+            doubt=Board.unmet,
         ),
         Criterion(
             "seconds",

@@ -26,6 +26,8 @@ from bnmf_core.registry import label_of
 
 # What is left by rounding where everything that was weighed is reached.
 ALL = 1e-9
+# Numbers between these are written out, with a comma after the thousands.
+WRITTEN_OUT = 1e3, 1e7
 Ends = tuple[float, float]
 # What numbers are taken from, in the order in which it is computed.
 STAGES = (
@@ -54,24 +56,32 @@ def scoreboard(board: Board) -> pd.DataFrame:
     """Median, least and largest over repetitions: a row per criterion and group that has numbers.
 
     Columns criterion, group, median, least, most, runs (how many have the number), best (whether no
-    other group's median is better, where one is), and text: the median with the range, or with what
-    the errors leave of a posterior mass.
+    other group's median is better, where one is), doubt (why it cannot be the best, "" where it
+    can), and text: the median with the range, or with what the errors leave of a posterior mass,
+    and the doubt.
     """
     known = scores(board).dropna(subset="value")
     rows = []
     for key, of_criterion in known.groupby("criterion", sort=False):
         medians = of_criterion.groupby("group", sort=False)["value"].median()
+        doubt = CRITERIA[str(key)].doubt
+        why = {
+            group: doubt(board, board.groups[str(group)]) if doubt else ""
+            for group in medians.index
+        }
+        able = medians[[not why[group] for group in medians.index]]
         better = CRITERIA[str(key)].better
-        target = medians.max() if better == "more" else medians.min()
+        target = able.max() if better == "more" else able.min()
         # As they are shown: what differs in further digits is a tie.
-        differ = bool(better) and medians.map(number).nunique() > 1
+        differ = bool(better) and able.map(number).nunique() > 1
         for group, values in of_criterion.groupby("group", sort=False)["value"]:
             middle = values.median()
-            best = differ and number(middle) == number(target)
+            best = differ and not why[group] and number(middle) == number(target)
             ends = float(values.min()), float(values.max())
             text = _text(board, str(key), board.groups[str(group)], middle, ends)
-            rows.append((key, group, middle, *ends, len(values), best, text))
-    columns = ["criterion", "group", "median", "least", "most", "runs", "best", "text"]
+            text += f"; {why[group]}" if why[group] else ""
+            rows.append((key, group, middle, *ends, len(values), best, why[group], text))
+    columns = ["criterion", "group", "median", "least", "most", "runs", "best", "doubt", "text"]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -116,12 +126,21 @@ def _text(board: Board, key: str, run_ids: Sequence[str], middle: float, ends: E
         ends = board.reached(run_ids[0])[1:]
     told = _share if key == MASS else number
     least, most = map(told, ends)
-    return told(middle) + (f" ({least} to {most})" if (least, most) != (told(middle),) * 2 else "")
+    if least == most == told(middle):
+        return told(middle)
+    if told(middle) in (least, most):
+        return f"{told(middle)} ({f'to {most}' if told(middle) == least else f'from {least}'})"
+    return f"{told(middle)} ({least} to {most})"
 
 
 def number(value: float) -> str:
-    """A number as it stands in a scoreboard."""
-    return f"{value:.4g}"
+    """A number as it stands in a scoreboard: four digits, and powers of ten where it takes many.
+
+    >>> [number(value) for value in (0.00123456, 24268.3, 3.2e9)]
+    ['0.001235', '24,270', '3.2e+09']
+    """
+    rounded = float(f"{value:.4g}")
+    return f"{rounded:,.0f}" if WRITTEN_OUT[0] <= abs(rounded) < WRITTEN_OUT[1] else f"{value:.4g}"
 
 
 def _share(value: float) -> str:

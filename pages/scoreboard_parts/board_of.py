@@ -63,6 +63,10 @@ def table(look: Lens, board: Board, names: dict[str, str]) -> None:
         on_select="rerun",
         selection_mode="single-cell",
         column_config={
+            name: st.column_config.TextColumn(width=_width(shown[name]), pinned=name == "criterion")
+            for name in shown.columns
+        }
+        | {
             "better": st.column_config.TextColumn(help="Whether more of it is better, or less."),
             "flatters": st.column_config.TextColumn(
                 help="Whom a criterion favours by what it measures: optimizers, that look for the "
@@ -80,6 +84,8 @@ def table(look: Lens, board: Board, names: dict[str, str]) -> None:
     words = "Green is the best of its row. Click a number for the way to where it comes from."
     if several:
         words += " Of repetitions: the median, and from least to most."
+    if found["doubt"].any():
+        words += " A number with a reason behind it cannot be the best; below is why."
     st.caption(plain(words))
     view.origin_line(look.origin)
     with st.expander("What each row is"):
@@ -89,6 +95,11 @@ def table(look: Lens, board: Board, names: dict[str, str]) -> None:
     st.download_button(
         "Table (CSV)", _plain(found, look).to_csv(index=False), "scoreboard.csv", "text/csv"
     )
+
+
+def _width(column: pd.Series) -> int:
+    """Pixels in which nothing of a column is cut."""
+    return 24 + round(6.3 * max(len(str(column.name)), int(column.str.len().max())))
 
 
 def _plain(found: pd.DataFrame, look: Lens) -> pd.DataFrame:

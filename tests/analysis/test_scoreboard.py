@@ -1,5 +1,6 @@
 """The scoreboard: every number against its plain definition, and what is said of them."""
 
+import itertools
 from contextlib import closing
 
 import numpy as np
@@ -7,13 +8,15 @@ import pandas as pd
 import pytest
 
 from bnmf_core import RunSpec, distances, laurberg
-from bnmf_core.analysis import criteria, evidence, scoreboard, structure
+from bnmf_core.analysis import chains, criteria, evidence, scoreboard, structure
 from bnmf_core.analysis.board import Board
 from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.criteria import CRITERIA
 from bnmf_core.analysis.downstream import Scores
 from bnmf_core.analysis.stage import Stage
 from bnmf_core.analysis.stages import compute
+from bnmf_core.compare.distances import DISTANCES
+from bnmf_core.compare.distances.pairwise import pairwise
 from bnmf_core.runs.jobs import JobRunner
 from bnmf_core.store.run_store import RunStore
 from pages.frame import declared
@@ -41,6 +44,12 @@ def board(tmp_path_factory):
 @pytest.fixture(scope="module")
 def values(board):
     return scoreboard.scores(board).set_index(["criterion", "run"])["value"]
+
+
+def distances_of(board) -> np.ndarray:
+    """Distances of all members, one pair after the other."""
+    members = board.comparison.factors(np.arange(len(board.comparison.members)))
+    return pairwise(*members, DISTANCES[board.metric])
 
 
 def test_every_criterion_has_a_page_and_says_what_it_is():
@@ -116,6 +125,57 @@ def test_ties_in_what_is_shown_have_no_winner(board, monkeypatch):
     monkeypatch.setitem(CRITERIA._entries, "same", same)
     table = scoreboard.scoreboard(board)
     assert not table.loc[table["criterion"] == "same", "best"].any()
+
+
+def test_what_is_in_doubt_says_why_and_does_not_win(board, monkeypatch):
+    restarts, chain, *_ = board.comparison.run_ids
+
+    def winners(doubt):
+        larger = criteria.Criterion(
+            "larger", "l", lambda _, run_id: float(run_id != restarts), better="more", doubt=doubt
+        )
+        monkeypatch.setitem(CRITERIA._entries, "larger", larger)
+        table = scoreboard.scoreboard(board)
+        rows = table[table["criterion"] == "larger"].set_index("group")
+        return rows["best"].to_dict(), rows.loc[chain, "text"]
+
+    assert winners(None) == ({restarts: False, chain: True}, "1")
+    doubted = winners(lambda _, run_ids: "in doubt" if chain in run_ids else "")
+    assert doubted == ({restarts: False, chain: False}, "1; in doubt")
+
+
+def test_effective_draws_of_chains_that_have_not_met_cannot_be_the_best(board, monkeypatch):
+    restarts, *runs = board.comparison.run_ids
+    assert board.unmet([restarts]) == "no draws" and board.unmet(runs[:1]) == "one chain"
+    apart = distances_of(board)
+    of_run = [board.rows[run_id] for run_id in runs]
+    within = np.median(
+        [apart[np.ix_(one, one)][~np.eye(one.size, dtype=bool)].mean() for one in of_run]
+    )
+    pairs = itertools.combinations(of_run, 2)
+    between = np.median([apart[np.ix_(one, other)].mean() for one, other in pairs])
+    factor = between / within
+    for times, why in ((0.99, "chains have not met"), (1.01, "")):
+        monkeypatch.setattr(chains, "FACTOR", times * factor)
+        assert board.unmet(runs) == why
+        table = scoreboard.scoreboard(board).set_index(["criterion", "group"])
+        text = table.loc[("effective", runs[0]), "text"]
+        assert text.endswith(f"; {why}") if why else ";" not in text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (24268.3, "24,270"),
+        (1388.4, "1,388"),
+        (-33.928, "-33.93"),
+        (3.2e9, "3.2e+09"),
+        (0.0003875, "0.0003875"),
+        (2.0, "2"),
+    ],
+)
+def test_numbers_are_short(value, text):
+    assert scoreboard.number(value) == text
 
 
 def test_only_one_found_it(board):

@@ -30,6 +30,12 @@ class MixingReport(NamedTuple):
     modes: list[int]
     proposals: str
 
+    @property
+    def antithetic(self) -> bool:
+        """Whether some quantity has more effective draws than there are draws."""
+        made = self.chains * self.draws
+        return bool((self.table[["ess_bulk", "ess_tail"]] > made).any(axis=None))
+
 
 def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopped) -> None:
     """Store a report for every run of a sampler."""

@@ -27,7 +27,7 @@ from bnmf_core.compare.thresholds import threshold_curve, two_thresholds
 from bnmf_core.compare.tile_chance import log10_noise_chance
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import raise_if_cancelled
-from bnmf_core.numerics.boolean import boolean_product
+from bnmf_core.numerics.boolean import boolean_product, only_yes_and_no
 from bnmf_core.numerics.matrix import stored
 from bnmf_core.posterior.places import problem_of
 from bnmf_core.store import files
@@ -110,15 +110,14 @@ def targets(dataset: Dataset) -> dict[str, np.ndarray]:
     if known.any():
         found["hidden"] = np.where(known, values, np.nan)
     for truth in dataset.truth[:1]:
-        if np.isin(truth.A, (0.0, 1.0)).all() and np.isin(truth.W, (0.0, 1.0)).all():
+        if only_yes_and_no(truth.A) and only_yes_and_no(truth.W):
             found["truth"] = boolean_product(truth.A, truth.W).astype(np.float64)
     return found
 
 
 def refusal(dataset: Dataset) -> str:
     """Why nothing is said of tiles of these data; "" where it is."""
-    values = stored(dataset.X)
-    if not np.isin(values, (0.0, 1.0)).all():
+    if not only_yes_and_no(stored(dataset.X)):
         return f"{dataset.name!r} is no table of yes and no: tiles are looked for in 0 and 1."
     if dataset.D * dataset.N > MOST_CELLS:
         return (

@@ -8,7 +8,7 @@ thresholds (paper 4, §4.2: i/100) can miss the best ones, which need not form a
 import numpy as np
 
 from bnmf_core.nouns.errors import DataError
-from bnmf_core.numerics.boolean import boolean_product
+from bnmf_core.numerics.boolean import boolean_product, only_yes_and_no
 
 # As multiples of 0.01, 57/100 would come out a digit too large.
 PAPER_GRID = np.arange(1, 100) / 100
@@ -131,6 +131,6 @@ def _counted(
         )
     counted = _where(X, mask)
     wanted = X[counted]
-    if not np.isin(wanted, (0.0, 1.0)).all():
+    if not only_yes_and_no(wanted):
         raise DataError("X holds entries other than 0 and 1; give a table of yes and no.")
     return wanted == 1.0, levels(np.asarray(A), np.asarray(W))[counted]

@@ -1,6 +1,11 @@
-"""Products of tables of yes and no: a cell is on where at least one tile covers it."""
+"""Tables of yes and no, and their products: a cell is on where at least one tile covers it."""
 
 import numpy as np
+
+
+def only_yes_and_no(values: np.ndarray) -> bool:
+    """Whether every entry is 0 or 1."""
+    return bool(np.isin(values, (0.0, 1.0)).all())
 
 
 def boolean_product(A: np.ndarray, W: np.ndarray) -> np.ndarray:

@@ -9,8 +9,10 @@ import streamlit as st
 from bnmf_core.data import repair
 from bnmf_core.figures.data import least_errors, matrix_preview, spectrum
 from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.numerics.boolean import only_yes_and_no
 from bnmf_core.numerics.completion import completed
 from bnmf_core.numerics.linalg import leading_singular_values
+from bnmf_core.numerics.matrix import stored
 from pages.data_parts import yes_no
 from pages.frame import link, view
 from pages.frame.services import store
@@ -119,6 +121,13 @@ def _missing(dataset: Dataset) -> None:
         _change(repair.drop_incomplete_observations, dataset)
     if right.button("Fill with the mean of each feature", key="repair_fill"):
         _change(repair.fill_with_feature_means, dataset)
+    if only_yes_and_no(stored(dataset.X)):
+        filled = repair.fill_with_feature_means(dataset)
+        if not only_yes_and_no(filled.X):
+            right.warning(
+                "Means lie between no and yes: filled with them, this is no table of yes and no "
+                "any more, and Analyse looks for no tiles in it."
+            )
 
 
 def _hide(dataset: Dataset) -> None:

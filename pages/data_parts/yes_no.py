@@ -8,6 +8,7 @@ import streamlit as st
 from bnmf_core.data import repair
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import SettingsError
+from bnmf_core.numerics.boolean import only_yes_and_no
 from bnmf_core.numerics.matrix import stored
 from pages.frame import view
 from pages.frame.words import plain
@@ -19,7 +20,7 @@ MANY_ZEROS = 0.1
 def ask(dataset: Dataset, change: Callable[[Callable[[Dataset], Dataset], Dataset], None]) -> None:
     """Offer it where there are other values than 0 and 1; ``change`` keeps what comes of it."""
     values = stored(dataset.X)
-    if np.isin(values, (0.0, 1.0)).all():
+    if only_yes_and_no(values):
         return
     with st.expander("Make a table of yes and no"):
         zeros = 1.0 - np.count_nonzero(values) / (dataset.D * dataset.N)

@@ -10,10 +10,16 @@ from pages.frame.words import plain, with_unit
 HELP = {
     "iat": "Integrated autocorrelation time: how many states of a chain are worth one independent "
     "draw; the mean over the chains.",
-    "ess_bulk": "Effective sample size for the middle of the distribution, all chains together.",
+    "ess_bulk": "Effective sample size for the middle of the distribution, all chains together: so "
+    "many independent draws tell as much of a mean.",
     "ess_tail": "Effective sample size for its 5 % and 95 % quantiles.",
     "r_hat": "Rank-normalised split R̂: above 1.01 the chains differ. Read the sentence below too.",
 }
+MORE_THAN_MADE = (
+    "Some quantities have more effective {made} than there are {made}. There a chain goes from one "
+    "side of the middle to the other more often than chance would, its errors cancel, and its mean "
+    "is nearer to the truth than that of as many independent ones (an antithetic chain)."
+)
 LABELS = {
     "iat": "autocorrelation time ({made})",
     "ess_bulk": "effective {made}, middle",
@@ -54,6 +60,8 @@ def show(look: Lens, reports: dict[str, MixingReport]) -> None:
                 },
             },
         )
+        if report.antithetic:
+            st.caption(plain(MORE_THAN_MADE.format(made=made[run_id])))
         if len(reasons) == 1 and (reason := reasons.pop()):
             st.caption(plain(reason))
         different = len(set(report.modes)) > 1

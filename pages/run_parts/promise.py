@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from bnmf_core import Dataset, RunSpec
+from bnmf_core.registry import ALGORITHMS
 from bnmf_core.runs.estimate import Estimate, estimate
 from bnmf_core.runs.launch import cost, told
 from pages.frame import watch
@@ -40,6 +41,8 @@ def show(dataset: Dataset, dataset_id: str, wanted: Asked) -> None:
         found = cost(dataset, wanted.specs[0].rank, estimates)
         promised = MEASURING if measuring() else found.said
         st.markdown(f"{plain(told(wanted.specs))} **{plain(promised)}**")
+        used = [ALGORITHMS[key] for key in dict.fromkeys(spec.algorithm for spec in wanted.specs)]
+        st.caption("\n".join(f"- **{plain(one.label)}**: {plain(one.summary)}" for one in used))
         for sentence in wanted.left_out:
             st.caption(plain(sentence))
         memory = max(one.memory for one in estimates)

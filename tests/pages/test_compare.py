@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from bnmf_core import RunSpec, laurberg
+from bnmf_core.analysis.mixing import MixingReport
 from bnmf_core.runs.launch import run_names
 from pages.frame import services
 from pages.study_parts import views as study_view
@@ -68,6 +69,17 @@ def test_r_hat_never_stands_without_what_it_cannot_see(server, compared):
         tables = [frame.value for frame in app.dataframe if "r_hat" in frame.value]
         assert len(tables) == 2
         assert words(app).count("R̂ near 1 does not show") == 2
+
+
+def test_more_effective_draws_than_draws_are_explained_where_they_are(
+    server, compared, monkeypatch
+):
+    app = page("traces", runs=",".join(compared))
+    tables = [frame.value for frame in app.dataframe if "r_hat" in frame.value]
+    more = sum((table[["ess_bulk", "ess_tail"]] > 2 * 20).any(axis=None) for table in tables)
+    assert words(app).count("an antithetic chain") == more
+    monkeypatch.setattr(MixingReport, "antithetic", True)
+    assert words(page("traces")).count("an antithetic chain") == len(tables)
 
 
 def test_explorers_have_no_traces_and_the_page_says_why(server, compared):

@@ -6,6 +6,7 @@ import time
 import numpy as np
 
 from bnmf_core import RunSpec, boolean_tiles, laurberg
+from bnmf_core.registry import ALGORITHMS
 from bnmf_core.runs import jobs
 from pages.run_parts import asked
 from tests.pages.apps import page, words
@@ -194,4 +195,8 @@ def test_tiles_are_looked_for_in_a_table_of_yes_and_no_where_that_is_asked(serve
     app.segmented_control(key="kind").set_value("tiles").run()
     assert app.session_state["model"] == "boolean"
     assert app.session_state["algorithms"] == ["box_restarts", "box_gibbs"]
+    # What they do is said where they are offered, and not only in the fold below.
+    summaries = [ALGORITHMS[key].summary for key in ("box_restarts", "box_gibbs")]
+    (told,) = (e.value for e in app.caption if all(one in e.value for one in summaries))
+    assert len(told.splitlines()) == 2
     assert not app.exception

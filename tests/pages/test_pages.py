@@ -290,6 +290,17 @@ def test_missing_entries_offer_declared_repairs(server):
     assert server.store.dataset(app.session_state["view_data"]).N == 4
 
 
+def test_filling_a_table_of_yes_and_no_with_means_is_warned_of(server):
+    X = np.eye(4, 6)
+    X[2] = 1.0
+    for row, warned in ((1, True), (2, False)):
+        holes = X.copy()
+        holes[row, 4] = np.nan
+        dataset_id = server.store.add_dataset(Dataset.from_array(holes, name=f"Holes in {row}"))
+        app = page("data", data=dataset_id)
+        assert ("no table of yes and no any more" in words(app)) == warned
+
+
 def test_entries_are_hidden_in_a_new_dataset(server, labelled):
     server.store.add_dataset(labelled)
     app = page("data")

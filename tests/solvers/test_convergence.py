@@ -108,10 +108,11 @@ def test_the_slopes_are_derivatives(rng, gaps):
 
 
 @pytest.mark.parametrize("gaps", [False, True])
-def test_a_newton_direction_leads_to_the_minimum_of_the_quadratic(rng, gaps):
-    X = planted(rng, 8, 9, 2, noise=0.02)
+@pytest.mark.parametrize(("D", "N", "R"), [(8, 9, 2), (11, 30, 3), (12, 40, 6)])
+def test_a_newton_direction_leads_to_the_minimum_of_the_quadratic(rng, D, N, R, gaps):
+    X = planted(rng, D, N, R, noise=0.02)
     data = hide_entries(Dataset.from_array(X), 0.2, rng) if gaps else Dataset.from_array(X)
-    problem = Problem.without_model(data, 2)
+    problem = Problem.without_model(data, R)
     A, W = solve_with(hals.SOLVER, problem, *starts(problem, 1), Stopping(2000, None))
     At = np.ascontiguousarray(A.transpose(0, 2, 1))
     At, W = At * (1 + 1e-3 * rng.random(At.shape)), W * (1 + 1e-3 * rng.random(W.shape))

@@ -185,11 +185,30 @@ def _draw(a: np.ndarray, u: np.ndarray, excess: np.ndarray, work: np.ndarray) ->
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath=VECTOR, forceinline=True)
+def _add_others(total: np.ndarray, F: np.ndarray, G: np.ndarray, r: int, first: int) -> None:
+    """total (m,) + Σ_k≠r F_k G_kr in place, of the columns of F (R, n) from ``first`` on.
+
+    Each row is a slice of its own: so the compiler knows that its entries are neighbours.
+    """
+    R, m = F.shape[0], total.shape[0]
+    for k in range(0, R - 1, 2):
+        one, other = F[k, first : first + m], F[k + 1, first : first + m]
+        g, h = 0.0 if k == r else G[k, r], 0.0 if k + 1 == r else G[k + 1, r]
+        for i in range(m):
+            total[i] += one[i] * g + other[i] * h
+    if R % 2 and r != R - 1:
+        last, g = F[R - 1, first : first + m], G[R - 1, r]
+        for i in range(m):
+            total[i] += last[i] * g
+
+
+@numba.njit(cache=True, error_model="numpy", fastmath=VECTOR, forceinline=True)
 def _standardised(
-    f: np.ndarray,
+    F: np.ndarray,
     c: np.ndarray,
     G: np.ndarray,
     r: int,
+    first: int,
     shift: float,
     scale: float,
     a: np.ndarray,
@@ -197,12 +216,15 @@ def _standardised(
     """a ← (shift − c + Σ_{k≠r} f_k G_kr)/scale: how far zero lies above the mean, in sd."""
     for i in range(a.shape[0]):
         a[i] = shift - c[i]
-    for k in range(f.shape[0]):
-        if k != r:
-            for i in range(a.shape[0]):
-                a[i] += f[k, i] * G[k, r]
+    _add_others(a, F, G, r, first)
     for i in range(a.shape[0]):
         a[i] /= scale
+
+
+@numba.njit(cache=True, error_model="numpy", fastmath=VECTOR, forceinline=True)
+def _scaled(excess: np.ndarray, sd: float, f: np.ndarray) -> None:
+    for i in range(f.shape[0]):
+        f[i] = sd * excess[i]
 
 
 @numba.njit(cache=True)
@@ -238,27 +260,27 @@ def draw_factors(
     for chain in range(chains):
         for first in range(0, n, TILE):
             m = min(TILE, n - first)
-            f, c = F[chain, :, first : first + m], C[chain, :, first : first + m]
-            u = uniform[chain, :, first : first + m]
+            part = slice(first, first + m)
             for r in range(R):
-                diagonal = G[chain, r, r]
+                f, u, diagonal = F[chain, r, part], uniform[chain, r, part], G[chain, r, r]
                 if diagonal <= 0.0:  # the other factor's component is empty: only the prior is left
                     for i in range(m):
-                        f[r, i] = -math.log(u[r, i]) / rate
+                        f[i] = -math.log(u[i]) / rate
                     continue
                 sd = math.sqrt(noise_variance / diagonal)
-                _standardised(f, c[r], G[chain], r, rate * noise_variance, diagonal * sd, a[:m])
-                _draw(a[:m], u[r], excess[:m], work)
-                for i in range(m):
-                    f[r, i] = sd * excess[i]
+                shift, scale, c = rate * noise_variance, diagonal * sd, C[chain, r, part]
+                _standardised(F[chain], c, G[chain], r, first, shift, scale, a[:m])
+                _draw(a[:m], u, excess[:m], work)
+                _scaled(excess[:m], sd, f)
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath=VECTOR, forceinline=True)
 def _pulled(
-    f: np.ndarray,
+    F: np.ndarray,
     c: np.ndarray,
     G: np.ndarray,
     r: int,
+    first: int,
     heat: float,
     linear: np.ndarray,
     precision: np.ndarray,
@@ -268,10 +290,7 @@ def _pulled(
     """sd, and a = −mean/sd, where every entry has a prior of its own."""
     for i in range(a.shape[0]):
         a[i] = -c[i]
-    for k in range(f.shape[0]):
-        if k != r:
-            for i in range(a.shape[0]):
-                a[i] += f[k, i] * G[k, r]
+    _add_others(a, F, G, r, first)
     for i in range(a.shape[0]):
         sd[i] = 1.0 / np.sqrt(heat * G[r, r] + precision[i])
         a[i] = (heat * a[i] - linear[i]) * sd[i]
@@ -301,14 +320,13 @@ def draw_factors_between(
         for first in range(0, n, TILE):
             m = min(TILE, n - first)
             part = slice(first, first + m)
-            f, c, u = F[chain, :, part], C[chain, :, part], uniform[chain, :, part]
             for r in range(R):
-                _pulled(
-                    f, c[r], G[chain], r, heat, linear[r, part], precision[r, part], a[:m], sd[:m]
-                )
-                _draw(a[:m], u[r], excess[:m], work)
+                own = linear[r, part], precision[r, part]
+                c, f = C[chain, r, part], F[chain, r, part]
+                _pulled(F[chain], c, G[chain], r, first, heat, own[0], own[1], a[:m], sd[:m])
+                _draw(a[:m], uniform[chain, r, part], excess[:m], work)
                 for i in range(m):
-                    f[r, i] = sd[i] * excess[i]
+                    f[i] = sd[i] * excess[i]
 
 
 @numba.njit(cache=True)
@@ -358,9 +376,9 @@ def _arrive(pull: float, sd: float, largest: float, u: float, drawn: float) -> f
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath=VECTOR, forceinline=True)
-def _add_scaled(total: np.ndarray, row: np.ndarray, factor: float) -> None:
+def _add_products(total: np.ndarray, row: np.ndarray, factors: np.ndarray) -> None:
     for i in range(total.shape[0]):
-        total[i] += row[i] * factor
+        total[i] += row[i] * factors[i]
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath=VECTOR, forceinline=True)
@@ -422,26 +440,22 @@ def draw_factors_within(
     for first in range(0, n, TILE):
         m = min(TILE, n - first)
         part = slice(first, first + m)
-        f = F[:, part]
         for r in range(R):
+            f = F[r, part]
             c, line, own, raw = C[r, part], linear[r, part], precision[r, part], uniform[r, part]
             for i in range(m):
                 pull[i] = -c[i]
-            for k in range(R):
-                if k == r:
-                    continue
-                if shared:
-                    _add_scaled(pull[:m], f[k], G[k, r, 0])
-                else:
-                    g = G[k, r, part]
-                    for i in range(m):
-                        pull[i] += f[k, i] * g[i]
+            if shared:
+                _add_others(pull[:m], F, G[:, :, 0], r, first)
+            for k in range(0 if shared else R):
+                if k != r:
+                    _add_products(pull[:m], F[k, part], G[k, r, part])
             if shared and heat * G[r, r, 0] > 0.0 and largest < np.inf:
                 raised[:m] = pull[:m]
                 diagonal = G[r, r, 0]
                 if not _set_out_far(raised[:m], sd[:m], heat, line, diagonal, own, largest, a[:m]):
                     _draw(a[:m], raw, excess[:m], work)
-                    _arrive_far(raised[:m], sd[:m], largest, excess[:m], f[r])
+                    _arrive_far(raised[:m], sd[:m], largest, excess[:m], f)
                     continue
             for i in range(m):
                 pull[i] = heat * pull[i] - line[i]
@@ -451,4 +465,4 @@ def draw_factors_within(
                 a[i], u[i] = _set_out(pull[i], sd[i], largest, raw[i])
             _draw(a[:m], u[:m], excess[:m], work)
             for i in range(m):
-                f[r, i] = _arrive(pull[i], sd[i], largest, raw[i], sd[i] * excess[i])
+                f[i] = _arrive(pull[i], sd[i], largest, raw[i], sd[i] * excess[i])

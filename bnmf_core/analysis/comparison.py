@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from bnmf_core import registry
-from bnmf_core.compare.alignment import matching
+from bnmf_core.compare.alignment import largest_first, matching
 from bnmf_core.compare.distances import suited
 from bnmf_core.compare.distances.pairwise import Distance
 from bnmf_core.data.split import split
@@ -244,8 +244,7 @@ class Comparison:
     def aligned_factors(self, index: Sequence[int] | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Bases (k, D, R) and weights (k, R, N) in the order of :meth:`aligned`."""
         A, W = self.factors(index)
-        largest_first = np.argsort(-A[0].sum(axis=0) * W[0].sum(axis=1), kind="stable")
-        order = matching(A, A[0][:, largest_first])
+        order = matching(A, A[0][:, largest_first(A[0], W[0])])
         return (
             np.take_along_axis(A, order[:, None, :], axis=2),
             np.take_along_axis(W, order[:, :, None], axis=1),

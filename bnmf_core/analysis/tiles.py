@@ -12,6 +12,7 @@ import pandas as pd
 
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.stage import Report, Stage, Stopped
+from bnmf_core.compare.alignment import largest_first
 from bnmf_core.compare.distances.assignment import assign
 from bnmf_core.compare.distances.tiles import HALF, jaccard_costs, tiles
 from bnmf_core.compare.doubt import (
@@ -192,7 +193,8 @@ def _of_run(
     best, counted = int(np.nanargmax(height)), weights[inside]
     A, W = all_A[inside], all_W[inside]
     slope_A, slope_W = _slopes(comparison, run_id, A, W)
-    order = _order(A, W, best)
+    # Numbered as everywhere: the components of that one, the largest first.
+    order = _order(A, W, best)[:, largest_first(A[best], W[best])]
     A, slope_A = (np.take_along_axis(F, order[:, None, :], axis=2) for F in (A, slope_A))
     W, slope_W = (np.take_along_axis(F, order[:, :, None], axis=1) for F in (W, slope_W))
     chain = int(members["chain"].iloc[inside[best]])
@@ -322,7 +324,7 @@ STAGE = Stage(
     key="tiles",
     label="Looking at tiles and cells",
     needs=(),
-    version=3,
+    version=4,
     compute=compute,
     read=read,
 )

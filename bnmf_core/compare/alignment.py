@@ -50,6 +50,15 @@ def matching(A: np.ndarray, reference_A: np.ndarray) -> np.ndarray:
     return permutation
 
 
+def largest_first(A: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """The order (R,) of components by how much of X each explains: A (D, R), W (R, N).
+
+    Where a component has a number, on all pages, it is its place in this order, of the
+    factorization that is shown first.
+    """
+    return np.argsort(-A.sum(axis=0) * W.sum(axis=1), kind="stable")
+
+
 def align(particles: Particles, reference: int | np.ndarray = 0) -> Particles:
     """Particles with the components of every factorization in the order of a reference.
 

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from bnmf_core.compare.alignment import largest_first
+
 
 def tile_order(A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Orders of the rows (D,) and columns (N,) of a table in which each tile is near to one block.
@@ -22,8 +24,7 @@ def tile_order(A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     >>> rows.tolist(), columns.tolist()
     ([0, 2, 1, 3], [1, 0])
     """
-    sizes = A.sum(axis=0) * W.sum(axis=1)
-    largest = np.argsort(-sizes, kind="stable")
+    largest = largest_first(A, W)
     return _together(A[:, largest]), _together(W.T[:, largest])
 
 

@@ -37,9 +37,7 @@ def picture(
         )
         return figure, note + "Each image is one part, on its own grey scale: bright is present."
     if dataset.D <= gallery.MOST_BARS:
-        figure = gallery.basis_bars(
-            A, dataset.features, names, dataset.unit, alone=alone, called=called
-        )
+        figure = gallery.basis_bars(A, dataset.features, names, alone=alone, called=called)
         return figure, note + "Bars of one chart sum to 100 %."
     figure = gallery.basis_heatmap(A, dataset.features, names, dataset.feature_noun, called=called)
     if len(names) == 1:
@@ -62,9 +60,7 @@ def differences(
         )
         return figure, "Red is more, blue is less than in the first row."
     if dataset.D <= gallery.MOST_BARS:
-        figure = gallery.basis_bars(
-            A, dataset.features, names, dataset.unit, difference=True, called=called
-        )
+        figure = gallery.basis_bars(A, dataset.features, names, difference=True, called=called)
         return figure, "Bars above zero are larger than in the first column."
     noun = dataset.feature_noun
     figure = gallery.basis_heatmap(A, dataset.features, names, noun, difference=True, called=called)

@@ -6,7 +6,17 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from bnmf_core.figures.style import MUTED, component_color, component_titles, layout, safe
+from bnmf_core.figures.style import (
+    BESIDE,
+    LINE_HEIGHT,
+    MUTED,
+    component_color,
+    component_titles,
+    in_lines,
+    layout,
+    lines_of,
+    safe,
+)
 
 MOST_BARS = 120
 GAP = 2
@@ -16,6 +26,8 @@ ROW_WIDTH, HALF_WIDTH = 740, 270
 # Pixels: what is higher than a small screen has left cannot be compared at a glance. Bars of many
 # components become no lower than can be read, though.
 TALLEST = 530
+# What a row of images is called stands beside it, in so many pixels; and what bars are called.
+ROW_NAME, NAME_OF_BARS = 145, 125
 LOWEST_BARS, HIGHEST_BARS, BESIDE_BARS = 45, 120, 150
 # Rows of a table of strong features.
 MOST_ROWS = 36
@@ -85,9 +97,10 @@ def basis_images(
     for k, r in _framed(alone):
         x, y = r * (width + GAP) - 0.5, k * (height + GAP) - 0.5
         figure.add_shape(type="rect", x0=x, x1=x + width, y0=y, y1=y + height, line=FRAME)
+    titles = [safe(name, 28) for name in columns] or component_titles(R, called, row_width / R)
     figure.update_xaxes(
         tickvals=[r * (width + GAP) + width / 2 for r in range(R)],
-        ticktext=[safe(name, 28) for name in columns] or component_titles(R, called),
+        ticktext=titles,
         tickangle=0,
         side="top",
         showgrid=False,
@@ -96,7 +109,7 @@ def basis_images(
     )
     figure.update_yaxes(
         tickvals=[k * (height + GAP) + height / 2 for k in range(K)],
-        ticktext=[safe(row, 28) for row in rows],
+        ticktext=[in_lines(row, ROW_NAME) for row in rows],
         autorange="reversed",
         scaleanchor="x",
         showgrid=False,
@@ -106,15 +119,15 @@ def basis_images(
     )
     title = "The same, minus the first row" if difference else title
     row_height = min(150, row_width / R * height / width)
-    height = int(82 + K * row_height)
-    return layout(figure, title, height, margin={"l": 150, "t": 66, "b": 10})
+    above = 66 + LINE_HEIGHT * lines_of(titles)
+    height = int(above + 16 + K * row_height)
+    return layout(figure, title, height, margin={"l": ROW_NAME + 5, "t": above, "b": 10})
 
 
 def basis_bars(
     A: np.ndarray,
     features: Sequence[str],
     rows: Sequence[str],
-    unit: str,
     difference: bool = False,
     alone: np.ndarray | None = None,
     called: Sequence[str] = (),
@@ -130,14 +143,16 @@ def basis_bars(
     shown = A / np.maximum(A.sum(axis=1, keepdims=True), 1e-300)
     if difference:
         shown = shown - shown[:1]
+    panel = min(max((TALLEST - BESIDE_BARS) / R, LOWEST_BARS), HIGHEST_BARS)
+    above = [in_lines(row, ROW_WIDTH / K) for row in rows]
+    beside = component_titles(R, called, NAME_OF_BARS, int(panel / LINE_HEIGHT))
     figure = make_subplots(
         rows=R,
         cols=K,
         shared_xaxes=True,
         shared_yaxes="rows",
-        # In two lines, so that the titles of narrow columns do not run into each other.
-        column_titles=[safe(row, 28).replace(" · ", "<br>") for row in rows],
-        row_titles=component_titles(R, called),
+        column_titles=above,
+        row_titles=beside,
         vertical_spacing=0.25 / (R + 2),
         horizontal_spacing=0.02,
     )
@@ -165,12 +180,13 @@ def basis_bars(
         row=R,
     )
     figure.update_yaxes(tickformat=".0%", nticks=3)
-    what = f"share of a component's {unit or 'sum'}"
-    title = "The same, minus the first column" if difference else f"Components as bars ({what})"
-    figure.update_annotations(font={"size": 13})
-    room = (TALLEST - BESIDE_BARS) / R
-    height = int(BESIDE_BARS + R * min(max(room, LOWEST_BARS), HIGHEST_BARS))
-    return layout(figure, title, height, bargap=0.1, margin={"t": 80})
+    title = "The same, minus the first column" if difference else "Components as bars"
+    figure.update_annotations(font={"size": 13}, textangle=0)
+    margin: dict[str, object] = {
+        "t": 64 + LINE_HEIGHT * lines_of(above),
+        "r": NAME_OF_BARS if any(called) else BESIDE,
+    }
+    return layout(figure, title, int(BESIDE_BARS + R * panel), bargap=0.1, margin=margin)
 
 
 def basis_heatmap(
@@ -217,7 +233,7 @@ def basis_heatmap(
     )
     figure.update_xaxes(
         tickvals=[r * K + (K - 1) / 2 for r in range(R)],
-        ticktext=component_titles(R, called),
+        ticktext=component_titles(R, called, ROW_WIDTH / R),
         tickangle=0,
         title="component" + "; in each block a column for each factorization" * (K > 1),
     )
@@ -228,7 +244,7 @@ def basis_heatmap(
     title = (
         "The same, minus the first factorization"
         if difference
-        else f"Strongest {count} {safe(noun, 24)} of each component (share of its sum)"
+        else f"Strongest {count} {safe(noun, 24)} of each component"
     )
     height = int(min(130 + 13 * len(chosen), TALLEST))
     return layout(figure, title, height, margin={"l": 170})

@@ -1,6 +1,7 @@
 """What every figure shares: colours, markers, safe text, a plain layout."""
 
 import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import cycle
@@ -8,6 +9,7 @@ from itertools import cycle
 import numpy as np
 import plotly.graph_objects as go
 
+from bnmf_core.nouns.names import numbered
 from bnmf_core.registry import ALGORITHMS
 
 MUTED = "#8A949E"
@@ -47,6 +49,9 @@ DASHES = {
     "triangle-down": "2px,6px",
     "pentagon": "12px,3px,3px,3px,3px,3px",
 }
+# Pixels of a letter in a label, and between lines of labels; letters of a line that is narrow.
+LETTER, LINE_HEIGHT, SHORTEST_LINE = 7, 16, 6
+MOST_LINES = 4
 LONGEST_LABEL = 60
 # Pixels of a title, and above a plot that has nothing but its title there.
 TITLE, TOP = 30, 44
@@ -100,15 +105,38 @@ def component_color(identity: int) -> str:
     return COMPONENT_COLORS[identity % len(COMPONENT_COLORS)]
 
 
-def component_name(identity: int, called: str = "") -> str:
-    """Its number, beside a dot of its colour, and what it was called."""
+def component_name(identity: int, told: str = "") -> str:
+    """Its number, or what is ``told`` instead, beside a dot of its colour."""
     dot = f'<span style="color:{component_color(identity)}">●</span>'
-    return f"{dot} {identity + 1}" + (f" {safe(called, 16)}" if called else "")
+    return f"{dot} {told or identity + 1}"
 
 
-def component_titles(count: int, called: Sequence[str] = ()) -> list[str]:
-    """The names of so many components; ``called`` : what they were called, if anything."""
-    return [component_name(r, called[r] if called else "") for r in range(count)]
+def component_titles(
+    count: int, called: Sequence[str], pixels: float, most: int = MOST_LINES
+) -> list[str]:
+    """The numbers of so many components, with what they were called, in lines as :func:`in_lines`.
+
+    ``called`` : "" where nobody has said; nothing at all where nobody has said anything.
+    """
+    told = numbered(called or [""] * count)
+    return [component_name(r, in_lines(told[r], pixels - 2 * LETTER, most)) for r in range(count)]
+
+
+def in_lines(text: str, pixels: float, most: int = MOST_LINES) -> str:
+    """Text as :func:`safe` shows it, in at most so many lines of about so many pixels.
+
+    What a dot parts from the rest begins a line.
+    """
+    width = max(SHORTEST_LINE, int(pixels / LETTER))
+    lines = [line for part in text.split(" · ") for line in textwrap.wrap(part, width)]
+    if len(lines) > most:
+        lines = [*lines[: most - 1], f"{lines[most - 1][: width - 1]}…"]
+    return "<br>".join(safe(line) for line in lines)
+
+
+def lines_of(titles: Sequence[str]) -> int:
+    """How many lines the longest of them has below its first one."""
+    return max((title.count("<br>") for title in titles), default=0)
 
 
 def symbols(style: RunStyle, converged: np.ndarray) -> np.ndarray:

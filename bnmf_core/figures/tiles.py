@@ -12,7 +12,9 @@ from bnmf_core.figures.style import layout, safe
 
 # Cells of a picture on one side: one may stand for several of a larger table.
 MOST_SIDE = 600
-SMALL_SIDE, THUMBNAIL = 200, 40
+SMALL_SIDE, THUMBNAIL = 200, 80
+# Pictures of tiles beside each other, and pixels that a row of them about has.
+LEAST_BESIDE, MOST_BESIDE, WIDTH = 5, 10, 950
 
 
 class Cell(IntEnum):
@@ -155,9 +157,8 @@ def tile_pictures(
     W: np.ndarray,
     order: tuple[np.ndarray, np.ndarray],
     names: Sequence[str],
-    columns: int = 10,
 ) -> go.Figure:
-    """Every tile in the outline of the whole table: dark where it is.
+    """Every tile in the outline of the whole table: dark where it is; few of them are large.
 
     Parameters
     ----------
@@ -166,6 +167,7 @@ def tile_pictures(
     of_rows = _pooled(A[order[0]])
     of_columns = _pooled(W.T[order[1]])
     height, width, R = of_rows.shape[0], of_columns.shape[0], A.shape[1]
+    columns = min(max(-(-R // 2), LEAST_BESIDE), MOST_BESIDE)
     lines = -(-R // columns)
     across = min(R, columns)
     shape = (lines * (height + GAP) - GAP, across * (width + GAP) - GAP)
@@ -198,8 +200,16 @@ def tile_pictures(
             font_color="#1F2933",
         )
     figure.update_xaxes(visible=False, constrain="domain")
-    figure.update_yaxes(visible=False, autorange="reversed", scaleanchor="x", constrain="domain")
-    return layout(figure, "Tiles, each in the outline of the table", height=90 + 95 * lines)
+    figure.update_yaxes(
+        visible=False,
+        autorange="reversed",
+        scaleanchor="x",
+        constrain="domain",
+        constraintoward="top",
+    )
+    return layout(
+        figure, "Tiles, each in the outline of the table", height=90 + WIDTH // columns * lines
+    )
 
 
 def cell_map(
@@ -230,7 +240,7 @@ def cell_map(
 
 
 def _pooled(on: np.ndarray) -> np.ndarray:
-    """(n ≤ 40, R) which stretches of rows hold one that is on."""
+    """(n ≤ 80, R) which stretches of rows hold one that is on."""
     step = -(-on.shape[0] // THUMBNAIL)
     found: np.ndarray = np.maximum.reduceat(on, np.arange(0, on.shape[0], step), axis=0)
     return found.astype(float)

@@ -8,13 +8,16 @@ import numpy as np
 import streamlit as st
 
 from bnmf_core.analysis import tile_answer, tiles
+from bnmf_core.analysis.named import Named
 from bnmf_core.analysis.tiles import RunTiles, Tiles, targets
 from bnmf_core.compare.distances.tiles import HALF
 from bnmf_core.compare.tile_order import tile_order
 from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.nouns.names import numbered
 from bnmf_core.numerics.boolean import boolean_product
 from bnmf_core.registry import members_of
 from pages.frame.lens import Compared
+from pages.frame.services import store
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +61,12 @@ class Looked:
     def nouns(self) -> tuple[str, str]:
         """What rows and columns are, in one word."""
         return self.dataset.feature_noun, "observations"
+
+    @cached_property
+    def tile_names(self) -> list[str]:
+        """What every tile is called: its number, and the name that its component was given."""
+        named = Named(tuple(store().notes.of(self.look.analysis.runs[0].dataset)))
+        return numbered(named.components(self.run.A))
 
     @property
     def members(self) -> str:

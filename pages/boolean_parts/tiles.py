@@ -10,17 +10,22 @@ from pages.boolean_parts.looked import Looked
 from pages.frame import view
 from pages.frame.words import plain
 
+# Which factorization the numbers are of: of a sampler one draw, of an explorer what is shown.
+FIRST = {True: "the most probable draw of that chain", False: "this factorization"}
+FILLED = "cells that are yes"
+
 
 def show(seen: Looked) -> None:
     """Pictures, the table, and one tile opened."""
     table, sure = seen.run.tiles, tile_answer.believed(seen.run.tiles, seen.judges)
-    names = [str(tile + 1) for tile in table["tile"]]
     view.chart(
-        tile_pictures(*seen.on, seen.order, names),
+        tile_pictures(*seen.on, seen.order, seen.tile_names),
         "Each picture is the whole table, in the same order as under The table; dark is where the "
-        "tile is. Made by noise: the chance that cells which are yes as often as those outside "
-        "all tiles are would hold a tile like this one anywhere, by those of its cells that no "
-        "surer tile holds.",
+        "tile is. The numbers are those of the components of "
+        f"{FIRST[seen.sampled]} on the page Parts, the largest first; another factorization "
+        "may have them in another order. Made by noise: the chance that cells which are yes as "
+        "often as those outside all tiles are would hold a tile like this one anywhere, by those "
+        "of its cells that no surer tile holds.",
         name="tiles",
         origin=seen.look.origin,
         table=table,
@@ -64,7 +69,7 @@ def _chance(log10: float) -> str:
 def _opened(seen: Looked) -> None:
     table = seen.run.tiles
     words = {
-        int(tile["tile"]): f"Tile {int(tile['tile']) + 1}: {int(tile['rows'])} × "
+        int(tile["tile"]): f"Tile {seen.tile_names[int(tile['tile'])]}: {int(tile['rows'])} × "
         f"{int(tile['columns'])}"
         for _, tile in table.iterrows()
         if tile["cells"] > 0
@@ -87,8 +92,11 @@ def _opened(seen: Looked) -> None:
                 {
                     noun: np.asarray(names, dtype=object)[on],
                     "how much of a yes": np.round(degrees[on], 3),
-                    "of its cells in the tile yes": np.round(filled, 3),
+                    FILLED: np.round(filled, 3),
                 }
             )
             listed = listed.sort_values("how much of a yes", ascending=False, kind="stable")
-            st.dataframe(listed, hide_index=True, height=300)
+            told = st.column_config.NumberColumn(
+                help="Of its cells in the tile, the share that is yes in the table."
+            )
+            st.dataframe(listed, hide_index=True, height=300, column_config={FILLED: told})

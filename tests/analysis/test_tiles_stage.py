@@ -63,6 +63,25 @@ def test_means_deviations_and_cells_are_those_of_the_draws(found, data):
     np.testing.assert_allclose(run.ambiguity, (q * (1 - q)).mean(0), atol=1e-6)
 
 
+def test_tiles_have_the_numbers_that_their_components_have_on_the_page_parts(runner, data):
+    restarts = RunSpec("box_restarts", 3, "boolean", 6)
+    comparison = runner.wait_analysis(runner.start(data, [restarts, SPEC]), "tiles")
+    for run_id, rows in zip(comparison.run_ids, comparison.rows_by_run(), strict=True):
+        run = tiles.STAGE.of(comparison).of_run(run_id)
+        members = comparison.members.iloc[rows]
+        if comparison.algorithm_of[run_id] == "box_gibbs":
+            members = members[
+                members["chain"] == members.groupby("chain")["log_joint"].mean().idxmax()
+            ]
+        A, W = comparison.aligned_factors([members["log_joint"].idxmax()])
+        assert (np.diff(A[0].sum(axis=0) * W[0].sum(axis=1)) <= 0).all()
+        away = np.abs(A[0][:, :, None] - run.A[:, None]).sum(axis=0)
+        assert away.argmin(axis=0).tolist() == [0, 1, 2]
+        if comparison.algorithm_of[run_id] == "box_restarts":
+            np.testing.assert_array_equal(run.A, A[0])
+            np.testing.assert_array_equal(run.W, W[0])
+
+
 def test_gradients_on_the_way_are_those_of_the_chain_in_the_order_of_its_tiles(runner, data):
     settings = {"chains": 2, "warm_up": 60, "thinning": 2, "calibration": 60}
     settings |= {"noise_scale": "at point"}

@@ -19,7 +19,7 @@ def bases(K: int, D: int, R: int) -> np.ndarray:
 
 
 def test_a_component_has_its_colour_in_every_factorization():
-    figure = basis_bars(bases(3, 5, 4), list("abcde"), ["one", "two", "three"], "counts")
+    figure = basis_bars(bases(3, 5, 4), list("abcde"), ["one", "two", "three"])
     of_panel = [bar.marker.color for bar in figure.data]
     assert of_panel == 3 * [component_color(r) for r in range(4)]
     assert len(set(of_panel)) == 4
@@ -34,6 +34,22 @@ def test_the_number_of_a_component_stands_beside_its_colour(difference):
     ):
         for r, told in enumerate(figure.layout.xaxis.ticktext):
             assert component_color(r) in told and told.endswith(f" {r + 1}")
+
+
+def test_names_stand_in_lines_and_are_not_cut():
+    called, rows = ["left stroke of a digit"] * 10, ["mode 1 (the old reading of it) · Gibbs 3"]
+    images = basis_images(bases(1, 6, 10), (2, 3), rows, called=called).layout
+    bars = basis_bars(bases(1, 6, 10), list("abcdef"), rows, called=called).layout
+    heatmap = basis_heatmap(bases(1, 6, 10), list("abcdef"), rows, called=called).layout
+    titles = [note.text for note in bars.annotations]
+    for told in (images.xaxis.ticktext[9], titles[-1], heatmap.xaxis.ticktext[9]):
+        assert told.replace("<br>", " ").endswith(f"</span> 10 ({called[9]})")
+        assert max(map(len, told.split("</span> ")[1].split("<br>"))) <= 15
+    for told in (images.yaxis.ticktext[0], titles[0]):
+        assert told.replace("<br>", " ") == "mode 1 (the old reading of it) Gibbs 3"
+    # Each line has its room.
+    without = basis_images(bases(1, 6, 10), (2, 3), rows).layout
+    assert images.margin.t >= without.margin.t + 2 * 13 and bars.margin.r >= 15 * 7
 
 
 @pytest.mark.parametrize(("K", "R"), [(1, 2), (4, 16), (12, 16), (4, 40)])
@@ -53,6 +69,6 @@ def test_a_heatmap_says_which_factorization_a_cell_is_of():
 
 @pytest.mark.parametrize(("R", "fits"), [(2, True), (4, True), (8, True), (30, False)])
 def test_bars_fit_on_a_screen_until_they_could_not_be_read(R, fits):
-    height = basis_bars(bases(2, 9, R), list("abcdefghi"), ["one", "two"], "").layout.height
+    height = basis_bars(bases(2, 9, R), list("abcdefghi"), ["one", "two"]).layout.height
     assert (height <= TALLEST) == fits
     assert (height - BESIDE_BARS) / R >= LOWEST_BARS

@@ -62,6 +62,17 @@ def test_a_tile_is_dark_where_its_rows_and_columns_meet():
     np.testing.assert_array_equal(z[:, 4:], [[1, 1], [0, 0], [0, 0]])
 
 
+def test_few_tiles_are_large_and_many_stand_in_more_lines():
+    def beside(R: int) -> tuple[int, int]:
+        A, W = np.ones((60, R), bool), np.ones((R, 60), bool)
+        order = (np.arange(60), np.arange(60))
+        figure = tile_pictures(A, W, order, [str(r) for r in range(R)])
+        lines = len({note.y for note in figure.layout.annotations})
+        return -(-R // lines), lines
+
+    assert [beside(R) for R in (3, 10, 16, 40)] == [(3, 1), (5, 2), (8, 2), (10, 4)]
+
+
 def test_thresholds_are_drawn_up_to_what_saying_no_gets_wrong():
     at, errors = np.array([0.0, 0.2, 0.7]), np.array([90, 3, 10])
     figure = threshold_chart({"seen": (at, errors)}, [(0.2, 0.7)], "seen")

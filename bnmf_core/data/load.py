@@ -90,7 +90,7 @@ def load_file(
     source : path, content, or file object open in binary mode.
     filename : what the dataset is called; by default the path's name.
     reading : what :func:`inspect_file` gave, as it was or changed; left out, the file is
-        inspected first, and its doubts are in ``Dataset.source``.
+        inspected first. The file's name and the doubts are in ``Dataset.source``.
     observations : "rows" or "columns", the axis of the file that holds the observations; left
         out, the Reading's.
     limit_bytes : larger files are refused, and so are archives that grow beyond it.
@@ -136,7 +136,7 @@ def load_file(
 
 
 def dataset_of(parts: Parts, filename: str, reading: Reading) -> Dataset:
-    """The dataset that a file holds; its source says what was doubtful."""
+    """The dataset that a file holds; its source says which one, and what was doubtful."""
     name = (
         clean_name(Path(filename.removesuffix(".gz")).stem.replace("\0", "")) or "uploaded matrix"
     )
@@ -144,7 +144,7 @@ def dataset_of(parts: Parts, filename: str, reading: Reading) -> Dataset:
         return Dataset.from_array(
             **parts,
             name=name,
-            source=" ".join(reading.doubts),
+            source=" ".join([*_named(filename), *reading.doubts]),
             features_are=reading.features_are,
         )
 
@@ -193,7 +193,14 @@ def map_npy(path: str | os.PathLike[str], *, observations: str = "rows") -> Data
             "so that it can stay on the disk; save it with numpy.save(path, X.astype(float))."
         )
     name = clean_name(Path(path).stem) or "matrix"
-    return Dataset.from_array(X.T if observations == "rows" else X, name=name)
+    X = X.T if observations == "rows" else X
+    return Dataset.from_array(X, name=name, source=" ".join(_named(shown)))
+
+
+def _named(filename: str) -> list[str]:
+    """Which file it is, in a sentence; nothing where it has no name."""
+    name = clean_name(Path(filename.replace("\0", "")).name)
+    return [f"The file {name}."] if name else []
 
 
 def _read_bytes(source: Source, limit_bytes: int) -> bytes:

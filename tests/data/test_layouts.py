@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from benchmarks.harness import data_folder
-from bnmf_core.data.load import inspect_file, load_file
+from bnmf_core.data.load import inspect_file, load_file, map_npy
 from bnmf_core.data.naming import named_apart
 from bnmf_core.data.reading import Reading
 from bnmf_core.nouns.dataset import Dataset
@@ -76,6 +76,18 @@ def test_every_choice_has_its_reason_and_a_reading_survives_json(layout):
 def test_what_is_doubted_travels_with_data_that_were_loaded_at_once():
     data = load_file(b"id,a,b\n0,1,2\n1,3,4\n")
     assert "Column 1 ('id') counts 0, 1, 2" in data.source
+
+
+def test_the_source_of_data_begins_with_the_name_of_their_file(tmp_path):
+    content = b"# a remark\nid,a,b\n0,1,2\n1,3,4\n"
+    assert load_file(content, filename="field notes.csv").source.startswith(
+        "The file field notes.csv. "
+    )
+    (tmp_path / "counts.csv").write_bytes(b"x,y\n1,2\n3,5\n")
+    assert load_file(tmp_path / "counts.csv").source.split(".")[:2] == ["The file counts", "csv"]
+    assert "The file" not in load_file(content).source
+    np.save(tmp_path / "large.npy", np.eye(3))
+    assert map_npy(tmp_path / "large.npy").source == "The file large.npy."
 
 
 def test_a_reading_can_be_changed_by_hand():

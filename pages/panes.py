@@ -32,8 +32,8 @@ with st.container(key="panes"):
 linking.draw()
 st.caption(
     "What is set on one side (distance, threshold, part, label, relevance, quantity) is set on the "
-    "other, charts of the same axes show the same part of them, and both sides scroll together. "
-    "What is in focus on one side brings into focus what is most like it on the other. Numbers of "
-    "modes and components are those of each side: a letter says which are the same, small for "
-    f"components (within {LIMIT:g}°) and large for modes."
+    "other, charts of the same axes show the same part of them, and both sides scroll together. A "
+    "map has directions of its own on either side. What is in focus on one side brings into focus "
+    "what is most like it on the other. Numbers of modes and components are those of each side: a "
+    f"letter says which are the same, small for components (within {LIMIT:g}°) and large for modes."
 )

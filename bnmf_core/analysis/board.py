@@ -26,6 +26,8 @@ from bnmf_core.evidence.shares import shares
 from bnmf_core.posterior.stein import ksd
 
 SEED = 20
+# A mass of which the errors leave more than this is open.
+OPEN = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +83,14 @@ class Board:
         )
         mass, low, high = (float(part[1]) if part.size > 1 else 0.0 for part in masses)
         return mass, low, high
+
+    def rough(self, run_ids: Sequence[str]) -> str:
+        """Why the mass that these runs reached is a rough estimate; "" where it is none."""
+        found = evidence.STAGE.perhaps(self.comparison)
+        if found is not None and not found.settled:
+            return "rough"
+        reached = np.array([self.reached(run_id) for run_id in run_ids])
+        return "open" if (reached[:, 2] - reached[:, 1] > OPEN).any() else ""
 
     def spread(self, run_id: str, name: str) -> float:
         """The ``largest`` or the ``mean`` distance within a run."""

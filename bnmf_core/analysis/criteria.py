@@ -53,15 +53,18 @@ CRITERIA: Registry[Criterion] = Registry(
             "posterior mass reached",
             lambda board, run_id: board.reached(run_id)[0],
             better="more",
-            about="Of the modes that were weighed, what those hold together that a run found.",
+            about="Of the modes that were weighed, what those hold together that a run found. "
+            "Where errors leave it open, or twice the steps changed it, none is the best.",
+            doubt=Board.rough,
         ),
         Criterion(
             "covering",
             "covering number",
             Board.covering,
             better="more",
+            favours="draws",
             about="Balls of the radius that are needed to cover a run's factorizations. Poor ones "
-            "count as good ones do.",
+            "count as good ones do, and draws that scatter around one mode as other modes do.",
             page="coverage",
         ),
         Criterion(

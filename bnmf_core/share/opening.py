@@ -41,6 +41,7 @@ ENDED = ("complete", "cancelled", "interrupted", "failed")
 # Names that become parts of file names.
 PART = re.compile(r"\w[\w -]*")
 BLOCK = 2**20
+DAMAGED = "its files are missing or damaged"
 
 Source: TypeAlias = str | Path | BinaryIO
 # Its name and its bytes.
@@ -188,7 +189,10 @@ def _read(source: Source, aside: Path) -> Archive:
             particles[entry["id"]] = _particles(aside, entry, dataset)
         except (BNMFError, KeyError, TypeError, ValueError, AttributeError) as error:
             named = clean_name(entry.get("id", "?")) if isinstance(entry, dict) else "?"
-            said.append(f"Run {named} is left out: {str(error).rstrip('.')}.")
+            reason = str(error).rstrip(".")
+            # Where it was unpacked says nothing to anybody.
+            reason = DAMAGED if str(aside) in reason else reason
+            said.append(f"Run {named} is left out: {reason}.")
             continue
         runs.append(entry)
     if not runs:
@@ -211,7 +215,7 @@ def _particles(aside: Path, entry: Mapping[str, Any], dataset: Dataset) -> Parti
     folder = aside / RUNS / entry["id"]
     meta = json.loads((folder / folders.COMPLETE).read_text()) if folder.exists() else {}
     if not meta:
-        raise StoreError("its files are missing or damaged")
+        raise StoreError(DAMAGED)
     for kind in ("diagnostics", "trace", "totals"):
         for name in meta.get(kind, ()):
             if not PART.fullmatch(name):

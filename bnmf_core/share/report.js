@@ -131,7 +131,7 @@
   const drawFigures = (paper = false) => Promise.all(drawn.map(([picture, place]) => {
     const figure = figureOf(picture, paper);
     if (paper) Object.assign(figure.layout, { width: PAPER, autosize: false });
-    return Plotly.react(place, figure.data, figure.layout, { displaylogo: false, responsive: true, modeBarButtonsToRemove: ["autoScale2d"] });
+    return Plotly.react(place, figure.data, figure.layout, { displaylogo: false, responsive: true, showSendToCloud: false, modeBarButtonsToRemove: ["autoScale2d"] });
   }));
   content.pictures.forEach((picture, i) => {
     const figure = document.getElementById(`picture_${i}`), place = figure.querySelector(".drawn"), buttons = figure.querySelector(".buttons");

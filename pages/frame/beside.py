@@ -92,9 +92,19 @@ def _side(runs: Sequence[str] | None, here: Side) -> Side | None:
     metric, threshold = link.get("metric"), here.modes.threshold
     ours, theirs = here.analysis.runs[0], analysis.runs[0]
     same = (ours.dataset, ours.spec.rank) == (theirs.dataset, theirs.spec.rank)
-    if not same or not structure.STAGE.ready(analysis) or metric not in analysis.metrics:
+    if not same or metric not in analysis.metrics:
+        return None
+    if not structure.STAGE.ready(analysis):
+        _wait(analysis)
         return None
     return Side(analysis, structure.modes_at(analysis, metric, threshold))
+
+
+@st.fragment(run_every=2.0)
+def _wait(analysis: Comparison) -> None:
+    """Draw the page again when the other side is there to be compared with."""
+    if structure.STAGE.ready(analysis):
+        st.rerun()
 
 
 def _like(there: Side, focus: str, here: Side, metric: str) -> str:

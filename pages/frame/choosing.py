@@ -73,6 +73,7 @@ def runs(on_change: Callable[[], None]) -> list[RunRecord]:
     chosen = [by_id[run_id] for run_id in link.get("runs")]
     if not chosen:
         view.nothing("Choose at least one run in the panel on the left.")
+    _nothing_made(chosen, [run for run in kept if run.id not in gone])
     if alike:
         st.sidebar.caption(plain(_data_and_rank(chosen[0], datasets)))
     # Pages that look at data go on with those of the runs that were looked at.
@@ -123,6 +124,15 @@ def not_found(noun: str, ids: Iterable[str]) -> None:
             "been deleted, or the link was made on another computer. Choose another one, or ask "
             "for a new link."
         )
+
+
+def _nothing_made(chosen: list[RunRecord], kept: list[RunRecord]) -> None:
+    """Say which runs of a launch have made nothing, where all others of it are looked at."""
+    launches = {run.launch for run in chosen}
+    others = [run for run in kept if run.launch in launches and run not in chosen]
+    if others and not any(run.done > 0 or run.active for run in others):
+        names = ", ".join(plain(run_words(run)) for run in others)
+        st.warning(f"Started with these, and made nothing: {names}.")
 
 
 def _gone(name: str, now: list[str]) -> set[str]:

@@ -97,7 +97,9 @@ class Lens(Compared):
         """A factorization's name: its mode, run and number."""
         member = self.analysis.members.iloc[row]
         mode = self.mode_names[int(self.modes.labels[row])]
-        return f"{mode} · {label_of(member['algorithm'])} {member['particle']}"
+        several = len(set(self.analysis.algorithm_of.values())) < len(self.analysis.runs)
+        run = self.run_names[member["run"]] if several else label_of(member["algorithm"])
+        return f"{mode} · {run}{',' if several else ''} {member['particle']}"
 
     def shown(self, most: int, run: str | None = None) -> tuple[np.ndarray, list[str]]:
         """Rows of ``members`` to look at one by one, and their names.

@@ -20,7 +20,12 @@ from pages.frame.words import plain
 if TYPE_CHECKING:  # loads what the first page does not need
     from bnmf_core.share.pictures import Picture
 
-CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["autoScale2d"]}
+# Nothing offers to send a chart to a company's server.
+CONFIG = {
+    "displaylogo": False,
+    "showSendToCloud": False,
+    "modeBarButtonsToRemove": ["autoScale2d"],
+}
 MARKS = ("points", "box", "lasso")
 # Origins that stand on the page, by the chart that they stand below.
 _SAID = "origins_said"
@@ -154,6 +159,6 @@ def _no_formula(text: str) -> str:
 
 def page(figure: go.Figure, reading: str, origin: str) -> bytes:
     """A stand-alone HTML page with the interactive chart."""
-    drawn = figure.to_html(full_html=False, include_plotlyjs=True)
+    drawn = figure.to_html(full_html=False, include_plotlyjs=True, config=CONFIG)
     words = f"<p>{html.escape(reading)}</p>{drawn}<p><small>{html.escape(origin)}</small></p>"
     return f"<!doctype html><meta charset=utf-8><body>{words}</body>".encode()

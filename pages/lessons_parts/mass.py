@@ -52,13 +52,11 @@ def facts() -> dict[str, float]:
 def sentence(draw: int, belief: str) -> str:
     """Basin, height and mass, in one sentence."""
     one, of = weighed(draw), mass(draw, belief)
-    lighter, heavier = int(of.argmin()), int(of.argmax())
     share = [count / sum(one["restarts"]) for count in one["restarts"]]
     believed = "" if belief == "1" else ", when the noise model is believed a tenth as far"
     return (
-        f"Both modes miss X by less than 1%, and restarts end in them {share[lighter]:.0%} to "
-        f"{share[heavier]:.0%}, yet their probabilities are {of[lighter]:.1%} and "
-        f"{of[heavier]:.1%}{believed}."
+        f"Both modes miss X by less than 1%, and restarts end in them {share[0]:.0%} to "
+        f"{share[1]:.0%}, yet their probabilities are {of[0]:.1%} and {of[1]:.1%}{believed}."
     )
 
 

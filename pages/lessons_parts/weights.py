@@ -16,7 +16,7 @@ SIGMA, LENGTH = 0.5, 1.0
 LEAST, MOST = -2.6, 2.0
 SPREAD = ((-1.2, 0.9), (-0.2, 0.0), (0.9, -1.2), (0.4, -0.6))
 # Where the fifth particle is in each step: off the ridge, where the fourth is, on the ridge.
-FIFTH = {1: (0.9, 0.5), 2: SPREAD[3], 3: (-0.7, 0.4)}
+FIFTH = {1: (-1.5, -0.5), 2: SPREAD[3], 3: (-0.5, 0.7)}
 # Less than this is no weight.
 NOTHING = 0.005
 
@@ -131,7 +131,8 @@ LESSON = Lesson(
             "What does the computer solve?",
             "It makes wᵀKw as small as it can be for weights of at least 0 that sum to 1, a "
             "quadratic program. K is made of the places and of the slopes of the log density "
-            "there.",
+            "there. A particle on a very steep slope can make it smaller with a weight of 1%, as "
+            "it balances the slopes of the others: drag one far to the upper right.",
         ),
     ),
     show,

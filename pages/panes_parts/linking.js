@@ -30,7 +30,10 @@ if (!window.panesLinked) {
     const axis = chart._fullLayout[name];
     return [name, axis.type, axis.title?.text];
   })]);
+  // The directions of a map are its own: the same place means something else on the other one.
+  const placed = chart => axes(chart).every(name => !/^(first|second) direction/.test(chart._fullLayout[name].title?.text ?? ""));
   const twin = (chart, frame, other) => {
+    if (!placed(chart)) return undefined;
     const alike = one => charts(one).filter(each => kind(each) === kind(chart));
     return alike(other)[alike(frame).indexOf(chart)];
   };

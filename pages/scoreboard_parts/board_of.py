@@ -80,7 +80,13 @@ def table(look: Lens, board: Board, names: dict[str, str]) -> None:
         criterion = CRITERIA[keys[row]]
         where = f"{criterion.label}, {column if column in ids else 'all runs'}"
         label = f"{where}: open {declared.page(criterion.page).title}"
-        link.to(criterion.page, label, runs=",".join(runs), metric=look.metric)
+        link.to(
+            criterion.page,
+            label,
+            runs=",".join(runs),
+            metric=look.metric,
+            threshold=f"{look.modes.threshold:.6g}",
+        )
     words = "Green is the best of its row. Click a number for the way to where it comes from."
     if several:
         words += " Of repetitions: the median, and from least to most."

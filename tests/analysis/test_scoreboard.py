@@ -2,6 +2,7 @@
 
 import itertools
 from contextlib import closing
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -205,3 +206,12 @@ def test_a_board_without_stages_has_what_follows_from_the_runs(board, tmp_path):
 
 def _store_of(board):
     return RunStore(board.comparison.root)
+
+
+def test_a_mass_that_errors_leave_open_or_more_steps_change_is_said_to_be_rough(board, monkeypatch):
+    run_ids = board.comparison.run_ids[:1]
+    for settled, least, why in ((False, 0.9, "rough"), (True, 0.1, "open"), (True, 0.9, "")):
+        found = SimpleNamespace(settled=settled)
+        monkeypatch.setattr(Stage, "perhaps", lambda self, _, found=found: found)
+        monkeypatch.setattr(Board, "reached", lambda self, run_id, least=least: (0.95, least, 1.0))
+        assert board.rough(run_ids) == why

@@ -1,24 +1,93 @@
-"""The papers whose methods are made here, by the numbers that docstrings and references use."""
+"""The works that are cited, in full: those made here by their numbers, others by author and year.
+
+References of algorithms, models and distances are written in short, "paper 3, §6.2; Neal 2011";
+:func:`cited` says what these are.
+"""
 
 import re
 
 PAPERS = {
     1: "A. Masood, W. Pan and F. Doshi-Velez: An Empirical Comparison of Sampling Quality Metrics: "
-    "A Case Study for Bayesian Nonnegative Matrix Factorization, 2016.",
+    "A Case Study for Bayesian Nonnegative Matrix Factorization, arXiv:1606.06250, 2016.",
     2: "M. A. Masood and F. Doshi-Velez: Rapid Posterior Exploration in Bayesian Non-negative "
-    "Matrix Factorization, 2016.",
+    "Matrix Factorization, arXiv:1610.08928, 2016.",
     3: "M. A. Masood and F. Doshi-Velez: A Particle-Based Variational Approach to Bayesian "
-    "Non-negative Matrix Factorization, 2019.",
+    "Non-negative Matrix Factorization, Journal of Machine Learning Research 20, 2019.",
     4: "F. Gonsior: Obtaining trustable results for Probabilistic Boolean Matrix Factorization "
     "using SGD/MCMC, master's thesis, TU Dortmund, 2019.",
 }
+WORKS = {
+    "Andrieu, Doucet & Holenstein 2010": "C. Andrieu, A. Doucet and R. Holenstein: Particle Markov "
+    "Chain Monte Carlo Methods, Journal of the Royal Statistical Society B 72(3), 269–342, 2010.",
+    "Ang & Gillis 2019": "A. M. S. Ang and N. Gillis: Accelerating Nonnegative Matrix "
+    "Factorization Algorithms Using Extrapolation, Neural Computation 31(2), 417–439, 2019.",
+    "Boutsidis & Gallopoulos 2008": "C. Boutsidis and E. Gallopoulos: SVD Based Initialization: A "
+    "Head Start for Nonnegative Matrix Factorization, Pattern Recognition 41(4), 1350–1362, 2008.",
+    "Chu, Keerthi & Ong 2004": "W. Chu, S. S. Keerthi and C. J. Ong: Bayesian Support Vector "
+    "Regression Using a Unified Loss Function, IEEE Transactions on Neural Networks 15(1), 29–44, "
+    "2004.",
+    "Cichocki & Phan 2009": "A. Cichocki and A.-H. Phan: Fast Local Algorithms for Large Scale "
+    "Nonnegative Matrix and Tensor Factorizations, IEICE Transactions on Fundamentals E92-A(3), "
+    "708–721, 2009.",
+    "Del Moral, Doucet & Jasra 2006": "P. Del Moral, A. Doucet and A. Jasra: Sequential Monte "
+    "Carlo Samplers, Journal of the Royal Statistical Society B 68(3), 411–436, 2006.",
+    "Gershman, Hoffman & Blei 2012": "S. Gershman, M. Hoffman and D. Blei: Nonparametric "
+    "Variational Inference, International Conference on Machine Learning, arXiv:1206.4665, 2012.",
+    "Gillis 2020": "N. Gillis: Nonnegative Matrix Factorization, SIAM, 2020.",
+    "Hamming 1950": "R. W. Hamming: Error Detecting and Error Correcting Codes, Bell System "
+    "Technical Journal 29(2), 147–160, 1950.",
+    "Hess, Morik & Piatkowski 2017": "S. Hess, K. Morik and N. Piatkowski: The PRIMPING Routine – "
+    "Tiling through Proximal Alternating Linearized Minimization, Data Mining and Knowledge "
+    "Discovery 31(4), 1090–1131, 2017.",
+    "Jaccard 1912": "P. Jaccard: The Distribution of the Flora in the Alpine Zone, New Phytologist "
+    "11(2), 37–50, 1912.",
+    "Lee & Seung 1999": "D. D. Lee and H. S. Seung: Learning the Parts of Objects by Non-negative "
+    "Matrix Factorization, Nature 401, 788–791, 1999.",
+    "Lee & Seung 2001": "D. D. Lee and H. S. Seung: Algorithms for Non-negative Matrix "
+    "Factorization, Advances in Neural Information Processing Systems 13, 2001.",
+    "Levandowsky & Winter 1971": "M. Levandowsky and D. Winter: Distance between Sets, Nature 234, "
+    "34–35, 1971.",
+    "Lin 2007": "C.-J. Lin: Projected Gradient Methods for Nonnegative Matrix Factorization, "
+    "Neural Computation 19(10), 2756–2779, 2007.",
+    "Liu & Wang 2016": "Q. Liu and D. Wang: Stein Variational Gradient Descent: A General Purpose "
+    "Bayesian Inference Algorithm, Advances in Neural Information Processing Systems 29, 2016.",
+    "Mandt, Hoffman & Blei 2017": "S. Mandt, M. D. Hoffman and D. M. Blei: Stochastic Gradient "
+    "Descent as Approximate Bayesian Inference, Journal of Machine Learning Research 18, 2017.",
+    "Masood & Doshi-Velez 2016": PAPERS[2],
+    "Masood, Pan & Doshi-Velez 2016": PAPERS[1],
+    "Neal 2001": "R. M. Neal: Annealed Importance Sampling, Statistics and Computing 11(2), "
+    "125–139, 2001.",
+    "Neal 2003": "R. M. Neal: Slice Sampling, The Annals of Statistics 31(3), 705–767, 2003.",
+    "Neal 2011": "R. M. Neal: MCMC Using Hamiltonian Dynamics, in Handbook of Markov Chain Monte "
+    "Carlo, Chapman & Hall/CRC, 113–162, 2011.",
+    "Paatero, Eberly, Brown & Norris 2014": "P. Paatero, S. Eberly, S. G. Brown and G. A. Norris: "
+    "Methods for Estimating Uncertainty in Factor Analytic Solutions, Atmospheric Measurement "
+    "Techniques 7(3), 781–797, 2014.",
+    "Rukat, Holmes, Titsias & Yau 2017": "T. Rukat, C. C. Holmes, M. K. Titsias and C. Yau: "
+    "Bayesian Boolean Matrix Factorisation, International Conference on Machine Learning, 2017.",
+    "Schmidt, Winther & Hansen 2009": "M. N. Schmidt, O. Winther and L. K. Hansen: Bayesian "
+    "Non-negative Matrix Factorization, Independent Component Analysis and Signal Separation, "
+    "540–547, 2009.",
+    "Tierney 1994": "L. Tierney: Markov Chains for Exploring Posterior Distributions, The Annals "
+    "of Statistics 22(4), 1701–1728, 1994.",
+    "Vehtari & others 2021": "A. Vehtari, A. Gelman, D. Simpson, B. Carpenter and P.-C. Bürkner: "
+    "Rank-Normalization, Folding, and Localization: An Improved R̂ for Assessing Convergence of "
+    "MCMC, Bayesian Analysis 16(2), 667–718, 2021.",
+}
+_SHORT = {f"paper {number}": told for number, told in PAPERS.items()} | WORKS
 
 
 def cited(text: str) -> list[str]:
-    """The papers that a reference names by number, in full.
+    """The works that a text names in short, each in full, in the order in which they are named.
 
-    >>> [one[:10] for one in cited("paper 3, algorithms 1–4")]
-    ['paper 3: M']
+    >>> [one[:21] for one in cited("Neal and others; Neal 2011; paper 3, algorithms 1–4")]
+    ['Neal 2011: R. M. Neal', 'paper 3: M. A. Masood']
     """
-    numbers = dict.fromkeys(int(found) for found in re.findall(r"\bpapers? (\d)", text))
-    return [f"paper {number}: {PAPERS[number]}" for number in numbers if number in PAPERS]
+    found: dict[str, tuple[int, str]] = {}
+    for short, told in _SHORT.items():
+        written = re.escape(short).replace(r"\ \&\ ", r"(?: & |,? and )")
+        if named := re.search(rf"(?<![\w-]){written}(?!\d)", text):
+            found.setdefault(told, (named.start(), short))
+    return [
+        f"{short}: {told}" for told, (_, short) in sorted(found.items(), key=lambda one: one[1])
+    ]

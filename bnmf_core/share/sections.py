@@ -14,6 +14,7 @@ from bnmf_core.analysis.criteria import CRITERIA
 from bnmf_core.analysis.scoreboard import names_of, scoreboard
 from bnmf_core.nouns.names import numbered
 from bnmf_core.nouns.papers import cited
+from bnmf_core.probability import MODELS
 from bnmf_core.registry import ALGORITHMS
 from bnmf_core.runs.launch import in_words
 from bnmf_core.share import code
@@ -190,17 +191,21 @@ def _setting(value: object) -> str:
 
 def _provenance(subject: Subject, now: datetime) -> str:
     comparison, dataset = subject.comparison, subject.comparison.dataset
-    used = dict.fromkeys(subject.comparison.algorithm_of.values())
+    used = dict.fromkeys(comparison.algorithm_of.values())
+    models = dict.fromkeys(run.spec.model for run in comparison.runs)
     references = [
-        f"<li>{escape(ALGORITHMS[key].label)}: {escape(ALGORITHMS[key].reference)}</li>"
-        for key in used
-        if key in ALGORITHMS
+        *((ALGORITHMS[key].label, ALGORITHMS[key].reference) for key in used if key in ALGORITHMS),
+        *(
+            (f"Model, {MODELS[key].label}", MODELS[key].reference)
+            for key in models
+            if key in MODELS
+        ),
+        (f"Distance, {subject.distance.label}", subject.distance.reference),
     ]
-    references.append(
-        f"<li>Distance, {escape(subject.distance.label)}: {escape(subject.distance.reference)}</li>"
-    )
+    named = "".join(f"<li>{escape(what)}: {escape(short)}</li>" for what, short in references)
+    works = cited("; ".join(short for _, short in references))
+    in_full = "".join(f"<li>{escape(work)}</li>" for work in works)
     program = code.script(comparison, f"bnmf-{comparison.key}.zip")
-    papers = "".join(f"<li>{escape(paper)}</li>" for paper in cited(" ".join(references)))
     packages = ", ".join(f"{package} {version_of(package)}" for package in PACKAGES)
     made = ", ".join(dict.fromkeys(run.version for run in comparison.runs if run.version))
     data = f"{dataset.name}: {dataset.D:,} features × {dataset.N:,} observations"
@@ -214,7 +219,7 @@ def _provenance(subject: Subject, now: datetime) -> str:
     ]
     return (
         f"<h2>Where it comes from</h2>{_table(('', ''), rows)}"
-        f"<h3>References</h3><ul>{''.join(references)}{papers}</ul>"
+        f"<h3>References</h3><ul>{named}</ul><ul>{in_full}</ul>"
         "<h3>The program that repeats it</h3>"
         f"<pre><code>{escape(program)}</code></pre>"
     )

@@ -12,6 +12,7 @@ from bnmf_core.analysis.criteria import CRITERIA
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.nouns.algorithm import AnyAlgorithm
 from bnmf_core.nouns.model import Capability, Model
+from bnmf_core.nouns.papers import cited
 from bnmf_core.nouns.settings import declarations
 from bnmf_core.probability import MODELS
 from bnmf_core.registry import ALGORITHMS
@@ -82,7 +83,7 @@ def _algorithm(one: AnyAlgorithm) -> str:
         ("Makes", one.members),
         ("Stops", "when it has converged" if one.runs_to_optima else "after the work it was given"),
         ("Models", links),
-        ("Published", escaped(one.reference)),
+        *_published(one.reference),
     ]
     parts = [f"# {escaped(one.label)}", escaped(one.summary), table(["", ""], facts)]
     if one.caveat:
@@ -90,6 +91,12 @@ def _algorithm(one: AnyAlgorithm) -> str:
     return "\n\n".join(
         [*parts, *_how(one, ALGORITHMS), *_settings(one.Settings), *_run(one, models)]
     )
+
+
+def _published(reference: str) -> list[tuple[str, str]]:
+    """Where something comes from, in short and in full."""
+    works = "; ".join(work.rstrip(".") for work in cited(reference))
+    return [("Published", escaped(reference)), *([("In full", escaped(works))] if works else [])]
 
 
 def _run(one: AnyAlgorithm, models: list[Model]) -> Iterator[str]:
@@ -128,7 +135,7 @@ def _model(one: Model) -> str:
         ("Where A and W live", escaped(f"{one.support_A.of('A')}; {one.support_W.of('W')}")),
         ("It has", able),
         ("Algorithms", links),
-        ("Published", escaped(one.reference)),
+        *_published(one.reference),
     ]
     parts = [f"# {escaped(one.label)}", escaped(one.summary), table(["", ""], facts)]
     return "\n\n".join([*parts, *_how(one, MODELS), *_settings(one.Settings)])
@@ -148,7 +155,7 @@ def _distances() -> str:
             ("Largest at rank 5", "no bound" if one.upper is None else f"{one.upper(5):g}"),
             ("Triangle inequality", "holds" if one.is_metric else "may fail"),
             ("Scale of components", "taken out" if one.scale_free else "counts"),
-            ("Published", escaped(one.reference)),
+            *_published(one.reference),
         ]
         parts += [f"## {escaped(one.label)}", escaped(one.summary), table(["", ""], facts)]
     return "\n\n".join(parts)

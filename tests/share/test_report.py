@@ -49,6 +49,7 @@ def test_findings_stand_in_it_without_a_script(answer, page):
         assert escape(finding.said) in body
     assert answer.comparison.dataset.hash in body
     assert "paper 1: A. Masood" in body
+    assert "Schmidt, Winther &amp; Hansen 2009: M. N. Schmidt" in body
 
 
 def test_names_from_files_are_text(page, content):

@@ -44,8 +44,23 @@ class Named:
             return [None] * modes.count
         A, _ = comparison.factors(modes.representative)
         notes = [note for note in notes if note.A.shape[0] == A.shape[1]]
-        farthest = [component_angles(A, note.A, matching(A, note.A)).max(axis=1) for note in notes]
+        farthest = [_farthest(A, note) for note in notes]
         return _given(notes, np.array(farthest).reshape(len(notes), modes.count))
+
+    def of_each(self, A: np.ndarray) -> tuple[list[list[Note | None]], list[Note | None]]:
+        """For each of M bases (M, D, R): the notes on its components, and the nearest on a mode.
+
+        Those on a mode are on its most typical basis; within ``LIMIT`` of that a basis has it, too.
+        """
+        notes = [note for note in self.notes if note.kind == MODE and note.A.shape == A.shape[1:]]
+        near: list[Note | None] = [None] * len(A)
+        if notes:
+            far = np.array([_farthest(A, note) for note in notes])
+            nearest = far.argmin(axis=0)
+            near = [
+                notes[note] if far[note, m] <= LIMIT else None for m, note in enumerate(nearest)
+            ]
+        return [self.of_components(basis) for basis in A], near
 
     def components(self, A: np.ndarray) -> list[str]:
         """What every component of a basis (D, R) is called, "" where nobody has said."""
@@ -76,6 +91,11 @@ def in_words(sentence: str, names: Sequence[str]) -> str:
         return found[1] + names[mode].removeprefix("mode")
 
     return MODE_IN_WORDS.sub(called, sentence)
+
+
+def _farthest(A: np.ndarray, note: Note) -> np.ndarray:
+    """(m,) degrees of the component of each basis (m, D, R) that is farthest from the note's."""
+    return component_angles(A, note.A, matching(A, note.A)).max(axis=1)
 
 
 def _angles(A: np.ndarray, column: np.ndarray) -> np.ndarray:

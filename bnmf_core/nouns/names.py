@@ -68,6 +68,15 @@ def told_apart(labels: Mapping[str, str], *longer: Mapping[str, str]) -> dict[st
     return found
 
 
+def no_formula(text: str) -> str:
+    """Text that no spreadsheet takes for a formula, as a cell of a CSV file.
+
+    >>> no_formula("=1+1"), no_formula("a = 1")
+    ("'=1+1", 'a = 1')
+    """
+    return "'" + text if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+
+
 def numbered(called: Iterable[str]) -> list[str]:
     """Things by their numbers, from 1, each with what it was called, if anything.
 

@@ -255,12 +255,7 @@ class Particles:
 
     def to_netcdf(self, target: str | Path | BinaryIO, dataset: "Dataset | None" = None) -> None:
         """Write :meth:`to_datatree` as a NetCDF-4 file."""
-        content = io.BytesIO()
-        self.to_datatree(dataset).to_netcdf(content, engine="h5netcdf")
-        if isinstance(target, str | Path):
-            Path(target).write_bytes(content.getvalue())
-        else:
-            target.write(content.getvalue())
+        write_datatree(self.to_datatree(dataset), target)
 
     def save(self, target: str | Path | BinaryIO) -> None:
         """Write one ``.npz`` (no pickles; readable by plain numpy) to a path or open file."""
@@ -299,6 +294,16 @@ class Particles:
         return cls.from_arrays(
             arrays, spec, named["diagnostics"], named["trace"], info, named["totals"]
         )
+
+
+def write_datatree(tree: "xarray.DataTree", target: str | Path | BinaryIO) -> None:
+    """Write groups as a NetCDF-4 file, to a path or an open file."""
+    content = io.BytesIO()
+    tree.to_netcdf(content, engine="h5netcdf")
+    if isinstance(target, str | Path):
+        Path(target).write_bytes(content.getvalue())
+    else:
+        target.write(content.getvalue())
 
 
 def with_prefix(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:

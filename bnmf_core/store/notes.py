@@ -38,6 +38,11 @@ class Note:
     A: np.ndarray
     created: float
 
+    @property
+    def said(self) -> str:
+        """The name and the text, in one line."""
+        return ": ".join(filter(None, (self.name, clean_name(self.text, LONGEST_TEXT))))
+
 
 class NoteBook:
     """The notes of one owner, by dataset.

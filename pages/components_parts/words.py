@@ -70,7 +70,10 @@ def show(look: Lens, rows: np.ndarray, names: list[str], asked: Asked) -> None:
     view.origin_line(
         look.origin, f"ranked by {asked.relevance:g}, from particular (0) to frequent (1)"
     )
+    notes = [note.said if note else "" for note in look.notes.of_components(A[0])]
     named = found.assign(factorization=[names[k] for k in found["factorization"]])
+    if any(notes):
+        named["note"] = [notes[r] for r in found["component"]]
     st.download_button(
         "Table (CSV)", lambda: view.csv(named), "parts.csv", "text/csv", on_click="ignore"
     )

@@ -14,6 +14,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from bnmf_core.nouns.errors import BNMFError
+from bnmf_core.nouns.names import no_formula
 from pages.frame import link
 from pages.frame.words import plain
 
@@ -144,17 +145,13 @@ def _files(
 
 def csv(table: pd.DataFrame) -> bytes:
     """CSV in which no text can be taken for a formula by a spreadsheet."""
-    safe = table.rename(columns=lambda name: _no_formula(str(name)))
+    safe = table.rename(columns=lambda name: no_formula(str(name)))
     for column in safe.columns:
         if not pd.api.types.is_numeric_dtype(safe[column]):
-            safe[column] = [_no_formula(v) if isinstance(v, str) else v for v in safe[column]]
+            safe[column] = [no_formula(v) if isinstance(v, str) else v for v in safe[column]]
     buffer = io.StringIO()
     safe.to_csv(buffer, index=False)
     return buffer.getvalue().encode()
-
-
-def _no_formula(text: str) -> str:
-    return "'" + text if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
 
 
 def page(figure: go.Figure, reading: str, origin: str) -> bytes:

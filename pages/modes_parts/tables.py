@@ -9,6 +9,7 @@ import streamlit as st
 
 from bnmf_core.analysis import answer
 from bnmf_core.compare.alignment import component_stability
+from bnmf_core.nouns.names import clean_name
 from pages.frame import focusing, view
 from pages.frame.lens import Lens
 from pages.frame.words import NATS, plain, with_unit
@@ -36,10 +37,10 @@ def mode_table(
             "spread": table["spread"],
             "nearest": table["nearest"],
             **weights,
+            "note": [clean_name(note.text) if note else "" for note in found],
         }
     )
-    if not any(shown["name"]):
-        shown = shown.drop(columns="name")
+    shown = shown.drop(columns=[key for key in ("name", "note") if not any(shown[key])])
     event = st.dataframe(
         shown.dropna(axis=1, how="all"),
         hide_index=True,

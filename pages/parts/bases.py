@@ -5,9 +5,13 @@ import streamlit as st
 
 from bnmf_core.figures import gallery
 from bnmf_core.figures.bases import differences, named_table, picture
+from bnmf_core.nouns.names import clean_name
 from pages.frame.lens import Lens
 from pages.frame.view import chart
+from pages.frame.words import plain
 
+# Letters of a note that stand below a picture; all of it is where names are given.
+LONGEST_NOTE = 240
 # Images, columns of bars, and cells in a row that can be read in half of the page.
 MOST_IMAGES_BESIDE, MOST_BARS_BESIDE, MOST_CELLS_BESIDE = 5, 3, 24
 
@@ -28,10 +32,26 @@ def show(
     with places[0]:
         figure, reading = picture(look.analysis.dataset, A, names, width, called)
         chart(figure, reading, name=name, origin=look.origin, table=table)
+        _notes(look, rows, A[0])
     if difference:
         with places[1]:
             figure, reading = differences(look.analysis.dataset, A, names, width, called)
             chart(figure, reading, name=f"{name}_difference", origin=look.origin)
+
+
+def _notes(look: Lens, rows: np.ndarray, A: np.ndarray) -> None:
+    """What people have noted on the components of the first basis A (D, R), and on these modes."""
+    of_modes = look.notes.of_modes(look.analysis, look.modes)
+    shown = dict.fromkeys(look.modes.labels[rows].tolist())
+    told = [("component", r, note) for r, note in enumerate(look.notes.of_components(A))]
+    told += [("mode", k, of_modes[k]) for k in shown]
+    lines = [
+        f"- **{plain(f'{what} {k + 1}')}**: {plain(clean_name(note.said, LONGEST_NOTE))}"
+        for what, k, note in told
+        if note and note.text
+    ]
+    if lines:
+        st.caption("\n".join(lines))
 
 
 def _room_beside(look: Lens, A: np.ndarray) -> bool:

@@ -1,9 +1,13 @@
 """Names given to components and modes: kept with the thing, found again under other numbers."""
 
+import json
 from contextlib import closing
+from io import BytesIO
 
 import numpy as np
+import pandas as pd
 import pytest
+import xarray
 
 from bnmf_core import RunSpec, laurberg
 from bnmf_core.analysis import structure
@@ -13,7 +17,7 @@ from bnmf_core.analysis.named import LIMIT, Named, in_words
 from bnmf_core.analysis.stages import compute
 from bnmf_core.nouns.errors import NotFoundError, SettingsError
 from bnmf_core.runs.jobs import JobRunner
-from bnmf_core.share import archive
+from bnmf_core.share import archive, formats
 from bnmf_core.share.opening import open_archive
 from bnmf_core.share.report import report
 from bnmf_core.store.notes import COMPONENT, MODE
@@ -35,6 +39,47 @@ def turned(column: np.ndarray, degrees: float) -> np.ndarray:
 @pytest.fixture
 def book(tmp_path):
     return RunStore(tmp_path).notes
+
+
+def test_exports_say_beside_each_factorization_what_was_noted_on_it(tmp_path):
+    store = RunStore(tmp_path)
+    with closing(JobRunner(store)) as runner:
+        specs = [RunSpec("gibbs", 3, particles=12, settings={"chains": 2, "warm_up": 5})]
+        (run_id,) = runner.start(laurberg("two", noise=0.001, rng=RNG), specs)
+        runner.wait([run_id])
+    plain = BytesIO()
+    formats.write(store, run_id, "csv", plain)
+    particles, data_id = store.particles(run_id), store.run(run_id).dataset
+    A = np.asarray(particles.A)
+    store.notes.keep(data_id, COMPONENT, A[0, :, 2], "=late", "Seen\nin spring.")
+    store.notes.keep(data_id, MODE, A[0], "old", "")
+    kept = BytesIO()
+    formats.write(store, run_id, "csv", kept)
+    table = pd.read_csv(BytesIO(kept.getvalue()), keep_default_na=False)
+    # One that is not like the noted one by a component at least has none of it.
+    for m, row in table.iterrows():
+        angles = np.array([angle(A[m, :, r], A[0, :, 2]) for r in range(3)])
+        noted = [f"component_{r + 1}_note" for r in range(3)]
+        said = [row.get(column, "") for column in noted]
+        expected = ["'=late: Seen in spring." if r == angles.argmin() else "" for r in range(3)]
+        assert said == (expected if angles.min() <= LIMIT else [""] * 3)
+    assert table["mode_note"][0] == "old"
+    assert list(pd.read_csv(BytesIO(plain.getvalue()))) == [
+        column for column in table if not column.endswith("_note")
+    ]
+    formats.write(store, run_id, "nc", file := BytesIO())
+    with xarray.open_datatree(file, engine="h5netcdf") as read:
+        told = json.loads(read.attrs["notes"])
+        assert told[0] == {"kind": COMPONENT, "name": "=late", "text": "Seen\nin spring."}
+        of_component = read["posterior"]["component_note"].to_numpy().reshape(12, 3)
+        order = read["posterior"]["A"].to_numpy().reshape(A.shape)
+        assert of_component[(order == A[0]).all(axis=(1, 2))][0, 2] == "=late: Seen in spring."
+        assert read["posterior"]["mode_note"].dims == ("chain", "draw")
+
+
+def angle(one: np.ndarray, other: np.ndarray) -> float:
+    cosine = one @ other / np.linalg.norm(one) / np.linalg.norm(other)
+    return float(np.degrees(np.arccos(min(cosine, 1.0))))
 
 
 def test_a_name_is_found_at_another_number_and_scale(book):

@@ -189,7 +189,7 @@ def test_data_of_one_name_are_told_apart_in_captions(server):
         captions += [
             c.value for c in page("coverage", runs=run_ids[0]).caption if "rank 3" in c.value
         ]
-    data = {caption.split(", rank 3")[0] for caption in captions}
+    data = {caption.split(", rank 3")[0].removeprefix("From ") for caption in captions}
     assert len(data) == 2
 
 

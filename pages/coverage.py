@@ -64,7 +64,7 @@ view.chart(
     origin=look.origin,
     table=look.named(curves),
 )
-st.subheader("Spread of each run", anchor=False)
+st.header("Spread of each run", anchor=False)
 numbers = st.column_config.NumberColumn
 columns_shown = {
     "largest": numbers(with_unit("largest distance", distance.unit), format="%.4g"),
@@ -76,7 +76,7 @@ columns_shown = {
     ),
     "members": numbers("factorizations compared"),
 }
-st.dataframe(look.named(spread), hide_index=True, column_config=columns_shown)
+view.table(look.named(spread), "Spread of each run", column_config=columns_shown)
 view.origin_line(look.origin, f"{method} covering numbers, {structure.COVERAGE_POINTS} radii")
 if spread["members"].nunique() > 1:
     st.warning("The runs have different numbers of factorizations; more of them cover more.")

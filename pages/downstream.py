@@ -83,9 +83,9 @@ inside = chosen[look.focus[chosen["member"].to_numpy()]].groupby("task")["auc"].
 table[f"median of {look.focus_name}"] = inside.reindex(table["task"]).to_numpy()
 for _, *details in sentences:
     st.caption(plain(" ".join(details)))
-st.subheader("Class by class", anchor=False)
-st.dataframe(
+st.header("Class by class", anchor=False)
+view.table(
     table.drop(columns=["particle", "auc"]).rename(columns=COLUMNS).round(3),
-    hide_index=True,
+    "Class by class",
     height=min(38 + 35 * len(table), 420),
 )

@@ -33,7 +33,7 @@ if message := st.session_state.pop("home_error", None):
 
 first, *others = EXAMPLES.values()
 with st.container(border=True):
-    st.subheader(plain(first.question), anchor=False)
+    st.header(plain(first.question), anchor=False)
     st.markdown(plain(first.told))
     st.button(
         f"Analyse {plain(first.label)}",
@@ -44,7 +44,7 @@ with st.container(border=True):
         args=(first.key,),
     )
 
-st.subheader("Other questions", anchor=False)
+st.header("Other questions", anchor=False)
 for column, example in zip(st.columns(len(others)), others, strict=True):
     with column.container(border=True, height="stretch"):
         with st.container(height="stretch"):  # so that buttons stand in one line
@@ -55,7 +55,7 @@ for column, example in zip(st.columns(len(others)), others, strict=True):
 
 left, right = st.columns(2)
 with left:
-    st.subheader("Your own matrix", anchor=False)
+    st.header("Your own matrix", anchor=False)
     st.markdown(
         "A table (CSV, TSV, XLSX, Parquet, GCT), a matrix (NPY, NPZ, Matrix Market, MATLAB, H5AD, "
         "10x), a zip of images or of texts, up to 256 MB. You see how it is read before it is."
@@ -63,7 +63,7 @@ with left:
     link.to("data", source="upload")
 if recent := store().launches()[:4]:
     with right:
-        st.subheader("Recent", anchor=False)
+        st.header("Recent", anchor=False)
         names = dataset_names()
         for launch in recent:
             words = launch_label(launch, names.get(launch.dataset, "deleted data"))

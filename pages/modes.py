@@ -44,7 +44,7 @@ with right:
     findings.say(found)
 tables.mode_table(look, found.table, *findings.weights(look))
 
-st.subheader(f"In focus: {plain(look.focus_name)}", anchor=False)
+st.header(f"In focus: {plain(look.focus_name)}", anchor=False)
 rows, names = look.shown(4)
 bases.show(look, rows, names, "modes_gallery")
 

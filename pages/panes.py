@@ -25,10 +25,13 @@ with st.container(key="panes"):
     link.share("pane", "left", "right")
     if not all(chosen):
         view.nothing("Choose at least one run on either side.")
-    for column, runs, others in zip((left, right), chosen, reversed(chosen), strict=True):
+    title = declared.page(link.get("pane")).title
+    for column, runs, others, side in zip(
+        (left, right), chosen, reversed(chosen), ("left", "right"), strict=True
+    ):
         with column:
             address = linking.address(link.get("pane"), runs, others, chosen[0])
-            st.iframe(address, height=HEIGHT, alt=plain(f"{link.get('pane')} of {', '.join(runs)}"))
+            st.iframe(address, height=HEIGHT, alt=f"{title}, {side}")
 linking.draw()
 st.caption(
     "What is set on one side (distance, threshold, part, label, relevance, quantity) is set on the "

@@ -47,7 +47,7 @@ else:
     study_parts.what_holds(study)
 libraries.show()
 
-st.subheader("On your own data", anchor=False)
+st.header("On your own data", anchor=False)
 dataset = store().dataset(choosing.dataset("Dataset"))
 columns = st.columns(2)
 largest = min(dataset.D, dataset.N)

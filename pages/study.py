@@ -34,13 +34,13 @@ quantity = right.selectbox(
     "Quantity", known, key=link.key("quantity"), format_func=lambda key: QUANTITIES[key][0]
 )
 title, where = QUANTITIES[quantity]
-st.subheader(plain(title), anchor=False)
+st.header(plain(title), anchor=False)
 table = beside(study, quantity)
 table = table[table["problem"].isin([study.labels[key] for key in here[size]])]
-st.dataframe(table, hide_index=True)
+view.table(table, title)
 published = f"; published: {where} of the paper." if where else "."
 st.caption(plain(f"{origin}. Mean over the repetitions and, in brackets, its quartiles{published}"))
-st.subheader("Persistence", anchor=False)
+st.header("Persistence", anchor=False)
 left, right = st.columns(2)
 link.one_of("problem", here[size], here[size][-2])
 problem = left.selectbox(

@@ -29,8 +29,8 @@ with right:
     tree.simplex(part, look.styles, origin)
 left, right = st.columns([5, 4], gap="medium")
 with left:
-    st.subheader("Nodes", anchor=False)
-    st.dataframe(tree.nodes(part), hide_index=True, height=420)
+    st.header("Nodes", anchor=False)
+    view.table(tree.nodes(part), "Nodes", height=420)
 with right:
     event = view.chart(
         growth(part.table, look.styles),

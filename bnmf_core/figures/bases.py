@@ -67,13 +67,20 @@ def differences(
     return figure, "Red is more, blue is less than in the first factorization."
 
 
+def minus_first(dataset: Dataset, A: np.ndarray) -> np.ndarray:
+    """Bases A (K, D, R) on the scale on which they are shown, each minus the first."""
+    pictured = dataset.image_shape is not None
+    scaled = gallery.unit_columns(A) if pictured else gallery.shares(A)
+    return scaled - scaled[:1]
+
+
 def named_table(
-    dataset: Dataset, A: np.ndarray, names: Sequence[str], called: Sequence[str] = ()
+    features: Sequence[str], A: np.ndarray, names: Sequence[str], called: Sequence[str] = ()
 ) -> pd.DataFrame:
     """Bases A (K, D, R) as rows: a column per component, the factorization, the feature."""
     components = [f"component {one}" for one in numbered(called or [""] * A.shape[2])]
     rows = [
-        pd.DataFrame(basis, columns=components).assign(factorization=name, feature=dataset.features)
+        pd.DataFrame(basis, columns=components).assign(factorization=name, feature=features)
         for basis, name in zip(A, names, strict=True)
     ]
     return pd.concat(rows, ignore_index=True)

@@ -7,7 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from bnmf_core.compare.flow import COUNTERPART, Flow
-from bnmf_core.figures.style import component_color, layout, safe
+from bnmf_core.figures.style import component_color, ink, layout, safe
 
 # Half the width of a box, in distances between columns; the gap between boxes, in shares.
 HALF_BOX, GAP = 0.17, 0.02
@@ -139,7 +139,7 @@ def _words(node: pd.Series, title: str) -> dict[str, object]:
         "x": node["column"],
         "y": node["top"] + node["height"] / 2,
         "text": safe(title, 22),
-        "font": {"size": 11, "color": _ink(int(node["identity"]))},
+        "font": {"size": 11, "color": ink(component_color(int(node["identity"])))},
         "showarrow": False,
     }
 
@@ -158,13 +158,6 @@ def _image(node: pd.Series, picture: str) -> dict[str, object]:
         "sizing": "contain",
         "layer": "above",
     }
-
-
-def _ink(identity: int) -> str:
-    """Black or white, whichever is read better on the component's colour."""
-    color = component_color(identity)
-    red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
-    return "#000000" if 0.3 * red + 0.59 * green + 0.11 * blue > 140 else "#FFFFFF"
 
 
 def _add_links(figure: go.Figure, bands: pd.DataFrame, columns: Sequence[str]) -> None:

@@ -140,7 +140,7 @@ def basis_bars(
     alone : (K, R) bool, components without a counterpart in the first column; they are framed.
     """
     K, D, R = A.shape
-    shown = A / np.maximum(A.sum(axis=1, keepdims=True), 1e-300)
+    shown = shares(A)
     if difference:
         shown = shown - shown[:1]
     panel = min(max((TALLEST - BESIDE_BARS) / R, LOWEST_BARS), HIGHEST_BARS)
@@ -209,7 +209,7 @@ def basis_heatmap(
     """
     K, _, R = A.shape
     count = max(1, min(count, MOST_ROWS // R))
-    shown = A / np.maximum(A.sum(axis=1, keepdims=True), 1e-300)
+    shown = shares(A)
     chosen = list(
         dict.fromkeys(d for r in range(R) for d in np.argsort(-shown[0, :, r])[:count].tolist())
     )
@@ -262,3 +262,8 @@ def unit_columns(A: np.ndarray, axes: tuple[int, ...] = (1,)) -> np.ndarray:
     """
     largest = A.max(axis=axes, keepdims=True)
     return A / np.where(largest > 0, largest, 1.0)
+
+
+def shares(A: np.ndarray) -> np.ndarray:
+    """Every component (K, D, R) divided by its sum; an empty component stays zero."""
+    return A / np.maximum(A.sum(axis=1, keepdims=True), 1e-300)

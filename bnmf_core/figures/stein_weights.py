@@ -51,25 +51,32 @@ def weight_bars(table: pd.DataFrame, styles: Mapping[str, RunStyle]) -> go.Figur
     )
 
 
-def similarity_histogram(matrix: np.ndarray, kept: np.ndarray, label: str, axis: str) -> go.Figure:
-    """How alike, or how far apart, pairs of factorizations are.
+def pairs_by_similarity(matrix: np.ndarray, kept: np.ndarray) -> pd.DataFrame:
+    """How many pairs are how alike, or how far apart: columns from, to, pairs.
 
     Parameters
     ----------
     matrix : (m, m) similarities or distances. kept : (m,) bool, the ones that count.
-    label, axis : what is measured, and its unit.
     """
     inside = np.asarray(matrix)[np.ix_(kept, kept)]
     values = inside[np.triu_indices(inside.shape[0], 1)]
     largest = max(1.0, float(values.max(initial=0.0)))
+    pairs, edges = np.histogram(values, BINS, (0.0, largest))
+    return pd.DataFrame({"from": edges[:-1], "to": edges[1:], "pairs": pairs})
+
+
+def similarity_histogram(table: pd.DataFrame, label: str, axis: str) -> go.Figure:
+    """Bars of :func:`pairs_by_similarity`; ``label``, ``axis`` : what is measured, its unit."""
     figure = go.Figure()
-    figure.add_histogram(
-        x=values,
-        xbins={"start": 0, "end": largest * (1 + 1 / BINS), "size": largest / BINS},
+    figure.add_bar(
+        x=(table["from"] + table["to"]) / 2,
+        y=table["pairs"],
+        width=table["to"] - table["from"],
         marker={"color": MUTED},
-        hovertemplate="%{x}: %{y} pairs<extra></extra>",
+        customdata=table[["from", "to"]],
+        hovertemplate="%{customdata[0]:.3g} to %{customdata[1]:.3g}: %{y} pairs<extra></extra>",
     )
-    figure.update_xaxes(title=axis, range=[0, 1.02 * largest])
+    figure.update_xaxes(title=axis, range=[0, 1.02 * table["to"].max()])
     figure.update_yaxes(title="pairs")
     return layout(figure, f"{label} of all pairs", height=360)
 

@@ -23,9 +23,9 @@ MIDDLE = "#5F6972"
 COMPONENT_COLORS = (
     "#517DA8",
     "#DE9D05",
-    "#724605",
     "#DE315C",
     "#05BEB3",
+    "#724605",
     "#9DA8FF",
     "#5C3B9D",
     "#A8B387",
@@ -103,6 +103,14 @@ def _symbol(key: str) -> str:
 def component_color(identity: int) -> str:
     """The colour of a component; a component that is the same elsewhere has the same there."""
     return COMPONENT_COLORS[identity % len(COMPONENT_COLORS)]
+
+
+def ink(color: str) -> str:
+    """Black or white, whichever stands out more on a colour such as ``#0072B2``."""
+    parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
+    # Where both have the same contrast, as WCAG 2 defines it.
+    return "#000000" if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179 else "#FFFFFF"
 
 
 def component_name(identity: int, told: str = "") -> str:

@@ -244,7 +244,7 @@ def _animated(
         "y": -0.17,
         "ticklen": 0,
         "minorticklen": 0,
-        "currentvalue": {"prefix": "after ", "xanchor": "right", "font": {"color": MUTED}},
+        "currentvalue": {"prefix": "after ", "xanchor": "right"},
         "font": {"color": "rgba(0,0,0,0)"},
     }
     for axes, values in ((figure.update_xaxes, around[:, 0]), (figure.update_yaxes, around[:, 1])):
@@ -277,7 +277,7 @@ def _note_beyond(figure: go.Figure, known: np.ndarray, names: Sequence[str], uni
             yanchor="top",
             showarrow=False,
             font={"color": HIGHLIGHT},
-            bgcolor="rgba(255,255,255,0.8)",
+            bgcolor="#FFFFFF",
         )
 
 

@@ -165,7 +165,9 @@ def _bases(subject: Subject) -> Iterator[Picture]:
     A, dataset = subject.comparison.aligned(rows), subject.comparison.dataset
     called = subject.answer.named.components(A[0])
     figure, reading = bases.picture(dataset, A, names, called=called)
-    yield Picture("components", reading, bases.named_table(dataset, A, names, called), figure)
+    yield Picture(
+        "components", reading, bases.named_table(dataset.features, A, names, called), figure
+    )
 
 
 def _words(subject: Subject) -> Iterator[Picture]:

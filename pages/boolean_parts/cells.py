@@ -1,6 +1,7 @@
 """Cell by cell: how probable, how undecided, how half-hearted; and every value of one cell."""
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from bnmf_core.compare.doubt import cell_probabilities
@@ -10,6 +11,8 @@ from pages.boolean_parts.looked import Looked
 from pages.frame import view
 from pages.frame.words import plain, shown
 
+# Cells that are listed behind the map.
+MOST = 500
 KINDS = {
     "on": "How probable a yes is",
     "uncertainty": "Undecided between yes and no",
@@ -36,9 +39,23 @@ def show(seen: Looked) -> None:
         READING[kind].format(members=seen.members),
         name=f"cells_{kind}",
         origin=seen.look.origin,
+        table=_largest(seen, values, KINDS[kind]),
     )
     if seen.sampled:
         _one_cell(seen)
+
+
+def _largest(seen: Looked, values: np.ndarray, called: str) -> pd.DataFrame:
+    """The cells with the largest values (D, N), the largest first."""
+    kept = np.argsort(-values, axis=None, kind="stable")[:MOST]
+    rows, columns = np.unravel_index(kept, values.shape)
+    return pd.DataFrame(
+        {
+            seen.nouns[0]: np.asarray(seen.dataset.features, dtype=object)[rows],
+            seen.nouns[1]: np.asarray(seen.dataset.observations, dtype=object)[columns],
+            called: np.round(values[rows, columns], 3),
+        }
+    )
 
 
 def _one_cell(seen: Looked) -> None:
@@ -77,4 +94,5 @@ def _one_cell(seen: Looked) -> None:
         "ends: undecided between yes and no. One heap in the middle: a clear half.",
         name="cell_histogram",
         origin=seen.look.origin,
+        table=pd.DataFrame({"member": np.arange(1, q.size + 1), "strength of a yes": q}),
     )

@@ -1,5 +1,7 @@
 """Which rows and columns belong to a tile: the mean of every entry against what else is known."""
 
+from collections.abc import Iterable, Sequence
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -41,24 +43,30 @@ def show(seen: Looked) -> None:
     mean = {"A": seen.run.A, "W": seen.run.W}
     values = {name: getattr(seen.run, f"{other}_{name}") for name in mean}
     title = f"Entries of A and W: mean and {others[other].lower()}"
+    figure = entries_chart(mean, values, title, AXES[other].format(members=seen.members))
+    drawn = np.concatenate([trace.customdata for trace in figure.data])
     event = view.chart(
-        entries_chart(mean, values, title, AXES[other].format(members=seen.members)),
+        figure,
         f"{READINGS[other].format(members=seen.members)} Draw a box or a lasso to list entries.",
         name=f"entries_{other}",
         origin=seen.look.origin,
+        table=_listed(seen, drawn, values),
         select=view.MARKS[1:],
     )
     points = event.selection.points if event is not None else []
     if points:
-        st.dataframe(_listed(seen, points[:MOST], values), hide_index=True, height=300)
+        listed = _listed(seen, [point["customdata"] for point in points[:MOST]], values)
+        view.table(listed, "Entries that the box holds", height=300)
         if len(points) > MOST:
             st.caption(plain(f"The first {MOST} of {len(points):,}."))
 
 
-def _listed(seen: Looked, points: list[dict], values: dict[str, np.ndarray]) -> pd.DataFrame:
+def _listed(
+    seen: Looked, places: Iterable[Sequence[int]], values: dict[str, np.ndarray]
+) -> pd.DataFrame:
+    """Entries by their places: factor, row of A or column of W, tile."""
     rows = []
-    for point in points:
-        factor, item, tile = (int(number) for number in point["customdata"])
+    for factor, item, tile in places:
         names = seen.dataset.observations if factor else seen.dataset.features
         at = (tile, item) if factor else (item, tile)
         name = "W" if factor else "A"

@@ -41,7 +41,7 @@ def show(seen: Looked) -> None:
         origin=" · ".join(one.look.origin for one in of_rank.values()),
         table=named,
     )
-    st.dataframe(named, hide_index=True)
+    view.table(named, "Tiles by number of components")
 
 
 def _named(table: pd.DataFrame, members: str) -> pd.DataFrame:

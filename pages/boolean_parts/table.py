@@ -15,6 +15,7 @@ MOST = 500
 
 def show(seen: Looked) -> None:
     """The picture, and below it likely errors and predictions."""
+    contradicted = _cells(seen, (Cell.MISSED, Cell.FILLED_IN))
     view.chart(
         table_picture(seen.X, seen.covered, seen.order, seen.nouns),
         "Rows and columns of one tile lie together. Blue is explained; orange ones lie in no tile, "
@@ -22,20 +23,20 @@ def show(seen: Looked) -> None:
         "tell.",
         name="tiles_table",
         origin=seen.look.origin,
-        table=None,
+        table=contradicted,
     )
-    contradicted = _cells(seen, (Cell.MISSED, Cell.FILLED_IN))
-    st.markdown("##### Cells that the tiles contradict most")
+    st.header("Cells that the tiles contradict most", anchor=False)
     st.caption(
         plain(
             f"The share of {seen.members} whose tiles have the cell: near 1 for a no and near 0 "
             "for a yes are the likeliest errors of the table."
         )
     )
-    st.dataframe(contradicted, hide_index=True, height=260)
+    view.table(contradicted, "Cells that the tiles contradict most", height=260)
     if np.isnan(seen.X).any():
-        st.markdown("##### Cells that were not seen, as the tiles predict them")
-        st.dataframe(_cells(seen, (Cell.UNSEEN, Cell.PREDICTED)), hide_index=True, height=260)
+        title = "Cells that were not seen, as the tiles predict them"
+        st.header(title, anchor=False)
+        view.table(_cells(seen, (Cell.UNSEEN, Cell.PREDICTED)), title, height=260)
 
 
 def _cells(seen: Looked, of: tuple[Cell, ...]) -> pd.DataFrame:

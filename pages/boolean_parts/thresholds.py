@@ -35,7 +35,20 @@ def show(seen: Looked) -> None:
             f"Against {AGAINST[against]}. {_marked(seen.run.pairs[against])}",
             name="two_thresholds",
             origin=seen.look.origin,
+            table=_by_pairs(seen.run.pairs[against]),
         )
+
+
+def _by_pairs(errors: np.ndarray) -> pd.DataFrame:
+    """Wrong cells (G, G) of every pair of thresholds, one below the other."""
+    of_A, of_W = np.meshgrid(PAIR_GRID, PAIR_GRID, indexing="ij")
+    return pd.DataFrame(
+        {
+            "threshold for A": of_A.ravel(),
+            "threshold for W": of_W.ravel(),
+            "wrong cells": errors.ravel(),
+        }
+    )
 
 
 def _marked(errors: np.ndarray) -> str:

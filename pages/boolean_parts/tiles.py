@@ -30,7 +30,7 @@ def show(seen: Looked) -> None:
         origin=seen.look.origin,
         table=table,
     )
-    st.dataframe(_in_words(seen, sure), hide_index=True, height=min(38 + 35 * len(table), 420))
+    view.table(_in_words(seen, sure), "Tiles", height=min(38 + 35 * len(table), 420))
     _opened(seen)
 
 
@@ -85,7 +85,8 @@ def _opened(seen: Looked) -> None:
         if column == 0:
             left, right = st.columns(2)
         with (left, right)[column]:
-            st.markdown(plain(f"{on.sum():,} {noun}"))
+            said = f"{on.sum():,} {noun}"
+            st.markdown(plain(said))
             other = seen.X[:, of_columns] if column == 0 else seen.X[of_rows].T
             filled = np.nanmean(other[on], axis=1)
             listed = pd.DataFrame(
@@ -99,4 +100,4 @@ def _opened(seen: Looked) -> None:
             told = st.column_config.NumberColumn(
                 help="Of its cells in the tile, the share that is yes in the table."
             )
-            st.dataframe(listed, hide_index=True, height=300, column_config={FILLED: told})
+            view.table(listed, said, height=300, column_config={FILLED: told})

@@ -57,7 +57,7 @@ def show(look: Lens, rows: np.ndarray, names: list[str], asked: Asked) -> None:
     angles = component_angles(A, A[0])
     noun = plain(dataset.feature_noun)
     title = plain(capital(dataset.feature_noun))
-    st.subheader(f"Strongest {noun} of each part", anchor=False)
+    st.header(f"Strongest {noun} of each part", anchor=False)
     st.markdown(
         f":small[{title} that the first factorization's part lacks are marked **●**; "
         f"a part more than {NO_COUNTERPART:.0f}° from the first factorization's has no "
@@ -114,7 +114,7 @@ def key_terms_of(look: Lens, rows: np.ndarray, asked: Asked) -> None:
     """In how many components a name is among the strongest, over all factorizations in focus."""
     dataset = look.analysis.dataset
     noun = plain(dataset.feature_noun)
-    st.subheader(f"Where are these {noun}?", anchor=False)
+    st.header(f"Where are these {noun}?", anchor=False)
     st.markdown(
         f":small[How many parts of each factorization in focus have one of these {noun} among "
         f"their {asked.count:d} strongest?]"

@@ -8,6 +8,7 @@ import streamlit as st
 
 from bnmf_core.data import cells
 from bnmf_core.data.reading import Reading
+from pages.frame import view
 
 # Translucent, so that they serve a light and a dark page.
 COLOURS = {
@@ -41,7 +42,13 @@ def draw(reading: Reading) -> None:
     coloured = table.style.apply(
         lambda _: pd.DataFrame(styles, index=table.index, columns=table.columns), axis=None
     )
-    st.dataframe(coloured, height=ROW_HEIGHT * (len(rows) + 1) + 3, key="upload_preview")
+    view.table(
+        coloured,
+        "The first rows of the file",
+        hide_index=False,
+        height=ROW_HEIGHT * (len(rows) + 1) + 3,
+        key="upload_preview",
+    )
     more = f"{shown.height:,} rows and {shown.width:,} columns in all"
     st.caption(f"{more} · {LEGEND}" if reading.is_table else more)
 

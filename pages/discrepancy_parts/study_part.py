@@ -98,7 +98,7 @@ def _tables(study: StudyResult, chosen: Selection, quantity: str) -> None:
         format_func=lambda key: QUANTITIES[key][0],
     )
     title, where = QUANTITIES[which]
-    st.dataframe(findings.table(study, chosen, which), hide_index=True)
+    view.table(findings.table(study, chosen, which), title)
     words = f"{title}, M = {chosen.M}. Mean over the repetitions and, in brackets, the range"
     view.origin_line(words + (f"; published: {where} of the paper." if where else "."))
 

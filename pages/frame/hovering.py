@@ -8,14 +8,12 @@ import json
 from functools import cache
 from pathlib import Path
 
-import streamlit as st
-
+from pages.frame import unseen
 from pages.glossary_parts.terms import terms
 
 SCRIPT = Path(__file__).with_name("hovering.js")
 STYLE = """
 <style>
-[data-testid="stLayoutWrapper"]:has(> .st-key-hovering) {display: none}
 ::highlight(terms) {text-decoration: underline dotted 1px; text-underline-offset: 3px}
 #meaning {position: fixed; z-index: 1000000; max-width: 340px; padding: 0.5rem 0.7rem;
   font: 0.85rem/1.4 "Source Sans", sans-serif; border-radius: 0.4rem; pointer-events: none;
@@ -27,8 +25,7 @@ STYLE = """
 
 def draw() -> None:
     """Let the page tell what its words mean."""
-    with st.container(key="hovering"):
-        st.html(_page(), unsafe_allow_javascript=True)
+    unseen.draw("hovering", _page())
 
 
 @cache
@@ -38,6 +35,4 @@ def _page() -> str:
         for term in terms()
         for word in term.spoken
     }
-    # Nothing in the script may look like a tag.
-    content = json.dumps(told, ensure_ascii=False).replace("<", "\\u003c")
-    return f"{STYLE}<script>{SCRIPT.read_text('utf-8').replace('TOLD', content, 1)}</script>"
+    return STYLE + unseen.script(SCRIPT, {"TOLD": json.dumps(told, ensure_ascii=False)})

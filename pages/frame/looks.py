@@ -1,14 +1,13 @@
-"""The look of every page that the theme cannot say: little room above it and beside it."""
+"""The look of every page that the theme cannot say: on screen, in the dark, on paper, in a talk."""
+
+from pathlib import Path
 
 import streamlit as st
 
-STYLE = """
-<style>
-[data-testid="stMainBlockContainer"] {padding: 3.9rem 2rem 2rem; max-width: 110rem}
-[data-testid="stMainBlockContainer"] h1 {padding: 0}
-[data-testid="stSidebarHeader"] {height: 2.2rem; padding: 0.4rem 1rem 0}
-</style>
-"""
+from pages.frame import unseen
+
+STYLE = Path(__file__).with_name("looks.css").read_text("utf-8")
+PRINTING = Path(__file__).with_name("printing.js")
 
 # For a talk: what is read from afar, and nothing that is clicked.
 PRESENTED = """
@@ -26,7 +25,8 @@ LARGE = "large"
 
 def draw() -> None:
     """Lay the style over the page that is being drawn."""
-    st.html(STYLE)
+    st.html(f"<style>{STYLE}</style>")
+    unseen.draw("printing", unseen.script(PRINTING))
 
 
 def present() -> None:

@@ -5,6 +5,7 @@ What is passed to these functions is text, never Markdown.
 
 import html
 import io
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -19,6 +20,8 @@ from pages.frame import link
 from pages.frame.words import plain
 
 if TYPE_CHECKING:  # loads what the first page does not need
+    from pandas.io.formats.style import Styler
+
     from bnmf_core.share.pictures import Picture
 
 # Nothing offers to send a chart to a company's server.
@@ -30,6 +33,7 @@ CONFIG = {
 MARKS = ("points", "box", "lasso")
 # Origins that stand on the page, by the chart that they stand below.
 _SAID = "origins_said"
+BEHIND = "The table behind the chart, and downloads"
 
 
 def problem(error: object) -> None:
@@ -78,7 +82,7 @@ def chart(
     *,
     name: str,
     origin: str,
-    table: pd.DataFrame | None = None,
+    table: pd.DataFrame,
     select: tuple[str, ...] = (),
     talk: bool = False,
 ) -> Any:
@@ -90,7 +94,7 @@ def chart(
     Returns the chart's selection event when ``select`` names selection modes.
     """
     figure.layout.meta = {"origin": origin}
-    title = figure.layout.title.text or name
+    title = _spoken(figure.layout.title.text or name)
     options = {
         "key": f"chart_{name}",
         "config": CONFIG
@@ -106,11 +110,19 @@ def chart(
         st.plotly_chart(figure, **options)
     with st.container(horizontal=True, wrap=False):
         st.markdown(f":small[{plain(reading)}]", width="stretch")
-        menu = st.popover(":material/download:", help="The table behind the chart, and downloads")
+        menu = st.popover("Table", icon=":material/table:", help=BEHIND)
     with menu:
-        _files(figure, reading, name, origin, table)
+        _files(figure, reading, name, origin, title, table)
     origin_line(origin, of=name)
     return event
+
+
+def table(rows: "pd.DataFrame | Styler", called: str, **options: Any) -> Any:
+    """Draw a table; ``called`` is what it is called where it is not seen.
+
+    Returns its selection event when the ``options`` of :func:`st.dataframe` ask for one.
+    """
+    return st.dataframe(rows, alt=called, **{"hide_index": True} | options)
 
 
 def picture(drawn: "Picture", origin: str) -> None:
@@ -119,19 +131,23 @@ def picture(drawn: "Picture", origin: str) -> None:
         chart(drawn.figure, drawn.reading, name=drawn.key, origin=origin, table=drawn.table)
 
 
+def _spoken(title: str) -> str:
+    """A chart's title without the little HTML that charts read."""
+    return html.unescape(re.sub(r"<[^>]*>", " ", title))
+
+
 def _files(
-    figure: go.Figure, reading: str, name: str, origin: str, table: pd.DataFrame | None
+    figure: go.Figure, reading: str, name: str, origin: str, title: str, rows: pd.DataFrame
 ) -> None:
-    if table is not None:
-        st.dataframe(table, hide_index=True, height=260, width=480)
-        st.download_button(
-            "Table (CSV)",
-            lambda: csv(table),
-            f"{name}.csv",
-            "text/csv",
-            key=f"csv_{name}",
-            on_click="ignore",
-        )
+    table(rows, f"The numbers of: {title}", height=260, width=480)
+    st.download_button(
+        "Table (CSV)",
+        lambda: csv(rows),
+        f"{name}.csv",
+        "text/csv",
+        key=f"csv_{name}",
+        on_click="ignore",
+    )
     st.download_button(
         "Interactive chart (HTML)",
         lambda: page(figure, reading, origin),

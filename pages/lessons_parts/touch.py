@@ -21,6 +21,7 @@ COLORS = "".join(
     f"const {name} = {json.dumps(colors)};\n"
     for name, colors in (
         ("COLORS", style.COMPONENT_COLORS),
+        ("INKS", [style.ink(color) for color in style.COMPONENT_COLORS]),
         ("MUTED", style.MUTED),
         ("HIGHLIGHT", style.HIGHLIGHT),
     )

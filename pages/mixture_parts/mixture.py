@@ -9,9 +9,8 @@ from bnmf_core.analysis.variational import Mixtures, Proposals
 from bnmf_core.figures.coverage import persistence_plot
 from bnmf_core.figures.elbo import FATES, bound_over_proposals, fate_bars
 from bnmf_core.variational.online import REASONS
-from pages.frame import focusing
+from pages.frame import focusing, view
 from pages.frame.lens import Lens
-from pages.frame.view import chart
 from pages.frame.words import NATS, plain, shown
 
 QUANTITIES = {"elbo": "Bound", "entropy": "Entropy", "energy": "Energy"}
@@ -130,7 +129,7 @@ def bounds(look: Lens, found: dict[str, Proposals], where: str) -> None:
         parts.append(part)
     table = pd.concat(parts, ignore_index=True)
     table["best"] = table.groupby("model")["value"].transform("max")
-    chart(
+    view.chart(
         bound_over_proposals(table, look.styles, QUANTITIES[key], from_best),
         "The bound (the evidence lower bound, ELBO) is higher the nearer the mixture is to the "
         "posterior. A mark is a factorization that joined. "
@@ -162,7 +161,7 @@ def fates(look: Lens, found: dict[str, Proposals], where: str) -> None:
     table = pd.DataFrame(rows, columns=["run", "fate", "count"])
     near = " Too near: moving a component by σ in every dimension would gain more."
     fixed = any(of_run.fixed_variance is not None for of_run in found.values())
-    chart(
+    view.chart(
         fate_bars(table, look.styles),
         f"A factorization joins when it raises the bound by {stage.TOLERANCE:g} nats at least, and "
         "leaves when its loss costs less." + near * fixed,
@@ -191,7 +190,7 @@ def spread(look: Lens, stored: Mixtures, variant: str, where: str) -> None:
     distance = look.distance
     styles = {run_id: look.styles[run_id] for run_id in table["run"]}
     title = f"Persistence of the components {stage.KINDS[kind]}"
-    chart(
+    view.chart(
         persistence_plot(curves, styles, distance.label, distance.unit, title=title),
         words,
         name="component_persistence",
@@ -208,10 +207,10 @@ def components(look: Lens, run_id: str, of_run: Proposals) -> None:
     table["deviation"] = np.sqrt(table["deviation"])
     place = pd.Series(np.arange(particles.M), index=np.asarray(particles.ids))
     table["error"] = np.asarray(particles.error)[place[table["number"]].to_numpy()]
-    st.subheader("Components that remain", anchor=False)
-    st.dataframe(
+    st.header("Components that remain", anchor=False)
+    view.table(
         table,
-        hide_index=True,
+        "Components that remain",
         height=min(38 + 35 * max(len(table), 1), 360),
         column_config={
             "number": st.column_config.NumberColumn("factorization"),

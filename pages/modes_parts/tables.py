@@ -41,9 +41,9 @@ def mode_table(
         }
     )
     shown = shown.drop(columns=[key for key in ("name", "note") if not any(shown[key])])
-    event = st.dataframe(
+    event = view.table(
         shown.dropna(axis=1, how="all"),
-        hide_index=True,
+        "Modes",
         height=min(38 + 35 * len(shown), 250),
         key="mode_table",
         on_select="rerun",
@@ -141,7 +141,8 @@ def stability(look: Lens, row: int, name: str) -> None:
     counted, what = (draws, called) if alone else (optima, "converged factorization")
     rows = np.flatnonzero(counted if counted.any() else look.focus)
     table = _stability(look.analysis.key, row, tuple(rows.tolist()), look)
-    st.markdown("##### Which components can be trusted?")
+    title = "Which components can be trusted?"
+    st.subheader(title, anchor=False)
     st.markdown(plain(_least_and_most(table["max_angle"])))
     st.markdown(
         f":small[Angle between each component of {plain(name)}, numbered as in its picture, and "
@@ -150,9 +151,7 @@ def stability(look: Lens, row: int, name: str) -> None:
     )
     table = table.assign(component=np.arange(1, len(table) + 1)).round(2)
     names = {"mean_angle": "mean angle (°)", "max_angle": "largest angle (°)"}
-    st.dataframe(
-        table.rename(columns=names), hide_index=True, height=min(38 + 35 * len(table), 260)
-    )
+    view.table(table.rename(columns=names), title, height=min(38 + 35 * len(table), 260))
     view.origin_line(look.origin)
 
 

@@ -14,7 +14,7 @@ def show(look: Lens) -> None:
     linkage = np.asarray(look.structure.linkage(look.metric))
     finest = structure.finest_threshold(look.analysis, look.metric)
     if not len(linkage) or linkage[-1, 2] <= max(finest, 0.0):
-        st.markdown("##### Number of modes at every threshold")
+        st.subheader("Number of modes at every threshold", anchor=False)
         st.markdown(
             "One mode at every threshold: no two optima differ by more than they may still turn."
         )

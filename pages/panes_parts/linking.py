@@ -5,9 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlencode
 
-import streamlit as st
-
-from pages.frame import beside
+from pages.frame import beside, unseen
 
 SCRIPT = Path(__file__).with_name("linking.js")
 # Values of addresses that mean the same on both sides.
@@ -25,6 +23,4 @@ def address(page: str, runs: Sequence[str], others: Sequence[str], lettered: Seq
 
 def draw() -> None:
     """Link the panes that are on the page."""
-    script = SCRIPT.read_text("utf-8").replace("SHARED", json.dumps(SHARED), 1)
-    with st.container(key="history_of_panes"):
-        st.html(f"<script>{script}</script>", unsafe_allow_javascript=True)
+    unseen.draw("linking", unseen.script(SCRIPT, {"SHARED": json.dumps(SHARED)}))

@@ -4,7 +4,7 @@ import numpy as np
 import streamlit as st
 
 from bnmf_core.figures import gallery
-from bnmf_core.figures.bases import differences, named_table, picture
+from bnmf_core.figures.bases import differences, minus_first, named_table, picture
 from bnmf_core.nouns.names import clean_name
 from pages.frame.lens import Lens
 from pages.frame.view import chart
@@ -23,20 +23,21 @@ def show(
 
     ``name`` : of the chart. ``difference`` : beside or below it, each of them minus the first.
     """
-    A = look.aligned(rows)
+    A, dataset = look.aligned(rows), look.analysis.dataset
     called = look.notes.components(A[0])
-    table = named_table(look.analysis.dataset, A, names, called)
+    table = named_table(dataset.features, A, names, called)
     beside = difference and _room_beside(look, A)
     places = st.columns(2, gap="small") if beside else (st.container(), st.container())
     width = gallery.HALF_WIDTH if beside else gallery.ROW_WIDTH
     with places[0]:
-        figure, reading = picture(look.analysis.dataset, A, names, width, called)
+        figure, reading = picture(dataset, A, names, width, called)
         chart(figure, reading, name=name, origin=look.origin, table=table)
         _notes(look, rows, A[0])
     if difference:
         with places[1]:
-            figure, reading = differences(look.analysis.dataset, A, names, width, called)
-            chart(figure, reading, name=f"{name}_difference", origin=look.origin)
+            figure, reading = differences(dataset, A, names, width, called)
+            table = named_table(dataset.features, minus_first(dataset, A), names, called)
+            chart(figure, reading, name=f"{name}_difference", origin=look.origin, table=table)
 
 
 def _notes(look: Lens, rows: np.ndarray, A: np.ndarray) -> None:

@@ -10,6 +10,7 @@ import streamlit as st
 
 from bnmf_core.analysis.by_hand import Exploration
 from bnmf_core.compare.topics import top_indices
+from bnmf_core.figures.bases import named_table
 from bnmf_core.figures.gallery import basis_images
 from bnmf_core.nouns.names import clean_name, numbered
 from bnmf_core.runs.background import Background
@@ -66,13 +67,15 @@ def _pictures(look: Lens, row: int) -> None:
     """The components themselves, where they are pictures: numbers alone say little."""
     shape = look.analysis.dataset.image_shape
     if shape is not None:
+        basis, name = look.aligned(np.array([row])), look.name(row)
         title = "Components of this factorization"
-        figure = basis_images(look.aligned(np.array([row])), shape, ["component"], title=title)
+        figure = basis_images(basis, shape, ["component"], title=title)
         view.chart(
             figure,
             "Each on its own grey scale: bright is present.",
             name="by_hand",
             origin=look.origin,
+            table=named_table(look.analysis.dataset.features, basis, [name]),
         )
 
 

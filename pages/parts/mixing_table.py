@@ -4,6 +4,7 @@ import streamlit as st
 
 from bnmf_core.analysis.mixing import MixingReport
 from bnmf_core.registry import members_of
+from pages.frame import view
 from pages.frame.lens import Lens
 from pages.frame.words import plain, with_unit
 
@@ -30,7 +31,7 @@ LABELS = {
 
 def show(look: Lens, reports: dict[str, MixingReport]) -> None:
     """A table per sampler's run, with the warning that belongs to R̂."""
-    st.subheader("Autocorrelation and effective sample size", anchor=False)
+    st.header("Autocorrelation and effective sample size", anchor=False)
     of_run = look.analysis.algorithm_of
     made = {run_id: members_of(key) for run_id, key in of_run.items()}
     for run_id, report in reports.items():
@@ -46,9 +47,9 @@ def show(look: Lens, reports: dict[str, MixingReport]) -> None:
         st.markdown(f"**{plain(name)}**: {plain(words)}")
         if caveat := look.analysis.caveats.get(of_run[run_id]):
             st.caption(plain(caveat))
-        st.dataframe(
+        view.table(
             table,
-            hide_index=True,
+            f"Autocorrelation and effective sample size: {name}",
             column_config={
                 "label": "quantity",
                 "reason": "why numbers are missing",

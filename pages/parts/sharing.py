@@ -15,7 +15,7 @@ code = lazy("bnmf_core.share.code")
 
 def show(found: Answer) -> None:
     """A download for each; a file is made when it is asked for."""
-    st.subheader("Hand it on", anchor=False)
+    st.header("Hand it on", anchor=False)
     name = f"bnmf-{found.comparison.key}"
     # What every file is, by its label.
     kinds = {

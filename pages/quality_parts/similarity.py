@@ -6,7 +6,7 @@ import streamlit as st
 from bnmf_core.analysis.stein import SteinPart
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.figures.diversity import pair_violins, pairs_within
-from bnmf_core.figures.stein_weights import similarity_histogram
+from bnmf_core.figures.stein_weights import pairs_by_similarity, similarity_histogram
 from pages.frame.lens import Lens
 from pages.frame.view import chart
 from pages.frame.words import shown
@@ -35,14 +35,16 @@ def show(look: Lens, part: SteinPart, kept: np.ndarray, where: str) -> None:
     else:
         of = {"both": part.similarity.mean(axis=0), "A": part.similarity[0]}
         matrix, axis = of.get(quantity, part.similarity[1]), "0: unlike, 1: the same"
+    counted = pairs_by_similarity(matrix, kept)
     columns = st.columns(2)
     with columns[0]:
         chart(
-            similarity_histogram(matrix, kept, labels[quantity], axis),
+            similarity_histogram(counted, labels[quantity], axis),
             "All pairs. For a similarity: all near 1, the kernel takes all for the same; all near "
             "0, none has to do with another.",
             name="similarity",
             origin=where,
+            table=counted,
         )
     pairs = pairs_within(
         np.asarray(matrix)[np.ix_(kept, kept)], look.analysis.members["run"].to_numpy()[kept]

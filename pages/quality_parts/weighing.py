@@ -15,7 +15,6 @@ from bnmf_core.posterior.stein import ksd
 from bnmf_core.registry import model_of
 from pages.frame import focusing, view
 from pages.frame.lens import Lens
-from pages.frame.view import chart
 from pages.frame.words import plain
 
 # Weights below this are a solver's rounding.
@@ -96,9 +95,9 @@ def numbers(look: Lens, part: SteinPart, kept: np.ndarray, found: np.ndarray) ->
             alone = ksd(part.K, mine / mine.sum())
             rows.append((name, int(mine.sum()), alone, share))
     table = pd.DataFrame(rows, columns=["run", "factorizations", "discrepancy", "weight"])
-    st.dataframe(
+    view.table(
         table if told else table.drop(columns="weight"),
-        hide_index=True,
+        "Discrepancy and weight of each run",
         column_config={
             "discrepancy": st.column_config.NumberColumn(
                 "discrepancy, equal weights", format="%.3e"
@@ -159,7 +158,7 @@ def trusted(part: SteinPart, found: np.ndarray) -> bool:
 def bars(look: Lens, found: np.ndarray, where: str) -> None:
     """The largest weights, and a button that takes them along."""
     rows = table(look, found)
-    chart(
+    view.chart(
         weight_bars(rows, look.styles),
         "The weights bring the factorizations as near to the posterior as their Stein discrepancy "
         "allows. Few and different ones with a weight each say more than many alike. Those without "
@@ -190,7 +189,7 @@ def modes(look: Lens, found: np.ndarray, where: str) -> None:
     figure = mode_share(shares, {"all": style})
     figure.update_layout(title_text="Stein weight of each mode")
     figure.update_yaxes(title="Stein weight")
-    chart(
+    view.chart(
         figure,
         "The sum of the weights in every mode: how much of it the nearest weighted sample takes.",
         name="mode_mass",
@@ -213,10 +212,11 @@ def threshold(look: Lens) -> None:
     curve = line, of_model.likelihood(chosen, line)
     runs = list(look.analysis.members["run"])
     label = of_model.label(chosen)
-    chart(
+    view.chart(
         likelihood_curve(found, curve, epsilon, runs, look.styles, label),
         of_model.help,
         name="threshold",
         origin=look.origin,
+        table=look.named(look.analysis.members[["run", "particle"]]).assign(objective=found),
     )
     st.caption(plain(threshold_sentence(found, epsilon)))

@@ -14,7 +14,7 @@ KINDS = {"ranks": "from rank to rank", "modes": "from mode to mode"}
 
 def show(study: RankStudy, dataset: Dataset, dataset_id: str, origin: str) -> None:
     """One of the two flows; a click on a component leads to it."""
-    st.subheader("Flow of components", anchor=False)
+    st.header("Flow of components", anchor=False)
     kind = st.segmented_control(
         "Flow",
         list(KINDS),

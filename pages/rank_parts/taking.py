@@ -4,7 +4,7 @@ import streamlit as st
 
 from bnmf_core.evidence import verdict
 from bnmf_core.evidence.rank_study import RankStudy
-from pages.frame import link
+from pages.frame import link, view
 from pages.frame.words import plain
 
 COLUMNS = {
@@ -35,6 +35,6 @@ def table(study: RankStudy) -> None:
     """Every number, and the rule of each criterion."""
     with st.expander("All numbers, and the rules"):
         named = study.table.rename(columns=COLUMNS)
-        st.dataframe(named, hide_index=True)
+        view.table(named, "The criteria of every rank")
         for criterion in study.criteria.values():
             st.markdown(f"**{plain(criterion.label)}.** {plain(criterion.rule)}")

@@ -15,7 +15,7 @@ def show(look: Lens, board: Board, names: dict[str, str]) -> None:
     """Ask for two methods, and draw what only the first one found."""
     if len(names) < 2:
         return
-    st.subheader("Found by one, not by the other", anchor=False)
+    st.header("Found by one, not by the other", anchor=False)
     groups = list(names)
     left, right = st.columns(2)
     one = left.selectbox("Found by", groups, format_func=names.get, key="found_by")

@@ -98,7 +98,7 @@ def settle(page, extra: int = 400) -> None:
     running.wait_for(state="attached")
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def chromium():
     """Skips where there is no Chromium, unless the environment says that there must be one."""
     if CHROMIUM is None:

@@ -47,6 +47,11 @@ def test_marks_are_seen_on_the_ground_of_either_theme(mark, theme):
     assert contrast(MARKS[mark], THEMES[theme]["backgroundColor"]) > 2.1
 
 
+@pytest.mark.parametrize("color", style.COMPONENT_COLORS)
+def test_what_is_written_on_a_component_can_be_read(color):
+    assert contrast(style.ink(color), color) > 4.5
+
+
 @pytest.mark.parametrize("height", [290, 480])
 def test_a_legend_begins_below_the_title_and_pushes_the_plot_down(height):
     figure = style.layout(go.Figure(), "A title", height)

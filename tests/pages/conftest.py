@@ -25,8 +25,7 @@ def server(tmp_path, monkeypatch, request):
     st.cache_resource.clear()
 
 
-@pytest.fixture(scope="session")
-def labelled():
+def labelled_data() -> Dataset:
     """30 labelled observations of 12 named features, rank 3 plus noise."""
     rng = np.random.default_rng(3)
     kind = np.arange(30) % 3
@@ -34,6 +33,12 @@ def labelled():
     X = rng.gamma(1.0, 1.0, (12, 3)) @ W + 0.05 * rng.random((12, 30))
     words = [f"word{d}" for d in range(12)]
     return Dataset.from_array(X, name="Labelled", features=words, labels={"kind": kind})
+
+
+@pytest.fixture(scope="session")
+def labelled():
+    """The labelled data."""
+    return labelled_data()
 
 
 @pytest.fixture(scope="session")

@@ -43,7 +43,7 @@ def test_a_part_without_a_partner_is_said_to_have_none(two):
 
 def test_features_are_called_by_their_name(two):
     app = page("components", runs=two)
-    assert "Strongest genes of each part" in [heading.value for heading in app.subheader]
+    assert "Strongest genes of each part" in [heading.value for heading in app.header]
     assert any(asked.label == "Genes per part" for asked in app.number_input)
 
 

@@ -38,7 +38,12 @@ def test_no_script_shows_text_of_unknown_origin_as_markdown(path):
 def test_only_what_the_program_itself_has_written_is_html():
     written = re.compile(r"\bst\.(write|table|html|components)\b|unsafe_allow")
     found = {path.name for path in SCRIPTS if written.search(path.read_text())}
-    assert found == {"link.py", "looks.py", "touch.py", "hovering.py", "linking.py"}
+    assert found == {"looks.py", "touch.py", "unseen.py"}
+
+
+def test_every_chart_and_table_comes_with_the_words_that_are_read_out():
+    drawn = re.compile(r"\bst\.(dataframe|data_editor|\w+_chart|image|pyplot|map)\b|\.dataframe\(")
+    assert {path.name for path in SCRIPTS if drawn.search(path.read_text())} == {"view.py"}
 
 
 def test_the_walk_through_scripts_finds_what_goes_round(tmp_path):

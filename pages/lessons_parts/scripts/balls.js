@@ -61,7 +61,8 @@ export default function (component) {
         // A cover stays one while the radius grows, so the last one that began is it.
         const centres = set.covers.filter(([from]) => from <= epsilon + 1e-9).at(-1)[1];
         title.replaceChildren(
-          svg("tspan", { fill: color, "font-weight": 700 }, `${set.name}: `),
+          svg("tspan", { fill: color }, "● "),
+          svg("tspan", { "font-weight": 700 }, `${set.name}: `),
           svg("tspan", { class: "count" }, `${centres.length} ball${centres.length > 1 ? "s" : ""}`)
         );
         balls.replaceChildren(

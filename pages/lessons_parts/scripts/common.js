@@ -1,6 +1,6 @@
 // What all pictures share: drawing, handles that are dragged or moved by keys, sliders.
 
-// COLORS, MUTED and HIGHLIGHT come from where the program has its colours.
+// COLORS, INKS to write on them, MUTED and HIGHLIGHT come from where the program has its colours.
 const NAMESPACE = "http://www.w3.org/2000/svg";
 
 // An SVG element with its attributes and children.

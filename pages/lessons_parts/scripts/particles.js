@@ -59,8 +59,9 @@ export default function (component) {
       }
     }
     const highest = Math.max(...heights);
+    const blue = [1, 3, 5].map(i => parseInt(COLORS[0].slice(i, i + 2), 16));
     heights.forEach((height, i) =>
-      image.data.set([78, 121, 167, 200 * Math.exp(height - highest)], 4 * i)
+      image.data.set([...blue, 200 * Math.exp(height - highest)], 4 * i)
     );
     context.putImageData(image, 0, 0);
     area.append(
@@ -112,7 +113,7 @@ export default function (component) {
         draw();
       }, send,
       svg("circle", { r: 9, fill: COLORS[k], stroke: "var(--st-background-color)", "stroke-width": 1.5 }),
-      svg("text", { y: 4.5, "text-anchor": "middle", style: "fill: white; font-weight: 700" }, String(k + 1)))
+      svg("text", { y: 4.5, "text-anchor": "middle", style: `fill: ${INKS[k]}; font-weight: 700` }, String(k + 1)))
     );
     const row = html("div", { className: "row" });
     const button = (words, act) => {

@@ -3,10 +3,11 @@
 import streamlit as st
 
 from pages.data_parts import conversation, overview, results, sources
-from pages.frame import choosing, guard, view
+from pages.frame import choosing, guard, hints, view
 from pages.frame.services import store
 
 guard.enter("data")
+hints.show("data")
 samples, upload, generate, download, others = st.tabs(
     ["Samples", "Upload", "Generate", "Download", "Results of others"],
     default="Upload" if st.query_params.get("source") == "upload" else "Samples",

@@ -3,13 +3,14 @@
 import streamlit as st
 
 from bnmf_core.analysis import islands
-from pages.frame import declared, guard, link, panel, view
+from pages.frame import declared, guard, hints, link, panel, view
 from pages.frame.words import plain
 from pages.parts import sharing
 from pages.parts.answer import Answer
 
 guard.enter("findings")
 look = panel.look(islands.STAGE)
+hints.show("findings")
 found = Answer.of(look)
 for finding in found.findings:
     with st.container(border=True, horizontal=True, vertical_alignment="center"):

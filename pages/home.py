@@ -4,11 +4,12 @@ import streamlit as st
 
 from bnmf_core.nouns.errors import BNMFError
 from bnmf_core.runs.examples import EXAMPLES
-from pages.frame import guard, link, panel, view
+from pages.frame import guard, hints, link, panel, view
 from pages.frame.services import dataset_names, launch_label, runner, store
 from pages.frame.words import plain
 
 guard.enter("home")
+hints.show("home")
 
 
 def start(example_key: str) -> None:

@@ -7,7 +7,7 @@ from bnmf_core.analysis.answer import share_by_run
 from bnmf_core.figures.factorization_map import factorization_map, left_out
 from bnmf_core.figures.mode_share import mode_share
 from bnmf_core.share.pictures import ON_MAP, SHARED
-from pages.frame import focusing, guard, panel, view
+from pages.frame import focusing, guard, hints, panel, view
 from pages.frame.words import plain
 from pages.modes_parts import findings, tables, triangles
 from pages.parts import bases, by_hand, naming
@@ -15,6 +15,7 @@ from pages.parts.answer import Answer
 
 guard.enter("modes")
 look = panel.look(islands.STAGE)
+hints.show("modes")
 found = Answer.of(look)
 left, right = st.columns([4, 3], gap="medium")
 with left:

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from bnmf_core.nouns.errors import BNMFError
-from pages.frame import choosing, guard, link, panel, view
+from pages.frame import choosing, guard, hints, link, panel, view
 from pages.frame.services import store
 from pages.run_parts import asked, promise, where
 
@@ -15,6 +15,7 @@ dataset = store().dataset(dataset_id)
 with right:
     rank = asked.rank(dataset, dataset_id)
     kind = asked.kind(dataset)
+hints.show("run")
 above = st.container()
 with st.expander("Advanced: algorithms, model, settings, seed, budget, where it runs"):
     wanted = asked.everything(dataset, rank, kind)

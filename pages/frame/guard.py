@@ -5,7 +5,7 @@ from collections.abc import Callable
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from pages.frame import declared, link, view
+from pages.frame import declared, hints, link, view
 from pages.frame.words import plain
 
 
@@ -55,4 +55,5 @@ def arrive(key: str) -> declared.Page:
     page = declared.page(key)
     beside = declared.BESIDE if "runs" in page.parameters else ()
     link.sync(key, (*page.parameters, *beside))
+    hints.opened(key)
     return page

@@ -1,0 +1,103 @@
+"""Hints for somebody who is new: what to do on a page, and what comes next. They go away.
+
+A hint is gone once somebody has closed it, has gone on to a page that it leads to, or, where it is
+about beginning, once anything has been run. What somebody is done with is kept in a cookie of the
+browser, so that it stays hidden there and is still shown to others.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import streamlit as st
+
+from pages.frame import unseen
+from pages.frame.services import store
+from pages.frame.words import plain
+
+COOKIE = "bnmf_hints"
+A_YEAR = 365 * 24 * 3600
+# Of this session: hints that are done with, and those that were on screen.
+_DONE, _SHOWN = "hints_done", "hints_shown"
+
+
+@dataclass(frozen=True)
+class Hint:
+    """What to do on a page; ``then`` : keys of the pages that it leads to.
+
+    ``beginning`` : it is about the first run, and pointless after it.
+    """
+
+    words: str
+    then: tuple[str, ...]
+    beginning: bool = True
+
+
+HINTS = {
+    "home": Hint(
+        "Press the button of an example, or bring in a matrix of your own. Nothing has to be set: "
+        "what is found opens by itself, as sentences.",
+        ("data", "findings"),
+    ),
+    "data": Hint(
+        "Take a sample, or bring a file. Look below whether the matrix is read as you mean it, and "
+        "go on with Analyse these data.",
+        ("run",),
+    ),
+    "run": Hint(
+        "Press Analyse. What is set is what is recommended for these data. Findings opens by "
+        "itself and fills while the runs are being made.",
+        ("findings", "boolean"),
+    ),
+    "findings": Hint(
+        "Each sentence is one finding, and the small print below it is what it rests on. The link "
+        "beside it opens the page that shows it. Go on with Modes, where the different "
+        "explanations stand side by side.",
+        ("modes",),
+        beginning=False,
+    ),
+    "modes": Hint(
+        "A mode is one explanation of the data. Tick one in the table: every page then shows that "
+        "one. Go on with Parts, to see what it is made of, or with Does it matter?, to see what "
+        "depends on it.",
+        ("components", "downstream"),
+        beginning=False,
+    ),
+}
+
+
+def show(key: str) -> None:
+    """The hint of the page of this key, unless it is done with."""
+    hint = HINTS[key]
+    if st.context.is_embedded or key in _done() or (hint.beginning and store().runs()):
+        return
+    st.session_state.setdefault(_SHOWN, set()).add(key)
+    beside = {"horizontal": True, "wrap": False, "vertical_alignment": "center"}
+    with st.container(border=True, key="hint", **beside):
+        st.markdown(f":material/lightbulb: {plain(hint.words)}", width="stretch")
+        st.button("Got it", key=f"hint_{key}", on_click=_finish, args=([key],))
+
+
+def opened(key: str) -> None:
+    """A page was opened: hints that were on screen and lead to it have done their work."""
+    shown = st.session_state.get(_SHOWN, set())
+    _finish(hint for hint in shown if key in HINTS[hint].then)
+    if _done() - _kept():
+        unseen.draw("hints", f"<script>{_keep(_done())}</script>")
+
+
+def _keep(done: set[str]) -> str:
+    value = ".".join(sorted(done))
+    return f'document.cookie = "{COOKIE}={value}; path=/; max-age={A_YEAR}; SameSite=Lax"'
+
+
+def _kept() -> set[str]:
+    """What the browser says that somebody is done with."""
+    return set(st.context.cookies.get(COOKIE, "").split(".")) & HINTS.keys()
+
+
+def _done() -> set[str]:
+    return st.session_state.setdefault(_DONE, _kept())
+
+
+def _finish(keys: Iterable[str]) -> None:
+    _done().update(keys)

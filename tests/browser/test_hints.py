@@ -1,0 +1,24 @@
+"""A hint that somebody has closed stays away from that browser, and from no other one."""
+
+import pytest
+
+from tests.browser.conftest import finished_runs, running_server, settle
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_closed_hint_stays_away_from_the_browser_that_closed_it(chromium, tmp_path):
+    runs = ",".join(finished_runs(tmp_path))
+    with running_server(tmp_path) as address:
+        with chromium() as page:
+            page.goto(f"{address}/findings?runs={runs}")
+            page.get_by_role("button", name="Got it").click()
+            page.get_by_role("button", name="Got it").wait_for(state="detached")
+            settle(page)
+            page.reload()
+            page.get_by_role("heading", name="Hand it on").wait_for()
+            settle(page)
+            assert page.get_by_role("button", name="Got it").count() == 0
+        with chromium() as other:
+            other.goto(f"{address}/findings?runs={runs}")
+            other.get_by_role("button", name="Got it").wait_for()

@@ -62,7 +62,7 @@ def _ended(
         of_all = None if meanwhile is None else lambda _: meanwhile(_now(chosen))
         watch.runs_until_done(waiting, each=True, meanwhile=of_all)
         if not _tells(chosen):
-            st.caption("This page fills itself as soon as the first factorizations are there.")
+            st.caption("This page fills itself as soon as a run has ended.")
             st.stop()
         st.caption("Below is what those say that are done; the others join them.")
     return [run.id for run in chosen if not run.active], bool(waiting)

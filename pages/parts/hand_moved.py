@@ -11,6 +11,7 @@ from bnmf_core.analysis.by_hand import (
     draws_beside,
     posterior_shares,
 )
+from bnmf_core.analysis.named import LIMIT
 from bnmf_core.compare.displacement import BY_OTHER, Displacement
 from bnmf_core.figures.gallery import basis_images
 from bnmf_core.figures.ranges import range_chart
@@ -93,6 +94,12 @@ def _say(
         f"{component + 1:d} (it is {100 * bands.value[first]:.3g} %); {plain(zero or 'none')} of "
         f"the {K:d} shown could be zero.**"
     )
+    if (bands.ended[first] == BY_OTHER).any():
+        st.markdown(
+            "It ends there because the component would be another one: it has turned by 60° or is "
+            "more like one of the others. A name that was given to it is lost long before, at "
+            f"{LIMIT:g}°."
+        )
     said = [f"The error is {error:.5g}, and {allowed:.5g} is allowed."]
     if error > 0:
         nats = 0.5 * look.analysis.seen_dataset.observed * ((allowed / error) ** 2 - 1)

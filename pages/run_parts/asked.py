@@ -214,8 +214,9 @@ def _seed() -> tuple[int, int, float, float, str]:
         format="%g",
         key="budget",
         help="Seconds of processor time for each run, the same for all, so that methods can be "
-        "compared at equal cost. Factorizations and draws are then the most that a run makes. 0: "
-        "no budget.",
+        "compared at equal cost. Factorizations and draws are then the most that a run makes: one "
+        "that has made them ends sooner, so ask for more of them than there is time for. 0: no "
+        "budget.",
     )
     name = fifth.text_input(
         "Name", key="launch_name", max_chars=60, placeholder="data and components", help="Of all."

@@ -100,7 +100,7 @@ def table(look: Lens, board: Board, names: dict[str, str]) -> None:
             "\n".join(f"- **{plain(CRITERIA[k].label)}**: {plain(CRITERIA[k].about)}" for k in keys)
         )
     st.download_button(
-        "Table (CSV)", _plain(found, look).to_csv(index=False), "scoreboard.csv", "text/csv"
+        "Table (CSV)", _plain(found, names).to_csv(index=False), "scoreboard.csv", "text/csv"
     )
 
 
@@ -109,8 +109,8 @@ def _width(column: pd.Series) -> int:
     return 24 + round(6.3 * max(len(str(column.name)), int(column.str.len().max())))
 
 
-def _plain(found: pd.DataFrame, look: Lens) -> pd.DataFrame:
-    return found.assign(group=found["group"].map(look.run_names))
+def _plain(found: pd.DataFrame, names: dict[str, str]) -> pd.DataFrame:
+    return found.assign(group=found["group"].map(names))
 
 
 def wait(look: Lens) -> None:

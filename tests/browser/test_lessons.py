@@ -22,7 +22,7 @@ POINTS = {
     "crossing": "Four Gibbs chains agree, R̂ = 1.01, and none of their 400 draws is near the second",
     "mass": "restarts end in them 53% to 47%, yet their probabilities are 0.4% and 99.6%",
     "threshold": "50 of 50 restarts are good enough, and equally likely; under Gaussian noise",
-    "weights": "with equal weights the discrepancy is 2,400 times as large",
+    "weights": "5 would only do harm; with equal weights the discrepancy is 1.3 times as large",
     "yes_no": "No choice of yes and no explains a, b and c",
 }
 # Seconds from the click on a link until a lesson has said its point, on a server that is warm.

@@ -4,6 +4,7 @@ import streamlit as st
 
 from bnmf_core.analysis import exact, mixing, structure
 from bnmf_core.figures.coverage import persistence_plot
+from bnmf_core.share.naming import styles_of_groups
 from bnmf_core.share.pictures import COVERED
 from pages.coverage_parts import poor_fits
 from pages.frame import guard, panel, view
@@ -52,7 +53,7 @@ title = "Persistence of the covering number" + (", poor fits left out" if left_o
 view.chart(
     persistence_plot(
         curves,
-        look.styles,
+        styles_of_groups(analysis) if together else look.styles,
         distance.label,
         distance.unit,
         logarithmic,

@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from pages.frame import guard, link, view
+from bnmf_core.nouns.papers import cited
+from pages.frame import declared, guard, link, view
 from pages.frame.words import plain
 from pages.glossary_parts.terms import terms
 
@@ -17,4 +18,8 @@ for term in found:
         source = f"  \n:small[{plain(term.source)}]" if term.source else ""
         words.markdown(f"**{plain(term.name)}**  \n{plain(term.about)}{source}")
         with where:
-            link.to(term.page)
+            link.to(term.page, declared.page(term.page).title)
+if works := cited("; ".join(term.source for term in found)):
+    st.caption(
+        "The works that are named, in full:\n\n" + "\n".join(f"- {plain(work)}" for work in works)
+    )

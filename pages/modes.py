@@ -43,7 +43,7 @@ with left:
     focusing.on_selection(event, "map")
 with right:
     findings.say(found)
-tables.mode_table(look, found.table, *findings.weights(look))
+tables.mode_table(look, found.table, *findings.weights(look, found.table))
 
 st.header(f"In focus: {plain(look.focus_name)}", anchor=False)
 rows, names = look.shown(4)

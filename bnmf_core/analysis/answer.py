@@ -223,7 +223,7 @@ def _probable(
     not_kept = list(_not_kept(table, weighed))
     mostly = (~table["stays"]).sum() >= 0.5 * weighed
     yield from not_kept if mostly else []
-    clear = _is_clear(table)
+    clear = is_clear(table)
     heaviest = table.iloc[int(np.nanargmax(table["mass"]))]
     yield (
         f"Mode {int(heaviest['mode']) + 1} has {mass_in_words(heaviest)} of the posterior mass of "
@@ -285,7 +285,7 @@ def _by_belief(evidence: Evidence, labels: np.ndarray) -> Iterator[str]:
     stays = [
         belief
         for belief, found in masses.items()
-        if belief < 1 and winners[belief] == winners[1.0] and _is_clear(found)
+        if belief < 1 and winners[belief] == winners[1.0] and is_clear(found)
     ]
     if stays:
         yield (
@@ -293,7 +293,7 @@ def _by_belief(evidence: Evidence, labels: np.ndarray) -> Iterator[str]:
             "as if the noise model were trusted less."
         )
     unclear = [
-        AS_ONE[belief] for belief, found in masses.items() if belief < 1 and not _is_clear(found)
+        AS_ONE[belief] for belief, found in masses.items() if belief < 1 and not is_clear(found)
     ]
     if unclear:
         yield (
@@ -301,14 +301,14 @@ def _by_belief(evidence: Evidence, labels: np.ndarray) -> Iterator[str]:
             "trusted less, the errors leave open which mode is the most probable."
         )
     for belief, found in masses.items():
-        if winners[belief] != winners[1.0] and _is_clear(found):
+        if winners[belief] != winners[1.0] and is_clear(found):
             yield (
                 f"This hangs on the noise model: with {AS_ONE[belief]} entries of X counting as "
                 f"one, as if it were trusted less, mode {winners[belief] + 1} is the most probable."
             )
 
 
-def _is_clear(masses: pd.DataFrame) -> bool:
+def is_clear(masses: pd.DataFrame) -> bool:
     """Whether one mode weighs more than every other, whatever the errors are."""
     held = masses[masses["mass"].notna()].sort_values("mass", ascending=False)
     return bool((held["mass_high"].iloc[1:] < held["mass_low"].iloc[0]).all())

@@ -21,8 +21,7 @@ from bnmf_core.analysis import (
 from bnmf_core.analysis.answer import percent
 from bnmf_core.analysis.board import Board
 from bnmf_core.analysis.criteria import CRITERIA, MASS
-from bnmf_core.nouns.names import listed, told_apart
-from bnmf_core.registry import label_of
+from bnmf_core.nouns.names import listed
 
 # What is left by rounding where everything that was weighed is reached.
 ALL = 1e-9
@@ -89,16 +88,6 @@ def only(board: Board, one: Sequence[str], other: Sequence[str]) -> np.ndarray:
     """Modes (0-based) in which some run of ``one`` lies and none of ``other``."""
     found = [np.any([board.found(run_id) for run_id in runs], axis=0) for runs in (one, other)]
     return np.flatnonzero(found[0] & ~found[1])
-
-
-def names_of(board: Board, longer: Mapping[str, str]) -> dict[str, str]:
-    """What the groups are called, by their first runs' ids; ``longer`` tells those of one name."""
-    records = {record.id: record for record in board.comparison.runs}
-    names = {}
-    for group, ids in board.groups.items():
-        label = records[group].name or label_of(records[group].spec.algorithm)
-        names[group] = f"{label} × {len(ids)}" if len(ids) > 1 else label
-    return told_apart(names, longer)
 
 
 def found_in_words(board: Board, names: Mapping[str, str]) -> str:

@@ -15,6 +15,7 @@ from bnmf_core.cli.results import plain_rows
 from bnmf_core.compare.distances import DISTANCES, find_distance
 from bnmf_core.nouns.errors import SettingsError
 from bnmf_core.runs.jobs import JobRunner
+from bnmf_core.runs.launch import group_names
 
 USUAL = ["random_restarts", "q_transform", "gibbs"]
 
@@ -81,8 +82,7 @@ def compare(options: argparse.Namespace, output: Output) -> str:
 def show(board: Board, output: Output) -> None:
     """Print a scoreboard."""
     table = scoreboard.scoreboard(board)
-    longer = {run.id: f"{run.spec.algorithm}, {run.id}" for run in board.comparison.runs}
-    names = scoreboard.names_of(board, longer)
+    names = group_names(board.comparison.runs, board.groups)
     said = scoreboard.found_in_words(board, names)
     distance = DISTANCES[board.metric]
     document = {

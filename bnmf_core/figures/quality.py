@@ -1,5 +1,6 @@
 """How good every factorization is, run by run (paper 3, figures 15 to 20)."""
 
+import html
 from collections.abc import Mapping
 
 import numpy as np
@@ -10,6 +11,7 @@ from bnmf_core.figures.style import (
     MIDDLE,
     MUTED,
     RunStyle,
+    in_lines,
     layout,
     logarithmic_axis,
     markers,
@@ -21,7 +23,9 @@ STRIDE = 0.61803
 WIDTH = 0.6
 # Of a logarithmic axis.
 SMALLEST = 1e-16
-MOST_LEVEL = 3
+# Pixels: of a lane, of the title and the axis beside the lanes, of the names of runs.
+LANE, AROUND, NAME = 52, 110, 140
+LEAST_HEIGHT = 300
 
 
 def quality_plot(
@@ -34,14 +38,16 @@ def quality_plot(
     line: tuple[float, str] | None = None,
     logarithmic: bool = False,
 ) -> go.Figure:
-    """One point per factorization, a lane per run that has any, and a bar at the run's median.
+    """One point per factorization, a row per run that has any, and a bar at the run's median.
 
     Points that have not converged are hollow.
 
     Parameters
     ----------
     table : columns run, converged and the quantity, NaN where it is not known.
-    focus : (m,) bool, brought forward. line : a value that is drawn across, and what it is.
+    axis : what the quantity is, below its axis.
+    focus : (m,) bool, brought forward. line : a value that is drawn through all rows, and what it
+        is.
     logarithmic : whether the axis is; what is below ``SMALLEST`` is then drawn there.
     """
     figure = go.Figure()
@@ -55,42 +61,43 @@ def quality_plot(
             values = np.maximum(values, SMALLEST)
         figure.add_trace(
             scatter_of(len(table))(
-                x=lane + WIDTH * ((rows * STRIDE) % 1 - 0.5),
-                y=values,
+                x=values,
+                y=lane + WIDTH * ((rows * STRIDE) % 1 - 0.5),
                 mode="markers",
                 name=style.label,
                 customdata=rows,
                 marker=markers(style, converged[rows], focus[rows]),
-                hovertemplate="%{y:.5g}<extra>" + style.label + "</extra>",
+                hovertemplate="%{x:.5g}<extra>" + style.label + "</extra>",
             )
         )
         middle = float(np.nanmedian(values))
         figure.add_shape(
             type="line",
-            x0=lane - 0.38,
-            x1=lane + 0.38,
-            y0=middle,
-            y1=middle,
+            x0=middle,
+            x1=middle,
+            y0=lane - 0.38,
+            y1=lane + 0.38,
             line={"color": MIDDLE, "width": 3},
         )
     if line is not None:
-        figure.add_hline(
-            y=line[0],
+        figure.add_vline(
+            x=line[0],
             line={"color": MUTED, "dash": "dash"},
             annotation_text=line[1],
-            annotation_position="top right",
+            annotation_position="top left",
         )
-    # Many names fit side by side in several lines only.
-    end = "<br>" if len(styles) > MOST_LEVEL else " "
-    figure.update_xaxes(
+    figure.update_yaxes(
         tickvals=list(range(len(styles))),
-        ticktext=[style.label.replace(" ", end) for style in styles.values()],
-        range=[-0.5, len(styles) - 0.5],
+        ticktext=[in_lines(html.unescape(style.label), NAME) for style in styles.values()],
+        range=[len(styles) - 0.5, -0.5],
+        showgrid=False,
+        zeroline=False,
     )
     shown = np.maximum(table[quantity].dropna(), SMALLEST)
     kind = logarithmic_axis(shown.min(), shown.max()) if logarithmic else {}
-    figure.update_yaxes(title=axis, **kind)
-    return layout(figure, title, height=340, showlegend=False)
+    figure.update_xaxes(title=axis, **kind)
+    height = max(LEAST_HEIGHT, AROUND + LANE * len(styles))
+    return layout(figure, title, height=height, showlegend=False)
 
 
 def hidden_plot(

@@ -26,16 +26,25 @@ def three_answers(
     names = [f"mode {k + 1}" for k in range(restarts.size)]
     colors = [component_color(k) for k in range(restarts.size)]
     for column, values in enumerate((restarts, relative_height, mass), 1):
-        last = column == 3
+        tops = np.maximum(values, high) if column == 3 else values
         figure.add_bar(
             x=names,
             y=values,
             marker_color=colors,
-            text=[f"{value:.3g}" if column == 2 else f"{value:.1%}" for value in values],
-            textposition="outside",
-            cliponaxis=False,
-            error_y={"array": high - mass, "arrayminus": mass - low} if last else None,
+            error_y={"array": high - mass, "arrayminus": mass - low} if column == 3 else None,
             hovertemplate="%{x}: %{y:.3g}<extra></extra>",
+            col=column,
+            row=1,
+        )
+        # Above the bars, and above what is drawn of their errors.
+        figure.add_scatter(
+            x=names,
+            y=tops,
+            text=[f"{value:.3g}" if column == 2 else f"{value:.1%}" for value in values],
+            mode="text",
+            textposition="top center",
+            cliponaxis=False,
+            hoverinfo="skip",
             col=column,
             row=1,
         )

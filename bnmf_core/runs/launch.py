@@ -240,6 +240,25 @@ def run_names(runs: Iterable[RunRecord]) -> dict[str, str]:
     return told_apart({run.id: run_label(run) for run in runs}, seeded, begun)
 
 
+def group_names(
+    runs: Iterable[RunRecord], groups: Mapping[str, Sequence[str]], *, counted: bool = True
+) -> dict[str, str]:
+    """Groups of runs, first run's id → all ids, by that id: what all of them are called.
+
+    counted : whether it is said how many they are. Of groups that would be called the same, it is
+    told by the names of their first runs, see :func:`run_names`.
+    """
+    runs = list(runs)
+    labels = {run.id: run_label(run) for run in runs if run.id in groups}
+    if counted:
+        sizes = {group: len(ids) for group, ids in groups.items()}
+        labels = {
+            group: f"{label} × {sizes[group]}" if sizes[group] > 1 else label
+            for group, label in labels.items()
+        }
+    return told_apart(labels, run_names(runs))
+
+
 def moment(time: float) -> str:
     """A time stamp as day and time of day."""
     return datetime.fromtimestamp(time).strftime("%d %b %H:%M")

@@ -1,15 +1,27 @@
 """How the runs of a comparison look, and where its numbers come from."""
 
+from dataclasses import replace
+
 from bnmf_core.analysis.comparison import Comparison
-from bnmf_core.figures.style import RunStyle, run_styles
+from bnmf_core.figures.style import RunStyle, run_styles, safe
 from bnmf_core.registry import label_of
-from bnmf_core.runs.launch import run_names
+from bnmf_core.runs.launch import group_names, run_names
 
 
 def styles_of(comparison: Comparison) -> dict[str, RunStyle]:
     """Colour and marker of every run, by its id."""
     names = run_names(comparison.runs)
     return run_styles([(run.id, run.spec.algorithm, names[run.id]) for run in comparison.runs])
+
+
+def styles_of_groups(comparison: Comparison) -> dict[str, RunStyle]:
+    """As :func:`styles_of`, but the first of runs that differ in the seed is called as they all."""
+    groups = comparison.repetitions()
+    names = group_names(comparison.runs, groups, counted=False)
+    return {
+        run_id: replace(style, label=safe(names[run_id])) if run_id in names else style
+        for run_id, style in styles_of(comparison).items()
+    }
 
 
 def origin_of(comparison: Comparison, data: str = "") -> str:

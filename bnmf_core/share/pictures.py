@@ -3,7 +3,7 @@
 Pages and reports draw the same ones from here.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -32,7 +32,7 @@ from bnmf_core.figures.mode_share import mode_share
 from bnmf_core.figures.style import RunStyle
 from bnmf_core.nouns.names import listed, numbered
 from bnmf_core.runs.launch import run_names
-from bnmf_core.share.naming import styles_of
+from bnmf_core.share.naming import styles_of, styles_of_groups
 
 # Modes whose components are drawn, words of a component, labels whose scores are drawn.
 MODES, WORDS, LABELS = 4, 10, 3
@@ -118,11 +118,13 @@ class Subject:
         return rows, self.answer.mode_names[: len(rows)]
 
 
-def belief(weighed: Evidence, modes: Modes) -> Picture:
-    """How the masses of modes hang on the noise model."""
+def belief(weighed: Evidence, modes: Modes, names: Sequence[str]) -> Picture:
+    """How the masses of modes, which are called so, hang on the noise model."""
     masses = {power: weighed.of_modes(modes.labels, power) for power in weighed.beliefs}
-    rows = [part.assign(mode=part.index + 1, power=power) for power, part in masses.items()]
-    return Picture("belief", BELIEVED, pd.concat(rows), belief_chart(masses))
+    rows = [
+        part.assign(mode=np.array(names)[part.index], power=power) for power, part in masses.items()
+    ]
+    return Picture("belief", BELIEVED, pd.concat(rows), belief_chart(masses, names))
 
 
 def discovery(told: Unseen) -> Picture:
@@ -203,7 +205,7 @@ def _shares(subject: Subject) -> Iterator[Picture]:
 def _belief(subject: Subject) -> Iterator[Picture]:
     weighed = subject.answer.evidence
     if weighed is not None and len(weighed.beliefs) > 1:
-        yield belief(weighed, subject.modes)
+        yield belief(weighed, subject.modes, subject.answer.mode_names)
 
 
 def _discovery(subject: Subject) -> Iterator[Picture]:
@@ -239,7 +241,11 @@ def _coverage(subject: Subject) -> Iterator[Picture]:
     comparison, distance = subject.comparison, subject.distance
     curves = structure.STAGE.of(comparison).coverage(distance.key)
     figure = persistence_plot(
-        curves, subject.styles, distance.label, distance.unit, True, comparison.repetitions()
+        curves,
+        styles_of_groups(comparison),
+        distance.label,
+        distance.unit,
+        repetitions=comparison.repetitions(),
     )
     table = curves.assign(run=curves["run"].map(subject.names))
     yield Picture("coverage", COVERED, table, figure)

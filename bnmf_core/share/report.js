@@ -115,7 +115,8 @@
       if (rows && found.size) {
         trace.selectedpoints = rows.flatMap((row, i) => found.has(row) ? [i] : []);
         trace.selected = { marker: { opacity: 1, size: 13 } };
-        trace.unselected = { marker: { opacity: 0.12 } };
+        // Grey and small: where many lie on top of each other, faint ones are strong together.
+        trace.unselected = { marker: { opacity: 0.1, size: 4, color: "#98a2ab" } };
       }
     });
     const layout = figure.layout;

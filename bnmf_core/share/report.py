@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.findings import Answer
 from bnmf_core.lazy import lazy
 from bnmf_core.share.flat import flattened, too_many
@@ -107,9 +108,16 @@ def _smaller(shown: Sequence[Picture]) -> list[Picture] | None:
     return found
 
 
+def title(comparison: Comparison) -> str:
+    """What the report is about: the launch's name, if runs of one were given it, data and rank."""
+    called = {run.launch_name for run in comparison.runs}
+    told = f"{comparison.dataset.name}, {comparison.rank} components"
+    return f"{called.pop()}: {told}" if len(called) == 1 and any(called) else told
+
+
 def _page(subject: Subject, shown: Sequence[Picture], plotly: str) -> bytes:
     comparison = subject.comparison
-    title = f"{comparison.dataset.name}, {comparison.rank} components"
+    named = title(comparison)
     content = {
         "id": comparison.key,
         "runs": [
@@ -121,9 +129,9 @@ def _page(subject: Subject, shown: Sequence[Picture], plotly: str) -> bytes:
         "pictures": [_told(subject, picture) for picture in shown],
     }
     parts = {
-        "title": escape(title),
+        "title": escape(named),
         "css": (HERE / "report.css").read_text(),
-        "body": body(subject, title, shown),
+        "body": body(subject, named, shown),
         "content": _packed(json.dumps(content, allow_nan=False)),
         "plotly": plotly,
         "js": (HERE / "report.js").read_text(),

@@ -11,17 +11,19 @@ import numpy as np
 from bnmf_core.analysis.answer import mass_in_words, percent
 from bnmf_core.analysis.board import Board
 from bnmf_core.analysis.criteria import CRITERIA
-from bnmf_core.analysis.scoreboard import names_of, scoreboard
+from bnmf_core.analysis.scoreboard import scoreboard
 from bnmf_core.nouns.names import numbered
 from bnmf_core.nouns.papers import cited
 from bnmf_core.probability import MODELS
 from bnmf_core.registry import ALGORITHMS
-from bnmf_core.runs.launch import in_words
+from bnmf_core.runs.launch import group_names, in_words
 from bnmf_core.share import code
 from bnmf_core.share.naming import origin_of
 from bnmf_core.share.pictures import Picture, Subject
 from bnmf_core.version import VERSION
 
+# Rows of a table that is shown as it is; a longer one scrolls in a box.
+MOST_ROWS = 40
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "plotly")
 
 
@@ -120,7 +122,7 @@ def _scores(subject: Subject) -> str:
     board = Board(comparison, subject.answer.metric, subject.modes, subject.modes.threshold)
     if len(board.groups) < 2:
         return ""
-    names = names_of(board, subject.names)
+    names = group_names(comparison.runs, board.groups)
     found = scoreboard(board)
     columns = (found[name].tolist() for name in ("criterion", "group", "text", "best"))
     cells = {
@@ -230,4 +232,5 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     head = "".join(f"<th scope='col'>{head}</th>" for head in heads) if any(heads) else ""
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
     inside = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    return f"<div class='scroll'>{inside}</div>"
+    kind = "scroll" if len(rows) > MOST_ROWS else "wide"
+    return f"<div class='{kind}'>{inside}</div>"

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from bnmf_core.analysis import answer, stein, variational
@@ -16,12 +17,13 @@ from pages.modes_parts import thresholds
 from pages.parts.answer import Answer
 
 
-def weights(look: Lens) -> tuple[dict[str, list[str]], list[str]]:
+def weights(look: Lens, table: pd.DataFrame) -> tuple[dict[str, list[str]], list[str]]:
     """Title → what Stein and mixture weights say of every mode, where they say something.
 
-    And, in a sentence each, why others do not.
+    And, in a sentence each, why others do not, and where they contradict the posterior masses of
+    ``table``, a row per mode.
     """
-    said, silent = {}, []
+    said, sentences = {}, []
     for title, stage, weights in (
         ("Stein weight", stein.STAGE, _stein_weights),
         ("mixture weight", variational.STAGE, _mixture_weights),
@@ -30,11 +32,26 @@ def weights(look: Lens) -> tuple[dict[str, list[str]], list[str]]:
             continue
         found = weights(look.analysis.key, look.analysis)
         if isinstance(found, str):
-            silent.append(found)
+            sentences.append(found)
         else:
             of_mode = np.bincount(look.modes.labels, found, minlength=look.modes.count)
             said[title] = list(map(answer.percent, of_mode))
-    return said, [sentence for sentence in silent if sentence]
+            sentences.append(contradiction(title, of_mode, table))
+    return said, [sentence for sentence in sentences if sentence]
+
+
+def contradiction(title: str, of_mode: np.ndarray, table: pd.DataFrame) -> str:
+    """That weights (K,) prefer another mode than the masses do, and what counts; else nothing."""
+    if table["mass"].notna().sum() < 2 or not answer.is_clear(table):
+        return ""
+    favoured, heaviest = int(of_mode.argmax()), int(np.nanargmax(table["mass"]))
+    if favoured == heaviest:
+        return ""
+    return (
+        f"The largest {title} is that of mode {favoured + 1}, the largest posterior mass that of "
+        f"mode {heaviest + 1}. The weights are those of single factorizations, the mass counts all "
+        "of a mode: it tells which mode is probable."
+    )
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
@@ -72,7 +89,9 @@ def behind(look: Lens, found: Answer) -> Iterator[Callable[[], None]]:
     """What draws each picture behind the answer, of those that there is something to show for."""
     weighed, told = found.evidence, found.unseen
     if weighed is not None and len(weighed.beliefs) >= 2:
-        yield lambda: view.picture(pictures.belief(weighed, look.modes), look.origin)
+        yield lambda: view.picture(
+            pictures.belief(weighed, look.modes, look.mode_names), look.origin
+        )
     if told is not None and told.restarts >= 2:
         yield lambda: view.picture(pictures.discovery(told), look.origin)
     yield lambda: thresholds.show(look)

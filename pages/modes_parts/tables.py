@@ -9,19 +9,19 @@ import streamlit as st
 
 from bnmf_core.analysis import answer
 from bnmf_core.compare.alignment import component_stability
-from bnmf_core.nouns.names import clean_name
+from bnmf_core.nouns.names import clean_name, numbered
 from pages.frame import focusing, view
 from pages.frame.lens import Lens
 from pages.frame.words import NATS, plain, with_unit
 
 
 def mode_table(
-    look: Lens, table: pd.DataFrame, weights: dict[str, list[str]], silent: Sequence[str]
+    look: Lens, table: pd.DataFrame, weights: dict[str, list[str]], said: Sequence[str]
 ) -> None:
     """One row per mode; choosing one puts it into focus.
 
-    ``weights`` : title → what other weights say of every mode. ``silent`` : why others are not
-    there.
+    ``weights`` : title → what other weights say of every mode. ``said`` : sentences
+    about these.
     """
     found = look.notes.of_modes(look.analysis, look.modes)
     shown = pd.DataFrame(
@@ -55,7 +55,7 @@ def mode_table(
         "basin is, how good its best factorization is, and how probable it is. Tick a row to put "
         "that mode into focus here and on the other pages."
     )
-    for sentence in silent:
+    for sentence in said:
         st.caption(plain(sentence))
     rows = event["selection"]["rows"]
     focusing.on_change("mode_row", f"mode:{rows[0] + 1}" if rows else "")
@@ -137,19 +137,20 @@ def stability(look: Lens, row: int, name: str) -> None:
     # Optima of one mode are all the same; what the data leave open there, draws tell.
     alone = np.unique(look.modes.labels[optima]).size <= 1 and draws.any()
     drawn = look.analysis.members["algorithm"].isin(look.analysis.exact_samplers)
-    called = "draw" if drawn[draws].all() else "factorization"
-    counted, what = (draws, called) if alone else (optima, "converged factorization")
+    kind = "draw" if drawn[draws].all() else "factorization"
+    counted, what = (draws, kind) if alone else (optima, "converged factorization")
     rows = np.flatnonzero(counted if counted.any() else look.focus)
     table = _stability(look.analysis.key, row, tuple(rows.tolist()), look)
     title = "Which components can be trusted?"
     st.subheader(title, anchor=False)
-    st.markdown(plain(_least_and_most(table["max_angle"])))
+    called = numbered(look.notes.components(look.aligned(np.array([row]))[0]))
+    st.markdown(plain(_least_and_most(table["max_angle"], called)))
     st.markdown(
         f":small[Angle between each component of {plain(name)}, numbered as in its picture, and "
         f"its partner in every {plain(what)} in focus. Small everywhere: the data insist on this "
         "component.]"
     )
-    table = table.assign(component=np.arange(1, len(table) + 1)).round(2)
+    table = table.assign(component=called).round(2)
     names = {"mean_angle": "mean angle (°)", "max_angle": "largest angle (°)"}
     view.table(table.rename(columns=names), title, height=min(38 + 35 * len(table), 260))
     view.origin_line(look.origin)
@@ -164,13 +165,13 @@ def _stability(key: str, row: int, rows: tuple[int, ...], _look: Lens) -> pd.Dat
     return component_stability(A, reference, weights=weights)
 
 
-def _least_and_most(angles: pd.Series) -> str:
+def _least_and_most(angles: pd.Series, called: Sequence[str]) -> str:
     """Which component is nearest to its partners, and which farthest."""
     best, worst = angles.idxmin(), angles.idxmax()
     least, most = f"{angles[best]:.2g}°", f"{angles[worst]:.2g}°"
     if least == most:
         return f"All components are up to {most} from their partners."
     return (
-        f"Component {best + 1} is at most {least} from its partners, component {worst + 1} up to "
-        f"{most}."
+        f"Component {called[best]} is at most {least} from its partners, component {called[worst]} "
+        f"up to {most}."
     )

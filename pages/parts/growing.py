@@ -25,11 +25,12 @@ def show(runs: Sequence[RunRecord]) -> None:
     """One picture of all of these runs; nothing while none has made two."""
     metric = link.get("metric") if link.get("metric") in DISTANCES else "max_angle"
     distance = DISTANCES[metric]
+    # Of all of them: a run keeps its name when the next one of its kind has begun.
+    names = run_names(runs)
     runs = [run for run in reversed(runs) if run.done > 1]
     if not runs:
         return
     epsilon = link.get("threshold") or distance.resolution(runs[0].spec.rank)
-    names = run_names(runs)
     styles = run_styles([(run.id, run.spec.algorithm, names[run.id]) for run in runs])
     parts = [_growth(run.id, run.done, metric, epsilon).assign(run=run.id) for run in runs]
     curves = pd.concat(parts, ignore_index=True)

@@ -24,15 +24,15 @@ def pictures_of(distance: Distance) -> dict[str, tuple[str, str, str]]:
         "log_joint": (
             "Joint density of every factorization",
             "logarithm of the density",
-            "The density of data and factorization together (log joint). Higher is more probable "
-            "under the run's own model; compare runs of the same model only. The grey bar is the "
-            "median.",
+            "The density of data and factorization together (log joint). Farther right is more "
+            "probable under the run's own model; compare runs of the same model only. The grey bar "
+            "is the median.",
         ),
         "error": (
             "Error of every factorization",
             "‖X − AW‖/‖X‖ on what the run saw",
-            "0 fits everything, 1 nothing. Optima far above the rest are poor local minima; draws "
-            "of a chain are no optima, and lie above them as far as the posterior allows.",
+            "0 fits everything, 1 nothing. Optima far right of the rest are poor local minima; "
+            "draws of a chain are no optima, and lie right of them as far as the posterior allows.",
         ),
         "held_out": (
             "Error on observations that no run saw",
@@ -43,7 +43,7 @@ def pictures_of(distance: Distance) -> dict[str, tuple[str, str, str]]:
         "diversity": (
             "Difference from the rest of the run",
             with_unit(f"mean distance to the others, {distance.label}", distance.unit),
-            "Higher points are unlike the other factorizations of their run: another mode, or a "
-            "poor fit. Compare with the error.",
+            "Points farther right are unlike the other factorizations of their run: another mode, "
+            "or a poor fit. Compare with the error.",
         ),
     }

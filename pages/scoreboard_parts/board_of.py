@@ -5,7 +5,8 @@ import streamlit as st
 
 from bnmf_core.analysis.board import Board
 from bnmf_core.analysis.criteria import CRITERIA
-from bnmf_core.analysis.scoreboard import STAGES, names_of, scoreboard
+from bnmf_core.analysis.scoreboard import STAGES, scoreboard
+from bnmf_core.runs.launch import group_names
 from pages.frame import declared, link, view, watch
 from pages.frame.lens import Lens
 from pages.frame.words import plain, with_unit
@@ -30,7 +31,7 @@ def ask(look: Lens) -> tuple[Board, dict[str, str]]:
             "between modes.",
         )
     board = Board(look.analysis, look.metric, look.modes, float(radius))
-    return board, names_of(board, look.run_names)
+    return board, group_names(look.analysis.runs, board.groups)
 
 
 def table(look: Lens, board: Board, names: dict[str, str]) -> None:

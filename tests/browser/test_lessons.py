@@ -148,6 +148,7 @@ def test_the_triangle_is_moved_by_keys_and_mouse_with_the_error_of_the_engine(ch
         page.mouse.move(x, y - 200, steps=4)
         page.mouse.up()
         np.testing.assert_allclose(places(page)[0], [0, -1], atol=1e-6)
+
         # Turned by 60 degrees it is the second answer; by 30 it is none.
         turn = page.get_by_role("slider", name="Turn the triangle")
         turn.fill("60")
@@ -155,6 +156,26 @@ def test_the_triangle_is_moved_by_keys_and_mouse_with_the_error_of_the_engine(ch
         turn.fill("30")
         expect(error).not_to_have_text("Error 0.00%")
         assert number(error.text_content()) == pytest.approx(by_engine(), abs=0.006)
+
+
+def test_the_triangle_is_turned_by_its_inside_also_in_a_talk(chromium, address):
+    with chromium(1280, 720) as page:
+        page.goto(f"{address}/lessons?lesson=uniqueness&present=1")
+        error = page.locator(".error")
+        expect(error).to_have_text("Error 0.00%")
+        x, y = page.locator(".picture svg").evaluate(
+            "area => { const {e, f} = area.getScreenCTM(); return [e, f]; }"
+        )
+        # By 30 degrees it holds none, by 60 it is the second answer.
+        page.mouse.move(x + 60, y)
+        page.mouse.down()
+        page.mouse.move(x + 60 * np.cos(np.pi / 6), y - 60 * np.sin(np.pi / 6), steps=4)
+        assert number(error.text_content()) > 1
+        page.mouse.move(x + 30, y - 60 * np.sin(np.pi / 3), steps=4)
+        page.mouse.up()
+        expect(error).to_have_text("Error 0.00%")
+        corners = places(page)
+        assert corners[0] @ [0, -1] == pytest.approx(0.5 * np.linalg.norm(corners[0]), abs=1e-3)
 
 
 def test_particles_are_weighed_in_the_browser_as_by_the_engine(chromium, address):

@@ -1,4 +1,4 @@
-"""Points run by run: which runs have a lane, and where their medians are."""
+"""Points run by run: which runs have a row, and where their medians are."""
 
 import numpy as np
 import pandas as pd
@@ -9,7 +9,7 @@ from bnmf_core.figures.style import run_styles
 STYLES = run_styles([("a", "gibbs", "Draws"), ("b", "random_restarts", "Optima")])
 
 
-def test_only_runs_with_the_quantity_have_a_lane():
+def test_only_runs_with_the_quantity_have_a_row():
     table = pd.DataFrame(
         {
             "run": ["a", "a", "b", "b", "b"],
@@ -20,6 +20,6 @@ def test_only_runs_with_the_quantity_have_a_lane():
     focus = np.ones(5, dtype=bool)
     figure = quality_plot(table, STYLES, "movement", "Title", "axis", focus)
     assert [trace.name for trace in figure.data] == ["Optima"]
-    assert figure.layout.xaxis.ticktext == ("Optima",)
+    assert figure.layout.yaxis.ticktext == ("Optima",)
     (middle,) = figure.layout.shapes
-    assert (middle.y0, middle.y1) == (2.0, 2.0)
+    assert (middle.x0, middle.x1) == (2.0, 2.0)

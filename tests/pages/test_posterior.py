@@ -1,11 +1,13 @@
 """Stein weights: what leaving particles out changes, the threshold of SILF models."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from bnmf_core import RunSpec, kernel_matrix, laurberg, stein_weights
 from bnmf_core.analysis import stein as stein_stage
 from bnmf_core.posterior.stein import kernel_similarity
+from pages.modes_parts.findings import contradiction
 from tests.pages.apps import page, words
 
 
@@ -90,3 +92,13 @@ def test_how_different_factorizations_are_is_shown_run_by_run(server, weighed):
     for quantity in ("A", "W", "frobenius_A", "frobenius_W"):
         app.segmented_control(key="stein_quantity").set_value(quantity).run()
         assert not app.exception
+
+
+def test_weights_that_prefer_another_mode_than_the_mass_are_told():
+    table = pd.DataFrame({"mass": [0.9, 0.1], "mass_low": [0.8, 0.05], "mass_high": [0.95, 0.2]})
+    told = contradiction("mixture weight", np.array([0.3, 0.7]), table)
+    assert "largest mixture weight is that of mode 2" in told and "mass that of mode 1" in told
+    assert contradiction("mixture weight", np.array([0.7, 0.3]), table) == ""
+    # Where the errors leave open which mode is heavier, nothing contradicts.
+    open_ = table.assign(mass_low=[0.1, 0.05], mass_high=[0.95, 0.9])
+    assert contradiction("mixture weight", np.array([0.3, 0.7]), open_) == ""

@@ -1,6 +1,7 @@
 """The recommended runs of data of a size, in words and in seconds."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from bnmf_core.nouns.errors import RunError
 from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs.estimate import Estimate, estimate, spoken, together
 from bnmf_core.runs.examples import EXAMPLES
-from bnmf_core.runs.launch import COUNTS, cost, in_words, preset, told
+from bnmf_core.runs.launch import COUNTS, cost, group_names, in_words, preset, told
 from bnmf_core.runs.planning import check
 
 
@@ -155,3 +156,19 @@ def test_what_cannot_be_weighed_in_time_is_said():
         data, X=np.broadcast_to(np.float32(1.0), (20_000, 60_000)), features=(), observations=()
     )
     assert "not weighed" in cost(large, 50, [Estimate(1.0, 0, 0, busy=1.0)], 1.0).said
+
+
+def test_groups_are_called_as_all_their_runs_are():
+    def run(run_id: str, seed: int, name: str = "") -> SimpleNamespace:
+        return SimpleNamespace(
+            id=run_id, name=name, spec=RunSpec("gibbs", 3, seed=seed), created=0.0
+        )
+
+    runs = [run("a", 0), run("b", 1), run("c", 0, "long")]
+    groups = {"a": ["a", "b"], "c": ["c"]}
+    assert group_names(runs, groups) == {"a": "Gibbs × 2", "c": "long"}
+    assert group_names(runs, groups, counted=False) == {"a": "Gibbs", "c": "long"}
+    # Two groups that are called the same are told by their first runs.
+    alike = [run("a", 0), run("b", 1), run("c", 2), run("d", 3)]
+    told = group_names(alike, {"a": ["a", "b"], "c": ["c", "d"]})
+    assert told == {"a": "Gibbs, seed 0", "c": "Gibbs, seed 2"}

@@ -7,6 +7,7 @@ import json
 import re
 from html import escape
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -41,6 +42,22 @@ def content(page):
 def test_it_is_at_most_five_megabytes(answer, page):
     assert len(page.encode()) <= 5_000_000
     assert len(report.report(answer, limit=10_000_000)) == len(page.encode())
+
+
+def test_its_title_is_the_name_of_the_launch():
+    dataset, named, other = (
+        SimpleNamespace(**d)
+        for d in (
+            {"name": "coffee"},
+            {"launch_name": "Roasts"},
+            {"launch_name": ""},
+        )
+    )
+    told = [
+        report.title(SimpleNamespace(dataset=dataset, rank=5, runs=runs))
+        for runs in ([named, named], [named, other], [other])
+    ]
+    assert told == ["Roasts: coffee, 5 components", *2 * ["coffee, 5 components"]]
 
 
 def test_findings_stand_in_it_without_a_script(answer, page):

@@ -61,7 +61,7 @@ export default function (component) {
     }
     const shape = svg("polygon", {
       fill: COLORS[0], "fill-opacity": 0.18, stroke: COLORS[0],
-      "vector-effect": "non-scaling-stroke", "stroke-width": 2.5,
+      "vector-effect": "non-scaling-stroke", "stroke-width": 2.5, class: "turned",
     });
     area.append(shape);
     const dots = data.points.map(point => {
@@ -127,12 +127,35 @@ export default function (component) {
       const radius = Math.min(least, most);
       return ways.map(([c, s]) => [radius * c, radius * s]);
     };
-    const row = html("div", { className: "row" });
-    slider(row, "Turn the triangle", 0, 120, 1, box.kept.turn ?? data.turn, x => `${x}°`, value => {
-      box.kept.turn = value;
-      corners = turned(value);
+    const turn = degrees => {
+      box.kept.turn = degrees;
+      corners = turned(degrees);
       draw();
-    }, send);
+    };
+    const row = html("div", { className: "row" });
+    const first = box.kept.turn ?? data.turn;
+    const turner = slider(row, "Turn the triangle", 0, 120, 1, first, x => `${x}°`, turn, send);
+    // Inside, the triangle is turned by dragging it about its middle, also where a talk has no row.
+    const angle = event => {
+      const [x, y] = place(area, event);
+      return (Math.atan2(-y, x) * 180) / Math.PI;
+    };
+    shape.addEventListener("pointerdown", event => {
+      event.preventDefault();
+      shape.setPointerCapture(event.pointerId);
+      const from = angle(event) - (box.kept.turn ?? data.turn);
+      shape.onpointermove = next => {
+        turn((((Math.round(angle(next) - from) % 120) + 120) % 120));
+        turner.set(box.kept.turn);
+      };
+    });
+    const end = () => {
+      if (!shape.onpointermove) return;
+      shape.onpointermove = null;
+      send();
+    };
+    shape.addEventListener("pointerup", end);
+    shape.addEventListener("pointercancel", end);
     box.append(row, live);
     draw();
   });

@@ -68,7 +68,10 @@ def test_from_one_click_to_a_restored_link(chromium, tmp_path):  # noqa: PLR0915
         page.locator('input[type="file"]').first.set_input_files(
             {"name": "t.csv", "mimeType": "text/csv", "buffer": f"name,a,{EVIL},c\n{rows}".encode()}
         )
+        settle(page)
+        before = page.url
         page.get_by_role("button", name="Take these data").click()
+        expect(page).not_to_have_url(before, timeout=60_000)
         page.get_by_text("Spectrum:").first.wait_for()
         settle(page)
         assert page.evaluate("window.hacked") is None

@@ -7,7 +7,7 @@ import numpy as np
 
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.stage import Report, Stage, Stopped
-from bnmf_core.compare.distances.pairwise import pairwise
+from bnmf_core.compare.distances.pairwise import matched_alike, pairwise_of_several
 from bnmf_core.store import files
 
 
@@ -19,21 +19,27 @@ class Distances:
 
     def matrix(self, metric: str) -> np.ndarray:
         """(m, m) distances between the members, in the metric's unit, memory-mapped."""
-        return files.read_array(self.folder / f"{metric}.npy")
+        return files.read_array(_path(self.folder, metric))
 
 
 def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopped) -> None:
     """Store a matrix for every distance; what an interrupted one has stored is kept."""
     A, W = comparison.factors(np.arange(len(comparison.members)))
-    metrics = comparison.metrics
-    for i, (key, distance) in enumerate(metrics.items()):
-        path = folder / f"{key}.npy"
+    groups = matched_alike(comparison.metrics)
+    for i, alike in enumerate(groups):
+        missing = {key: one for key, one in alike.items() if not _path(folder, key).exists()}
 
-        def of_distance(part: float, i: int = i) -> None:
-            report((i + part) / len(metrics))
+        def of_group(part: float, i: int = i) -> None:
+            report((i + part) / len(groups))
 
-        if not path.exists():
-            files.write_array(path, pairwise(A, W, distance, of_distance, stopped))
+        if missing:
+            found = pairwise_of_several(A, W, list(missing.values()), of_group, stopped)
+            for key, matrix in zip(missing, found, strict=True):
+                files.write_array(_path(folder, key), matrix)
+
+
+def _path(folder: Path, metric: str) -> Path:
+    return folder / f"{metric}.npy"
 
 
 def read(comparison: Comparison, folder: Path) -> Distances:

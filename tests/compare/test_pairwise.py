@@ -15,7 +15,12 @@ from scipy.optimize import linear_sum_assignment
 from bnmf_core.compare.distances import DISTANCES, distances
 from bnmf_core.compare.distances.assignment import assign
 from bnmf_core.compare.distances.costs import angles
-from bnmf_core.compare.distances.pairwise import cross, pairwise
+from bnmf_core.compare.distances.pairwise import (
+    cross,
+    matched_alike,
+    pairwise,
+    pairwise_of_several,
+)
 from bnmf_core.nouns.errors import Cancelled, DataError, NotFoundError
 from tests.generated import always
 
@@ -281,3 +286,14 @@ def test_what_cannot_be_compared_is_said():
     A[0, 0, 0] = np.nan
     with pytest.raises(DataError, match="finite"):
         pairwise(A, W, DISTANCES["max_angle"])
+
+
+def test_distances_that_are_matched_alike_share_their_matching_and_stay_what_they_are():
+    A, W = random_factorizations(5, M=30)
+    groups = matched_alike(DISTANCES)
+    assert ["max_angle", "wad"] in map(list, groups)
+    assert sum(map(len, groups)) == len(DISTANCES)
+    for group in groups:
+        together = pairwise_of_several(A, W, list(group.values()))
+        for (key, distance), found in zip(group.items(), together, strict=True):
+            np.testing.assert_array_equal(found, pairwise(A, W, distance), key)

@@ -15,8 +15,12 @@ from numba import njit
 EVENNESS = 1e-9
 
 
-# Costs are finite: minima need no rule for what is not a number.
-FINITE = {"nnan", "ninf", "nsz"}
+# No cost is not a number, and −0 is 0: minima and comparisons need no rule for them.
+COMPARABLE = {"nnan", "nsz"}
+
+
+# Columns are taken so many at a time; further ones of infinite cost fill up the last lot.
+LOT = 4
 
 
 @njit(cache=True, nogil=True)
@@ -35,16 +39,14 @@ def assign(costs: np.ndarray) -> np.ndarray:
     (P, R) int64: row r of matrix p is matched with column permutation[p, r].
     """
     P, R, _ = costs.shape
+    columns = (R + LOT - 1) // LOT * LOT
     permutation = np.empty((P, R), np.int64)
-    reduced = np.empty((R, R))
-    potential, shortest = np.empty(R), np.empty(R)
-    row_before, row_of_column, order = (
-        np.empty(R, np.int64),
-        np.empty(R, np.int64),
-        np.empty(R, np.int64),
-    )
+    reduced = np.full((R, columns), np.inf)
+    potential, shortest, closed = np.zeros(columns), np.empty(columns), np.empty(columns)
+    row_before, row_of_column = np.empty(columns, np.int64), np.empty(columns, np.int64)
+    reached = np.empty(R, np.int64)
     for p in range(P):
-        _reduce(costs[p], reduced, potential)
+        _reduce(costs[p], reduced, shortest)
         _match_cheapest(reduced, permutation[p], row_of_column)
         potential[:] = 0.0
         for start in range(R):
@@ -56,38 +58,42 @@ def assign(costs: np.ndarray) -> np.ndarray:
                     row_of_column,
                     potential,
                     shortest,
+                    closed,
                     row_before,
-                    order,
+                    reached,
                 )
     return permutation
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FINITE, forceinline=True)
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=COMPARABLE, forceinline=True)
 def _reduce(costs: np.ndarray, reduced: np.ndarray, least: np.ndarray) -> None:
     """Scaled costs less the smallest of their row, then of their column; least is overwritten."""
     R = costs.shape[0]
     largest = 0.0
     for r in range(R):
+        row = costs[r]
         for s in range(R):
-            largest = max(largest, abs(costs[r, s]))
+            largest = max(largest, abs(row[s]))
     scale = 1.0 / largest if largest > 0.0 else 1.0
     least[:] = np.inf
     for r in range(R):
+        row, less = costs[r], reduced[r]
         smallest = np.inf
         for s in range(R):
-            share = costs[r, s] * scale
+            share = row[s] * scale
             share += EVENNESS * share * share
-            reduced[r, s] = share
+            less[s] = share
             smallest = min(smallest, share)
         for s in range(R):
-            reduced[r, s] -= smallest
-            least[s] = min(least[s], reduced[r, s])
+            less[s] -= smallest
+            least[s] = min(least[s], less[s])
     for r in range(R):
+        less = reduced[r]
         for s in range(R):
-            reduced[r, s] -= least[s]
+            less[s] -= least[s]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def _match_cheapest(
     reduced: np.ndarray, column_of_row: np.ndarray, row_of_column: np.ndarray
 ) -> None:
@@ -103,7 +109,7 @@ def _match_cheapest(
                 break
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FINITE, forceinline=True)
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=COMPARABLE, forceinline=True)
 def _augment(
     start: int,
     reduced: np.ndarray,
@@ -111,37 +117,45 @@ def _augment(
     row_of_column: np.ndarray,
     potential: np.ndarray,
     shortest: np.ndarray,
+    closed: np.ndarray,
     row_before: np.ndarray,
-    order: np.ndarray,
+    reached: np.ndarray,
 ) -> None:
-    """Match one more row, ``start``, along the shortest alternating path to a free column."""
-    R = reduced.shape[0]
-    for column in range(R):
-        order[column] = column  # the first ``done`` of them are reached, the others are open
-        shortest[column] = reduced[start, column] - potential[column]
+    """Match one more row, ``start``, along the shortest alternating path to a free column.
+
+    ``closed`` is 0 for columns that are open and infinite for those that are reached, so that
+    loops over columns have no branch.
+    """
+    columns = reduced.shape[1]
+    costs = reduced[start]
+    for column in range(columns):
+        shortest[column] = costs[column] - potential[column]
         row_before[column] = start
+        closed[column] = 0.0
     done = 0
     while True:
-        nearest, place = np.inf, done
-        for k in range(done, R):
-            if shortest[order[k]] < nearest:
-                nearest, place = shortest[order[k]], k
-        column = order[place]
-        order[place], order[done] = order[done], column
+        nearest = np.inf
+        for c in range(columns):
+            nearest = min(nearest, shortest[c] + closed[c])
+        column = 0
+        while shortest[column] + closed[column] != nearest:
+            column += 1
+        closed[column] = np.inf
+        reached[done] = column
         done += 1
         row = row_of_column[column]
         if row < 0:
             break
+        costs = reduced[row]
         # A matched row's reduced cost is zero at its own column.
-        base = nearest - (reduced[row, column] - potential[column])
-        for k in range(done, R):
-            further = order[k]
-            length = base + reduced[row, further] - potential[further]
-            if length < shortest[further]:
-                shortest[further] = length
-                row_before[further] = row
+        base = nearest - (costs[column] - potential[column])
+        for c in range(columns):
+            length = base + costs[c] - potential[c] + closed[c]
+            if length < shortest[c]:
+                shortest[c] = length
+                row_before[c] = row
     for k in range(done - 1):
-        potential[order[k]] -= nearest - shortest[order[k]]
+        potential[reached[k]] -= nearest - shortest[reached[k]]
     while True:
         row = row_before[column]
         row_of_column[column] = row

@@ -4,6 +4,11 @@ Each function takes two stacks of rows, left (K, R, P) and right (L, R, P), and 
 costs (K, L, R, R): entry [k, l, r, s] compares row r of left[k] with row s of right[l].
 """
 
+import math
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
 from numba import njit
 
@@ -13,6 +18,33 @@ NEAR = 1e-3
 NEAR_DEGREES = float(np.degrees(np.arccos(1.0 - NEAR)))
 # Sums in any order, so that the compiler may add several entries at a time.
 ANY_ORDER = {"reassoc", "contract"}
+# Numbers are finite, and −0 is 0: minima and comparisons need no rule for anything else.
+FINITE = {"nnan", "ninf", "nsz"}
+
+
+class _Memory(threading.local):
+    """What a thread has kept for its next costs, and whether it is to be used again now."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, np.ndarray] = {}
+        self.reused = False
+
+
+_memory = _Memory()
+
+
+@contextmanager
+def reused_memory() -> Iterator[None]:
+    """Costs that a thread is given within it are overwritten by the next ones given within it.
+
+    Memory that the system has to hand out and to clear for every tile costs as much as the
+    matching. A thread keeps it until it ends.
+    """
+    _memory.reused = True
+    try:
+        yield
+    finally:
+        _memory.reused = False
 
 
 def angles(left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -51,14 +83,26 @@ def paired_angles(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def _empty_costs(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    return np.empty((left.shape[0], right.shape[0], left.shape[1], right.shape[1]))
+    return _empty("costs", (left.shape[0], right.shape[0], left.shape[1], right.shape[1]))
+
+
+def _empty(name: str, shape: tuple[int, ...]) -> np.ndarray:
+    """An array of this shape, with whatever is in it."""
+    if not _memory.reused:
+        return np.empty(shape)
+    size = math.prod(shape)
+    if name not in _memory.kept or _memory.kept[name].size < size:
+        _memory.kept[name] = np.empty(size)
+    return _memory.kept[name][:size].reshape(shape)
 
 
 def _products(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Inner products (K, R, L, R) of all rows."""
     K, R, P = left.shape
     L, S, _ = right.shape
-    return (left.reshape(K * R, P) @ right.reshape(L * S, P).T).reshape(K, R, L, S)
+    found = _empty("products", (K * R, L * S))
+    np.matmul(left.reshape(K * R, P), right.reshape(L * S, P).T, out=found)
+    return found.reshape(K, R, L, S)
 
 
 def _empty_rows(rows: np.ndarray) -> np.ndarray:
@@ -122,7 +166,7 @@ def _degrees_of_cosines(cosines: np.ndarray) -> None:
         cosines[i] = half * 114.59155902616465
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=FINITE)
 def _angles_from_cosines(
     cosines: np.ndarray,
     left: np.ndarray,
@@ -133,17 +177,23 @@ def _angles_from_cosines(
 ) -> None:
     K, R, L, S = cosines.shape
     _degrees_of_cosines(cosines.reshape(-1))
+    some_empty = left_empty.any() or right_empty.any()
     for k in range(K):
         for r in range(R):
             for m in range(L):
+                found, angles_of_row = cosines[k, r, m], costs[k, m, r]
+                least = 90.0
                 for s in range(S):
-                    angle = cosines[k, r, m, s]
-                    if left_empty[k, r] or right_empty[m, s]:
-                        both = left_empty[k, r] and right_empty[m, s]
-                        angle = 0.0 if both else 90.0
-                    elif angle < NEAR_DEGREES:
-                        angle = _kahan_angle(left[k, r], right[m, s])
-                    costs[k, m, r, s] = angle
+                    angles_of_row[s] = found[s]
+                    least = min(least, found[s])
+                # Hardly ever: so the loop above has no branch, and takes several at a time.
+                if least < NEAR_DEGREES or some_empty:
+                    for s in range(S):
+                        if left_empty[k, r] or right_empty[m, s]:
+                            both = left_empty[k, r] and right_empty[m, s]
+                            angles_of_row[s] = 0.0 if both else 90.0
+                        elif found[s] < NEAR_DEGREES:
+                            angles_of_row[s] = _kahan_angle(left[k, r], right[m, s])
 
 
 @njit(cache=True, nogil=True)

@@ -9,13 +9,15 @@ is not the one for ℓ1).
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from bnmf_core.compare.distances.assignment import assign
+from bnmf_core.compare.distances.costs import reused_memory
 from bnmf_core.compare.distances.scaling import component_shares
 from bnmf_core.nouns.errors import DataError, raise_if_cancelled
 from bnmf_core.numerics.threads import one_blas_thread
@@ -25,6 +27,8 @@ from bnmf_core.numerics.threads import one_blas_thread
 # within about a second.
 COSTS_PER_TILE = 400_000
 OPERATIONS_PER_TILE = 1_000_000_000
+# Bytes of prepared rows that are kept for the tiles to come.
+PREPARED = 64_000_000
 
 
 @dataclass(frozen=True)
@@ -101,25 +105,48 @@ def pairwise(
     Cancelled
         When ``cancel()`` returned True.
     """
+    return pairwise_of_several(A, W, [distance], on_progress, cancel)[0]
+
+
+def pairwise_of_several(
+    A: np.ndarray,
+    W: np.ndarray,
+    alike: Sequence[Distance],
+    on_progress: Callable[[float], None] | None = None,
+    cancel: Callable[[], bool] | None = None,
+) -> list[np.ndarray]:
+    """As :func:`pairwise`, of distances that are :func:`matched_alike`: (M, M) of each.
+
+    Their components are matched once for all of them.
+    """
     _check_shapes(A, W)
     M = A.shape[0]
-    result = np.zeros((M, M))
+    results = [np.zeros((M, M)) for _ in alike]
     tiles = _tiles(A, W)
     pairs = [(rows, columns) for i, rows in enumerate(tiles) for columns in tiles[i:]]
+    prepared = _prepared(A, W, alike, tiles)
 
     def measure(pair: tuple[slice, slice]) -> None:
         rows, columns = pair
-        left = _prepare(A[rows], W[rows], distance)
-        if columns is rows:
-            upper_half = np.triu(_tile(left, left, distance), 1)
-            result[rows, rows] = upper_half + upper_half.T
-        else:
-            block = _tile(left, _prepare(A[columns], W[columns], distance), distance)
-            result[rows, columns] = block
-            result[columns, rows] = block.T
+        blocks = _tile(prepared(rows.start), prepared(columns.start), alike)
+        for result, block in zip(results, blocks, strict=True):
+            if columns is rows:
+                upper_half = np.triu(block, 1)
+                result[rows, rows] = upper_half + upper_half.T
+            else:
+                result[rows, columns] = block
+                result[columns, rows] = block.T
 
-    _for_all(measure, pairs, distance, on_progress, cancel)
-    return result
+    _for_all(measure, pairs, alike, on_progress, cancel)
+    return results
+
+
+def matched_alike(distances: Mapping[str, Distance]) -> list[dict[str, Distance]]:
+    """The distances in groups that compare the same at the same costs: one matching serves all."""
+    groups: dict[tuple[object, object], dict[str, Distance]] = {}
+    for key, distance in distances.items():
+        groups.setdefault((distance.compared, distance.cost), {})[key] = distance
+    return list(groups.values())
 
 
 def cross(
@@ -156,31 +183,32 @@ def cross(
             "need the same matrix and the same rank."
         )
     result = np.zeros((A1.shape[0], A2.shape[0]))
-    pairs = [(rows, columns) for rows in _tiles(A1, W1) for columns in _tiles(A2, W2)]
+    tiles, others = _tiles(A1, W1), _tiles(A2, W2)
+    left, right = _prepared(A1, W1, [distance], tiles), _prepared(A2, W2, [distance], others)
 
     def measure(pair: tuple[slice, slice]) -> None:
         rows, columns = pair
-        left = _prepare(A1[rows], W1[rows], distance)
-        right = _prepare(A2[columns], W2[columns], distance)
-        result[rows, columns] = _tile(left, right, distance)
+        result[pair] = _tile(left(rows.start), right(columns.start), [distance])[0]
 
-    _for_all(measure, pairs, distance, on_progress, cancel)
+    pairs = [(rows, columns) for rows in tiles for columns in others]
+    _for_all(measure, pairs, [distance], on_progress, cancel)
     return result
 
 
 def _for_all(
     measure: Callable[[tuple[slice, slice]], None],
     pairs: list[tuple[slice, slice]],
-    distance: Distance,
+    alike: Sequence[Distance],
     on_progress: Callable[[float], None] | None,
     cancel: Callable[[], bool] | None,
 ) -> None:
+    named = ", ".join(distance.label for distance in alike)
     # The kernels and the products release the interpreter, so threads share the tiles.
     with one_blas_thread(), ThreadPoolExecutor(os.cpu_count() or 1) as executor:
         futures = [executor.submit(measure, pair) for pair in pairs]
         try:
             for done, future in enumerate(futures, start=1):
-                raise_if_cancelled(cancel, f"the distances ({distance.label})")
+                raise_if_cancelled(cancel, f"the distances ({named})")
                 future.result()
                 if on_progress is not None:
                     on_progress(done / len(futures))
@@ -195,9 +223,25 @@ class _Prepared:
     shares: np.ndarray | None
 
 
-def _prepare(A: np.ndarray, W: np.ndarray, distance: Distance) -> _Prepared:
-    rows = distance.compared(A, W)
-    shares = component_shares(A, W) if distance.weighted else None
+def _prepared(
+    A: np.ndarray, W: np.ndarray, alike: Sequence[Distance], tiles: list[slice]
+) -> Callable[[int], _Prepared]:
+    """What is compared, of the tile that starts there; the latest are kept, as each serves many."""
+    stops = {tile.start: tile.stop for tile in tiles}
+    size = max((stop - start for start, stop in stops.items()), default=1)
+    row = 8 * size * A.shape[2] * max(A.shape[1], W.shape[2])
+
+    @lru_cache(maxsize=max(2, PREPARED // row))
+    def of_tile(start: int) -> _Prepared:
+        return _prepare(A[start : stops[start]], W[start : stops[start]], alike)
+
+    return of_tile
+
+
+def _prepare(A: np.ndarray, W: np.ndarray, alike: Sequence[Distance]) -> _Prepared:
+    rows = alike[0].compared(A, W)
+    weighted = any(distance.weighted for distance in alike)
+    shares = component_shares(A, W) if weighted else None
     # A cost that is not a number would send the matching astray without a trace.
     if not np.isfinite(rows).all() or (shares is not None and not np.isfinite(shares).all()):
         raise DataError(
@@ -207,16 +251,20 @@ def _prepare(A: np.ndarray, W: np.ndarray, distance: Distance) -> _Prepared:
     return _Prepared(rows, shares)
 
 
-def _tile(left: _Prepared, right: _Prepared, distance: Distance) -> np.ndarray:
-    costs = distance.cost(left.rows, right.rows)
-    K, L, R, _ = costs.shape
-    permutation = assign(costs.reshape(K * L, R, R)).reshape(K, L, R)
-    matched = np.take_along_axis(costs, permutation[..., None], axis=3)[..., 0]
-    if left.shares is None or right.shares is None:
-        return distance.combine(matched, None, None)
-    everywhere = np.broadcast_to(right.shares[None], (K, L, R))
-    right_shares = np.take_along_axis(everywhere, permutation, axis=2)
-    return distance.combine(matched, left.shares[:, None, :], right_shares)
+def _tile(left: _Prepared, right: _Prepared, alike: Sequence[Distance]) -> list[np.ndarray]:
+    with reused_memory():
+        costs = alike[0].cost(left.rows, right.rows)
+        K, L, R, _ = costs.shape
+        permutation = assign(costs.reshape(K * L, R, R)).reshape(K, L, R)
+        matched = np.take_along_axis(costs, permutation[..., None], axis=3)[..., 0]
+    shares: tuple[np.ndarray | None, np.ndarray | None] = (None, None)
+    if left.shares is not None and right.shares is not None:
+        everywhere = np.broadcast_to(right.shares[None], (K, L, R))
+        shares = left.shares[:, None, :], np.take_along_axis(everywhere, permutation, axis=2)
+    return [
+        distance.combine(matched, *(shares if distance.weighted else (None, None)))
+        for distance in alike
+    ]
 
 
 def _tiles(A: np.ndarray, W: np.ndarray) -> list[slice]:

@@ -115,6 +115,7 @@ class RunInfo(TypedDict, total=False):
         disagree. log_evidence_error : its standard error, nats; None likewise.
     acceptance : the part of proposals that was accepted, where there were any.
     notes : sentences about the run to be read with its result.
+    damage : what of it is damaged on the disk and left out, where anything is.
     """
 
     version: str
@@ -129,3 +130,4 @@ class RunInfo(TypedDict, total=False):
     log_evidence_error: float | None
     acceptance: float
     notes: Sequence[str]
+    damage: str

@@ -18,7 +18,7 @@ from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.queue import AnalysisQueue, AnalysisStatus
 from bnmf_core.analysis.stages import STAGES, missing
 from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import BNMFError, NotFoundError, RunError, SchedulerError
+from bnmf_core.nouns.errors import BNMFError, NotFoundError, RunError, SchedulerError, StoreError
 from bnmf_core.nouns.spec import Progress, RunSpec
 from bnmf_core.runs.engine import Outcome, drive
 from bnmf_core.runs.executors import Executors
@@ -319,7 +319,9 @@ class JobRunner:
         folder = self.store.run_folder(claim.run_id)
         folder.mkdir(parents=True, exist_ok=True)
         (folder / folders.COMPLETE).unlink(missing_ok=True)
-        plan = make_plan(self.store.dataset(record.dataset), record.spec)
+        dataset = self.store.dataset(record.dataset)
+        self.store.verify_dataset(record.dataset)
+        plan = make_plan(dataset, record.spec)
         sink = folders.FolderSink(folder)
         info, starts = describe(plan), [shard.start for shard in plan.shards]
         sink.write_plan(info, starts)
@@ -347,16 +349,21 @@ class JobRunner:
         weight = FIRST if claim.run_id == record.launch else 1.0
         executor = self._executors.get(ticket.scheduler, weight)
         outcome = drive(plan, sink, executor, report, ticket.cancel, record.seconds, record.busy)
-        chunks = sink.chunks()
+        chunks, broken = sink.read()
         if any(chunk.size for chunk in chunks) and not ticket.lost:
             particles = assemble(chunks, starts, record.spec, info | outcome.to_dict())
-            final = outcome.whole
+            final = outcome.whole and not broken
             folders.write_particles(folder, particles, final)
             # The last report may have been too soon after the one before to be kept.
             whole = {"fraction": 1.0} if final else {}
             whole |= {"seconds": outcome.seconds, "busy": record.busy + outcome.busy}
             self._life.report(claim, done=particles.M, **whole)
             outcome = replace(outcome, notes=tuple(particles.info.get("notes", ())))
+        if broken:
+            raise StoreError(
+                "Some of what this run had saved is damaged or missing on the disk; resume it to "
+                "make that again."
+            )
         return outcome
 
     def _analyse_launch(self, run_id: str) -> None:

@@ -38,6 +38,8 @@ def origin_of(comparison: Comparison, data: str = "") -> str:
         if failed := particles.info.get("failed_chains"):
             several = f"{len(failed)} chains of " if len(failed) > 1 else ""
             parts.append(f"{several}{names[run.id]} ended early")
+        if damage := particles.info.get("damage"):
+            parts.append(f"{names[run.id]}: {damage}")
     parts += [f"{label_of(key)} makes no draws" for key in comparison.caveats]
     shown = len(comparison.members)
     total = sum(particles.M for particles in comparison.particles)

@@ -1,13 +1,18 @@
 """Datasets on disk: one folder each, named by the content's hash."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from bnmf_core.nouns.dataset import Dataset, Truth
+from bnmf_core.nouns.errors import StoreError
 from bnmf_core.numerics.matrix import Matrix, is_sparse
-from bnmf_core.store import files
+from bnmf_core.store import files, integrity
+
+# Bytes of X that are read within about a second.
+SOON_READ = 2_000_000_000
 
 
 def write_dataset(folder: Path, dataset: Dataset) -> None:
@@ -45,6 +50,8 @@ def write_dataset(folder: Path, dataset: Dataset) -> None:
             "source": dataset.source,
             "missing": dataset.missing,
             "stored_entries": dataset.stored_entries,
+            # The other arrays have theirs, as NPZ files do.
+            "sum": None if is_sparse(X) else integrity.checksum(X),
         },
     )
 
@@ -55,7 +62,7 @@ def read_dataset(folder: Path) -> Dataset:
     Raises
     ------
     StoreError
-        When a file is missing or torn.
+        When a file is missing, torn or damaged; of an X larger than 2 GB, :func:`verify` tells.
     """
     meta = files.read_json(folder / "meta.json")
     arrays = files.read_arrays(folder / "arrays.npz")
@@ -67,6 +74,8 @@ def read_dataset(folder: Path) -> Dataset:
         X: Matrix = sparse.csc_array(parts, shape=(D, N))
     else:
         X = files.read_array(folder / "X.npy", mapped=True)
+        if X.nbytes <= SOON_READ:
+            _verify(X, meta)
     image_shape, map_shape = meta["image_shape"], meta.get("map_shape")
     return Dataset(
         X=X,
@@ -86,3 +95,25 @@ def read_dataset(folder: Path) -> Dataset:
             for i, name in enumerate(meta["truth"])
         ),
     )
+
+
+def verify(folder: Path) -> None:
+    """Hold a dense X of any size against what was written.
+
+    Raises
+    ------
+    StoreError
+        When it is damaged.
+    """
+    meta = files.read_json(folder / "meta.json")
+    if not meta["sparse"]:
+        _verify(files.read_array(folder / "X.npy", mapped=True), meta)
+
+
+def _verify(X: np.ndarray, meta: dict[str, Any]) -> None:
+    kept = meta.get("sum")  # older versions kept none
+    if kept is not None and integrity.checksum(X) != kept:
+        raise StoreError(
+            f"The data {meta['name']!r} are damaged on the disk: they are not what was stored. "
+            "Bring them in again from their file."
+        )

@@ -1,14 +1,22 @@
-"""A run's folder: chunks and checkpoints while it runs, whole arrays once it has ended."""
+"""A run's folder: chunks and checkpoints while it runs, whole arrays once it has ended.
 
+What is damaged on the disk is told from what is whole: by the checksums that NPZ files have, by
+those that are kept with whole arrays, and by where chunks begin and end.
+"""
+
+from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from bnmf_core.nouns.algorithm import Shard
 from bnmf_core.nouns.errors import StoreError
+from bnmf_core.nouns.names import listed
 from bnmf_core.nouns.particles import ARRAYS, NAMED, Particles, with_prefix
 from bnmf_core.nouns.spec import RunInfo, RunSpec
-from bnmf_core.store import files
+from bnmf_core.store import files, integrity
 from bnmf_core.store.checkpoint import Checkpoint, from_arrays, to_arrays
 from bnmf_core.store.chunks import PER_PARTICLE, Chunk, assemble
 
@@ -18,6 +26,10 @@ PLAN = "plan.json"
 NUMBERS = ("first", "states")
 # What a chunk need not have; one from before there was such a thing has none.
 OPTIONAL = ("log_weights", "log_evidence", "note")
+# The arrays in which damage concerns the particles that it hits, and not all of them.
+LARGE = ("A", "W")
+# Numbers of damaged factorizations that are said one by one, at most.
+MOST_NUMBERS = 8
 
 
 class FolderSink:
@@ -31,9 +43,21 @@ class FolderSink:
         self.folder = folder
 
     def checkpoint(self, shard: Shard, State: type) -> Checkpoint | None:
-        """The shard's last checkpoint, if any."""
+        """The shard's last checkpoint; None where there is none, or what it counts is damaged.
+
+        The shard is then made again from its start, and becomes what it was.
+        """
         path = self.folder / f"checkpoint-{shard.index:05d}.npz"
-        return from_arrays(files.read_arrays(path), State) if path.exists() else None
+        try:
+            arrays = files.read_arrays(path) if path.exists() else None
+        except StoreError:
+            return None
+        if arrays is None:
+            return None
+        found = from_arrays(arrays, State)
+        paths = sorted(self.folder.glob(f"chunk-{shard.index:05d}-*.npz"))
+        chunks, _ = _sound(paths)
+        return found if sum(chunk.states for chunk in chunks) >= found.recorded else None
 
     def save(self, shard: Shard, checkpoint: Checkpoint, chunk: Chunk | None) -> None:
         """Write the chunk, then the checkpoint."""
@@ -52,12 +76,41 @@ class FolderSink:
         files.write_arrays(path, to_arrays(checkpoint))
 
     def chunks(self) -> list[Chunk]:
-        """Every chunk on disk."""
-        return [_read_chunk(path) for path in sorted(self.folder.glob("chunk-*.npz"))]
+        """The chunks on disk: of each shard those up to the first that is damaged or missing."""
+        return self.read()[0]
+
+    def read(self) -> tuple[list[Chunk], bool]:
+        """:meth:`chunks`, and whether there are some behind one that is damaged or missing."""
+        paths = sorted(self.folder.glob("chunk-*.npz"))
+        of_shards = [_sound(list(of_one)) for _, of_one in groupby(paths, key=_shard_of)]
+        return [chunk for chunks, _ in of_shards for chunk in chunks], any(
+            broken for _, broken in of_shards
+        )
 
     def write_plan(self, info: RunInfo, starts: list[int]) -> None:
         """Keep the resolved settings and where each shard's particles begin."""
         files.write_json(self.folder / PLAN, {"info": info, "starts": starts})
+
+
+def _shard_of(path: Path) -> str:
+    return path.stem.split("-")[1]
+
+
+def _sound(paths: list[Path]) -> tuple[list[Chunk], bool]:
+    """A shard's chunks up to the first that is damaged or missing, and whether there is one."""
+    chunks: list[Chunk] = []
+    end = 0
+    for path in paths:
+        try:
+            chunk = _read_chunk(path)
+        except (StoreError, KeyError, ValueError, IndexError):
+            return chunks, True
+        if chunk.position > end:
+            return chunks, True
+        if chunk.position == end:
+            chunks.append(chunk)
+            end += chunk.states
+    return chunks, False
 
 
 def _read_chunk(path: Path) -> Chunk:
@@ -87,21 +140,24 @@ def _read_chunk(path: Path) -> Chunk:
 
 def write_particles(folder: Path, particles: Particles, final: bool) -> None:
     """Write whole arrays; ``final`` drops the chunks and checkpoints they were made from."""
-    for name in ARRAYS:
-        files.write_array(
-            folder / "particles" / f"{name}.npy", np.asarray(getattr(particles, name))
-        )
+    arrays = {name: np.asarray(getattr(particles, name)) for name in ARRAYS}
     for kind, prefix in NAMED.items():
-        for key, value in getattr(particles, kind).items():
-            files.write_array(folder / "particles" / f"{prefix}{key}.npy", np.asarray(value))
-    files.write_json(
-        folder / COMPLETE,
-        {
-            "spec": particles.spec.to_dict(),
-            "info": dict(particles.info),
-            **{kind: list(getattr(particles, kind)) for kind in NAMED},
+        named = getattr(particles, kind)
+        arrays |= {f"{prefix}{key}": np.asarray(value) for key, value in named.items()}
+    for name, array in arrays.items():
+        files.write_array(folder / "particles" / f"{name}.npy", array)
+    told = {
+        "spec": particles.spec.to_dict(),
+        "info": dict(particles.info),
+        **{kind: list(getattr(particles, kind)) for kind in NAMED},
+        "sums": {
+            name: [integrity.checksum(one) for one in array]
+            if name in LARGE
+            else integrity.checksum(array)
+            for name, array in arrays.items()
         },
-    )
+    }
+    files.write_json(folder / COMPLETE, integrity.sealed(told))
     if final:
         # Checkpoints first: none may ever speak of a chunk that is gone.
         for pattern in ("checkpoint-*.npz", "chunk-*.npz"):
@@ -110,14 +166,16 @@ def write_particles(folder: Path, particles: Particles, final: bool) -> None:
 
 
 def read_particles(folder: Path) -> Particles:
-    """Memory-map a finished run.
+    """Memory-map a finished run; factorizations that are damaged are left out, and it says so.
 
     Raises
     ------
     StoreError
-        When a file is missing or torn.
+        When a file is missing or torn, or what is damaged concerns all of it.
     """
     meta = files.read_json(folder / COMPLETE)
+    if not isinstance(meta, dict) or not integrity.is_whole(meta):
+        raise StoreError(f"The stored file {COMPLETE} is damaged: it is not what was written.")
     arrays = {name: files.read_array(folder / "particles" / f"{name}.npy") for name in ARRAYS}
     named = {
         kind: {
@@ -127,20 +185,76 @@ def read_particles(folder: Path) -> Particles:
         for kind, prefix in NAMED.items()
     }
     try:
-        spec = RunSpec.from_dict(meta["spec"])
-    except ValueError as error:
+        spec, info = RunSpec.from_dict(meta["spec"]), meta["info"]
+    except KeyError as error:
+        raise StoreError(f"The stored file {COMPLETE} is damaged: {error} is missing.") from error
+    except (TypeError, ValueError) as error:
         raise StoreError(
             f"The run was made by another version of this program and cannot be read: {error}."
         ) from error
-    return Particles.from_arrays(
-        arrays, spec, named["diagnostics"], named["trace"], meta["info"], named["totals"]
+    found = Particles.from_arrays(
+        arrays, spec, named["diagnostics"], named["trace"], info, named["totals"]
+    )
+    return _verified(found, meta.get("sums", {}))  # older versions kept none
+
+
+def _verified(particles: Particles, sums: dict[str, Any]) -> Particles:
+    """Without the factorizations whose A or W is not what was written."""
+    everything = {name: getattr(particles, name) for name in ARRAYS}
+    for kind, prefix in NAMED.items():
+        everything |= {f"{prefix}{key}": v for key, v in getattr(particles, kind).items()}
+    torn = [
+        name
+        for name, array in everything.items()
+        if name in sums and name not in LARGE and integrity.checksum(array) != sums[name]
+    ]
+    if torn:
+        raise StoreError(
+            f"The stored {listed(f'{name}.npy' for name in torn)} of this run "
+            f"{'is' if len(torn) == 1 else 'are'} damaged: not what was written. The program that "
+            "repeats the run (Show me the code) makes it again."
+        )
+    whole = np.ones(particles.M, dtype=bool)
+    for name in LARGE:
+        if name in sums:
+            now = [integrity.checksum(one) for one in everything[name]]
+            whole &= np.array(now) == np.array(sums[name])
+    if whole.all():
+        return particles
+    if not whole.any():
+        raise StoreError("All factorizations of this run are damaged on the disk.")
+    told = _left_out(particles.ids[~whole], particles.M)
+    return replace(particles.subset(whole), info={**particles.info, "damage": told})
+
+
+def _left_out(numbers: np.ndarray, M: int) -> str:
+    several = numbers.size > 1
+    which = f" (numbers {listed(numbers)})" if several else f" (number {numbers[0]})"
+    return (
+        f"{numbers.size} of {M:,} factorizations {'are' if several else 'is'} damaged on the disk "
+        f"and left out{which if numbers.size <= MOST_NUMBERS else ''}"
     )
 
 
-def read_partial(folder: Path, spec: RunSpec, status: str) -> Particles:
-    """What an unfinished run has saved so far."""
-    chunks = FolderSink(folder).chunks()
+def read_partial(folder: Path, spec: RunSpec, status: str, made: int = 0) -> Particles:
+    """What an unfinished run has saved so far; it says where some of that is lost.
+
+    ``made`` : how many factorizations it has reported.
+    """
+    chunks, broken = FolderSink(folder).read()
     if not any(chunk.size for chunk in chunks) or not (folder / PLAN).exists():
-        raise StoreError("This run has not saved a factorization yet.")
+        raise StoreError(
+            "What this run had saved is damaged on the disk; resume it to make it again."
+            if broken
+            else "This run has not saved a factorization yet."
+        )
     plan = files.read_json(folder / PLAN)
-    return assemble(chunks, plan["starts"], spec, plan["info"] | {"stop_reason": status})
+    found = assemble(chunks, plan["starts"], spec, plan["info"] | {"stop_reason": status})
+    lost = max(made - found.M, int(broken))
+    if not lost:
+        return found
+    told = (
+        f"{lost if made > found.M else 'some'} of {max(made, found.M):,} factorizations are "
+        "damaged or missing on the disk; resuming the run makes them again"
+    )
+    return replace(found, info={**found.info, "damage": told})

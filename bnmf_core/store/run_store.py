@@ -16,7 +16,7 @@ from bnmf_core.nouns.errors import NotFoundError
 from bnmf_core.nouns.particles import Particles
 from bnmf_core.store import folders, records
 from bnmf_core.store.database import Database
-from bnmf_core.store.datasets import read_dataset, write_dataset
+from bnmf_core.store.datasets import read_dataset, verify, write_dataset
 from bnmf_core.store.launches import Launch, grouped
 from bnmf_core.store.life import Life
 from bnmf_core.store.notes import NoteBook
@@ -84,6 +84,10 @@ class RunStore:
         if dataset_id not in self.datasets():
             raise NotFoundError(f"There is no dataset {dataset_id!r} in this store.")
         return self._dataset(dataset_id)
+
+    def verify_dataset(self, dataset_id: str) -> None:
+        """Raise a StoreError where data have been damaged on the disk since they were stored."""
+        verify(self.root / "datasets" / dataset_id)
 
     def datasets(self) -> dict[str, str]:
         """Names by id, newest first."""
@@ -200,7 +204,7 @@ class RunStore:
         whole = folder / folders.COMPLETE
         if whole.exists():
             return self._particles(folder, whole.stat().st_mtime_ns)
-        return folders.read_partial(folder, record.spec, record.status)
+        return folders.read_partial(folder, record.spec, record.status, record.done)
 
     def _select(self) -> tuple[list[RunRecord], dict[str, str]]:
         newest_first = "ORDER BY created DESC, rowid DESC"

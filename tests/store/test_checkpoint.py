@@ -26,7 +26,6 @@ from bnmf_core.store.checkpoint import (
     from_arrays,
     to_arrays,
 )
-from bnmf_core.store.folders import FolderSink
 
 # Checkpoints that the version before nested states has made.
 BEFORE = Path(__file__).parent / "before"
@@ -188,13 +187,24 @@ def test_a_file_that_is_no_checkpoint_is_refused_with_a_sentence():
             from_arrays(wrong, Leaf)
 
 
+class Begun(engine.MemorySink):
+    """Goes on from an old checkpoint, and holds what is made from there on."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.path = path
+
+    def checkpoint(self, shard, State):
+        return from_arrays(files.read_arrays(self.path), State)
+
+
 def begun(spec, folder, name):
-    """A run whose folder holds the old checkpoint, and the run made in one go."""
+    """The data and the plan of a run, and a sink that holds the old checkpoint."""
     data = laurberg("two", noise=0.01, rng=np.random.default_rng(0))
     plan = planning.make_plan(data, spec)
     target = folder / "checkpoint-00000.npz"
     target.write_bytes((BEFORE / f"{name}.npz").read_bytes())
-    return data, plan, FolderSink(folder)
+    return data, plan, Begun(target)
 
 
 @pytest.mark.parametrize(("spec", "name"), [(HMC, "hmc"), (RRT, "rrt")], ids=["hmc", "rrt"])

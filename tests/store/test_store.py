@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from bnmf_core.runs import engine, planning
 from bnmf_core.runs.jobs import JobRunner
 from bnmf_core.runs.planning import describe
 from bnmf_core.store import files, folders
+from bnmf_core.store.datasets import verify
 from bnmf_core.store.home import data_home
 from bnmf_core.store.life import Claim
 from bnmf_core.store.records import LEASE, select, swap, this_process
@@ -45,6 +47,18 @@ def save_run(store, dataset, spec=SPEC, final=True) -> str:
         folders.write_particles(store.run_folder(run_id), particles, final=True)
         store.life.end(claim, "complete", done=spec.particles)
     return run_id
+
+
+def hurt(path, damage):
+    """A file as a failing disk leaves it."""
+    content = bytearray(path.read_bytes())
+    if damage == "deleted":
+        path.unlink()
+    elif damage == "torn":
+        path.write_bytes(content[:-200])
+    else:
+        content[len(content) // 3] ^= 1
+        path.write_bytes(content)
 
 
 def write(store, run_id, **values):
@@ -101,6 +115,27 @@ def test_a_dataset_comes_back_as_it_was(store, kind):
         assert ours.name == theirs.name
         np.testing.assert_array_equal(ours.A, theirs.A)
         np.testing.assert_array_equal(ours.W, theirs.W)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_one_flipped_bit_of_X_is_a_sentence(store, order):
+    X = np.asarray(np.random.default_rng(0).random((7, 9)), order=order)
+    dataset_id = store.add_dataset(Dataset.from_array(X, name="spectra"))
+    path = store.root / "datasets" / dataset_id / "X.npy"
+    np.testing.assert_array_equal(RunStore(store.root).dataset(dataset_id).X, X)
+    hurt(path, "flipped")
+    for read in (RunStore(store.root).dataset, lambda key: verify(store.root / "datasets" / key)):
+        with pytest.raises(StoreError, match="The data 'spectra' are damaged on the disk"):
+            read(dataset_id)
+
+
+def test_a_dataset_of_a_version_without_a_checksum_is_read(store, small):
+    dataset_id = store.add_dataset(small)
+    path = store.root / "datasets" / dataset_id / "meta.json"
+    meta = files.read_json(path)
+    del meta["sum"]
+    files.write_json(path, meta)
+    assert RunStore(store.root).dataset(dataset_id).hash == dataset_id
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse", "mask", "hidden", "words"])
@@ -257,12 +292,99 @@ def test_what_was_being_written_when_the_power_went_is_ignored(store, small):
     np.testing.assert_array_equal(store.particles(run_id).A, before.A)
 
 
-def test_a_torn_chunk_is_a_sentence(store, small):
+@pytest.mark.parametrize("damage", ["torn", "flipped", "deleted"])
+def test_a_damaged_chunk_is_left_out_and_told(store, small, damage):
     run_id = save_run(store, small, final=False)
-    path = store.run_folder(run_id) / "chunk-00001-00000000.npz"
-    path.write_bytes(path.read_bytes()[:-200])
-    with pytest.raises(StoreError, match=r"chunk-00001-00000000\.npz cannot be read"):
-        store.particles(run_id)
+    expected = store.particles(run_id)
+    write(store, run_id, done=6)
+    hurt(store.run_folder(run_id) / "chunk-00001-00000000.npz", damage)
+    found = store.particles(run_id)
+    np.testing.assert_array_equal(found.ids, [0, 1, 4, 5])
+    np.testing.assert_array_equal(found.A, expected.A[[0, 1, 4, 5]])
+    assert found.info["damage"].startswith("2 of 6 factorizations are damaged or missing")
+    assert "damage" not in expected.info
+
+
+@pytest.mark.parametrize("damage", ["torn", "flipped", "deleted"])
+@pytest.mark.parametrize("hit", ["chunk-00001-00000000", "checkpoint-00001"])
+def test_what_is_damaged_is_made_again_as_it_was(store, small, damage, hit):
+    run_id = save_run(store, small, final=False)
+    expected = store.particles(run_id)
+    folder = store.run_folder(run_id)
+    hurt(folder / f"{hit}.npz", damage)
+    plan, sink = planning.make_plan(small, SPEC), folders.FolderSink(folder)
+    with ThreadPoolExecutor(1) as executor:
+        assert engine.drive(plan, sink, executor).stop_reason == "complete"
+    chunks, broken = sink.read()
+    assert not broken
+    starts = [shard.start for shard in plan.shards]
+    found = engine.assemble(chunks, starts, SPEC, describe(plan))
+    np.testing.assert_array_equal(found.A, expected.A)
+    np.testing.assert_array_equal(found.W, expected.W)
+
+
+def test_draws_behind_a_gap_are_left_out(store, small, monkeypatch):
+    """Draws of a chain stand one behind the other: those behind a gap would be miscounted."""
+    monkeypatch.setattr("bnmf_core.samplers.gibbs.STEP_WORK", 1.0)  # one sweep a step
+    spec = RunSpec("gibbs", 2, particles=6, settings={"chains": 1, "warm_up": 2, "thinning": 1})
+    run_id = save_run(store, small, spec, final=False)
+    expected = store.particles(run_id)
+    paths = sorted(store.run_folder(run_id).glob("chunk-*.npz"))
+    assert len(paths) == 8  # two of them of the warm-up
+    paths[5].unlink()
+    found = store.particles(run_id)
+    np.testing.assert_array_equal(found.A, expected.A[:3])
+    np.testing.assert_array_equal(found.draw, [0, 1, 2])
+    assert found.info["damage"].startswith("some of 3 factorizations are damaged or missing")
+
+
+@pytest.mark.parametrize("name", ["A", "W"])
+def test_one_flipped_bit_leaves_out_its_factorization_and_says_so(store, small, name):
+    run_id = save_run(store, small)
+    expected = store.particles(run_id)
+    path = store.run_folder(run_id) / "particles" / f"{name}.npy"
+    content = bytearray(path.read_bytes())
+    content[-expected.A[0].nbytes // 2] ^= 1  # of the last one
+    path.write_bytes(content)
+    found = RunStore(store.root).particles(run_id)
+    np.testing.assert_array_equal(found.ids, [0, 1, 2, 3, 4])
+    np.testing.assert_array_equal(found.A, expected.A[:5])
+    assert found.weights.sum() == pytest.approx(1)
+    assert found.info["damage"] == (
+        "1 of 6 factorizations is damaged on the disk and left out (number 5)"
+    )
+
+
+@pytest.mark.parametrize("name", ["error", "weights", "diagnostic_iterations"])
+def test_one_flipped_bit_in_what_concerns_all_is_a_sentence(store, small, name):
+    run_id = save_run(store, small)
+    path = store.run_folder(run_id) / "particles" / f"{name}.npy"
+    content = bytearray(path.read_bytes())
+    content[-3] ^= 4
+    path.write_bytes(content)
+    with pytest.raises(StoreError, match=rf"stored {name}\.npy of this run is damaged"):
+        RunStore(store.root).particles(run_id)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [('"seed": 0', '"seed": 1'), ('"spec"', '"spek"'), ("{", "[")]
+)
+def test_a_changed_entry_of_a_finished_run_is_a_sentence(store, small, before, after):
+    run_id = save_run(store, small)
+    path = store.run_folder(run_id) / folders.COMPLETE
+    text = path.read_text()
+    assert before in text
+    path.write_text(text.replace(before, after, 1))
+    with pytest.raises(StoreError, match="damaged|cannot be read"):
+        RunStore(store.root).particles(run_id)
+
+
+def test_a_run_of_a_version_without_checksums_is_read(store, small):
+    run_id = save_run(store, small)
+    path = store.run_folder(run_id) / folders.COMPLETE
+    kept = files.read_json(path)
+    files.write_json(path, {key: kept[key] for key in kept if key not in ("sums", "seal")})
+    assert RunStore(store.root).particles(run_id).M == 6
 
 
 @pytest.mark.parametrize("name", ["A", "weights", "diagnostic_iterations"])
@@ -413,6 +535,7 @@ def test_a_run_whose_process_is_gone_is_marked(store, small):
 
 KILLED = """
 import sys
+from bnmf_core.store.datasets import verify
 from bnmf_core.store.home import data_home
 from bnmf_core.runs.jobs import JobRunner
 from bnmf_core.store.run_store import RunStore

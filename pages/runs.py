@@ -5,11 +5,12 @@ import streamlit as st
 from pages.frame import guard, view, watch
 from pages.frame.services import dataset_names, store
 from pages.frame.words import plain
-from pages.runs_parts import card, cleaning, comparing, opening
+from pages.runs_parts import card, cleaning, comparing, opening, recovering
 
 AT_FIRST = 12
 
 guard.enter("runs")
+recovering.show()
 launches = store().launches()
 for run_id, sentence in store().unreadable().items():
     st.warning(plain(sentence))

@@ -16,6 +16,7 @@ from bnmf_core.analysis.stages import STAGES
 from bnmf_core.compare.distances import suited
 from bnmf_core.nouns.errors import BNMFError
 from bnmf_core.store import files
+from bnmf_core.store.lost import is_lost
 from bnmf_core.store.run_store import RunStore
 
 COMPARISON, DATASET, LEFTOVER = "comparison", "dataset", "leftover"
@@ -90,7 +91,7 @@ def _leftovers(store: RunStore) -> list[Unused]:
     return [
         _unused(LEFTOVER, folder.name, "Files of a run that was deleted", folder)
         for folder in _folders(store.root / "runs")
-        if folder.name not in known
+        if folder.name not in known and not is_lost(folder)
     ]
 
 

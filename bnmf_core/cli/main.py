@@ -15,6 +15,7 @@ from bnmf_core.cli import (
     libraries,
     ranks,
     reading,
+    recovering,
     results,
     running,
     sharing,
@@ -61,6 +62,7 @@ def parser() -> Parser:
         ranks,
         libraries,
         cleaning,
+        recovering,
     ):
         room.add_commands(commands, [shared])
     return whole

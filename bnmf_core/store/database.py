@@ -4,6 +4,7 @@ import sqlite3
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
 
 from bnmf_core.nouns.errors import StoreError
@@ -42,6 +43,9 @@ class Database:
     ----------
     folder : of the store.
 
+    An index that is damaged is set aside, and a new one begun; what runs have made lies in their
+    folders, from which :func:`bnmf_core.store.lost.bring_back` enters them again.
+
     Raises
     ------
     StoreError
@@ -50,6 +54,8 @@ class Database:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / NAME
+        if self.path.exists() and not self._is_whole():
+            _set_aside(self.path)
         with self.connect() as connection:
             (layout,) = connection.execute("PRAGMA user_version").fetchone()
             if layout > LAYOUT:
@@ -65,7 +71,16 @@ class Database:
         self._keeper.execute("SELECT count(*) FROM runs").fetchone()
         weakref.finalize(self, self._keeper.close)
         self._reserve = folder / RESERVE
-        self._set_aside()
+        self._keep_room()
+
+    def _is_whole(self) -> bool:
+        try:
+            with self.connect() as connection:
+                return connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",)
+        except sqlite3.OperationalError:  # locked, or a disk that does not answer: not its fault
+            raise
+        except sqlite3.DatabaseError:
+            return False
 
     @contextmanager
     def connect(self) -> Iterator[sqlite3.Connection]:
@@ -92,17 +107,27 @@ class Database:
         try:
             return self._write(statement, arguments)
         finally:
-            self._set_aside()
+            self._keep_room()
 
     def _write(self, statement: str, arguments: Sequence[Value]) -> int:
         with self.connect() as connection:
             return connection.execute(statement, arguments).rowcount
 
-    def _set_aside(self) -> None:
+    def _keep_room(self) -> None:
         """Take the reserve again, if the disk has so much room."""
         if not self._reserve.exists():
             with suppress(OSError):
                 files.write(self._reserve, lambda file: file.write(bytes(RESERVED)))
+
+
+def _set_aside(path: Path) -> None:
+    """Rename a damaged index, and what SQLite keeps beside it, so that nothing of it is lost."""
+    when = datetime.now().strftime("%Y%m%d-%H%M%S")
+    for beside in ("", "-wal", "-shm"):
+        with suppress(FileNotFoundError):
+            path.with_name(path.name + beside).rename(
+                path.with_name(f"{path.name}{beside}.damaged-{when}")
+            )
 
 
 def _columns(connection: sqlite3.Connection) -> set[str]:

@@ -14,13 +14,13 @@ SEAL = "seal"
 
 
 def checksum(array: np.ndarray) -> int:
-    """Of the entries, in the order in which they lie in memory, and so in a file.
+    """Of the entries in the order of their indices, however they lie in memory.
 
     >>> import numpy as np
     >>> checksum(np.arange(3.0)) == checksum(np.arange(6.0)[::2] / 2)
     True
     """
-    entries = np.ravel(array, order="K").view(np.uint8)
+    entries = np.ravel(array, order="C").view(np.uint8)
     return zlib.crc32(entries.data)
 
 

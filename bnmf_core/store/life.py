@@ -73,24 +73,15 @@ class Life:
         ``launch`` is shared by runs that belong together, None for one that stands alone.
         """
         now, claim = self._clock(), Claim(secrets.token_hex(4), self._new_token())
-        record = RunRecord(
-            id=claim.run_id,
-            owner=self._owner,
+        record = records.begun(
+            claim.run_id,
+            self._owner,
+            dataset_id,
+            spec,
+            now,
             name=name,
-            dataset=dataset_id,
             launch=launch or claim.run_id,
-            spec=spec,
-            status="queued",
-            message="",
-            created=now,
-            seconds=0.0,
-            done=0,
-            fraction=0.0,
-            remaining=None,
             token=claim.token,
-            heartbeat=now,
-            wish="",
-            version=VERSION,
             launch_name=launch_name,
         )
         records.insert(self._database, record)

@@ -4,16 +4,30 @@ import json
 import os
 import secrets
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any
 
 from bnmf_core.nouns.errors import NotFoundError, StoreError
 from bnmf_core.nouns.plain import Plain, Value
 from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.store import files, integrity
 from bnmf_core.store.database import Database
+from bnmf_core.version import VERSION
 
 ACTIVE = ("queued", "running")
+STATES = (*ACTIVE, "complete", "cancelled", "interrupted", "failed")
+# SQLite keeps whatever it is given in a column of numbers.
+NUMBERS: dict[str, Callable[[Any], float]] = {
+    "created": float,
+    "seconds": float,
+    "done": int,
+    "fraction": float,
+    "heartbeat": float,
+    "busy": float,
+}
 # Whoever makes a run renews its claim on it; after so many silent seconds the claim has lapsed.
 LEASE = 30.0
 LAPSED = "The program stopped while this was running; what was saved is kept."
@@ -66,6 +80,9 @@ class RunRecord:
 
 
 COLUMNS = [field.name for field in fields(RunRecord)]
+# The copy of an entry in the run's folder, and what it holds beside the spec.
+COPY = "run.json"
+COPIED = ("id", "owner", "name", "dataset", "launch", "created", "version", "launch_name")
 # What was meant where nothing was written, before that default changed: by model, its prior rate
 # λ, now taken from the data; by algorithm, when its solver stopped, now when it has converged.
 RATE: dict[str, Value] = {"rate": 1.0}
@@ -91,10 +108,14 @@ def select(
         values = dict(zip(COLUMNS, row, strict=True))
         try:
             values["spec"] = _spec(json.loads(values["spec"]))
-        except (TypeError, ValueError) as error:
-            unreadable[values["id"]] = (
+            values |= {name: kind(values[name]) for name, kind in NUMBERS.items()}
+            if values["status"] not in STATES:
+                raise ValueError(f"its state is {values['status']!r}")
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            unreadable[str(values["id"])] = (
                 f"Run {values['id']} was stored by another version of this program "
-                f"({values['version'] or 'unknown'}) and cannot be shown: {error}."
+                f"({values['version'] or 'unknown'}), or its entry is damaged, and it cannot be "
+                f"shown: {error}."
             )
             continue
         records.append(RunRecord(**values))
@@ -117,12 +138,64 @@ def find(database: Database, owner: str, run_id: str) -> RunRecord:
     return found[0]
 
 
+def begun(
+    run_id: str, owner: str, dataset: str, spec: RunSpec, created: float, **further: str
+) -> RunRecord:
+    """The record of a run that waits to be made; ``further`` : name, launch, token, launch_name."""
+    fresh: dict[str, Any] = {
+        "name": "",
+        "launch": run_id,
+        "status": "queued",
+        "message": "",
+        "seconds": 0.0,
+        "done": 0,
+        "fraction": 0.0,
+        "remaining": None,
+        "token": "",
+        "heartbeat": created,
+        "wish": "",
+        "version": VERSION,
+    }
+    return RunRecord(
+        id=run_id, owner=owner, dataset=dataset, spec=spec, created=created, **(fresh | further)
+    )
+
+
 def insert(database: Database, record: RunRecord) -> None:
-    """Enter a new run."""
+    """Enter a new run, and keep a copy of its entry in its folder."""
     values = {name: getattr(record, name) for name in COLUMNS}
     values["spec"] = json.dumps(_kept(record.spec))
     marks = ", ".join("?" * len(values))
     database.write(f"INSERT INTO runs ({SELECTED}) VALUES ({marks})", tuple(values.values()))
+    copy(database, record)
+
+
+def copy(database: Database, record: RunRecord) -> None:
+    """Keep what does not change of an entry beside what the run makes, should the index be lost."""
+    told = {name: getattr(record, name) for name in COPIED} | {"spec": _kept(record.spec)}
+    with suppress(OSError):  # on a full disk the entry itself is enough
+        folder = database.path.parent / "runs" / record.id
+        files.write_json(folder / COPY, integrity.sealed(told))
+
+
+def read_copy(folder: Path) -> RunRecord | None:
+    """The entry of a run as it was begun, from its folder; None where there is no copy.
+
+    Raises
+    ------
+    StoreError, KeyError, TypeError, ValueError
+        When the copy is damaged.
+    """
+    if not (folder / COPY).exists():
+        return None
+    told = files.read_json(folder / COPY)
+    if not integrity.is_whole(told):
+        raise StoreError(f"its {COPY} is damaged")
+    run_id, owner, dataset, created = (
+        told.pop(key) for key in ("id", "owner", "dataset", "created")
+    )
+    further = {name: str(told[name]) for name in COPIED if name in told}
+    return begun(run_id, owner, dataset, _spec(told["spec"]), float(created), **further)
 
 
 def _kept(spec: RunSpec) -> dict[str, Plain]:

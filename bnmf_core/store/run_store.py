@@ -7,6 +7,7 @@ as saved survives a killed process.
 import json
 import shutil
 import time
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -168,6 +169,7 @@ class RunStore:
         self.database.write(
             "UPDATE runs SET name = ? WHERE id = ? AND owner = ?", (name, run_id, self.owner)
         )
+        self._copy("AND id = ?", run_id)
 
     def rename_launch(self, launch: str, name: str) -> None:
         """Give the runs of a launch a name together."""
@@ -175,6 +177,12 @@ class RunStore:
             "UPDATE runs SET launch_name = ? WHERE study = ? AND owner = ?",
             (name, launch, self.owner),
         )
+        self._copy("AND study = ?", launch)
+
+    def _copy(self, condition: str, argument: str) -> None:
+        """What has been changed of entries is kept beside what the runs have made, too."""
+        for record in records.select(self.database, self.owner, condition, (argument,))[0]:
+            records.copy(self.database, record)
 
     def delete_run(self, run_id: str) -> None:
         """Remove a run that is not active, with all its files.
@@ -185,7 +193,12 @@ class RunStore:
             When it is active, or there is none.
         """
         self.life.delete(run_id)
-        shutil.rmtree(self.run_folder(run_id), ignore_errors=True)
+        folder = self.run_folder(run_id)
+        # Without these, what cannot be removed now is not taken for a run that was lost.
+        for name in (records.COPY, folders.COMPLETE):
+            with suppress(OSError):
+                (folder / name).unlink(missing_ok=True)
+        shutil.rmtree(folder, ignore_errors=True)
 
     def run_folder(self, run_id: str) -> Path:
         """Where a run's files are."""

@@ -6,6 +6,7 @@ import streamlit as st
 
 from bnmf_core.nouns.names import told_apart
 from bnmf_core.runs.launch import moment, run_label, run_names
+from bnmf_core.store.lost import lost_runs
 from bnmf_core.store.records import RunRecord
 from pages.frame import link, view
 from pages.frame.services import (
@@ -38,6 +39,8 @@ def runs(on_change: Callable[[], None]) -> list[RunRecord]:
     if not by_id:
         if gone:
             st.stop()
+        if lost_runs(store()):
+            view.nothing("The list of runs was lost. The page Runs brings them back.", "runs")
         view.nothing(
             "Nothing has been run yet. Start an example, or run your own data.", "home", "run"
         )

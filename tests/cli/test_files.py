@@ -5,6 +5,7 @@ import pytest
 import scipy.io
 
 from bnmf_core.data.synthetic import laurberg
+from tests.cli.conftest import SMALL_RUN
 
 
 def test_files_are_read_with_their_observations_where_they_are(ask, home, tmp_path):
@@ -98,3 +99,15 @@ def test_a_large_array_file_stays_on_the_disk(ask, home, tmp_path, monkeypatch):
 def test_a_file_that_is_not_there_is_told_before_anything_else(command, home):
     code, _, err = command("run", "nosuch.csv")
     assert code == 1 and "nosuch.csv" in err and "components" not in err
+
+
+def test_runs_whose_list_is_lost_are_recovered(command, ask, home):
+    (made,) = ask(*SMALL_RUN)["runs"]
+    assert ask("recover") == {"runs": [], "datasets": 0, "said": []}
+    for path in home.root.glob("index.*"):
+        path.unlink()
+    assert ask("runs")["runs"] == []
+    code, out, _ = command("recover")
+    assert code == 0 and out.strip() == "1 run and 1 dataset are in the list again."
+    assert [run["id"] for run in ask("runs")["runs"]] == [made["id"]]
+    assert command("recover")[1].strip() == "Everything on the disk is in the list."

@@ -233,6 +233,19 @@ def test_how_a_file_is_read_is_shown_doubted_and_changed(server):
     assert kept.name == "people (2)" and kept.features == ("a", "b")
 
 
+def test_runs_whose_list_is_lost_are_offered_and_brought_back(server, finished):
+    with server.store.database.connect() as connection:
+        connection.execute("DELETE FROM runs")
+    assert "The list of runs was lost" in words(page("modes"))
+    app = page("runs")
+    assert "made is on the disk, but not in the list below" in words(app)
+    app.button(key="bring_back").click().run()
+    assert not app.exception
+    assert "in the list again" in "\n".join(one.value for one in app.success)
+    assert {run.id for run in server.store.runs()} == set(finished)
+    assert "on the disk, but not in the list" not in words(page("runs"))
+
+
 def test_results_of_others_become_runs_that_every_page_shows(server, labelled):
     dataset_id = server.store.add_dataset(labelled)
     rng = np.random.default_rng(0)

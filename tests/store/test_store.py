@@ -42,7 +42,8 @@ def save_run(store, dataset, spec=SPEC, final=True) -> str:
         while checkpoint is None or checkpoint.produced < shard.size:
             checkpoint, chunk = engine.advance(plan, shard, checkpoint)
             sink.save(shard, checkpoint, chunk)
-    particles = engine.assemble(sink.chunks(), starts, spec, describe(plan))
+    info = describe(plan) | {"stop_reason": "complete"}
+    particles = engine.assemble(sink.chunks(), starts, spec, info)
     if final:
         folders.write_particles(store.run_folder(run_id), particles, final=True)
         store.life.end(claim, "complete", done=spec.particles)

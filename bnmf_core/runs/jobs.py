@@ -26,7 +26,7 @@ from bnmf_core.runs.memory import check_memory
 from bnmf_core.runs.pilots import Pilots
 from bnmf_core.runs.planning import check, describe, make_plan
 from bnmf_core.runs.turns import FIRST
-from bnmf_core.store import folders
+from bnmf_core.store import files, folders
 from bnmf_core.store.chunks import assemble
 from bnmf_core.store.life import CANCEL, Claim
 from bnmf_core.store.run_store import RunStore
@@ -93,7 +93,7 @@ class JobRunner:
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._queue: queue.SimpleQueue[Ticket | None] = queue.SimpleQueue()
-        work = [self._serve] * RUNS_AT_ONCE + [self._beat]
+        work = [*[self._serve] * RUNS_AT_ONCE, self._beat, self._sweep]
         self._threads = [threading.Thread(target=act, daemon=True) for act in work]
         for thread in self._threads:
             thread.start()
@@ -253,6 +253,10 @@ class JobRunner:
         finally:
             self._forget(ticket)
         self._analyse_launch(ticket.claim.run_id)
+
+    def _sweep(self) -> None:
+        """What a program that was killed has left half written is of no use to anybody."""
+        files.sweep(self.store.root)
 
     def _beat(self) -> None:
         """Renew the claims on all runs that wait or run here, and hear what others wish."""

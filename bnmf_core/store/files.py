@@ -3,7 +3,9 @@
 import json
 import os
 import threading
+import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -13,6 +15,8 @@ from bnmf_core.nouns.errors import StoreError
 
 # Bytes of a file from which on it is mapped into memory instead of read.
 SMALLEST_MAPPED = 2**20
+# Seconds after which a file that nobody has written to is no longer being written.
+SILENT = 60.0
 
 
 def write(path: Path, content: Callable[[BinaryIO], object]) -> None:
@@ -29,6 +33,35 @@ def write(path: Path, content: Callable[[BinaryIO], object]) -> None:
     except BaseException:
         aside.unlink(missing_ok=True)  # on a full disk, its room is needed
         raise
+
+
+def sweep(folder: Path) -> int:
+    """Remove what writers that were killed have left beside files; returns how many there were.
+
+    A writer on another machine may share the folder: nothing is touched that was written to a
+    moment ago.
+    """
+    removed = 0
+    for path in folder.rglob("*.part"):
+        number = path.suffixes[-2:][0].lstrip(".").partition("-")[0]
+        with suppress(OSError, ValueError):
+            if time.time() - path.stat().st_mtime > SILENT and not _writes(int(number)):
+                path.unlink()
+                removed += 1
+    return removed
+
+
+def _writes(process: int) -> bool:
+    """Whether a process of this machine, other than this one that has just begun, is there."""
+    if process == os.getpid():
+        return False
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass
+    return True
 
 
 def hand_over(path: Path, what: str, content: Callable[[BinaryIO], object]) -> None:

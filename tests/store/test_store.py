@@ -243,6 +243,28 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path):
     assert files.read_json(path) == 1
 
 
+def test_what_killed_writers_left_is_swept_and_what_is_being_written_is_not(tmp_path):
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    old = time.time() - 2 * files.SILENT
+    left = {
+        "a.npz.{}-7.part": (dead.pid, old, True),
+        "fresh.npz.{}-7.part": (dead.pid, time.time(), False),  # of another machine, perhaps
+        "alive.npz.{}-7.part": (os.getppid(), old, False),
+        "again.npz.{}-7.part": (os.getpid(), old, True),  # a number that was another's before
+        "foreign.part": ("", old, False),
+    }
+    (tmp_path / "runs").mkdir()
+    for name, (number, when, _) in left.items():
+        path = tmp_path / "runs" / name.format(number)
+        path.write_bytes(b"half")
+        os.utime(path, (when, when))
+    assert files.sweep(tmp_path) == 2
+    for name, (number, _, removed) in left.items():
+        assert (tmp_path / "runs" / name.format(number)).exists() != removed, name
+    assert files.sweep(tmp_path / "nowhere") == 0
+
+
 # Runs
 
 

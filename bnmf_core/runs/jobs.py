@@ -24,7 +24,7 @@ from bnmf_core.runs.engine import Outcome, drive
 from bnmf_core.runs.executors import Executors
 from bnmf_core.runs.memory import check_memory
 from bnmf_core.runs.pilots import Pilots
-from bnmf_core.runs.planning import check, describe, make_plan
+from bnmf_core.runs.planning import as_begun, check, describe, make_plan
 from bnmf_core.runs.turns import FIRST
 from bnmf_core.store import files, folders
 from bnmf_core.store.chunks import assemble
@@ -327,6 +327,8 @@ class JobRunner:
         self.store.verify_dataset(record.dataset)
         plan = make_plan(dataset, record.spec)
         sink = folders.FolderSink(folder)
+        if begun := sink.starts():
+            plan = as_begun(plan, begun)
         info, starts = describe(plan), [shard.start for shard in plan.shards]
         sink.write_plan(info, starts)
         saved, counted = 0.0, -1

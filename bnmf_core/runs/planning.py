@@ -1,7 +1,9 @@
 """A run that has been checked and is ready to start."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from bnmf_core import registry
 from bnmf_core.data.split import split
@@ -16,6 +18,8 @@ from bnmf_core.runs.memory import check_memory
 from bnmf_core.version import VERSION
 
 MOST_PARTICLES = 1_000_000
+# Of the factorizations of a block, A and W once.
+BLOCK_BYTES = 64_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,11 +85,33 @@ def make_plan(dataset: Dataset, spec: RunSpec) -> Plan:
     model_settings: object = settings.build(model.Settings, spec.model_settings, model.label)
     with one_blas_thread():
         problem = Problem.prepare(seen, model, model_settings, spec.rank)
+    chosen = in_small_blocks(chosen, seen, spec.rank)
     shards, begin = [], 0
     for index, size in enumerate(algorithm.shard_sizes(chosen, spec.particles)):
         shards.append(Shard(index, begin, size, spec.seed))
         begin += size
     return Plan(spec, algorithm, chosen, problem, tuple(shards))
+
+
+def in_small_blocks(chosen: Any, dataset: Dataset, rank: int) -> object:
+    """Settings under which what is solved side by side takes little memory beside large data.
+
+    A solver holds several copies of each factorization of a block. What a factorization becomes
+    does not hang on the block that it is in.
+    """
+    each = 8 * rank * (dataset.D + dataset.N)
+    most = max(1, BLOCK_BYTES // each)
+    return replace(chosen, block=most) if getattr(chosen, "block", 0) > most else chosen
+
+
+def as_begun(plan: Plan, starts: Sequence[int]) -> Plan:
+    """The plan with the shards of a run that was begun with others, as they were."""
+    ends = [*starts[1:], plan.spec.particles]
+    shards = tuple(
+        Shard(index, start, end - start, plan.spec.seed)
+        for index, (start, end) in enumerate(zip(starts, ends, strict=True))
+    )
+    return replace(plan, shards=shards)
 
 
 def describe(plan: Plan) -> RunInfo:

@@ -87,6 +87,13 @@ class FolderSink:
             broken for _, broken in of_shards
         )
 
+    def starts(self) -> list[int]:
+        """Where the particles of each shard of a run that has been begun start; else nothing."""
+        try:
+            return list(map(int, files.read_json(self.folder / PLAN)["starts"]))
+        except (StoreError, KeyError, TypeError, ValueError):
+            return []
+
     def write_plan(self, info: RunInfo, starts: list[int]) -> None:
         """Keep the resolved settings and where each shard's particles begin."""
         files.write_json(self.folder / PLAN, {"info": info, "starts": starts})

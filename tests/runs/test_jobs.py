@@ -15,7 +15,7 @@ from bnmf_core.nouns.algorithm import Batch
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import NotFoundError, RunError, SettingsError
 from bnmf_core.nouns.spec import RunSpec
-from bnmf_core.runs import engine, jobs
+from bnmf_core.runs import engine, jobs, planning
 from bnmf_core.runs.jobs import JobRunner
 from bnmf_core.store import folders, records
 from bnmf_core.store.run_store import RunStore
@@ -246,6 +246,28 @@ def test_a_failed_run_keeps_its_message_and_what_came_before(runner, store, smal
     runner.resume(run_id)
     runner.wait([run_id])
     assert store.run(run_id).status == "complete"
+    assert_same(store.particles(run_id), expected)
+
+
+def test_a_run_goes_on_with_the_blocks_that_it_was_begun_with(
+    runner, store, small, gate, monkeypatch
+):
+    """Another version may make blocks of another size; what is saved is of the old ones."""
+    gate.set()
+    expected = engine.run(small, RESTARTS)
+    gate.clear()
+    (run_id,) = runner.start(small, [RESTARTS])
+    folder = store.run_folder(run_id)
+    wait_until((folder / "checkpoint-00001.npz").exists)
+    runner.cancel(run_id)
+    runner.wait([run_id])
+    begun = folders.FolderSink(folder).starts()
+    monkeypatch.setattr(planning, "BLOCK_BYTES", 1)
+    gate.set()
+    runner.resume(run_id)
+    runner.wait([run_id])
+    assert store.run(run_id).status == "complete" and len(begun) < RESTARTS.particles
+    assert folders.FolderSink(folder).starts() == begun
     assert_same(store.particles(run_id), expected)
 
 

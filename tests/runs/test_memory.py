@@ -14,7 +14,7 @@ from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import DataError, RunError
 from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.numerics.residuals import relative_errors, squared_errors
-from bnmf_core.runs import engine, memory
+from bnmf_core.runs import engine, memory, planning
 from bnmf_core.runs.estimate import estimate
 from bnmf_core.store.run_store import RunStore
 
@@ -245,3 +245,17 @@ def test_a_run_on_stored_data_never_holds_all_of_them(tmp_path):
     path.unlink()
     assert done.returncode == 0, done.stderr
     assert float(done.stdout) < 100
+
+
+def test_factorizations_of_large_data_go_in_small_blocks(small, monkeypatch):
+    """A solver holds several copies of each; how many go together changes none of them."""
+    spec = RunSpec("random_restarts", 2, particles=7)
+    together = engine.run(small, spec)
+    assert together.info["settings"]["block"] == 20
+    each = 8 * 2 * (small.D + small.N)
+    for room, block in ((3.5 * each, 3), (each / 2, 1)):
+        monkeypatch.setattr(planning, "BLOCK_BYTES", int(room))
+        found = engine.run(small, spec)
+        assert found.info["settings"]["block"] == block
+        np.testing.assert_allclose(found.A, together.A, rtol=1e-6, atol=1e-9)
+    assert engine.run(small, replace(spec, algorithm="gibbs")).M == 7  # has no blocks

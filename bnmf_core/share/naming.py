@@ -33,7 +33,11 @@ def origin_of(comparison: Comparison, data: str = "") -> str:
     parts = [f"{data or comparison.dataset.name}, rank {comparison.rank}"]
     for run in comparison.runs:
         made = "" if run.status == "complete" else f", {run.status} after {run.done}"
-        parts.append(f"{names[run.id]} (seed {run.spec.seed}{made})")
+        seed = f"seed {run.spec.seed}"
+        # A name that tells runs apart has the seed already.
+        seed = "" if f", {seed}," in f"{names[run.id]}," else seed
+        told = f"{seed}{made}".removeprefix(", ")
+        parts.append(f"{names[run.id]} ({told})" if told else names[run.id])
     for run, particles in zip(comparison.runs, comparison.particles, strict=True):
         if failed := particles.info.get("failed_chains"):
             several = f"{len(failed)} chains of " if len(failed) > 1 else ""

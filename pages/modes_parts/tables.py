@@ -14,6 +14,9 @@ from pages.frame import focusing, view
 from pages.frame.lens import Lens
 from pages.frame.words import NATS, plain, with_unit
 
+# Pixels of a column of names, at most.
+WIDEST_NAME = 180
+
 
 def mode_table(
     look: Lens, table: pd.DataFrame, weights: dict[str, list[str]], said: Sequence[str]
@@ -67,8 +70,10 @@ def _columns(shown: pd.DataFrame, unit: str) -> dict[str, object]:
     largest = np.nanmax(shown[["spread", "nearest"]].to_numpy(float), initial=1e-9)
     distance = f"%.{max(0, 2 - math.floor(math.log10(largest)))}f"
     number, text = st.column_config.NumberColumn, st.column_config.TextColumn
+    longest = max(map(len, shown["name"])) if "name" in shown else 0
     return {
         "mode": number(width=50),
+        "name": text(width=min(24 + 7 * longest, WIDEST_NAME)),
         "found by": number(
             format="%.0f %%",
             width=70,

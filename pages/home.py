@@ -2,11 +2,14 @@
 
 import streamlit as st
 
+from bnmf_core.lazy import lazy
 from bnmf_core.nouns.errors import BNMFError
 from bnmf_core.runs.examples import EXAMPLES
-from pages.frame import guard, hints, link, panel, view
-from pages.frame.services import dataset_names, launch_label, runner, store
+from pages.frame import guard, hints, link, view
+from pages.frame.services import dataset_names, launch_label, make_ready, runner, store
 from pages.frame.words import plain
+
+panel = lazy("pages.frame.panel")
 
 guard.enter("home")
 hints.show("home")
@@ -71,3 +74,4 @@ if recent := store().launches()[:4]:
             if launch.shown:
                 link.to("findings", f"{words} · {launch.status}", runs=",".join(launch.shown))
         link.to("runs")
+make_ready()

@@ -1,6 +1,7 @@
 """Slow libraries are loaded when they are first used, once, and not before."""
 
 import ast
+import os
 import subprocess
 import sys
 import threading
@@ -74,6 +75,41 @@ def test_a_module_that_is_not_there_is_missed_at_its_first_use():
         absent.anything  # noqa: B018
     with pytest.raises(AttributeError, match="nothing_like_it"):
         lazy("json").nothing_like_it  # noqa: B018
+
+
+# What the first page of a fresh server leaves to the next ones.
+LATER = (
+    *HEAVY,
+    "numba",
+    "pandas",
+    "scipy.sparse.linalg",
+    "bnmf_core.registry",
+    "bnmf_core.runs.jobs",
+)
+FIRST_PAGE = """
+import sys
+from streamlit.testing.v1 import AppTest
+from pages.frame import services
+services.make_ready = lambda: None
+app = AppTest.from_file("app.py").run()
+assert app.title and not app.exception
+print(*[name for name in {later} if name in sys.modules])
+"""
+
+
+@pytest.mark.slow
+def test_the_first_page_loads_no_slow_library_and_no_engine(tmp_path):
+    # Streamlit itself loads a part of plotly.
+    later = [name for name in LATER if name != "plotly"]
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_PAGE.format(later=later)],
+        cwd=ENGINE.parent,
+        env=os.environ | {"BNMF_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == []
 
 
 @pytest.mark.slow

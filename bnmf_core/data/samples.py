@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from bnmf_core.data.load import load_file
 from bnmf_core.lazy import lazy
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import NotFoundError
 
+load = lazy("bnmf_core.data.load")
 datasets = lazy("sklearn.datasets")
 
 # Beside the engine in a checkout, inside it where it was installed.
@@ -43,7 +43,7 @@ class Sample:
 
 
 def _shipped(file_name: str, name: str, unit: str, source: str, features_are: str = "") -> Dataset:
-    dataset = load_file(FOLDER / file_name, observations="columns")
+    dataset: Dataset = load.load_file(FOLDER / file_name, observations="columns")
     return dataclasses.replace(
         dataset, name=name, unit=unit, source=source, features_are=features_are
     )

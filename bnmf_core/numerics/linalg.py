@@ -4,9 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, eigsh
 
+from bnmf_core.lazy import lazy
 from bnmf_core.numerics.matrix import Matrix, dense, is_sparse
+
+solvers = lazy("scipy.sparse.linalg")
 
 # Above this size a few singular vectors are found faster by Lanczos iteration.
 DENSE_SVD_LIMIT = 800
@@ -75,8 +77,8 @@ def _lanczos_svd(X: Matrix, rank: int) -> tuple[np.ndarray, np.ndarray, np.ndarr
         V, s, U = _lanczos_svd(X.T, rank)
         return U, s, V
     n = X.shape[1]
-    normal = LinearOperator((n, n), matvec=lambda v: X.T @ (X @ v), dtype=np.float64)
-    _, basis = eigsh(normal, k=rank, v0=np.full(n, n**-0.5), rng=np.random.default_rng(0))
+    normal = solvers.LinearOperator((n, n), matvec=lambda v: X.T @ (X @ v), dtype=np.float64)
+    _, basis = solvers.eigsh(normal, k=rank, v0=np.full(n, n**-0.5), rng=np.random.default_rng(0))
     basis, _ = np.linalg.qr(basis)
     U, s, Vt = np.linalg.svd(X @ basis, full_matrices=False)
     return U, s, basis @ Vt.T

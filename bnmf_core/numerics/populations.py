@@ -3,7 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import logsumexp
+
+from bnmf_core.lazy import lazy
+
+special = lazy("scipy.special")
 
 
 @dataclass(frozen=True)
@@ -38,8 +41,10 @@ def combine(log_estimates: np.ndarray) -> Combined:
     agree may still all have missed the same.
     """
     count = log_estimates.size
-    mean = float(logsumexp(log_estimates)) - np.log(count)
-    effective = float(np.exp(2 * logsumexp(log_estimates) - logsumexp(2 * log_estimates)))
+    mean = float(special.logsumexp(log_estimates)) - np.log(count)
+    effective = float(
+        np.exp(2 * special.logsumexp(log_estimates) - special.logsumexp(2 * log_estimates))
+    )
     if count < 2:
         return Combined(
             None,
@@ -60,7 +65,7 @@ def combine(log_estimates: np.ndarray) -> Combined:
             "population or more sweeps, or compare modes by their own evidence (mode_evidence).",
         )
     without = np.array(
-        [logsumexp(np.delete(log_estimates, k)) - np.log(count - 1) for k in range(count)]
+        [special.logsumexp(np.delete(log_estimates, k)) - np.log(count - 1) for k in range(count)]
     )
     error = float(np.sqrt((count - 1) * without.var()))
     return Combined(float(mean), error, effective, "")

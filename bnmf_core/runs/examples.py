@@ -7,9 +7,11 @@ import numpy as np
 
 from bnmf_core.data.samples import SAMPLES, load_sample
 from bnmf_core.data.synthetic import laurberg
+from bnmf_core.lazy import lazy
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.spec import RunSpec
-from bnmf_core.runs.launch import preset
+
+launch = lazy("bnmf_core.runs.launch")
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,10 @@ class Example:
 
     def runs(self, dataset: Dataset) -> tuple[RunSpec, ...]:
         """The runs to make of its dataset."""
-        return self.specs or preset(dataset, self.rank).specs
+        if self.specs:
+            return self.specs
+        recommended: tuple[RunSpec, ...] = launch.preset(dataset, self.rank).specs
+        return recommended
 
 
 def _two_solutions() -> Dataset:

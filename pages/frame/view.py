@@ -10,19 +10,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
-import pandas as pd
-import plotly.graph_objects as go
 import streamlit as st
 
+from bnmf_core.lazy import lazy
 from bnmf_core.nouns.errors import BNMFError
 from bnmf_core.nouns.names import no_formula
 from pages.frame import link
 from pages.frame.words import plain
 
 if TYPE_CHECKING:  # loads what the first page does not need
+    import pandas as pd
+    import plotly.graph_objects as go
     from pandas.io.formats.style import Styler
 
     from bnmf_core.share.pictures import Picture
+
+types = lazy("pandas.api.types")
 
 # Nothing offers to send a chart to a company's server.
 CONFIG = {
@@ -77,12 +80,12 @@ def origin_line(*parts: str, of: str = "") -> None:
 
 
 def chart(
-    figure: go.Figure,
+    figure: "go.Figure",
     reading: str,
     *,
     name: str,
     origin: str,
-    table: pd.DataFrame,
+    table: "pd.DataFrame",
     select: tuple[str, ...] = (),
     talk: bool = False,
 ) -> Any:
@@ -137,7 +140,7 @@ def _spoken(title: str) -> str:
 
 
 def _files(
-    figure: go.Figure, reading: str, name: str, origin: str, title: str, rows: pd.DataFrame
+    figure: "go.Figure", reading: str, name: str, origin: str, title: str, rows: "pd.DataFrame"
 ) -> None:
     table(rows, f"The numbers of: {title}", height=260, width=480)
     st.download_button(
@@ -159,18 +162,18 @@ def _files(
     st.caption(plain(f"From {origin}. The camera button above the chart saves a PNG."))
 
 
-def csv(table: pd.DataFrame) -> bytes:
+def csv(table: "pd.DataFrame") -> bytes:
     """CSV in which no text can be taken for a formula by a spreadsheet."""
     safe = table.rename(columns=lambda name: no_formula(str(name)))
     for column in safe.columns:
-        if not pd.api.types.is_numeric_dtype(safe[column]):
+        if not types.is_numeric_dtype(safe[column]):
             safe[column] = [no_formula(v) if isinstance(v, str) else v for v in safe[column]]
     buffer = io.StringIO()
     safe.to_csv(buffer, index=False)
     return buffer.getvalue().encode()
 
 
-def page(figure: go.Figure, reading: str, origin: str) -> bytes:
+def page(figure: "go.Figure", reading: str, origin: str) -> bytes:
     """A stand-alone HTML page with the interactive chart."""
     drawn = figure.to_html(full_html=False, include_plotlyjs=True, config=CONFIG)
     words = f"<p>{html.escape(reading)}</p>{drawn}<p><small>{html.escape(origin)}</small></p>"

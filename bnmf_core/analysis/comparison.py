@@ -61,6 +61,14 @@ class Comparison:
         return all(model.support_A == model.support_W == unit for model in self._models)
 
     @cached_property
+    def read_already(self) -> dict[str, object]:
+        """Results of stages that have been read of this comparison, by the names of their folders.
+
+        What a stage has stored whole changes no more.
+        """
+        return {}
+
+    @cached_property
     def optimizers(self) -> list[str]:
         """Labels of the algorithms that run one of these models until it converges."""
         return [

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.nouns.errors import StoreError
@@ -62,7 +62,7 @@ class Stage(Generic[Result_co]):
         return (self.folder(comparison) / DONE).exists()
 
     def of(self, comparison: Comparison) -> Result_co:
-        """Its stored result of this comparison.
+        """Its stored result of this comparison, read once.
 
         Raises
         ------
@@ -71,7 +71,10 @@ class Stage(Generic[Result_co]):
         """
         if not self.ready(comparison):
             raise StoreError(f"{self.label}: this has not been computed yet.")
-        return self.read(comparison, self.folder(comparison))
+        folder, known = self.folder(comparison), comparison.read_already
+        if folder.name not in known:
+            known[folder.name] = self.read(comparison, folder)
+        return cast("Result_co", known[folder.name])
 
     def perhaps(self, comparison: Comparison) -> Result_co | None:
         """Its stored result of this comparison; None where it has not been computed."""

@@ -89,21 +89,23 @@ def _component(
 ) -> None:
     """One component as a table: a row per factorization, features that changed marked."""
     noun = plain(dataset.feature_noun)
-    partners = part[angles[part["factorization"]] <= NO_COUNTERPART]
-    differing = int(partners.groupby("factorization")["changed"].sum().max())
+    words: dict[int, list[tuple[str, bool]]] = {}
+    columns = (part[name].tolist() for name in ("factorization", "word", "changed"))
+    for k, word, changed in zip(*columns, strict=True):
+        words.setdefault(k, []).append((word, changed))
+    partners = [found for k, found in words.items() if angles[k] <= NO_COUNTERPART]
+    differing = max(sum(changed for _, changed in found) for found in partners)
     told = f"up to {differing:d} of {count:d} {noun} differ" if differing else f"the same {noun}"
     if without := int((angles > NO_COUNTERPART).sum()):
         told += f" where it has a counterpart; none in {without:d}"
-    if len(partners["factorization"].unique()) == 1:
+    if len(partners) == 1:
         told = "in the first factorization only" if len(names) > 1 else ""
     lines = [f"| Part {plain(heading)} | {told} |", "|:--|:--|"]
     for k, name in enumerate(names):
-        line = part[part["factorization"] == k]
-        shortened = [clean_name(word, LONGEST_NAME) for word in line["word"]]
+        line = [(plain(clean_name(word, LONGEST_NAME)), new) for word, new in words.get(k, ())]
         alone = angles[k] > NO_COUNTERPART
         text = " · ".join(
-            f":orange-badge[● {plain(word)}]" if changed and not alone else plain(word)
-            for word, changed in zip(shortened, line["changed"], strict=True)
+            f":orange-badge[● {word}]" if new and not alone else word for word, new in line
         )
         mark = f":orange-badge[no counterpart, {angles[k]:.0f}° away] " if alone else ""
         lines.append(f"| :small[{plain(name)}] | {mark}{text} |")
@@ -130,9 +132,8 @@ def key_terms_of(look: Lens, rows: np.ndarray, asked: Asked) -> None:
     if not terms:
         return
     inside = np.flatnonzero(look.focus)
-    A, _ = look.analysis.factors(inside)
     with view.told():
-        counts = key_term_counts(A, dataset.features, terms, asked.count, asked.relevance)
+        counts = _counts(look, look.analysis.key, inside, terms, asked)
     table = pd.DataFrame(counts, columns=terms).assign(
         factorization=[look.name(row) for row in inside]
     )
@@ -143,6 +144,14 @@ def key_terms_of(look: Lens, rows: np.ndarray, asked: Asked) -> None:
         origin=look.origin,
         table=table,
     )
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _counts(_look: Lens, key: str, rows: np.ndarray, terms: list[str], asked: Asked) -> np.ndarray:
+    """Key terms counted in these rows of the analysis that has the key."""
+    A, _ = _look.analysis.factors(rows)
+    features = _look.analysis.dataset.features
+    return key_term_counts(A, features, terms, asked.count, asked.relevance)
 
 
 def names_in(typed: str, features: Collection[str]) -> list[str]:

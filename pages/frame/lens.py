@@ -95,11 +95,17 @@ class Lens(Compared):
 
     def name(self, row: int) -> str:
         """A factorization's name: its mode, run and number."""
-        member = self.analysis.members.iloc[row]
+        run_id, algorithm, particle = self._made_by[row]
         mode = self.mode_names[int(self.modes.labels[row])]
         several = len(set(self.analysis.algorithm_of.values())) < len(self.analysis.runs)
-        run = self.run_names[member["run"]] if several else label_of(member["algorithm"])
-        return f"{mode} · {run}{',' if several else ''} {member['particle']}"
+        run = self.run_names[run_id] if several else label_of(algorithm)
+        return f"{mode} · {run}{',' if several else ''} {particle}"
+
+    @cached_property
+    def _made_by(self) -> list[tuple[str, str, int]]:
+        """Run, algorithm and number of every member."""
+        columns = (self.analysis.members[key].tolist() for key in ("run", "algorithm", "particle"))
+        return list(zip(*columns, strict=True))
 
     def shown(self, most: int, run: str | None = None) -> tuple[np.ndarray, list[str]]:
         """Rows of ``members`` to look at one by one, and their names.
@@ -134,4 +140,13 @@ class Lens(Compared):
 
     def aligned(self, rows: np.ndarray) -> np.ndarray:
         """Bases (k, D, R) of the rows, see :meth:`Comparison.aligned`."""
-        return self.analysis.aligned(rows)
+        asked = tuple(map(int, rows))
+        if asked not in self._aligned:
+            self._aligned[asked] = self.analysis.aligned(rows)
+            self._aligned[asked].flags.writeable = False
+        return self._aligned[asked]
+
+    @cached_property
+    def _aligned(self) -> dict[tuple[int, ...], np.ndarray]:
+        """What has been aligned for the page that is being drawn, by rows."""
+        return {}

@@ -15,6 +15,7 @@ from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.named import Named
 from bnmf_core.analysis.stage import Stage
 from bnmf_core.compare.distances import DISTANCES
+from bnmf_core.compare.modes import Modes
 from bnmf_core.registry import ALGORITHMS
 from bnmf_core.store.records import RunRecord
 from pages.frame import beside, choosing, declared, focusing, link, view, watch
@@ -117,14 +118,27 @@ def _panel(analysis: Comparison, passing: bool) -> Lens:
     )
     linkage = np.asarray(structure.STAGE.of(analysis).linkage(metric))
     largest = float(linkage[-1, 2]) if len(linkage) else 0.0
-    suggested = structure.suggested_threshold(analysis, metric)
+    suggested = _suggested(analysis.key, metric, analysis)
     finest = structure.finest_threshold(analysis, metric)
-    modes = structure.modes_at(analysis, metric, _threshold(suggested, finest, largest))
+    threshold = _threshold(suggested, finest, largest)
+    modes = _modes(analysis.key, metric, threshold, analysis)
     here = beside.Side(analysis, modes)
     named = beside.named(here, Named(tuple(store().notes.of(analysis.runs[0].dataset))))
     beside.follow(here, metric)
     focus, focus_name = focusing.ask(modes, named.modes(analysis, modes))
     return Lens(analysis, metric, modes, focus, focus_name, passing, named)
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _suggested(key: str, metric: str, _analysis: Comparison) -> float:
+    """Where the threshold begins, of the analysis that has the key."""
+    return structure.suggested_threshold(_analysis, metric)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _modes(key: str, metric: str, threshold: float, _analysis: Comparison) -> Modes:
+    """Its modes at this threshold."""
+    return structure.modes_at(_analysis, metric, threshold)
 
 
 def _threshold(suggested: float, finest: float, largest: float) -> float:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -126,6 +127,7 @@ def ordering(study: StudyResult, chosen: Selection, quantity: str) -> pd.DataFra
     return pd.DataFrame(rows)
 
 
+@lru_cache(maxsize=4)
 def findings(study: StudyResult) -> list[str]:
     """What the numbers say of the paper's ordering, in sentences made from them."""
     models = list(study.values["model"].unique())

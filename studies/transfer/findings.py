@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import pandas as pd
@@ -91,6 +92,7 @@ def race(study: StudyResult) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
+@lru_cache(maxsize=4)
 def claims(study: StudyResult) -> list[Claim]:
     """The paper's claims on the parts that were measured."""
     judges = {

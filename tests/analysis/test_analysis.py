@@ -198,6 +198,14 @@ def test_what_is_complete_is_not_computed_again(two, runner, store, monkeypatch)
     np.testing.assert_array_equal(again, first)
 
 
+@pytest.mark.parametrize("key", ["downstream", "evidence", "islands"])
+def test_a_result_is_read_from_the_disk_once(two, key):
+    assert STAGES[key].of(two) is STAGES[key].of(two)
+    forget(two, key)
+    with pytest.raises(StoreError, match="has not been computed"):
+        STAGES[key].of(two)
+
+
 def test_an_interrupted_analysis_goes_on_with_what_is_missing(two):
     forget(two, "structure")
     (STAGES["structure"].folder(two) / "linkage-wad.npy").unlink()

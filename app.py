@@ -4,6 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from bnmf_core.numerics.threads import one_blas_thread
 from pages.frame import guard, hovering, link, looks, memory
 
 ICON = Path(__file__).parent / "pages" / "frame" / "icon.png"
@@ -13,4 +14,6 @@ st.set_page_config(page_title="BNMF modes", page_icon=ICON, layout="wide")
 looks.draw()
 link.one_entry_for_each_page()
 hovering.draw()
-guard.admit().run()
+# Threads that wait for each other's part of a small product hold up all other sessions.
+with one_blas_thread():
+    guard.admit().run()

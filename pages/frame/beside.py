@@ -48,20 +48,31 @@ def named(here: Side, names: Named) -> Named:
     side = _side(link.get("lettered"), here)
     if not stands() or side is None:
         return names
-    rows = side.modes.representative[:MOST_MODES]
+    known = [f"{note.id} {note.created}" for note in names.notes]
+    letters = _letters(side.analysis.key, side.modes.representative, known, side, names)
+    return Named((*names.notes, *letters))
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _letters(
+    key: str, representative: np.ndarray, known: list[str], _side: Side, _names: Named
+) -> list[Note]:
+    """Letters for what has no name on a side: its analysis' key, its modes, the notes."""
+    rows = representative[:MOST_MODES]
     letters: list[Note] = []
-    for column in np.concatenate(side.analysis.aligned(rows), axis=1).T:
-        known = Named((*names.notes, *letters)).of_components(column[:, None])
-        if known == [None] and len(letters) < len(ascii_lowercase):
+    for column in np.concatenate(_side.analysis.aligned(rows), axis=1).T:
+        if len(letters) == len(ascii_lowercase):
+            break
+        if Named((*_names.notes, *letters)).of_components(column[:, None]) == [None]:
             letters.append(_note(COMPONENT, ascii_lowercase[len(letters)], column))
-    bases = side.analysis.factors(rows)[0]
-    of_modes = names.of_modes(side.analysis, side.modes)
+    bases = _side.analysis.factors(rows)[0]
+    of_modes = _names.of_modes(_side.analysis, _side.modes)
     letters += [
         _note(MODE, letter, basis)
         for letter, basis, note in zip(ascii_uppercase, bases, of_modes, strict=False)
         if note is None
     ]
-    return Named((*names.notes, *letters))
+    return letters
 
 
 def follow(here: Side, metric: str) -> None:

@@ -54,7 +54,8 @@ class Compared:
 class Lens(Compared):
     """The runs looked at, how far apart they are measured, their modes, and the focus.
 
-    ``focus`` is (m,) bool over the analysis' members; ``focus_name`` says what it is. ``passing``:
+    ``focus`` is (m,) bool over the analysis' members; ``focus_name`` says what it is.
+    ``mode_names``: what every mode is called, its number and the name it was given. ``passing``:
     other runs that were asked for are still being made. ``notes``: what people have called
     components and modes of these data.
     """
@@ -63,13 +64,9 @@ class Lens(Compared):
     modes: Modes
     focus: np.ndarray
     focus_name: str
+    mode_names: list[str]
     passing: bool = False
     notes: Named = NOTHING_NAMED
-
-    @cached_property
-    def mode_names(self) -> list[str]:
-        """What every mode is called: its number, and the name it was given."""
-        return self.notes.modes(self.analysis, self.modes)
 
     @property
     def distance(self) -> Distance:

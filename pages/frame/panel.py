@@ -125,8 +125,9 @@ def _panel(analysis: Comparison, passing: bool) -> Lens:
     here = beside.Side(analysis, modes)
     named = beside.named(here, Named(tuple(store().notes.of(analysis.runs[0].dataset))))
     beside.follow(here, metric)
-    focus, focus_name = focusing.ask(modes, named.modes(analysis, modes))
-    return Lens(analysis, metric, modes, focus, focus_name, passing, named)
+    names = named.modes(analysis, modes)
+    focus, focus_name = focusing.ask(modes, names)
+    return Lens(analysis, metric, modes, focus, focus_name, names, passing, named)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)

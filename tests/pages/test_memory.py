@@ -1,11 +1,12 @@
-"""What libraries hold is searched for garbage once, not after every answer."""
+"""What an answer does not wait for: searches for garbage in libraries, threads of BLAS."""
 
 import gc
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from threadpoolctl import threadpool_info
 
-from pages.frame import memory
+from pages.frame import guard, memory
 from tests.pages.apps import ROOT
 
 
@@ -35,3 +36,15 @@ def test_it_is_told_anew_when_libraries_have_come_and_only_then(thawed, monkeypa
     monkeypatch.setitem(memory.sys.modules, "a_library_that_came", memory)
     memory.pass_over_libraries()
     assert len(told) == 2
+
+
+def test_a_page_is_drawn_with_one_thread(server, monkeypatch):
+    seen = []
+    monkeypatch.setattr(guard.link, "sync", lambda *given: seen.append(blas()))
+    AppTest.from_file(ROOT / "app.py", default_timeout=30).run()
+    assert seen and set(seen[0]) == {1}
+
+
+def blas() -> list[int]:
+    """The threads of every BLAS that is loaded."""
+    return [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]

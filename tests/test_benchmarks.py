@@ -12,10 +12,13 @@ from benchmarks import harness, state, svg
 from benchmarks.__main__ import BENCHMARKS, RESULTS, document, sections
 from benchmarks.distances import perturbed, plain_covering, plain_pair
 from benchmarks.gibbs import numpy_sweep
+from benchmarks.pages import _row
 from benchmarks.tables import as_markdown, as_text
+from benchmarks.visits import Answer, together
 from bnmf_core import RunSpec, covering_numbers, distances
 from bnmf_core.runs.planning import make_plan
 from bnmf_core.samplers import gibbs
+from pages.frame.declared import PAGES
 
 MODULES = list(BENCHMARKS)
 
@@ -63,6 +66,22 @@ def test_a_target_is_met_from_either_side():
         "part": pytest.approx(2.0),
         "met": True,
     }
+
+
+def test_time_in_which_two_answers_are_made_at_once_counts_once():
+    assert together([]) == 0.0
+    assert together([(5.0, 6.0), (0.0, 2.0), (1.0, 3.0)]) == 4.0
+    assert together([(0.0, 9.0), (1.0, 2.0)]) == 9.0
+
+
+@pytest.mark.parametrize(
+    ("server", "reached", "met"), [((0.05, 0.05), "200%", True), ((0.05, 0.5), "36%", False)]
+)
+def test_a_page_is_as_far_as_the_worse_of_its_targets(server, reached, met):
+    answers = [Answer(seconds, seconds, 1.0, 1000) for seconds in server]
+    row = _row(PAGES[4], "made up", answers[0], answers)
+    assert row[:3] == [PAGES[4].title, "made up", 2]
+    assert row[-2:] == [reached, met]
 
 
 @pytest.mark.parametrize("metric", ["max_angle", "wad", "l1_sum"])

@@ -31,24 +31,27 @@ QUIET = [
 
 
 @contextmanager
-def running_server(home: Path):
-    """The app on a free port with its own store; yields the address."""
+def running_server(home: Path, program: str = "streamlit"):
+    """The app on a free port with its own store; yields the address.
+
+    ``program``: a module that is called as Streamlit is.
+    """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+    command = [sys.executable, "-m", program, "run", "app.py", "--server.port", str(port)]
     log = (home / "server.log").open("ab")
     process = subprocess.Popen(
         command, cwd=ROOT, env=os.environ | {"BNMF_HOME": str(home)}, stdout=log, stderr=log
     )
     address = f"http://127.0.0.1:{port}"
     try:
-        for _ in range(300):
+        for _ in range(1500):
             try:
                 urllib.request.urlopen(f"{address}/_stcore/health", timeout=1).close()
                 break
             except OSError:
-                time.sleep(0.1)
+                time.sleep(0.02)
         yield address
     finally:
         process.terminate()

@@ -1,0 +1,154 @@
+"""A person on the pages: opens them from the menu, moves what there is to move, and waits."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain, zip_longest
+from pathlib import Path
+from typing import Any
+
+from bnmf_core.lazy import lazy
+from pages.frame.declared import Page
+
+playwright = lazy("playwright.sync_api")
+
+# Nothing may change on the page for so long before it counts as settled.
+QUIET_MS = 300
+# Watches a page from before its first line, in milliseconds since 1970: when something was asked of
+# it, and when it last changed. Pages inside a page each have their own.
+WATCH = """
+window.bench = {began: performance.timeOrigin, last: 0};
+const now = () => performance.timeOrigin + performance.now();
+for (const kind of ["click", "keydown"])
+    document.addEventListener(kind, () => { bench.began = now(); }, true);
+new MutationObserver(() => { bench.last = now(); }).observe(
+    document, {subtree: true, childList: true, attributes: true, characterData: true});
+"""
+SETTLED = """([address, quiet]) => {
+    const app = document.querySelector('[data-testid="stApp"]');
+    return app?.dataset.testScriptState === "notRunning"
+        && (address === null || location.pathname === "/" + address)
+        && bench.last > bench.began
+        && performance.timeOrigin + performance.now() - bench.last > quiet;
+}"""
+# What is moved, and where it is found; a slider moves by a key.
+SLIDER = '[role="slider"], input[type="range"]'
+CONTROLS = {
+    "slider": SLIDER,
+    "select": '[data-testid="stSelectbox"] [role="combobox"]',
+    "choice": '[role="radio"][aria-checked="false"]',
+    "toggle": '[data-testid="stCheckbox"] label',
+    "number": '[data-testid="stNumberInputStepUp"]',
+}
+# Of each page at most so many are moved, of all kinds in turn; a slider several times.
+MOST, MOVES = 6, 4
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What it took until a page had answered, in seconds, and what was sent for it.
+
+    server, processor : wall time of the page's scripts, and processor time of the server meanwhile.
+    browser : from what a person did to the last change of the page.
+    """
+
+    server: float
+    processor: float
+    browser: float
+    bytes: int
+
+
+class Visitor:
+    """Somebody with a browser ``page``; what the server notes is in the file ``answers``."""
+
+    def __init__(self, page: Any, answers: Path) -> None:
+        self._page, self._answers = page, answers
+        self._read = 0
+        page.add_init_script(WATCH)
+
+    def arrive(self, url: str) -> Answer:
+        """Open an address."""
+        self._page.goto(url)
+        return self._answer(None)
+
+    def open(self, one: Page) -> Answer:
+        """Open a page from the menu."""
+        menu = self._page.get_by_role("navigation")
+        if one.section:
+            menu.get_by_role("button", name=one.section).click()
+            self._page.get_by_role("menuitem", name=one.title, exact=True).click()
+        else:
+            menu.get_by_role("link", name=one.title, exact=True).click()
+        return self._answer(one.address)
+
+    def controls(self) -> list[tuple[str, int]]:
+        """What can be moved on this page: its kind, and its number among those."""
+        found = [[(kind, i) for i in self._moved(kind)] for kind in CONTROLS]
+        in_turn = chain.from_iterable(zip_longest(*found))
+        return [control for control in in_turn if control is not None][:MOST]
+
+    def move(self, kind: str, number: int) -> Iterator[Answer]:
+        """Move it, if it is still there."""
+        control = self._page.locator(CONTROLS[kind]).nth(number)
+        if not control.is_visible() or not control.is_enabled():
+            return
+        if kind == "slider":
+            for move in range(MOVES):
+                control.press("ArrowLeft" if move % 4 < 2 else "ArrowRight")
+                yield self._answer(None)
+            return
+        control.click()
+        if kind == "select":
+            others = self._page.locator('[role="option"]:not([aria-selected="true"])')
+            if not others.count():
+                self._page.keyboard.press("Escape")
+                return
+            others.last.click()
+        yield self._answer(None)
+
+    def _moved(self, kind: str) -> list[int]:
+        found = self._page.locator(CONTROLS[kind])
+        each = [(i, found.nth(i)) for i in range(found.count())]
+        return [i for i, control in each if control.is_visible() and control.is_enabled()]
+
+    def _answer(self, address: str | None) -> Answer:
+        """Wait until nothing changes any more, here and in pages inside this page."""
+        self._page.wait_for_function(SETTLED, arg=[address, QUIET_MS], polling=50)
+        began = self._page.evaluate("bench.began")
+        # What else is framed are drawings, which may move for ever.
+        framed = [frame for frame in self._page.frames[1:] if "beside=" in frame.url]
+        last = max(self._last(frame) for frame in (self._page.main_frame, *framed))
+        with self._answers.open() as lines:
+            lines.seek(self._read)
+            noted = [json.loads(line) for line in lines]
+            self._read = lines.tell()
+        return Answer(
+            together([(one["began"], one["ended"]) for one in noted]),
+            sum(one["processor"] for one in noted),
+            (last - began) / 1000,
+            sum(one["bytes"] for one in noted),
+        )
+
+    def _last(self, frame: Any) -> float:
+        """When a settled page, or one inside it, last changed."""
+        try:
+            if frame != self._page.main_frame:
+                frame.wait_for_function(SETTLED, arg=[None, QUIET_MS], polling=50)
+            return float(frame.evaluate("bench.last"))
+        except playwright.Error:
+            if frame.is_detached():  # another one stands in its place
+                return 0.0
+            raise
+
+
+def together(spans: list[tuple[float, float]]) -> float:
+    """Seconds in which at least one of these spans, from and to, goes on.
+
+    >>> together([(0.0, 2.0), (1.0, 3.0), (5.0, 6.0)])
+    4.0
+    """
+    total, end = 0.0, 0.0
+    for began, ended in sorted(spans):
+        total += max(ended - max(began, end), 0.0)
+        end = max(end, ended)
+    return total

@@ -33,6 +33,7 @@ SETTLED = """([address, quiet]) => {
 }"""
 # What is moved, and where it is found; a slider moves by a key.
 SLIDER = '[role="slider"], input[type="range"]'
+VALUE = "slider => slider.value ?? slider.getAttribute('aria-valuenow')"
 CONTROLS = {
     "slider": SLIDER,
     "select": '[data-testid="stSelectbox"] [role="combobox"]',
@@ -94,8 +95,10 @@ class Visitor:
             return
         if kind == "slider":
             for move in range(MOVES):
+                before = control.evaluate(VALUE)
                 control.press("ArrowLeft" if move % 4 < 2 else "ArrowRight")
-                yield self._answer(None)
+                if control.evaluate(VALUE) != before:  # it was not at its end
+                    yield self._answer(None)
             return
         control.click()
         if kind == "select":

@@ -102,10 +102,11 @@ def _component(
         told = "in the first factorization only" if len(names) > 1 else ""
     lines = [f"| Part {plain(heading)} | {told} |", "|:--|:--|"]
     for k, name in enumerate(names):
-        line = [(plain(clean_name(word, LONGEST_NAME)), new) for word, new in words.get(k, ())]
+        line = [(clean_name(word, LONGEST_NAME), new) for word, new in words.get(k, ())]
         alone = angles[k] > NO_COUNTERPART
         text = " · ".join(
-            f":orange-badge[● {word}]" if new and not alone else word for word, new in line
+            f":orange-badge[● {plain(word)}]" if new and not alone else plain(word)
+            for word, new in line
         )
         mark = f":orange-badge[no counterpart, {angles[k]:.0f}° away] " if alone else ""
         lines.append(f"| :small[{plain(name)}] | {mark}{text} |")

@@ -9,7 +9,7 @@ import numpy as np
 from bnmf_core.nouns.algorithm import ANY_SCALE, Algorithm, Batch, Needs, Shard
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.settings import setting
-from bnmf_core.solvers import SOLVERS, hals, newton
+from bnmf_core.solvers import SOLVERS, hals, newton, sampling
 from bnmf_core.solvers.solution import KKT, MOVEMENT, Solution, Stopping
 
 # More are seldom needed, however many are allowed.
@@ -111,7 +111,12 @@ def explorer(
     def init(
         problem: Problem, settings: SettingsT, shard: Shard, rng: np.random.Generator
     ) -> Solution:
-        return SOLVERS[settings.solver].start(problem, *starts(problem, settings, shard))
+        state = SOLVERS[settings.solver].start(problem, *starts(problem, settings, shard))
+        if settings.tolerance is None:
+            return state
+        # Children of the particles' generators: independent of what their starts have drawn.
+        generators = [shard.particle_generator(i).spawn(1)[0] for i in range(shard.size)]
+        return sampling.drawn(problem, state, generators)
 
     return Algorithm(
         family="explorer",

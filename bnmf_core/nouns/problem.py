@@ -13,6 +13,8 @@ from bnmf_core.numerics.completion import completed
 from bnmf_core.numerics.linalg import Compression, balanced_svd, compress
 from bnmf_core.numerics.matrix import Matrix, dense, is_sparse
 
+# Where the random order of lines of X begins.
+ORDER_SEED = 2
 # Entries of X from which on products with a compressed X are worth the compression.
 SMALLEST_COMPRESSED = 20_000
 
@@ -101,6 +103,12 @@ class Problem:
         """Completed X ≈ U Vᵀ of the compression rank, which has to be known."""
         assert self.compression_rank is not None
         return compress(self.completed, self.compression_rank)
+
+    @cached_property
+    def random_order(self) -> np.ndarray:
+        """The lines of the longer side of X in a random order, always the same."""
+        longer = max(self.dataset.D, self.dataset.N)
+        return np.random.default_rng(ORDER_SEED).permutation(longer)
 
     @cached_property
     def reduced(self) -> tuple[np.ndarray, np.ndarray]:

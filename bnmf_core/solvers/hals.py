@@ -5,7 +5,8 @@ W, takes its exact minimiser with the rest fixed. Two phases:
 
 1. *Approach*: where it pays, X is compressed once to U Vᵀ of rank R + 10, and every particle
    is brought near its minimum on that, in single precision, with extrapolation, one particle
-   after the other inside the cache. A small X is approached as it is.
+   after the other inside the cache; of a long X on a part first (``sampling``). A small X is
+   approached as it is.
 2. *Full*: on X itself in double precision, until each has settled: Newton's method (``newton``,
    for a small X ``projection``), or, to stop at a drop in error, all particles side by side, one
    product of X with all of them per update, without an approach where X is small.
@@ -19,7 +20,7 @@ from dataclasses import replace
 import numpy as np
 
 from bnmf_core.nouns.problem import Problem
-from bnmf_core.solvers import newton, projection
+from bnmf_core.solvers import newton, projection, sampling
 from bnmf_core.solvers import solution as shared
 from bnmf_core.solvers.kernels import accelerated_round, sweep, sweep_each
 from bnmf_core.solvers.solution import (
@@ -58,7 +59,9 @@ def advance(problem: Problem, solution: Solution, stopping: Stopping) -> Solutio
         near = problem.compression_rank is not None and problem.seen is None
         descend = _polish if near else _descend
         return advance_full(problem, solution, stopping, work_per_iteration(problem), descend)
-    if problem.compression_rank is not None:
+    if (solution.part >= 0).any():
+        solution = _advance_sampled(problem, solution, stopping)
+    elif problem.compression_rank is not None:
         solution = _advance_approach(problem, solution, stopping)
     elif stopping.tolerance is not None:
         return advance(problem, replace(solution, approaching=False), stopping)
@@ -91,6 +94,37 @@ def solve(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Improve A (m, D, R), W (m, R, N) until each particle settles; same shapes back."""
     return solve_with(SOLVER, problem, A, W, Stopping(max_iterations, tolerance))
+
+
+def _advance_sampled(problem: Problem, solution: Solution, stopping: Stopping) -> Solution:
+    """Approach particles on their parts of X, one after the other, and then extend each to all."""
+    tolerance = APPROACH_TOLERANCE if stopping.tolerance is None else stopping.tolerance
+    parts = sampling.count(problem)
+    fit = int(
+        parts * shared.STEP_WORK / (ROUND * work_per_iteration(problem, problem.compression_rank))
+    )
+    names = ("A", "W", "iterations", "squared_error", "step", "limit", "part")
+    solution = replace(solution, **{name: getattr(solution, name).copy() for name in names})
+    for _ in range(max(1, fit)):
+        waiting = np.flatnonzero(solution.part >= 0)
+        if not waiting.size:
+            break
+        p = int(waiting[0])
+        settled = solution.iterations[p] + ROUND > stopping.max_iterations // 2
+        if not settled:
+            now, whole = sampling.sampled_round(problem, solution, p, ROUND, APPROACH_SWEEPS)
+            # An iteration counts by the part of X that it sees.
+            solution.iterations[p] += -(-ROUND // parts)
+            gained = solution.squared_error[p] - now
+            settled = gained <= ROUND / CHECK_EVERY * tolerance * now
+            settled |= now <= stopping.good_enough**2 * whole
+            solution.squared_error[p] = now
+            if settled:
+                sampling.extend(problem, solution, p)
+        if settled:
+            solution.part[p], solution.squared_error[p] = -1, np.inf
+            solution.step[p], solution.limit[p] = FIRST_STEP, 1.0
+    return solution
 
 
 def _advance_approach(problem: Problem, solution: Solution, stopping: Stopping) -> Solution:

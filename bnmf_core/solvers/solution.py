@@ -36,6 +36,8 @@ class Solution:
         variable projection the inverse of its damping), and the movement estimated in the round
         before.
     kkt, movement : (m,) see :mod:`bnmf_core.solvers.newton`; NaN where not measured yet.
+    part : (m,) part of X that each is approached on first, see :mod:`bnmf_core.solvers.sampling`,
+        and that its squared error is of; −1: all of it.
     """
 
     A: np.ndarray
@@ -48,6 +50,7 @@ class Solution:
     limit: np.ndarray
     kkt: np.ndarray
     movement: np.ndarray
+    part: np.ndarray
 
     @property
     def particles(self) -> tuple[np.ndarray, np.ndarray]:
@@ -58,7 +61,8 @@ class Solution:
     def from_flat(cls, stored: Mapping[str, Any]) -> "Solution":
         """The state of a checkpoint of an earlier version, by its fields: nothing measured yet."""
         unmeasured = np.full(np.shape(stored["iterations"]), np.nan)
-        return cls(**({"kkt": unmeasured, "movement": unmeasured} | dict(stored)))
+        whole = np.full(unmeasured.shape, -1)
+        return cls(**({"kkt": unmeasured, "movement": unmeasured, "part": whole} | dict(stored)))
 
 
 @dataclass(frozen=True)
@@ -121,6 +125,7 @@ def start_full(problem: Problem, A: np.ndarray, W: np.ndarray) -> Solution:
         limit=np.ones(m),
         kkt=np.full(m, np.nan),
         movement=np.full(m, np.nan),
+        part=np.full(m, -1),
     )
 
 

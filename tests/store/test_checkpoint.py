@@ -168,7 +168,8 @@ def test_factorizations_from_before_movement_was_measured_are_gone_on_with(flat)
     stored = to_arrays(Checkpoint(state, GENERATOR, 0, 0.5))
     meta = json.loads(str(stored["meta"]))
     gone = [stored.pop(f"state.{name}") for name in ("kkt", "movement")]
-    for name in ("kkt", "movement"):
+    np.testing.assert_array_equal(stored.pop("state.part"), -1)
+    for name in ("kkt", "movement", "part"):
         del meta["state"]["fields"][name]
     if flat:
         del meta["state"]

@@ -8,8 +8,8 @@ W, takes its exact minimiser with the rest fixed. Two phases:
    after the other inside the cache; of a long X on a part first (``sampling``). A small X is
    approached as it is.
 2. *Full*: on X itself in double precision, until each has settled: Newton's method (``newton``,
-   for a small X ``projection``), or, to stop at a drop in error, all particles side by side, one
-   product of X with all of them per update, without an approach where X is small.
+   for a small or a long X ``projection``), or, to stop at a drop in error, all particles side by
+   side, one product of X with all of them per update, without an approach where X is small.
 
 Where X has gaps, the approach works on a completed X (``Problem.completed``), for half of the
 iterations at most, and the full phase on the seen entries only.
@@ -20,7 +20,7 @@ from dataclasses import replace
 import numpy as np
 
 from bnmf_core.nouns.problem import Problem
-from bnmf_core.solvers import newton, projection, sampling
+from bnmf_core.solvers import long_view, newton, projection, sampling
 from bnmf_core.solvers import solution as shared
 from bnmf_core.solvers.kernels import accelerated_round, sweep, sweep_each
 from bnmf_core.solvers.solution import (
@@ -37,9 +37,10 @@ from bnmf_core.solvers.solution import (
 ROUND = 10
 FULL_SWEEPS, APPROACH_SWEEPS = 3, 3
 FIRST_STEP = 0.5
-# Rounds of Newton's method, and of variable projection, that a typical factorization takes (0.6 to
-# 22 on data of many kinds and ranks), and iterations of its approach, in single precision.
-ROUNDS, PROJECTIONS, APPROACH = 3.0, 7.0, 16.0
+# Rounds of Newton's method, and of variable projection of a small X, that a typical factorization
+# takes (0.6 to 22 on data of many kinds and ranks), of a long X (5 to 200), and iterations of its
+# approach, in single precision.
+ROUNDS, PROJECTIONS, LONG_PROJECTIONS, APPROACH = 3.0, 7.0, 30.0, 16.0
 # The approach ends, and Newton's method begins, when five iterations gain less than this part:
 # on a compressed X, and on X itself, where Newton's method is cheap.
 APPROACH_TOLERANCE, SHORT_APPROACH = 5e-5, 2e-4
@@ -193,6 +194,13 @@ def _advance_newton(problem: Problem, solution: Solution, stopping: Stopping) ->
 def work_per_round(problem: Problem) -> float:
     """Multiply-adds of one round of Newton's method, or of variable projection in its place."""
     D, N, R = problem.dataset.D, problem.dataset.N, problem.rank
+    if long_view.suits(problem):
+        # Weights of least squares twice, and systems with what second derivatives are made of.
+        return (
+            2.0 * product_work(problem)
+            + 20.0 * R**3 * max(D, N)
+            + 8.0 * long_view.table(problem) ** 3
+        )
     if projection.suits(problem):
         # Processor time of a round over that of these multiply-adds, measured.
         return 4.0 * R**3 * max(D, N) * min(D, N) ** 2
@@ -231,6 +239,7 @@ def work(problem: Problem, typical: float | None) -> float:
     """Multiply-adds of a particle that takes the typical number of iterations."""
     if typical is None:
         rounds = PROJECTIONS if projection.suits(problem) else ROUNDS
+        rounds = LONG_PROJECTIONS if long_view.suits(problem) else rounds
         approach = APPROACH * work_per_iteration(problem, problem.compression_rank)
         return approach + rounds * work_per_round(problem)
     if problem.compression_rank is None:

@@ -105,6 +105,52 @@ def solve_columns(gram: np.ndarray, target: np.ndarray) -> np.ndarray:
 
 
 @njit(cache=True, nogil=True)
+def improve_columns(
+    gram: np.ndarray,
+    target: np.ndarray,
+    weights: np.ndarray,
+    inverses: np.ndarray,
+    kind: np.ndarray,
+) -> None:
+    """:func:`solve_columns` from weights that may be near, in place.
+
+    Where the zeros are right already, one product tells the weights; elsewhere the active-set
+    method goes on from them.
+
+    Parameters
+    ----------
+    gram : G (R, R). target, weights : (N, R). inverses : (K, R, R), of G on the components of each
+        kind that are above 0. kind : (N,), of each column of X.
+    """
+    N, R = target.shape
+    factor = np.empty((R, R))
+    trial = np.empty(R)
+    support = np.empty(R, np.int64)
+    closed = np.empty(R, np.bool_)
+    for n in range(N):
+        inverse, b, w = inverses[kind[n]], target[n], weights[n]
+        largest = 0.0
+        right = True
+        for r in range(R):
+            largest = max(largest, abs(b[r]))
+            trial[r] = 0.0
+            for k in range(R):
+                trial[r] += inverse[r, k] * b[k]
+            right = right and (trial[r] > 0.0 or w[r] <= 0.0)
+        tolerance = TOLERANCE * largest
+        for r in range(R):
+            if right and w[r] <= 0.0:
+                gradient = -b[r]
+                for k in range(R):
+                    gradient += gram[r, k] * trial[k]
+                right = gradient >= -tolerance
+        if right:
+            w[:] = trial
+        else:
+            _active_set(gram, b, w, tolerance, factor, trial, support, closed)
+
+
+@njit(cache=True, nogil=True)
 def _sweep(G: np.ndarray, b: np.ndarray, w: np.ndarray) -> None:
     """One pass of coordinate descent over w, in place."""
     for r in range(w.shape[0]):

@@ -1,4 +1,4 @@
-"""Newton's method where X is small: one factor is a function of the other.
+"""Newton's method where X is small, or long: one factor is a function of the other.
 
 Variable projection (Golub & Pereyra 1973): with the longer factor H at its exact non-negative
 least squares solution for the shorter one, F, the error is a function of F alone,
@@ -10,15 +10,19 @@ part in it. On the zeros of H as they are, φ has the gradient of the error by F
 derivatives the Schur complement of H's in the Hessian of the error: a few hundred numbers square.
 A round minimises that quadratic over F ≥ 0, damped as far as needed for φ to fall (Levenberg 1944,
 Marquardt 1963), and takes φ anew. The length of a component is of no consequence for φ; the
-quadratic is told to keep it.
+quadratic is told to keep it. A long X, of many more columns than rows or the other way round, has
+another way to that quadratic, :mod:`bnmf_core.solvers.long_view`.
 """
 
 from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.matrix import dense
+from bnmf_core.solvers import long_view
+from bnmf_core.solvers.long_view import LongView
 from bnmf_core.solvers.nnls import solve_columns
 from bnmf_core.solvers.reduced import (
     answers,
@@ -43,6 +47,33 @@ KEPT, BROKEN = 0.5, 0.1
 CAUTION = 30.0
 # An undamped minimum is asked for when a damped one turns by at most so many times what is wanted.
 NEAR = 4.0
+
+
+class Seen(Protocol):
+    """X with its shorter side first: points of φ, its quadratic there, and that one's minimum."""
+
+    @property
+    def turned(self) -> bool:
+        """Whether the shorter factor is W."""
+
+    @property
+    def least(self) -> float:
+        """Damping, at least."""
+
+    def factors(self, point: Any) -> tuple[np.ndarray, np.ndarray]:
+        """A (1, R, D), W (1, R, N)."""
+
+    def again(self, F: np.ndarray, H: np.ndarray, half: float) -> Any:
+        """A point that was left at these factors."""
+
+    def at(self, F: np.ndarray, H: np.ndarray) -> Any:
+        """The point with this shorter factor (R, s), found from the longer one H (R, n)."""
+
+    def model(self, point: Any) -> Any:
+        """The quadratic at a point."""
+
+    def minimum(self, model: Any, F: np.ndarray, damping: float) -> tuple[np.ndarray, float, bool]:
+        """Its minimum over F + d ≥ 0, damped; by how much it falls; whether there is one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +104,17 @@ class View:
         A, W = (point.H, point.F) if self.turned else (point.F, point.H)
         return A[None], W[None]
 
-    def at(self, F: np.ndarray) -> Point:
-        """The point with this shorter factor (R, s)."""
+    @property
+    def least(self) -> float:
+        """Damping, at least."""
+        return LEAST
+
+    def again(self, F: np.ndarray, H: np.ndarray, half: float) -> Point:
+        """A point that was left at these factors."""
+        return self.at(F)
+
+    def at(self, F: np.ndarray, H: np.ndarray | None = None) -> Point:
+        """The point with this shorter factor (R, s), wherever the longer one was."""
         F, gram, target = normal_equations(F, self.X, self.seen)
         H = np.ascontiguousarray(solve_columns(gram, target).T)
         residual, squared = residuals(F, H, self.X, self.seen)
@@ -90,18 +130,28 @@ class View:
         gradient, curvature = finish(second, point.F, point.H, point.residual, self.seen)
         return second, gradient, curvature
 
+    def minimum(
+        self, model: tuple[np.ndarray, np.ndarray, np.ndarray], F: np.ndarray, damping: float
+    ) -> tuple[np.ndarray, float, bool]:
+        """See :func:`bnmf_core.solvers.reduced.bounded_minimum`."""
+        return bounded_minimum(*model, F, damping)
+
 
 def suits(problem: Problem) -> bool:
-    """Whether X is so small that this is the fastest way; it takes lengths away from components,
-    and so holds none.
+    """Whether X is so small, or so long, that this is the fastest way; it takes lengths away from
+    components, and so holds none.
     """
+    if long_view.suits(problem):
+        return True
     shorter = min(problem.dataset.D, problem.dataset.N)
     small = problem.compression_rank is None and problem.rank * shorter <= LARGEST
     return small and problem.held is None
 
 
-def view(problem: Problem) -> View:
+def view(problem: Problem) -> Seen:
     """X with its shorter side first."""
+    if long_view.suits(problem):
+        return LongView.of(problem)
     X = np.asarray(dense(problem.dataset.X), dtype=np.float64)
     seen = np.empty((0, 0)) if problem.seen is None else problem.seen
     if X.shape[0] <= X.shape[1]:
@@ -114,7 +164,17 @@ def advance(problem: Problem, solution: Solution, stopping: Stopping, rounds: in
     seen_from = view(problem)
     columns = {
         name: getattr(solution, name).copy()
-        for name in ("A", "W", "iterations", "squared_error", "active", "step", "kkt", "movement")
+        for name in (
+            "A",
+            "W",
+            "iterations",
+            "squared_error",
+            "active",
+            "step",
+            "limit",
+            "kkt",
+            "movement",
+        )
     }
     for p in np.flatnonzero(solution.active):
         one = replace(
@@ -130,10 +190,13 @@ def advance(problem: Problem, solution: Solution, stopping: Stopping, rounds: in
     return replace(solution, **columns)
 
 
-def _advance_one(problem: Problem, seen_from: View, one: Solution, stopping: Stopping) -> Solution:
+def _advance_one(problem: Problem, seen_from: Seen, one: Solution, stopping: Stopping) -> Solution:
     """One round of one factorization."""
-    point = seen_from.at((one.W if seen_from.turned else one.A)[0])
-    damping = max(1.0 / float(one.step[0]), LEAST)
+    F, H = (one.W[0], one.A[0]) if seen_from.turned else (one.A[0], one.W[0])
+    # Before the first round the longer factor is not the best for the shorter one.
+    left = np.isfinite(one.limit[0])
+    point = seen_from.again(F, H, 0.5 * float(one.squared_error[0])) if left else seen_from.at(F, H)
+    damping = max(1.0 / float(one.step[0]), seen_from.least)
     iterations = int(one.iterations[0])
     squared_norm = problem.dataset.squared_norm
     enough = 0.5 * max(stopping.good_enough**2, 1e-15) * squared_norm
@@ -145,18 +208,18 @@ def _advance_one(problem: Problem, seen_from: View, one: Solution, stopping: Sto
         failed = False
         while iterations < stopping.max_iterations and damping <= MOST:
             iterations += 1
-            towards, promised, found = bounded_minimum(*model, point.F, damping)
+            towards, promised, found = seen_from.minimum(model, point.F, damping)
             if not found:
-                damping = max(STIFFENED * damping, 1e-4)
+                damping = max(STIFFENED * damping, 100.0 * seen_from.least)
                 failed = True
                 continue
-            trial = seen_from.at(towards)
+            trial = seen_from.at(towards, point.H)
             if _turn(seen_from, point, trial) <= NEAR * stopping.movement / CAUTION:
                 estimate = _distance(seen_from, point, model)
             gained = point.half - trial.half
             if gained > 0.0:
                 if gained >= KEPT * promised and not failed:
-                    damping = max(EASED * damping, LEAST)
+                    damping = max(EASED * damping, seen_from.least)
                 elif gained < BROKEN * promised:
                     damping *= STIFFENED
                 point = trial
@@ -181,19 +244,18 @@ def _advance_one(problem: Problem, seen_from: View, one: Solution, stopping: Sto
         squared_error=np.array([2.0 * point.half]),
         active=np.array([not over]),
         step=np.array([1.0 / damping]),
+        limit=np.ones(1),
         kkt=np.array([kkt if settled else np.nan]),
         movement=np.array([movement if settled else np.nan]),
     )
 
 
-def _turn(seen_from: View, point: Point, other: Point) -> float:
+def _turn(seen_from: Seen, point: Any, other: Any) -> float:
     A, after = (seen_from.factors(one)[0][0] for one in (point, other))
     return float(np.degrees(largest_angle(A, after)))
 
 
-def _distance(
-    seen_from: View, point: Point, model: tuple[np.ndarray, np.ndarray, np.ndarray]
-) -> float:
+def _distance(seen_from: Seen, point: Any, model: Any) -> float:
     """Degrees that are left to turn; infinite where the quadratic has no minimum."""
-    towards, _, found = bounded_minimum(*model, point.F, LEAST)
-    return CAUTION * _turn(seen_from, point, seen_from.at(towards)) if found else np.inf
+    towards, _, found = seen_from.minimum(model, point.F, seen_from.least)
+    return CAUTION * _turn(seen_from, point, seen_from.at(towards, point.H)) if found else np.inf

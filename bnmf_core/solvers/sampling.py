@@ -13,11 +13,9 @@ Parts are used
   parts, extending to all of X costs what a part has saved; with fewer columns, the basis of a part
   is too far from that of all;
 - where X is compressed, and no component held;
-- where a factorization stops at a drop in error (``explorers.from_starts``). One that goes on until
+- where a factorization stops at a drop in error (``explorers.from_starts``): one that goes on until
   it has converged spends most of its time after the approach, and which of several minima it comes
-  to is left to all of X: two minima of nearly the same error may attract other shares of the starts
-  on a part (on Samson at R = 3, 26 and 14 of 40 became 14
-  and 26).
+  to is left to all of X.
 """
 
 from collections.abc import Sequence

@@ -13,7 +13,7 @@ from bnmf_core.solvers.reduced import bounded_minimum
 from bnmf_core.solvers.solution import Stopping
 from bnmf_core.solvers.starts import random_start
 
-D, N, R = 30, 800, 3
+D, N, R = 30, 1600, 3
 TO_THE_END = Stopping(20_000, None, movement=1e-2, kkt=1e-6)
 
 

@@ -123,8 +123,9 @@ def test_of_many_nodes_a_part_is_shown_that_hangs_together(both, monkeypatch):
     whole = tree_stage.STAGE.of(both)
     monkeypatch.setattr(tree_stage, "MOST_NODES", 12)
     monkeypatch.setattr(tree_stage, "LANDMARKS", 10)
-    tree_stage.compute(both, tree_stage.STAGE.folder(both), lambda part: None, lambda: False)
-    part = tree_stage.STAGE.of(both)
+    folder = tree_stage.STAGE.folder(both)
+    tree_stage.compute(both, folder, lambda part: None, lambda: False)
+    part = tree_stage.read(both, folder)
     mine = part.table[part.table["tree"]]
     assert 1 < len(mine) <= 12 < part.nodes == whole.nodes
     grown = mine[mine["parent"] >= 0]

@@ -8,8 +8,11 @@ import numpy as np
 
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import RunError
+from bnmf_core.nouns.settings import values_of
 from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.numerics.linalg import BLOCK_ENTRIES
+from bnmf_core.numerics.threads import worker_count
+from bnmf_core.registry import ALGORITHMS
 
 MEMORY_INFO = Path("/proc/meminfo")
 CONTROL_GROUPS = Path("/sys/fs/cgroup")
@@ -19,6 +22,13 @@ GROUP_FILES = (
     ("memory.max", "memory.current", "inactive_file"),
     ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
 )
+
+
+# Of the factorizations of a block, A and W once.
+BLOCK_BYTES = 64_000_000
+# How often a factorization is held by what works on it: its state before and after a step, what is
+# made of it there, and its products with X (measured: 7 to 10).
+COPIES = 9
 
 
 class Needed(NamedTuple):
@@ -39,7 +49,7 @@ def memory_needed(dataset: Dataset, spec: RunSpec) -> Needed:
     on_disk = isinstance(dataset.X, np.memmap)
     held = 0 if on_disk else 8 * dataset.stored_entries
     # Particles are held twice while they are put together.
-    added = 2 * kept
+    added = 2 * kept + _at_work(dataset, spec, seen)
     if spec.holdout:  # the observations that the run sees are copied out
         added += 8 * dataset.stored_entries * seen // dataset.N
     if dataset.is_sparse:  # a second time, by rows
@@ -54,6 +64,26 @@ def memory_needed(dataset: Dataset, spec: RunSpec) -> Needed:
         if spec.holdout:
             added += (mask + hidden) * seen // dataset.N
     return Needed(kept, held, added)
+
+
+def largest_block(dataset: Dataset, rank: int) -> int:
+    """How many factorizations may be solved side by side: of large data, few."""
+    return max(1, BLOCK_BYTES // (8 * rank * (dataset.D + dataset.N)))
+
+
+def _at_work(dataset: Dataset, spec: RunSpec, seen: int) -> int:
+    """Bytes of the factorizations that are being worked on at one time."""
+    if spec.algorithm not in ALGORITHMS:  # which is told elsewhere
+        return 0
+    usual = values_of(ALGORITHMS[spec.algorithm].Settings())
+    chosen = {
+        name: int(spec.settings.get(name, usual[name]) or 1)
+        for name in ("block", "chains")
+        if name in usual
+    }
+    blocks = min(chosen.get("block", 1), largest_block(dataset, spec.rank)) * worker_count()
+    at_once = min(chosen.get("chains", blocks), spec.particles)
+    return COPIES * 8 * at_once * spec.rank * (dataset.D + seen)
 
 
 def check_memory(dataset: Dataset, spec: RunSpec) -> None:

@@ -14,12 +14,10 @@ from bnmf_core.nouns.errors import SettingsError
 from bnmf_core.nouns.problem import Problem, check_fit, check_model
 from bnmf_core.nouns.spec import RunInfo, RunSpec
 from bnmf_core.numerics.threads import one_blas_thread
-from bnmf_core.runs.memory import check_memory
+from bnmf_core.runs.memory import check_memory, largest_block
 from bnmf_core.version import VERSION
 
 MOST_PARTICLES = 1_000_000
-# Of the factorizations of a block, A and W once.
-BLOCK_BYTES = 64_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,8 +97,7 @@ def in_small_blocks(chosen: Any, dataset: Dataset, rank: int) -> object:
     A solver holds several copies of each factorization of a block. What a factorization becomes
     does not hang on the block that it is in.
     """
-    each = 8 * rank * (dataset.D + dataset.N)
-    most = max(1, BLOCK_BYTES // each)
+    most = largest_block(dataset, rank)
     return replace(chosen, block=most) if getattr(chosen, "block", 0) > most else chosen
 
 

@@ -135,11 +135,12 @@ window.audit = (() => {
     const at = focused();
     if (!at) return false;
     if (!reached.has(at) && before.has(at)) {
-      // A page that is busy marks it a moment later.
-      for (let i = 0; i < 10 && before.get(at) === look(at); i++) await soon(30);
-      const covered = ancestors(at).some(one => Number(getComputedStyle(one).opacity) < 0.5);
       const within = at.tagName === "IFRAME"; // which shows itself where the keys are
-      if (covered || (before.get(at) === look(at) && !within)) unseen.push(called(at));
+      const covered = () => ancestors(at).some(one => Number(getComputedStyle(one).opacity) < 0.5);
+      const hidden = () => covered() || (before.get(at) === look(at) && !within);
+      // A page that is busy marks it a moment later, and toolbars come up slowly.
+      for (let i = 0; i < 30 && hidden(); i++) await soon(30);
+      if (hidden()) unseen.push(called(at));
     }
     reached.add(at);
     return true;

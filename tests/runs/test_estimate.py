@@ -69,7 +69,7 @@ def test_gaps_take_more_time(small, key):
 def test_sparse_data_need_no_dense_residual():
     X = sparse.random_array((20_000, 9_000), density=1e-4, rng=np.random.default_rng(0))
     dataset = Dataset.from_array(sparse.csc_array(X))
-    cost = estimate(dataset, RunSpec("random_restarts", 5, particles=10))
+    cost = estimate(dataset, RunSpec("random_restarts", 5, particles=4))
     assert cost.memory < 0.05 * 8 * dataset.D * dataset.N
 
 

@@ -15,7 +15,7 @@ from bnmf_core.nouns.algorithm import Batch
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import NotFoundError, RunError, SettingsError
 from bnmf_core.nouns.spec import RunSpec
-from bnmf_core.runs import engine, jobs, planning
+from bnmf_core.runs import engine, jobs, memory
 from bnmf_core.runs.jobs import JobRunner
 from bnmf_core.store import folders, records
 from bnmf_core.store.run_store import RunStore
@@ -262,7 +262,7 @@ def test_a_run_goes_on_with_the_blocks_that_it_was_begun_with(
     runner.cancel(run_id)
     runner.wait([run_id])
     begun = folders.FolderSink(folder).starts()
-    monkeypatch.setattr(planning, "BLOCK_BYTES", 1)
+    monkeypatch.setattr(memory, "BLOCK_BYTES", 1)
     gate.set()
     runner.resume(run_id)
     runner.wait([run_id])

@@ -14,7 +14,7 @@ from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import DataError, RunError
 from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.numerics.residuals import relative_errors, squared_errors
-from bnmf_core.runs import engine, memory, planning
+from bnmf_core.runs import engine, memory
 from bnmf_core.runs.estimate import estimate
 from bnmf_core.store.run_store import RunStore
 
@@ -62,7 +62,10 @@ def test_a_queued_run_that_no_longer_fits_fails_with_the_sentence(
     assert store.run(run_id).status == "complete"
 
 
-def test_what_is_needed_counts_the_particles_twice_and_the_data_where_they_are(small, mapped):
+def test_what_is_needed_counts_the_particles_twice_and_the_data_where_they_are(
+    small, mapped, monkeypatch
+):
+    monkeypatch.setattr(memory, "COPIES", 0)  # the next test has those
     kept = 8 * 50 * 3 * (small.D + small.N)
     needed = memory.memory_needed(small, SPEC)
     assert needed == (kept, small.X.nbytes, 2 * kept + small.X.nbytes)
@@ -76,6 +79,25 @@ def test_what_is_needed_counts_the_particles_twice_and_the_data_where_they_are(s
     needed = memory.memory_needed(data, SPEC)
     assert needed.held == 8 * data.stored_entries
     assert needed.added == 2 * needed.kept + 8 * data.stored_entries
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "settings", "at_once"),
+    [
+        ("random_restarts", {}, 40),
+        ("random_restarts", {"block": 7}, 14),
+        ("random_restarts", {"block": 60}, 50),  # there are no more
+        ("gibbs", {"chains": 8}, 8),
+        ("rrt", {}, 2),
+    ],
+)
+def test_what_is_needed_counts_what_is_worked_on(small, monkeypatch, algorithm, settings, at_once):
+    monkeypatch.setattr(memory, "worker_count", lambda: 2)
+    spec = RunSpec(algorithm, 3, particles=50, settings=settings)
+    needed = memory.memory_needed(small, spec).added
+    monkeypatch.setattr(memory, "COPIES", memory.COPIES + 1)
+    each = 8 * 3 * (small.D + small.N)
+    assert memory.memory_needed(small, spec).added - needed == at_once * each
 
 
 def test_what_is_needed_counts_the_mask_and_the_completion(small):
@@ -254,7 +276,7 @@ def test_factorizations_of_large_data_go_in_small_blocks(small, monkeypatch):
     assert together.info["settings"]["block"] == 20
     each = 8 * 2 * (small.D + small.N)
     for room, block in ((3.5 * each, 3), (each / 2, 1)):
-        monkeypatch.setattr(planning, "BLOCK_BYTES", int(room))
+        monkeypatch.setattr(memory, "BLOCK_BYTES", int(room))
         found = engine.run(small, spec)
         assert found.info["settings"]["block"] == block
         np.testing.assert_allclose(found.A, together.A, rtol=1e-6, atol=1e-9)

@@ -119,14 +119,15 @@ def test_files_from_before_there_was_a_trace_are_read(small, tmp_path):
     folder = tmp_path / "run"
     folders.write_particles(folder, particles, final=True)
     meta = files.read_json(folder / folders.COMPLETE)
-    del meta["trace"]
+    for name in ("trace", "sums", "seal"):
+        del meta[name]
     files.write_json(folder / folders.COMPLETE, meta)
     assert folders.read_particles(folder).trace == {}
-    arrays = {
-        name: getattr(particles, name)[:2] for name in ("A", "W", "log_joint", "error", "seconds")
-    }
-    files.write_arrays(tmp_path / "chunk-00004-00000006.npz", arrays)
-    (chunk,) = folders.FolderSink(tmp_path).chunks()
+    for position, count in ((0, 6), (6, 2)):
+        names = ("A", "W", "log_joint", "error", "seconds")
+        arrays = {name: getattr(particles, name)[:count] for name in names}
+        files.write_arrays(tmp_path / f"chunk-00004-{position:08d}.npz", arrays)
+    _, chunk = folders.FolderSink(tmp_path).chunks()
     assert (chunk.shard, chunk.position, chunk.first, chunk.states) == (4, 6, 6, 2)
     np.testing.assert_array_equal(chunk.chain, [4, 4])
     plan = planning.make_plan(small, EXPLORER)

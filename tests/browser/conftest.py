@@ -31,15 +31,15 @@ QUIET = [
 
 
 @contextmanager
-def running_server(home: Path, program: str = "streamlit"):
+def running_server(home: Path, program: str = "streamlit", options: Sequence[str] = ()):
     """The app on a free port with its own store; yields the address.
 
-    ``program``: a module that is called as Streamlit is.
+    ``program``: a module that is called as Streamlit is. ``options``: further ones of the server.
     """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", program, "run", "app.py", "--server.port", str(port)]
+    command = [sys.executable, "-m", program, "run", "app.py", "--server.port", str(port), *options]
     log = (home / "server.log").open("ab")
     process = subprocess.Popen(
         command, cwd=ROOT, env=os.environ | {"BNMF_HOME": str(home)}, stdout=log, stderr=log
@@ -83,11 +83,17 @@ def finished_runs(
 
 
 @contextmanager
-def browser_page(width: int = 1366, height: int = 900, scheme: str = "light"):
-    """A page in a fresh headless Chromium."""
+def browser_page(
+    width: int = 1366, height: int = 900, scheme: str = "light", trusting: bool = False
+):
+    """A page in a fresh headless Chromium; ``trusting`` : of any certificate."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+        page = browser.new_page(
+            viewport={"width": width, "height": height},
+            color_scheme=scheme,
+            ignore_https_errors=trusting,
+        )
         page.set_default_timeout(60_000)
         yield page
         browser.close()

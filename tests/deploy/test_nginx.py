@@ -6,16 +6,16 @@ import socket
 import ssl
 import subprocess
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 import pytest
 
-from bnmf_core import laurberg
+from bnmf_core import JobRunner, RunSpec, RunStore, laurberg
 from pages.frame import declared
-from tests.browser.conftest import browser_page, finished_runs, running_server, settle
+from tests.browser.conftest import browser_page, running_server, settle
 
 pytestmark = [
     pytest.mark.browser,
@@ -77,7 +77,12 @@ def proxied(folder: Path, app: str):
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
     home = tmp_path_factory.mktemp("proxied")
-    finished_runs(home, laurberg("two"), ["first", "second"])
+    # So many points that Plotly draws them by WebGL.
+    settings = {"chains": 2, "warm_up": 20, "thinning": 1}
+    specs = [RunSpec("gibbs", 3, particles=600, seed=s, settings=settings) for s in range(2)]
+    specs.append(RunSpec("random_restarts", 3, particles=20))
+    with closing(JobRunner(RunStore(home))) as runner:
+        runner.wait_analysis(runner.start(laurberg("two", noise=0.01), specs))
     with running_server(home) as app, proxied(tmp_path_factory.mktemp("nginx"), app) as found:
         yield found
 
@@ -156,5 +161,5 @@ def test_every_page_is_drawn_under_the_policy(address):
             settle(page)
             assert refused == [], where
         page.goto(f"{address}/modes")
-        page.locator(".js-plotly-plot").first.wait_for()
+        page.locator("canvas.gl-canvas-context").first.wait_for(state="attached")
         assert refused == []

@@ -16,7 +16,7 @@ In a long X thousands of weights come to 0 or leave it in one step, so that the 
 factors holds only very near to where it was made, and conjugate gradients (``newton``) either take
 many thousands of products or stop in a flat valley, far from its end: on Samson at R = 6, 5 % of
 restarts converged in 10,000 iterations and now all do, in a quarter of the time; at R = 3, where 60
-restarts that counted as converged lay in 6 modes, all come to one, in 1.6 times the time.
+restarts that counted as converged lay in 6 modes, all come to one, in twice the time.
 """
 
 from collections.abc import Iterator

@@ -21,7 +21,7 @@ if (!window.panesLinked) {
     view.history.replaceState({}, "", address);
     view.dispatchEvent(new PopStateEvent("popstate", { state: {} }));
   };
-  const bySomebody = frame => Date.now() - (touched.get(frame) ?? -SOON) < SOON;
+  const bySomebody = (frame, soon = SOON) => Date.now() - (touched.get(frame) ?? -soon) < soon;
 
   // Charts: those with the same title and the same axes show the same part of them.
   const charts = frame => [...frame.contentDocument.querySelectorAll(".js-plotly-plot")];
@@ -37,11 +37,14 @@ if (!window.panesLinked) {
     const alike = one => charts(one).filter(each => kind(each) === kind(chart));
     return alike(other)[alike(frame).indexOf(chart)];
   };
+  const ranges = chart => Object.fromEntries(axes(chart).map(name => [name, [...chart._fullLayout[name].range]]));
+  const near = (one, other) => one === other || Math.abs(one - other) <= 1e-9 * Math.abs(one);
+  const same = (a, b) => Boolean(b) && Object.entries(a).every(([name, range]) => range.every((end, i) => near(end, b[name]?.[i])));
   // Plotly of a pane can only be asked through its button that resets the axes: so that goes, for
   // this once, to where the other chart is.
   const show = (chart, wanted) => {
     const reset = chart.querySelector(".modebar-btn[data-val=reset]");
-    if (!reset) return;
+    if (!reset || same(wanted, ranges(chart))) return;
     const kept = Object.keys(wanted).map(name => {
       const axis = chart._fullLayout[name], first = [axis._rangeInitial0, axis._rangeInitial1];
       [axis._rangeInitial0, axis._rangeInitial1] = wanted[name];
@@ -53,24 +56,39 @@ if (!window.panesLinked) {
       [axis._rangeInitial0, axis._rangeInitial1] = first;
     }
   };
-  const ranges = chart => Object.fromEntries(axes(chart).map(name => [name, [...chart._fullLayout[name].range]]));
   // Both charts from the least to the largest of either: what looks alike is alike.
   const level = (one, two) => {
-    if (!one.whole || !two.whole || JSON.stringify(one.whole) === JSON.stringify(two.whole)) return;
+    if (!one.whole || !two.whole) return;
     const both = Object.entries(one.whole).map(([name, [from, to]]) => {
       const [start, end] = two.whole[name], up = from <= to;
       const [low, high] = up ? [Math.min, Math.max] : [Math.max, Math.min];
       return [name, typeof from === "number" ? [low(from, start), high(to, end)] : [from, to]];
     });
-    for (const chart of [one, two]) show(chart, Object.fromEntries(both));
+    for (const chart of [one, two]) {
+      chart.meant = Object.fromEntries(both);
+      show(chart, chart.meant);
+    }
   };
-  const same = (a, b) => Object.entries(a).every(([name, range]) => range.every((end, i) => Math.abs(end - b[name]?.[i]) <= 1e-9 * Math.abs(end)));
   const zoomed = (chart, change, frame, other) => {
+    if (!bySomebody(frame)) return;
+    chart.meant = ranges(chart);
     const names = Object.keys(change).filter(name => /^[xy]axis[0-9]*[.](range|autorange)/.test(name));
-    const there = names.length && bySomebody(frame) ? twin(chart, frame, other) : undefined;
+    const there = names.length ? twin(chart, frame, other) : undefined;
     if (!there || same(ranges(chart), ranges(there))) return;
     if (chart.whole && same(ranges(chart), chart.whole)) return level(chart, there);
-    show(there, ranges(chart));
+    there.meant = ranges(chart);
+    show(there, there.meant);
+  };
+  // A chart that the app drew anew shows its own whole again. One that cannot be where it is meant
+  // to be, as its axes depend on each other, is left there after TRIES.
+  const TRIES = 25, IN_HAND = 1000;
+  const settle = (chart, frame, other) => {
+    if (bySomebody(frame, IN_HAND) || bySomebody(other, IN_HAND)) chart.tries = 0;
+    else if (!same(ranges(chart), chart.meant) && chart.tries++ < TRIES) {
+      if (!same(ranges(chart), chart.whole)) chart.whole = ranges(chart);
+      const there = twin(chart, frame, other);
+      there ? level(chart, there) : (chart.meant = chart.whole);
+    }
   };
 
   const scrolled = frame => frame.contentDocument?.querySelector("[data-testid=stMain]");
@@ -79,14 +97,15 @@ if (!window.panesLinked) {
     if (!page.isWatched) {
       page.isWatched = true;
       for (const kind of ["pointerdown", "pointerup", "wheel", "keydown"]) page.addEventListener(kind, () => touched.set(frame, Date.now()), { capture: true, passive: true });
+      page.addEventListener("pointermove", event => event.buttons && touched.set(frame, Date.now()), { capture: true, passive: true });
     }
     for (const chart of charts(frame)) {
-      if (chart.isLinked || !chart.on) continue;
-      chart.isLinked = true;
-      chart.whole = ranges(chart);
-      chart.on("plotly_relayout", change => zoomed(chart, change, frame, other));
-      const there = twin(chart, frame, other);
-      if (there) level(chart, there);
+      if (!chart.on || !chart._fullLayout) continue;
+      if (!chart.isLinked) {
+        [chart.isLinked, chart.tries] = [true, 0];
+        chart.on("plotly_relayout", change => zoomed(chart, change, frame, other));
+      }
+      settle(chart, frame, other);
     }
     const place = scrolled(frame);
     if (place && !place.isLinked) {

@@ -139,8 +139,9 @@ window.audit = (() => {
       const covered = () => ancestors(at).some(one => Number(getComputedStyle(one).opacity) < 0.5);
       const hidden = () => covered() || (before.get(at) === look(at) && !within);
       // A page that is busy marks it a moment later, and toolbars come up slowly.
-      for (let i = 0; i < 30 && hidden(); i++) await soon(30);
-      if (hidden()) unseen.push(called(at));
+      for (let i = 0; i < 100 && hidden(); i++) await soon(30);
+      // What a chart that is drawn anew took away is nowhere to be seen.
+      if (at.isConnected && hidden()) unseen.push(called(at));
     }
     reached.add(at);
     return true;

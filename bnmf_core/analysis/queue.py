@@ -12,7 +12,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 
 from bnmf_core.analysis import stages
@@ -73,11 +73,20 @@ class AnalysisQueue:
     ----------
     store : where runs are read and results are written.
     clock : seconds that only go forward.
+    turn : holds a place among the analyses of other stores; raises Cancelled where what it is
+        given says, before there is one, that it is not wanted any more.
     """
 
-    def __init__(self, store: RunStore, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        store: RunStore,
+        clock: Callable[[], float] = time.monotonic,
+        turn: Callable[[Callable[[], bool]], AbstractContextManager[None]] = lambda stopped: (
+            nullcontext()
+        ),
+    ) -> None:
         self.store = store
-        self._clock = clock
+        self._clock, self._turn = clock, turn
         self._waiting: dict[str, Entry] = {}
         self._current: str | None = None
         self._status: dict[str, AnalysisStatus] = {}
@@ -214,7 +223,7 @@ class AnalysisQueue:
             def stopped(stage: Stage[object] = stage) -> bool:
                 return self._gives_way(comparison, stage)
 
-            with suppress(Cancelled):
+            with suppress(Cancelled), self._turn(stopped):
                 stages.make(comparison, stage, report, stopped)
         with self._changed:
             if not todo:

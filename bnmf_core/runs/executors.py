@@ -8,7 +8,7 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Hashable, Sequence
 from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
 from threading import Lock
@@ -232,10 +232,13 @@ class Executors:
         self._threads = Turns(workers)
         self._clusters: dict[str, ClusterExecutor] = {}
 
-    def get(self, scheduler: str = "", weight: float = 1.0) -> Executor:
+    def get(
+        self, scheduler: str = "", weight: float = 1.0, owner: Hashable | None = None
+    ) -> Executor:
         """The executor of this scheduler, opened if need be, or the threads for "".
 
         ``weight`` : how many turns one run has on the threads for one of a run of weight 1.
+        ``owner`` : whose run it is; all owners have the same time on the threads.
 
         Raises
         ------
@@ -243,7 +246,7 @@ class Executors:
             When the scheduler cannot be reached, or is none of those allowed.
         """
         if not scheduler:
-            return self._threads.of_run(weight)
+            return self._threads.of_run(weight, owner or self)
         if self._allowed is not None and scheduler not in self._allowed():
             raise SchedulerError(
                 f"This server does not use the scheduler {scheduler!r}; its operator lists those "

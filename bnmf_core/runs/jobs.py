@@ -4,14 +4,14 @@ The threads never touch the user interface. What they do is told in the store; a
 """
 
 import logging
-import queue
 import sqlite3
 import threading
 import time
 import traceback
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from bnmf_core.analysis.comparison import Comparison
@@ -21,7 +21,7 @@ from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import BNMFError, NotFoundError, RunError, SchedulerError, StoreError
 from bnmf_core.nouns.spec import Progress, RunSpec
 from bnmf_core.runs.engine import Outcome, drive
-from bnmf_core.runs.executors import Executors
+from bnmf_core.runs.hall import Hall
 from bnmf_core.runs.memory import check_memory
 from bnmf_core.runs.pilots import Pilots
 from bnmf_core.runs.planning import as_begun, check, describe, make_plan
@@ -33,7 +33,6 @@ from bnmf_core.store.run_store import RunStore
 
 log = logging.getLogger(__name__)
 
-RUNS_AT_ONCE = 3
 LONGEST_QUEUE = 50
 SAVE_PROGRESS_EVERY = 0.3
 # How often the claims on runs are renewed, and wishes of other processes heard; far below LEASE.
@@ -62,8 +61,7 @@ class JobRunner:
     Parameters
     ----------
     store : where runs are entered and results are written.
-    schedulers : the addresses of dask schedulers that may be used, asked for each time; None
-        for any. A server that others use names them, as what answers there is trusted.
+    hall : what it shares with runners of other stores; one of its own if left out.
 
     Attributes
     ----------
@@ -81,19 +79,18 @@ class JobRunner:
     >>> runner.close()
     """
 
-    def __init__(
-        self, store: RunStore, schedulers: Callable[[], Collection[str]] | None = None
-    ) -> None:
+    def __init__(self, store: RunStore, hall: Hall | None = None) -> None:
         self.store = store
         self._life = store.life
-        self._executors = Executors(allowed=schedulers)
-        self._analyses = AnalysisQueue(store)
+        self._hall = hall or Hall()
+        self._own_hall = hall is None
+        self._executors = self._hall.executors
+        self._analyses = AnalysisQueue(store, turn=self._hall.analysis)
         self.pilots = Pilots(store)
         self._tickets: dict[Claim, Ticket] = {}
         self._lock = threading.Lock()
         self._closing = threading.Event()
-        self._queue: queue.SimpleQueue[Ticket | None] = queue.SimpleQueue()
-        work = [*[self._serve] * RUNS_AT_ONCE, self._beat, self._sweep]
+        work = [self._beat, self._sweep]
         self._threads = [threading.Thread(target=act, daemon=True) for act in work]
         for thread in self._threads:
             thread.start()
@@ -216,32 +213,25 @@ class JobRunner:
             # Those that have begun tell it themselves, with what they have saved.
             self._life.withdraw(ticket.claim, CLOSED_EARLY)
             ticket.cancel.set()
-        for _ in range(RUNS_AT_ONCE):
-            self._queue.put(None)
+        self._hall.leave(self, timeout=10)
         self._analyses.close()
         self.pilots.close()
         for thread in self._threads:
             thread.join(timeout=10)
-        self._executors.close()
+        if self._own_hall:
+            self._hall.close()
 
     def _enqueue(self, claim: Claim, scheduler: str) -> None:
         ticket = Ticket(claim, scheduler)
         with self._lock:
             self._tickets[claim] = ticket
-        self._queue.put(ticket)
+        self._hall.enter(self, partial(self._work, ticket))
 
     def _held(self) -> list[Ticket]:
         with self._lock:
             return list(self._tickets.values())
 
     # In the background threads
-
-    def _serve(self) -> None:
-        while (ticket := self._queue.get()) is not None and not self._closing.is_set():
-            try:
-                self._work(ticket)
-            except Exception:  # the thread must live on to serve the others
-                log.exception("unforeseen error in the background")
 
     def _work(self, ticket: Ticket) -> None:
         try:
@@ -353,7 +343,7 @@ class JobRunner:
 
         # What a launch begins with is what its findings begin with.
         weight = FIRST if claim.run_id == record.launch else 1.0
-        executor = self._executors.get(ticket.scheduler, weight)
+        executor = self._executors.get(ticket.scheduler, weight, self)
         outcome = drive(plan, sink, executor, report, ticket.cancel, record.seconds, record.busy)
         chunks, broken = sink.read()
         if any(chunk.size for chunk in chunks) and not ticket.lost:

@@ -1,16 +1,20 @@
 """Threads that several runs share: whose step is made next, so that first findings come soon.
 
-Stride scheduling (Waldspurger & Weihl 1995): every run has a clock that a step puts forward, by
-less the more the run weighs, and the run whose clock is furthest behind has its turn. A run that
+Stride scheduling (Waldspurger & Weihl 1995), twice: every owner has a clock that goes forward by
+the time his steps take, and among the runs of one owner every run has a clock that a step puts
+forward, by less the more the run weighs. Whose clock is furthest behind has the next turn. Whoever
 comes in later, or has had nothing to do, begins at the time of the others.
 """
 
 import heapq
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Hashable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
 from itertools import count
 from threading import Lock
 from typing import Any, ParamSpec, TypeVar
+from weakref import WeakKeyDictionary
 
 Arguments = ParamSpec("Arguments")
 Made = TypeVar("Made")
@@ -19,60 +23,103 @@ Made = TypeVar("Made")
 FIRST = 8.0
 
 
+class _Alone:
+    """The owner of what nobody shares."""
+
+
+_ALONE = _Alone()
+
+
+@dataclass
+class _Line:
+    """What waits of one owner.
+
+    clock : seconds that were worked for him. last : what his last step took. now : the clock of
+    his runs. steps : by the clocks of their runs.
+    """
+
+    clock: float = 0.0
+    last: float = 0.0
+    now: float = 0.0
+    steps: list[tuple[float, int, Future[Any], Callable[[], Any]]] = field(default_factory=list)
+
+
 class Turns:
     """Threads of this process.
 
-    workers : how many.
+    workers : how many. clock : seconds that only go forward.
     """
 
-    def __init__(self, workers: int) -> None:
+    def __init__(self, workers: int, clock: Callable[[], float] = time.perf_counter) -> None:
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="step")
-        self._lock, self._number = Lock(), count()
-        self._steps: list[tuple[float, int, Future[Any], Callable[[], Any]]] = []
+        self._lock, self._number, self._clock = Lock(), count(), clock
+        self._lines: WeakKeyDictionary[Hashable, _Line] = WeakKeyDictionary()
         self._now = 0.0
 
-    def of_run(self, weight: float) -> Executor:
-        """Where one run has its steps made, so many of them for one of a run of weight 1."""
-        return _Seat(self, weight)
+    def of_run(self, weight: float, owner: Hashable = _ALONE) -> Executor:
+        """Where one run has its steps made, so many of them for one of a run of weight 1.
+
+        ``owner`` : whose run it is; all owners have the same time.
+        """
+        return _Seat(self, weight, owner)
 
     def shutdown(self) -> None:
         """Make the steps that wait, and end."""
         self._threads.shutdown()
 
     def put(
-        self, clock: float, stride: float, future: Future[Any], step: Callable[[], Any]
+        self,
+        owner: Hashable,
+        clock: float,
+        stride: float,
+        future: Future[Any],
+        step: Callable[[], Any],
     ) -> float:
         """Let a step wait for its turn; the clock of its run after it."""
         with self._lock:
-            clock = max(clock, self._now) + stride
-            heapq.heappush(self._steps, (clock, next(self._number), future, step))
+            line = self._lines.setdefault(owner, _Line())
+            if not line.steps:
+                line.clock = max(line.clock, self._now)
+            clock = max(clock, line.now) + stride
+            heapq.heappush(line.steps, (clock, next(self._number), future, step))
         self._threads.submit(self._make_next)
         return clock
 
     def _make_next(self) -> None:
         with self._lock:
-            self._now, _, future, step = heapq.heappop(self._steps)
+            waiting = [line for line in self._lines.values() if line.steps]
+            line = min(waiting, key=lambda one: one.clock)
+            self._now = line.clock
+            # What the step will take is not known yet; another thread must not wait for it.
+            expected = line.last
+            line.clock += expected
+            line.now, _, future, step = heapq.heappop(line.steps)
         if not future.set_running_or_notify_cancel():
             return
+        began = self._clock()
         try:
             result = step()
         except BaseException as error:  # whoever asked for the step is told
             future.set_exception(error)
         else:
             future.set_result(result)
+        with self._lock:
+            line.last = self._clock() - began
+            line.clock += line.last - expected
 
 
 class _Seat(Executor):
     """The executor of one run."""
 
-    def __init__(self, turns: Turns, weight: float) -> None:
-        self._turns, self._stride, self._clock = turns, 1.0 / weight, 0.0
+    def __init__(self, turns: Turns, weight: float, owner: Hashable) -> None:
+        self._turns, self._stride, self._owner = turns, 1.0 / weight, owner
+        self._clock = 0.0
 
     def submit(
         self, fn: Callable[Arguments, Made], /, *args: Arguments.args, **kwargs: Arguments.kwargs
     ) -> Future[Made]:
         future: Future[Made] = Future()
         self._clock = self._turns.put(
-            self._clock, self._stride, future, lambda: fn(*args, **kwargs)
+            self._owner, self._clock, self._stride, future, lambda: fn(*args, **kwargs)
         )
         return future

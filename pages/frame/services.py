@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 # The engine, which the first page does without.
 executors = lazy("bnmf_core.runs.executors")
+hall = lazy("bnmf_core.runs.hall")
 jobs = lazy("bnmf_core.runs.jobs")
 launch = lazy("bnmf_core.runs.launch")
 panel = lazy("pages.frame.panel")
@@ -36,7 +37,7 @@ def store() -> RunStore:
 @st.cache_resource(show_spinner=False)
 def runner() -> "JobRunner":
     """The job runner; its threads live as long as the server."""
-    return jobs.JobRunner(store(), schedulers=executors.allowed_schedulers)
+    return jobs.JobRunner(store(), hall.Hall(schedulers=executors.allowed_schedulers))
 
 
 @st.cache_resource(show_spinner=False)

@@ -68,3 +68,39 @@ def test_results_errors_and_cancelled_steps_are_told(turns):
     assert after.result(10) == "5"
     with pytest.raises(CancelledError):
         waiting.result(10)
+
+
+def test_owners_have_the_same_time_however_many_runs_they_have(turns):
+    gate, made = held(turns), []
+    one, other = threading.Event(), threading.Event()  # anything that can be told apart
+    crowd = [turns.of_run(weight, one) for weight in (8.0, 1.0, 1.0)]
+    single = turns.of_run(1.0, other)
+
+    def work(name: str) -> None:
+        threading.Event().wait(0.005)
+        made.append(name)
+
+    asked = [run.submit(work, "crowd") for _ in range(10) for run in crowd]
+    asked += [single.submit(work, "single") for _ in range(10)]
+    gate.set()
+    for future in asked:
+        future.result(10)
+    assert 8 <= made[:20].count("single") <= 10
+
+
+def test_an_owner_of_long_steps_has_fewer_of_them(turns):
+    gate, made = held(turns), []
+    slow, quick = (turns.of_run(1.0, threading.Event()) for _ in range(2))
+
+    def work(seconds: float, name: str) -> None:
+        threading.Event().wait(seconds)
+        made.append(name)
+
+    asked = [slow.submit(work, 0.04, "slow") for _ in range(6)]
+    asked += [quick.submit(work, 0.01, "quick") for _ in range(24)]
+    gate.set()
+    for future in asked:
+        future.result(10)
+    # The same time for both: about four quick steps for each slow one.
+    fourth = [i for i, name in enumerate(made) if name == "slow"][3]
+    assert 9 <= made[:fourth].count("quick") <= 18

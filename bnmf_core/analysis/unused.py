@@ -110,14 +110,7 @@ def _datasets(store: RunStore) -> list[Unused]:
 
 
 def _unused(kind: str, key: str, label: str, *folders: Path) -> Unused:
-    sizes = [_size(file) for folder in folders for file in folder.rglob("*")]
-    return Unused(kind, key, label, sum(sizes), folders)
-
-
-def _size(path: Path) -> int:
-    with suppress(OSError):  # it may be removed at this moment
-        return path.stat().st_size if path.is_file() else 0
-    return 0
+    return Unused(kind, key, label, sum(map(files.size_of, folders)), folders)
 
 
 def _folders(root: Path) -> list[Path]:

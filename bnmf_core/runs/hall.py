@@ -13,13 +13,12 @@ from collections.abc import Callable, Collection, Hashable, Iterator
 from contextlib import contextmanager
 
 from bnmf_core.nouns.errors import Cancelled
+from bnmf_core.nouns.limits import Limits
 from bnmf_core.runs.engine import WORKERS
 from bnmf_core.runs.executors import Executors
 
 log = logging.getLogger(__name__)
 
-RUNS_AT_ONCE = 3
-ANALYSES_AT_ONCE = 3
 # Whoever waits for a turn looks so often whether he still wants it.
 PATIENCE = 0.1
 
@@ -32,7 +31,7 @@ class Hall:
     workers : threads that make steps.
     schedulers : the addresses of dask schedulers that may be used, asked for each time; None
         for any. A server that others use names them, as what answers there is trusted.
-    analyses : how many are made at one time, of all owners.
+    limits : how much of one owner, and of all, is made at one time.
 
     Attributes
     ----------
@@ -43,10 +42,11 @@ class Hall:
         self,
         workers: int = WORKERS,
         schedulers: Callable[[], Collection[str]] | None = None,
-        analyses: int = ANALYSES_AT_ONCE,
+        limits: Limits | None = None,
     ) -> None:
+        self.limits = limits or Limits()
         self.executors = Executors(workers, allowed=schedulers)
-        self._analyses = threading.BoundedSemaphore(analyses)
+        self._analyses = threading.BoundedSemaphore(self.limits.analyses_at_once)
         self._waiting: list[tuple[Hashable, Callable[[], None]]] = []
         self._running: Counter[Hashable] = Counter()
         self._changed = threading.Condition()
@@ -103,7 +103,7 @@ class Hall:
             threading.Thread(target=self._make, args=(owner, work), daemon=True).start()
 
     def _may(self, owner: Hashable) -> bool:
-        return not self._running[owner] or self._running.total() < RUNS_AT_ONCE
+        return not self._running[owner] or self._running.total() < self.limits.runs_at_once
 
     def _make(self, owner: Hashable, work: Callable[[], None]) -> None:
         try:

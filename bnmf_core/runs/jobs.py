@@ -22,7 +22,7 @@ from bnmf_core.nouns.errors import BNMFError, NotFoundError, RunError, Scheduler
 from bnmf_core.nouns.spec import Progress, RunSpec
 from bnmf_core.runs.engine import Outcome, drive
 from bnmf_core.runs.hall import Hall
-from bnmf_core.runs.memory import check_memory
+from bnmf_core.runs.memory import check_memory, memory_needed
 from bnmf_core.runs.pilots import Pilots
 from bnmf_core.runs.planning import as_begun, check, describe, make_plan
 from bnmf_core.runs.turns import FIRST
@@ -33,7 +33,6 @@ from bnmf_core.store.run_store import RunStore
 
 log = logging.getLogger(__name__)
 
-LONGEST_QUEUE = 50
 SAVE_PROGRESS_EVERY = 0.3
 # How often the claims on runs are renewed, and wishes of other processes heard; far below LEASE.
 BEAT_EVERY = 1.0
@@ -121,10 +120,12 @@ class JobRunner:
         for spec in specs:
             check(data, spec)
             check_memory(data, spec)
+        self.store.check_room(sum(memory_needed(data, spec).kept for spec in specs))
         self._executors.get(scheduler)
-        if sum(run.active for run in self.store.runs()) + len(specs) > LONGEST_QUEUE:
+        longest = self._hall.limits.runs_waiting
+        if sum(run.active for run in self.store.runs()) + len(specs) > longest:
             raise RunError(
-                f"{LONGEST_QUEUE} runs are already waiting; let some finish or cancel them first."
+                f"{longest} runs are already waiting; let some finish or cancel them first."
             )
         claims: list[Claim] = []
         for i, spec in enumerate(specs):

@@ -41,7 +41,8 @@ class Database:
 
     Parameters
     ----------
-    folder : of the store.
+    folder : of the store. refused : why nothing may be changed by whoever has opened it; "" where
+        everything may.
 
     An index that is damaged is set aside, and a new one begun; what runs have made lies in their
     folders, from which :func:`bnmf_core.store.lost.bring_back` enters them again.
@@ -52,8 +53,9 @@ class Database:
         When a newer program wrote it.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, refused: str = "") -> None:
         self.path = folder / NAME
+        self._refused = refused
         if self.path.exists() and not self._is_whole():
             _set_aside(self.path)
         with self.connect() as connection:
@@ -97,7 +99,15 @@ class Database:
             connection.close()
 
     def write(self, statement: str, arguments: Sequence[Value] = ()) -> int:
-        """Change rows in one statement, also on a full disk; returns how many there were."""
+        """Change rows in one statement, also on a full disk; returns how many there were.
+
+        Raises
+        ------
+        StoreError
+            When nothing may be changed.
+        """
+        if self._refused:
+            raise StoreError(self._refused)
         try:
             return self._write(statement, arguments)
         except sqlite3.OperationalError:

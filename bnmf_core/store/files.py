@@ -51,6 +51,17 @@ def sweep(folder: Path) -> int:
     return removed
 
 
+def size_of(folder: Path) -> int:
+    """Bytes of all files in a folder; what is removed meanwhile counts nothing."""
+    return sum(map(_size, folder.rglob("*")))
+
+
+def _size(path: Path) -> int:
+    with suppress(OSError):  # it may be removed at this moment
+        return path.stat().st_size if path.is_file() else 0
+    return 0
+
+
 def _writes(process: int) -> bool:
     """Whether a process of this machine, other than this one that has just begun, is there."""
     if process == os.getpid():

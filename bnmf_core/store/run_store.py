@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import NotFoundError
+from bnmf_core.nouns.errors import NotFoundError, StoreError
 from bnmf_core.nouns.particles import Particles
-from bnmf_core.store import folders, records
+from bnmf_core.store import files, folders, records
 from bnmf_core.store.database import Database
 from bnmf_core.store.datasets import read_dataset, verify, write_dataset
 from bnmf_core.store.launches import Launch, grouped
@@ -41,6 +41,7 @@ class RunStore:
     Parameters
     ----------
     root : folder of the store; made if missing. owner : only this owner's runs are seen.
+    most : bytes that may be kept in it; 0 for as much as the disk takes.
 
     Attributes
     ----------
@@ -56,9 +57,10 @@ class RunStore:
     ((6, 6), [])
     """
 
-    def __init__(self, root: str | Path, owner: str = "local") -> None:
+    def __init__(self, root: str | Path, owner: str = "local", most: int = 0) -> None:
         self.root = Path(root)
         self.owner = owner
+        self.most = most
         self.root.mkdir(parents=True, exist_ok=True)
         self.database = Database(self.root)
         self.life = Life(self.database, owner)
@@ -66,12 +68,34 @@ class RunStore:
         self._dataset = lru_cache(maxsize=8)(self._read_dataset)
         self._particles = lru_cache(maxsize=32)(_read_particles)
 
+    def check_room(self, further: int) -> None:
+        """Refuse what would not fit into what may be kept; ``further`` in bytes.
+
+        Raises
+        ------
+        StoreError
+            Naming what is kept, what it would come to, and what is allowed.
+        """
+        if self.most and (kept := files.size_of(self.root)) + further > self.most:
+            raise StoreError(
+                f"What you keep here is {kept / 1e6:,.0f} MB, and {further / 1e6:,.0f} MB more "
+                f"would go beyond the {self.most / 1e6:,.0f} MB that everybody may keep. Delete "
+                "runs that you do not need, on the page Runs, and free their space there."
+            )
+
     # Datasets
 
     def add_dataset(self, dataset: Dataset) -> str:
-        """Keep a dataset; the same content is kept once. Returns its id."""
+        """Keep a dataset; the same content is kept once. Returns its id.
+
+        Raises
+        ------
+        StoreError
+            When there is no room for it.
+        """
         folder = self.root / "datasets" / dataset.hash
         if not (folder / "meta.json").exists():
+            self.check_room(8 * dataset.stored_entries)
             write_dataset(folder, dataset)
         meta = {"D": dataset.D, "N": dataset.N, "labels": list(dataset.labels)}
         self.database.write(

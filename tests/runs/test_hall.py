@@ -7,7 +7,8 @@ import pytest
 
 from bnmf_core import JobRunner, RunSpec, RunStore, laurberg
 from bnmf_core.nouns.errors import Cancelled
-from bnmf_core.runs.hall import RUNS_AT_ONCE, Hall
+from bnmf_core.nouns.limits import Limits
+from bnmf_core.runs.hall import Hall
 
 
 class Owner:
@@ -16,7 +17,7 @@ class Owner:
 
 @pytest.fixture
 def hall():
-    found = Hall(workers=1, analyses=1)
+    found = Hall(workers=1, limits=Limits(analyses_at_once=1))
     yield found
     found.close()
 
@@ -44,7 +45,7 @@ def test_fifty_runs_of_one_hold_nobody_up_and_what_is_left_over_is_shared(hall):
     gates, begun = {}, []
     for i in range(50):
         hall.enter(busy, work(gates, begun, f"busy{i}"))
-    until(lambda: len(begun) == RUNS_AT_ONCE)
+    until(lambda: len(begun) == Limits.runs_at_once)
     assert sorted(begun) == ["busy0", "busy1", "busy2"]
     for i in range(2):
         hall.enter(other, work(gates, begun, f"other{i}"))

@@ -14,9 +14,9 @@ from bnmf_core.data.synthetic import low_rank
 from bnmf_core.nouns.algorithm import Batch
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import NotFoundError, RunError, SettingsError
+from bnmf_core.nouns.limits import Limits
 from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs import engine, jobs, memory
-from bnmf_core.runs.hall import RUNS_AT_ONCE
 from bnmf_core.runs.jobs import JobRunner
 from bnmf_core.store import folders, records
 from bnmf_core.store.run_store import RunStore
@@ -96,7 +96,7 @@ def test_a_spec_that_does_not_fit_starts_nothing(runner, store, small):
 
 
 def test_the_queue_has_an_end(runner, store, small, gate, monkeypatch):
-    monkeypatch.setattr(jobs, "LONGEST_QUEUE", 4)
+    monkeypatch.setattr(runner._hall, "limits", Limits(runs_waiting=4))
     run_ids = runner.start(small, [RESTARTS] * 3)
     with pytest.raises(RunError, match="4 runs are already waiting"):
         runner.start(small, [RESTARTS] * 2)
@@ -148,7 +148,7 @@ def test_a_cancelled_run_goes_on_where_it_stopped(runner, store, small):
 @pytest.mark.slow
 def test_a_queued_run_is_cancelled_at_once_and_may_be_resumed(runner, store, small, gate):
     """A resumed run stands in the queue twice, but is made once."""
-    running = runner.start(small, [RESTARTS] * RUNS_AT_ONCE)
+    running = runner.start(small, [RESTARTS] * Limits.runs_at_once)
     wait_until(lambda: all(store.run(run_id).status == "running" for run_id in running))
     queued, other = runner.start(small, [RESTARTS] * 2)
     runner.cancel(queued)
@@ -168,7 +168,7 @@ def test_a_queued_run_is_cancelled_at_once_and_may_be_resumed(runner, store, sma
 
 
 def test_a_resumed_run_can_be_cancelled_again(runner, store, small, gate):
-    running = runner.start(small, [RESTARTS] * RUNS_AT_ONCE)
+    running = runner.start(small, [RESTARTS] * Limits.runs_at_once)
     wait_until(lambda: all(store.run(run_id).status == "running" for run_id in running))
     (queued,) = runner.start(small, [RESTARTS])
     runner.cancel(queued)
@@ -288,8 +288,8 @@ def test_a_shard_whose_checkpoint_is_torn_is_made_again(runner, store, small, ga
 
 def test_a_program_that_closes_leaves_runs_to_be_resumed(store, small, gate):
     first = JobRunner(store)
-    run_ids = first.start(small, [RESTARTS] * (RUNS_AT_ONCE + 2))
-    wait_until(lambda: sum(run.status == "running" for run in store.runs()) == RUNS_AT_ONCE)
+    run_ids = first.start(small, [RESTARTS] * (Limits.runs_at_once + 2))
+    wait_until(lambda: sum(run.status == "running" for run in store.runs()) == Limits.runs_at_once)
     first.close()
     assert all(store.run(run_id).status == "interrupted" for run_id in run_ids)
     gate.set()
@@ -307,7 +307,7 @@ def test_a_run_that_vanishes_does_not_stop_the_others(runner, store, small, monk
     """The thread that finds the run gone must go on to serve."""
     monkeypatch.setattr(JobRunner, "_analyse_launch", lambda self, run_id: self.store.run("gone"))
     for _ in range(2):
-        run_ids = runner.start(small, [RESTARTS] * RUNS_AT_ONCE)
+        run_ids = runner.start(small, [RESTARTS] * Limits.runs_at_once)
         runner.wait(run_ids, timeout=20)
         assert all(store.run(run_id).status == "complete" for run_id in run_ids)
 
@@ -321,8 +321,8 @@ def test_the_study_is_analysed_also_when_the_last_run_was_cancelled_in_the_queue
         asked.append(set(run_ids))
 
     monkeypatch.setattr(JobRunner, "analyse", analyse)
-    run_ids = runner.start(small, [RESTARTS] * (RUNS_AT_ONCE + 1))
-    wait_until(lambda: sum(run.status == "running" for run in store.runs()) == RUNS_AT_ONCE)
+    run_ids = runner.start(small, [RESTARTS] * (Limits.runs_at_once + 1))
+    wait_until(lambda: sum(run.status == "running" for run in store.runs()) == Limits.runs_at_once)
     runner.cancel(run_ids[-1])
     gate.set()
     wait_until(lambda: set(run_ids[:-1]) in asked)

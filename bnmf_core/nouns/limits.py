@@ -1,0 +1,64 @@
+"""What one owner may take of a server, in one file that its operator writes."""
+
+import dataclasses
+import os
+import tomllib
+from pathlib import Path
+
+from bnmf_core.nouns.errors import SettingsError
+
+NAMED_BY = "BNMF_LIMITS"
+
+
+@dataclasses.dataclass(frozen=True)
+class Limits:
+    """What runs, and what is kept.
+
+    Attributes
+    ----------
+    runs_at_once : runs that one owner may have side by side, while there is room for more than one
+        of each. analyses_at_once : comparisons that are computed at one time, of all owners.
+    runs_waiting : runs of one owner that wait or run.
+    disk : gigabytes that one owner may keep; 0 for as much as there is.
+    keep_days : days after which an owner who has not come again is removed with all that is his;
+        0 for never.
+    """
+
+    runs_at_once: int = 3
+    analyses_at_once: int = 3
+    runs_waiting: int = 50
+    disk: float = 0.0
+    keep_days: float = 0.0
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            whole = isinstance(field.default, int)
+            least = 1 if whole else 0
+            right = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
+            if not right or value < least:
+                kind = "a whole number from 1 on" if whole else "a number, 0 for no limit"
+                raise SettingsError(f"The limit {field.name!r} was {value!r}; it is {kind}.")
+
+
+def read_limits(path: str | Path | None = None) -> Limits:
+    """The limits in a TOML file; left out, in the one that ``BNMF_LIMITS`` names, if it does.
+
+    Raises
+    ------
+    SettingsError
+        When it cannot be read, or holds something else.
+    """
+    path = path or os.environ.get(NAMED_BY, "")
+    if not path:
+        return Limits()
+    try:
+        told = tomllib.loads(Path(path).read_text())
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"The limits in {str(path)!r} cannot be read: {error}.") from error
+    known = [field.name for field in dataclasses.fields(Limits)]
+    if unknown := sorted(told.keys() - set(known)):
+        raise SettingsError(
+            f"{str(path)!r} sets {unknown[0]!r}, which is no limit; those are {', '.join(known)}."
+        )
+    return Limits(**told)

@@ -1,0 +1,81 @@
+"""What every answer of the server has, whoever asks: a browser's limits, and a number to know it by.
+
+Streamlit takes a websocket that does not say which page opened it, and tells browsers nothing of
+what a page may load; both are done here.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from pages.frame.owners import is_shared
+from pages.serving import health, identity
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+# Streamlit's first page holds a script, and it and Plotly make styles while a page is shown: without
+# 'unsafe-inline' nothing is drawn. Nothing is loaded from, sent to or framed by another host.
+POLICY = {
+    "default-src": "'none'",
+    "script-src": "'self' 'unsafe-inline' blob:",
+    "style-src": "'self' 'unsafe-inline'",
+    "img-src": "'self' data: blob:",
+    "font-src": "'self' data:",
+    "connect-src": "'self' blob: data:",
+    "media-src": "'self' blob:",
+    "worker-src": "'self' blob:",
+    "frame-src": "'self' blob: data:",
+    "frame-ancestors": "'self'",
+    "form-action": "'self'",
+    "base-uri": "'self'",
+    "manifest-src": "'self'",
+    "object-src": "'none'",
+}
+HEADERS = {
+    "content-security-policy": "; ".join(" ".join(part) for part in POLICY.items()),
+    "x-frame-options": "SAMEORIGIN",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "permissions-policy": "camera=(), microphone=(), geolocation=(), payment=()",
+}
+FORBIDDEN = 4403
+
+
+class Front:
+    """An ASGI middleware around the whole app."""
+
+    def __init__(self, app: "ASGIApp") -> None:
+        self.app = app
+
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        """Answer one request, or refuse a websocket that no page of this host opened."""
+        given = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope.get("headers", ())}
+        if scope["type"] == "websocket" and "origin" not in given:
+            await receive()
+            await send({"type": "websocket.close", "code": FORBIDDEN})
+            return
+        if scope["type"] == "http":
+            send = _with(send, [*HEADERS.items(), *_known(scope, given)])
+        await self.app(scope, receive, send)
+
+
+def _known(scope: "Scope", given: dict[str, str]) -> list[tuple[str, str]]:
+    """A number for a browser that asks for a page and has none."""
+    page = scope["method"] == "GET" and "text/html" in given.get("accept", "")
+    if not is_shared() or not page:
+        return []
+    if identity.owner_of(identity.cookies_in(given.get("cookie", ""))):
+        return []
+    secure = "https" in (scope["scheme"], given.get("x-forwarded-proto"))
+    return [("set-cookie", identity.cookie(identity.new_owner(), secure))]
+
+
+def _with(send: "Send", headers: list[tuple[str, str]]) -> "Send":
+    further = [(name.encode(), value.encode("latin-1")) for name, value in headers]
+
+    async def sending(message: "Message") -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message.get("headers", ()), *further]}
+        await send(message)
+
+    return sending

@@ -1,0 +1,72 @@
+"""Who a browser is, where several people share a server: a number in a cookie that is signed.
+
+The key lies in the folder of all that is kept, so that a server that is started again knows
+everybody; whoever cannot read it cannot make a cookie of somebody else's.
+"""
+
+import hashlib
+import os
+import re
+import secrets
+from collections.abc import Mapping
+from functools import lru_cache
+from http.cookies import CookieError, SimpleCookie
+from pathlib import Path
+
+from itsdangerous import BadSignature, Signer
+
+from bnmf_core.store.home import data_home
+
+COOKIE = "bnmf_owner"
+# Seconds that a browser keeps it: the longest that browsers allow.
+LASTING = 400 * 24 * 3600
+NUMBER = re.compile(r"[0-9a-f]{32}")
+KEY = "cookie.key"
+
+
+def new_owner() -> str:
+    """A number that nobody has."""
+    return secrets.token_hex(16)
+
+
+def signed(owner: str) -> str:
+    """What the cookie of an owner says."""
+    return _signer().sign(owner).decode()
+
+
+def owner_of(cookies: Mapping[str, str]) -> str | None:
+    """Whose cookie it is; None where there is none, or its signature is not ours."""
+    try:
+        owner = _signer().unsign(cookies.get(COOKIE, "")).decode()
+    except (BadSignature, UnicodeDecodeError):
+        return None
+    return owner if NUMBER.fullmatch(owner) else None
+
+
+def cookies_in(header: str) -> dict[str, str]:
+    """The cookies that a browser sent."""
+    try:
+        return {name: one.value for name, one in SimpleCookie(header).items()}
+    except CookieError:
+        return {}
+
+
+def cookie(owner: str, secure: bool) -> str:
+    """The header that gives a browser its number; no script of a page can read it."""
+    parts = [f"{COOKIE}={signed(owner)}", "Path=/", f"Max-Age={LASTING}", "HttpOnly"]
+    return "; ".join([*parts, "SameSite=Lax", *(["Secure"] if secure else [])])
+
+
+def _signer() -> Signer:
+    return Signer(_key(data_home()), salt="bnmf owner", digest_method=hashlib.sha256)
+
+
+@lru_cache(maxsize=4)
+def _key(home: Path) -> bytes:
+    path = home / KEY
+    try:  # of two servers that begin at once, one makes it
+        with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+            file.write(secrets.token_bytes(32))
+    except FileExistsError:
+        pass
+    return path.read_bytes()

@@ -1,7 +1,14 @@
 """The dashboard, as a server runs it: streamlit run app.py."""
 
-from pathlib import Path
-
 import streamlit as st
+from starlette.middleware import Middleware
+from starlette.routing import Route
 
-app = st.App(Path(__file__).parent / "pages" / "frame" / "shell.py")
+from pages.frame import declared
+from pages.serving import front, health
+
+app = st.App(
+    declared.SHELL,
+    middleware=[Middleware(front.Front)],
+    routes=[Route("/health", health.answer)],
+)

@@ -5,6 +5,7 @@ import streamlit as st
 from pages.frame import guard, view, watch
 from pages.frame.services import dataset_names, store
 from pages.frame.words import plain
+from pages.parts import showing
 from pages.runs_parts import card, cleaning, comparing, opening, recovering
 
 AT_FIRST = 12
@@ -45,5 +46,6 @@ watch.until_done(active, draw)
 if len(launches) > most and st.button(f"Show all {len(launches):,} launches", key="runs_more"):
     st.session_state["runs_shown"] = len(launches)
     st.rerun()
+showing.listed()
 opening.show()
 cleaning.show()

@@ -89,9 +89,9 @@ LATER = (
 FIRST_PAGE = """
 import sys
 from streamlit.testing.v1 import AppTest
-from pages.frame import services
+from pages.frame import declared, services
 services.make_ready = lambda: None
-app = AppTest.from_file("app.py").run()
+app = AppTest.from_file(declared.SHELL).run()
 assert app.title and not app.exception
 print(*[name for name in {later} if name in sys.modules])
 """

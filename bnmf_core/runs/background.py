@@ -69,13 +69,18 @@ class Background:
             When another one is being made.
         """
         with self._lock:
-            if self._thread is not None and self._thread.is_alive():
+            if self.working:
                 raise RunError("A study is being made already; wait for it, or cancel it.")
             self._cancel.clear()
             self.current = work
             self._status[work.key] = WorkStatus("running", stage="Starting")
             self._thread = threading.Thread(target=self._make, args=(work,), daemon=True)
             self._thread.start()
+
+    @property
+    def working(self) -> bool:
+        """Whether a work is being made."""
+        return self._thread is not None and self._thread.is_alive()
 
     def cancel(self) -> None:
         """Stop soon; the parts that are kept stay."""

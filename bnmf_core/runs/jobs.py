@@ -61,9 +61,12 @@ class JobRunner:
     ----------
     store : where runs are entered and results are written.
     hall : what it shares with runners of other stores; one of its own if left out.
+    analyses : where comparisons are computed, of a store that holds all of this one's runs; a
+        queue of its own if left out.
 
     Attributes
     ----------
+    analyses : where comparisons are computed.
     pilots : short tries of runs that have not been started, for :func:`estimate`.
 
     Examples
@@ -78,13 +81,16 @@ class JobRunner:
     >>> runner.close()
     """
 
-    def __init__(self, store: RunStore, hall: Hall | None = None) -> None:
+    def __init__(
+        self, store: RunStore, hall: Hall | None = None, analyses: AnalysisQueue | None = None
+    ) -> None:
         self.store = store
         self._life = store.life
         self._hall = hall or Hall()
         self._own_hall = hall is None
         self._executors = self._hall.executors
-        self._analyses = AnalysisQueue(store, turn=self._hall.analysis)
+        self.analyses = analyses or AnalysisQueue(store, turn=self._hall.analysis)
+        self._own_analyses = analyses is None
         self.pilots = Pilots(store)
         self._tickets: dict[Claim, Ticket] = {}
         self._lock = threading.Lock()
@@ -163,17 +169,19 @@ class JobRunner:
 
         ``first`` is the stage that is needed before the others; see :class:`AnalysisQueue`.
         """
-        found = self._analyses.open(run_ids)
-        self._analyses.ask(found, first, watched)
+        for run_id in () if self._own_analyses else run_ids:
+            self.store.run(run_id)  # the queue knows more runs than may be seen here
+        found = self.analyses.open(run_ids)
+        self.analyses.ask(found, first, watched)
         return found
 
     def analyse_again(self, found: Comparison) -> None:
         """Forget that an analysis failed; the next call of :meth:`analyse` tries it again."""
-        self._analyses.again(found)
+        self.analyses.again(found)
 
     def analysis_status(self, found: Comparison) -> AnalysisStatus:
         """How far the analysis is."""
-        return self._analyses.status(found)
+        return self.analyses.status(found)
 
     def wait(self, run_ids: Sequence[str], timeout: float = 60.0) -> None:
         """Block until none of the runs is active; for scripts and tests."""
@@ -204,7 +212,7 @@ class JobRunner:
                 raise RunError(f"The analysis was not finished after {timeout:g} seconds.")
             time.sleep(0.02)
             left = [key for key in wanted if not STAGES[key].ready(found)]
-            self._analyses.ask(found, left[0] if left else None)
+            self.analyses.ask(found, left[0] if left else None)
         return found
 
     def close(self) -> None:
@@ -215,7 +223,8 @@ class JobRunner:
             self._life.withdraw(ticket.claim, CLOSED_EARLY)
             ticket.cancel.set()
         self._hall.leave(self, timeout=10)
-        self._analyses.close()
+        if self._own_analyses:
+            self.analyses.close()
         self.pilots.close()
         for thread in self._threads:
             thread.join(timeout=10)

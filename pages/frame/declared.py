@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PAGES_FOLDER = Path(__file__).resolve().parents[1]
+# What a server runs for every page.
+SHELL = PAGES_FOLDER / "frame" / "shell.py"
 LENS = ("runs", "metric", "threshold", "focus")
 # Of a page that stands beside another: the other's runs, those whose components and modes have
 # letters, and what the other has in focus.

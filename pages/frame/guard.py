@@ -5,7 +5,7 @@ from collections.abc import Callable
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from pages.frame import declared, hints, link, view
+from pages.frame import declared, guests, hints, link, owners, view
 from pages.frame.words import plain
 
 
@@ -53,7 +53,10 @@ def arrive(key: str) -> declared.Page:
         admit()
         st.rerun()
     page = declared.page(key)
+    guests.ask_to_sign_in()
     beside = declared.BESIDE if "runs" in page.parameters else ()
-    link.sync(key, (*page.parameters, *beside))
+    shown = owners.SHOWN if owners.is_shared() else ()
+    link.sync(key, (*shown, *page.parameters, *beside))
+    guests.draw(page)
     hints.opened(key)
     return page

@@ -35,6 +35,7 @@ def _part(text: str) -> float:
 
 
 LINKED: dict[str, Callable[[str], Any]] = {
+    "shown": str,
     "data": str,
     "rank": int,
     "runs": _list,
@@ -73,12 +74,18 @@ def to(page_key: str, label: str = "", **parameters: str) -> None:
     page = declared.page(page_key)
     words = plain(label or page.invitation or page.title)
     icon = f":material/{page.icon}:"
-    st.page_link(str(page.script), label=words, icon=icon, query_params=parameters)
+    st.page_link(str(page.script), label=words, icon=icon, query_params=_also_shown(parameters))
 
 
 def go(page_key: str, **parameters: str) -> None:
     """Leave for another page."""
-    st.switch_page(str(declared.page(page_key).script), query_params=parameters)
+    st.switch_page(str(declared.page(page_key).script), query_params=_also_shown(parameters))
+
+
+def _also_shown(parameters: dict[str, str]) -> dict[str, str]:
+    """An address is the whole truth: one that says something says, too, whose runs those are."""
+    shown = get("shown")
+    return {"shown": shown} | parameters if shown and parameters else parameters
 
 
 def key(name: str) -> str:

@@ -1,4 +1,4 @@
-"""The store and the job runner, one of each for the whole server."""
+"""The store and the job runner of whoever is asking."""
 
 from collections import Counter
 from threading import Thread
@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from bnmf_core import RunStore
 from bnmf_core.lazy import lazy
+from bnmf_core.nouns.limits import read_limits
 from bnmf_core.nouns.names import told_apart
 from bnmf_core.runs.background import Background
 from bnmf_core.store.home import data_home
 from bnmf_core.store.launches import Launch
 from bnmf_core.store.records import RunRecord
-from bnmf_core.store.run_store import DatasetEntry
+from bnmf_core.store.run_store import DatasetEntry, RunStore
+from pages.frame import link, owners
+from pages.frame.places import Place, Places
 
 if TYPE_CHECKING:
     from bnmf_core import JobRunner
     from studies.background import StudyRunner
 
 # The engine, which the first page does without.
-executors = lazy("bnmf_core.runs.executors")
-hall = lazy("bnmf_core.runs.hall")
 jobs = lazy("bnmf_core.runs.jobs")
 launch = lazy("bnmf_core.runs.launch")
 panel = lazy("pages.frame.panel")
@@ -29,15 +29,31 @@ plotly = lazy("plotly.graph_objects")
 
 
 @st.cache_resource(show_spinner=False)
+def places() -> Places:
+    """Where everybody's runs are."""
+    return Places(data_home(), read_limits())
+
+
+def place() -> Place:
+    """What is looked at: what is of whoever is asking, or what somebody else shows to him.
+
+    Raises
+    ------
+    NotFoundError
+        When what somebody showed was taken back.
+    """
+    shown = link.get("shown") if owners.is_shared() else None
+    return places().shown(shown) if shown else places().of(owners.owner())
+
+
 def store() -> RunStore:
     """The run store."""
-    return RunStore(data_home())
+    return place().store
 
 
-@st.cache_resource(show_spinner=False)
 def runner() -> "JobRunner":
-    """The job runner; its threads live as long as the server."""
-    return jobs.JobRunner(store(), hall.Hall(schedulers=executors.allowed_schedulers))
+    """The job runner."""
+    return place().runner
 
 
 @st.cache_resource(show_spinner=False)
@@ -53,24 +69,19 @@ def make_ready() -> Thread:
     return thread
 
 
-@st.cache_resource(show_spinner=False)
 def studies() -> "StudyRunner":
-    """The runner of studies; its thread lives as long as the server."""
-    from studies.background import StudyRunner  # noqa: PLC0415  (slow to import)
-
-    return StudyRunner(data_home() / "studies")
+    """The runner of studies."""
+    return place().studies
 
 
-@st.cache_resource(show_spinner=False)
 def rank_studies() -> Background:
-    """The runner of rank studies; its thread lives as long as the server."""
-    return Background()
+    """The runner of rank studies."""
+    return place().hand("ranks")
 
 
-@st.cache_resource(show_spinner=False)
 def hands(kind: str) -> Background:
-    """What makes explorations by hand of one kind; its thread lives as long as the server."""
-    return Background()
+    """What makes explorations by hand of one kind."""
+    return place().hand(kind)
 
 
 def run_words(run: RunRecord) -> str:

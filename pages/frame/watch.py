@@ -8,6 +8,7 @@ import streamlit as st
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.queue import AnalysisStatus
 from bnmf_core.analysis.stage import Stage
+from bnmf_core.nouns.errors import NotFoundError
 from bnmf_core.store.records import RunRecord
 from pages.frame.services import run_words, runner, store
 from pages.frame.words import left, plain
@@ -35,7 +36,11 @@ def until_done(active: Callable[[], bool], draw: Callable[[], None]) -> None:
 
     @st.fragment(run_every=EVERY if polling else None)
     def poll() -> None:
-        if polling != active():  # all is done, or a click began something
+        try:
+            changed = polling != active()  # all is done, or a click began something
+        except NotFoundError:  # what is watched was deleted, or is not shown any more
+            changed = True
+        if changed:
             st.rerun()
         draw()
 

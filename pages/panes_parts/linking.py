@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlencode
 
-from pages.frame import beside, unseen
+from pages.frame import beside, link, unseen
 
 SCRIPT = Path(__file__).with_name("linking.js")
 # Values of addresses that mean the same on both sides.
@@ -18,6 +18,7 @@ def address(page: str, runs: Sequence[str], others: Sequence[str], lettered: Seq
     """Where a page of these runs is, without menus, that knows what stands beside it."""
     sides = {"runs": runs, "beside": others, "lettered": lettered}
     values = {name: ",".join(ids) for name, ids in sides.items()} | {"embed": "true"}
+    values |= {"shown": shown} if (shown := link.get("shown")) else {}
     return f"/{page}?" + urlencode(values, safe=",")
 
 

@@ -5,7 +5,10 @@ import io
 import streamlit as st
 
 from bnmf_core.lazy import lazy
+from pages.frame import owners
+from pages.frame.services import data_and_rank, dataset_names
 from pages.frame.words import plain
+from pages.parts import showing
 from pages.parts.answer import Answer
 
 report = lazy("bnmf_core.share.report")
@@ -48,7 +51,19 @@ def show(found: Answer) -> None:
                 help=plain(words),
                 on_click="ignore",
             )
-    st.caption("Whoever has this server can also open the address of any page: it holds the view.")
+    if showing.is_offered():
+        showing.show(found.comparison.run_ids, _name(found))
+    elif not owners.is_shared():
+        st.caption(
+            "Whoever has this server can also open the address of any page: it holds the view."
+        )
+
+
+def _name(found: Answer) -> str:
+    """What the runs are called together: by their launch, or by their data and rank."""
+    run = found.comparison.runs[0]
+    names = dataset_names()
+    return run.launch_name or data_and_rank(names.get(run.dataset, "deleted data"), run.spec.rank)
 
 
 def _archived(found: Answer) -> bytes:

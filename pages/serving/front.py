@@ -1,20 +1,20 @@
-"""What every answer of the server has, whoever asks: a browser's limits, and a number to know it by.
+"""What every answer of the server has: what a browser may do, and a number to know it by.
 
 Streamlit takes a websocket that does not say which page opened it, and tells browsers nothing of
 what a page may load; both are done here.
 """
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from pages.frame.owners import is_shared
-from pages.serving import health, identity
+from pages.serving import identity
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-# Streamlit's first page holds a script, and it and Plotly make styles while a page is shown: without
-# 'unsafe-inline' nothing is drawn. Nothing is loaded from, sent to or framed by another host.
+# Streamlit's first page holds a script, and it and Plotly make styles while a page is shown:
+# without 'unsafe-inline' nothing is drawn. Nothing is loaded from, sent to or framed by another
+# host.
 POLICY = {
     "default-src": "'none'",
     "script-src": "'self' 'unsafe-inline' blob:",
@@ -49,7 +49,10 @@ class Front:
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         """Answer one request, or refuse a websocket that no page of this host opened."""
-        given = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope.get("headers", ())}
+        given = {
+            name.decode("latin-1"): value.decode("latin-1")
+            for name, value in scope.get("headers", ())
+        }
         if scope["type"] == "websocket" and "origin" not in given:
             await receive()
             await send({"type": "websocket.close", "code": FORBIDDEN})

@@ -13,7 +13,7 @@ EXPLORE = [page.key for page in declared.PAGES if "runs" in page.parameters]
 
 
 def page(name: str, **parameters) -> AppTest:
-    app = AppTest.from_file(ROOT / "app.py", default_timeout=30)
+    app = AppTest.from_file(declared.SHELL, default_timeout=30)
     app.run()
     for key, value in parameters.items():
         app.query_params[key] = value

@@ -8,7 +8,7 @@ import pytest
 import streamlit as st
 
 from bnmf_core import Dataset, JobRunner, RunSpec, RunStore
-from pages.frame import services
+from pages.frame import owners, services
 
 
 @pytest.fixture
@@ -19,9 +19,9 @@ def server(tmp_path, monkeypatch, request):
         shutil.copytree(root, tmp_path, dirs_exist_ok=True)
     monkeypatch.setenv("BNMF_HOME", str(tmp_path))
     st.cache_resource.clear()
-    runner = services.runner()
-    yield runner
-    runner.close()
+    places = services.places()
+    yield places.of(owners.EVERYBODY).runner
+    places.close()
     st.cache_resource.clear()
 
 

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from bnmf_core import RunSpec, laurberg
+from pages.frame import declared
 from tests.pages.apps import EXPLORE, PAGES, page, words
 
 
@@ -109,12 +110,12 @@ def test_an_address_is_the_whole_truth_and_an_empty_one_leaves_things_as_they_ar
     app = page("components", runs=runs, threshold="0", focus="mode:2")
     assert app.session_state["view_focus"] == "mode:2"
     app.query_params.clear()  # as the menus do
-    app.switch_page("pages/modes.py").run()
+    app.switch_page(str(declared.page("modes").script)).run()
     assert app.session_state["view_focus"] == "mode:2"
     assert app.query_params["focus"] == "mode:2"
     app.query_params.clear()
     app.query_params["runs"] = runs  # as Back does to where nothing was in focus
-    app.switch_page("pages/components.py").run()
+    app.switch_page(str(declared.page("components").script)).run()
     assert app.session_state["view_focus"] == ""
     assert app.session_state["view_threshold"] > 0
 
@@ -198,7 +199,7 @@ def test_pages_of_data_go_on_with_those_of_the_runs_that_were_looked_at(server, 
     newer = server.store.add_dataset(laurberg("two", noise=0.03))
     app = page("modes", runs=",".join(finished))
     app.query_params.clear()  # as the menus do
-    app.switch_page("pages/rank.py").run()
+    app.switch_page(str(declared.page("rank").script)).run()
     box = app.selectbox(key="view_data")
     assert box.value == mine != newer
     box.set_value(newer).run()

@@ -45,25 +45,25 @@ def test_a_hint_that_was_closed_stays_closed(server, finished, key):
     assert hinted(app, key)
     app.button(key=f"hint_{key}").click().run()
     assert not hinted(app, key)
-    app.switch_page("pages/home.py").run()
-    app.switch_page(f"pages/{key}.py").run()
+    app.switch_page(str(declared.page("home").script)).run()
+    app.switch_page(str(declared.page(key).script)).run()
     assert not hinted(app, key)
 
 
 def test_who_goes_on_to_where_a_hint_leads_is_done_with_it(server, finished):
     app = page("findings", runs=",".join(finished))
-    app.switch_page("pages/coverage.py").run()
-    app.switch_page("pages/findings.py").run()
+    app.switch_page(str(declared.page("coverage").script)).run()
+    app.switch_page(str(declared.page("findings").script)).run()
     assert hinted(app, "findings")
-    app.switch_page("pages/modes.py").run()
+    app.switch_page(str(declared.page("modes").script)).run()
     assert hinted(app, "modes")
-    app.switch_page("pages/findings.py").run()
+    app.switch_page(str(declared.page("findings").script)).run()
     assert not hinted(app, "findings")
 
 
 def test_a_page_that_was_reached_without_a_hint_ends_none(server, finished):
     app = page("modes", runs=",".join(finished))
-    app.switch_page("pages/findings.py").run()
+    app.switch_page(str(declared.page("findings").script)).run()
     assert hinted(app, "findings")
 
 

@@ -6,8 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from threadpoolctl import threadpool_info
 
-from pages.frame import guard, memory
-from tests.pages.apps import ROOT
+from pages.frame import declared, guard, memory
 
 
 @pytest.fixture
@@ -21,7 +20,7 @@ def thawed():
 
 def test_an_answer_passes_over_what_was_there_before(server, thawed):
     assert gc.get_freeze_count() == 0
-    app = AppTest.from_file(ROOT / "app.py", default_timeout=30).run()
+    app = AppTest.from_file(declared.SHELL, default_timeout=30).run()
     app.run()
     # What is left to search is what the page itself has made.
     assert gc.get_freeze_count() > 10 * len(gc.get_objects())
@@ -41,7 +40,7 @@ def test_it_is_told_anew_when_libraries_have_come_and_only_then(thawed, monkeypa
 def test_a_page_is_drawn_with_one_thread(server, monkeypatch):
     seen = []
     monkeypatch.setattr(guard.link, "sync", lambda *given: seen.append(blas()))
-    AppTest.from_file(ROOT / "app.py", default_timeout=30).run()
+    AppTest.from_file(declared.SHELL, default_timeout=30).run()
     assert seen and set(seen[0]) == {1}
 
 

@@ -10,6 +10,7 @@ from bnmf_core import Dataset, RunSpec, laurberg
 from bnmf_core.analysis import structure
 from bnmf_core.data.repair import hide_entries
 from bnmf_core.runs import executors, jobs
+from pages.frame import declared
 from pages.run_parts import promise
 from tests.pages.apps import EXPLORE, PAGES, page, table_with, words
 
@@ -77,7 +78,7 @@ def test_the_focus_of_one_page_holds_on_the_next(server, finished):
     app = page("modes", runs=",".join(finished), threshold="0")
     app.selectbox(key="view_focus").set_value("mode:1").run()
     for name in ("components", "downstream"):
-        app.switch_page(f"pages/{name}.py").run()
+        app.switch_page(str(declared.page(name).script)).run()
         assert not app.exception
         assert app.selectbox(key="view_focus").value == "mode:1"
 
@@ -141,10 +142,10 @@ def test_home_starts_the_two_answers_example_and_ends_on_its_findings(server):
     assert app.title[0].value == "Findings"
     assert app.session_state["view_runs"] == run_ids
     server.wait_analysis(run_ids)
-    app.switch_page("pages/findings.py").run()
+    app.switch_page(str(declared.page("findings").script)).run()
     assert not app.exception
     assert "120 converged restarts ended in 2 modes" in words(app)
-    app.switch_page("pages/modes.py").run()
+    app.switch_page(str(declared.page("modes").script)).run()
     table = table_with(app, "posterior mass")
     np.testing.assert_allclose(table["nearest"], [36.87, 36.87], atol=0.3)
     assert [mass[:8].strip() for mass in sorted(table["posterior mass"])] == [

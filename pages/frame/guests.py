@@ -1,0 +1,67 @@
+"""Who comes to a server that several share: signs in, or looks at what somebody shows to him."""
+
+import streamlit as st
+
+from bnmf_core.nouns.errors import NotFoundError
+from pages.frame import declared, link, owners, services, view
+from pages.frame.words import plain
+
+# Sections in which nothing is anybody's.
+OPEN = ("Learn",)
+
+
+def ask_to_sign_in() -> None:
+    """On a server that knows people by an account: end the page until there is one."""
+    if owners.must_sign_in():
+        st.title("Sign in", anchor=False)
+        st.markdown("Runs and data are kept for each person here, and nobody sees yours.")
+        st.button("Sign in", type="primary", on_click=st.login)
+        st.stop()
+
+
+def draw(page: declared.Page) -> None:
+    """Say whose runs these are, where they are not everybody's; end a page that shows nothing."""
+    if not owners.is_shared():
+        return
+    if shown := link.get("shown"):
+        link.share("shown")
+        _guest(page, shown)
+    elif not owners.is_known():
+        st.warning(
+            "Your browser does not keep cookies of this server, by which it would know you: what "
+            "you make here is yours only as long as this tab is open. Allow cookies, or download "
+            "an archive under Findings before you close it."
+        )
+    if owners.signs_in():
+        with st.sidebar:
+            name = st.user.get("email") or st.user.get("name") or "you"
+            st.caption(plain(f"Signed in as {name}."))
+            st.button("Sign out", on_click=st.logout, type="tertiary")
+
+
+def _guest(page: declared.Page, shown: str) -> None:
+    try:
+        services.places().shown(shown)
+    except NotFoundError as error:
+        view.problem(error)
+        _home()
+        st.stop()
+    with st.container(border=True, horizontal=True, vertical_alignment="center"):
+        name = services.places().shares.find(shown).name or "These runs"
+        st.markdown(
+            f":material/visibility: **{plain(name)}**: somebody shows this to you. You can look at "
+            "all of it, and change nothing."
+        )
+        _home()
+    if not {"runs", "left"} & set(page.parameters) and page.section not in OPEN:
+        view.nothing("This page is for runs of your own.", "findings", "modes")
+
+
+def _home() -> None:
+    st.button("To my own runs", key="to_my_own", on_click=_leave)
+
+
+def _leave() -> None:
+    for name in ("shown", "runs", "data"):
+        link.put(name, None)
+    st.query_params.clear()

@@ -1,0 +1,53 @@
+"""Whose runs these are: on a server of one person everybody's, on a shared one the browser's.
+
+``BNMF_SHARED=1``: a browser is known by its cookie. ``BNMF_SHARED=sign-in``: people are known by
+the account they sign in with, as Streamlit's ``[auth]`` is configured.
+"""
+
+import hashlib
+import os
+
+import streamlit as st
+
+from bnmf_core.lazy import lazy
+
+identity = lazy("pages.serving.identity")
+
+SHARED, SIGN_IN = "1", "sign-in"
+# What addresses say there of runs of somebody else.
+SHOWN = ("shown",)
+# On a server of one person.
+EVERYBODY = "local"
+_WITHOUT_COOKIE = "owner_of_this_tab"
+
+
+def is_shared() -> bool:
+    """Whether several people share the server, each with runs of their own."""
+    return os.environ.get("BNMF_SHARED", "") in (SHARED, SIGN_IN)
+
+
+def signs_in() -> bool:
+    """Whether people are known by an account."""
+    return os.environ.get("BNMF_SHARED", "") == SIGN_IN
+
+
+def must_sign_in() -> bool:
+    """Whether whoever is asking has not signed in yet."""
+    return signs_in() and not st.user.is_logged_in
+
+
+def owner() -> str:
+    """Who is asking: the name of the folder of what is theirs."""
+    if not is_shared():
+        return EVERYBODY
+    if signs_in():
+        account = f"{st.user.get('iss', '')} {st.user['sub']}"
+        return hashlib.sha256(account.encode()).hexdigest()[:32]
+    return identity.owner_of(st.context.cookies) or st.session_state.setdefault(
+        _WITHOUT_COOKIE, identity.new_owner()
+    )
+
+
+def is_known() -> bool:
+    """Whether the browser will be known when it comes again."""
+    return not is_shared() or signs_in() or _WITHOUT_COOKIE not in st.session_state

@@ -1,0 +1,55 @@
+"""On a server that several share: runs shown to others by a link, until it is taken back."""
+
+from collections.abc import Sequence
+from urllib.parse import urlencode, urlsplit
+
+import streamlit as st
+
+from bnmf_core.runs.launch import moment
+from bnmf_core.store.shares import Share
+from pages.frame import declared, link, owners
+from pages.frame.services import places
+from pages.frame.words import plain
+
+
+def is_offered() -> bool:
+    """Whether there is somebody to show runs to, and they are one's own."""
+    return owners.is_shared() and not link.get("shown")
+
+
+def show(run_ids: Sequence[str], name: str) -> None:
+    """A button that makes a link to these runs, or the link with a button that takes it back."""
+    shares, owner = places().shares, owners.owner()
+    made = [share for share in shares.of(owner) if set(share.run_ids) == set(run_ids)]
+    for share in made:
+        _link(share)
+    if not made:
+        words = "Whoever has the link can look at all of this, and change nothing."
+        if st.button("Show it to others", key="show_to_others", help=words):
+            shares.make(owner, run_ids, name)
+            st.rerun()
+
+
+def listed() -> None:
+    """All that one shows to others."""
+    if not is_offered():
+        return
+    if shares := places().shares.of(owners.owner()):
+        with st.expander(plain(f"What you show to others ({len(shares)})")):
+            for share in shares:
+                st.markdown(plain(f"{share.name or 'Runs'}, since {moment(share.created)}"))
+                _link(share)
+
+
+def _link(share: Share) -> None:
+    there = urlsplit(st.context.url or "")
+    page = declared.page("findings").address
+    values = urlencode({"shown": share.token, "runs": ",".join(share.run_ids)}, safe=",")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.code(f"{there.scheme}://{there.netloc}/{page}?{values}", language=None)
+        st.button(
+            "Take it back",
+            key=f"take_back_{share.token}",
+            on_click=lambda: places().shares.take_back(owners.owner(), share.token),
+            help="The link shows nothing from then on.",
+        )

@@ -1,0 +1,32 @@
+"""Is the server well: its disk, the list of runs, the queue. Numbers only, of nobody alone."""
+
+import shutil
+import sqlite3
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+from bnmf_core.nouns.errors import BNMFError
+from bnmf_core.store.home import data_home
+from pages.frame import services
+from pages.frame.owners import EVERYBODY
+
+# Bytes of disk below which runs will soon fail.
+LEAST_FREE = 500_000_000
+UNWELL = 503
+
+
+def answer(request: Request) -> JSONResponse:
+    """200 where all is well, 503 where something is not; why is told under ``wrong``."""
+    wrong, told = [], {}
+    try:
+        told["disk_free_bytes"] = free = shutil.disk_usage(data_home()).free
+        if free < LEAST_FREE:
+            wrong.append("The disk is nearly full.")
+        services.places().of(EVERYBODY).store.made()
+        running, waiting = services.places().hall().count()
+        told |= {"runs_running": running, "runs_waiting": waiting}
+    except (OSError, sqlite3.Error, BNMFError):
+        wrong.append("The folder of runs cannot be read.")
+    status = UNWELL if wrong else 200
+    return JSONResponse({"well": not wrong, "wrong": wrong, **told}, status)

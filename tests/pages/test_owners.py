@@ -1,0 +1,204 @@
+"""On a server that several share nobody sees or changes what is another's, unless it is shown."""
+
+import os
+import time
+from contextlib import closing
+
+import pytest
+import streamlit as st
+
+from bnmf_core import RunSpec, RunStore, laurberg
+from bnmf_core.nouns.errors import NotFoundError
+from bnmf_core.nouns.limits import Limits
+from pages.frame import declared, owners, places, services
+from pages.frame.places import Places
+from pages.serving import identity
+from tests.pages.apps import EXPLORE, PAGES, page, words
+
+MARKER = "Marker of Anna"
+SPEC = RunSpec("random_restarts", rank=3, particles=4)
+
+
+@pytest.fixture
+def shared(tmp_path, monkeypatch):
+    """A shared server with runs of one person; who asks is set by calling it with a name."""
+    monkeypatch.setenv("BNMF_HOME", str(tmp_path))
+    monkeypatch.setenv("BNMF_SHARED", "1")
+    st.cache_resource.clear()
+    st.cache_data.clear()
+
+    def is_asking(name: str) -> None:
+        monkeypatch.setattr(owners, "owner", lambda: name)
+
+    is_asking("anna")
+    yield is_asking
+    services.places().close()
+    st.cache_resource.clear()
+
+
+@pytest.fixture
+def of_anna(shared) -> list[str]:
+    """Runs of Anna, all of whose names say that they are hers; their ids."""
+    anna = services.places().of("anna")
+    dataset = laurberg("two", noise=0.01)
+    dataset = dataset.__class__(**{**vars(dataset), "name": MARKER})
+    ids = anna.runner.start(dataset, [SPEC], [f"{MARKER}'s run"], launch_name=f"{MARKER}'s launch")
+    anna.runner.wait_analysis(ids)
+    A = anna.store.particles(ids[0]).A[0]
+    anna.store.notes.keep(anna.store.run(ids[0]).dataset, "mode", A, f"{MARKER}'s mode")
+    return ids
+
+
+def all_said(app) -> str:
+    """Everything on a page that is text, tables and choices included."""
+    return "\n".join([words(app), repr(app)])
+
+
+@pytest.mark.slow
+def test_no_page_says_anything_of_what_is_anothers(shared, of_anna):
+    dataset = services.places().of("anna").store.run(of_anna[0]).dataset
+    assert MARKER in all_said(page("runs"))
+    shared("ben")
+    for key in PAGES:
+        asked = {"runs": ",".join(of_anna)} if key in EXPLORE else {}
+        asked |= {"data": dataset} if "data" in declared.page(key).parameters else {}
+        app = page(key, **asked)
+        assert not app.exception, key
+        assert MARKER not in all_said(app), key
+        if asked:
+            assert "not found" in words(app) or "Nothing has been run" in words(app), key
+    shared("anna")
+    assert MARKER in all_said(page("findings", runs=",".join(of_anna)))
+
+
+def test_the_same_data_are_each_ones_own(shared, of_anna):
+    ben = services.places().of("ben").store
+    dataset = services.places().of("anna").store.dataset_entries()[0].id
+    assert ben.datasets() == {} and ben.notes.of(dataset) == []
+    with pytest.raises(NotFoundError):
+        ben.dataset(dataset)
+    with pytest.raises(NotFoundError):
+        ben.delete_run(of_anna[0])
+    with pytest.raises(NotFoundError):
+        services.places().of("ben").runner.cancel(of_anna[0])
+
+
+@pytest.mark.slow
+def test_a_link_shows_runs_and_changes_nothing_until_it_is_taken_back(shared, of_anna):
+    app = page("findings", runs=",".join(of_anna))
+    app.button(key="show_to_others").click().run()
+    (share,) = services.places().shares.of("anna")
+    assert share.token in app.code[0].value
+    shared("ben")
+    for key in EXPLORE:
+        app = page(key, shown=share.token, runs=",".join(of_anna))
+        assert not app.exception, key
+        assert "somebody shows this to you" in words(app), key
+        assert app.query_params["shown"] == share.token, key
+        assert not [b for b in app.button if b.label in ("Delete", "Analyse", "Rename")], key
+    assert MARKER in all_said(page("findings", shown=share.token, runs=",".join(of_anna)))
+    for key in ("home", "data", "run", "runs", "rank", "study"):
+        assert "for runs of your own" in words(page(key, shown=share.token)), key
+    # On a page that he goes on to by its menu he still looks at what he is shown.
+    app = page("findings", shown=share.token, runs=",".join(of_anna))
+    app.query_params.clear()
+    app.switch_page(str(declared.page("modes").script)).run()
+    assert "somebody shows this to you" in words(app)
+    app.button(key="to_my_own").click().run()
+    assert "Nothing has been run yet" in words(app)
+    shared("anna")
+    app = page("runs")
+    app.button(key=f"take_back_{share.token}").click().run()
+    shared("ben")
+    app = page("findings", shown=share.token, runs=",".join(of_anna))
+    assert "taken back" in words(app) and MARKER not in all_said(app)
+
+
+def test_who_looks_at_what_is_shown_waits_for_nothing_that_is_computed_already(shared, of_anna):
+    every = services.places()
+    share = every.shares.make("anna", of_anna)
+    guest, host = every.shown(share.token), every.of("anna")
+    assert guest.runner.analyses is host.runner.analyses
+    other = host.runner.start(laurberg("two"), [SPEC])
+    host.runner.wait(other)
+    with pytest.raises(NotFoundError):
+        guest.runner.analyse(other)
+
+
+def test_a_cookie_that_was_not_signed_here_is_nobodys(shared, monkeypatch, tmp_path):
+    owner = identity.new_owner()
+    cookie = identity.signed(owner)
+    assert identity.owner_of({identity.COOKIE: cookie}) == owner
+    number, _, signature = cookie.partition(".")
+    for forged in ("", number, f"{identity.new_owner()}.{signature}", f"{number}.{signature[:-1]}"):
+        assert identity.owner_of({identity.COOKIE: forged}) is None
+    # The key stays when the server is started again, and nobody else can read it.
+    identity._key.cache_clear()
+    assert identity.owner_of({identity.COOKIE: cookie}) == owner
+    assert (tmp_path / identity.KEY).stat().st_mode & 0o077 == 0
+    monkeypatch.setenv("BNMF_HOME", str(tmp_path / "elsewhere"))
+    assert identity.owner_of({identity.COOKIE: cookie}) is None
+    signed_by_us_but_no_number = identity._signer().sign("../anna").decode()
+    assert identity.owner_of({identity.COOKIE: signed_by_us_but_no_number}) is None
+
+
+def test_where_people_sign_in_nothing_is_shown_before(shared, monkeypatch):
+    monkeypatch.setenv("BNMF_SHARED", "sign-in")
+    monkeypatch.setattr(owners, "must_sign_in", lambda: True)
+    for key in ("home", "runs", "glossary"):
+        app = page(key)
+        assert [one.value for one in app.title] == ["Sign in"] and len(app.button) == 1, key
+
+
+def test_an_account_is_one_person_and_another_issuers_is_another(monkeypatch):
+    monkeypatch.setenv("BNMF_SHARED", "sign-in")
+    found = set()
+    for account in ({"iss": "a", "sub": "1"}, {"iss": "b", "sub": "1"}, {"iss": "a", "sub": "2"}):
+        monkeypatch.setattr(owners.st, "user", account)
+        found |= {owners.owner(), owners.owner()}
+    assert len(found) == 3 and all(identity.NUMBER.fullmatch(one) for one in found)
+
+
+def test_a_browser_that_keeps_no_cookies_is_told_what_that_means(shared, monkeypatch):
+    monkeypatch.undo()
+    monkeypatch.setenv("BNMF_SHARED", "1")
+    assert "does not keep cookies" in words(page("home"))
+
+
+def test_a_server_of_one_person_knows_no_owners_and_no_links(server, finished):
+    share = services.places().shares.make(owners.EVERYBODY, finished)
+    app = page("findings", shown=share.token, runs=",".join(finished))
+    assert "shown" not in app.query_params and "somebody shows" not in words(app)
+    assert not [b for b in app.button if b.key == "show_to_others"]
+    assert server.store.root == services.places().home
+
+
+def test_who_has_not_come_for_long_is_removed_with_all_that_is_his(tmp_path, monkeypatch):
+    with closing(Places(tmp_path, Limits(keep_days=30))) as every:
+        for name in ("old", "new"):
+            every.of(name).store.add_dataset(laurberg("two"))
+        token = every.shares.make("old", ["r"]).token
+        old = time.time() - 31 * places.DAY
+        os.utime(tmp_path / "owners" / "old" / places.SEEN, (old, old))
+        monkeypatch.setattr(places, "EVERY", -1.0)
+        every.of("new")
+        assert (tmp_path / "owners" / "old").exists()  # somebody has it open
+        monkeypatch.setattr(places, "IDLE", -1.0)
+        every.of("new")
+        assert sorted(one.name for one in (tmp_path / "owners").iterdir()) == ["new"]
+        with pytest.raises(NotFoundError):
+            every.shares.find(token)
+        assert len(RunStore(tmp_path / "owners" / "new").datasets()) == 1
+
+
+def test_a_place_where_something_runs_is_not_put_away(tmp_path, monkeypatch):
+    with closing(Places(tmp_path, Limits())) as every:
+        busy, idle = every.of("busy"), every.of("idle")
+        spec = RunSpec("gibbs", 3, particles=100_000, settings={"thinning": 1})
+        (run_id,) = busy.runner.start(laurberg("two"), [spec])
+        monkeypatch.setattr(places, "EVERY", -1.0)
+        monkeypatch.setattr(places, "IDLE", -1.0)
+        every.of("third")
+        assert every.of("busy") is busy and every.of("idle") is not idle
+        busy.runner.cancel(run_id)
+        busy.runner.wait([run_id])

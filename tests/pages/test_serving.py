@@ -1,0 +1,102 @@
+"""What every answer of the server has, and who is known by it."""
+
+import asyncio
+import json
+
+import pytest
+import streamlit as st
+
+from pages.frame import services
+from pages.serving import front, health, identity
+
+
+def asked(headers=(), kind="http", path="/", method="GET", scheme="http"):
+    """What is sent back for a request, as (name, value) or, of a websocket, its messages."""
+    sent = []
+
+    async def app(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    async def receive():
+        return {"type": "websocket.connect"}
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {"type": kind, "method": method, "path": path, "scheme": scheme}
+    scope["headers"] = [(name.encode(), value.encode()) for name, value in headers]
+    asyncio.run(front.Front(app)(scope, receive, send))
+    return sent
+
+
+def cookies(sent) -> list[str]:
+    return [v.decode() for name, v in sent[0]["headers"] if name == b"set-cookie"]
+
+
+PAGE = [("accept", "text/html,*/*")]
+
+
+@pytest.fixture
+def shared(tmp_path, monkeypatch):
+    monkeypatch.setenv("BNMF_HOME", str(tmp_path))
+    monkeypatch.setenv("BNMF_SHARED", "1")
+
+
+def test_every_answer_keeps_a_browser_to_this_host():
+    headers = {name.decode(): value.decode() for name, value in asked()[0]["headers"]}
+    policy = headers["content-security-policy"]
+    assert "default-src 'none'" in policy and "http" not in policy and "*" not in policy
+    assert "unsafe-eval" not in policy and "frame-ancestors 'self'" in policy
+    assert headers["x-content-type-options"] == "nosniff"
+
+
+def test_a_websocket_that_does_not_say_where_it_comes_from_is_refused():
+    (closed,) = asked(kind="websocket")
+    assert closed["type"] == "websocket.close"
+    (passed,) = asked([("origin", "http://127.0.0.1:8501")], kind="websocket")
+    assert passed["type"] == "http.response.start"
+
+
+def test_a_browser_that_has_no_number_is_given_one_with_a_page_and_keeps_it(shared):
+    (cookie,) = cookies(asked(PAGE))
+    assert "HttpOnly" in cookie and "SameSite=Lax" in cookie and "Secure" not in cookie
+    value = cookie.partition("=")[2].partition(";")[0]
+    assert identity.owner_of({identity.COOKIE: value})
+    kept = [*PAGE, ("cookie", f"other=1; {identity.COOKIE}={value}")]
+    assert cookies(asked(kept)) == []
+    forged = [*PAGE, ("cookie", f"{identity.COOKIE}={value[:-2]}xx")]
+    (again,) = cookies(asked(forged))
+    assert value not in again
+    # Parts of a page come side by side: each would have another number.
+    assert cookies(asked([("accept", "*/*")])) == []
+
+
+def test_behind_tls_a_number_is_never_sent_without_it(shared):
+    assert "Secure" in cookies(asked(PAGE, scheme="https"))[0]
+    assert "Secure" in cookies(asked([*PAGE, ("x-forwarded-proto", "https")]))[0]
+
+
+def test_a_server_of_one_person_numbers_nobody(monkeypatch):
+    monkeypatch.delenv("BNMF_SHARED", raising=False)
+    assert cookies(asked(PAGE)) == []
+
+
+def test_health_knows_disk_store_and_queue_and_nobodys_data(server, monkeypatch, tmp_path):
+    answer = health.answer(None)
+    told = json.loads(answer.body)
+    assert answer.status_code == 200 and told["well"] and told["wrong"] == []
+    assert told["runs_running"] == told["runs_waiting"] == 0 < told["disk_free_bytes"]
+    monkeypatch.setattr(health, "LEAST_FREE", 10**18)
+    answer = health.answer(None)
+    assert answer.status_code == 503 and "nearly full" in answer.body.decode()
+
+
+def test_health_tells_a_folder_that_cannot_be_read(monkeypatch, tmp_path):
+    monkeypatch.setenv("BNMF_HOME", str(tmp_path))
+    st.cache_resource.clear()
+    (tmp_path / "index.sqlite").mkdir()
+    answer = health.answer(None)
+    assert answer.status_code == 503 and "cannot be read" in answer.body.decode()
+    assert str(tmp_path) not in answer.body.decode()
+    services.places().close()
+    st.cache_resource.clear()

@@ -1,0 +1,73 @@
+"""A server that two people share, each with a browser of their own."""
+
+from contextlib import contextmanager
+
+import pytest
+from playwright.sync_api import expect
+
+from bnmf_core.runs.examples import EXAMPLES
+from tests.browser.conftest import running_server, settle
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+@contextmanager
+def browser_of_another(page):
+    """A page of a browser that shares nothing with this one's."""
+    context = page.context.browser.new_context()
+    another = context.new_page()
+    another.set_default_timeout(60_000)
+    yield another
+    context.close()
+
+
+def test_runs_are_their_owners_are_shown_by_a_link_and_no_longer_when_it_is_taken_back(
+    chromium, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("BNMF_SHARED", "1")
+    example = next(iter(EXAMPLES.values()))
+    with chromium() as anna, running_server(tmp_path) as address, browser_of_another(anna) as ben:
+        anna.goto(address)
+        anna.get_by_role("button", name=f"Analyse {example.label}").click()
+        anna.get_by_text("Hand it on").wait_for()
+        settle(anna, 500)
+        (cookie,) = [one for one in anna.context.cookies() if one["name"] == "bnmf_owner"]
+        assert cookie["httpOnly"] and cookie["sameSite"] == "Lax"
+        assert "bnmf_owner" not in anna.evaluate("document.cookie")
+        # Also from the archive page of links: an address alone shows nothing.
+        runs = anna.url.partition("runs=")[2].partition("&")[0]
+        ben.goto(f"{address}/findings?runs={runs}")
+        ben.get_by_text("not found").first.wait_for()
+        ben.goto(f"{address}/runs")
+        ben.get_by_text("Nothing has been run yet").wait_for()
+
+        anna.get_by_role("button", name="Show it to others").click()
+        anna.get_by_role("button", name="Take it back").wait_for()
+        link = anna.get_by_test_id("stCode").locator("code").inner_text()
+        ben.goto(link)
+        ben.get_by_text("somebody shows this to you").wait_for()
+        ben.get_by_role("heading", level=1, name="Findings").wait_for()
+        ben.get_by_text("Hand it on").wait_for()
+        with ben.expect_download() as archive:
+            ben.get_by_role("button", name="Archive (ZIP)").click()
+        archive.value.save_as(tmp_path / "shown.zip")
+        ben.get_by_role("link", name="Modes").first.click()
+        ben.get_by_role("heading", level=1, name="Modes").wait_for()
+        ben.get_by_text("somebody shows this to you").wait_for()
+        ben.get_by_text("Each point is one whole factorization").first.wait_for()
+
+        anna.get_by_role("button", name="Take it back").click()
+        anna.get_by_role("button", name="Show it to others").wait_for()
+        ben.goto(link)
+        ben.get_by_text("taken back").wait_for()
+        # What he took with him is his: among his own runs it is opened, and can be changed.
+        ben.get_by_role("button", name="To my own runs").click()
+        ben.goto(f"{address}/runs")
+        ben.get_by_text("Open an archive").click()
+        ben.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(tmp_path / "shown.zip")
+        ben.get_by_text("runs are here now").wait_for()
+        expect(ben.get_by_text("More").first).to_be_visible()
+        with running_server(tmp_path) as started_again:
+            anna.goto(f"{started_again}/runs")
+            anna.get_by_role("button", name="Open", exact=True).first.wait_for()
+    assert len(list((tmp_path / "owners").iterdir())) == 2

@@ -4,9 +4,11 @@ import streamlit as st
 from starlette.middleware import Middleware
 from starlette.routing import Route
 
+from bnmf_core.nouns import events
 from pages.frame import declared
 from pages.serving import front, health
 
+events.to_standard_error()
 app = st.App(
     declared.SHELL,
     middleware=[Middleware(front.Front)],

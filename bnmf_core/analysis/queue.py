@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from bnmf_core.analysis import stages
 from bnmf_core.analysis.comparison import Comparison, open_comparison
 from bnmf_core.analysis.stage import Stage
+from bnmf_core.nouns import events
 from bnmf_core.nouns.errors import BNMFError, Cancelled
 from bnmf_core.store.run_store import RunStore
 
@@ -251,6 +252,7 @@ class AnalysisQueue:
 
     def _fail(self, key: str, error: Exception) -> None:
         log.error("analysis %s failed", key, exc_info=error)
+        events.tell("analysis failed", analysis=key, why=type(error).__name__)
         expected = isinstance(error, BNMFError)
         words = str(error) if expected else f"{type(error).__name__}: {error}"
         with suppress(OSError):  # the reason may be that the disk is full

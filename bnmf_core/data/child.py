@@ -20,6 +20,7 @@ from scipy import sparse
 from bnmf_core.data.foreign import NamedMatrix
 from bnmf_core.data.reading import Reading
 from bnmf_core.data.server import SERVER, Worker
+from bnmf_core.nouns import events
 from bnmf_core.nouns.dataset import Parts
 from bnmf_core.nouns.errors import DataError
 
@@ -178,6 +179,9 @@ class Child:
         answer: dict[str, Any] = {}
         with suppress(OSError, ValueError):
             answer = json.loads((self._folder / ANSWER).read_text())
+        if self._late or "error" in answer or not answer:
+            why = "time" if self._late else "content" if answer else "broke off"
+            events.tell("refused", what="file", why=why)
         if self._late:
             raise DataError(
                 f"The file took longer than {self.seconds:.0f} s to read and was given up; save "

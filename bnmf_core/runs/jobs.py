@@ -17,6 +17,7 @@ from pathlib import Path
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.queue import AnalysisQueue, AnalysisStatus
 from bnmf_core.analysis.stages import STAGES, missing
+from bnmf_core.nouns import events
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import BNMFError, NotFoundError, RunError, SchedulerError, StoreError
 from bnmf_core.nouns.spec import Progress, RunSpec
@@ -121,26 +122,11 @@ class JobRunner:
         BNMFError
             When a spec does not fit; then none is queued.
         """
-        dataset_id = dataset if isinstance(dataset, str) else self.store.add_dataset(dataset)
-        data = self.store.dataset(dataset_id)
-        for spec in specs:
-            check(data, spec)
-            check_memory(data, spec)
-        self.store.check_room(sum(memory_needed(data, spec).kept for spec in specs))
-        self._executors.get(scheduler)
-        longest = self._hall.limits.runs_waiting
-        if sum(run.active for run in self.store.runs()) + len(specs) > longest:
-            raise RunError(
-                f"{longest} runs are already waiting; let some finish or cancel them first."
-            )
-        claims: list[Claim] = []
-        for i, spec in enumerate(specs):
-            name = names[i] if i < len(names) else ""
-            launch = claims[0].run_id if claims else None
-            claims.append(self._life.enter(dataset_id, spec, name, launch, launch_name))
-        for claim in claims:
-            self._enqueue(claim, scheduler)
-        return [claim.run_id for claim in claims]
+        try:
+            return self._start(dataset, specs, names, scheduler, launch_name)
+        except BNMFError as error:
+            events.tell("refused", what="runs", count=len(specs), why=type(error).__name__)
+            raise
 
     def cancel(self, run_id: str) -> None:
         """Ask a run to stop after its current step; what it has made is kept."""
@@ -231,6 +217,45 @@ class JobRunner:
         if self._own_hall:
             self._hall.close()
 
+    def _start(
+        self,
+        dataset: Dataset | str,
+        specs: Sequence[RunSpec],
+        names: Sequence[str],
+        scheduler: str,
+        launch_name: str,
+    ) -> list[str]:
+        dataset_id = dataset if isinstance(dataset, str) else self.store.add_dataset(dataset)
+        data = self.store.dataset(dataset_id)
+        for spec in specs:
+            check(data, spec)
+            check_memory(data, spec)
+        self.store.check_room(sum(memory_needed(data, spec).kept for spec in specs))
+        self._executors.get(scheduler)
+        longest = self._hall.limits.runs_waiting
+        if sum(run.active for run in self.store.runs()) + len(specs) > longest:
+            raise RunError(
+                f"{longest} runs are already waiting; let some finish or cancel them first."
+            )
+        claims: list[Claim] = []
+        for i, spec in enumerate(specs):
+            name = names[i] if i < len(names) else ""
+            launch = claims[0].run_id if claims else None
+            claims.append(self._life.enter(dataset_id, spec, name, launch, launch_name))
+            events.tell(
+                "queued",
+                run=claims[-1].run_id,
+                algorithm=spec.algorithm,
+                model=spec.model,
+                rank=spec.rank,
+                particles=spec.particles,
+                D=data.D,
+                N=data.N,
+            )
+        for claim in claims:
+            self._enqueue(claim, scheduler)
+        return [claim.run_id for claim in claims]
+
     def _enqueue(self, claim: Claim, scheduler: str) -> None:
         ticket = Ticket(claim, scheduler)
         with self._lock:
@@ -246,6 +271,7 @@ class JobRunner:
     def _work(self, ticket: Ticket) -> None:
         try:
             if self._life.begin(ticket.claim):
+                events.tell("begun", run=ticket.claim.run_id)
                 self._make(ticket)
         except (sqlite3.Error, OSError) as error:
             ticket.end = "failed", f"The run could not begin ({error}); it can be resumed."
@@ -311,6 +337,7 @@ class JobRunner:
 
     def _tell(self, ticket: Ticket, status: str, message: str) -> None:
         """Write how a run has ended; where that cannot be written now, the beat goes on trying."""
+        events.tell("ended", run=ticket.claim.run_id, status=status)
         try:
             self._life.end(ticket.claim, status, message)
         except (sqlite3.Error, OSError):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bnmf_core.lazy import lazy
+from bnmf_core.nouns import events
 from bnmf_core.nouns.limits import Limits
 from bnmf_core.runs.background import Background
 from bnmf_core.store.guest import GuestStore
@@ -188,3 +189,4 @@ class Places:
             for share in self.shares.of(folder.name):
                 self.shares.take_back(folder.name, share.token)
             shutil.rmtree(gone, ignore_errors=True)
+            events.tell("owner removed", owner=folder.name)

@@ -6,6 +6,7 @@ what a page may load; both are done here.
 
 from typing import TYPE_CHECKING
 
+from bnmf_core.nouns import events
 from pages.frame.owners import is_shared
 from pages.serving import identity
 
@@ -54,6 +55,7 @@ class Front:
             for name, value in scope.get("headers", ())
         }
         if scope["type"] == "websocket" and "origin" not in given:
+            events.tell("refused", what="websocket", why="no origin")
             await receive()
             await send({"type": "websocket.close", "code": FORBIDDEN})
             return

@@ -9,7 +9,7 @@ import re
 import shutil
 from pathlib import Path, PurePosixPath
 
-from docs.making import catalogue, commands, public_names, screens
+from docs.making import catalogue, commands, licences, public_names, screens
 from docs.making.markdown import listed
 
 DOCS = Path(__file__).resolve().parents[1]
@@ -34,7 +34,7 @@ def handwritten() -> dict[str, str]:
 def pages() -> dict[str, str]:
     """Path in the site → Markdown, of all pages."""
     found = handwritten()
-    for made in (catalogue, screens, commands, public_names):
+    for made in (catalogue, screens, commands, public_names, licences):
         found |= made.documents()
     found["studies.md"] = _studies(found)
     return found

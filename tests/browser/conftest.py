@@ -31,10 +31,13 @@ QUIET = [
 
 
 @contextmanager
-def running_server(home: Path, program: str = "streamlit", options: Sequence[str] = ()):
+def running_server(
+    home: Path, program: str = "streamlit", options: Sequence[str] = (), root: Path = ROOT
+):
     """The app on a free port with its own store; yields the address.
 
     ``program``: a module that is called as Streamlit is. ``options``: further ones of the server.
+    ``root``: the folder in which the program lies.
     """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -42,7 +45,7 @@ def running_server(home: Path, program: str = "streamlit", options: Sequence[str
     command = [sys.executable, "-m", program, "run", "app.py", "--server.port", str(port), *options]
     log = (home / "server.log").open("ab")
     process = subprocess.Popen(
-        command, cwd=ROOT, env=os.environ | {"BNMF_HOME": str(home)}, stdout=log, stderr=log
+        command, cwd=root, env=os.environ | {"BNMF_HOME": str(home)}, stdout=log, stderr=log
     )
     address = f"http://127.0.0.1:{port}"
     try:

@@ -15,11 +15,15 @@ from bnmf_core.analysis.comparison import ABOUT, comparison_key
 from bnmf_core.analysis.stages import STAGES
 from bnmf_core.compare.distances import suited
 from bnmf_core.nouns.errors import BNMFError
+from bnmf_core.registry import label_of
 from bnmf_core.store import files
 from bnmf_core.store.lost import is_lost
 from bnmf_core.store.run_store import RunStore
 
-COMPARISON, DATASET, LEFTOVER = "comparison", "dataset", "leftover"
+COMPARISON, DATASET, LEFTOVER, COMPUTED = "comparison", "dataset", "leftover", "computed"
+# What the parts of a store are called, by their folders.
+PARTS = {"datasets": "data", "runs": "runs", "analyses": "comparisons"}
+OTHERS = "studies and others"
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,8 @@ class Unused:
 
     Attributes
     ----------
-    kind : "comparison", "dataset" or "leftover" (of something that was deleted or interrupted).
+    kind : "comparison", "dataset", "leftover" (of something that was deleted or interrupted), or
+        "computed" (a comparison that can be opened, and would be computed again).
     key : the dataset's id, or the folder's name. label : what it is, in words.
     bytes : its size on disk. folders : where it is.
     """
@@ -38,6 +43,24 @@ class Unused:
     label: str
     bytes: int
     folders: tuple[Path, ...]
+
+
+def kept(store: RunStore) -> dict[str, int]:
+    """What is kept in a store, in words → bytes on the disk."""
+    sizes = {words: files.size_of(store.root / folder) for folder, words in PARTS.items()}
+    return sizes | {OTHERS: max(files.size_of(store.root) - sum(sizes.values()), 0)}
+
+
+def find_computed(store: RunStore) -> list[Unused]:
+    """Comparisons that can be opened; without them they are computed again when they are."""
+    names, made = {run.id: run for run in store.runs()}, store.made()
+    found = []
+    for folder in _folders(store.root / "analyses"):
+        if _is_current(folder, made):
+            runs = [names[one] for one in files.read_json(folder / ABOUT)["runs"] if one in names]
+            of = ", ".join(run.name or label_of(run.spec.algorithm) for run in runs)
+            found.append(_unused(COMPUTED, folder.name, f"Comparison of {of}", folder))
+    return found
 
 
 def find_unused(store: RunStore) -> list[Unused]:

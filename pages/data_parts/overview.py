@@ -13,11 +13,12 @@ from bnmf_core.numerics.boolean import only_yes_and_no
 from bnmf_core.numerics.completion import completed
 from bnmf_core.numerics.linalg import leading_singular_values
 from bnmf_core.numerics.matrix import stored
+from bnmf_core.store import files
 from pages.data_parts import yes_no
 from pages.frame import link, view
 from pages.frame.services import store
 from pages.frame.view import chart
-from pages.frame.words import capital, plain
+from pages.frame.words import capital, plain, size
 
 MOST_COMPONENTS = 60
 COMPLETION_RANK = 10
@@ -28,8 +29,8 @@ def show(dataset_id: str) -> None:
     """Draw the overview of a stored dataset."""
     dataset = store().dataset(dataset_id)
     facts(dataset)
-    if empty := dataset.empty:
-        st.caption(plain(empty))
+    on_disk = f"On the disk: {size(files.size_of(store().root / 'datasets' / dataset_id))}."
+    st.caption(plain(" ".join(filter(None, (dataset.empty, on_disk)))))
     with st.container(horizontal=True):
         link.to("run", "Analyse these data", data=dataset_id)
         link.to("rank", data=dataset_id)

@@ -6,13 +6,14 @@ import streamlit as st
 
 from bnmf_core.nouns.errors import BNMFError
 from bnmf_core.runs.launch import moment
+from bnmf_core.store import files
 from bnmf_core.store.launches import Launch
 from bnmf_core.store.life import RESUMABLE
 from bnmf_core.store.records import RunRecord
 from pages.frame import view
 from pages.frame.services import data_and_rank, launch_label, run_words, runner, store
 from pages.frame.watch import progress_bar
-from pages.frame.words import duration, plain
+from pages.frame.words import duration, plain, size
 from pages.runs_parts import comparing, exporting
 
 _REFUSED = "runs_refused"
@@ -75,6 +76,8 @@ def _more(launch: Launch, data: str) -> None:
         _each(lambda launch_id: store().rename_launch(launch_id, name.strip()), [launch.id])
     for run in launch.runs:
         _of_run(run, alone=len(launch.runs) == 1)
+    if not launch.active:
+        st.caption(plain(f"On the disk: {size(_bytes(tuple(run.id for run in launch.runs)))}"))
     several = len(launch.runs) > 1
     asked = f"I want to delete {'all of these runs' if several else 'this run'}"
     sure = st.checkbox(asked, key=f"sure_{launch.id}", disabled=launch.active)
@@ -82,6 +85,12 @@ def _more(launch: Launch, data: str) -> None:
         _each(store().delete_run, [run.id for run in launch.runs])
     if launch.active:
         st.caption("Cancel it before you delete it.")
+
+
+@st.cache_data(max_entries=256, ttl=60.0, show_spinner=False)
+def _bytes(run_ids: tuple[str, ...]) -> int:
+    """What runs that have ended take."""
+    return sum(files.size_of(store().run_folder(run_id)) for run_id in run_ids)
 
 
 def _run(run: RunRecord) -> None:

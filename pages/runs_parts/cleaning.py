@@ -2,11 +2,21 @@
 
 import streamlit as st
 
-from bnmf_core.analysis.unused import DATASET, find_unused, remove_unused
+from bnmf_core.analysis.unused import (
+    COMPUTED,
+    DATASET,
+    find_computed,
+    find_unused,
+    kept,
+    remove_unused,
+)
 from bnmf_core.nouns.names import told_apart
 from pages.frame import view
 from pages.frame.services import store
 from pages.frame.words import plain, size
+
+# Something was removed: what is left is looked for when the page is drawn again.
+_AGAIN = "look_for_unused_again"
 
 
 def show() -> None:
@@ -16,11 +26,13 @@ def show() -> None:
             "Comparisons of runs that were deleted or have gone on, and data without runs, stay "
             "until they are removed here. Comparisons are computed again when they are needed."
         )
-        if st.button("Look for what is not used", key="find_unused"):
-            st.session_state["unused"] = find_unused(store())
+        again = st.session_state.pop(_AGAIN, False)
+        if st.button("Look for what can be removed", key="find_unused") or again:
+            _look()
         found = st.session_state.get("unused")
         if found is None:
             return
+        st.markdown(plain(st.session_state["kept_words"]))
         if not found:
             st.success("Everything that is kept is in use.")
             return
@@ -28,10 +40,10 @@ def show() -> None:
         picked = st.multiselect(
             "What to remove",
             list(labels),
-            [one.key for one in found if one.kind != DATASET],
             key="unused_picked",
             format_func=labels.get,
-            help="Data have to be brought in again once they are removed.",
+            help="Data have to be brought in again once they are removed; comparisons are computed "
+            "again when they are opened. Runs are deleted in their own boxes, above.",
         )
         chosen = [one for one in found if one.key in picked]
         total = size(sum(one.bytes for one in chosen))
@@ -39,6 +51,20 @@ def show() -> None:
         if st.button(plain(words), key="remove_unused", disabled=not chosen):
             with view.told(ends=False):
                 freed = remove_unused(store(), chosen)
-                st.session_state["unused"] = find_unused(store())
+                st.session_state[_AGAIN] = True
                 st.toast(plain(f"{size(freed)} are free again."))
                 st.rerun()
+
+
+def _look() -> None:
+    """Find what can be removed, and say what there is in all."""
+    here = store()
+    st.session_state["unused"] = found = [*find_unused(here), *find_computed(here)]
+    # What would have to be brought in or computed again goes only if somebody says so.
+    picked = [one.key for one in found if one.kind not in (DATASET, COMPUTED)]
+    st.session_state["unused_picked"] = picked
+    sizes = kept(here)
+    parts = ", ".join(f"{what} {size(count)}" for what, count in sizes.items() if count)
+    limit = f" of {size(here.most)} that everybody may keep" if here.most else ""
+    words = f"What is kept takes {size(sum(sizes.values()))}{limit}: {parts}."
+    st.session_state["kept_words"] = words

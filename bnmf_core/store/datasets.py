@@ -11,12 +11,13 @@ from bnmf_core.nouns.errors import StoreError
 from bnmf_core.numerics.matrix import Matrix, is_sparse
 from bnmf_core.store import files, integrity
 
+META = "meta.json"
 # Bytes of X that are read within about a second.
 SOON_READ = 2_000_000_000
 
 
 def write_dataset(folder: Path, dataset: Dataset) -> None:
-    """Write a dataset; ``meta.json`` comes last and makes it complete."""
+    """Write a dataset; ``META`` comes last and makes it complete."""
     arrays: dict[str, np.ndarray] = {
         "features": np.array(dataset.features),
         "observations": np.array(dataset.observations),
@@ -35,25 +36,23 @@ def write_dataset(folder: Path, dataset: Dataset) -> None:
     for i, truth in enumerate(dataset.truth):
         arrays |= {f"truth_A_{i}": truth.A, f"truth_W_{i}": truth.W}
     files.write_arrays(folder / "arrays.npz", arrays)
-    files.write_json(
-        folder / "meta.json",
-        {
-            "name": dataset.name,
-            "shape": dataset.X.shape,
-            "sparse": dataset.is_sparse,
-            "labels": keys,
-            "truth": [truth.name for truth in dataset.truth],
-            "image_shape": dataset.image_shape,
-            "map_shape": dataset.map_shape,
-            "unit": dataset.unit,
-            "features_are": dataset.features_are,
-            "source": dataset.source,
-            "missing": dataset.missing,
-            "stored_entries": dataset.stored_entries,
-            # The other arrays have theirs, as NPZ files do.
-            "sum": None if is_sparse(X) else _sum(X),
-        },
-    )
+    meta = {
+        "name": dataset.name,
+        "shape": dataset.X.shape,
+        "sparse": dataset.is_sparse,
+        "labels": keys,
+        "truth": [truth.name for truth in dataset.truth],
+        "image_shape": dataset.image_shape,
+        "map_shape": dataset.map_shape,
+        "unit": dataset.unit,
+        "features_are": dataset.features_are,
+        "source": dataset.source,
+        "missing": dataset.missing,
+        "stored_entries": dataset.stored_entries,
+        # The other arrays have theirs, as NPZ files do.
+        "sum": None if is_sparse(X) else _sum(X),
+    }
+    files.write_json(folder / META, integrity.sealed(meta))
 
 
 def read_dataset(folder: Path) -> Dataset:
@@ -64,7 +63,7 @@ def read_dataset(folder: Path) -> Dataset:
     StoreError
         When a file is missing, torn or damaged; of an X larger than 2 GB, :func:`verify` tells.
     """
-    meta = files.read_json(folder / "meta.json")
+    meta = read_meta(folder)
     arrays = files.read_arrays(folder / "arrays.npz")
     for array in arrays.values():
         array.flags.writeable = False
@@ -105,9 +104,26 @@ def verify(folder: Path) -> None:
     StoreError
         When it is damaged.
     """
-    meta = files.read_json(folder / "meta.json")
+    meta = read_meta(folder)
     if not meta["sparse"]:
         _verify(files.read_array(folder / "X.npy", mapped=True), meta)
+
+
+def read_meta(folder: Path) -> dict[str, Any]:
+    """What is kept of a dataset beside its arrays.
+
+    Raises
+    ------
+    StoreError
+        When it is missing or damaged.
+    """
+    meta: dict[str, Any] = files.read_json(folder / META)
+    if not isinstance(meta, dict) or not integrity.is_whole(meta):
+        raise StoreError(
+            f"The data in the folder {folder.name} are damaged on the disk: what is kept of their "
+            "names and labels is not what was stored. Bring them in again from their file."
+        )
+    return meta
 
 
 def _sum(X: np.ndarray) -> int:

@@ -14,7 +14,7 @@ from typing import Any
 from bnmf_core.nouns.errors import BNMFError, StoreError
 from bnmf_core.nouns.names import clean_name
 from bnmf_core.nouns.spec import RunSpec
-from bnmf_core.store import files, folders, integrity, records
+from bnmf_core.store import datasets, files, folders, integrity, records
 from bnmf_core.store.records import RunRecord
 from bnmf_core.store.run_store import RunStore
 
@@ -80,7 +80,7 @@ def _datasets(store: RunStore) -> int:
     entered = 0
     for folder in sorted((store.root / "datasets").glob("*")):
         try:
-            meta = files.read_json(folder / "meta.json")
+            meta = datasets.read_meta(folder)
             D, N = meta["shape"]
             told = {"D": int(D), "N": int(N), "labels": list(map(str, meta["labels"]))}
             values = folder.name, store.owner, clean_name(meta["name"]), folder.stat().st_mtime

@@ -134,7 +134,10 @@ def test_a_dataset_of_a_version_without_a_checksum_is_read(store, small):
     dataset_id = store.add_dataset(small)
     path = store.root / "datasets" / dataset_id / "meta.json"
     meta = files.read_json(path)
-    del meta["sum"]
+    files.write_json(path, meta | {"unit": "of another"})
+    with pytest.raises(StoreError, match="names and labels is not what was stored"):
+        RunStore(store.root).dataset(dataset_id)
+    del meta["sum"], meta["seal"]
     files.write_json(path, meta)
     assert RunStore(store.root).dataset(dataset_id).hash == dataset_id
 

@@ -8,7 +8,7 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Awaitable, Callable, Collection, Hashable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, Sequence
 from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
 from threading import Lock
@@ -272,6 +272,8 @@ class Executors:
 def _connect(address: str) -> "distributed.Client":
     try:
         Client, connect, config = distributed.Client, comm.connect, dask.config
+        # Certificates are where dask's own configuration says.
+        security = distributed.Security()
     except ImportError:
         raise SchedulerError(
             "Running on a cluster needs dask, which is not installed; install it with "
@@ -285,18 +287,24 @@ def _connect(address: str) -> "distributed.Client":
         # In a thread of its own: the caller may live in an event loop. A client that finds no
         # scheduler would hold up the program when it is taken apart, so this asks first.
         with ThreadPoolExecutor(1) as thread:
-            thread.submit(asyncio.run, _shake_hands(connect, address)).result()
-        return Client(address, timeout=PATIENCE, set_as_default=False, name="bnmf")
+            trying = _shake_hands(connect, address, security.get_connection_args("client"))
+            thread.submit(asyncio.run, trying).result()
+        return Client(
+            address, timeout=PATIENCE, set_as_default=False, name="bnmf", security=security
+        )
     except Exception as error:  # whatever listens there may answer anything
         raise SchedulerError(
             f"No scheduler answered at {address!r} within {PATIENCE:g} seconds; check the address "
-            "(such as tcp://192.168.0.5:8786) and that it runs, or run on this machine."
+            "(such as tcp://192.168.0.5:8786), that it runs, and, of a tls:// one, dask's "
+            "certificates, or run on this machine."
         ) from error
 
 
-async def _shake_hands(connect: Callable[..., Awaitable["comm.Comm"]], address: str) -> None:
+async def _shake_hands(
+    connect: Callable[..., Awaitable["comm.Comm"]], address: str, security: Mapping[str, object]
+) -> None:
     async def attempt() -> None:
-        comm = await connect(address, timeout=PATIENCE)
+        comm = await connect(address, timeout=PATIENCE, **security)
         await comm.close()
 
     await asyncio.wait_for(attempt(), PATIENCE)

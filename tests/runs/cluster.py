@@ -13,13 +13,16 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Cluster:
-    """A scheduler on 127.0.0.1; workers of one thread are added and killed."""
+    """A scheduler on 127.0.0.1; workers of one thread are added and killed.
 
-    def __init__(self, folder: Path) -> None:
+    ``options`` : further ones of the scheduler.
+    """
+
+    def __init__(self, folder: Path, *options: str) -> None:
         self.folder = folder
         self.processes: list[subprocess.Popen] = []
         told = folder / "scheduler.json"
-        self.scheduler = self._start("scheduler", "--port", "0", "--scheduler-file", told)
+        self.scheduler = self._start("scheduler", "--port", "0", "--scheduler-file", told, *options)
         end = time.monotonic() + 30
         while not told.exists() or not told.read_text().strip():
             assert time.monotonic() < end and self.scheduler.poll() is None

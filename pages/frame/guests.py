@@ -46,6 +46,8 @@ def _guest(page: declared.Page, shown: str) -> None:
         view.problem(error)
         _home()
         st.stop()
+    if st.context.is_embedded:  # beside another page, above which it is said
+        return
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
         name = services.places().shares.find(shown).name or "These runs"
         st.markdown(

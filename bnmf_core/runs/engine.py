@@ -278,7 +278,9 @@ def run(
     >>> particles.M
     5
     """
-    plan = make_plan(dataset, spec)
+    # An executor may say what room its workers have; otherwise it is this machine's.
+    rooms_for = getattr(executor, "rooms", None)
+    plan = make_plan(dataset, spec, rooms_for(dataset) if rooms_for else ())
     sink = MemorySink()
     own = ThreadPoolExecutor(WORKERS) if executor is None else nullcontext(executor)
     with own as steps:

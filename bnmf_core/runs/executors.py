@@ -1,7 +1,8 @@
 """Where the steps of runs are made: threads of this process, or a dask cluster.
 
-A cluster takes the plan of a run, and X with it, once; each step then sends the shard's
-checkpoint and brings the next one back. Steps are pure, so one whose worker dies is made again.
+A cluster takes the plan of a run once, and X with it where a worker does not reach its file; each
+step then sends the shard's checkpoint and brings the next one back. Steps are pure, so one whose
+worker dies is made again.
 """
 
 import asyncio
@@ -13,13 +14,25 @@ from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecu
 from contextlib import suppress
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
-from weakref import WeakKeyDictionary
+from uuid import uuid4
+from weakref import WeakKeyDictionary, WeakSet
 
 from bnmf_core.lazy import lazy
+from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import SchedulerError
 from bnmf_core.runs.engine import WORKERS
-from bnmf_core.runs.parcel import Parcel, Shared, make_step
+from bnmf_core.runs.memory import Room
+from bnmf_core.runs.parcel import (
+    Parcel,
+    Shared,
+    Unreachable,
+    make_step,
+    own,
+    reaches,
+    where_X_lies,
+)
 from bnmf_core.runs.turns import Turns
+from bnmf_core.store.mapped import Mapped
 
 if TYPE_CHECKING:
     import dask
@@ -89,6 +102,8 @@ class ClusterExecutor(Executor):
         self._client = _connect(address)
         self._plans: WeakKeyDictionary[Shared, distributed.Future[Parcel]] = WeakKeyDictionary()
         self._lock = Lock()
+        # What a worker did not reach that was asked before, or came later: X is sent to all.
+        self._sent_whole: WeakSet[Shared] = WeakSet()
         # dask forgets a step that nobody holds.
         self._under_way: dict[Future[Any], distributed.Future[Any]] = {}
         self._threads, self._counted = self._count_threads(), time.monotonic()
@@ -112,6 +127,24 @@ class ClusterExecutor(Executor):
     def connected(self) -> bool:
         """Whether the scheduler still answers."""
         return self._client.status == "running"
+
+    def rooms(self, dataset: Dataset) -> list[Room]:
+        """What each worker may take, and whether it maps X.
+
+        Raises
+        ------
+        SchedulerError
+            When the scheduler does not answer.
+        """
+        try:
+            workers = self._client.scheduler_info(n_workers=-1)["workers"]
+            mapping = self._reaching(Mapped.of(dataset.X))
+        except Exception as error:
+            raise self._in_words(error) from error
+        return [
+            Room(worker["memory_limit"] or None, worker["nthreads"], address in mapping)
+            for address, worker in workers.items()
+        ]
 
     def submit(
         self,
@@ -162,11 +195,17 @@ class ClusterExecutor(Executor):
                     self._send(step, function, plan, rest, sendings + 1)
                 else:
                     _fail(step, self._lost())
+            except Unreachable:
+                with self._lock:
+                    if plan not in self._sent_whole:
+                        self._sent_whole.add(plan)
+                        self._plans.pop(plan, None)
+                self._send(step, function, plan, rest, sendings)
             except Exception as error:
                 _fail(step, self._in_words(error))
             else:
                 if step.set_running_or_notify_cancel():
-                    step.set_result(made)
+                    step.set_result(own(made))
 
         try:
             remote = self._client.submit(make_step, function, self._sent(plan), *rest, pure=False)
@@ -182,8 +221,29 @@ class ClusterExecutor(Executor):
         with self._lock:
             if plan not in self._plans:
                 self._client.wait_for_workers(1, timeout=PATIENCE)
-                self._plans[plan] = self._client.scatter(Parcel(plan), broadcast=True, hash=False)
+                self._plans[plan] = self._scatter(plan)
             return self._plans[plan]
+
+    def _scatter(self, plan: Shared) -> "distributed.Future[Parcel]":
+        """The plan on every worker under one name, with X where a worker does not map it."""
+        where = None if plan in self._sent_whole else where_X_lies(plan)
+        mapping, key = self._reaching(where), f"plan-{uuid4().hex}"
+        others = [address for address in self._client.nthreads() if address not in mapping]
+        sent: distributed.Future[Parcel] | None = None
+        if others or not mapping:  # from worker to worker
+            workers, whole = others if mapping else None, {key: Parcel(plan)}
+            sent = self._client.scatter(whole, workers=workers, broadcast=True)[key]
+        for address in mapping:
+            with suppress(Exception):  # it has left; the others have it
+                sent = self._client.scatter({key: Parcel(plan, where)}, workers=[address])[key]
+        return sent or self._client.scatter(Parcel(plan), broadcast=True, hash=False)
+
+    def _reaching(self, where: Mapped | None) -> list[str]:
+        """The workers that map this file."""
+        if where is None:
+            return []
+        found = self._client.run(reaches, where, on_error="ignore")
+        return [address for address, reached in found.items() if reached]
 
     def _forget(self, step: Future[Made]) -> None:
         remote = self._under_way.pop(step, None)
@@ -194,7 +254,7 @@ class ClusterExecutor(Executor):
     def _lost(self) -> SchedulerError:
         return SchedulerError(
             f"The connection to the cluster at {self.address} was lost; what was made is kept, "
-            "and the run can be resumed on this machine or there."
+            "and can be gone on with on this machine or there."
         )
 
     def _in_words(self, error: Exception) -> Exception:
@@ -260,6 +320,17 @@ class Executors:
             if found is None:
                 found = self._clusters[scheduler] = ClusterExecutor(scheduler)
             return found
+
+    def rooms(self, scheduler: str, dataset: Dataset) -> list[Room]:
+        """What the workers of a scheduler may take; none where this machine does the work.
+
+        Raises
+        ------
+        SchedulerError
+            As of :meth:`get`.
+        """
+        executor = self.get(scheduler) if scheduler else None
+        return executor.rooms(dataset) if isinstance(executor, ClusterExecutor) else []
 
     def close(self) -> None:
         """Shut all of them down."""

@@ -229,9 +229,10 @@ class JobRunner:
         data = self.store.dataset(dataset_id)
         for spec in specs:
             check(data, spec)
-            check_memory(data, spec)
+        rooms = self._executors.rooms(scheduler, data)
+        for spec in specs:
+            check_memory(data, spec, rooms)
         self.store.check_room(sum(memory_needed(data, spec).kept for spec in specs))
-        self._executors.get(scheduler)
         longest = self._hall.limits.runs_waiting
         if sum(run.active for run in self.store.runs()) + len(specs) > longest:
             raise RunError(
@@ -352,7 +353,7 @@ class JobRunner:
         (folder / folders.COMPLETE).unlink(missing_ok=True)
         dataset = self.store.dataset(record.dataset)
         self.store.verify_dataset(record.dataset)
-        plan = make_plan(dataset, record.spec)
+        plan = make_plan(dataset, record.spec, self._executors.rooms(ticket.scheduler, dataset))
         sink = folders.FolderSink(folder)
         if begun := sink.starts():
             plan = as_begun(plan, begun)

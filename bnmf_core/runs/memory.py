@@ -1,6 +1,7 @@
 """How much memory a run needs and how much there is: a run that cannot fit does not start."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,6 +32,21 @@ BLOCK_BYTES = 64_000_000
 COPIES = 9
 
 
+# What a worker of a cluster takes with this program loaded (measured: 210 to 230 MB).
+WORKER_ITSELF = 250_000_000
+
+
+class Room(NamedTuple):
+    """A worker of a cluster: bytes that it may take, None where it has no limit.
+
+    threads : steps that it makes at one time. maps : whether it maps X, so that it holds none.
+    """
+
+    memory: int | None
+    threads: int
+    maps: bool
+
+
 class Needed(NamedTuple):
     """Bytes. kept : the finished particles. held : the data that are in memory already.
 
@@ -44,26 +60,56 @@ class Needed(NamedTuple):
 
 def memory_needed(dataset: Dataset, spec: RunSpec) -> Needed:
     """What a run needs; a memory-mapped X needs none but a block at a time."""
-    seen = dataset.N - round(spec.holdout * dataset.N)
+    seen = _seen(dataset, spec)
     kept = 8 * spec.particles * spec.rank * (dataset.D + seen)
     on_disk = isinstance(dataset.X, np.memmap)
     held = 0 if on_disk else 8 * dataset.stored_entries
     # Particles are held twice while they are put together.
-    added = 2 * kept + _at_work(dataset, spec, seen)
-    if spec.holdout:  # the observations that the run sees are copied out
-        added += 8 * dataset.stored_entries * seen // dataset.N
-    if dataset.is_sparse:  # a second time, by rows
-        added += 8 * dataset.stored_entries
-    else:  # a block of the residual
-        added += 8 * min(BLOCK_ENTRIES, dataset.D * dataset.N)
-    if dataset.missing:
-        mask, hidden = dataset.D * dataset.N, 0 if dataset.hidden is None else 8 * dataset.missing
-        held += mask + hidden
-        # Where X was seen, in numbers; a completed X and, while it is made, its low-rank product.
-        added += 3 * 8 * dataset.D * seen
-        if spec.holdout:
-            added += (mask + hidden) * seen // dataset.N
-    return Needed(kept, held, added)
+    added = 2 * kept + _seen_alone(dataset, spec, seen) + _at_work(dataset, spec, worker_count())
+    return Needed(kept, held + sum(_masks(dataset)), added + _made_of_data(dataset, seen))
+
+
+def needed_here(dataset: Dataset, spec: RunSpec) -> int:
+    """Bytes that a run takes on this machine when workers of a cluster make its steps."""
+    needed, seen = memory_needed(dataset, spec), _seen(dataset, spec)
+    return 2 * needed.kept + _seen_alone(dataset, spec, seen)
+
+
+def needed_by(room: Room, dataset: Dataset, spec: RunSpec) -> int:
+    """Bytes that a worker takes for a run, itself included; X, too, where it cannot map it."""
+    seen = _seen(dataset, spec)
+    data = sum(_masks(dataset)) * seen // dataset.N
+    if not room.maps or spec.holdout:  # what is left out is not left out in the file
+        data += 8 * dataset.stored_entries * seen // dataset.N
+    work = _at_work(dataset, spec, room.threads) + _made_of_data(dataset, seen)
+    return WORKER_ITSELF + data + work
+
+
+def _seen(dataset: Dataset, spec: RunSpec) -> int:
+    return dataset.N - round(spec.holdout * dataset.N)
+
+
+def _masks(dataset: Dataset) -> tuple[int, int]:
+    """Bytes that say which entries are missing, and of what was hidden of them."""
+    if not dataset.missing:
+        return 0, 0
+    return dataset.D * dataset.N, 0 if dataset.hidden is None else 8 * dataset.missing
+
+
+def _seen_alone(dataset: Dataset, spec: RunSpec, seen: int) -> int:
+    """The observations that a run sees, where some are held out: they are copied."""
+    if not spec.holdout:
+        return 0
+    return (8 * dataset.stored_entries + sum(_masks(dataset))) * seen // dataset.N
+
+
+def _made_of_data(dataset: Dataset, seen: int) -> int:
+    """What is made of X while steps are made."""
+    # A second time, by rows; or a block of the residual.
+    sparse, dense = 8 * dataset.stored_entries, 8 * min(BLOCK_ENTRIES, dataset.D * dataset.N)
+    made = sparse if dataset.is_sparse else dense
+    # Where X was seen, in numbers; a completed X and, while it is made, its low-rank product.
+    return made + (3 * 8 * dataset.D * seen if dataset.missing else 0)
 
 
 def largest_block(dataset: Dataset, rank: int) -> int:
@@ -71,7 +117,7 @@ def largest_block(dataset: Dataset, rank: int) -> int:
     return max(1, BLOCK_BYTES // (8 * rank * (dataset.D + dataset.N)))
 
 
-def _at_work(dataset: Dataset, spec: RunSpec, seen: int) -> int:
+def _at_work(dataset: Dataset, spec: RunSpec, threads: int) -> int:
     """Bytes of the factorizations that are being worked on at one time."""
     if spec.algorithm not in ALGORITHMS:  # which is told elsewhere
         return 0
@@ -81,25 +127,36 @@ def _at_work(dataset: Dataset, spec: RunSpec, seen: int) -> int:
         for name in ("block", "chains")
         if name in usual
     }
-    blocks = min(chosen.get("block", 1), largest_block(dataset, spec.rank)) * worker_count()
+    blocks = min(chosen.get("block", 1), largest_block(dataset, spec.rank)) * threads
     at_once = min(chosen.get("chains", blocks), spec.particles)
-    return COPIES * 8 * at_once * spec.rank * (dataset.D + seen)
+    return COPIES * 8 * at_once * spec.rank * (dataset.D + _seen(dataset, spec))
 
 
-def check_memory(dataset: Dataset, spec: RunSpec) -> None:
+def check_memory(dataset: Dataset, spec: RunSpec, rooms: Sequence[Room] = ()) -> None:
     """Refuse a run that will not fit into the memory that is free now.
+
+    rooms : the workers of a cluster, where these make the steps. Then this machine has to hold
+    what is kept alone, and one of the workers has to be large enough for the work.
 
     Raises
     ------
     RunError
         With both sizes and what to lower.
     """
+    lower = f"lower the number of factorizations ({spec.particles:,}) or the rank ({spec.rank})"
     available = available_memory()
-    added = memory_needed(dataset, spec).added
-    if available is not None and added > available:
+    here = needed_here(dataset, spec) if rooms else memory_needed(dataset, spec).added
+    if available is not None and here > available:
         raise RunError(
-            f"This run needs about {_size(added)} of memory and {_size(available)} are available; "
-            f"lower the number of factorizations ({spec.particles:,}) or the rank ({spec.rank})."
+            f"This run needs about {_size(here)} of memory and {_size(available)} are available; "
+            f"{lower}."
+        )
+    needs = [(needed_by(room, dataset, spec), room.memory) for room in rooms]
+    if rooms and all(limit is not None and needed > limit for needed, limit in needs):
+        needed, limit = max(needs, key=lambda one: (one[1] or 0) - one[0])
+        raise RunError(
+            f"This run needs about {_size(needed)} of memory on a worker of the cluster and the "
+            f"largest may take {_size(limit or 0)}; start larger workers, or {lower}."
         )
 
 

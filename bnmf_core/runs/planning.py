@@ -14,7 +14,7 @@ from bnmf_core.nouns.errors import SettingsError
 from bnmf_core.nouns.problem import Problem, check_fit, check_model
 from bnmf_core.nouns.spec import RunInfo, RunSpec
 from bnmf_core.numerics.threads import one_blas_thread
-from bnmf_core.runs.memory import check_memory, largest_block
+from bnmf_core.runs.memory import Room, check_memory, largest_block
 from bnmf_core.version import VERSION
 
 MOST_PARTICLES = 1_000_000
@@ -66,8 +66,8 @@ def check(dataset: Dataset, spec: RunSpec) -> tuple[AnyAlgorithm, object]:
     return algorithm, chosen
 
 
-def make_plan(dataset: Dataset, spec: RunSpec) -> Plan:
-    """Check everything and prepare what the particles share.
+def make_plan(dataset: Dataset, spec: RunSpec, rooms: Sequence[Room] = ()) -> Plan:
+    """Check everything and prepare what the particles share; ``rooms`` as of check_memory.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def make_plan(dataset: Dataset, spec: RunSpec) -> Plan:
         One sentence that says what does not fit.
     """
     algorithm, chosen = check(dataset, spec)
-    check_memory(dataset, spec)
+    check_memory(dataset, spec, rooms)
     seen = dataset
     if spec.holdout:
         seen = dataset.columns(split(dataset, spec.holdout)[0])

@@ -29,7 +29,8 @@ class Cluster:
             time.sleep(0.05)
         self.address = json.loads(told.read_text())["address"]
 
-    def add_worker(self) -> subprocess.Popen:
+    def add_worker(self, memory: str = "0") -> subprocess.Popen:
+        """One that may take so much memory, as "300MB"; "0" for as much as there is."""
         return self._start(
             "worker",
             self.address,
@@ -40,6 +41,8 @@ class Cluster:
             self.folder,
             "--worker-port",
             "0",
+            "--memory-limit",
+            memory,
         )
 
     def open(self, threads: int):

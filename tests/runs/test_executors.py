@@ -6,6 +6,7 @@ import socket
 import sys
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,12 +16,13 @@ from bnmf_core import mode_evidence, registry
 from bnmf_core.data.repair import hide_entries
 from bnmf_core.data.synthetic import laurberg, low_rank
 from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import SchedulerError
+from bnmf_core.nouns.errors import RunError, SchedulerError
 from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs import engine, executors
 from bnmf_core.runs.executors import default_scheduler, open_executor
 from bnmf_core.runs.parcel import Parcel
 from bnmf_core.runs.planning import make_plan
+from bnmf_core.store.mapped import Mapped
 from tests.runs.cluster import Cluster
 from tests.suited import model_of, suited
 
@@ -115,6 +117,105 @@ def test_runs_on_a_cluster_are_cancelled_quickly_and_go_on_here(cluster, runner,
     runner.resume(run_id)  # without the cluster
     runner.wait([run_id])
     assert_same(store.particles(run_id), again)
+
+
+# Where X lies
+
+
+def _kind_of_X(plan):
+    return type(plan.problem.dataset.X).__name__
+
+
+def _bytes_sent(executor, monkeypatch):
+    """What each plan that the executor sends is, once pickled."""
+    import cloudpickle  # noqa: PLC0415
+
+    sent, scatter = [], executor._client.scatter
+
+    def counted(data, **given):
+        parcel = next(iter(data.values())) if isinstance(data, dict) else data
+        sent.append(len(cloudpickle.dumps(parcel)))
+        return scatter(data, **given)
+
+    monkeypatch.setattr(executor._client, "scatter", counted)
+    return sent
+
+
+@pytest.fixture
+def stored(store):
+    """400 kB of data in a store, and a run of them."""
+    data = low_rank(200, 250, 3, noise=0.1)
+    return store.dataset(store.add_dataset(data))
+
+
+def test_workers_map_the_file_of_a_stored_X_and_are_not_sent_it(cluster, stored, monkeypatch):
+    spec = RunSpec("random_restarts", 3, particles=25)
+    expected = engine.run(stored, spec)
+    with cluster.open(threads=2) as executor:
+        sent = _bytes_sent(executor, monkeypatch)
+        assert_same(engine.run(stored, spec, executor=executor), expected)
+        assert len(sent) == 2 and max(sent) < stored.X.nbytes / 4  # the names of rows and columns
+        assert executor.submit(_kind_of_X, make_plan(stored, spec)).result(20) == "memmap"
+        assert {room.maps for room in executor.rooms(stored)} == {True}
+
+
+def test_X_is_sent_to_workers_that_do_not_reach_its_file(cluster, stored, monkeypatch):
+    spec = RunSpec("random_restarts", 3, particles=25)
+    expected = engine.run(stored, spec)
+    with cluster.open(threads=2) as executor:
+        _, second = executor._client.nthreads()
+        for reaching in ([], [second]):
+            with monkeypatch.context() as patch:
+                sent = _bytes_sent(executor, patch)
+                patch.setattr(executor, "_reaching", lambda where, found=reaching: found)
+                assert_same(engine.run(stored, spec, executor=executor), expected)
+            assert [size > stored.X.nbytes for size in sent] == [True] + [False] * len(reaching)
+
+
+def test_a_file_that_is_gone_or_another_one_is_not_mapped(cluster, stored, monkeypatch):
+    """Neither when workers are asked, nor when they were asked before it went."""
+    spec = RunSpec("random_restarts", 3, particles=25)
+    expected = engine.run(stored, spec)
+    where = Mapped.of(stored.X)
+    other = where.path.with_name("other.npy")
+    np.save(other, stored.X * np.linspace(1, 2, stored.N))
+    with cluster.open(threads=2) as executor:
+        assert len(executor._reaching(where)) == 2
+        assert executor._reaching(replace(where, path=other)) == []
+        assert executor._reaching(replace(where, kept=where.kept + 1)) == []
+        sent = _bytes_sent(executor, monkeypatch)
+        asked = executor._reaching
+        with monkeypatch.context() as patch:
+            patch.setattr(executors, "where_X_lies", lambda plan: replace(where, path=other))
+            patch.setattr(executor, "_reaching", lambda place: asked(where) if place else [])
+            assert_same(engine.run(stored, spec, executor=executor), expected)
+        assert [size > stored.X.nbytes for size in sent] == [False, False, True]
+
+
+def test_only_a_whole_file_of_a_store_is_mapped(stored, store, tmp_path):
+    where = Mapped.of(stored.X)
+    np.testing.assert_array_equal(where.open(), stored.X)
+    assert Mapped.of(np.array(stored.X)) is None
+    assert Mapped.of(stored.X[:, :100]) is None and Mapped.of(stored.X.T) is None
+    np.save(tmp_path / "X.npy", stored.X)
+    assert Mapped.of(np.load(tmp_path / "X.npy", mmap_mode="r")) is None  # of no store
+    by_columns = store.dataset(store.add_dataset(replace(stored, X=np.asfortranarray(stored.X))))
+    assert Mapped.of(by_columns.X).open().flags.f_contiguous
+
+
+# What fits
+
+
+def test_a_run_that_no_worker_can_hold_is_refused_with_both_numbers(losable, runner, store, small):
+    losable.add_worker("100MB")
+    losable.open(threads=1).shutdown()
+    with pytest.raises(RunError, match=r"about 250\.. MB of memory on a worker .* take 100\.0 MB"):
+        runner.start(small, [CHAINS], scheduler=losable.address)
+    assert store.runs() == []
+    losable.add_worker("600MB")  # one is enough to begin with
+    losable.open(threads=2).shutdown()
+    runner.wait(runner.start(small, [CHAINS], scheduler=losable.address))
+    assert store.runs()[0].status == "complete"
 
 
 def test_an_error_on_a_worker_comes_back_as_it_is(cluster, small):

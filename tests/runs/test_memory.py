@@ -108,6 +108,29 @@ def test_what_is_needed_counts_the_mask_and_the_completion(small):
     assert needed.added == whole.added + 3 * 8 * entries
 
 
+def test_workers_hold_the_data_and_the_work_and_this_machine_what_is_kept(small, monkeypatch):
+    needed = memory.memory_needed(small, SPEC)
+    here = 2 * needed.kept
+    assert memory.needed_here(small, SPEC) == here < needed.added
+    sent, mapping = memory.Room(None, 2, maps=False), memory.Room(None, 2, maps=True)
+    by_mapping = memory.needed_by(mapping, small, SPEC)
+    assert memory.needed_by(sent, small, SPEC) - by_mapping == needed.held
+    blocks = replace(SPEC, settings={"block": 5})
+    by_four, by_two = (
+        memory.needed_by(mapping._replace(threads=threads), small, blocks) for threads in (4, 2)
+    )
+    assert by_four - by_two == memory.COPIES * 8 * 10 * 3 * (small.D + small.N)
+    monkeypatch.setattr(memory, "available_memory", lambda: here)
+    tight = mapping._replace(memory=by_mapping - 1)
+    memory.check_memory(small, SPEC, [tight, mapping])
+    memory.check_memory(small, SPEC, [tight, mapping._replace(memory=by_mapping)])
+    with pytest.raises(RunError, match="on a worker of the cluster and the largest may take"):
+        memory.check_memory(small, SPEC, [tight, tight._replace(memory=1)])
+    monkeypatch.setattr(memory, "available_memory", lambda: here - 1)
+    with pytest.raises(RunError, match="are available"):
+        memory.check_memory(small, SPEC, [mapping])
+
+
 @pytest.mark.parametrize("version", [1, 2])
 def test_the_tighter_of_system_and_container_counts(tmp_path, monkeypatch, version):
     (tmp_path / "meminfo").write_text("MemTotal: 9000 kB\nMemAvailable:    5000 kB\n")

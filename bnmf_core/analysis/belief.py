@@ -1,5 +1,6 @@
 """How masses hang on the noise model: the same modes at lower powers of the likelihood."""
 
+from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +20,13 @@ BELIEFS = (0.1, 0.01)
 PARTICLES = 16
 
 
-def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopped) -> None:
+def compute(
+    comparison: Comparison,
+    folder: Path,
+    report: Report,
+    stopped: Stopped,
+    executor: Executor | None = None,
+) -> None:
     """Store what each mode weighs at every belief; nothing where there are no two to compare."""
     found = evidence.STAGE.of(comparison)
     beliefs: list[float] = []
@@ -36,7 +43,9 @@ def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopp
             report((done + part) / len(beliefs))
 
         try:
-            table = evidence.weigh(comparison, found.rows, belief, on_progress, stopped, PARTICLES)
+            table = evidence.weigh(
+                comparison, found.rows, belief, on_progress, stopped, executor, PARTICLES
+            )
         except NoModeError:
             table = pd.DataFrame()
         files.write_json(path, table.to_dict("list"))
@@ -66,5 +75,6 @@ STAGE = Stage(
     version=1,
     compute=compute,
     read=read,
+    spread=True,
     weight=20.0,
 )

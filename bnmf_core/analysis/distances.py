@@ -1,5 +1,6 @@
 """Distances between the members of a comparison, under every distance there is."""
 
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +23,13 @@ class Distances:
         return files.read_array(_path(self.folder, metric))
 
 
-def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopped) -> None:
+def compute(
+    comparison: Comparison,
+    folder: Path,
+    report: Report,
+    stopped: Stopped,
+    executor: Executor | None = None,
+) -> None:
     """Store a matrix for every distance; what an interrupted one has stored is kept."""
     A, W = comparison.factors(np.arange(len(comparison.members)))
     groups = matched_alike(comparison.metrics)
@@ -33,7 +40,8 @@ def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopp
             report((i + part) / len(groups))
 
         if missing:
-            found = pairwise_of_several(A, W, list(missing.values()), of_group, stopped)
+            chosen = list(missing.values())
+            found = pairwise_of_several(A, W, chosen, of_group, stopped, executor)
             for key, matrix in zip(missing, found, strict=True):
                 files.write_array(_path(folder, key), matrix)
 
@@ -55,5 +63,6 @@ STAGE = Stage(
     compute=compute,
     read=read,
     by_distance=True,
+    spread=True,
     weight=3.0,
 )

@@ -1,6 +1,7 @@
 """The posterior mass of the sites that converged factorizations stand for, and so of modes."""
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,7 +18,13 @@ from bnmf_core.evidence.paths import why_not
 from bnmf_core.evidence.restarts import highest_of_each
 from bnmf_core.evidence.shares import shares
 from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import BNMFError, Cancelled, RunError, SettingsError
+from bnmf_core.nouns.errors import (
+    BNMFError,
+    Cancelled,
+    RunError,
+    SchedulerError,
+    SettingsError,
+)
 from bnmf_core.nouns.model import Capability
 from bnmf_core.nouns.particles import Particles
 from bnmf_core.nouns.plain import Plain
@@ -107,11 +114,17 @@ class Evidence:
         return found.assign(weighed=weighed, stays=kept | (weighed == 0))
 
 
-def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopped) -> None:
+def compute(
+    comparison: Comparison,
+    folder: Path,
+    report: Report,
+    stopped: Stopped,
+    executor: Executor | None = None,
+) -> None:
     """Store which members stand for modes, and what each of them weighs at every belief."""
     try:
-        found = _weigh(comparison, folder, report, stopped)
-    except Cancelled:
+        found = _weigh(comparison, folder, report, stopped, executor)
+    except (Cancelled, SchedulerError):
         raise
     except BNMFError as error:
         found = {"problem": str(error)}
@@ -119,12 +132,16 @@ def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopp
 
 
 def _weigh(
-    comparison: Comparison, folder: Path, report: Report, stopped: Stopped
+    comparison: Comparison,
+    folder: Path,
+    report: Report,
+    stopped: Stopped,
+    executor: Executor | None,
 ) -> dict[str, Plain]:
     _, problem = model_of(comparison)
     rows = _one_of_each_site(comparison)
     taken = rows[: _affordable(problem)]
-    table = weigh(comparison, taken.tolist(), 1.0, report, stopped)
+    table = weigh(comparison, taken.tolist(), 1.0, report, stopped, executor)
     files.write_json(folder / "table.json", table.to_dict("list"))
     return {
         "problem": "",
@@ -141,6 +158,7 @@ def weigh(
     belief: float,
     report: Report,
     stopped: Stopped,
+    executor: Executor | None = None,
     particles: int | None = None,
 ) -> pd.DataFrame:
     """What :func:`mode_evidence` says of members of a comparison, under :func:`model_of` it.
@@ -160,6 +178,7 @@ def weigh(
         belief=belief,
         check=belief == 1.0,
         metric=METRIC,
+        executor=executor,
         on_progress=report,
         stopped=stopped,
     )
@@ -242,5 +261,6 @@ STAGE = Stage(
     version=1,
     compute=compute,
     read=read,
+    spread=True,
     weight=25.0,
 )

@@ -12,11 +12,14 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from bnmf_core.analysis import stages
 from bnmf_core.analysis.comparison import Comparison, open_comparison
+from bnmf_core.analysis.elsewhere import Elsewhere
 from bnmf_core.analysis.stage import Stage
 from bnmf_core.nouns import events
 from bnmf_core.nouns.errors import BNMFError, Cancelled
@@ -40,7 +43,7 @@ class AnalysisStatus:
     """How far an analysis is: status running, complete or failed; fraction 0 to 1.
 
     ``remaining`` : seconds that the stage in work still takes, as fast as it was; None while that
-    is unknown.
+    is unknown. ``message`` : why it failed, or why it is not made on a cluster any more.
     """
 
     status: str
@@ -76,6 +79,8 @@ class AnalysisQueue:
     clock : seconds that only go forward.
     turn : holds a place among the analyses of other stores; raises Cancelled where what it is
         given says, before there is one, that it is not wanted any more.
+    cluster : the executor of the cluster where runs of these ids were made, None for this machine;
+        raises SchedulerError where it does not answer.
     """
 
     def __init__(
@@ -85,9 +90,10 @@ class AnalysisQueue:
         turn: Callable[[Callable[[], bool]], AbstractContextManager[None]] = lambda stopped: (
             nullcontext()
         ),
+        cluster: Callable[[Sequence[str]], Executor | None] = lambda run_ids: None,
     ) -> None:
         self.store = store
-        self._clock, self._turn = clock, turn
+        self._clock, self._turn, self._cluster = clock, turn, cluster
         self._waiting: dict[str, Entry] = {}
         self._current: str | None = None
         self._status: dict[str, AnalysisStatus] = {}
@@ -203,6 +209,7 @@ class AnalysisQueue:
     def _compute(self, key: str) -> None:
         """Stages of one comparison, until it is complete or has to give way to another."""
         comparison = self.open(self._waiting[key].run_ids)
+        elsewhere = Elsewhere(partial(self._cluster, comparison.run_ids))
         total = sum(stage.weight for stage in stages.missing(comparison))
         while (todo := self._todo(comparison)) and self._next() == key:
             stage, began = todo[0], self._clock()
@@ -218,14 +225,14 @@ class AnalysisQueue:
                 left = elapsed * (1 - part) / part if part >= ENOUGH else None
                 fraction = (before + part * stage.weight) / total
                 with self._changed:
-                    told = AnalysisStatus("running", fraction, stage.label, "", left)
+                    told = AnalysisStatus("running", fraction, stage.label, elsewhere.said, left)
                     self._status[key] = told
 
             def stopped(stage: Stage[object] = stage) -> bool:
                 return self._gives_way(comparison, stage)
 
             with suppress(Cancelled), self._turn(stopped):
-                stages.make(comparison, stage, report, stopped)
+                stages.make(comparison, stage, report, stopped, elsewhere)
         with self._changed:
             if not todo:
                 self._waiting.pop(key, None)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bnmf_core.analysis.elsewhere import Elsewhere, Find, nowhere
 from bnmf_core.analysis.evidence import seconds_of
 from bnmf_core.evidence.criteria import Criterion
 from bnmf_core.evidence.rank_study import RankStudy, rank_study
@@ -61,12 +62,13 @@ class RankQuestion:
 class RankWork:
     """A question, its data and where the answer is stored, as what is made in the background.
 
-    root : the folder of the store.
+    root : the folder of the store. cluster : finds the executor of a cluster that does the work.
     """
 
     root: Path
     question: RankQuestion
     dataset: Dataset
+    cluster: Find = nowhere
 
     @property
     def key(self) -> str:
@@ -84,18 +86,21 @@ class RankWork:
 
     def make(self, report: Callable[[float, str], None], stopped: Callable[[], bool]) -> None:
         """Compare the ranks and store what is found; goes on from what is kept."""
-        asked = self.question
-        study = rank_study(
-            self.dataset,
-            asked.ranks,
-            rng=np.random.default_rng(asked.seed),
-            noise=asked.noise,
-            sigma=asked.sigma,
-            restarts=asked.restarts,
-            most_modes=asked.most_modes,
-            on_progress=lambda part: report(part, "Comparing ranks"),
-            stopped=stopped,
-            keep=self.folder / PARTS,
+        asked, elsewhere = self.question, Elsewhere(self.cluster)
+        study = elsewhere.make(
+            lambda executor: rank_study(
+                self.dataset,
+                asked.ranks,
+                rng=np.random.default_rng(asked.seed),
+                noise=asked.noise,
+                sigma=asked.sigma,
+                restarts=asked.restarts,
+                most_modes=asked.most_modes,
+                executor=executor,
+                on_progress=lambda part: report(part, f"{elsewhere.said} Comparing ranks".lstrip()),
+                stopped=stopped,
+                keep=self.folder / PARTS,
+            )
         )
         write(self.folder, asked, study)
         shutil.rmtree(self.folder / PARTS, ignore_errors=True)

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Collection
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar, cast
@@ -30,6 +31,8 @@ class Stage(Generic[Result_co]):
     compute : ``(comparison, folder, report, stopped)`` writes the result into the folder; reports
         the part that is done, 0 to 1, and raises Cancelled soon after ``stopped()`` says so.
     read : ``(comparison, folder) → Result``, typed, from what was written.
+    spread : whether ``compute`` also takes an ``executor``, as of ``open_executor``, and has parts
+        of its work made there instead of in threads of this process, with the same result.
     by_distance : whether there is a part of it for every distance that suits the comparison.
     weight : its share of the time, beside the others'.
     """
@@ -38,9 +41,10 @@ class Stage(Generic[Result_co]):
     label: str
     needs: tuple["Stage[object]", ...]
     version: int
-    compute: Callable[[Comparison, Path, Report, Stopped], None]
+    compute: Callable[..., None]
     read: Callable[[Comparison, Path], Result_co]
     by_distance: bool = False
+    spread: bool = False
     weight: float = 1.0
 
     def name(self, metrics: Collection[str]) -> str:
@@ -80,15 +84,24 @@ class Stage(Generic[Result_co]):
         """Its stored result of this comparison; None where it has not been computed."""
         return self.of(comparison) if self.ready(comparison) else None
 
-    def make(self, comparison: Comparison, report: Report, stopped: Stopped) -> None:
+    def make(
+        self,
+        comparison: Comparison,
+        report: Report,
+        stopped: Stopped,
+        executor: Executor | None = None,
+    ) -> None:
         """Compute and store the result.
 
         Raises
         ------
         Cancelled
             When ``stopped()`` said so; the next call goes on with what is missing.
+        SchedulerError
+            When the cluster of the ``executor`` is lost; so does the next call.
         """
         folder = self.folder(comparison)
         folder.mkdir(parents=True, exist_ok=True)
-        self.compute(comparison, folder, report, stopped)
+        elsewhere = {} if executor is None else {"executor": executor}
+        self.compute(comparison, folder, report, stopped, **elsewhere)
         files.write_json(folder / DONE, {"stage": self.label})

@@ -1,6 +1,7 @@
 """Every stage there is, one line each, in the order in which they are computed."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from bnmf_core.analysis import (
     belief,
@@ -19,6 +20,7 @@ from bnmf_core.analysis import (
     variational,
 )
 from bnmf_core.analysis.comparison import Comparison, write_about
+from bnmf_core.analysis.elsewhere import Elsewhere
 from bnmf_core.analysis.stage import Report, Stage, Stopped
 from bnmf_core.nouns.errors import Cancelled
 from bnmf_core.nouns.registry import Registry
@@ -76,10 +78,12 @@ def compute(
     on_progress: Callable[[float, str], None],
     stopped: Stopped,
     wanted: Sequence[str] | None = None,
+    elsewhere: Elsewhere | None = None,
 ) -> None:
     """Compute what is not stored yet of these stages (None: of all), and of what they need.
 
-    Stops between blocks of work when told to; what was stored by then stays.
+    ``elsewhere`` : where parts of the work are made; None: in threads of this process. Stops
+    between blocks of work when told to; what was stored by then stays.
     """
     todo = missing(comparison, wanted)
     total = sum(stage.weight for stage in todo)
@@ -90,14 +94,20 @@ def compute(
             on_progress((before + part * stage.weight) / total, stage.label)
 
         try:
-            make(comparison, stage, report, stopped)
+            make(comparison, stage, report, stopped, elsewhere)
         except Cancelled:
             return
         before += stage.weight
 
 
-def make(comparison: Comparison, stage: Stage[object], report: Report, stopped: Stopped) -> None:
-    """Compute one stage, whose needs are stored.
+def make(
+    comparison: Comparison,
+    stage: Stage[object],
+    report: Report,
+    stopped: Stopped,
+    elsewhere: Elsewhere | None = None,
+) -> None:
+    """Compute one stage, whose needs are stored; ``elsewhere`` as of :func:`compute`.
 
     Raises
     ------
@@ -107,4 +117,7 @@ def make(comparison: Comparison, stage: Stage[object], report: Report, stopped: 
     report(0.0)
     write_about(comparison)
     with one_blas_thread():
-        stage.make(comparison, report, stopped)
+        if elsewhere is None or not stage.spread:
+            stage.make(comparison, report, stopped)
+        else:
+            elsewhere.make(partial(stage.make, comparison, report, stopped))

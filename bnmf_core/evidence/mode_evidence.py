@@ -20,7 +20,6 @@ from bnmf_core.compare.distances import find_distance
 from bnmf_core.evidence.annealing import Stopped, never
 from bnmf_core.evidence.paths import why_not
 from bnmf_core.evidence.shares import shares
-from bnmf_core.evidence.tasks import Tasks
 from bnmf_core.evidence.weighing import Start, Weighing
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import RunError, SettingsError
@@ -28,6 +27,7 @@ from bnmf_core.nouns.particles import Particles
 from bnmf_core.nouns.plain import Value
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.settings import build
+from bnmf_core.numerics.tasks import Tasks
 from bnmf_core.posterior.places import problem_of
 
 # A mode this many nats below the best has no mass that could be seen: its evidence is not computed

@@ -21,12 +21,12 @@ from bnmf_core.evidence.annealing import Annealed, Stopped, anneal, never
 from bnmf_core.evidence.mode_evidence import mode_evidence, particles_for
 from bnmf_core.evidence.paths import posterior_of
 from bnmf_core.evidence.restarts import METRIC, Restarts, highest_of_each
-from bnmf_core.evidence.tasks import Tasks
 from bnmf_core.evidence.work import Work
-from bnmf_core.nouns.errors import Cancelled, RunError
+from bnmf_core.nouns.errors import Cancelled, RunError, SchedulerError
 from bnmf_core.nouns.particles import Particles
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.numerics.tasks import Tasks
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.samplers.gibbs import work_per_sweep
 
@@ -88,7 +88,7 @@ def _evidence(problem: Problem, restarts: Restarts, rows: np.ndarray, work: Work
     relabellings = lgamma(problem.rank + 1)
     try:
         table = _weighed(problem, restarts, rows, work)
-    except Cancelled:
+    except (Cancelled, SchedulerError):
         raise
     except RunError:
         return of_all_reached(problem, restarts.A[rows[0]], restarts.W[rows[0]], work)

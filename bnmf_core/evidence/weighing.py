@@ -10,9 +10,9 @@ from bnmf_core.compare.alignment import matching
 from bnmf_core.compare.distances.pairwise import Distance, cross
 from bnmf_core.evidence.annealing import Annealed, Stopped, anneal, halved, never
 from bnmf_core.evidence.paths import Around, posterior_of
-from bnmf_core.evidence.tasks import Tasks
 from bnmf_core.lazy import lazy
 from bnmf_core.nouns.problem import Problem
+from bnmf_core.numerics.tasks import Tasks
 from bnmf_core.numerics.threads import one_blas_thread
 
 stats = lazy("scipy.stats")

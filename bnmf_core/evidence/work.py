@@ -7,7 +7,7 @@ from typing import TypeVar
 import numpy as np
 
 from bnmf_core.evidence.annealing import Stopped
-from bnmf_core.evidence.tasks import Tasks
+from bnmf_core.numerics.tasks import Tasks
 
 Made = TypeVar("Made")
 Report = Callable[[float], None]

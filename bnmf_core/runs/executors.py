@@ -153,11 +153,12 @@ class ClusterExecutor(Executor):
         *arguments: Arguments.args,
         **named: Arguments.kwargs,
     ) -> Future[Made]:
-        """Make ``function(plan, *rest)`` on a worker; the plan (or problem) travels once only."""
+        """Make ``function(plan, *rest)`` on a worker; the plan (any ``Shared``) travels once."""
         plan, *rest = arguments
         if named or not isinstance(plan, Shared):
             raise TypeError(
-                "A cluster makes steps of a plan or a problem, whose arguments have no names."
+                "A cluster makes steps of a plan, a problem, data or factorizations, whose other "
+                "arguments have no names."
             )
         step: Future[Made] = Future()
         step.add_done_callback(self._forget)

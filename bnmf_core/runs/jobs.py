@@ -9,6 +9,7 @@ import threading
 import time
 import traceback
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -90,7 +91,11 @@ class JobRunner:
         self._hall = hall or Hall()
         self._own_hall = hall is None
         self._executors = self._hall.executors
-        self.analyses = analyses or AnalysisQueue(store, turn=self._hall.analysis)
+        # Of the runs that were begun or resumed here; others are analysed on this machine.
+        self._schedulers: dict[str, str] = {}
+        self.analyses = analyses or AnalysisQueue(
+            store, turn=self._hall.analysis, cluster=self.cluster_of
+        )
         self._own_analyses = analyses is None
         self.pilots = Pilots(store)
         self._tickets: dict[Claim, Ticket] = {}
@@ -168,6 +173,18 @@ class JobRunner:
     def analysis_status(self, found: Comparison) -> AnalysisStatus:
         """How far the analysis is."""
         return self.analyses.status(found)
+
+    def cluster_of(self, run_ids: Sequence[str]) -> Executor | None:
+        """The executor of the scheduler that the newest of these runs was given; None: none was.
+
+        Raises
+        ------
+        SchedulerError
+            When it does not answer.
+        """
+        with self._lock:
+            given = [where for run_id, where in self._schedulers.items() if run_id in set(run_ids)]
+        return self._executors.get(given[-1]) if given and given[-1] else None
 
     def wait(self, run_ids: Sequence[str], timeout: float = 60.0) -> None:
         """Block until none of the runs is active; for scripts and tests."""
@@ -260,6 +277,8 @@ class JobRunner:
     def _enqueue(self, claim: Claim, scheduler: str) -> None:
         ticket = Ticket(claim, scheduler)
         with self._lock:
+            self._schedulers.pop(claim.run_id, None)
+            self._schedulers[claim.run_id] = scheduler  # the newest is last
             self._tickets[claim] = ticket
         self._hall.enter(self, partial(self._work, ticket))
 

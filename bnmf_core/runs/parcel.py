@@ -14,6 +14,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
+from bnmf_core.compare.distances.pairwise import Sides
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import StoreError
 from bnmf_core.nouns.problem import Problem
@@ -26,7 +27,7 @@ Made = TypeVar("Made")
 
 
 # What many steps share, and so travels once.
-Shared: TypeAlias = Plan | Problem | Dataset
+Shared: TypeAlias = Plan | Problem | Dataset | Sides
 
 
 class Unreachable(Exception):
@@ -85,7 +86,8 @@ def reaches(where: Mapped) -> bool:
 
 def where_X_lies(shared: Shared) -> Mapped | None:
     """The file of the X of these, if it is one of a store."""
-    return Mapped.of(_dataset_of(shared).X)
+    dataset = _dataset_of(shared)
+    return None if dataset is None else Mapped.of(dataset.X)
 
 
 def make_step(function: Callable[..., Made], parcel: Parcel, *rest: object) -> Made:
@@ -113,14 +115,17 @@ def _plain(array: np.ndarray) -> np.ndarray:
     return np.asarray(array) if isinstance(array, np.memmap) else array
 
 
-def _dataset_of(shared: Shared) -> Dataset:
+def _dataset_of(shared: Shared) -> Dataset | None:
     problem = shared.problem if isinstance(shared, Plan) else shared
-    return problem.dataset if isinstance(problem, Problem) else problem
+    dataset = problem.dataset if isinstance(problem, Problem) else problem
+    return dataset if isinstance(dataset, Dataset) else None
 
 
 def _with_X(shared: Shared, X: np.ndarray) -> Shared:
     """The same of another X."""
-    dataset = replace(_dataset_of(shared), X=X)
+    dataset = _dataset_of(shared)
+    assert dataset is not None
+    dataset = replace(dataset, X=X)
     if isinstance(shared, Plan):
         return replace(shared, problem=replace(shared.problem, dataset=dataset))
     return replace(shared, dataset=dataset) if isinstance(shared, Problem) else dataset
@@ -134,7 +139,9 @@ def _with_arrays(value: Any, change: Callable[[np.ndarray], np.ndarray]) -> Any:
         data, indices, indptr = (change(part) for part in parts(value))
         return type(value)((data, indices, indptr), shape=value.shape)
     if type(value) in (list, tuple):
-        return type(value)(_with_arrays(part, change) for part in value)
+        made = [_with_arrays(part, change) for part in value]
+        same = all(one is other for one, other in zip(made, value, strict=True))
+        return value if same else type(value)(made)
     if not dataclasses.is_dataclass(value) or isinstance(value, type):
         return value
     before = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}

@@ -108,6 +108,8 @@ def analysis_until(found: Comparison, stage: Stage[Any], waiting_for: str) -> No
         if now.stage != stage.label:
             words = f"{waiting_for} comes next. Now: {now.stage[:1].lower()}{now.stage[1:]}"
         st.progress(now.fraction, text=plain(f"{words}{soon}"))
+        if now.message:
+            st.caption(plain(now.message))
 
     until_done(active, draw)
 

@@ -1,13 +1,16 @@
 """Which study of ranks is looked at: a stored one, or a new one with its cost."""
 
+from concurrent.futures import Executor
+from functools import partial
+
 import streamlit as st
 
-from bnmf_core import Dataset
+from bnmf_core import Dataset, JobRunner
 from bnmf_core.analysis import ranks
 from bnmf_core.analysis.ranks import RankQuestion, RankWork
 from bnmf_core.evidence.rank_study import RankStudy
 from pages.frame import view
-from pages.frame.services import rank_studies, store
+from pages.frame.services import rank_studies, runner, store
 from pages.frame.words import duration, plain, shown
 from pages.parts import make_study
 
@@ -40,7 +43,7 @@ def described(asked: RankQuestion) -> str:
 
 def answer(asked: RankQuestion, dataset: Dataset) -> RankStudy:
     """The study; while there is none, its cost, its button or its progress, and the page ends."""
-    work = RankWork(store().root, asked, dataset)
+    work = RankWork(store().root, asked, dataset, partial(_cluster, runner(), dataset.hash))
     if not work.ready():
         low, high = asked.seconds(dataset)
         if _being_made(dataset) is None:
@@ -56,6 +59,11 @@ def answer(asked: RankQuestion, dataset: Dataset) -> RankStudy:
     with view.told():
         study = ranks.read(work.folder)
     return study
+
+
+def _cluster(runner: JobRunner, dataset_id: str) -> Executor | None:
+    """That of the runs of these data."""
+    return runner.cluster_of([run.id for run in runner.store.runs() if run.dataset == dataset_id])
 
 
 def _being_made(dataset: Dataset) -> RankWork | None:

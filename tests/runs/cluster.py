@@ -12,6 +12,13 @@ from bnmf_core.runs.executors import open_executor
 ROOT = Path(__file__).resolve().parents[2]
 
 
+def wait_until(true, timeout=30.0):
+    end = time.monotonic() + timeout
+    while not true():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.01)
+
+
 class Cluster:
     """A scheduler on 127.0.0.1; workers of one thread are added and killed.
 

@@ -23,7 +23,7 @@ from bnmf_core.runs.executors import default_scheduler, open_executor
 from bnmf_core.runs.parcel import Parcel
 from bnmf_core.runs.planning import make_plan
 from bnmf_core.store.mapped import Mapped
-from tests.runs.cluster import Cluster
+from tests.runs.cluster import wait_until
 from tests.suited import model_of, suited
 
 pytestmark = pytest.mark.slow
@@ -32,37 +32,9 @@ CHAINS = RunSpec("gibbs", 3, particles=128, seed=5, settings={"chains": 64, "war
 LONG = RunSpec("gibbs", 3, particles=20_000, settings={"chains": 4})
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    """A scheduler and two workers of one thread."""
-    cluster = Cluster(tmp_path_factory.mktemp("cluster"))
-    try:
-        for _ in range(2):
-            cluster.add_worker()
-        cluster.open(threads=2).shutdown()
-        yield cluster
-    finally:
-        cluster.close()
-
-
-@pytest.fixture
-def losable(tmp_path):
-    """A scheduler of the test's own, without workers."""
-    cluster = Cluster(tmp_path)
-    yield cluster
-    cluster.close()
-
-
 def assert_same(particles, expected):
     for name in ("A", "W", "log_joint", "error", "ids", "chain", "draw"):
         np.testing.assert_array_equal(getattr(particles, name), getattr(expected, name))
-
-
-def wait_until(true, timeout=30.0):
-    end = time.monotonic() + timeout
-    while not true():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.01)
 
 
 def test_a_cluster_gives_the_same_bits_and_takes_the_plan_once(cluster, monkeypatch):

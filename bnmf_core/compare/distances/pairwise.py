@@ -8,18 +8,18 @@ is not the one for ℓ1).
 """
 
 import math
-import os
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 from bnmf_core.compare.distances.assignment import assign
 from bnmf_core.compare.distances.costs import reused_memory
 from bnmf_core.compare.distances.scaling import component_shares
-from bnmf_core.nouns.errors import DataError, raise_if_cancelled
+from bnmf_core.nouns.errors import DataError
+from bnmf_core.numerics.tasks import Tasks
 from bnmf_core.numerics.threads import one_blas_thread
 
 # A tile of the distance matrix holds at most this many costs, so that they stay in the cache,
@@ -114,21 +114,20 @@ def pairwise_of_several(
     alike: Sequence[Distance],
     on_progress: Callable[[float], None] | None = None,
     cancel: Callable[[], bool] | None = None,
+    executor: Executor | None = None,
 ) -> list[np.ndarray]:
     """As :func:`pairwise`, of distances that are :func:`matched_alike`: (M, M) of each.
 
-    Their components are matched once for all of them.
+    Their components are matched once for all of them. ``executor`` : where tiles are measured, as
+    of ``open_executor``; None: in threads here.
     """
     _check_shapes(A, W)
     M = A.shape[0]
     results = [np.zeros((M, M)) for _ in alike]
     tiles = _tiles(A, W)
     pairs = [(rows, columns) for i, rows in enumerate(tiles) for columns in tiles[i:]]
-    prepared = _prepared(A, W, alike, tiles)
 
-    def measure(pair: tuple[slice, slice]) -> None:
-        rows, columns = pair
-        blocks = _tile(prepared(rows.start), prepared(columns.start), alike)
+    def place(rows: slice, columns: slice, blocks: list[np.ndarray]) -> None:
         for result, block in zip(results, blocks, strict=True):
             if columns is rows:
                 upper_half = np.triu(block, 1)
@@ -137,7 +136,8 @@ def pairwise_of_several(
                 result[rows, columns] = block
                 result[columns, rows] = block.T
 
-    _for_all(measure, pairs, alike, on_progress, cancel)
+    side = _Side(A, W, tuple(alike), tuple(tiles))
+    _measure(Sides(side), pairs, place, on_progress, cancel, executor)
     return results
 
 
@@ -184,37 +184,16 @@ def cross(
         )
     result = np.zeros((A1.shape[0], A2.shape[0]))
     tiles, others = _tiles(A1, W1), _tiles(A2, W2)
-    left, right = _prepared(A1, W1, [distance], tiles), _prepared(A2, W2, [distance], others)
 
-    def measure(pair: tuple[slice, slice]) -> None:
-        rows, columns = pair
-        result[pair] = _tile(left(rows.start), right(columns.start), [distance])[0]
+    def place(rows: slice, columns: slice, blocks: list[np.ndarray]) -> None:
+        result[rows, columns] = blocks[0]
 
+    sides = Sides(
+        _Side(A1, W1, (distance,), tuple(tiles)), _Side(A2, W2, (distance,), tuple(others))
+    )
     pairs = [(rows, columns) for rows in tiles for columns in others]
-    _for_all(measure, pairs, [distance], on_progress, cancel)
+    _measure(sides, pairs, place, on_progress, cancel, None)
     return result
-
-
-def _for_all(
-    measure: Callable[[tuple[slice, slice]], None],
-    pairs: list[tuple[slice, slice]],
-    alike: Sequence[Distance],
-    on_progress: Callable[[float], None] | None,
-    cancel: Callable[[], bool] | None,
-) -> None:
-    named = ", ".join(distance.label for distance in alike)
-    # The kernels and the products release the interpreter, so threads share the tiles.
-    with one_blas_thread(), ThreadPoolExecutor(os.cpu_count() or 1) as executor:
-        futures = [executor.submit(measure, pair) for pair in pairs]
-        try:
-            for done, future in enumerate(futures, start=1):
-                raise_if_cancelled(cancel, f"the distances ({named})")
-                future.result()
-                if on_progress is not None:
-                    on_progress(done / len(futures))
-        finally:
-            for future in futures:
-                future.cancel()
 
 
 @dataclass(frozen=True)
@@ -223,19 +202,59 @@ class _Prepared:
     shares: np.ndarray | None
 
 
-def _prepared(
-    A: np.ndarray, W: np.ndarray, alike: Sequence[Distance], tiles: list[slice]
-) -> Callable[[int], _Prepared]:
-    """What is compared, of the tile that starts there; the latest are kept, as each serves many."""
-    stops = {tile.start: tile.stop for tile in tiles}
-    size = max((stop - start for start, stop in stops.items()), default=1)
-    row = 8 * size * A.shape[2] * max(A.shape[1], W.shape[2])
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """Factorizations, A (M, D, R) and W (M, R, N), cut into tiles."""
 
-    @lru_cache(maxsize=max(2, PREPARED // row))
-    def of_tile(start: int) -> _Prepared:
-        return _prepare(A[start : stops[start]], W[start : stops[start]], alike)
+    A: np.ndarray
+    W: np.ndarray
+    alike: tuple[Distance, ...]
+    tiles: tuple[slice, ...]
 
-    return of_tile
+    @cached_property
+    def prepared(self) -> Callable[[int], _Prepared]:
+        """What is compared, of the tile that starts there; the latest are kept for others."""
+        stops = {tile.start: tile.stop for tile in self.tiles}
+        size = max((stop - start for start, stop in stops.items()), default=1)
+        row = 8 * size * self.A.shape[2] * max(self.A.shape[1], self.W.shape[2])
+
+        @lru_cache(maxsize=max(2, PREPARED // row))
+        def of_tile(start: int) -> _Prepared:
+            part = slice(start, stops[start])
+            return _prepare(self.A[part], self.W[part], self.alike)
+
+        return of_tile
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """What is compared with what; whoever measures tiles of it is given it once.
+
+    others : None where the factorizations are compared with each other.
+    """
+
+    ours: _Side
+    others: _Side | None = None
+
+
+def _measure(
+    sides: Sides,
+    pairs: list[tuple[slice, slice]],
+    place: Callable[[slice, slice, list[np.ndarray]], None],
+    on_progress: Callable[[float], None] | None,
+    cancel: Callable[[], bool] | None,
+    executor: Executor | None,
+) -> None:
+    """Measure all pairs of tiles, and ``place`` what is found."""
+    what = f"the distances ({', '.join(distance.label for distance in sides.ours.alike)})"
+    placed = iter(pairs)
+    # The kernels and the products release the interpreter, so threads share the tiles.
+    with one_blas_thread(), Tasks(executor, cancel, on_progress, len(pairs), what) as tasks:
+        tasks.hand_over(
+            _tile,
+            [(sides, rows.start, columns.start) for rows, columns in pairs],
+            lambda blocks: place(*next(placed), blocks),
+        )
 
 
 def _prepare(A: np.ndarray, W: np.ndarray, alike: Sequence[Distance]) -> _Prepared:
@@ -251,7 +270,10 @@ def _prepare(A: np.ndarray, W: np.ndarray, alike: Sequence[Distance]) -> _Prepar
     return _Prepared(rows, shares)
 
 
-def _tile(left: _Prepared, right: _Prepared, alike: Sequence[Distance]) -> list[np.ndarray]:
+def _tile(sides: Sides, row: int, column: int) -> list[np.ndarray]:
+    """The distances between the tiles that start there, of each that is measured."""
+    alike = sides.ours.alike
+    left, right = sides.ours.prepared(row), (sides.others or sides.ours).prepared(column)
     with reused_memory():
         costs = alike[0].cost(left.rows, right.rows)
         K, L, R, _ = costs.shape

@@ -1,11 +1,11 @@
 """Many calls of one pure function side by side, with progress, on this machine or a cluster."""
 
+from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Executor, ThreadPoolExecutor, wait
 from types import TracebackType
 from typing import Self, TypeVar
 
-from bnmf_core.evidence.annealing import Stopped
 from bnmf_core.nouns.errors import raise_if_cancelled
 from bnmf_core.numerics.threads import worker_count
 
@@ -20,20 +20,22 @@ class Tasks:
 
     Parameters
     ----------
-    executor : where they are made; None: in threads of this process, which ask ``stopped`` too.
+    executor : where they are made; None: in threads of this process.
     stopped : asked while tasks run. on_progress : told the part of ``expected`` that is done.
+    what : is being computed, in words.
     """
 
     def __init__(
         self,
         executor: Executor | None,
-        stopped: Stopped,
+        stopped: Callable[[], bool] | None,
         on_progress: Callable[[float], None] | None,
         expected: int,
+        what: str = "the evidence",
     ) -> None:
         self._own = ThreadPoolExecutor(worker_count()) if executor is None else None
         self._executor = executor if self._own is None else self._own
-        self._stopped, self._report = stopped, on_progress
+        self._stopped, self._report, self._what = stopped, on_progress, what
         self._done, self._expected = 0, max(expected, 1)
 
     def __enter__(self) -> Self:
@@ -53,24 +55,43 @@ class Tasks:
     ) -> list[Made]:
         """``function(*each)`` for each of the arguments, in their order.
 
+        Threads of this process give it one more argument, ``stopped``, to be asked while it works;
+        from a cluster nobody here can be asked.
+
         Raises
         ------
         Cancelled
             When ``stopped()`` said so.
         """
-        # What goes to a cluster cannot be asked from here.
+        made: list[Made] = []
         asked = () if self._own is None else (self._stopped,)
+        self.hand_over(function, [(*each, *asked) for each in arguments], made.append)
+        return made
+
+    def hand_over(
+        self,
+        function: Callable[..., Made],
+        arguments: Sequence[tuple[object, ...]],
+        receive: Callable[[Made], object],
+    ) -> None:
+        """Let ``receive`` have ``function(*each)`` for each of the arguments, in their order.
+
+        Raises
+        ------
+        Cancelled
+            When ``stopped()`` said so.
+        """
         assert self._executor is not None
-        futures = [self._executor.submit(function, *each, *asked) for each in arguments]
-        waiting: set[Future[Made]] = set(futures)
+        waiting = deque(self._executor.submit(function, *each) for each in arguments)
         try:
             while waiting:
-                raise_if_cancelled(self._stopped, "the evidence")
-                finished, waiting = wait(waiting, PATIENCE, FIRST_COMPLETED)
-                self._done += len(finished)
+                raise_if_cancelled(self._stopped, self._what)
+                if not wait([waiting[0]], PATIENCE).done:
+                    continue
+                receive(waiting.popleft().result())
+                self._done += 1
                 if self._report is not None:
                     self._report(min(self._done / self._expected, 1.0))
-            return [future.result() for future in futures]
         finally:
             for future in waiting:
                 future.cancel()

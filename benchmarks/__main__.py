@@ -25,6 +25,7 @@ from benchmarks import (
     residual,
     state,
     stein,
+    workers,
 )
 from benchmarks.tables import as_markdown, as_text
 
@@ -40,6 +41,7 @@ BENCHMARKS = {
     "masses": masses,
     "boolean": boolean,
     "pages": pages,
+    "workers": workers,
 }
 BUSY = (
     f"{{name}} is not written: other programs used more than {state.FREE:.0%} of the cores. End "

@@ -3,14 +3,14 @@
 import argparse
 import math
 from collections.abc import Callable
+from concurrent.futures import Executor
 
 import numpy as np
 
-from bnmf_core.cli import given
+from bnmf_core.cli import given, running
 from bnmf_core.cli.commands import Commands
 from bnmf_core.cli.output import Output
 from bnmf_core.cli.records import open_store
-from bnmf_core.cli.running import interruptible
 from bnmf_core.evidence.rank_study import NOISES, RankStudy, rank_study
 from bnmf_core.nouns.errors import Cancelled, SettingsError
 
@@ -32,6 +32,7 @@ SHOWN = {
 def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> None:
     """Add ``ranks``."""
     words = "compare numbers of components: evidence, hidden entries, stability, number of modes"
+    parents = [*parents, running.scheduling(of_runs=False)]
     command = commands.add_parser("ranks", parents=parents, help=words, description=words)
     given.add_data(command)
     command.add_argument(
@@ -56,10 +57,15 @@ def ranks(options: argparse.Namespace, output: Output) -> str:
         raise SettingsError(f"The seed was {options.seed}; a number ≥ 0 is needed.")
     tried = parsed(options.ranks)
     dataset = given.dataset(options, open_store(options.store), output)
-    with interruptible() as interrupted, output.progress() as bars:
+    with (
+        running.interruptible() as interrupted,
+        running.elsewhere(options, output) as cluster,
+        output.progress() as bars,
+    ):
         task = bars.add_task("comparing ranks", total=1.0, made="")
-        try:
-            study = rank_study(
+
+        def study_on(executor: Executor | None) -> RankStudy:
+            return rank_study(
                 dataset,
                 tried,
                 rng=np.random.default_rng(options.seed),
@@ -67,9 +73,13 @@ def ranks(options: argparse.Namespace, output: Output) -> str:
                 sigma=options.sigma,
                 rate=options.rate,
                 restarts=options.restarts,
+                executor=executor,
                 on_progress=lambda part: bars.update(task, completed=part, made=f"{part:.0%}"),
                 stopped=interrupted.is_set,
             )
+
+        try:
+            study = cluster.make(study_on)
         except Cancelled as stop:
             output.error(str(stop))
             return "cancelled"

@@ -5,11 +5,14 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from concurrent.futures import Executor
+from contextlib import ExitStack, closing, contextmanager
+from functools import cache
 from types import FrameType
 
 from bnmf_core.analysis import stages
 from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.analysis.elsewhere import Elsewhere
 from bnmf_core.cli import given, inputs
 from bnmf_core.cli.commands import Commands
 from bnmf_core.cli.output import Output, duration
@@ -19,7 +22,7 @@ from bnmf_core.nouns.errors import RunError, SchedulerError, SettingsError
 from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.probability import MODELS
 from bnmf_core.registry import ALGORITHMS, model
-from bnmf_core.runs.executors import default_scheduler
+from bnmf_core.runs.executors import default_scheduler, open_executor
 from bnmf_core.runs.jobs import JobRunner
 from bnmf_core.store.records import RunRecord
 
@@ -41,8 +44,8 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
     again.set_defaults(act=resume)
 
 
-def scheduling() -> argparse.ArgumentParser:
-    """Where the work is done."""
+def scheduling(of_runs: bool = True) -> argparse.ArgumentParser:
+    """Where the work is done; an analysis comes back by itself, runs only when that is allowed."""
     where = argparse.ArgumentParser(add_help=False)
     where.add_argument(
         "--scheduler",
@@ -50,11 +53,12 @@ def scheduling() -> argparse.ArgumentParser:
         metavar="ADDRESS",
         help="dask scheduler whose workers do the work (default: BNMF_SCHEDULER; none: here)",
     )
-    where.add_argument(
-        "--local-if-unreachable",
-        action="store_true",
-        help="work on this machine when the scheduler does not answer",
-    )
+    if of_runs:
+        where.add_argument(
+            "--local-if-unreachable",
+            action="store_true",
+            help="work on this machine when the scheduler does not answer",
+        )
     return where
 
 
@@ -245,8 +249,12 @@ def compute(
     wanted: Sequence[str],
     output: Output,
     interrupted: threading.Event | None = None,
+    cluster: Elsewhere | None = None,
 ) -> None:
-    """Compute these stages of a comparison and what they need, until it is ``interrupted``."""
+    """Compute these stages of a comparison and what they need, until it is ``interrupted``.
+
+    ``cluster`` : where parts of the work are made, as of :func:`elsewhere`; None: here.
+    """
     with output.progress() as bars:
         task = bars.add_task("Comparing", total=1.0, made="")
 
@@ -254,7 +262,23 @@ def compute(
             bars.update(task, completed=part, description=stage)
 
         stopped = interrupted.is_set if interrupted is not None else lambda: False
-        stages.compute(comparison, tell, stopped, wanted)
+        stages.compute(comparison, tell, stopped, wanted, cluster)
+
+
+@contextmanager
+def elsewhere(options: argparse.Namespace, output: Output) -> Iterator[Elsewhere]:
+    """The cluster that the options name, for an analysis; where it is lost, a note says so."""
+    with ExitStack() as opened:
+
+        def find() -> Executor | None:
+            if not options.scheduler:
+                return None
+            return opened.enter_context(open_executor(options.scheduler))
+
+        cluster = Elsewhere(cache(find))
+        yield cluster
+        if cluster.said:
+            output.note(cluster.said)
 
 
 @contextmanager

@@ -42,3 +42,11 @@ def test_ranks_are_those_that_python_compares(ask, command):
 def test_ranks_that_make_no_sense_are_refused(command, words, said):
     code, _, err = command("ranks", "laurberg_two", *words)
     assert code == 1 and said in err
+
+
+@pytest.mark.slow
+def test_ranks_come_back_from_a_cluster_that_does_not_answer(ask, command):
+    words = ["ranks", "laurberg_two", "--ranks", "1:2", "--sigma", "0.1", "--restarts", "2"]
+    code, out, err = command(*words, "--scheduler", "nonsense")
+    assert code == 0 and "check the address" in err and "computed on this machine now" in err
+    assert out == command(*words)[1]

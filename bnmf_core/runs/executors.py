@@ -12,8 +12,9 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, Sequence
 from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from threading import Lock
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 from uuid import uuid4
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -21,7 +22,7 @@ from bnmf_core.lazy import lazy
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import SchedulerError
 from bnmf_core.runs.engine import WORKERS
-from bnmf_core.runs.memory import Room
+from bnmf_core.runs.memory import Room, fits
 from bnmf_core.runs.parcel import (
     Parcel,
     Shared,
@@ -31,6 +32,7 @@ from bnmf_core.runs.parcel import (
     reaches,
     where_X_lies,
 )
+from bnmf_core.runs.planning import Plan
 from bnmf_core.runs.turns import Turns
 from bnmf_core.store.mapped import Mapped
 
@@ -89,6 +91,13 @@ def open_executor(scheduler: str | None = None, workers: int = WORKERS) -> Execu
     return ClusterExecutor(scheduler)
 
 
+class _Sent(NamedTuple):
+    """What was sent of a plan, and which workers make its steps; None: all of them."""
+
+    parcel: "distributed.Future[Parcel]"
+    workers: list[str] | None
+
+
 class ClusterExecutor(Executor):
     """Makes steps on the workers of a dask scheduler.
 
@@ -100,7 +109,7 @@ class ClusterExecutor(Executor):
     def __init__(self, address: str) -> None:
         self.address = address
         self._client = _connect(address)
-        self._plans: WeakKeyDictionary[Shared, distributed.Future[Parcel]] = WeakKeyDictionary()
+        self._plans: WeakKeyDictionary[Shared, _Sent] = WeakKeyDictionary()
         self._lock = Lock()
         # What a worker did not reach that was asked before, or came later: X is sent to all.
         self._sent_whole: WeakSet[Shared] = WeakSet()
@@ -137,14 +146,9 @@ class ClusterExecutor(Executor):
             When the scheduler does not answer.
         """
         try:
-            workers = self._client.scheduler_info(n_workers=-1)["workers"]
-            mapping = self._reaching(Mapped.of(dataset.X))
+            return list(self._rooms(dataset).values())
         except Exception as error:
             raise self._in_words(error) from error
-        return [
-            Room(worker["memory_limit"] or None, worker["nthreads"], address in mapping)
-            for address, worker in workers.items()
-        ]
 
     def submit(
         self,
@@ -191,7 +195,7 @@ class ClusterExecutor(Executor):
                     return
                 if self.connected and sendings < MOST_SENDINGS:
                     with self._lock:
-                        if self._plans.get(plan) is not None and self._plans[plan].cancelled():
+                        if plan in self._plans and self._plans[plan].parcel.cancelled():
                             del self._plans[plan]
                     self._send(step, function, plan, rest, sendings + 1)
                 else:
@@ -209,7 +213,10 @@ class ClusterExecutor(Executor):
                     step.set_result(own(made))
 
         try:
-            remote = self._client.submit(make_step, function, self._sent(plan), *rest, pure=False)
+            parcel, workers = self._sent(plan)
+            remote = self._client.submit(
+                make_step, function, parcel, *rest, pure=False, workers=workers
+            )
         except Exception as error:
             _fail(step, self._in_words(error))
             return
@@ -218,26 +225,50 @@ class ClusterExecutor(Executor):
             self._forget(step)
         remote.add_done_callback(receive)
 
-    def _sent(self, plan: Shared) -> "distributed.Future[Parcel]":
+    def _sent(self, plan: Shared) -> _Sent:
         with self._lock:
             if plan not in self._plans:
                 self._client.wait_for_workers(1, timeout=PATIENCE)
-                self._plans[plan] = self._scatter(plan)
+                workers = self._large_enough(plan)
+                self._plans[plan] = _Sent(self._scatter(plan, workers), workers)
             return self._plans[plan]
 
-    def _scatter(self, plan: Shared) -> "distributed.Future[Parcel]":
-        """The plan on every worker under one name, with X where a worker does not map it."""
+    def _scatter(self, plan: Shared, workers: list[str] | None) -> "distributed.Future[Parcel]":
+        """The plan on these workers (None: all) by one name, with X where one does not map it."""
         where = None if plan in self._sent_whole else where_X_lies(plan)
         mapping, key = self._reaching(where), f"plan-{uuid4().hex}"
-        others = [address for address in self._client.nthreads() if address not in mapping]
         sent: distributed.Future[Parcel] | None = None
-        if others or not mapping:  # from worker to worker
-            workers, whole = others if mapping else None, {key: Parcel(plan)}
-            sent = self._client.scatter(whole, workers=workers, broadcast=True)[key]
-        for address in mapping:
-            with suppress(Exception):  # it has left; the others have it
-                sent = self._client.scatter({key: Parcel(plan, where)}, workers=[address])[key]
-        return sent or self._client.scatter(Parcel(plan), broadcast=True, hash=False)
+        if mapping:
+            asked = self._client.nthreads() if workers is None else workers
+            others = [address for address in asked if address not in mapping]
+            with suppress(Exception):  # a worker has left; the others have it
+                if others:
+                    whole = {key: Parcel(plan)}
+                    sent = self._client.scatter(whole, workers=others, broadcast=True)[key]
+            for address in set(mapping).intersection(asked):
+                with suppress(Exception):
+                    sent = self._client.scatter({key: Parcel(plan, where)}, workers=[address])[key]
+        if sent is None:  # from worker to worker
+            sent = self._client.scatter(Parcel(plan), workers=workers, broadcast=True, hash=False)
+        return sent
+
+    def _large_enough(self, plan: Shared) -> list[str] | None:
+        """The workers that can hold a run; None where all can, or nobody knows what it takes."""
+        if not isinstance(plan, Plan):
+            return None
+        # What was held out is not in the plan's data any more.
+        dataset, spec = plan.problem.dataset, replace(plan.spec, holdout=0.0)
+        rooms = self._rooms(dataset)
+        enough = [address for address, room in rooms.items() if fits(room, dataset, spec)]
+        return enough if 0 < len(enough) < len(rooms) else None
+
+    def _rooms(self, dataset: Dataset) -> dict[str, Room]:
+        workers = self._client.scheduler_info(n_workers=-1)["workers"]
+        mapping = self._reaching(Mapped.of(dataset.X))
+        return {
+            address: Room(worker["memory_limit"] or None, worker["nthreads"], address in mapping)
+            for address, worker in workers.items()
+        }
 
     def _reaching(self, where: Mapped | None) -> list[str]:
         """The workers that map this file."""

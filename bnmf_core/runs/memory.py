@@ -85,6 +85,11 @@ def needed_by(room: Room, dataset: Dataset, spec: RunSpec) -> int:
     return WORKER_ITSELF + data + work
 
 
+def fits(room: Room, dataset: Dataset, spec: RunSpec) -> bool:
+    """Whether a worker is large enough for a run."""
+    return room.memory is None or needed_by(room, dataset, spec) <= room.memory
+
+
 def _seen(dataset: Dataset, spec: RunSpec) -> int:
     return dataset.N - round(spec.holdout * dataset.N)
 
@@ -151,12 +156,12 @@ def check_memory(dataset: Dataset, spec: RunSpec, rooms: Sequence[Room] = ()) ->
             f"This run needs about {_size(here)} of memory and {_size(available)} are available; "
             f"{lower}."
         )
-    needs = [(needed_by(room, dataset, spec), room.memory) for room in rooms]
-    if rooms and all(limit is not None and needed > limit for needed, limit in needs):
-        needed, limit = max(needs, key=lambda one: (one[1] or 0) - one[0])
+    if rooms and not any(fits(room, dataset, spec) for room in rooms):
+        needs = [(needed_by(room, dataset, spec), room.memory or 0) for room in rooms]
+        needed, limit = max(needs, key=lambda one: one[1] - one[0])
         raise RunError(
             f"This run needs about {_size(needed)} of memory on a worker of the cluster and the "
-            f"largest may take {_size(limit or 0)}; start larger workers, or {lower}."
+            f"largest may take {_size(limit)}; start larger workers, or {lower}."
         )
 
 

@@ -184,10 +184,20 @@ def test_a_run_that_no_worker_can_hold_is_refused_with_both_numbers(losable, run
     with pytest.raises(RunError, match=r"about 250\.. MB of memory on a worker .* take 100\.0 MB"):
         runner.start(small, [CHAINS], scheduler=losable.address)
     assert store.runs() == []
-    losable.add_worker("600MB")  # one is enough to begin with
-    losable.open(threads=2).shutdown()
+    losable.add_worker("600MB")  # one is enough, and makes all steps
+    with losable.open(threads=2) as executor:
+        plan, limits = make_plan(small, CHAINS), [room.memory for room in executor.rooms(small)]
+        steps = [executor.submit(_limit_there, plan, i) for i in range(8)]
+        assert {step.result(20) for step in steps} == {600_000_000}
+        assert sorted(limits) == [100_000_000, 600_000_000]
     runner.wait(runner.start(small, [CHAINS], scheduler=losable.address))
     assert store.runs()[0].status == "complete"
+
+
+def _limit_there(plan, number):
+    from distributed import get_worker  # noqa: PLC0415
+
+    return get_worker().memory_manager.memory_limit
 
 
 def test_an_error_on_a_worker_comes_back_as_it_is(cluster, small):

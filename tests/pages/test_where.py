@@ -4,6 +4,7 @@ import socket
 import threading
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from bnmf_core import RunSpec, laurberg
 from bnmf_core.nouns.errors import SchedulerError
@@ -71,3 +72,27 @@ def test_the_operators_schedulers_are_offered_once_each(server, monkeypatch):
     box = page("run").selectbox(key="scheduler")
     assert box.options == ["this machine", "tcp://b:1", "tcp://a:1"]
     assert box.value == "tcp://b:1"
+
+
+def test_a_page_says_that_an_analysis_has_come_back_from_a_lost_cluster():
+    def page():
+        from types import SimpleNamespace  # noqa: PLC0415
+        from unittest.mock import patch  # noqa: PLC0415
+
+        from bnmf_core.analysis.queue import AnalysisStatus  # noqa: PLC0415
+        from pages.frame import watch  # noqa: PLC0415
+
+        words = "The connection was lost. It is computed on this machine now."
+        status = AnalysisStatus("running", 0.4, "Weighing the modes", words)
+        runner = SimpleNamespace(analyse=lambda *asked: None, analysis_status=lambda found: status)
+        stage = SimpleNamespace(
+            key="evidence", label="Weighing the modes", ready=lambda found: False
+        )
+        with patch.object(watch, "runner", lambda: runner):
+            watch.analysis_until(SimpleNamespace(run_ids=[]), stage, "The mass")
+
+    shown = AppTest.from_function(page).run()
+    assert not shown.exception
+    assert [one.value for one in shown.caption] == [
+        "The connection was lost. It is computed on this machine now."
+    ]

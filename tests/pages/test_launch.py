@@ -155,10 +155,10 @@ def test_a_running_launch_is_cancelled_and_resumed_as_a_whole(server, labelled):
 def test_a_failed_run_stays_in_its_launch_with_its_reason(server, labelled, monkeypatch):
     made = jobs.make_plan
 
-    def broken(dataset, spec):
+    def broken(dataset, spec, rooms=()):
         if spec.algorithm == "gibbs":
             raise MemoryError
-        return made(dataset, spec)
+        return made(dataset, spec, rooms)
 
     monkeypatch.setattr(jobs, "make_plan", broken)
     run_ids = started(server, labelled, [RESTARTS, RunSpec("gibbs", 3, particles=6)])

@@ -19,6 +19,11 @@ from tests.data.written import npz
 LONGEST = 60.0  # seconds that the worst of them may take, on a machine that is busy
 WORDS = ["amber birch", "birch cedar", "cedar dune", "dune elm", "elm amber", "fern fern"]
 TEXTS = {f"kind{i % 2}/{i}.txt": words.encode() for i, words in enumerate(WORDS)}
+CELLS = {
+    "matrix.mtx": saved(scipy.io.mmwrite, sparse.coo_array(VALUES)),
+    "barcodes.tsv": "\n".join(f"cell{n}" for n in range(VALUES.shape[1])).encode(),
+    "features.tsv": "\n".join(f"gene{n}" for n in range(VALUES.shape[0])).encode(),
+}
 WHOLE = {
     "a.csv": csv(frame(), index=False),
     "a.tsv": csv(frame(), sep="\t"),
@@ -36,7 +41,7 @@ WHOLE = {
     "a.gct": formatted.GENES.encode(),
     "pictures.zip": formatted.archive(formatted.PICTURES),
     "texts.zip": formatted.archive(TEXTS),
-    "texts.tar.gz": formatted.tar(TEXTS),
+    "10x.tar.gz": formatted.tar(CELLS),
 }
 # What is written over a part of a file, or pushed into it.
 HARM = [

@@ -297,8 +297,10 @@ def _by_length(study: StudyResult, start: str) -> Iterator[tuple[str, pd.DataFra
 
 
 def _falls(values: pd.Series) -> str:
-    fell = int((values.diff().dropna() < 0).sum())
-    return _verdict(fell, len(values) - 1)
+    """What is 0 can fall no further, and counts where it came from more."""
+    after = values.iloc[1:]
+    fell = (values.diff().iloc[1:] < 0) | ((after == 0) & (values.iloc[0] > 0))
+    return _verdict(int(fell.sum()), len(after))
 
 
 def _after(rows: pd.DataFrame, quantity: str) -> str:

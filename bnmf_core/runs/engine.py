@@ -231,8 +231,10 @@ def drive(
                     latest[shard] = replace(checkpoint, state=None)
                 else:
                     latest[shard] = checkpoint
-                    # One after the other; chains with a budget get the same share of it each.
-                    waiting.insert(len(waiting) if shared else 0, shard)
+                    # One after the other, but the last ones in turn, so that workers end together;
+                    # chains with a budget get the same share of it each.
+                    last = not alone and len(waiting) + len(running) + 1 < 2 * at_once
+                    waiting.insert(len(waiting) if shared or last else 0, shard)
                 if on_progress is not None:
                     on_progress(
                         _progress(plan, latest, at_start, began, seconds_before, busy_before + busy)

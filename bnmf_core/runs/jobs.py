@@ -91,8 +91,6 @@ class JobRunner:
         self._hall = hall or Hall()
         self._own_hall = hall is None
         self._executors = self._hall.executors
-        # Of the runs that were begun or resumed here; others are analysed on this machine.
-        self._schedulers: dict[str, str] = {}
         self.analyses = analyses or AnalysisQueue(
             store, turn=self._hall.analysis, cluster=self.cluster_of
         )
@@ -151,7 +149,7 @@ class JobRunner:
             When there is nothing to go on with.
         """
         self._executors.get(scheduler)
-        self._enqueue(self._life.resume(run_id), scheduler)
+        self._enqueue(self._life.resume(run_id, scheduler), scheduler)
 
     def analyse(
         self, run_ids: Sequence[str], first: str | None = None, watched: bool = True
@@ -180,11 +178,11 @@ class JobRunner:
         Raises
         ------
         SchedulerError
-            When it does not answer.
+            When it does not answer, or may no longer be used.
         """
-        with self._lock:
-            given = [where for run_id, where in self._schedulers.items() if run_id in set(run_ids)]
-        return self._executors.get(given[-1]) if given and given[-1] else None
+        asked = set(run_ids)
+        given = next((run.scheduler for run in self.store.runs() if run.id in asked), "")
+        return self._executors.get(given) if given else None
 
     def wait(self, run_ids: Sequence[str], timeout: float = 60.0) -> None:
         """Block until none of the runs is active; for scripts and tests."""
@@ -259,7 +257,7 @@ class JobRunner:
         for i, spec in enumerate(specs):
             name = names[i] if i < len(names) else ""
             launch = claims[0].run_id if claims else None
-            claims.append(self._life.enter(dataset_id, spec, name, launch, launch_name))
+            claims.append(self._life.enter(dataset_id, spec, name, launch, launch_name, scheduler))
             events.tell(
                 "queued",
                 run=claims[-1].run_id,
@@ -277,8 +275,6 @@ class JobRunner:
     def _enqueue(self, claim: Claim, scheduler: str) -> None:
         ticket = Ticket(claim, scheduler)
         with self._lock:
-            self._schedulers.pop(claim.run_id, None)
-            self._schedulers[claim.run_id] = scheduler  # the newest is last
             self._tickets[claim] = ticket
         self._hall.enter(self, partial(self._work, ticket))
 

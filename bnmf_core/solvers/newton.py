@@ -24,7 +24,14 @@ import numpy as np
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.solvers.conjugate import newton_direction
 from bnmf_core.solvers.kernels import sweep, sweep_each
-from bnmf_core.solvers.solution import Solution, Stopping, gram, holding, update_seen
+from bnmf_core.solvers.solution import (
+    FURTHEST,
+    Solution,
+    Stopping,
+    gram,
+    holding,
+    update_seen,
+)
 from bnmf_core.solvers.stationarity import (
     Slopes,
     balanced,
@@ -102,7 +109,7 @@ def with_unmeasured(problem: Problem, solution: Solution) -> tuple[np.ndarray, n
 
 def movements(A: np.ndarray, towards: Directions) -> np.ndarray:
     """Degrees (m,) that bases A (m, R, D) have still to turn, given their Newton directions."""
-    return np.minimum(CAUTION * turned(A, np.maximum(A + towards.A, 0.0)), 90.0)
+    return np.minimum(CAUTION * turned(A, np.maximum(A + towards.A, 0.0)), FURTHEST)
 
 
 def directions(
@@ -170,6 +177,7 @@ def _round(problem: Problem, solution: Solution, stopping: Stopping) -> Solution
     iterations += towards.products
     movement = movements(A, towards)
     close = towards.solved & (movement <= NEAR * stopping.movement) & (kkt <= stopping.kkt)
+    close &= not stopping.by_residual
     near = np.flatnonzero(close)
     sure = np.zeros(chosen.size, dtype=bool)
     if near.size:
@@ -222,7 +230,7 @@ def _round(problem: Problem, solution: Solution, stopping: Stopping) -> Solution
         step=_put(solution.step, chosen, radius),
         limit=_put(solution.limit, chosen, estimate),
         kkt=_put(solution.kkt, chosen, np.where(converged, kkt, np.nan)),
-        movement=_put(solution.movement, chosen, np.where(converged, movement, np.nan)),
+        movement=_put(solution.movement, chosen, np.where(converged & sure, movement, np.nan)),
     )
 
 

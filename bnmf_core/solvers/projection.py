@@ -214,7 +214,8 @@ def _advance_one(problem: Problem, seen_from: Seen, one: Solution, stopping: Sto
                 failed = True
                 continue
             trial = seen_from.at(towards, point.H)
-            if _turn(seen_from, point, trial) <= NEAR * stopping.movement / CAUTION:
+            near = _turn(seen_from, point, trial) <= NEAR * stopping.movement / CAUTION
+            if near and not stopping.by_residual:
                 estimate = _distance(seen_from, point, model)
             gained = point.half - trial.half
             if gained > 0.0:
@@ -229,7 +230,7 @@ def _advance_one(problem: Problem, seen_from: Seen, one: Solution, stopping: Sto
             damping *= STIFFENED
             failed = True
         movement = estimate
-        if movement <= stopping.movement:
+        if stopping.by_residual or movement <= stopping.movement:
             A, W = seen_from.factors(point)
             kkt = float(kkt_residuals(A, W, slopes(problem, A, W))[0])
             settled = kkt <= stopping.kkt
@@ -246,7 +247,7 @@ def _advance_one(problem: Problem, seen_from: Seen, one: Solution, stopping: Sto
         step=np.array([1.0 / damping]),
         limit=np.ones(1),
         kkt=np.array([kkt if settled else np.nan]),
-        movement=np.array([movement if settled else np.nan]),
+        movement=np.array([movement if settled and np.isfinite(movement) else np.nan]),
     )
 
 

@@ -290,6 +290,55 @@ def bounded_minimum(  # noqa: PLR0912 (one loop)
 
 
 @numba.njit(cache=True, nogil=True)
+def inverses(G: np.ndarray, sets: np.ndarray, least: float) -> np.ndarray:
+    """Inverses of G (R, R) on each set of components, 0 elsewhere; pseudoinverses where it has none.
+
+    Parameters
+    ----------
+    sets : (k, R) bool. least : eigenvalues below this part of the largest count as 0.
+
+    Returns
+    -------
+    (k, R, R).
+    """
+    count, R = sets.shape
+    result = np.zeros((count, R, R))
+    for i in range(count):
+        some = np.flatnonzero(sets[i])
+        n = some.size
+        if n == 0:
+            continue
+        part = np.empty((n, n))
+        for a in range(n):
+            for b in range(n):
+                part[a, b] = G[some[a], some[b]]
+        values, vectors = np.linalg.eigh(part)
+        smallest = least * max(abs(values[0]), abs(values[-1]))
+        for e in range(n):
+            if abs(values[e]) <= smallest:
+                continue
+            for a in range(n):
+                share = vectors[a, e] / values[e]
+                for b in range(n):
+                    result[i, some[a], some[b]] += share * vectors[b, e]
+    return result
+
+
+@numba.njit(cache=True, nogil=True)
+def moments(B: np.ndarray, kind: np.ndarray, kinds: int) -> np.ndarray:
+    """Σ b_i b_iᵀ over the columns of B (J, s) of each kind: kind (s,), result (kinds, J, J)."""
+    J, s = B.shape
+    result = np.zeros((kinds, J, J))
+    for i in range(s):
+        total = result[kind[i]]
+        for a in range(J):
+            part = B[a, i]
+            for b in range(J):
+                total[a, b] += part * B[b, i]
+    return result
+
+
+@numba.njit(cache=True, nogil=True)
 def largest_angle(before: np.ndarray, after: np.ndarray) -> float:
     """Largest angle in radians between a row of one and of the other, (R, n); 90° at an empty one.
 

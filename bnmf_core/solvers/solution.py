@@ -17,6 +17,8 @@ from bnmf_core.nouns.problem import Problem
 CHECK_EVERY = 5
 # When a factorization counts as converged: degrees left to turn, and KKT residual.
 MOVEMENT, KKT = 1.0, 1e-3
+# Degrees: no column of A is further from where it is going.
+FURTHEST = 90.0
 # Multiply-adds of one step: about a third of a second on one core.
 STEP_WORK = 1.5e9
 # Numbers in the Gram matrices of lines with gaps that are held at once: 2 MB.
@@ -76,7 +78,8 @@ class Stopping:
         far it may still have to go; None: when it has converged.
     good_enough : when its relative error ‖X − AW‖/‖X‖ is at most this; 0 for never.
     movement, kkt : it has converged when it is at most so many degrees from where it is going,
-        and its KKT residual is at most this.
+        and its KKT residual is at most this. No factorization is further away than 90°: where so
+        many are allowed, the residual alone decides.
     """
 
     max_iterations: int = 300
@@ -85,9 +88,14 @@ class Stopping:
     movement: float = MOVEMENT
     kkt: float = KKT
 
+    @property
+    def by_residual(self) -> bool:
+        """Whether the way that is left does not count."""
+        return self.movement >= FURTHEST
+
     def converged(self, kkt: np.ndarray, movement: np.ndarray) -> np.ndarray:
         """Whether factorizations of these residuals and movements have; NaN: no."""
-        return (kkt <= self.kkt) & (movement <= self.movement)
+        return (kkt <= self.kkt) & (self.by_residual | (movement <= self.movement))
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ ADDED = {
     "version": "TEXT NOT NULL DEFAULT ''",
     "launch_name": "TEXT NOT NULL DEFAULT ''",
     "busy": "REAL NOT NULL DEFAULT 0",
+    "scheduler": "TEXT NOT NULL DEFAULT ''",
 }
 
 

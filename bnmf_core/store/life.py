@@ -67,10 +67,12 @@ class Life:
         name: str = "",
         launch: str | None = None,
         launch_name: str = "",
+        scheduler: str = "",
     ) -> Claim:
         """Enter a new run as queued, claimed by this process.
 
-        ``launch`` is shared by runs that belong together, None for one that stands alone.
+        ``launch`` is shared by runs that belong together, None for one that stands alone;
+        ``scheduler`` : whose workers are to make it, "" for this machine.
         """
         now, claim = self._clock(), Claim(secrets.token_hex(4), self._new_token())
         record = records.begun(
@@ -83,12 +85,15 @@ class Life:
             launch=launch or claim.run_id,
             token=claim.token,
             launch_name=launch_name,
+            scheduler=scheduler,
         )
         records.insert(self._database, record)
         return claim
 
-    def resume(self, run_id: str) -> Claim:
+    def resume(self, run_id: str, scheduler: str = "") -> Claim:
         """Queue a run that was cancelled, interrupted or failed, claimed by this process.
+
+        ``scheduler`` : as of :meth:`enter`, wherever it was begun.
 
         Raises
         ------
@@ -109,6 +114,7 @@ class Life:
                 "wish": "",
                 "heartbeat": self._clock(),
                 "version": versions,
+                "scheduler": scheduler,
             }
 
         self._move(run_id, queue)

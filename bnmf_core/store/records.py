@@ -42,7 +42,8 @@ class RunRecord:
     ``status`` is one of queued, running, complete, cancelled, interrupted, failed; ``launch``
     is shared by the runs that were started side by side, and ``launch_name`` is what these are
     called, "" while nobody has given them a name; ``seconds`` are by the clock, ``busy`` those that
-    processors worked, all together, 0 where that was not measured; ``token`` names the claim of the
+    processors worked, all together, 0 where that was not measured; ``scheduler`` is the address of
+    the one whose workers make it, or made it last, "" for this machine; ``token`` names the claim of the
     process that has it, or had it last; ``wish`` is what was asked of that process ("cancel");
     ``version`` is the program's, every one that worked on it.
     """
@@ -66,6 +67,7 @@ class RunRecord:
     version: str
     launch_name: str = ""
     busy: float = 0.0
+    scheduler: str = ""
 
     @property
     def active(self) -> bool:
@@ -141,7 +143,9 @@ def find(database: Database, owner: str, run_id: str) -> RunRecord:
 def begun(
     run_id: str, owner: str, dataset: str, spec: RunSpec, created: float, **further: str
 ) -> RunRecord:
-    """The record of a run that waits to be made; ``further`` : name, launch, token, launch_name."""
+    """The record of a run that waits to be made; ``further`` : name, launch, token, launch_name,
+    scheduler.
+    """
     fresh: dict[str, Any] = {
         "name": "",
         "launch": run_id,

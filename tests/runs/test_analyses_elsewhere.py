@@ -1,6 +1,7 @@
 """Where an analysis is computed changes nothing of it, and losing a machine loses nothing of it."""
 
 import time
+from contextlib import closing
 from functools import partial
 
 import numpy as np
@@ -18,6 +19,7 @@ from bnmf_core.nouns.errors import Cancelled, RunError, SchedulerError
 from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.numerics.tasks import Tasks
 from bnmf_core.runs.executors import ClusterExecutor
+from bnmf_core.runs.hall import Hall
 from bnmf_core.runs.jobs import JobRunner
 from bnmf_core.store.run_store import RunStore
 from tests.runs.cluster import wait_until
@@ -99,6 +101,19 @@ def test_an_analysis_goes_where_its_runs_went(cluster, runner, here, monkeypatch
     # Runs of this machine stay here, those that are not known any more, too.
     assert runner.cluster_of(["unknown"]) is None
     assert runner.cluster_of(runner.start(laurberg("two"), [SPEC])) is None
+
+
+def test_a_program_that_is_begun_again_knows_where_runs_went(cluster, tmp_path):
+    with closing(JobRunner(RunStore(tmp_path))) as runner:
+        run_ids = runner.start(laurberg("two"), [SPEC], scheduler=cluster.address)
+        runner.wait(run_ids)
+    with closing(JobRunner(RunStore(tmp_path))) as runner:
+        assert runner.cluster_of(run_ids).address == cluster.address
+    # Where the operator no longer lists it, its runs are analysed here, and told why.
+    with closing(Hall(schedulers=list)) as hall:
+        runner = JobRunner(RunStore(tmp_path), hall)
+        with closing(runner), pytest.raises(SchedulerError, match="does not use"):
+            runner.cluster_of(run_ids)
 
 
 def test_a_rank_study_is_the_same_bits(cluster, tmp_path):

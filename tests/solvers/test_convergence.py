@@ -234,3 +234,26 @@ def test_the_residual_is_that_of_its_definition(rng):
         whole += 2 * (a @ a) * (w @ w)
     found = slopes(problem_of(X, 2), A.T[None], W[None])
     assert kkt_residuals(A.T[None], W[None], found)[0] == pytest.approx(np.sqrt(far / whole))
+
+
+# A small X, one for Newton's method, and a long one: each has a way of its own to its minimum.
+@pytest.mark.parametrize(("D", "N"), [(6, 20), (60, 80), (30, 1600)])
+def test_where_any_way_left_is_allowed_the_residual_decides(rng, D, N):
+    problem = problem_of(planted(rng, D, N, noise=0.5), 3)
+    begun = starts(problem, 4)
+    by_both, by_residual = (
+        Stopping(20_000, None, movement=movement, kkt=1e-4) for movement in (1e-3, 90.0)
+    )
+    solutions = []
+    for stopping in (by_both, by_residual):
+        solution = hals.start(problem, *begun)
+        while solution.active.any():
+            solution = hals.advance(problem, solution, stopping)
+        solutions.append(solution)
+        A, W = solution.particles
+        assert (newton.measured(problem, A, W)[0] <= 1.01e-4).all()
+    # None is asked how far it has to go, and so none says it, and none goes on for longer.
+    assert np.isnan(solutions[1].movement).all() and np.isfinite(solutions[0].movement).all()
+    assert (solutions[1].iterations <= solutions[0].iterations).all()
+    kkt, movement = newton.with_unmeasured(problem, solutions[1])
+    assert by_residual.converged(kkt, movement).all() and not by_both.converged(kkt, movement).all()

@@ -9,7 +9,7 @@ from bnmf_core.nouns.problem import Problem
 from bnmf_core.solvers import hals, long_view, newton, projection
 from bnmf_core.solvers.long_view import LongView, suits
 from bnmf_core.solvers.nnls import improve_columns, solve_columns, solve_weights
-from bnmf_core.solvers.reduced import bounded_minimum
+from bnmf_core.solvers.reduced import bounded_minimum, inverses
 from bnmf_core.solvers.solution import Stopping
 from bnmf_core.solvers.starts import random_start
 
@@ -67,12 +67,22 @@ def test_improved_weights_are_those_of_the_active_set_method(rng, near_by):
     gram, target = F @ F.T, rng.normal(size=(50, 4))
     exact = solve_columns(gram[None], target)
     weights = np.maximum(exact + near_by * rng.normal(size=exact.shape), 0.0)
-    inverses, kind = [], np.empty(50, np.int64)
-    for free, columns in long_view._alike(weights.T > 0.0):
-        kind[columns] = len(inverses)
-        inverses.append(long_view._inverse(gram, free))
-    improve_columns(gram, target, weights, np.array(inverses), kind)
+    sets, kind = np.unique(weights > 0.0, axis=0, return_inverse=True)
+    improve_columns(gram, target, weights, inverses(gram, sets, 1e-12), kind)
     np.testing.assert_allclose(weights, exact, atol=1e-9)
+
+
+def test_inverses_on_sets_of_components_are_those_of_numpy(rng):
+    F = rng.random((5, 9))
+    F[4] = F[3]  # together they have a pseudoinverse only
+    G = F @ F.T
+    sets = np.array([flags for flags in np.ndindex(2, 2, 2, 2, 2)], dtype=bool)
+    for found, free in zip(inverses(G, sets, 1e-12), sets, strict=True):
+        some = np.ix_(free, free)
+        expected = np.zeros_like(G)
+        if free.any():
+            expected[some] = np.linalg.pinv(G[some], rcond=1e-12, hermitian=True)
+        np.testing.assert_allclose(found, expected, atol=1e-8 * max(np.abs(expected).max(), 1.0))
 
 
 @pytest.mark.parametrize("turned", [False, True])

@@ -77,9 +77,10 @@ def measure(quick: bool = False) -> dict[str, Any]:
         "title": f"Residual: until the KKT residual is {RESIDUAL:g}",
         "summary": [
             f"Processor time of one core per factorization, {OURS} of ours in one batch and "
-            f"{FEWEST} to {MOST} of scikit-learn's (coordinate descent, float64, no stop by itself) one by "
-            "one, from the same random starts, until the KKT residual is at most "
-            f"{RESIDUAL:g}, however far it may still have to go. One that had not arrived after {PATIENCE:g} seconds counts with these. "
+            f"{FEWEST} to {MOST} of scikit-learn's (coordinate descent, float64, no stop by "
+            "itself) one by one, from the same random starts, until the KKT residual is at most "
+            f"{RESIDUAL:g}, however far it may still have to go. One that had not arrived after "
+            f"{PATIENCE:g} seconds counts with these. "
             "Ratios are of ours to each of theirs.",
         ],
         "tables": [{"title": "Time per factorization", "columns": COLUMNS, "rows": rows}],

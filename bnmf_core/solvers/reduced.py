@@ -291,7 +291,7 @@ def bounded_minimum(  # noqa: PLR0912 (one loop)
 
 @numba.njit(cache=True, nogil=True)
 def inverses(G: np.ndarray, sets: np.ndarray, least: float) -> np.ndarray:
-    """Inverses of G (R, R) on each set of components, 0 elsewhere; pseudoinverses where it has none.
+    """Inverses of G (R, R) on each set of components, 0 elsewhere; where none is, pseudoinverses.
 
     Parameters
     ----------

@@ -43,9 +43,9 @@ class RunRecord:
     is shared by the runs that were started side by side, and ``launch_name`` is what these are
     called, "" while nobody has given them a name; ``seconds`` are by the clock, ``busy`` those that
     processors worked, all together, 0 where that was not measured; ``scheduler`` is the address of
-    the one whose workers make it, or made it last, "" for this machine; ``token`` names the claim of the
-    process that has it, or had it last; ``wish`` is what was asked of that process ("cancel");
-    ``version`` is the program's, every one that worked on it.
+    the one whose workers make it, or made it last, "" for this machine; ``token`` names the claim
+    of the process that has it, or had it last; ``wish`` is what was asked of that process
+    ("cancel"); ``version`` is the program's, every one that worked on it.
     """
 
     id: str

@@ -29,7 +29,9 @@ ARRAYS = ("X", "data", "indices", "indptr", "mask")
 # Beside what the file itself takes, which a parser may hold several times over.
 MEMORY_BYTES = 2 * 2**30
 MEMORY_PER_BYTE = 12
-SECONDS = 120.0
+# A parser that a small file keeps busy for longer never ends: there are files that send one in a
+# circle. Larger ones have more time.
+SECONDS, SECONDS_PER_BYTE, MOST_SECONDS = 30.0, 4e-6, 120.0
 
 
 class Child:
@@ -40,7 +42,7 @@ class Child:
     content : the bytes of the file. filename : what it is called.
     chosen : what is not to be guessed, for :meth:`reading`.
     reading : how it is read, for :meth:`parts`. Without either, it is read for :meth:`matrices`.
-    memory_bytes, seconds : the most that it may take.
+    memory_bytes, seconds : the most that it may take; None: what the size of the file allows.
     """
 
     def __init__(
@@ -54,7 +56,8 @@ class Child:
         memory_bytes: int | None = None,
         seconds: float | None = None,
     ) -> None:
-        self.seconds = SECONDS if seconds is None else seconds
+        allowed = min(SECONDS + SECONDS_PER_BYTE * len(content), MOST_SECONDS)
+        self.seconds = allowed if seconds is None else seconds
         self.memory_bytes = memory_bytes or MEMORY_BYTES + MEMORY_PER_BYTE * len(content)
         self._folder = Path(tempfile.mkdtemp(prefix="bnmf-reading-"))
         request = {

@@ -11,6 +11,7 @@ import pickle
 import shutil
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -141,17 +142,22 @@ class Analyses:
             return [*np.round(distances, 9).ravel()]
 
     def work(self, root: Path, tell: Callable[[str], None]) -> None:
-        shutil.copytree(self.made, root, dirs_exist_ok=True)
+        self._copy_to(root)
         self._labels(root)
 
     def check(self, root: Path, told: list[str]) -> dict[str, int]:
-        if not (root / "index.sqlite").exists():
-            shutil.copytree(self.made, root, dirs_exist_ok=True)
+        if not root.exists():
+            self._copy_to(root)
         return {}
 
+    def _copy_to(self, root: Path) -> None:
+        """All runs or none: half a store is not what a killed program leaves."""
+        whole = Path(tempfile.mkdtemp(dir=root.parent)) / root.name
+        shutil.copytree(self.made, whole)
+        whole.rename(root)
+
     def go_on(self, root: Path) -> int:
-        if len(RunStore(root).runs()) == 2:
-            assert self._labels(root) == self.labels
+        assert self._labels(root) == self.labels
         return 0
 
 
@@ -223,8 +229,11 @@ def main(folder: str, tries: int, seed: int) -> dict[str, int]:
         root = Path(folder) / f"try{number}"
         seconds = float(rng.uniform(SOONEST, LATEST))
         told = killed(lambda tell, kind=kind, root=root: kind.work(root, tell), seconds)
-        found = in_child(lambda kind=kind, root=root, told=told: kind.check(root, told))
-        counted["resumed"] += in_child(lambda kind=kind, root=root: kind.go_on(root))
+        try:
+            found = in_child(lambda kind=kind, root=root, told=told: kind.check(root, told))
+            counted["resumed"] += in_child(lambda kind=kind, root=root: kind.go_on(root))
+        except AssertionError as error:
+            raise AssertionError(f"try {number}, {type(kind).__name__}") from error
         counted["kills"] += 1
         for name, count in found.items():
             counted[name] = counted.get(name, 0) + count

@@ -6,8 +6,8 @@ MUTANTS = (
     Mutant(
         "Gibbs: the prior does not shift the mean",
         "samplers/truncated_normal.py",
-        "r, rate * noise_variance, diagonal * sd",
-        "r, 0.0, diagonal * sd",
+        "shift, scale, c = rate * noise_variance, diagonal * sd",
+        "shift, scale, c = 0.0, diagonal * sd",
         "tests/algorithms/test_gibbs.py tests/algorithms/test_invariance.py",
     ),
     Mutant(

@@ -53,6 +53,20 @@ MUTANTS = (
         "tests/solvers/test_projection.py",
     ),
     Mutant(
+        "movement: columns of a long X with other zeros are taken for one another",
+        "solvers/long_view.py",
+        "each = blocks[kind]",
+        "each = blocks[0 * kind]",
+        "tests/solvers/test_long_view.py",
+    ),
+    Mutant(
+        "residual: where any way left is allowed, none is",
+        "solvers/solution.py",
+        "(self.by_residual | (movement <= self.movement))",
+        "(movement <= self.movement)",
+        "tests/solvers/test_convergence.py",
+    ),
+    Mutant(
         "ties: the others do not carry the slope of the tied entry",
         "solvers/ties.py",
         "columns += (self.odds * tied)[:, None]",

@@ -1,8 +1,19 @@
 """Compiled loops of the solver. All in one file: Numba's cache on disk sees only its own file."""
 
+from typing import Any
+
 import numba
 import numpy as np
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
 
+from bnmf_core.solvers.registers import REGISTER, Rows, compiled_with
+
+compiled_with(1)
+
+# Registers that a group of columns may fill, and the highest rank with instructions of its own.
+REGISTERS, UNROLLED = 14, 16
 # Columns of a factor that are worked on together: a few R × TILE numbers stay in the nearest cache.
 TILE = 128
 # Columns of several rows that are worked on together in a product.
@@ -13,63 +24,176 @@ EMPTY = 1e-300
 GROWTH, LIMIT_GROWTH, SHRINKAGE, SMALLEST_STEP = 1.1, 1.05, 1.5, 0.1
 # Single-precision products carry about this error relative to ‖X‖²; a rise below it is noise.
 NOISE = 4e-9
-# Lin (2007): the part of the predicted decrease that a projected gradient step must reach.
-SUFFICIENT = 0.01
+
+
+@numba.njit(cache=True, nogil=True)
+def _side_by_side(R: int) -> int:
+    """Registers of columns that are worked on together: none has to wait for another's result."""
+    return max(1, min(4, REGISTERS // (R + 1)))
+
+
+def _descent(rows: Rows, R: int, sweeps: Any) -> Any:
+    """Instructions of coordinate descent at rank R; how many columns they have done."""
+    builder, lanes = rows.builder, rows.lanes
+    beside = _side_by_side.py_func(R)
+    whole = sweeps.type(beside * lanes)
+    done = builder.mul(builder.udiv(rows.size(0, 1), whole), whole)
+    with cgutils.for_range_slice(builder, done.type(0), done, whole) as (first, _):
+        places = [builder.add(first, done.type(k * lanes)) for k in range(beside)]
+        share = [[rows.load(2, k * R + r, done.type(0)) for r in range(R)] for k in range(R + 2)]
+        start = [[rows.load(0, r, i) for i in places] for r in range(R)]
+        linear = [
+            [
+                rows.plus(rows.times(f, share[R + 1][r]), rows.load(1, r, i), share[R][r])
+                for i, f in zip(places, start[r], strict=True)
+            ]
+            for r in range(R)
+        ]
+        before = builder.block
+        again, after = (builder.append_basic_block(name) for name in ("sweep", "swept"))
+        builder.branch(again)
+        builder.position_at_end(again)
+        left = builder.phi(sweeps.type)
+        factor = [[builder.phi(rows.register) for _ in row] for row in start]
+        now = [list(row) for row in factor]
+        for r in range(R):
+            total = list(linear[r])
+            # The component that was last renewed comes last: the others need not wait for it.
+            for k in [(r + 1 + j) % R for j in range(R - 1)]:
+                total = [rows.plus(t, share[k][r], f) for t, f in zip(total, now[k], strict=True)]
+            now[r] = [rows.positive(t) for t in total]
+        fewer = builder.sub(left, left.type(1))
+        left.add_incoming(sweeps, before)
+        left.add_incoming(fewer, again)
+        for old, begun, renewed in zip(factor, start, now, strict=True):
+            for phi, value, next_value in zip(old, begun, renewed, strict=True):
+                phi.add_incoming(value, before)
+                phi.add_incoming(next_value, again)
+        builder.cbranch(builder.icmp_signed(">", fewer, left.type(0)), again, after)
+        builder.position_at_end(after)
+        for r in range(R):
+            for i, f in zip(places, now[r], strict=True):
+                rows.store(f, 3, r, i)
+    return done
+
+
+def _of_each_rank(typing: Any, F: Any, C: Any, shares: Any, result: Any, sweeps: Any) -> Any:
+    """Coordinate descent from F (R, n) on, in whole registers; how many columns that were."""
+
+    def instructions(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        rows = Rows(context, builder, values[:4], signature.args[:4])
+        sweeps = values[4]
+        done = cgutils.alloca_once_value(builder, sweeps.type(0))
+        end = builder.append_basic_block("end")
+        chosen = builder.switch(rows.size(0, 0), end)
+        for R in range(1, UNROLLED + 1):
+            block = builder.append_basic_block(f"rank_{R}")
+            chosen.add_case(sweeps.type(R), block)
+            builder.position_at_end(block)
+            builder.store(_descent(rows, R, sweeps), done)
+            builder.branch(end)
+        builder.position_at_end(end)
+        return builder.load(done)
+
+    return types.intp(F, C, shares, result, types.intp), instructions
+
+
+_descended: Any = intrinsic(_of_each_rank)
+
+
+@numba.njit(cache=True, nogil=True, forceinline=True)
+def _room(F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What :func:`_descend` works in for F (…, R, n): columns, and shares of groups of components.
+
+    A rank beyond UNROLLED is split into groups of much the same size.
+    """
+    R, lanes = F.shape[-2], REGISTER // F.itemsize
+    groups = (R + UNROLLED - 1) // UNROLLED
+    most = (R + groups - 1) // groups
+    return np.zeros((3, most, TILE), F.dtype), np.zeros((groups, (most + 2) * most, lanes), F.dtype)
 
 
 @numba.njit(cache=True, nogil=True, fastmath=True, forceinline=True)
-def _descend(  # noqa: PLR0912 (one loop nest, unrolled)
+def _share(G: np.ndarray, first: int, R: int, shares: np.ndarray) -> None:
+    """What descent over R components from the first one on takes, each number in a whole register.
+
+    f_r = max(0, c_r/G_rr − Σ_k≠r G_kr/G_rr f_k): divided once instead of for every column. Row
+    k R + r becomes −G_kr/G_rr (0 for k = r), row R² + r 1/G_rr, and row R² + R + r 0, but 1 where
+    there is no curvature and the others are 0, so that f_r stays as it is.
+    """
+    zero, one = shares.dtype.type(0.0), shares.dtype.type(1.0)
+    for r in range(R):
+        own = G[first + r, first + r]
+        inverse = one / own if own > EMPTY else zero
+        for k in range(R):
+            shares[k * R + r] = zero if k == r else -G[first + k, first + r] * inverse
+        shares[R * R + r] = inverse
+        shares[R * R + R + r] = zero if own > EMPTY else one
+
+
+@numba.njit(cache=True, nogil=True, fastmath=True, forceinline=True)
+def _descend_group(
+    F: np.ndarray,
+    C: np.ndarray,
+    shares: np.ndarray,
+    sweeps: int,
+    room: np.ndarray,
+    result: np.ndarray,
+) -> None:
+    """Descent over a group of components, F (R, n); columns that fill no registers apart."""
+    R, n = F.shape
+    done = _descended(F, C, shares, result, sweeps)
+    if done == n:
+        return
+    width = _side_by_side(R) * shares.shape[1]
+    for r in range(R):
+        for i in range(n - done):
+            room[0, r, i], room[1, r, i] = F[r, done + i], C[r, done + i]
+    last = room[0, :R, :width]
+    _descended(last, room[1, :R, :width], shares, last, sweeps)
+    for r in range(R):
+        for i in range(n - done):
+            result[r, done + i] = last[r, i]
+
+
+@numba.njit(cache=True, nogil=True, fastmath=True, forceinline=True)
+def _descend(
     F: np.ndarray,
     C: np.ndarray,
     G: np.ndarray,
     sweeps: int,
     room: np.ndarray,
     shares: np.ndarray,
+    result: np.ndarray,
 ) -> None:
-    """Coordinate descent as :func:`sweep` says; ``room`` and ``shares`` as :func:`_room` makes."""
+    """Coordinate descent from F on, as :func:`sweep` says; room and shares of :func:`_room`."""
     R, n = F.shape
-    padded = shares.shape[1]
-    f, c, total = room[:padded], room[padded : 2 * padded], room[2 * padded]
-    zero, one = F.dtype.type(0.0), F.dtype.type(1.0)
-    # f_r = max(0, c_r/G_rr − Σ_k≠r G_kr/G_rr f_k): divided once instead of for every column.
+    groups, most = shares.shape[0], room.shape[1]
+    for g in range(groups):
+        _share(G, g * most, min(most, R - g * most), shares[g])
+    if groups == 1:
+        _descend_group(F, C, shares[0], sweeps, room, result)
+        return
     for r in range(R):
-        for k in range(R):
-            shares[r, k] = zero if k == r or G[r, r] <= EMPTY else G[k, r] / G[r, r]
-    for first in range(0, n, TILE):
-        width = min(TILE, n - first)
-        for r in range(R):
-            inverse = one / G[r, r] if G[r, r] > EMPTY else zero
-            for i in range(width):
-                f[r, i] = F[r, first + i]
-                c[r, i] = C[r, first + i] * inverse
+        result[r] = F[r]
+    for start in range(0, n, TILE):
+        end = min(start + TILE, n)
         for _ in range(sweeps):
-            for r in range(R):
-                if G[r, r] <= EMPTY:
-                    continue
-                # Four components at a time: fewer passes over the tile.
-                p, q, s, t = shares[r, 0], shares[r, 1], shares[r, 2], shares[r, 3]
-                for i in range(TILE):
-                    total[i] = c[r, i] - (p * f[0, i] + q * f[1, i] + s * f[2, i] + t * f[3, i])
-                for k in range(4, padded, 4):
-                    p, q, s, t = shares[r, k], shares[r, k + 1], shares[r, k + 2], shares[r, k + 3]
-                    for i in range(TILE):
-                        total[i] -= (
-                            p * f[k, i] + q * f[k + 1, i] + s * f[k + 2, i] + t * f[k + 3, i]
-                        )
-                for i in range(TILE):
-                    value = total[i]
-                    f[r, i] = value if value > zero else zero
-        for r in range(R):
-            for i in range(width):
-                F[r, first + i] = f[r, i]
-
-
-@numba.njit(cache=True, nogil=True, forceinline=True)
-def _room(F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What :func:`_descend` works in for F (…, R, n), with components of zeros up to fours."""
-    R = F.shape[-2]
-    padded = (R + 3) // 4 * 4
-    return np.zeros((2 * padded + 1, TILE), F.dtype), np.zeros((R, padded), F.dtype)
+            for g in range(groups):
+                # What the other groups leave for this one to explain.
+                first, last = g * most, min(g * most + most, R)
+                linear = room[2, : last - first, : end - start]
+                for r in range(first, last):
+                    for i in range(end - start):
+                        linear[r - first, i] = C[r, start + i]
+                    for k in range(R):
+                        if first <= k < last:
+                            continue
+                        a = G[k, r]
+                        for i in range(end - start):
+                            linear[r - first, i] -= a * result[k, start + i]
+                part = result[first:last, start:end]
+                _descend_group(part, linear, shares[g], 1, room, part)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -83,7 +207,7 @@ def sweep(F: np.ndarray, C: np.ndarray, G: np.ndarray, sweeps: int) -> None:
     """
     room, shares = _room(F)
     for p in range(F.shape[0]):
-        _descend(F[p], C[p], G[p], sweeps, room, shares)
+        _descend(F[p], C[p], G[p], sweeps, room, shares, F[p])
 
 
 @numba.njit(cache=True, nogil=True, fastmath=True)
@@ -275,14 +399,12 @@ def accelerated_round(
             for r in range(R):
                 if held[r]:
                     gram[r, r] = 0.0
-            new_A[:] = far_A
-            _descend(new_A, linear_A, gram, sweeps, room, shares)
+            _descend(far_A, linear_A, gram, sweeps, room, shares, new_A)
             _extrapolate(new_A, A[p], step[p], far_A)
             _inner_products(far_A, rows_U, inner)
             _combined(inner, rows_V, linear_W)
             _gram(far_A, gram)
-            new_W[:] = far_W
-            _descend(new_W, linear_W, gram, sweeps, room, shares)
+            _descend(far_W, linear_W, gram, sweeps, room, shares, new_W)
             _gram(new_W, gram_new)
             # The error at (far_A, new_W), from products that are already there.
             now = squared_norm - 2 * _inner_product(new_W, linear_W)
@@ -299,66 +421,3 @@ def accelerated_round(
                 error = min(error, now)
         errors[p] = max(error, 0.0)
     return errors
-
-
-@numba.njit(cache=True, nogil=True, forceinline=True)
-def _apply(G: np.ndarray, F: np.ndarray, result: np.ndarray) -> None:
-    """G F, with one G (R, R) for all columns of F (R, n), or one for each, (R, R, n)."""
-    if G.ndim == 2:
-        np.dot(G, F, result)
-    else:
-        R, n = F.shape
-        result[:] = 0.0
-        for r in range(R):
-            for k in range(R):
-                for i in range(n):
-                    result[r, i] += G[r, k, i] * F[k, i]
-
-
-@numba.njit(cache=True, nogil=True)
-def projected_gradient(  # noqa: PLR0912 (one line search)
-    F: np.ndarray, C: np.ndarray, G: np.ndarray, step: np.ndarray, iterations: int
-) -> None:
-    """Projected gradient steps on ½ ⟨F, G F⟩ − ⟨C, F⟩ over F ≥ 0, in place, per particle.
-
-    Lin (2007), algorithm 4: the step is the largest power of 1/10, from the last one on, that
-    gives sufficient decrease; for a quadratic that is (1 − σ)⟨∇, d⟩ + ½⟨d, G d⟩ ≤ 0.
-
-    Parameters
-    ----------
-    F, C : (m, R, n). G : (m, R, R), or (m, R, R, n) with one matrix for each column of F.
-    step : (m,) last step of each particle, updated.
-    """
-    m, R, n = F.shape
-    gradient, move, moved = np.empty((R, n)), np.empty((R, n)), np.empty((R, n))
-    for p in range(m):
-        for _ in range(iterations):
-            _apply(G[p], F[p], gradient)
-            gradient -= C[p]
-            growing = accepted = False
-            for trial in range(30):
-                for r in range(R):
-                    for i in range(n):
-                        value = F[p, r, i] - step[p] * gradient[r, i]
-                        move[r, i] = (value if value > 0.0 else 0.0) - F[p, r, i]
-                _apply(G[p], move, moved)
-                slope, curvature = _inner_product(gradient, move), _inner_product(move, moved)
-                enough = (1.0 - SUFFICIENT) * slope + 0.5 * curvature <= 0.0
-                if trial == 0:
-                    growing = accepted = enough
-                if growing and enough and trial < 10 and slope < 0.0:
-                    step[p] *= 10.0
-                elif growing:
-                    step[p] /= 10.0
-                    break
-                elif enough:
-                    accepted = True
-                    break
-                else:
-                    step[p] /= 10.0
-            if not accepted:  # no step was short enough yet; the next call goes on from here
-                break
-            for r in range(R):
-                for i in range(n):
-                    value = F[p, r, i] - step[p] * gradient[r, i]
-                    F[p, r, i] = value if value > 0.0 else 0.0

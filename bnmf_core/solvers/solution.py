@@ -180,16 +180,19 @@ def advance_full(
         iterations[chosen] += 1
         last = iterations[chosen] >= stopping.max_iterations
         due = (iterations[chosen] % CHECK_EVERY == 0) | last
-        A, W, overlap, size = iterate(problem, update, A, W, step_A, step_W, due.any())
+        # An error to reach is asked for after each iteration: the next costs more than the asking.
+        asked = np.ones_like(due) if stopping.good_enough > 0.0 else due
+        A, W, overlap, size = iterate(problem, update, A, W, step_A, step_W, asked.any())
         if overlap is None or size is None:
             continue
         # ‖X − AW‖² from products that are already there.
         now = np.maximum(squared_norm - 2 * overlap + size, 0.0)
-        settled = (now <= target) | last
+        settled = asked & (now <= target)
         if stopping.tolerance is not None:
-            settled |= squared_error[chosen] - now <= stopping.tolerance * now
-        settled &= due
-        squared_error[chosen[due]] = now[due]
+            settled |= due & (squared_error[chosen] - now <= stopping.tolerance * now)
+        settled |= last
+        known = due | settled
+        squared_error[chosen[known]] = now[known]
         active[chosen[settled]] = False
         if settled.any():
             break

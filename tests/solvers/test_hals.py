@@ -90,7 +90,7 @@ def test_side_by_side_is_the_same_as_one_by_one(small):
 
 
 @pytest.mark.parametrize("n", [1, TILE - 1, TILE, 2 * TILE + 3])
-@pytest.mark.parametrize("R", [1, 3, 4, 9])
+@pytest.mark.parametrize("R", [1, 3, 4, 9, 16, 17, 35])
 def test_sweep_is_coordinate_descent(n, R):
     rng = np.random.default_rng(n)
     F, C = rng.random((2, R, n)), rng.standard_normal((2, R, n))

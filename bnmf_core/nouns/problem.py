@@ -12,11 +12,14 @@ from bnmf_core.nouns.model import Model
 from bnmf_core.numerics.completion import completed
 from bnmf_core.numerics.linalg import Compression, balanced_svd, compress
 from bnmf_core.numerics.matrix import Matrix, dense, is_sparse
+from bnmf_core.numerics.sparse_products import product
 
 # Where the random order of lines of X begins.
 ORDER_SEED = 2
 # Entries of X from which on products with a compressed X are worth the compression.
 SMALLEST_COMPRESSED = 20_000
+# Squared errors above this part of ‖X‖² are known well enough from products in single precision.
+SINGLE_NOISE = 1e-2
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,22 +65,34 @@ class Problem:
         check_model(dataset, model)
         return cls(dataset, model, model.resolve(dataset, rank, model_settings), rank)
 
-    def times_rows(self, W: np.ndarray) -> np.ndarray:
+    def times_rows(self, W: np.ndarray, single: bool = False) -> np.ndarray:
         """X Wᵀ of every particle, transposed: W (m, R, N) → (m, R, D), one product with X.
 
-        An unseen entry of X holds 0, so the sum is over the seen ones.
+        An unseen entry of X holds 0, so the sum is over the seen ones. ``single`` : where X is
+        sparse, in single precision, which takes half as long.
         """
-        return _times(self.dataset.X.T, W)
+        return _times(self.dataset.X.T, W, single)
 
-    def times_columns(self, A: np.ndarray) -> np.ndarray:
-        """AᵀX of every particle, given Aᵀ: A (m, R, D) → (m, R, N), one product with X."""
-        return _times(self.dataset.X, A)
+    def times_columns(self, A: np.ndarray, single: bool = False) -> np.ndarray:
+        """AᵀX of every particle, given Aᵀ: A (m, R, D) → (m, R, N), likewise."""
+        return _times(self.dataset.X, A, single)
 
     @cached_property
     def seen(self) -> np.ndarray | None:
         """1 where X was seen and 0 elsewhere, (D, N); None when all of it was."""
         mask = self.dataset.mask
         return mask.astype(np.float64) if mask is not None and self.dataset.missing else None
+
+    @cached_property
+    def noise_is_small(self) -> bool:
+        """Whether the error of any factorization is far above the noise of single precision.
+
+        None comes below what a compression of higher rank leaves of X.
+        """
+        if self.compression_rank is None:
+            return False
+        lost = self.completed_squared_norm - self.compression.squared_norm
+        return lost > SINGLE_NOISE * self.completed_squared_norm
 
     @property
     def compression_rank(self) -> int | None:
@@ -133,7 +148,8 @@ class Problem:
         (D, rank) and (rank, N). Paper 3, §7.3: a matrix with gaps is completed first.
         """
         if rank not in self._svds:
-            self._svds[rank] = balanced_svd(self.completed, rank)
+            near = None if self.compression_rank is None else self.compression
+            self._svds[rank] = balanced_svd(self.completed, rank, near)
         return self._svds[rank]
 
     @cached_property
@@ -142,13 +158,12 @@ class Problem:
         return {}
 
 
-def _times(X: Matrix, F: np.ndarray) -> np.ndarray:
-    # F (m, R, n) times X (n, k): a sparse product is faster with the sparse matrix first, and as
-    # fast by columns as by rows, so that no second copy of it is kept.
+def _times(X: Matrix, F: np.ndarray, single: bool) -> np.ndarray:
+    """F (m, R, n) times X (n, k)."""
+    if is_sparse(X):
+        return product(X, F, single)
     m, R, n = F.shape
-    flat = F.reshape(m * R, n)
-    product = np.ascontiguousarray((X.T @ flat.T).T) if is_sparse(X) else flat @ X
-    return product.reshape(m, R, -1)
+    return (F.reshape(m * R, n) @ X).reshape(m, R, -1)
 
 
 def check_model(dataset: Dataset, model: Model) -> None:

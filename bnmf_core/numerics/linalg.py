@@ -20,6 +20,9 @@ COMPRESSION_SEED = 1
 # Entries of singular vectors that a spectrum may take (256 MB).
 VECTOR_ENTRIES = 2**25
 POWER_ITERATIONS = 3
+# Iterations that a few singular triplets may take from a compression on, and what is left of σ² v
+# then, relative to the largest σ².
+REFINEMENTS, EIGENVECTOR = 30, 1e-11
 
 
 def blocks(X: np.ndarray, entries: int = BLOCK_ENTRIES) -> Iterator[tuple[slice, slice]]:
@@ -43,7 +46,9 @@ def evenly_spaced(count: int, most: int) -> np.ndarray:
     return np.unique(np.linspace(0, count - 1, most).round().astype(np.int64))
 
 
-def signed_svd(X: Matrix, rank: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def signed_svd(
+    X: Matrix, rank: int, near: "Compression | None" = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Top singular triplets with the signs of Bro, Acar & Kolda (2008).
 
     Each pair (u, v) points the way most of the data point: with Y the data less the other
@@ -53,11 +58,17 @@ def signed_svd(X: Matrix, rank: int) -> tuple[np.ndarray, np.ndarray, np.ndarray
     Parameters
     ----------
     X : (D, N) array or sparse array. rank : number of triplets, at most min(D, N).
+    near : a compression of X, from which few large triplets are found sooner.
 
     Returns
     -------
     U (D, rank), singular values (rank,) from large to small, V (N, rank).
     """
+    # Products of a sparse X cost so little that Lanczos iteration, which takes fewer, is sooner.
+    soon = near is not None and near.rank >= 2 * rank and not is_sparse(X)
+    found = _refined_svd(X, rank, near) if soon and near is not None else None
+    if found is not None:
+        return _with_signs(*found)
     smallest = min(X.shape)
     large = smallest > DENSE_SVD_LIMIT or X.shape[0] * X.shape[1] > DENSE_SVD_ENTRIES
     if rank < smallest and (is_sparse(X) or large):
@@ -65,6 +76,12 @@ def signed_svd(X: Matrix, rank: int) -> tuple[np.ndarray, np.ndarray, np.ndarray
     else:
         U, s, Vt = np.linalg.svd(dense(X), full_matrices=False)
         U, s, V = U[:, :rank], s[:rank], Vt[:rank].T
+    return _with_signs(U, s, V)
+
+
+def _with_signs(
+    U: np.ndarray, s: np.ndarray, V: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     votes = (np.sign(U) * U**2).sum(axis=0) + (np.sign(V) * V**2).sum(axis=0)
     signs = np.where(votes < 0, -1.0, 1.0)
     return U * signs, s, V * signs
@@ -84,9 +101,32 @@ def _lanczos_svd(X: Matrix, rank: int) -> tuple[np.ndarray, np.ndarray, np.ndarr
     return U, s, basis @ Vt.T
 
 
-def balanced_svd(X: Matrix, rank: int) -> tuple[np.ndarray, np.ndarray]:
+def _refined_svd(
+    X: Matrix, rank: int, near: "Compression"
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Subspace iteration from a compression on; None where it has not converged soon."""
+    if X.shape[0] > X.shape[1]:
+        turned = Compression(near.V, near.U, near.squared_norm)
+        found = _refined_svd(X.T, rank, turned)
+        return None if found is None else (found[2], found[1], found[0])
+    basis = np.linalg.qr(near.U.astype(np.float64))[0]
+    for _ in range(REFINEMENTS):
+        image = X @ (X.T @ basis)
+        values, turns = np.linalg.eigh(basis.T @ image)
+        values, turns = values[::-1][:rank], turns[:, ::-1][:, :rank]
+        left = image @ turns - (basis @ turns) * values
+        if np.linalg.norm(left, axis=0).max() <= EIGENVECTOR * values[0]:
+            U, s, Vt = np.linalg.svd(X.T @ (basis @ turns), full_matrices=False)
+            return basis @ turns @ Vt.T, s, U
+        basis = np.linalg.qr(image)[0]
+    return None
+
+
+def balanced_svd(
+    X: Matrix, rank: int, near: "Compression | None" = None
+) -> tuple[np.ndarray, np.ndarray]:
     """A_SVD = U√Σ (D, rank) and W_SVD = √Σ Vᵀ (rank, N): the SVD split evenly."""
-    U, s, V = signed_svd(X, rank)
+    U, s, V = signed_svd(X, rank, near)
     root = np.sqrt(s)
     return U * root, (V * root).T
 

@@ -1,12 +1,21 @@
 """Compiled conjugate gradients for a Newton step of an NMF, in the space X was compressed to."""
 
+from typing import Any
+
 import numba
 import numpy as np
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from bnmf_core.solvers import products, registers
+from bnmf_core.solvers.products import combined, inner_products
+from bnmf_core.solvers.registers import REGISTER, UNROLLED, Rows, side_by_side
+
+assert (products.REVISION, registers.REVISION) == (1, 1)
 
 # Entries of a factor that are worked on together; R × TILE numbers stay in the first-level cache.
 TILE = 256
-# Columns of several rows that are worked on together in a product.
-WIDE = 512
 # A diagonal entry of a Gram matrix below this part of the largest one stands for an empty
 # component, which has no direction to improve in.
 EMPTY = 1e-12
@@ -14,14 +23,77 @@ EMPTY = 1e-12
 FLAT = 1e-6
 
 
+def _sweeps(rows: Rows, R: int, kind: Any) -> Any:
+    """Instructions of :func:`_precondition` at rank R; how many columns they have done."""
+    builder, lanes, beside = rows.builder, rows.lanes, side_by_side.py_func(R)
+    whole = kind(beside * lanes)
+    done = builder.mul(builder.udiv(rows.size(0, 1), whole), whole)
+    with cgutils.for_range_slice(builder, kind(0), done, whole) as (first, _):
+        places = [builder.add(first, kind(k * lanes)) for k in range(beside)]
+        share = [[rows.load(2, k * R + j, kind(0)) for j in range(R)] for k in range(R + 1)]
+        free = [[rows.load(1, k, i) for i in places] for k in range(R)]
+        z: list[list[Any]] = []
+        for k in range(R):
+            total = [rows.times(rows.load(0, k, i), share[R][k]) for i in places]
+            for j in range(k):
+                total = [rows.plus(t, share[k][j], y) for t, y in zip(total, z[j], strict=True)]
+            z.append([rows.times(t, f) for t, f in zip(total, free[k], strict=True)])
+        for k in reversed(range(R - 1)):
+            total = [rows.zero] * beside
+            # The component that was last renewed comes last: the others need not wait for it.
+            for j in reversed(range(k + 1, R)):
+                total = [rows.plus(t, share[k][j], y) for t, y in zip(total, z[j], strict=True)]
+            z[k] = [rows.plus(y, t, f) for y, t, f in zip(z[k], total, free[k], strict=True)]
+        for k in range(R):
+            for i, y in zip(places, z[k], strict=True):
+                rows.store(y, 3, k, i)
+    return done
+
+
+def _of_each_rank(typing: Any, r: Any, free: Any, shares: Any, z: Any) -> Any:
+    """:func:`_precondition` in whole registers, as far as they go; how many columns that were."""
+
+    def instructions(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        rows = Rows(context, builder, values, signature.args)
+        kind = context.get_value_type(types.intp)
+        return rows.each_rank(0, kind, lambda R: _sweeps(rows, R, kind))
+
+    return types.intp(r, free, shares, z), instructions
+
+
+_preconditioned: Any = intrinsic(_of_each_rank)
+
+
+@numba.njit(cache=True, nogil=True, forceinline=True)
+def _shared(G: np.ndarray, inverse: np.ndarray) -> np.ndarray:
+    """What :func:`_preconditioned` takes, each number in a whole register.
+
+    Row k R + j is −G_kj inverse_k, row R² + k inverse_k.
+    """
+    R = G.shape[0]
+    shares = np.zeros(((R + 1) * R if R <= UNROLLED else 0, REGISTER // G.itemsize), G.dtype)
+    if R <= UNROLLED:
+        for k in range(R):
+            for j in range(R):
+                shares[k * R + j] = -G[k, j] * inverse[k]
+            shares[R * R + k] = inverse[k]
+    return shares
+
+
 @numba.njit(cache=True, nogil=True, fastmath=True, error_model="numpy", forceinline=True)
 def _precondition(  # noqa: PLR0912 (one loop nest, unrolled)
-    r: np.ndarray, free: np.ndarray, G: np.ndarray, inverse: np.ndarray, z: np.ndarray
+    r: np.ndarray,
+    free: np.ndarray,
+    G: np.ndarray,
+    inverse: np.ndarray,
+    shares: np.ndarray,
+    z: np.ndarray,
 ) -> None:
     """z = (D + Lᵀ)⁻¹ D (D + L)⁻¹ r on the free entries: one sweep there and one back."""
     R, n = r.shape
+    done = _preconditioned(r, free, shares, z)
     total, zero = np.empty(TILE, dtype=r.dtype), r.dtype.type(0.0)
-    for first in range(0, n, TILE):
+    for first in range(done, n, TILE):
         start, width = np.uint64(first), np.uint64(min(TILE, n - first))
         for k in range(R):
             for i in range(width):
@@ -58,81 +130,6 @@ def _precondition(  # noqa: PLR0912 (one loop nest, unrolled)
                     total[i] += a * z[j, start + i]
             for i in range(width):
                 z[k, start + i] -= total[i] * inverse[k] * free[k, start + i]
-
-
-@numba.njit(cache=True, nogil=True, fastmath=True, forceinline=True)
-def _inner_products(F: np.ndarray, V: np.ndarray, G: np.ndarray) -> None:
-    """F Vᵀ of long rows, F (R, n) and V (K, n), by blocks of two by four rows."""
-    (R, n), K = F.shape, V.shape[0]
-    zero = F.dtype.type(0.0)
-    for r in range(0, R, 2):
-        q = min(r + 1, R - 1)
-        for s in range(0, K, 4):
-            t, u, v = min(s + 1, K - 1), min(s + 2, K - 1), min(s + 3, K - 1)
-            rs, rt, ru, rv = zero, zero, zero, zero
-            qs, qt, qu, qv = zero, zero, zero, zero
-            for i in range(n):
-                a, b = F[r, i], F[q, i]
-                c, d, e, f = V[s, i], V[t, i], V[u, i], V[v, i]
-                rs += a * c
-                rt += a * d
-                ru += a * e
-                rv += a * f
-                qs += b * c
-                qt += b * d
-                qu += b * e
-                qv += b * f
-            G[r, s], G[r, t], G[r, u], G[r, v] = rs, rt, ru, rv
-            G[q, s], G[q, t], G[q, u], G[q, v] = qs, qt, qu, qv
-
-
-@numba.njit(cache=True, nogil=True, fastmath=True, error_model="numpy", forceinline=True)
-def _combined(  # noqa: PLR0912 (one loop nest, unrolled)
-    G: np.ndarray, V: np.ndarray, C: np.ndarray
-) -> None:
-    """C = G V of long rows, G (R, K) and V (K, n), by blocks of two by four rows.
-
-    Unsigned offsets: only with them does the compiler see that an index never counts from the end,
-    and takes several entries at a time.
-    """
-    (R, K), n = G.shape, V.shape[1]
-    zero = V.dtype.type(0.0)
-    for first in range(0, n, WIDE):
-        start, end = np.uint64(first), np.uint64(min(first + WIDE, n))
-        for r in range(0, R - 1, 2):
-            for i in range(start, end):
-                C[r, i] = zero
-                C[r + 1, i] = zero
-            fours = K // 4 * 4
-            for k in range(0, fours, 4):
-                a, b, c, d = G[r, k], G[r, k + 1], G[r, k + 2], G[r, k + 3]
-                e, f, g, h = G[r + 1, k], G[r + 1, k + 1], G[r + 1, k + 2], G[r + 1, k + 3]
-                for i in range(start, end):
-                    s, t, u, v = V[k, i], V[k + 1, i], V[k + 2, i], V[k + 3, i]
-                    x = C[r, i] + a * s + b * t + c * u + d * v
-                    y = C[r + 1, i] + e * s + f * t + g * u + h * v
-                    C[r, i] = x
-                    C[r + 1, i] = y
-            for k in range(fours, K):
-                a, e = G[r, k], G[r + 1, k]
-                for i in range(start, end):
-                    s = V[k, i]
-                    x, y = C[r, i] + a * s, C[r + 1, i] + e * s
-                    C[r, i] = x
-                    C[r + 1, i] = y
-        if R % 2:
-            r = R - 1
-            for i in range(start, end):
-                C[r, i] = zero
-            fours = K // 4 * 4
-            for k in range(0, fours, 4):
-                a, b, c, d = G[r, k], G[r, k + 1], G[r, k + 2], G[r, k + 3]
-                for i in range(start, end):
-                    C[r, i] += a * V[k, i] + b * V[k + 1, i] + c * V[k + 2, i] + d * V[k + 3, i]
-            for k in range(fours, K):
-                a = G[r, k]
-                for i in range(start, end):
-                    C[r, i] += a * V[k, i]
 
 
 @numba.njit(cache=True, nogil=True, fastmath=True, forceinline=True)
@@ -178,15 +175,31 @@ def _inverses(G: np.ndarray) -> np.ndarray:
 
 
 @numba.njit(cache=True, nogil=True, fastmath=True, forceinline=True)
-def _curvature(p: np.ndarray, G: np.ndarray) -> float:
-    """Σ_r G_rr ‖p_r‖²."""
-    total = 0.0
+def _curvatures(
+    p: np.ndarray, h: np.ndarray, free: np.ndarray, G: np.ndarray
+) -> tuple[float, float]:
+    """⟨p, h⟩, h being cut to the free entries in place, and Σ_r G_rr ‖p_r‖²."""
+    true, flat = 0.0, 0.0
     for r in range(p.shape[0]):
-        part = p.dtype.type(0.0)
+        one, other = p.dtype.type(0.0), p.dtype.type(0.0)
         for i in range(p.shape[1]):
-            part += p[r, i] * p[r, i]
-        total += np.float64(G[r, r]) * np.float64(part)
-    return total
+            value = h[r, i] * free[r, i]
+            h[r, i] = value
+            one += p[r, i] * value
+            other += p[r, i] * p[r, i]
+        true += np.float64(one)
+        flat += np.float64(G[r, r]) * np.float64(other)
+    return true, flat
+
+
+@numba.njit(cache=True, nogil=True, fastmath=True, forceinline=True)
+def _step(x: np.ndarray, r: np.ndarray, size: float, p: np.ndarray, h: np.ndarray) -> None:
+    """x + size · p and r − size · h in place."""
+    factor = x.dtype.type(size)
+    for k in range(x.shape[0]):
+        for i in range(x.shape[1]):
+            x[k, i] += factor * p[k, i]
+            r[k, i] -= factor * h[k, i]
 
 
 @numba.njit(cache=True, nogil=True, forceinline=True)
@@ -242,7 +255,12 @@ def _begin_tied(
 
 @numba.njit(cache=True, nogil=True, forceinline=True)
 def _answer(
-    free: np.ndarray, G: np.ndarray, inverse: np.ndarray, row: int, odds: float
+    free: np.ndarray,
+    G: np.ndarray,
+    inverse: np.ndarray,
+    shares: np.ndarray,
+    row: int,
+    odds: float,
 ) -> tuple[np.ndarray, float]:
     """What the preconditioner answers to the curvature that a tied entry adds.
 
@@ -251,7 +269,7 @@ def _answer(
     """
     u, answer = np.zeros(free.shape, free.dtype), np.zeros(free.shape, free.dtype)
     u[row] = free[row]
-    _precondition(u, free, G, inverse, answer)
+    _precondition(u, free, G, inverse, shares, answer)
     strength = odds * odds * np.float64(G[row, row])
     return answer, strength / (1.0 + strength * _inner_product(u, answer))
 
@@ -338,6 +356,7 @@ def newton_direction(  # noqa: PLR0915 (one iteration)
     inverse_A, inverse_W = _inverses(G_W), _inverses(G_A)
     r_A, r_W = np.empty((R, D), kind), np.empty((R, N), kind)
     x_A, x_W = np.empty((R, D), kind), np.empty((R, N), kind)
+    shares_A, shares_W = _shared(G_W, inverse_A), _shared(G_A, inverse_W)
     _begin(A, gradient_A, inverse_A, free_A, r_A, x_A)
     _begin(W, gradient_W, inverse_W, free_W, r_W, x_W)
     if row >= 0:
@@ -347,11 +366,11 @@ def newton_direction(  # noqa: PLR0915 (one iteration)
     inner_A, inner_W = np.empty((R, K + R), kind), np.empty((R, K + R), kind)
     left_A, left_W = np.empty((R, K + 2 * R), kind), np.empty((R, K + 2 * R), kind)
     left_A[:, K + R :], left_W[:, K + R :] = G_W, G_A
-    _precondition(r_A, free_A, G_W, inverse_A, z_A)
-    _precondition(r_W, free_W, G_A, inverse_W, z_W)
+    _precondition(r_A, free_A, G_W, inverse_A, shares_A, z_A)
+    _precondition(r_W, free_W, G_A, inverse_W, shares_W, z_W)
     answer, part = z_A, 0.0
     if row >= 0:
-        answer, part = _answer(free_A, G_W, inverse_A, row, odds)
+        answer, part = _answer(free_A, G_W, inverse_A, shares_A, row, odds)
         _take_off(z_A, free_A, row, answer, part)
     p_A[:], p_W[:] = z_A, z_W
     size = _inner_product(r_A, z_A) + _inner_product(r_W, z_W)
@@ -366,20 +385,19 @@ def newton_direction(  # noqa: PLR0915 (one iteration)
         if seen.size:
             _seen_product(p_A, p_W, A, W, seen, residual, h_A, h_W)
         else:
-            _inner_products(p_W, stack_W[: K + R], inner_W)
-            _inner_products(p_A, stack_A[: K + R], inner_A)
+            inner_products(p_W, stack_W[: K + R], inner_W)
+            inner_products(p_A, stack_A[: K + R], inner_A)
             left_A[:, :K], left_W[:, :K] = -inner_W[:, :K], -inner_A[:, :K]
             left_A[:, K : K + R] = inner_W[:, K:] + inner_W[:, K:].T
             left_W[:, K : K + R] = inner_A[:, K:] + inner_A[:, K:].T
-            _combined(left_A, stack_A, h_A)
-            _combined(left_W, stack_W, h_W)
+            combined(left_A, stack_A, h_A)
+            combined(left_W, stack_W, h_W)
         if row >= 0:
             h_A[row] += A.dtype.type(odds) * h_A[row, entry]
-        h_A *= free_A
-        h_W *= free_W
-        curvature = _inner_product(p_A, h_A) + _inner_product(p_W, h_W)
-        flat = FLAT * (_curvature(p_A, G_W) + _curvature(p_W, G_A))
-        beyond = curvature <= flat
+        curvature, flat = _curvatures(p_A, h_A, free_A, G_W)
+        curvature_W, flat_W = _curvatures(p_W, h_W, free_W, G_A)
+        curvature += curvature_W
+        beyond = curvature <= FLAT * (flat + flat_W)
         step = 0.0 if beyond else size / curvature
         if beyond or length2 + step * (2.0 * along + step * p2) >= radius**2:
             if np.isfinite(radius):  # on to the border of the region that is trusted
@@ -391,13 +409,11 @@ def newton_direction(  # noqa: PLR0915 (one iteration)
             _add(x_A, step, p_A)
             _add(x_W, step, p_W)
             break
-        _add(x_A, step, p_A)
-        _add(x_W, step, p_W)
+        _step(x_A, r_A, step, p_A, h_A)
+        _step(x_W, r_W, step, p_W, h_W)
         length2 += step * (2.0 * along + step * p2)
-        _add(r_A, -step, h_A)
-        _add(r_W, -step, h_W)
-        _precondition(r_A, free_A, G_W, inverse_A, z_A)
-        _precondition(r_W, free_W, G_A, inverse_W, z_W)
+        _precondition(r_A, free_A, G_W, inverse_A, shares_A, z_A)
+        _precondition(r_W, free_W, G_A, inverse_W, shares_W, z_W)
         if row >= 0:
             _take_off(z_A, free_A, row, answer, part)
         now = _inner_product(r_A, z_A) + _inner_product(r_W, z_W)

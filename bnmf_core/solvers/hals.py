@@ -59,7 +59,8 @@ def advance(problem: Problem, solution: Solution, stopping: Stopping) -> Solutio
     if not solution.approaching:
         near = problem.compression_rank is not None and problem.seen is None
         descend = _polish if near else _descend
-        return advance_full(problem, solution, stopping, work_per_iteration(problem), descend)
+        each = work_per_iteration(problem)
+        return advance_full(problem, solution, stopping, each, descend, single=near)
     if (solution.part >= 0).any():
         solution = _advance_sampled(problem, solution, stopping)
     elif problem.compression_rank is not None:

@@ -1,4 +1,4 @@
-"""Compiled loops of the solver. All in one file: Numba's cache on disk sees only its own file."""
+"""Compiled loops of the solver: coordinate descent, and the approach."""
 
 from typing import Any
 
@@ -8,16 +8,14 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from bnmf_core.solvers.registers import REGISTER, Rows, compiled_with
+from bnmf_core.solvers import products, registers
+from bnmf_core.solvers.products import combined, gram_matrix, inner_products
+from bnmf_core.solvers.registers import REGISTER, UNROLLED, Rows, side_by_side
 
-compiled_with(1)
+assert (products.REVISION, registers.REVISION) == (1, 1)
 
-# Registers that a group of columns may fill, and the highest rank with instructions of its own.
-REGISTERS, UNROLLED = 14, 16
 # Columns of a factor that are worked on together: a few R × TILE numbers stay in the nearest cache.
 TILE = 128
-# Columns of several rows that are worked on together in a product.
-WIDE = 512
 # A Gram diagonal below this stands for an empty component.
 EMPTY = 1e-300
 # Extrapolation (Ang & Gillis 2019): how its step grows, how fast its limit grows, how it shrinks.
@@ -26,16 +24,10 @@ GROWTH, LIMIT_GROWTH, SHRINKAGE, SMALLEST_STEP = 1.1, 1.05, 1.5, 0.1
 NOISE = 4e-9
 
 
-@numba.njit(cache=True, nogil=True)
-def _side_by_side(R: int) -> int:
-    """Registers of columns that are worked on together: none has to wait for another's result."""
-    return max(1, min(4, REGISTERS // (R + 1)))
-
-
 def _descent(rows: Rows, R: int, sweeps: Any) -> Any:
     """Instructions of coordinate descent at rank R; how many columns they have done."""
     builder, lanes = rows.builder, rows.lanes
-    beside = _side_by_side.py_func(R)
+    beside = side_by_side.py_func(R)
     whole = sweeps.type(beside * lanes)
     done = builder.mul(builder.udiv(rows.size(0, 1), whole), whole)
     with cgutils.for_range_slice(builder, done.type(0), done, whole) as (first, _):
@@ -82,18 +74,7 @@ def _of_each_rank(typing: Any, F: Any, C: Any, shares: Any, result: Any, sweeps:
 
     def instructions(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         rows = Rows(context, builder, values[:4], signature.args[:4])
-        sweeps = values[4]
-        done = cgutils.alloca_once_value(builder, sweeps.type(0))
-        end = builder.append_basic_block("end")
-        chosen = builder.switch(rows.size(0, 0), end)
-        for R in range(1, UNROLLED + 1):
-            block = builder.append_basic_block(f"rank_{R}")
-            chosen.add_case(sweeps.type(R), block)
-            builder.position_at_end(block)
-            builder.store(_descent(rows, R, sweeps), done)
-            builder.branch(end)
-        builder.position_at_end(end)
-        return builder.load(done)
+        return rows.each_rank(0, values[4].type, lambda R: _descent(rows, R, values[4]))
 
     return types.intp(F, C, shares, result, types.intp), instructions
 
@@ -145,7 +126,7 @@ def _descend_group(
     done = _descended(F, C, shares, result, sweeps)
     if done == n:
         return
-    width = _side_by_side(R) * shares.shape[1]
+    width = side_by_side(R) * shares.shape[1]
     for r in range(R):
         for i in range(n - done):
             room[0, r, i], room[1, r, i] = F[r, done + i], C[r, done + i]
@@ -251,103 +232,6 @@ def _inner_product(a: np.ndarray, b: np.ndarray) -> float:
     return total
 
 
-@numba.njit(cache=True, nogil=True, fastmath=True, forceinline=True)
-def _gram(F: np.ndarray, G: np.ndarray) -> None:
-    """F Fᵀ of F (R, n), by blocks of two rows: a product that is made for large R is slow here."""
-    R, n = F.shape
-    zero = F.dtype.type(0.0)
-    for r in range(0, R, 2):
-        q = min(r + 1, R - 1)  # of an odd number the last row is its own partner
-        for s in range(0, r + 1, 2):
-            t = min(s + 1, R - 1)
-            rs, rt, qs, qt = zero, zero, zero, zero
-            for i in range(n):
-                a, b, c, d = F[r, i], F[q, i], F[s, i], F[t, i]
-                rs += a * c
-                rt += a * d
-                qs += b * c
-                qt += b * d
-            G[r, s] = G[s, r] = rs
-            G[r, t] = G[t, r] = rt
-            G[q, s] = G[s, q] = qs
-            G[q, t] = G[t, q] = qt
-
-
-@numba.njit(cache=True, nogil=True, fastmath=True, forceinline=True)
-def _inner_products(F: np.ndarray, V: np.ndarray, G: np.ndarray) -> None:
-    """F Vᵀ of long rows, F (R, n) and V (K, n), by blocks of two by four rows."""
-    (R, n), K = F.shape, V.shape[0]
-    zero = F.dtype.type(0.0)
-    for r in range(0, R, 2):
-        q = min(r + 1, R - 1)
-        for s in range(0, K, 4):
-            t, u, v = min(s + 1, K - 1), min(s + 2, K - 1), min(s + 3, K - 1)
-            rs, rt, ru, rv = zero, zero, zero, zero
-            qs, qt, qu, qv = zero, zero, zero, zero
-            for i in range(n):
-                a, b = F[r, i], F[q, i]
-                c, d, e, f = V[s, i], V[t, i], V[u, i], V[v, i]
-                rs += a * c
-                rt += a * d
-                ru += a * e
-                rv += a * f
-                qs += b * c
-                qt += b * d
-                qu += b * e
-                qv += b * f
-            G[r, s], G[r, t], G[r, u], G[r, v] = rs, rt, ru, rv
-            G[q, s], G[q, t], G[q, u], G[q, v] = qs, qt, qu, qv
-
-
-@numba.njit(cache=True, nogil=True, fastmath=True, error_model="numpy", forceinline=True)
-def _combined(  # noqa: PLR0912 (one loop nest, unrolled)
-    G: np.ndarray, V: np.ndarray, C: np.ndarray
-) -> None:
-    """C = G V of long rows, G (R, K) and V (K, n), by blocks of two by four rows.
-
-    Unsigned offsets: only with them does the compiler see that an index never counts from the end,
-    and takes several entries at a time.
-    """
-    (R, K), n = G.shape, V.shape[1]
-    zero = V.dtype.type(0.0)
-    for first in range(0, n, WIDE):
-        start, end = np.uint64(first), np.uint64(min(first + WIDE, n))
-        for r in range(0, R - 1, 2):
-            for i in range(start, end):
-                C[r, i] = zero
-                C[r + 1, i] = zero
-            fours = K // 4 * 4
-            for k in range(0, fours, 4):
-                a, b, c, d = G[r, k], G[r, k + 1], G[r, k + 2], G[r, k + 3]
-                e, f, g, h = G[r + 1, k], G[r + 1, k + 1], G[r + 1, k + 2], G[r + 1, k + 3]
-                for i in range(start, end):
-                    s, t, u, v = V[k, i], V[k + 1, i], V[k + 2, i], V[k + 3, i]
-                    x = C[r, i] + a * s + b * t + c * u + d * v
-                    y = C[r + 1, i] + e * s + f * t + g * u + h * v
-                    C[r, i] = x
-                    C[r + 1, i] = y
-            for k in range(fours, K):
-                a, e = G[r, k], G[r + 1, k]
-                for i in range(start, end):
-                    s = V[k, i]
-                    x, y = C[r, i] + a * s, C[r + 1, i] + e * s
-                    C[r, i] = x
-                    C[r + 1, i] = y
-        if R % 2:
-            r = R - 1
-            for i in range(start, end):
-                C[r, i] = zero
-            fours = K // 4 * 4
-            for k in range(0, fours, 4):
-                a, b, c, d = G[r, k], G[r, k + 1], G[r, k + 2], G[r, k + 3]
-                for i in range(start, end):
-                    C[r, i] += a * V[k, i] + b * V[k + 1, i] + c * V[k + 2, i] + d * V[k + 3, i]
-            for k in range(fours, K):
-                a = G[r, k]
-                for i in range(start, end):
-                    C[r, i] += a * V[k, i]
-
-
 @numba.njit(cache=True, nogil=True)
 def accelerated_round(
     U: np.ndarray,
@@ -393,19 +277,19 @@ def accelerated_round(
         error = np.inf
         far_A[:], far_W[:] = A[p], W[p]
         for _ in range(iterations):
-            _inner_products(far_W, rows_V, inner)
-            _combined(inner, rows_U, linear_A)
-            _gram(far_W, gram)
+            inner_products(far_W, rows_V, inner)
+            combined(inner, rows_U, linear_A)
+            gram_matrix(far_W, gram)
             for r in range(R):
                 if held[r]:
                     gram[r, r] = 0.0
             _descend(far_A, linear_A, gram, sweeps, room, shares, new_A)
             _extrapolate(new_A, A[p], step[p], far_A)
-            _inner_products(far_A, rows_U, inner)
-            _combined(inner, rows_V, linear_W)
-            _gram(far_A, gram)
+            inner_products(far_A, rows_U, inner)
+            combined(inner, rows_V, linear_W)
+            gram_matrix(far_A, gram)
             _descend(far_W, linear_W, gram, sweeps, room, shares, new_W)
-            _gram(new_W, gram_new)
+            gram_matrix(new_W, gram_new)
             # The error at (far_A, new_W), from products that are already there.
             now = squared_norm - 2 * _inner_product(new_W, linear_W)
             now += _inner_product(gram, gram_new)

@@ -1,23 +1,24 @@
 """Instructions on rows of matrices, for compiled loops that know the rank."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numba
 from llvmlite import ir
+from numba.core import cgutils
 
-# Bytes of a register.
-REGISTER = 32
-# Numba's cache on disk does not see changes of this file. With each one this is counted up, and
+# Numba's cache on disk does not see changes of this file: with each one this is counted up, and
 # with it what the files that use it say, which the cache does see.
 REVISION = 1
+# Bytes of a register, registers that a group of columns may fill, and the highest rank that has
+# instructions of its own.
+REGISTER, REGISTERS, UNROLLED = 32, 14, 16
 
 
-def compiled_with(revision: int) -> None:
-    """Say which revision of this file the compiled loops of another one were made with."""
-    if revision != REVISION:
-        raise ImportError(
-            f"Compiled loops name revision {revision} of {__name__}, which is at {REVISION}."
-        )
+@numba.njit(cache=True, nogil=True)
+def side_by_side(R: int) -> int:
+    """Registers of columns that are worked on together: none has to wait for another's result."""
+    return max(1, min(4, REGISTERS // (R + 1)))
 
 
 class Rows:
@@ -64,6 +65,21 @@ class Rows:
     def plus(self, a: Any, b: Any, c: Any) -> Any:
         """a + b c, rounded once where the processor can."""
         return self.builder.fadd(a, self.times(b, c), flags=("contract",))
+
+    def each_rank(self, matrix: int, kind: Any, instructions: Callable[[int], Any]) -> Any:
+        """``instructions(R)`` for the rank R of a matrix: what they return; 0 beyond UNROLLED."""
+        builder = self.builder
+        result = cgutils.alloca_once_value(builder, kind(0))
+        end = builder.append_basic_block("end")
+        chosen = builder.switch(self.size(matrix, 0), end)
+        for R in range(1, UNROLLED + 1):
+            block = builder.append_basic_block(f"rank_{R}")
+            chosen.add_case(kind(R), block)
+            builder.position_at_end(block)
+            builder.store(instructions(R), result)
+            builder.branch(end)
+        builder.position_at_end(end)
+        return builder.load(result)
 
     def positive(self, a: Any) -> Any:
         """max(a, 0)."""

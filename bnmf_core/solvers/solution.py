@@ -157,10 +157,12 @@ def advance_full(
     work_per_iteration: float,
     update: Update,
     most: int | None = None,
+    single: bool = False,
 ) -> Solution:
     """One bounded step on X itself: all particles side by side, until some have settled.
 
-    ``most`` : iterations in it at most. ``update(F (m, R, n), linear (m, R, n), gram, step (m,))``
+    ``most`` : iterations in it at most. ``single`` : products with a sparse X may be in single
+    precision. ``update(F (m, R, n), linear (m, R, n), gram, step (m,))``
     returns a factor that is better, or no worse, on ½ ⟨F, G F⟩ − ⟨C, F⟩; it may change ``step`` in
     place. ``gram`` is (m, R, R), or (m, R, R, n) with a matrix for each column of F where X has
     gaps.
@@ -174,7 +176,7 @@ def advance_full(
     step_A, step_W = step[chosen], limit[chosen]
     iterations, squared_error = solution.iterations.copy(), solution.squared_error.copy()
     active = solution.active.copy()
-    iterate = _iterate if problem.seen is None else _iterate_seen
+    single &= problem.noise_is_small
     fit = iterations_that_fit(work_per_iteration * chosen.size)
     for _ in range(fit if most is None else min(fit, most)):
         iterations[chosen] += 1
@@ -182,7 +184,11 @@ def advance_full(
         due = (iterations[chosen] % CHECK_EVERY == 0) | last
         # An error to reach is asked for after each iteration: the next costs more than the asking.
         asked = np.ones_like(due) if stopping.good_enough > 0.0 else due
-        A, W, overlap, size = iterate(problem, update, A, W, step_A, step_W, asked.any())
+        if problem.seen is None:
+            found = _iterate(problem, update, A, W, step_A, step_W, asked.any(), single)
+        else:
+            found = _iterate_seen(problem, update, A, W, step_A, step_W, asked.any())
+        A, W, overlap, size = found
         if overlap is None or size is None:
             continue
         # ‖X − AW‖² from products that are already there.
@@ -225,9 +231,10 @@ def _iterate(
     step_A: np.ndarray,
     step_W: np.ndarray,
     measured: bool,
+    single: bool,
 ) -> Iterated:
-    A = update(A, problem.times_rows(W), holding(problem, gram(W)), step_A)
-    linear, gram_A = problem.times_columns(A), gram(A)
+    A = update(A, problem.times_rows(W, single), holding(problem, gram(W)), step_A)
+    linear, gram_A = problem.times_columns(A, single), gram(A)
     W = update(W, linear, gram_A, step_W)
     if not measured:
         return A, W, None, None

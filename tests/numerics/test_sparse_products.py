@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from bnmf_core.numerics.sparse_products import SparseProducts
+from bnmf_core.numerics.sparse_products import WIDTH, SparseProducts, product
 
 
 @pytest.mark.parametrize("stored", [np.asarray, sparse.csc_array])
@@ -20,3 +20,16 @@ def test_products_are_those_of_the_whole_matrix(stored):
 
 def test_a_full_matrix_is_left_to_dense_products():
     assert SparseProducts.of(np.ones((4, 5))) is None
+
+
+@pytest.mark.parametrize("stored", [sparse.csc_array, sparse.csr_array])
+@pytest.mark.parametrize("m", [1, WIDTH // 3 + 2])
+def test_single_precision_is_near_to_double(stored, m):
+    rng = np.random.default_rng(m)
+    X = np.where(rng.random((40, 30)) < 0.2, rng.random((40, 30)), 0.0)
+    F = rng.random((m, 3, 40))
+    whole = F @ X
+    np.testing.assert_allclose(product(stored(X), F), whole, rtol=1e-13)
+    single = product(stored(X), F, single=True)
+    np.testing.assert_allclose(single, whole, atol=2e-6 * whole.max())
+    assert not np.array_equal(single, whole)

@@ -148,8 +148,8 @@ def step(
     if state.active.any():
         D, N, R = problem.dataset.D, problem.dataset.N, problem.rank
         return state, Batch(np.empty((0, D, R)), np.empty((0, R, N)))
-    A, W = problem.model.scale(*state.particles)
     kkt, movement = newton.with_unmeasured(problem, state)
+    A, W = problem.model.scale(*state.particles)
     found = {
         "iterations": state.iterations,
         "converged": stopping.converged(kkt, movement),

@@ -12,7 +12,7 @@ from bnmf_core.solvers import products, registers
 from bnmf_core.solvers.products import combined, inner_products
 from bnmf_core.solvers.registers import REGISTER, UNROLLED, Rows, side_by_side
 
-assert (products.REVISION, registers.REVISION) == (1, 1)
+assert (products.REVISION, registers.REVISION) == (2, 1)
 
 # Entries of a factor that are worked on together; R × TILE numbers stay in the first-level cache.
 TILE = 256
@@ -347,11 +347,10 @@ def newton_direction(  # noqa: PLR0915 (one iteration)
     N = W.shape[1]
     K = Ut.shape[0]
     kind = A.dtype
-    # Ut, A, direction one below the other: each half of a product with H is then one product.
-    stack_A, stack_W = np.empty((K + 2 * R, D), kind), np.empty((K + 2 * R, N), kind)
-    stack_A[:K], stack_W[:K] = Ut, Vt
-    stack_A[K : K + R], stack_W[K : K + R] = A, W
-    p_A, p_W = stack_A[K + R :], stack_W[K + R :]
+    # A factor and its direction one below the other: half of a product with H is one of both.
+    stack_A, stack_W = np.empty((2 * R, D), kind), np.empty((2 * R, N), kind)
+    stack_A[:R], stack_W[:R] = A, W
+    p_A, p_W = stack_A[R:], stack_W[R:]
     free_A, free_W = np.empty((R, D), kind), np.empty((R, N), kind)
     inverse_A, inverse_W = _inverses(G_W), _inverses(G_A)
     r_A, r_W = np.empty((R, D), kind), np.empty((R, N), kind)
@@ -363,9 +362,10 @@ def newton_direction(  # noqa: PLR0915 (one iteration)
         _begin_tied(A, gradient_A, inverse_A, free_A, r_A, x_A, row, entry, odds)
     z_A, z_W = np.empty((R, D), kind), np.empty((R, N), kind)
     h_A, h_W = np.empty((R, D), kind), np.empty((R, N), kind)
-    inner_A, inner_W = np.empty((R, K + R), kind), np.empty((R, K + R), kind)
-    left_A, left_W = np.empty((R, K + 2 * R), kind), np.empty((R, K + 2 * R), kind)
-    left_A[:, K + R :], left_W[:, K + R :] = G_W, G_A
+    along_A, along_W = np.empty((R, K), kind), np.empty((R, K), kind)
+    inner_A, inner_W = np.empty((R, R), kind), np.empty((R, R), kind)
+    left_A, left_W = np.empty((R, 2 * R), kind), np.empty((R, 2 * R), kind)
+    left_A[:, R:], left_W[:, R:] = G_W, G_A
     _precondition(r_A, free_A, G_W, inverse_A, shares_A, z_A)
     _precondition(r_W, free_W, G_A, inverse_W, shares_W, z_W)
     answer, part = z_A, 0.0
@@ -385,13 +385,15 @@ def newton_direction(  # noqa: PLR0915 (one iteration)
         if seen.size:
             _seen_product(p_A, p_W, A, W, seen, residual, h_A, h_W)
         else:
-            inner_products(p_W, stack_W[: K + R], inner_W)
-            inner_products(p_A, stack_A[: K + R], inner_A)
-            left_A[:, :K], left_W[:, :K] = -inner_W[:, :K], -inner_A[:, :K]
-            left_A[:, K : K + R] = inner_W[:, K:] + inner_W[:, K:].T
-            left_W[:, K : K + R] = inner_A[:, K:] + inner_A[:, K:].T
+            inner_products(p_W, Vt, along_W)
+            inner_products(p_A, Ut, along_A)
+            inner_products(p_W, stack_W[:R], inner_W)
+            inner_products(p_A, stack_A[:R], inner_A)
+            left_A[:, :R], left_W[:, :R] = inner_W + inner_W.T, inner_A + inner_A.T
             combined(left_A, stack_A, h_A)
             combined(left_W, stack_W, h_W)
+            combined(-along_W, Ut, h_A, True)
+            combined(-along_A, Vt, h_W, True)
         if row >= 0:
             h_A[row] += A.dtype.type(odds) * h_A[row, entry]
         curvature, flat = _curvatures(p_A, h_A, free_A, G_W)

@@ -12,7 +12,7 @@ from bnmf_core.solvers import products, registers
 from bnmf_core.solvers.products import combined, gram_matrix, inner_products
 from bnmf_core.solvers.registers import REGISTER, UNROLLED, Rows, side_by_side
 
-assert (products.REVISION, registers.REVISION) == (1, 1)
+assert (products.REVISION, registers.REVISION) == (2, 1)
 
 # Columns of a factor that are worked on together: a few R × TILE numbers stay in the nearest cache.
 TILE = 128

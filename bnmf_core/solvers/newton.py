@@ -17,7 +17,7 @@ what a factorization is judged by: see :func:`measured`. A small X has a method 
 :mod:`bnmf_core.solvers.projection`.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -29,7 +29,9 @@ from bnmf_core.solvers.solution import (
     Solution,
     Stopping,
     gram,
+    groups,
     holding,
+    own,
     update_seen,
 )
 from bnmf_core.solvers.stationarity import (
@@ -90,7 +92,16 @@ def measured(problem: Problem, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray
     -------
     kkt (m,), see :func:`bnmf_core.solvers.stationarity.kkt_residuals`; movement (m,).
     """
-    A, W = balanced(np.ascontiguousarray(A.transpose(0, 2, 1)), W)
+    At = A.transpose(0, 2, 1)
+    kkt, movement = np.empty(A.shape[0]), np.empty(A.shape[0])
+    for chosen in groups(problem, np.arange(A.shape[0])):
+        kkt[chosen], movement[chosen] = _measured(problem, At[chosen], W[chosen])
+    return kkt, movement
+
+
+def _measured(problem: Problem, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """:func:`measured` of A (m, R, D), W (m, R, N), all together."""
+    A, W = balanced(np.ascontiguousarray(A), W)
     found = slopes(problem, A, W)
     most = np.full(A.shape[0], NEAR_PRODUCTS)
     towards = directions(problem, A, W, found, NEAR_ACCURACY, most, np.full(A.shape[0], np.inf))
@@ -100,10 +111,9 @@ def measured(problem: Problem, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray
 def with_unmeasured(problem: Problem, solution: Solution) -> tuple[np.ndarray, np.ndarray]:
     """KKT residual and movement (m,) of a solution, measured where it does not say them."""
     kkt, movement = solution.kkt.copy(), solution.movement.copy()
-    missing = np.flatnonzero(np.isnan(movement))
-    if missing.size:
-        A, W = solution.particles
-        kkt[missing], movement[missing] = measured(problem, A[missing], W[missing])
+    for chosen in groups(problem, np.flatnonzero(np.isnan(movement))):
+        A, W = solution.A[chosen], solution.W[chosen]
+        kkt[chosen], movement[chosen] = _measured(problem, A, W)
     return kkt, movement
 
 
@@ -163,7 +173,16 @@ def directions(
 
 
 def _round(problem: Problem, solution: Solution, stopping: Stopping) -> Solution:
-    chosen = np.flatnonzero(solution.active)
+    after = own(solution)
+    for chosen in groups(problem, np.flatnonzero(solution.active)):
+        _improve(problem, solution, stopping, chosen, after)
+    return after
+
+
+def _improve(
+    problem: Problem, solution: Solution, stopping: Stopping, chosen: np.ndarray, after: Solution
+) -> None:
+    """One round of the chosen ones, put into ``after`` in place."""
     A, W = balanced(solution.A[chosen], solution.W[chosen])
     radius, iterations = solution.step[chosen], solution.iterations[chosen] + 1
     ties = solution.ties.of(chosen) if isinstance(solution, TiedSolution) else None
@@ -218,20 +237,12 @@ def _round(problem: Problem, solution: Solution, stopping: Stopping) -> Solution
             None if ties is None else ties.of(going),
         )
         found.squared_error[going] = error
-    active = solution.active.copy()
-    active[chosen] = ~settled & (iterations < stopping.max_iterations)
-    return replace(
-        solution,
-        A=_put(solution.A, chosen, A),
-        W=_put(solution.W, chosen, W),
-        iterations=_put(solution.iterations, chosen, iterations),
-        squared_error=_put(solution.squared_error, chosen, found.squared_error),
-        active=active,
-        step=_put(solution.step, chosen, radius),
-        limit=_put(solution.limit, chosen, estimate),
-        kkt=_put(solution.kkt, chosen, np.where(converged, kkt, np.nan)),
-        movement=_put(solution.movement, chosen, np.where(converged & sure, movement, np.nan)),
-    )
+    after.A[chosen], after.W[chosen] = A, W
+    after.iterations[chosen], after.squared_error[chosen] = iterations, found.squared_error
+    after.active[chosen] = ~settled & (iterations < stopping.max_iterations)
+    after.step[chosen], after.limit[chosen] = radius, estimate
+    after.kkt[chosen] = np.where(converged, kkt, np.nan)
+    after.movement[chosen] = np.where(converged & sure, movement, np.nan)
 
 
 def _stepped(
@@ -313,12 +324,6 @@ def _squared_errors(problem: Problem, A: np.ndarray, W: np.ndarray) -> np.ndarra
     overlap = np.einsum("mrn,mrn->m", W, problem.times_columns(A))
     size = np.einsum("mrs,mrs->m", gram(A), gram(W))
     return np.maximum(problem.dataset.squared_norm - 2 * overlap + size, 0.0)
-
-
-def _put(whole: np.ndarray, chosen: np.ndarray, part: np.ndarray) -> np.ndarray:
-    result = whole.copy()
-    result[chosen] = part
-    return result
 
 
 def _of(found: Slopes, index: np.ndarray) -> Slopes:

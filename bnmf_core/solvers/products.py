@@ -8,7 +8,7 @@ does see.
 import numba
 import numpy as np
 
-REVISION = 1
+REVISION = 2
 # Columns of several rows that are worked on together in a product.
 WIDE = 512
 
@@ -63,9 +63,9 @@ def inner_products(F: np.ndarray, V: np.ndarray, G: np.ndarray) -> None:
 
 @numba.njit(cache=True, nogil=True, fastmath=True, error_model="numpy", forceinline=True)
 def combined(  # noqa: PLR0912 (one loop nest, unrolled)
-    G: np.ndarray, V: np.ndarray, C: np.ndarray
+    G: np.ndarray, V: np.ndarray, C: np.ndarray, more: bool = False
 ) -> None:
-    """C = G V, G (R, K) and V (K, n), by blocks of two by four rows.
+    """C = G V, or C + G V for ``more``, G (R, K) and V (K, n), by blocks of two by four rows.
 
     Unsigned offsets: only with them does the compiler see that an index never counts from the end,
     and takes several entries at a time.
@@ -75,9 +75,10 @@ def combined(  # noqa: PLR0912 (one loop nest, unrolled)
     for first in range(0, n, WIDE):
         start, end = np.uint64(first), np.uint64(min(first + WIDE, n))
         for r in range(0, R - 1, 2):
-            for i in range(start, end):
-                C[r, i] = zero
-                C[r + 1, i] = zero
+            if not more:
+                for i in range(start, end):
+                    C[r, i] = zero
+                    C[r + 1, i] = zero
             fours = K // 4 * 4
             for k in range(0, fours, 4):
                 a, b, c, d = G[r, k], G[r, k + 1], G[r, k + 2], G[r, k + 3]
@@ -97,8 +98,9 @@ def combined(  # noqa: PLR0912 (one loop nest, unrolled)
                     C[r + 1, i] = y
         if R % 2:
             r = R - 1
-            for i in range(start, end):
-                C[r, i] = zero
+            if not more:
+                for i in range(start, end):
+                    C[r, i] = zero
             fours = K // 4 * 4
             for k in range(0, fours, 4):
                 a, b, c, d = G[r, k], G[r, k + 1], G[r, k + 2], G[r, k + 3]

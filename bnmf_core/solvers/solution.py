@@ -21,6 +21,9 @@ MOVEMENT, KKT = 1.0, 1e-3
 FURTHEST = 90.0
 # Multiply-adds of one step: about a third of a second on one core.
 STEP_WORK = 1.5e9
+# Bytes of the factors of particles that are worked on together, where X is no larger; of a large X
+# this part is added. A single particle may take more.
+GROUP_BYTES, GROUP_SHARE = 2**24, 1 / 8
 # Numbers in the Gram matrices of lines with gaps that are held at once: 2 MB.
 GRAM_ENTRIES = 2**18
 
@@ -170,53 +173,56 @@ def advance_full(
     squared_norm = problem.dataset.squared_norm
     # Below the floor the expanded error is rounding.
     target = max(stopping.good_enough**2, 1e-15) * squared_norm
-    chosen = np.flatnonzero(solution.active)
-    A, W = solution.A[chosen], solution.W[chosen]
-    step, limit = solution.step.copy(), solution.limit.copy()
-    step_A, step_W = step[chosen], limit[chosen]
-    iterations, squared_error = solution.iterations.copy(), solution.squared_error.copy()
-    active = solution.active.copy()
+    after = own(solution)
     single &= problem.noise_is_small
-    fit = iterations_that_fit(work_per_iteration * chosen.size)
-    for _ in range(fit if most is None else min(fit, most)):
-        iterations[chosen] += 1
-        last = iterations[chosen] >= stopping.max_iterations
-        due = (iterations[chosen] % CHECK_EVERY == 0) | last
-        # An error to reach is asked for after each iteration: the next costs more than the asking.
-        asked = np.ones_like(due) if stopping.good_enough > 0.0 else due
-        if problem.seen is None:
-            found = _iterate(problem, update, A, W, step_A, step_W, asked.any(), single)
-        else:
-            found = _iterate_seen(problem, update, A, W, step_A, step_W, asked.any())
-        A, W, overlap, size = found
-        if overlap is None or size is None:
-            continue
-        # ‖X − AW‖² from products that are already there.
-        now = np.maximum(squared_norm - 2 * overlap + size, 0.0)
-        settled = asked & (now <= target)
-        if stopping.tolerance is not None:
-            settled |= due & (squared_error[chosen] - now <= stopping.tolerance * now)
-        settled |= last
-        known = due | settled
-        squared_error[chosen[known]] = now[known]
-        active[chosen[settled]] = False
-        if settled.any():
-            break
-    if chosen.size < solution.active.size:
-        result_A, result_W = solution.A.copy(), solution.W.copy()
-        result_A[chosen], result_W[chosen] = A, W
-        A, W = result_A, result_W
-    step[chosen], limit[chosen] = step_A, step_W
-    return replace(
-        solution,
-        A=A,
-        W=W,
-        iterations=iterations,
-        squared_error=squared_error,
-        active=active,
-        step=step,
-        limit=limit,
-    )
+    active = np.flatnonzero(solution.active)
+    fit = iterations_that_fit(work_per_iteration * active.size)
+    for chosen in groups(problem, active):
+        A, W = solution.A[chosen], solution.W[chosen]
+        step_A, step_W = solution.step[chosen], solution.limit[chosen]
+        for _ in range(fit if most is None else min(fit, most)):
+            after.iterations[chosen] += 1
+            last = after.iterations[chosen] >= stopping.max_iterations
+            due = (after.iterations[chosen] % CHECK_EVERY == 0) | last
+            # An error to reach is asked for after each: another iteration costs more than asking.
+            asked = np.ones_like(due) if stopping.good_enough > 0.0 else due
+            if problem.seen is None:
+                found = _iterate(problem, update, A, W, step_A, step_W, asked.any(), single)
+            else:
+                found = _iterate_seen(problem, update, A, W, step_A, step_W, asked.any())
+            A, W, overlap, size = found
+            if overlap is None or size is None:
+                continue
+            # ‖X − AW‖² from products that are already there.
+            now = np.maximum(squared_norm - 2 * overlap + size, 0.0)
+            settled = last | (asked & (now <= target))
+            if stopping.tolerance is not None:
+                gained = after.squared_error[chosen] - now
+                settled |= due & (gained <= stopping.tolerance * now)
+            known = due | settled
+            after.squared_error[chosen[known]] = now[known]
+            after.active[chosen[settled]] = False
+            if settled.any():
+                break
+        after.A[chosen], after.W[chosen] = A, W
+        after.step[chosen], after.limit[chosen] = step_A, step_W
+    return after
+
+
+def own(solution: Solution) -> Solution:
+    """A copy whose arrays may be changed."""
+    arrays: dict[str, Any] = {
+        k: v.copy() for k, v in vars(solution).items() if isinstance(v, np.ndarray)
+    }
+    return replace(solution, **arrays)
+
+
+def groups(problem: Problem, chosen: np.ndarray) -> list[np.ndarray]:
+    """Particles (k,) in groups that are worked on together: fewer where each takes much memory."""
+    data = problem.dataset
+    most = GROUP_BYTES + GROUP_SHARE * 8 * data.stored_entries
+    size = max(1, int(most / (8 * problem.rank * (data.D + data.N))))
+    return [chosen[first : first + size] for first in range(0, chosen.size, size)]
 
 
 # A, W, and of each particle ⟨X, AW⟩ and ‖AW‖², both over what was seen, where they were asked for.

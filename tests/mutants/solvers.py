@@ -27,8 +27,8 @@ MUTANTS = (
     Mutant(
         "movement: the Hessian without the coupling of A and W",
         "solvers/conjugate.py",
-        "left_A[:, K : K + R] = inner_W[:, K:] + inner_W[:, K:].T",
-        "left_A[:, K : K + R] = 0.0 * inner_W[:, K:]",
+        "left_A[:, :R], left_W[:, :R] = inner_W + inner_W.T, inner_A + inner_A.T",
+        "left_A[:, :R], left_W[:, :R] = 0.0 * inner_W, inner_A + inner_A.T",
         "tests/solvers/test_convergence.py",
     ),
     Mutant(

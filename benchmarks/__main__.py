@@ -14,6 +14,7 @@ from pathlib import Path
 
 from benchmarks import (
     boolean,
+    chains,
     convergence,
     distances,
     gibbs,
@@ -35,6 +36,7 @@ BENCHMARKS = {
     "residual": residual,
     "convergence": convergence,
     "gibbs": gibbs,
+    "chains": chains,
     "distances": distances,
     "growth": growth,
     "stein": stein,

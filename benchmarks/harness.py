@@ -13,7 +13,7 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-from scipy.io import loadmat
+from scipy.io import loadmat, mmread
 from threadpoolctl import threadpool_limits
 
 from benchmarks.tables import as_text
@@ -22,6 +22,12 @@ from bnmf_core import Dataset, load_sample
 ROOT = Path(__file__).resolve().parents[1]
 REPEATS = 5
 QUICK_REPEATS = 2
+# Two hyperspectral images, and the terms of 2,225 articles (Greene & Cunningham 2006).
+PUBLIC = {
+    "samson": Path("samson", "samson_dataset.mat"),
+    "jasper": Path("jasper_ridge", "jasperRidge2_R198.mat"),
+    "bbc": Path("bbc", "bbc.mtx"),
+}
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "streamlit", "plotly")
 
 
@@ -94,19 +100,21 @@ def data_folder() -> Path:
 
 
 def dataset(name: str) -> Dataset:
-    """A sample that comes with the program, or "samson" from the folder of public data sets.
+    """A sample that comes with the program, or one of PUBLIC from the folder of public data sets.
 
     Raises
     ------
     Unavailable
-        When Samson is not there.
+        When a public one is not there.
     """
-    if name != "samson":
+    if name not in PUBLIC:
         return load_sample(name)
-    path = data_folder() / "samson" / "samson_dataset.mat"
+    path = data_folder() / PUBLIC[name]
     if not path.is_file():
-        raise Unavailable("samson_dataset.mat is not in the folder named by BNMF_DATA")
-    return Dataset.from_array(loadmat(path)["Y"], name="Samson", unit="reflectance")
+        raise Unavailable(f"{path.name} is not in the folder named by BNMF_DATA")
+    if name == "bbc":
+        return Dataset.from_array(mmread(path).tocsc(), name="BBC news", unit="count")
+    return Dataset.from_array(loadmat(path)["Y"], name=name.capitalize(), unit="reflectance")
 
 
 def machine() -> dict[str, Any]:

@@ -15,7 +15,7 @@ from sklearn.decomposition import NMF
 from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks import harness
-from benchmarks.particles import CASES, Case
+from benchmarks.particles import CASES, QUICK, Case
 from benchmarks.tables import part, spread
 from bnmf_core import Dataset
 from bnmf_core.nouns.problem import Problem
@@ -50,7 +50,7 @@ COLUMNS = (
 def measure(quick: bool = False) -> dict[str, Any]:
     """Processor time of one core, ours and scikit-learn's, for every case."""
     rows, raw = [], {}
-    for case in CASES[-1:] if quick else CASES:
+    for case in CASES[QUICK] if quick else CASES:
         try:
             data = harness.dataset(case.data)
         except harness.Unavailable as reason:

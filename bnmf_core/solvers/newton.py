@@ -194,7 +194,9 @@ def _improve(
     left = np.maximum(stopping.max_iterations - iterations, 0)
     towards = directions(problem, A, W, found, ACCURACY, np.minimum(left, PRODUCTS), radius, ties)
     iterations += towards.products
-    movement = movements(A, towards)
+    movement = np.full(chosen.size, np.inf)
+    if not stopping.by_residual:
+        movement = movements(A, towards)
     close = towards.solved & (movement <= NEAR * stopping.movement) & (kkt <= stopping.kkt)
     close &= not stopping.by_residual
     near = np.flatnonzero(close)

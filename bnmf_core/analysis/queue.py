@@ -23,6 +23,7 @@ from bnmf_core.analysis.elsewhere import Elsewhere
 from bnmf_core.analysis.stage import Stage
 from bnmf_core.nouns import events
 from bnmf_core.nouns.errors import BNMFError, Cancelled
+from bnmf_core.numerics.memory import give_back
 from bnmf_core.store.run_store import RunStore
 
 log = logging.getLogger(__name__)
@@ -205,6 +206,7 @@ class AnalysisQueue:
             finally:
                 with self._changed:
                     self._current = None
+                give_back()
 
     def _compute(self, key: str) -> None:
         """Stages of one comparison, until it is complete or has to give way to another."""

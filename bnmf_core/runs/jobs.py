@@ -22,6 +22,7 @@ from bnmf_core.nouns import events
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import BNMFError, NotFoundError, RunError, SchedulerError, StoreError
 from bnmf_core.nouns.spec import Progress, RunSpec
+from bnmf_core.numerics.memory import give_back
 from bnmf_core.runs.engine import Outcome, drive
 from bnmf_core.runs.hall import Hall
 from bnmf_core.runs.memory import check_memory, memory_needed
@@ -294,6 +295,7 @@ class JobRunner:
             raise
         finally:
             self._forget(ticket)
+            give_back()
         self._analyse_launch(ticket.claim.run_id)
 
     def _sweep(self) -> None:

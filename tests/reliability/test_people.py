@@ -19,7 +19,7 @@ from tests.pages.visitors import Visitor
 
 pytestmark = pytest.mark.slow
 PATIENCE = 300.0
-SMALL, HEAVY = "two_solutions", "digits"
+HEAVY = f"Analyse {next(iter(EXAMPLES.values())).label}"
 # Seconds after the last one has gone in which the server may put things away.
 SETTLING = 10.0
 SPEC = RunSpec("random_restarts", rank=3, particles=4)
@@ -102,13 +102,13 @@ def tried(
             for _ in range(2)
         )
         # Libraries are loaded and compiled loops read once, whoever comes first.
-        first.press("", f"Analyse {EXAMPLES[SMALL].label}")
+        first.press("", HEAVY)
         for page in declared.PAGES:
             first.visit(page.address)
         finished(home)
         first.close()
         before = memory(address)
-        busy.press("", f"Analyse {EXAMPLES[HEAVY].label}")
+        busy.press("", HEAVY)
         with ThreadPoolExecutor(sessions) as threads:
             walks = [
                 threads.submit(walk, address, people, number, actions, pause)

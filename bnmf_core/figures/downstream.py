@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import HIGHLIGHT, MUTED, RunStyle, layout, markers, safe, scatter_of
 
 WIDTH = 0.7
@@ -27,7 +28,7 @@ def auc_plot(
     place = {task: i for i, task in enumerate(tasks)}
     table = scores.pivot(index="member", columns="task", values="auc")[tasks]
     converged = members["converged"].to_numpy(bool)
-    figure = go.Figure()
+    figure = Sketch()
     for number, run_id in enumerate(styles):
         style = styles[run_id]
         rows = np.flatnonzero((members["run"] == run_id).to_numpy())
@@ -35,16 +36,15 @@ def auc_plot(
         inside = focus[part["member"].to_numpy()]
         lane = (number + 0.5) / len(styles) - 0.5
         spread = (part["member"].to_numpy() * 0.61803) % 1 - 0.5
-        figure.add_trace(
-            scatter_of(len(scores))(
-                x=part["task"].map(place) + WIDTH * (lane + 0.7 * spread / len(styles)),
-                y=part["auc"],
-                mode="markers",
-                name=style.label,
-                customdata=part["member"],
-                marker=markers(style, converged[part["member"].to_numpy()], inside),
-                hovertemplate="AUC %{y:.3f}, " + style.label + "<extra></extra>",
-            )
+        figure.add(
+            scatter_of(len(scores)),
+            x=part["task"].map(place) + WIDTH * (lane + 0.7 * spread / len(styles)),
+            y=part["auc"],
+            mode="markers",
+            name=style.label,
+            customdata=part["member"],
+            marker=markers(style, converged[part["member"].to_numpy()], inside),
+            hovertemplate="AUC %{y:.3f}, " + style.label + "<extra></extra>",
         )
     if len(tasks) <= MOST_FOLLOWED:
         for task, member in table.idxmax().items():

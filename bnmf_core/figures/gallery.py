@@ -6,6 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import (
     BESIDE,
     LINE_HEIGHT,
@@ -82,17 +83,14 @@ def basis_images(
         if difference
         else {"colorscale": "Greys_r", "zmin": 0, "zmax": 1}
     )
-    figure = go.Figure(
-        go.Heatmap(
-            z=montage,
-            customdata=hover,
-            hoverongaps=False,
-            showscale=difference,
-            colorbar={"title": "difference", "thickness": 12},
-            hovertemplate="row %{customdata[0]}, component %{customdata[1]}: %{z:.2f}"
-            "<extra></extra>",
-            **colors,
-        )
+    figure = Sketch().add_heatmap(
+        z=montage,
+        customdata=hover,
+        hoverongaps=False,
+        showscale=difference,
+        colorbar={"title": "difference", "thickness": 12},
+        hovertemplate="row %{customdata[0]}, component %{customdata[1]}: %{z:.2f}<extra></extra>",
+        **colors,
     )
     for k, r in _framed(alone):
         x, y = r * (width + GAP) - 0.5, k * (height + GAP) - 0.5
@@ -219,17 +217,15 @@ def basis_heatmap(
     largest = float(np.quantile(np.abs(blocks), 0.99)) or 1.0
     colors = {"colorscale": "RdBu_r", "zmin": -largest} if difference else {"colorscale": "Blues"}
     of_column = [f"component {r + 1} of {safe(rows[k], 28)}" for r in range(R) for k in range(K)]
-    figure = go.Figure(
-        go.Heatmap(
-            z=blocks,
-            x=list(range(R * K)),
-            y=[safe(features[d], 32) for d in chosen],
-            zmax=largest,
-            colorbar={"title": "share", "thickness": 12, "tickformat": ".1%"},
-            customdata=np.tile(of_column, (len(chosen), 1)),
-            hovertemplate="%{y}: %{z:.3%} of %{customdata}<extra></extra>",
-            **({"zmin": 0} | colors),
-        )
+    figure = Sketch().add_heatmap(
+        z=blocks,
+        x=list(range(R * K)),
+        y=[safe(features[d], 32) for d in chosen],
+        zmax=largest,
+        colorbar={"title": "share", "thickness": 12, "tickformat": ".1%"},
+        customdata=np.tile(of_column, (len(chosen), 1)),
+        hovertemplate="%{y}: %{z:.3%} of %{customdata}<extra></extra>",
+        **({"zmin": 0} | colors),
     )
     figure.update_xaxes(
         tickvals=[r * K + (K - 1) / 2 for r in range(R)],

@@ -62,9 +62,9 @@ BESIDE = 40
 MOST_SHAPES = 1_000
 
 
-def scatter_of(count: int) -> type[go.Scatter] | type[go.Scattergl]:
+def scatter_of(count: int) -> str:
     """The kind of trace that shows ``count`` points soonest."""
-    return go.Scatter if count <= MOST_SHAPES else go.Scattergl
+    return "scatter" if count <= MOST_SHAPES else "scattergl"
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # loads what the first page does not need
     from bnmf_core.share.pictures import Picture
 
 types = lazy("pandas.api.types")
+sketch = lazy("bnmf_core.figures.sketch")
 
 # Nothing offers to send a chart to a company's server.
 CONFIG = {
@@ -96,8 +97,8 @@ def chart(
 
     Returns the chart's selection event when ``select`` names selection modes.
     """
-    figure.layout.meta = {"origin": origin}
-    title = _spoken(figure.layout.title.text or name)
+    figure.update_layout(meta={"origin": origin})
+    title = _spoken(sketch.title_of(figure) or name)
     options = {
         "key": f"chart_{name}",
         "config": CONFIG

@@ -71,7 +71,8 @@ def basis_images(
         shown = shown - shown[:1]
         largest = float(np.abs(shown).max()) or 1.0
     montage = np.full((K * (height + GAP) - GAP, R * (width + GAP) - GAP), np.nan)
-    hover = np.full((*montage.shape, 2), np.nan)
+    # What is in the gaps is never told; small numbers are sent in one byte each.
+    hover = np.zeros((*montage.shape, 2), dtype=np.uint8 if max(K, R) < 256 else np.uint16)
     for k in range(K):
         for r in range(R):
             top, left = k * (height + GAP), r * (width + GAP)
@@ -234,9 +235,9 @@ def basis_heatmap(
         title="component" + "; in each block a column for each factorization" * (K > 1),
     )
     figure.update_yaxes(autorange="reversed", tickfont={"size": 10}, dtick=1)
-    # All at once: plotly takes a hundredth of a second to add one line.
     line = {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "line": {"color": MUTED, "width": 1}}
-    figure.layout.shapes = [line | {"x0": x, "x1": x} for x in np.arange(1, R) * K - 0.5]
+    lines = [line | {"x0": x, "x1": x} for x in np.arange(1, R) * K - 0.5]
+    figure.update_layout(shapes=lines)
     title = (
         "The same, minus the first factorization"
         if difference

@@ -6,7 +6,7 @@ What is passed to these functions is text, never Markdown.
 import html
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:  # loads what the first page does not need
     from pandas.io.formats.style import Styler
 
     from bnmf_core.share.pictures import Picture
+
+    Rows = pd.DataFrame | Callable[[], pd.DataFrame]
 
 types = lazy("pandas.api.types")
 sketch = lazy("bnmf_core.figures.sketch")
@@ -86,13 +88,14 @@ def chart(
     *,
     name: str,
     origin: str,
-    table: "pd.DataFrame",
+    table: "Rows",
     select: tuple[str, ...] = (),
     talk: bool = False,
 ) -> Any:
     """Draw a figure, and below it its reading help, its table and downloads, and its origin.
 
     Where the same page has told the origin already, it stands with the downloads only.
+    ``table`` : what takes long to put together is handed over as a function, called when needed.
     ``talk`` : it has no buttons, and is as high as what it stands in.
 
     Returns the chart's selection event when ``select`` names selection modes.
@@ -114,9 +117,7 @@ def chart(
         st.plotly_chart(figure, **options)
     with st.container(horizontal=True, wrap=False):
         st.markdown(f":small[{plain(reading)}]", width="stretch")
-        menu = st.popover("Table", icon=":material/table:", help=BEHIND)
-    with menu:
-        _files(figure, reading, name, origin, title, table)
+        _menu(figure, reading, name, origin, title, table)
     origin_line(origin, of=name)
     return event
 
@@ -138,6 +139,25 @@ def picture(drawn: "Picture", origin: str) -> None:
 def _spoken(title: str) -> str:
     """A chart's title without the little HTML that charts read."""
     return html.unescape(re.sub(r"<[^>]*>", " ", title))
+
+
+def is_open(fold: Any) -> bool:
+    """Whether a fold or a menu has been opened; what is in it is made only then."""
+    return bool(fold.open)
+
+
+@st.fragment
+def _menu(
+    figure: "go.Figure", reading: str, name: str, origin: str, title: str, rows: "Rows"
+) -> None:
+    """What stands behind a chart, sent when somebody asks for it."""
+    menu = st.popover(
+        "Table", icon=":material/table:", help=BEHIND, key=f"menu_{name}", on_change="rerun"
+    )
+    if is_open(menu):
+        with menu:
+            made = rows() if callable(rows) else rows
+            _files(figure, reading, name, origin, title, made)
 
 
 def _files(

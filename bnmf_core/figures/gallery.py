@@ -70,8 +70,10 @@ def basis_images(
     if difference:
         shown = shown - shown[:1]
         largest = float(np.abs(shown).max()) or 1.0
-    montage = np.full((K * (height + GAP) - GAP, R * (width + GAP) - GAP), np.nan)
-    # What is in the gaps is never told; small numbers are sent in one byte each.
+    # Greys that are told to two digits are sent with seven; numbers of components in a byte each,
+    # where those in the gaps are never told.
+    pixels = (K * (height + GAP) - GAP, R * (width + GAP) - GAP)
+    montage = np.full(pixels, np.nan, dtype=np.float32)
     hover = np.zeros((*montage.shape, 2), dtype=np.uint8 if max(K, R) < 256 else np.uint16)
     for k in range(K):
         for r in range(R):

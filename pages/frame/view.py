@@ -39,6 +39,8 @@ CONFIG = {
 MARKS = ("points", "box", "lasso")
 # Origins that stand on the page, by the chart that they stand below.
 _SAID = "origins_said"
+# Pixels of the menu below a chart.
+MENU = 430
 BEHIND = "The table behind the chart, and downloads"
 
 
@@ -115,9 +117,7 @@ def chart(
         event = st.plotly_chart(figure, on_select="rerun", selection_mode=select, **options)
     else:
         st.plotly_chart(figure, **options)
-    with st.container(horizontal=True, wrap=False):
-        st.markdown(f":small[{plain(reading)}]", width="stretch")
-        _menu(figure, reading, name, origin, title, table)
+    _below(figure, reading, name, origin, title, table)
     origin_line(origin, of=name)
     return event
 
@@ -147,17 +147,21 @@ def is_open(fold: Any) -> bool:
 
 
 @st.fragment
-def _menu(
+def _below(
     figure: "go.Figure", reading: str, name: str, origin: str, title: str, rows: "Rows"
 ) -> None:
-    """What stands behind a chart, sent when somebody asks for it."""
-    menu = st.popover(
-        "Table", icon=":material/table:", help=BEHIND, key=f"menu_{name}", on_change="rerun"
-    )
-    if is_open(menu):
-        with menu:
+    """How to read a chart, and the menu with what stands behind it, sent when it is opened."""
+    with st.container(horizontal=True, wrap=False):
+        st.markdown(f":small[{plain(reading)}]", width="stretch")
+        menu = st.popover(
+            "Table", icon=":material/table:", help=BEHIND, key=f"menu_{name}", on_change="rerun"
+        )
+    with menu:
+        if is_open(menu):
             made = rows() if callable(rows) else rows
             _files(figure, reading, name, origin, title, made)
+        else:  # it opens where there is room for what will be in it
+            st.container(height=MENU, border=False).caption("The table comes …")
 
 
 def _files(

@@ -3,8 +3,8 @@
 import streamlit as st
 
 from bnmf_core.analysis import conclusions, downstream
-from bnmf_core.compare.downstream import best_per_task, winners, winners_that_suffice
 from bnmf_core.figures.downstream import MOST_FOLLOWED, auc_plot
+from pages.downstream_parts import classes
 from pages.frame import focusing, guard, link, panel, view
 from pages.frame.words import plain
 
@@ -27,13 +27,8 @@ link.one_of("label", labels)
 if len(labels) > 1:
     st.segmented_control("Label", labels, key=link.key("label"), required=True, format_func=plain)
 link.share("label")
-chosen = scores[scores["label"] == link.get("label")]
-scored = chosen.rename(columns={"member": "particle"})
-best, tied = best_per_task(scored), winners(scored).groupby("task").size()
-spread = chosen.groupby("task")["auc"].agg(["min", "median", "max"])
-# The tasks that depend most on the factorization come first.
-spread = spread.loc[(spread["min"] - spread["max"]).sort_values(kind="stable").index]
-chosen = chosen.set_index("task").loc[spread.index].reset_index()
+of_label = classes.of(analysis.key, link.get("label"), found)
+chosen, spread = of_label.scores, of_label.spread
 followed = " Dotted lines follow a class's winner across the others." * (
     1 < len(spread) <= MOST_FOLLOWED
 )
@@ -60,7 +55,7 @@ columns[0].metric("Classes", f"{len(spread):d}")
 columns[1].metric("Largest spread of AUC", f"{(spread['max'] - spread['min']).max():.3f}")
 columns[2].metric(
     "Winners that suffice",
-    f"{winners_that_suffice(scored):d} for {len(best):d} classes",
+    f"{of_label.suffice:d} for {len(of_label.best):d} classes",
     help="With so many factorizations, every class has one of its best among them; 1 when a single "
     "one is the best of all classes, or as good as the best.",
 )
@@ -76,9 +71,9 @@ else:
     )
 if left_out := found.left_out.get(link.get("label")):
     st.caption(f"Too few members to score: {plain(', '.join(left_out))}.")
-table = spread.join(best.set_index("task")[["particle", "auc"]]).reset_index()
+table = spread.join(of_label.best).reset_index()
 table["best factorization"] = [look.name(int(row)) for row in table["particle"]]
-table["others as good"] = tied.reindex(table["task"]).to_numpy() - 1
+table["others as good"] = of_label.tied.reindex(table["task"]).to_numpy() - 1
 inside = chosen[look.focus[chosen["member"].to_numpy()]].groupby("task")["auc"].median()
 table[f"median of {look.focus_name}"] = inside.reindex(table["task"]).to_numpy()
 for _, *details in sentences:

@@ -35,7 +35,7 @@ with left:
         look.reading(f"{ON_MAP} Draw a lasso or a box to look at some of them.{left_out(kept)}"),
         name="map",
         origin=look.origin,
-        table=look.named(look.analysis.members).assign(
+        table=lambda: look.named(look.analysis.members).assign(
             mode=look.modes.labels + 1, x=points[:, 0], y=points[:, 1]
         ),
         select=view.MARKS,

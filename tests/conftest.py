@@ -1,11 +1,15 @@
 """What the tests of several rooms share."""
 
+import json
 from pathlib import Path
 
 import numpy as np
+import plotly.graph_objects as go
 import pytest
 from hypothesis import settings
+from plotly.io.json import to_json_plotly as to_json
 
+from bnmf_core.figures.sketch import Sketch
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.runs.jobs import JobRunner
 from bnmf_core.store.run_store import RunStore
@@ -43,6 +47,23 @@ def nobodys_home(tmp_path_factory):
     """What tests keep on disk, libraries of transforms among it, never lands in a user's folder."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BNMF_HOME", str(tmp_path_factory.mktemp("home")))
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def checked_sketches():
+    """Every sketch that a test draws is, to the last value, what Plotly makes of it."""
+    unchecked = Sketch.to_dict
+
+    def checked(figure: Sketch) -> dict:
+        drawn, sketched = unchecked(figure), figure.__dict__.get("_sketched")
+        if sketched is not None:
+            whole = go.Figure(sketched["data"], sketched["layout"])
+            assert json.loads(to_json(drawn)) == json.loads(to_json(whole))
+        return drawn
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Sketch, "to_dict", checked)
         yield
 
 

@@ -6,6 +6,7 @@ best point is below the best of all (its height), and how much of the posterior 
 mass).
 """
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -24,6 +25,8 @@ from bnmf_core.nouns.errors import DataError
 
 # A second mode that is nearer than this part of the way to the first is hardly another place.
 CLOSE = 0.1
+# Modes whose shares are told run by run.
+MOST_SHARED = 10
 # A share of the draws that is worth a word.
 NOTABLE = 0.1
 # A mass above this is all but the whole.
@@ -62,11 +65,20 @@ def mode_table(
 
 def share_by_run(comparison: Comparison, modes: Modes) -> pd.DataFrame:
     """Share of each run in each of the ten largest modes: columns mode (1-based), run, share."""
-    members = comparison.members.assign(mode=modes.labels + 1)
-    share = members.pivot_table(
-        index="mode", columns="run", values="weight", aggfunc="sum", fill_value=0.0
-    ).reindex(columns=comparison.run_ids, fill_value=0.0)
-    return share.iloc[:10].reset_index().melt("mode", var_name="run", value_name="share")
+    weights = comparison.members["weight"].to_numpy()
+    shown = min(modes.count, MOST_SHARED)
+    shares = [
+        math.fsum(weights[rows][modes.labels[rows] == mode])
+        for rows in comparison.rows_by_run()
+        for mode in range(shown)
+    ]
+    return pd.DataFrame(
+        {
+            "mode": np.tile(np.arange(1, shown + 1), len(comparison.run_ids)),
+            "run": np.repeat(comparison.run_ids, shown),
+            "share": shares,
+        }
+    )
 
 
 def _share(labels: np.ndarray, counted: np.ndarray, count: int) -> np.ndarray:

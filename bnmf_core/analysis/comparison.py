@@ -233,13 +233,21 @@ class Comparison:
 
     def factors(self, index: Sequence[int] | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """A (k, D, R) and W (k, R, N) of the chosen rows of ``members``, in their order."""
+        W = [particles.W[position] for particles, position in self._places(index)]
+        return self.bases(index), np.array(W).reshape(-1, *self.particles[0].W.shape[1:])
+
+    def bases(self, index: Sequence[int] | np.ndarray) -> np.ndarray:
+        """A (k, D, R) of the chosen rows alone: where observations are many, W is most of both."""
+        A = [particles.A[position] for particles, position in self._places(index)]
+        return np.array(A).reshape(-1, *self.particles[0].A.shape[1:])
+
+    def _places(self, index: Sequence[int] | np.ndarray) -> list[tuple[Particles, int]]:
         chosen = self.members.iloc[np.asarray(index, dtype=np.int64)]
         by_id = dict(zip(self.run_ids, self.particles, strict=True))
-        pairs = list(zip(chosen["run"], chosen["position"], strict=True))
-        A = [by_id[run_id].A[position] for run_id, position in pairs]
-        W = [by_id[run_id].W[position] for run_id, position in pairs]
-        shape_A, shape_W = self.particles[0].A.shape[1:], self.particles[0].W.shape[1:]
-        return np.array(A).reshape(-1, *shape_A), np.array(W).reshape(-1, *shape_W)
+        return [
+            (by_id[run_id], position)
+            for run_id, position in zip(chosen["run"], chosen["position"], strict=True)
+        ]
 
     def aligned(self, index: Sequence[int] | np.ndarray) -> np.ndarray:
         """Bases (k, D, R) of the chosen rows, components in one order: the first one's.

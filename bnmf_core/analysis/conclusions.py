@@ -114,7 +114,7 @@ def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopp
         return
     errors = comparison.members["error"].to_numpy()[sites.rows]
     rows = sites.rows[highest_of_each(sites.labels, -errors, MOST)]
-    A, _ = comparison.factors(rows)
+    A = comparison.bases(rows)
     dataset, tables = comparison.dataset, []
     held_out = split(dataset, comparison.holdout)[1] if comparison.holdout else None
     for i, label in enumerate(dataset.labels):

@@ -31,7 +31,7 @@ def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopp
     scores, left_out = [], {}
     labels = list(comparison.dataset.labels)
     held_out = split(comparison.dataset, comparison.holdout)[1] if comparison.holdout else None
-    A, _ = comparison.factors(np.arange(len(comparison.members)))
+    A = comparison.bases(np.arange(len(comparison.members)))
     for i, label in enumerate(labels):
 
         def of_label(part: float, i: int = i) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +43,8 @@ MOST = 8
 # whole may take before fewer modes are weighed.
 STEPS, RATE, PATIENCE = 350, 4.0e9, 1200.0
 SEED = 20
+# Tables of masses that are kept at hand.
+MOST_KNOWN = 64
 
 
 @dataclass(frozen=True)
@@ -102,7 +105,23 @@ class Evidence:
         if len(self.rows) == 1 and self.left_out:  # a share of what, nobody knows
             weighed = np.bincount(labels[list(self.rows)], minlength=count)
             return found.assign(weighed=weighed, stays=True)
-        table, groups = self.tables[belief], labels[list(self.rows)]
+        groups = labels[list(self.rows)]
+        asked = (belief, count, groups.tobytes())
+        if asked not in self._known:
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            self._known[asked] = self._weighed(found, groups, self.tables[belief])
+        return self._known[asked].copy()
+
+    @cached_property
+    def _known(self) -> dict[tuple[float, int, bytes], pd.DataFrame]:
+        """What has been asked: pages ask for the same masses again and again."""
+        return {}
+
+    def _weighed(
+        self, found: pd.DataFrame, groups: np.ndarray, table: pd.DataFrame
+    ) -> pd.DataFrame:
+        count, columns = len(found), list(found)
         rng = np.random.default_rng(SEED)
         masses = shares(table["log_evidence"].to_numpy(), table["error"].to_numpy(), rng, groups)
         weighed = np.bincount(groups, minlength=count)

@@ -127,7 +127,15 @@ class Answer:
     @cached_property
     def told(self) -> dict[str, list[str]]:
         """The answer of the modes in sentences, by what it is about."""
-        told = answer.sentences(
+        return {
+            about: [in_words(sentence, self.mode_names) for sentence in sentences]
+            for about, sentences in self.sentences.items()
+        }
+
+    @cached_property
+    def sentences(self) -> dict[str, list[str]]:
+        """The same, where modes have their numbers only."""
+        return answer.sentences(
             self.comparison,
             self.metric,
             self.table,
@@ -137,10 +145,6 @@ class Answer:
             self.unseen,
             self.spread,
         )
-        return {
-            about: [in_words(sentence, self.mode_names) for sentence in sentences]
-            for about, sentences in told.items()
-        }
 
     @cached_property
     def spread(self) -> Spread | None:

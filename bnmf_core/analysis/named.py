@@ -42,7 +42,7 @@ class Named:
         notes = [note for note in notes if note.A.shape[1] == comparison.rank]
         if not notes:
             return [None] * modes.count
-        A, _ = comparison.factors(modes.representative)
+        A = comparison.bases(modes.representative)
         notes = [note for note in notes if note.A.shape[0] == A.shape[1]]
         farthest = [_farthest(A, note) for note in notes]
         return _given(notes, np.array(farthest).reshape(len(notes), modes.count))

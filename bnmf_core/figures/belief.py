@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import DASHES, layout, safe
 
 # A mode with less than this at every belief is not drawn.
@@ -24,7 +25,7 @@ def belief_chart(masses: Mapping[float, pd.DataFrame], names: Sequence[str] = ()
     beliefs = sorted(masses)
     largest = np.max([masses[belief]["mass"].fillna(0.0) for belief in beliefs], axis=0)
     drawn = [mode for mode in np.argsort(-largest, kind="stable") if largest[mode] >= SMALLEST]
-    figure = go.Figure()
+    figure = Sketch()
     for i, (mode, dash) in enumerate(zip(drawn[:MOST], DASHES.values(), strict=False)):
         name = safe(names[mode] if names else f"mode {mode + 1}")
         rows = pd.DataFrame([masses[belief].iloc[mode] for belief in beliefs])

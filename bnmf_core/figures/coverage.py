@@ -6,6 +6,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.colors import hex_to_rgb
 
+from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import RunStyle, count_axis, layout
 
 # Pixels by which the first of many curves is thicker than the last.
@@ -31,7 +32,7 @@ def persistence_plot(
         between the smallest and the largest, in the first one's style; None for each on its own.
     """
     groups = repetitions or {run_id: [run_id] for run_id in styles}
-    figure = go.Figure()
+    figure = Sketch()
     for number, (first, run_ids) in enumerate(groups.items()):
         covering = curves[curves["run"].isin(run_ids)].groupby("epsilon")["covering"]
         part = covering.agg(["mean", "min", "max", "size"]).reset_index()

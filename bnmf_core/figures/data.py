@@ -3,6 +3,7 @@
 import numpy as np
 import plotly.graph_objects as go
 
+from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import LINE, layout, safe
 from bnmf_core.numerics.matrix import Matrix, dense, is_sparse
 
@@ -31,16 +32,14 @@ def matrix_preview(
         cells = np.where(mask, dense(X), np.nan)[::row_size, ::column_size]
         how = f", one entry of every {row_size}×{column_size}"
         middle = 0.0
-    figure = go.Figure(
-        go.Heatmap(
-            z=cells,
-            x=np.arange(cells.shape[1]) * column_size + middle * (column_size - 1) + 1,
-            y=np.arange(cells.shape[0]) * row_size + middle * (row_size - 1) + 1,
-            colorscale="Viridis",
-            colorbar={"title": unit or "value", "thickness": 12},
-            hoverongaps=False,
-            hovertemplate="row %{y:.0f}, observation %{x:.0f}: %{z:.4g}<extra></extra>",
-        )
+    figure = Sketch().add_heatmap(
+        z=cells,
+        x=np.arange(cells.shape[1]) * column_size + middle * (column_size - 1) + 1,
+        y=np.arange(cells.shape[0]) * row_size + middle * (row_size - 1) + 1,
+        colorscale="Viridis",
+        colorbar={"title": unit or "value", "thickness": 12},
+        hoverongaps=False,
+        hovertemplate="row %{y:.0f}, observation %{x:.0f}: %{z:.4g}<extra></extra>",
     )
     figure.update_xaxes(title=f"observations (1 to {N:,})", showgrid=False)
     figure.update_yaxes(
@@ -85,7 +84,7 @@ def spectrum(values: np.ndarray, total: float) -> go.Figure:
     ----------
     values : singular values from large to small. total : ‖X‖²_F.
     """
-    figure = go.Figure()
+    figure = Sketch()
     figure.add_scatter(
         x=np.arange(1, len(values) + 1),
         y=least_errors(values, total),

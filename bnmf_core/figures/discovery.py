@@ -3,6 +3,7 @@
 import plotly.graph_objects as go
 
 from bnmf_core.compare.unseen import Unseen
+from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import HIGHLIGHT, LINE, layout
 
 BAND = "rgba(76, 110, 143, 0.2)"
@@ -11,7 +12,7 @@ BAND = "rgba(76, 110, 143, 0.2)"
 def discovery_curve(told: Unseen) -> go.Figure:
     """The expected number of modes among the first n restarts, with its interval."""
     curve = told.curve
-    figure = go.Figure()
+    figure = Sketch()
     figure.add_scatter(
         x=[*curve["restarts"], *curve["restarts"][::-1]],
         y=[*curve["upper"], *curve["lower"][::-1]],

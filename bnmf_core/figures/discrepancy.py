@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import pandas as pd
 import plotly.graph_objects as go
 
+from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import RunStyle, layout, logarithmic_axis
 
 
@@ -21,7 +22,7 @@ def discrepancy_over_time(
     if "repetition" not in points:
         points = points.assign(repetition=0)
     shown = points[(points["value"] > 0) & (points["seconds"] > 0)]
-    figure = go.Figure()
+    figure = Sketch()
     for run_id, style in styles.items():
         lines = shown[shown["run"] == run_id].groupby("repetition", sort=True)
         for number, (_, line) in enumerate(lines):

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import RunStyle, layout
 
 # More pairs of a run than this do not change the picture, but make it slow.
@@ -36,7 +37,7 @@ def pair_violins(
     ----------
     table : columns run and value, as :func:`pairs_within` makes them.
     """
-    figure = go.Figure()
+    figure = Sketch()
     for run_id, style in styles.items():
         values = table.loc[table["run"] == run_id, "value"]
         figure.add_violin(

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import plotly.graph_objects as go
 
+from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import HIGHLIGHT, MUTED, component_color, layout, scatter_of
 
 # Points of a scatter; of more, an even part is drawn.
@@ -23,24 +24,23 @@ def entries_chart(
     mean, other : "A" and "W" → arrays of the same shape. Points hold factor, row of A or column of
         W, and component, for whoever brushes over them.
     """
-    figure = go.Figure()
+    figure = Sketch()
     for number, name in enumerate(FACTORS):
         x, y = mean[name], other[name]
         places = np.argwhere(np.isfinite(y))
         places = places[:: max(1, -(-len(places) // MOST_POINTS))]
         at = tuple(places.T)
         items, components = (places if name == "A" else places[:, ::-1]).T
-        figure.add_trace(
-            scatter_of(sum(values.size for values in mean.values()))(
-                x=x[at],
-                y=y[at],
-                mode="markers",
-                name=FACTORS[name],
-                marker={"size": 4, "opacity": 0.6, "color": component_color(number)},
-                customdata=np.column_stack([np.full(len(places), number), items, components]),
-                hovertemplate="item %{customdata[1]}, tile %{customdata[2]}: %{x:.3f}, %{y:.3g}"
-                "<extra></extra>",
-            )
+        figure.add(
+            scatter_of(sum(values.size for values in mean.values())),
+            x=x[at],
+            y=y[at],
+            mode="markers",
+            name=FACTORS[name],
+            marker={"size": 4, "opacity": 0.6, "color": component_color(number)},
+            customdata=np.column_stack([np.full(len(places), number), items, components]),
+            hovertemplate="item %{customdata[1]}, tile %{customdata[2]}: %{x:.3f}, %{y:.3g}"
+            "<extra></extra>",
         )
     figure.update_xaxes(title="mean", range=[-0.02, 1.02])
     figure.update_yaxes(title=axis)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import HIGHLIGHT, MUTED, RunStyle, layout, markers, safe, scatter_of
 
 WIDTH = 0.7
@@ -23,30 +24,30 @@ def auc_plot(
     scores : columns member (row of ``members``), task, auc. focus : (m,) bool. Factorizations that
         have not converged are hollow.
     """
-    tasks = list(dict.fromkeys(scores["task"]))
-    place = {task: i for i, task in enumerate(tasks)}
-    table = scores.pivot(index="member", columns="task", values="auc")[tasks]
-    converged = members["converged"].to_numpy(bool)
-    figure = go.Figure()
+    place, tasks = pd.factorize(scores["task"])
+    every, auc = scores["member"].to_numpy(), scores["auc"].to_numpy()
+    best = np.full(len(tasks), -np.inf)
+    np.maximum.at(best, place, auc)
+    run_of, converged = members["run"].to_numpy()[every], members["converged"].to_numpy(bool)
+    figure = Sketch()
     for number, run_id in enumerate(styles):
         style = styles[run_id]
-        rows = np.flatnonzero((members["run"] == run_id).to_numpy())
-        part = scores[scores["member"].isin(rows)]
-        inside = focus[part["member"].to_numpy()]
+        mine = run_of == run_id
+        member = every[mine]
         lane = (number + 0.5) / len(styles) - 0.5
-        spread = (part["member"].to_numpy() * 0.61803) % 1 - 0.5
-        figure.add_trace(
-            scatter_of(len(scores))(
-                x=part["task"].map(place) + WIDTH * (lane + 0.7 * spread / len(styles)),
-                y=part["auc"],
-                mode="markers",
-                name=style.label,
-                customdata=part["member"],
-                marker=markers(style, converged[part["member"].to_numpy()], inside),
-                hovertemplate="AUC %{y:.3f}, " + style.label + "<extra></extra>",
-            )
+        spread = (member * 0.61803) % 1 - 0.5
+        figure.add(
+            scatter_of(len(scores)),
+            x=place[mine] + WIDTH * (lane + 0.7 * spread / len(styles)),
+            y=auc[mine],
+            mode="markers",
+            name=style.label,
+            customdata=member,
+            marker=markers(style, converged[member], focus[member]),
+            hovertemplate="AUC %{y:.3f}, " + style.label + "<extra></extra>",
         )
     if len(tasks) <= MOST_FOLLOWED:
+        table = scores.pivot(index="member", columns="task", values="auc")[tasks]
         for task, member in table.idxmax().items():
             figure.add_scatter(
                 x=list(range(len(tasks))),
@@ -58,7 +59,7 @@ def auc_plot(
             )
     figure.add_scatter(
         x=list(range(len(tasks))),
-        y=table.max(),
+        y=best,
         mode="markers",
         name="best of its class",
         marker={"symbol": "star", "size": 13, "color": HIGHLIGHT},

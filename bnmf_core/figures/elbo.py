@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import MUTED, RunStyle, layout, logarithmic_axis
 
 # A smaller difference from the best, in nats, is drawn as this one.
@@ -34,7 +35,7 @@ def bound_over_proposals(
         the mixture is empty), best (nats, the largest value of runs that can be compared), joined.
     quantity : what ``value`` is, in words. from_best : draw best − value on a logarithmic axis.
     """
-    figure = go.Figure()
+    figure = Sketch()
     for run_id, style in styles.items():
         part = table[table["run"] == run_id]
         if part.empty:
@@ -88,7 +89,7 @@ def fate_bars(table: pd.DataFrame, styles: Mapping[str, RunStyle]) -> go.Figure:
     ----------
     table : columns run, fate (a key of ``FATES``), count.
     """
-    figure = go.Figure()
+    figure = Sketch()
     longest = table.groupby("run")["count"].sum().max()
     for fate, (words, color) in FATES.items():
         part = table[table["fate"] == fate]

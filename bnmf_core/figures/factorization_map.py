@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import HIGHLIGHT, MUTED, RunStyle, layout, markers, scatter_of
 
 SELECTED_SIZE, PLAIN_SIZE = 11, 8
@@ -32,31 +33,30 @@ def factorization_map(
     styles : by run id. focus : (m,) bool, what is looked at now.
     distance_label, unit : what the positions approximate.
     """
-    figure = go.Figure()
+    figure = Sketch()
     for run_id, style in styles.items():
         rows = np.flatnonzero((members["run"] == run_id).to_numpy())
         part = members.iloc[rows]
-        figure.add_trace(
-            scatter_of(len(points))(
-                x=points[rows, 0],
-                y=points[rows, 1],
-                mode="markers",
-                name=style.label,
-                customdata=np.column_stack(
-                    [rows, mode_labels[rows] + 1, part["particle"], part["error"]]
-                ),
-                marker=markers(
-                    style,
-                    part["converged"].to_numpy(bool),
-                    focus[rows],
-                    (SELECTED_SIZE, PLAIN_SIZE),
-                ),
-                hovertemplate=(
-                    "factorization %{customdata[2]:.0f} of " + style.label + "<br>"
-                    "mode %{customdata[1]:.0f}<br>"
-                    "relative error %{customdata[3]:.4f}<extra></extra>"
-                ),
-            )
+        figure.add(
+            scatter_of(len(points)),
+            x=points[rows, 0],
+            y=points[rows, 1],
+            mode="markers",
+            name=style.label,
+            customdata=np.column_stack(
+                [rows, mode_labels[rows] + 1, part["particle"], part["error"]]
+            ),
+            marker=markers(
+                style,
+                part["converged"].to_numpy(bool),
+                focus[rows],
+                (SELECTED_SIZE, PLAIN_SIZE),
+            ),
+            hovertemplate=(
+                "factorization %{customdata[2]:.0f} of " + style.label + "<br>"
+                "mode %{customdata[1]:.0f}<br>"
+                "relative error %{customdata[3]:.4f}<extra></extra>"
+            ),
         )
     going = int((~members["converged"].to_numpy(bool)).sum())
     if going:

@@ -7,6 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from bnmf_core.compare.flow import COUNTERPART, Flow
+from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import component_color, ink, layout, safe
 
 # Half the width of a box, in distances between columns; the gap between boxes, in shares.
@@ -40,7 +41,7 @@ def flow_figure(
     total = float((nodes["top"] + nodes["height"]).max())
     pixels = (HEIGHT - TOP - BOTTOM) * nodes["height"].to_numpy() / total
     bands = _banded(flow.links, nodes)
-    figure = go.Figure()
+    figure = Sketch()
     _add_links(figure, bands, columns)
     _add_components(figure, nodes, pixels, columns, details)
     figure.update_xaxes(

@@ -6,6 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import (
     BESIDE,
     LINE_HEIGHT,
@@ -69,8 +70,11 @@ def basis_images(
     if difference:
         shown = shown - shown[:1]
         largest = float(np.abs(shown).max()) or 1.0
-    montage = np.full((K * (height + GAP) - GAP, R * (width + GAP) - GAP), np.nan)
-    hover = np.full((*montage.shape, 2), np.nan)
+    # Greys that are told to two digits are sent with seven; numbers of components in a byte each,
+    # where those in the gaps are never told.
+    pixels = (K * (height + GAP) - GAP, R * (width + GAP) - GAP)
+    montage = np.full(pixels, np.nan, dtype=np.float32)
+    hover = np.zeros((*montage.shape, 2), dtype=np.uint8 if max(K, R) < 256 else np.uint16)
     for k in range(K):
         for r in range(R):
             top, left = k * (height + GAP), r * (width + GAP)
@@ -82,17 +86,14 @@ def basis_images(
         if difference
         else {"colorscale": "Greys_r", "zmin": 0, "zmax": 1}
     )
-    figure = go.Figure(
-        go.Heatmap(
-            z=montage,
-            customdata=hover,
-            hoverongaps=False,
-            showscale=difference,
-            colorbar={"title": "difference", "thickness": 12},
-            hovertemplate="row %{customdata[0]}, component %{customdata[1]}: %{z:.2f}"
-            "<extra></extra>",
-            **colors,
-        )
+    figure = Sketch().add_heatmap(
+        z=montage,
+        customdata=hover,
+        hoverongaps=False,
+        showscale=difference,
+        colorbar={"title": "difference", "thickness": 12},
+        hovertemplate="row %{customdata[0]}, component %{customdata[1]}: %{z:.2f}<extra></extra>",
+        **colors,
     )
     for k, r in _framed(alone):
         x, y = r * (width + GAP) - 0.5, k * (height + GAP) - 0.5
@@ -219,17 +220,15 @@ def basis_heatmap(
     largest = float(np.quantile(np.abs(blocks), 0.99)) or 1.0
     colors = {"colorscale": "RdBu_r", "zmin": -largest} if difference else {"colorscale": "Blues"}
     of_column = [f"component {r + 1} of {safe(rows[k], 28)}" for r in range(R) for k in range(K)]
-    figure = go.Figure(
-        go.Heatmap(
-            z=blocks,
-            x=list(range(R * K)),
-            y=[safe(features[d], 32) for d in chosen],
-            zmax=largest,
-            colorbar={"title": "share", "thickness": 12, "tickformat": ".1%"},
-            customdata=np.tile(of_column, (len(chosen), 1)),
-            hovertemplate="%{y}: %{z:.3%} of %{customdata}<extra></extra>",
-            **({"zmin": 0} | colors),
-        )
+    figure = Sketch().add_heatmap(
+        z=blocks,
+        x=list(range(R * K)),
+        y=[safe(features[d], 32) for d in chosen],
+        zmax=largest,
+        colorbar={"title": "share", "thickness": 12, "tickformat": ".1%"},
+        customdata=np.tile(of_column, (len(chosen), 1)),
+        hovertemplate="%{y}: %{z:.3%} of %{customdata}<extra></extra>",
+        **({"zmin": 0} | colors),
     )
     figure.update_xaxes(
         tickvals=[r * K + (K - 1) / 2 for r in range(R)],
@@ -238,9 +237,9 @@ def basis_heatmap(
         title="component" + "; in each block a column for each factorization" * (K > 1),
     )
     figure.update_yaxes(autorange="reversed", tickfont={"size": 10}, dtick=1)
-    # All at once: plotly takes a hundredth of a second to add one line.
     line = {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "line": {"color": MUTED, "width": 1}}
-    figure.layout.shapes = [line | {"x0": x, "x1": x} for x in np.arange(1, R) * K - 0.5]
+    lines = [line | {"x0": x, "x1": x} for x in np.arange(1, R) * K - 0.5]
+    figure.update_layout(shapes=lines)
     title = (
         "The same, minus the first factorization"
         if difference

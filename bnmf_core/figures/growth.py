@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import pandas as pd
 import plotly.graph_objects as go
 
+from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import RunStyle, layout
 
 
@@ -17,7 +18,7 @@ def covering_growth(
     ----------
     curves : columns run, seconds, covering, made. epsilon : radius, in the distance's ``unit``.
     """
-    figure = go.Figure()
+    figure = Sketch()
     for run_id, style in styles.items():
         part = curves[curves["run"] == run_id]
         figure.add_scatter(

@@ -7,6 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.colors import hex_to_rgb
 
+from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import DASHES, FALLBACK, MUTED, layout, safe
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -32,7 +33,7 @@ def start_errors(
     values : columns column (kind of start) and value (relative error). labels : kind → words.
     reference : "random", "solved" and "best" (an SVD) → median error.
     """
-    figure = go.Figure()
+    figure = Sketch()
     for number, key in enumerate(dict.fromkeys(values["column"])):
         name = safe(labels[key])
         figure.add_box(
@@ -67,7 +68,7 @@ def bands(
     logarithmic : which of x and y are. groups : columns that share a colour and differ in dash;
         None: each has its own. one : what a line at 1 means; "" for none.
     """
-    figure = go.Figure()
+    figure = Sketch()
     groups = groups or [[key] for key in dict.fromkeys(table["column"])]
     for number, keys in enumerate(groups):
         for key, dash in zip(keys, DASHES.values(), strict=False):

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import layout, safe
 
 
@@ -19,18 +20,16 @@ def key_terms(counts: np.ndarray, terms: Sequence[str], noun: str = "words") -> 
     share = np.array(
         [(counts == number).mean(axis=0) for number in range(largest + 1)]
     )  # (numbers, T)
-    figure = go.Figure(
-        go.Heatmap(
-            z=share.T,
-            x=[str(number) for number in range(largest + 1)],
-            y=[safe(term, 30) for term in terms],
-            colorscale="Blues",
-            zmin=0,
-            zmax=1,
-            texttemplate="%{z:.0%}",
-            colorbar={"title": "share", "tickformat": ".0%", "thickness": 12},
-            hovertemplate="%{y}: %{x} parts in %{z:.0%} of the factorizations<extra></extra>",
-        )
+    figure = Sketch().add_heatmap(
+        z=share.T,
+        x=[str(number) for number in range(largest + 1)],
+        y=[safe(term, 30) for term in terms],
+        colorscale="Blues",
+        zmin=0,
+        zmax=1,
+        texttemplate="%{z:.0%}",
+        colorbar={"title": "share", "tickformat": ".0%", "thickness": 12},
+        hovertemplate="%{y}: %{x} parts in %{z:.0%} of the factorizations<extra></extra>",
     )
     figure.update_xaxes(
         title=f"number of parts with it among their strongest {safe(noun, 24)}", type="category"

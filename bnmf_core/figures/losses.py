@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import plotly.graph_objects as go
 
+from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import MUTED, component_color, layout
 
 
@@ -22,7 +23,7 @@ def losses(
     misfit : (n,). curves : name → loss (n,), the first one drawn thicker. found : (m,) misfits of
         factorizations. epsilon : where good enough ends. unit : of misfits.
     """
-    figure = go.Figure()
+    figure = Sketch()
     for k, (name, loss) in enumerate(curves.items()):
         figure.add_scatter(
             x=misfit,

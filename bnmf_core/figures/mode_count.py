@@ -3,6 +3,7 @@
 import numpy as np
 import plotly.graph_objects as go
 
+from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import HIGHLIGHT, LINE, count_axis, layout
 
 
@@ -14,7 +15,7 @@ def mode_count(linkage: np.ndarray, threshold: float, distance_label: str, unit:
     linkage : (m − 1, 4) complete linkage. threshold : in the distance's unit.
     """
     thresholds, count = mode_counts(linkage)
-    figure = go.Figure()
+    figure = Sketch()
     figure.add_scatter(
         x=thresholds,
         y=count,

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import pandas as pd
 import plotly.graph_objects as go
 
+from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import RunStyle, layout
 
 
@@ -15,7 +16,7 @@ def mode_share(table: pd.DataFrame, styles: Mapping[str, RunStyle]) -> go.Figure
     ----------
     table : columns mode (1-based), run, share (0 to 1).
     """
-    figure = go.Figure()
+    figure = Sketch()
     for run_id, style in styles.items():
         part = table[table["run"] == run_id]
         figure.add_bar(

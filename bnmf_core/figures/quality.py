@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import (
     MIDDLE,
     MUTED,
@@ -50,7 +51,7 @@ def quality_plot(
         is.
     logarithmic : whether the axis is; what is below ``SMALLEST`` is then drawn there.
     """
-    figure = go.Figure()
+    figure = Sketch()
     runs, converged = table["run"].to_numpy(), table["converged"].to_numpy(bool)
     known = set(runs[table[quantity].notna().to_numpy()])
     styles = {run_id: style for run_id, style in styles.items() if run_id in known}
@@ -59,16 +60,15 @@ def quality_plot(
         values = table[quantity].to_numpy()[rows]
         if logarithmic:
             values = np.maximum(values, SMALLEST)
-        figure.add_trace(
-            scatter_of(len(table))(
-                x=values,
-                y=lane + WIDTH * ((rows * STRIDE) % 1 - 0.5),
-                mode="markers",
-                name=style.label,
-                customdata=rows,
-                marker=markers(style, converged[rows], focus[rows]),
-                hovertemplate="%{x:.5g}<extra>" + style.label + "</extra>",
-            )
+        figure.add(
+            scatter_of(len(table)),
+            x=values,
+            y=lane + WIDTH * ((rows * STRIDE) % 1 - 0.5),
+            mode="markers",
+            name=style.label,
+            customdata=rows,
+            marker=markers(style, converged[rows], focus[rows]),
+            hovertemplate="%{x:.5g}<extra>" + style.label + "</extra>",
         )
         middle = float(np.nanmedian(values))
         figure.add_shape(
@@ -113,20 +113,19 @@ def hidden_plot(
     table : columns run, converged, error and hidden. focus : (m,) bool, brought forward.
     by_means : error on the hidden entries of putting the mean of each feature there.
     """
-    figure = go.Figure()
+    figure = Sketch()
     runs, converged = table["run"].to_numpy(), table["converged"].to_numpy(bool)
     for run_id, style in styles.items():
         rows = np.flatnonzero(runs == run_id)
-        figure.add_trace(
-            scatter_of(len(table))(
-                x=table["error"].to_numpy()[rows],
-                y=table["hidden"].to_numpy()[rows],
-                mode="markers",
-                name=style.label,
-                customdata=rows,
-                marker=markers(style, converged[rows], focus[rows]),
-                hovertemplate="seen %{x:.5g}, hidden %{y:.5g}<extra>" + style.label + "</extra>",
-            )
+        figure.add(
+            scatter_of(len(table)),
+            x=table["error"].to_numpy()[rows],
+            y=table["hidden"].to_numpy()[rows],
+            mode="markers",
+            name=style.label,
+            customdata=rows,
+            marker=markers(style, converged[rows], focus[rows]),
+            hovertemplate="seen %{x:.5g}, hidden %{y:.5g}<extra>" + style.label + "</extra>",
         )
     figure.update_xaxes(title="‖X − AW‖/‖X‖ on seen entries")
     figure.update_yaxes(title="‖X − AW‖/‖X‖ on hidden entries")

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import HIGHLIGHT, LINE, MIDDLE, layout, safe
 
 # Pixels of one line.
@@ -29,7 +30,7 @@ def range_chart(
     """
     names = [safe(feature, 28) for feature in features]
     places = np.arange(len(names))
-    figure = go.Figure()
+    figure = Sketch()
     hover = [
         f"{name}: {v:.3%}, from {low:.3%} to {high:.3%}"
         for name, v, low, high in zip(names, value, lower, upper, strict=True)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import HIGHLIGHT, MUTED, RunStyle, layout, scatter_of
 
 
@@ -23,30 +24,28 @@ def simplex_view(
     data : (N, 2). bases : (m, 3, 2) for the rows of ``members``.
     representatives : (K,) rows of ``members`` whose triangles are drawn.
     """
-    figure = go.Figure()
-    figure.add_trace(
-        scatter_of(len(data) + 3 * len(bases))(
-            x=data[:, 0],
-            y=data[:, 1],
-            mode="markers",
-            name="data",
-            marker={"color": MUTED, "size": 6, "symbol": "x"},
-            hovertemplate="observation %{pointNumber}<extra></extra>",
-        )
+    figure = Sketch()
+    figure.add(
+        scatter_of(len(data) + 3 * len(bases)),
+        x=data[:, 0],
+        y=data[:, 1],
+        mode="markers",
+        name="data",
+        marker={"color": MUTED, "size": 6, "symbol": "x"},
+        hovertemplate="observation %{pointNumber}<extra></extra>",
     )
     for run_id, style in styles.items():
         rows = np.flatnonzero((members["run"] == run_id).to_numpy())
         corners = bases[rows].reshape(-1, 2)
-        figure.add_trace(
-            scatter_of(len(data) + 3 * len(bases))(
-                x=corners[:, 0],
-                y=corners[:, 1],
-                mode="markers",
-                name=style.label,
-                customdata=np.repeat(rows, 3),
-                marker={"color": style.color, "size": 7, "symbol": style.symbol, "opacity": 0.5},
-                hovertemplate="a basis column of " + style.label + "<extra></extra>",
-            )
+        figure.add(
+            scatter_of(len(data) + 3 * len(bases)),
+            x=corners[:, 0],
+            y=corners[:, 1],
+            mode="markers",
+            name=style.label,
+            customdata=np.repeat(rows, 3),
+            marker={"color": style.color, "size": 7, "symbol": style.symbol, "opacity": 0.5},
+            hovertemplate="a basis column of " + style.label + "<extra></extra>",
         )
     for k, row in enumerate(representatives[:6]):
         triangle = bases[row][[0, 1, 2, 0]]

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import MUTED, RunStyle, layout
 
 BINS = 40
@@ -22,7 +23,7 @@ def weight_bars(table: pd.DataFrame, styles: Mapping[str, RunStyle]) -> go.Figur
     ----------
     table : columns run, name and weight, sorted.
     """
-    figure = go.Figure()
+    figure = Sketch()
     for run_id, style in styles.items():
         part = table[table["run"] == run_id]
         if part.empty:
@@ -67,7 +68,7 @@ def pairs_by_similarity(matrix: np.ndarray, kept: np.ndarray) -> pd.DataFrame:
 
 def similarity_histogram(table: pd.DataFrame, label: str, axis: str) -> go.Figure:
     """Bars of :func:`pairs_by_similarity`; ``label``, ``axis`` : what is measured, its unit."""
-    figure = go.Figure()
+    figure = Sketch()
     figure.add_bar(
         x=(table["from"] + table["to"]) / 2,
         y=table["pairs"],
@@ -96,7 +97,7 @@ def likelihood_curve(
     objective : (m,) f of every factorization. curve : f and exp(−C·SILF(f)) of the line.
     epsilon : the threshold. runs : (m,) run ids.
     """
-    figure = go.Figure()
+    figure = Sketch()
     figure.add_scatter(
         x=curve[0],
         y=curve[1],

@@ -62,9 +62,9 @@ BESIDE = 40
 MOST_SHAPES = 1_000
 
 
-def scatter_of(count: int) -> type[go.Scatter] | type[go.Scattergl]:
+def scatter_of(count: int) -> str:
     """The kind of trace that shows ``count`` points soonest."""
-    return go.Scatter if count <= MOST_SHAPES else go.Scattergl
+    return "scatter" if count <= MOST_SHAPES else "scattergl"
 
 
 @dataclass(frozen=True)
@@ -156,14 +156,20 @@ def markers(
     style: RunStyle, converged: np.ndarray, focus: np.ndarray, sizes: tuple[int, int] = (8, 6)
 ) -> dict[str, object]:
     """The markers of m factorizations: those in ``focus`` (m,) bool are larger and darker."""
+    width = np.where(converged, 0.5, 1.5)
     return {
         "color": style.color,
-        "symbol": symbols(style, converged),
-        "size": np.where(focus, *sizes),
-        "opacity": np.where(focus, 0.85, 0.2),
+        "symbol": _once(symbols(style, converged)),
+        "size": _once(np.where(focus, *sizes)),
+        "opacity": _once(np.where(focus, 0.85, 0.2)),
         # An edge that is seen on a light and on a dark ground; a hollow one is all edge.
-        "line": {"width": np.where(converged, 0.5, 1.5), "color": "rgba(95, 105, 114, 0.7)"},
+        "line": {"width": _once(width), "color": "rgba(95, 105, 114, 0.7)"},
     }
+
+
+def _once(values: np.ndarray) -> object:
+    """What all points share is said, and sent, once."""
+    return values[0].item() if values.size and (values == values[0]).all() else values
 
 
 def safe(text: object, longest: int = LONGEST_LABEL) -> str:

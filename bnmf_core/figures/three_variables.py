@@ -3,6 +3,7 @@
 import numpy as np
 import plotly.graph_objects as go
 
+from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import HIGHLIGHT, MUTED, component_color, layout
 
 NAMES = ("x", "y", "z")
@@ -69,7 +70,7 @@ def cut_picture(
 
 def maximum_and_mean(maximum: np.ndarray | None, mean: np.ndarray, height: int = 430) -> go.Figure:
     """Bars of x, y and z: where the density is largest, (3,) or nowhere, and the mean (3,)."""
-    figure = go.Figure()
+    figure = Sketch()
     for name, values, color in (
         ("largest density", maximum, component_color(1)),
         (MEAN, mean, component_color(0)),

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import HIGHLIGHT, component_color, layout
 
 MOST_POINTS = 2_000
@@ -28,7 +29,7 @@ def threshold_chart(
     curves : name → thresholds (E,) rising and errors (E,). best : intervals of the minimum of
         the curve ``against``.
     """
-    figure = go.Figure()
+    figure = Sketch()
     for number, (name, (at, errors)) in enumerate(curves.items()):
         kept = _kept(errors)
         figure.add_scatter(
@@ -51,18 +52,16 @@ def threshold_chart(
 
 def pair_chart(errors: np.ndarray, grid: np.ndarray) -> go.Figure:
     """Wrong cells with one threshold for A, upwards, and one for W; errors (G, G)."""
-    figure = go.Figure(
-        go.Heatmap(
-            z=errors,
-            x=grid,
-            y=grid,
-            colorscale="Viridis_r",
-            # As in the chart of one threshold: no more than saying no everywhere gets wrong.
-            zmin=int(errors.min()),
-            zmax=max(int(errors[-1, -1]), int(errors.min()) + 1),
-            colorbar={"title": "wrong", "thickness": 12},
-            hovertemplate="A above %{y:.2f}, W above %{x:.2f}: %{z:,} wrong<extra></extra>",
-        )
+    figure = Sketch().add_heatmap(
+        z=errors,
+        x=grid,
+        y=grid,
+        colorscale="Viridis_r",
+        # As in the chart of one threshold: no more than saying no everywhere gets wrong.
+        zmin=int(errors.min()),
+        zmax=max(int(errors[-1, -1]), int(errors.min()) + 1),
+        colorbar={"title": "wrong", "thickness": 12},
+        hovertemplate="A above %{y:.2f}, W above %{x:.2f}: %{z:,} wrong<extra></extra>",
     )
     rows, columns = np.nonzero(errors == errors.min())
     figure.add_scatter(

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from bnmf_core.figures.gallery import GAP
+from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import layout, safe
 
 # Cells of a picture on one side: one may stand for several of a larger table.
@@ -177,17 +178,15 @@ def tile_pictures(
         window = (slice(top, top + height), slice(left, left + width))
         montage[window] = np.outer(of_rows[:, r], of_columns[:, r])
         which[window] = r + 1
-    figure = go.Figure(
-        go.Heatmap(
-            z=montage,
-            customdata=which,
-            hoverongaps=False,
-            colorscale=[(0, "#E3E8ED"), (1, "#2A5F8F")],
-            zmin=0,
-            zmax=1,
-            showscale=False,
-            hovertemplate="tile %{customdata}<extra></extra>",
-        )
+    figure = Sketch().add_heatmap(
+        z=montage,
+        customdata=which,
+        hoverongaps=False,
+        colorscale=[(0, "#E3E8ED"), (1, "#2A5F8F")],
+        zmin=0,
+        zmax=1,
+        showscale=False,
+        hovertemplate="tile %{customdata}<extra></extra>",
     )
     for r in range(R):
         figure.add_annotation(
@@ -220,17 +219,15 @@ def cell_map(
     height, width = (-(-side // MOST_SIDE) for side in shown.shape)
     rows, columns = np.arange(0, shown.shape[0], height), np.arange(0, shown.shape[1], width)
     pooled = np.maximum.reduceat(np.maximum.reduceat(shown, rows, axis=0), columns, axis=1)
-    figure = go.Figure(
-        go.Heatmap(
-            z=np.round(pooled, 3).astype(np.float32),
-            x=columns + 1,
-            y=rows + 1,
-            zmin=0,
-            zmax=largest,
-            colorscale="Viridis",
-            colorbar={"thickness": 12},
-            hovertemplate="feature %{y}, observation %{x}: %{z:.3f}<extra></extra>",
-        )
+    figure = Sketch().add_heatmap(
+        z=np.round(pooled, 3).astype(np.float32),
+        x=columns + 1,
+        y=rows + 1,
+        zmin=0,
+        zmax=largest,
+        colorscale="Viridis",
+        colorbar={"thickness": 12},
+        hovertemplate="feature %{y}, observation %{x}: %{z:.3f}<extra></extra>",
     )
     figure.update_xaxes(title="observations, those of a tile together", showgrid=False)
     figure.update_yaxes(

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import pandas as pd
 import plotly.graph_objects as go
 
+from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import MUTED, RunStyle, layout
 
 # Chains of one run share its colour; the later ones are paler, and told apart by dashes.
@@ -25,7 +26,7 @@ def trace_plot(
     ----------
     traces : run id → table with columns chain, sweep, warm_up and the quantity.
     """
-    figure = go.Figure()
+    figure = Sketch()
     for run_id, table in traces.items():
         chains = table["chain"].unique()
         for number, chain in enumerate(chains):

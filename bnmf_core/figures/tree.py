@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import FALLBACK, HIGHLIGHT, MUTED, RunStyle, layout, safe
 
 MOST_FRAMES = 40
@@ -117,7 +118,7 @@ def tree_simplex(
 
 def growth(points: pd.DataFrame, styles: Mapping[str, RunStyle]) -> go.Figure:
     """Nodes of each tree against seconds; customdata holds each node's row among the members."""
-    figure = go.Figure()
+    figure = Sketch()
     for run_id, style in styles.items():
         part = points[(points["run"] == run_id) & points["tree"]]
         if part.empty:
@@ -152,7 +153,7 @@ def range_over_time(
     curves : run id → seconds (m,) and largest distance so far (m,), in the unit.
     between_known : the largest distance between known factorizations, 0 for none.
     """
-    figure = go.Figure()
+    figure = Sketch()
     for run_id, (seconds, largest) in curves.items():
         style, apart = styles[run_id], largest > 0
         figure.add_scatter(

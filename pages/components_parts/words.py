@@ -150,7 +150,7 @@ def key_terms_of(look: Lens, rows: np.ndarray, asked: Asked) -> None:
 @st.cache_data(max_entries=32, show_spinner=False)
 def _counts(_look: Lens, key: str, rows: np.ndarray, terms: list[str], asked: Asked) -> np.ndarray:
     """Key terms counted in these rows of the analysis that has the key."""
-    A, _ = _look.analysis.factors(rows)
+    A = _look.analysis.bases(rows)
     features = _look.analysis.dataset.features
     return key_term_counts(A, features, terms, asked.count, asked.relevance)
 

@@ -105,9 +105,11 @@ def _tables(study: StudyResult, chosen: Selection, quantity: str) -> None:
 
 def notes(study: StudyResult) -> None:
     """What the study says of the published ordering, and what was left out or cut short."""
-    with st.expander("Does the published ordering hold?"):
-        for sentence in findings.findings(study):
-            st.markdown(f"- {plain(sentence)}")
+    fold = st.expander("Does the published ordering hold?", key="study_fold", on_change="rerun")
+    if view.is_open(fold):  # it takes a quarter of a second to find out
+        with fold:
+            for sentence in findings.findings(study):
+                st.markdown(f"- {plain(sentence)}")
     with st.expander("What was left out or cut short"):
         for note in study.notes:
             st.markdown(f"- {plain(note)}")

@@ -65,7 +65,7 @@ def _letters(
             break
         if Named((*_names.notes, *letters)).of_components(column[:, None]) == [None]:
             letters.append(_note(COMPONENT, ascii_lowercase[len(letters)], column))
-    bases = _side.analysis.factors(rows)[0]
+    bases = _side.analysis.bases(rows)
     of_modes = _names.of_modes(_side.analysis, _side.modes)
     letters += [
         _note(MODE, letter, basis)

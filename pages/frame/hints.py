@@ -81,7 +81,7 @@ def opened(key: str) -> None:
     """A page was opened: hints that were on screen and lead to it have done their work."""
     shown = st.session_state.get(_SHOWN, set())
     _finish(hint for hint in shown if key in HINTS[hint].then)
-    if _done() - _kept():
+    if _done() and _done() - _kept():
         unseen.draw("hints", f"<script>{_keep(_done())}</script>")
 
 
@@ -96,7 +96,9 @@ def _kept() -> set[str]:
 
 
 def _done() -> set[str]:
-    return st.session_state.setdefault(_DONE, _kept())
+    if _DONE not in st.session_state:
+        st.session_state[_DONE] = _kept()
+    return st.session_state[_DONE]
 
 
 def _finish(keys: Iterable[str]) -> None:

@@ -8,12 +8,11 @@ that the page had a moment ago, which a browser sends that has not heard of the 
 """
 
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
-from pages.frame import declared, unseen
+from pages.frame import declared
 from pages.frame.words import plain
 
 _WRITTEN = "written_to_address"
@@ -60,13 +59,6 @@ LINKED: dict[str, Callable[[str], Any]] = {
     "moved": str,
     "rise": str,
 }
-
-HISTORY = Path(__file__).with_name("history.js")
-
-
-def one_entry_for_each_page() -> None:
-    """Let the browser's Back return to the page before, with its own address."""
-    unseen.draw("history", unseen.script(HISTORY))
 
 
 def to(page_key: str, label: str = "", **parameters: str) -> None:

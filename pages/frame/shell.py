@@ -5,14 +5,13 @@ from pathlib import Path
 import streamlit as st
 
 from bnmf_core.numerics.threads import one_blas_thread
-from pages.frame import guard, hovering, link, looks, memory
+from pages.frame import guard, hovering, looks, memory
 
 ICON = Path(__file__).with_name("icon.png")
 
 memory.pass_over_libraries()
 st.set_page_config(page_title="BNMF modes", page_icon=ICON, layout="wide")
 looks.draw()
-link.one_entry_for_each_page()
 hovering.draw()
 # Threads that wait for each other's part of a small product hold up all other sessions.
 with one_blas_thread():

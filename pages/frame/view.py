@@ -6,7 +6,7 @@ What is passed to these functions is text, never Markdown.
 import html
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -25,7 +25,10 @@ if TYPE_CHECKING:  # loads what the first page does not need
 
     from bnmf_core.share.pictures import Picture
 
+    Rows = pd.DataFrame | Callable[[], pd.DataFrame]
+
 types = lazy("pandas.api.types")
+sketch = lazy("bnmf_core.figures.sketch")
 
 # Nothing offers to send a chart to a company's server.
 CONFIG = {
@@ -36,6 +39,8 @@ CONFIG = {
 MARKS = ("points", "box", "lasso")
 # Origins that stand on the page, by the chart that they stand below.
 _SAID = "origins_said"
+# Pixels of the menu below a chart.
+MENU = 430
 BEHIND = "The table behind the chart, and downloads"
 
 
@@ -85,19 +90,20 @@ def chart(
     *,
     name: str,
     origin: str,
-    table: "pd.DataFrame",
+    table: "Rows",
     select: tuple[str, ...] = (),
     talk: bool = False,
 ) -> Any:
     """Draw a figure, and below it its reading help, its table and downloads, and its origin.
 
     Where the same page has told the origin already, it stands with the downloads only.
+    ``table`` : what takes long to put together is handed over as a function, called when needed.
     ``talk`` : it has no buttons, and is as high as what it stands in.
 
     Returns the chart's selection event when ``select`` names selection modes.
     """
-    figure.layout.meta = {"origin": origin}
-    title = _spoken(figure.layout.title.text or name)
+    figure.update_layout(meta={"origin": origin})
+    title = _spoken(sketch.title_of(figure) or name)
     options = {
         "key": f"chart_{name}",
         "config": CONFIG
@@ -111,11 +117,7 @@ def chart(
         event = st.plotly_chart(figure, on_select="rerun", selection_mode=select, **options)
     else:
         st.plotly_chart(figure, **options)
-    with st.container(horizontal=True, wrap=False):
-        st.markdown(f":small[{plain(reading)}]", width="stretch")
-        menu = st.popover("Table", icon=":material/table:", help=BEHIND)
-    with menu:
-        _files(figure, reading, name, origin, title, table)
+    _below(figure, reading, name, origin, title, table)
     origin_line(origin, of=name)
     return event
 
@@ -137,6 +139,29 @@ def picture(drawn: "Picture", origin: str) -> None:
 def _spoken(title: str) -> str:
     """A chart's title without the little HTML that charts read."""
     return html.unescape(re.sub(r"<[^>]*>", " ", title))
+
+
+def is_open(fold: Any) -> bool:
+    """Whether a fold or a menu has been opened; what is in it is made only then."""
+    return bool(fold.open)
+
+
+@st.fragment
+def _below(
+    figure: "go.Figure", reading: str, name: str, origin: str, title: str, rows: "Rows"
+) -> None:
+    """How to read a chart, and the menu with what stands behind it, sent when it is opened."""
+    with st.container(horizontal=True, wrap=False):
+        st.markdown(f":small[{plain(reading)}]", width="stretch")
+        menu = st.popover(
+            "Table", icon=":material/table:", help=BEHIND, key=f"menu_{name}", on_change="rerun"
+        )
+    with menu:
+        if is_open(menu):
+            made = rows() if callable(rows) else rows
+            _files(figure, reading, name, origin, title, made)
+        else:  # it opens where there is room for what will be in it
+            st.container(height=MENU, border=False).caption("The table comes …")
 
 
 def _files(

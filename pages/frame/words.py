@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 # Characters that begin Markdown, HTML, an entity or a formula.
@@ -19,7 +20,13 @@ JOINER = "\N{WORD JOINER}"
 
 def plain(text: object) -> str:
     """Text shown as it is: no Markdown, no HTML, no formulas, links, icons or emoji."""
-    visible = "".join(character for character in str(text) if character.isprintable())
+    return _plain(str(text))
+
+
+# A page shows the same words again each time that it is drawn, a table of parts thousands.
+@lru_cache(maxsize=8192)
+def _plain(text: str) -> str:
+    visible = "".join(character for character in text if character.isprintable())
     broken_up = _READ_LATER.sub(rf"\g<0>{JOINER}", re.sub(r" {2,}", " ", visible))
     escaped = _SPECIAL.sub(r"\\\g<0>", broken_up)
     return _BEGINNING.sub(lambda m: f"\\{m[1]}" if m[1] else f"{m[2]}{JOINER}", escaped)

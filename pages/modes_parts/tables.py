@@ -165,7 +165,7 @@ def stability(look: Lens, row: int, name: str) -> None:
 def _stability(key: str, row: int, rows: tuple[int, ...], _look: Lens) -> pd.DataFrame:
     """How far components of these members are from those of one of them."""
     reference = _look.aligned(np.array([row]))[0]
-    A, _ = _look.analysis.factors(rows)
+    A = _look.analysis.bases(rows)
     weights = _look.analysis.members["weight"].to_numpy()[list(rows)]
     return component_stability(A, reference, weights=weights)
 

@@ -14,7 +14,7 @@ def show(look: Lens) -> None:
     """The triangles, where the rank is 3."""
     if look.analysis.rank != 3:
         return
-    A, _ = look.analysis.factors(np.arange(len(look.analysis.members)))
+    A = look.analysis.bases(np.arange(len(look.analysis.members)))
     # What was not seen is no zero: the picture shows it as a product of rank 3 has it.
     data, corners = simplex_projection(completed(look.analysis.dataset, 3), A)
     view.chart(

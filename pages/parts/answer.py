@@ -1,11 +1,22 @@
 """What is known so far of the modes that are looked at, and what is still being computed."""
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
-from bnmf_core.analysis import answer, belief, conclusions, evidence, findings, stein, tiles
+from bnmf_core.analysis import (
+    answer,
+    belief,
+    conclusions,
+    evidence,
+    findings,
+    islands,
+    stein,
+    tiles,
+)
 from bnmf_core.analysis.stage import Stage
 from bnmf_core.compare.unseen import Unseen
 from pages.frame import watch
@@ -21,6 +32,9 @@ LATER: dict[Stage[Any], str] = {
     belief.STAGE: "How masses hang on the noise model",
 }
 
+# What sentences and the table of modes are made of, beside the modes.
+BEHIND: tuple[Stage[Any], ...] = (evidence.STAGE, belief.STAGE, islands.STAGE)
+
 
 class Answer(findings.Answer):
     """The answer of what is looked at."""
@@ -29,6 +43,21 @@ class Answer(findings.Answer):
     def of(cls, look: Lens) -> "Answer":
         """At the threshold in use."""
         return cls(look.analysis, look.metric, look.modes, look.passing, look.notes)
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """One row per mode, kept from one redraw to the next."""
+        return self._kept("table", lambda: super(Answer, self).table)
+
+    @cached_property
+    def sentences(self) -> dict[str, list[str]]:
+        """The answer with the numbers of modes, kept from one redraw to the next."""
+        return self._kept("sentences", lambda: super(Answer, self).sentences)
+
+    def _kept(self, what: str, make: Callable[[], Any]) -> Any:
+        ready = [stage.key for stage in BEHIND if stage.ready(self.comparison)]
+        modes = (self.comparison.key, self.metric, self.modes.threshold)
+        return _made(what, *modes, ready, make)
 
     @cached_property
     def unseen(self) -> Unseen | None:
@@ -47,3 +76,11 @@ class Answer(findings.Answer):
         for stage, waiting_for in later.items():
             if not watch.beside(self.comparison, stage, waiting_for):
                 break
+
+
+@st.cache_data(max_entries=128, show_spinner=False)
+def _made(
+    what: str, key: str, metric: str, threshold: float, ready: list[str], _make: Callable[[], Any]
+) -> Any:
+    """What is said of modes of the comparison with this key, when these stages are there."""
+    return _make()

@@ -1,6 +1,7 @@
 """Bases as images, bars or a table of strong features, whichever the data ask for."""
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from bnmf_core.figures import gallery
@@ -25,7 +26,10 @@ def show(
     """
     A, dataset = look.aligned(rows), look.analysis.dataset
     called = look.notes.components(A[0])
-    table = named_table(dataset.features, A, names, called)
+
+    def table(A: np.ndarray = A) -> pd.DataFrame:
+        return named_table(dataset.features, A, names, called)
+
     beside = difference and _room_beside(look, A)
     places = st.columns(2, gap="small") if beside else (st.container(), st.container())
     width = gallery.HALF_WIDTH if beside else gallery.ROW_WIDTH
@@ -36,8 +40,13 @@ def show(
     if difference:
         with places[1]:
             figure, reading = differences(dataset, A, names, width, called)
-            table = named_table(dataset.features, minus_first(dataset, A), names, called)
-            chart(figure, reading, name=f"{name}_difference", origin=look.origin, table=table)
+            chart(
+                figure,
+                reading,
+                name=f"{name}_difference",
+                origin=look.origin,
+                table=lambda: table(minus_first(dataset, A)),
+            )
 
 
 def _notes(look: Lens, rows: np.ndarray, A: np.ndarray) -> None:

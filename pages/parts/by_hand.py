@@ -22,6 +22,7 @@ from pages.parts import hand_held, hand_moved, make_study
 # Parts by which the error may rise.
 RISES = {"0.1": "0.1 %", "1": "1 %", "3": "3 %", "10": "10 %"}
 WORDS, RELEVANCE = 3, 0.6
+_FOLD = "by_hand_fold"
 
 
 def show(look: Lens) -> None:
@@ -32,35 +33,42 @@ def show(look: Lens) -> None:
     if not rows.size:
         return
     row = int(rows[0])
-    opened = bool(link.get("lock") or link.get("moved"))
-    with st.expander("By hand: hold what you believe, move what you doubt", expanded=opened):
-        st.markdown(
-            f"Of **{plain(names[0])}**, the first factorization shown above; components have the "
-            "numbers of its picture."
-        )
-        if not look.analysis.optima[row]:
-            st.caption(
-                "It is not known to have converged. Before entries are moved it is taken on to "
-                "the optimum next to it."
-            )
-        link.one_of("rise", RISES, "1")
-        st.segmented_control(
-            "The error may rise by",
-            list(RISES),
-            key=link.key("rise"),
-            required=True,
-            format_func=shown(RISES),
-            help="‖X − AW‖/‖X‖ may be larger by this part of itself: of an error of 0.2, 1 % is "
-            "0.002. Where the fit is better than 0.001, by this part of 0.001.",
-        )
-        labels = component_labels(look, row)
-        _pictures(look, row)
-        held, moved = st.tabs(["Hold components", "Move entries"])
-        with held:
-            hand_held.show(look, row, labels)
-        with moved:
-            hand_moved.show(look, row, labels)
+    st.session_state.setdefault(_FOLD, bool(link.get("lock") or link.get("moved")))
+    words = "By hand: hold what you believe, move what you doubt"
+    fold = st.expander(words, key=_FOLD, on_change="rerun")
+    if view.is_open(fold):
+        with fold:
+            _unfolded(look, row, names[0])
     link.share(*declared.BY_HAND)
+
+
+def _unfolded(look: Lens, row: int, name: str) -> None:
+    st.markdown(
+        f"Of **{plain(name)}**, the first factorization shown above; components have the "
+        "numbers of its picture."
+    )
+    if not look.analysis.optima[row]:
+        st.caption(
+            "It is not known to have converged. Before entries are moved it is taken on to "
+            "the optimum next to it."
+        )
+    link.one_of("rise", RISES, "1")
+    st.segmented_control(
+        "The error may rise by",
+        list(RISES),
+        key=link.key("rise"),
+        required=True,
+        format_func=shown(RISES),
+        help="‖X − AW‖/‖X‖ may be larger by this part of itself: of an error of 0.2, 1 % is "
+        "0.002. Where the fit is better than 0.001, by this part of 0.001.",
+    )
+    labels = component_labels(look, row)
+    _pictures(look, row)
+    held, moved = st.tabs(["Hold components", "Move entries"])
+    with held:
+        hand_held.show(look, row, labels)
+    with moved:
+        hand_moved.show(look, row, labels)
 
 
 def _pictures(look: Lens, row: int) -> None:
@@ -75,7 +83,7 @@ def _pictures(look: Lens, row: int) -> None:
             "Each on its own grey scale: bright is present.",
             name="by_hand",
             origin=look.origin,
-            table=named_table(look.analysis.dataset.features, basis, [name]),
+            table=lambda: named_table(look.analysis.dataset.features, basis, [name]),
         )
 
 

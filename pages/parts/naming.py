@@ -43,7 +43,7 @@ def show(look: Lens) -> None:
                 MODE,
                 {str(k): name for k, name in modes.items()},
                 of_modes,
-                lambda k: look.analysis.factors([look.modes.representative[k]])[0][0],
+                lambda k: look.analysis.bases([look.modes.representative[k]])[0],
             )
 
 

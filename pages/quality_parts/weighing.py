@@ -187,7 +187,7 @@ def modes(look: Lens, found: np.ndarray, where: str) -> None:
     shares = pd.DataFrame({"mode": np.arange(1, weight.size + 1), "run": "all", "share": weight})
     style = RunStyle("all runs, Stein weights", COMBINED, "circle", "solid")
     figure = mode_share(shares, {"all": style})
-    figure.update_layout(title_text="Stein weight of each mode")
+    figure.update_layout(title={"text": "Stein weight of each mode"})
     figure.update_yaxes(title="Stein weight")
     view.chart(
         figure,

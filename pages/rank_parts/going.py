@@ -52,7 +52,7 @@ def to_rank(study: RankStudy, dataset: Dataset, rank: int, component: int) -> No
 def nearest(study: RankStudy, runs: RunStore, run: RunRecord, rank: int) -> str:
     """The focus on the member of a run that is the study's factorization; "" where none is."""
     comparison = open_comparison(runs, [run.id])
-    A, _ = comparison.factors(range(len(comparison.members)))
+    A = comparison.bases(range(len(comparison.members)))
     reference = study.best[rank][0]
     apart = component_angles(A, reference, matching(A, reference)).max(axis=1)
     return f"rows:{apart.argmin()}" if apart.min() <= SAME else ""

@@ -36,7 +36,7 @@ def ask(look: Lens) -> tuple[Board, dict[str, str]]:
 
 def table(look: Lens, board: Board, names: dict[str, str]) -> None:
     """All numbers; a click on one opens the page that it comes from."""
-    found = scoreboard(board)
+    found = _scored(board)
     wide = found.pivot(index="criterion", columns="group", values="text")
     best = found.pivot(index="criterion", columns="group", values="best")
     keys = [key for key in CRITERIA if key in wide.index]
@@ -103,6 +103,22 @@ def table(look: Lens, board: Board, names: dict[str, str]) -> None:
     st.download_button(
         "Table (CSV)", _plain(found, names).to_csv(index=False), "scoreboard.csv", "text/csv"
     )
+
+
+def _scored(board: Board) -> pd.DataFrame:
+    """The scoreboard, as far as what it takes its numbers from has been computed."""
+    ready = [stage.key for stage in STAGES if stage.ready(board.comparison)]
+    return _kept(
+        board.comparison.key, board.metric, board.modes.threshold, board.radius, ready, board
+    )
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _kept(
+    key: str, metric: str, threshold: float, radius: float, ready: list[str], _board: Board
+) -> pd.DataFrame:
+    """That of the comparison that has the key."""
+    return scoreboard(_board)
 
 
 def _width(column: pd.Series) -> int:

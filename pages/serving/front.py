@@ -1,5 +1,7 @@
 """What every answer of the server has: what a browser may do, and a number to know it by.
 
+A page has, beside that, a script that comes before Streamlit's: see ``first.py``.
+
 Streamlit takes a websocket that does not say which page opened it, and tells browsers nothing of
 what a page may load; both are done here.
 """
@@ -8,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from bnmf_core.nouns import events
 from pages.frame.owners import is_shared
-from pages.serving import identity
+from pages.serving import first, identity
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -61,6 +63,8 @@ class Front:
             return
         if scope["type"] == "http":
             send = _with(send, [*HEADERS.items(), *_known(scope, given)])
+            if first.is_page(scope):
+                scope, send = first.whole(scope), first.with_script(send)
         await self.app(scope, receive, send)
 
 

@@ -8,7 +8,7 @@ import pytest
 import streamlit as st
 
 from bnmf_core import Dataset, JobRunner, RunSpec, RunStore
-from pages.frame import owners, services
+from pages.frame import owners, services, view
 
 
 @pytest.fixture
@@ -23,6 +23,12 @@ def server(tmp_path, monkeypatch, request):
     yield places.of(owners.EVERYBODY).runner
     places.close()
     st.cache_resource.clear()
+
+
+@pytest.fixture(autouse=True)
+def unfolded(monkeypatch):
+    """What a page holds back until somebody opens a fold or a menu is on it from the beginning."""
+    monkeypatch.setattr(view, "is_open", lambda fold: True)
 
 
 def labelled_data() -> Dataset:

@@ -7,15 +7,18 @@ import pytest
 import streamlit as st
 
 from pages.frame import services
-from pages.serving import front, health, identity
+from pages.serving import first, front, health, identity
 
 
-def asked(headers=(), kind="http", path="/", method="GET", scheme="http"):
+async def empty(scope, receive, send):
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    if scope["type"] == "http":
+        await send({"type": "http.response.body", "body": b""})
+
+
+def asked(headers=(), kind="http", path="/", method="GET", scheme="http", app=empty):
     """What is sent back for a request, as (name, value) or, of a websocket, its messages."""
     sent = []
-
-    async def app(scope, receive, send):
-        await send({"type": "http.response.start", "status": 200, "headers": []})
 
     async def receive():
         return {"type": "websocket.connect"}
@@ -48,6 +51,30 @@ def test_every_answer_keeps_a_browser_to_this_host():
     assert "default-src 'none'" in policy and "http" not in policy and "*" not in policy
     assert "unsafe-eval" not in policy and "frame-ancestors 'self'" in policy
     assert headers["x-content-type-options"] == "nosniff"
+
+
+def test_a_page_begins_with_the_programs_own_script_and_nothing_else_does():
+    streamlit = b'<head></head><script type="module" src="x.js"></script>'
+
+    async def app(scope, receive, send):
+        kept = {b"if-none-match", b"accept-encoding"} & dict(scope["headers"]).keys()
+        length = str(len(streamlit)).encode()
+        start = {"type": "http.response.start", "status": 304 if kept else 200}
+        await send({**start, "headers": [(b"content-length", length)]})
+        await send({"type": "http.response.body", "body": streamlit[:20], "more_body": True})
+        await send({"type": "http.response.body", "body": streamlit[20:]})
+
+    packed = [("if-none-match", "it"), ("accept-encoding", "gzip")]
+    start, *parts = asked([*PAGE, *packed], path="/modes", app=app)
+    body = b"".join(part["body"] for part in parts)
+    assert (
+        start["status"] == 200 and (b"content-length", str(len(body)).encode()) in start["headers"]
+    )
+    before, own, behind = body.partition(b"<script>" + first.HISTORY.read_bytes() + b"</script>")
+    assert own and before + behind == streamlit and behind.startswith(first.PLACE)
+    for path, headers in (("/modes", []), ("/media/chart.html", PAGE)):
+        _, *parts = asked(headers, path=path, app=app)
+        assert b"".join(part["body"] for part in parts) == streamlit
 
 
 def test_a_websocket_that_does_not_say_where_it_comes_from_is_refused():

@@ -1,0 +1,42 @@
+"""What the scores of a label say of its classes: the same for every focus and every threshold."""
+
+from dataclasses import dataclass
+
+import pandas as pd
+import streamlit as st
+
+from bnmf_core.analysis.downstream import Scores
+from bnmf_core.compare.downstream import best_per_task, winners, winners_that_suffice
+
+
+@dataclass(frozen=True)
+class Classes:
+    """The classes of a label, first those that depend most on the factorization.
+
+    scores : a row per factorization and class, as :class:`Scores` has them. spread : by class its
+    least, median and largest AUC. best : a row per class, the best factorization and its AUC.
+    tied : by class how many are as good. suffice : how many factorizations have, together, a best
+    one of every class.
+    """
+
+    scores: pd.DataFrame
+    spread: pd.DataFrame
+    best: pd.DataFrame
+    tied: pd.Series
+    suffice: int
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def of(key: str, label: str, _found: Scores) -> Classes:
+    """Those of the comparison that has the key; nothing of it may be changed."""
+    chosen = _found.table[_found.table["label"] == label]
+    scored = chosen.rename(columns={"member": "particle"})
+    spread = chosen.groupby("task")["auc"].agg(["min", "median", "max"])
+    spread = spread.loc[(spread["min"] - spread["max"]).sort_values(kind="stable").index]
+    return Classes(
+        chosen.set_index("task").loc[spread.index].reset_index(),
+        spread,
+        best_per_task(scored).set_index("task")[["particle", "auc"]],
+        winners(scored).groupby("task").size(),
+        winners_that_suffice(scored),
+    )

@@ -1,0 +1,11 @@
+// Streamlit makes an entry of the browser's history of each change of the address, so that Back
+// would stay on the page for many clicks. With this, every page visited is one entry. It comes with
+// the page itself, before Streamlit: an entry that is made already can only be left by going back,
+// which makes Streamlit draw all of the page a second time.
+window.oneEntryForEachPage = true;
+{
+  const isHere = address => new URL(address, location.href).pathname === location.pathname;
+  const replace = history.replaceState.bind(history), push = history.pushState.bind(history);
+  history.pushState = (state, unused, address) =>
+    (isHere(address) ? replace : push)(state, unused, address);
+}

@@ -82,7 +82,9 @@ def test_totals_are_off_by_a_fraction_of_what_is_allowed(cost, P, kind):
     rows = ROWS[cost](bases(kind, rng, 24, P, R))
     left, right = rows[:12], rows[12:]
     single = np.empty((12, R, 12, R), np.float32)
-    rough.ROUGH[cost].costs(left.astype(np.float32), right.astype(np.float32), single)
+    rough.ROUGH[cost].costs(
+        rough.rough_rows(cost, left)[0], rough.rough_rows(cost, right)[1], single
+    )
     single, double = single.transpose(0, 2, 1, 3).astype(float), cost(left, right)
     near, most = rough.ROUGH[cost].error(P)
     least = np.maximum(single.min(axis=(2, 3)), 1e-30)

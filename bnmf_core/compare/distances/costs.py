@@ -59,7 +59,7 @@ def angles(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     row. Close rows take Kahan's 2·arctan2(‖u − v‖, ‖u + v‖), which is exact to rounding.
     """
     costs = _empty_costs(left, right)
-    cosines = products(left, right)
+    cosines = _products(left, right)
     _angles_from_cosines(cosines, left, right, _empty_rows(left), _empty_rows(right), costs)
     return costs
 
@@ -79,7 +79,7 @@ def squared_differences(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     costs = _empty_costs(left, right)
     left_squares = np.einsum("krp,krp->kr", left, left)
     right_squares = np.einsum("krp,krp->kr", right, right)
-    _squares_from_products(products(left, right), left, right, left_squares, right_squares, costs)
+    _squares_from_products(_products(left, right), left, right, left_squares, right_squares, costs)
     return costs
 
 
@@ -119,15 +119,13 @@ def empty(name: str, shape: tuple[int, ...], kind: type[np.floating] = np.float6
     return _memory.kept[name][:size].reshape(shape)
 
 
-def products(left: np.ndarray, right: np.ndarray, found: np.ndarray | None = None) -> np.ndarray:
-    """Inner products (K, R, L, R) of all rows, in ``found`` if that is given."""
+def _products(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Inner products (K, R, L, R) of all rows."""
     K, R, P = left.shape
     L, S, _ = right.shape
-    if found is None:
-        found = empty("products", (K, R, L, S))
-    flat = found.reshape(K * R, L * S)
-    np.matmul(left.reshape(K * R, P), right.reshape(L * S, P).T, out=flat)
-    return found
+    found = empty("products", (K * R, L * S))
+    np.matmul(left.reshape(K * R, P), right.reshape(L * S, P).T, out=found)
+    return found.reshape(K, R, L, S)
 
 
 def _empty_rows(rows: np.ndarray) -> np.ndarray:

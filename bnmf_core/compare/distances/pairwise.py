@@ -17,9 +17,10 @@ import numpy as np
 
 from bnmf_core.compare.distances.assignment import assign
 from bnmf_core.compare.distances.costs import Cost, reused_memory
-from bnmf_core.compare.distances.rough import aligned, match_roughly, rough_rows
+from bnmf_core.compare.distances.rough import match_roughly, rough_rows
 from bnmf_core.compare.distances.scaling import component_shares
 from bnmf_core.nouns.errors import DataError
+from bnmf_core.numerics.packed_products import aligned
 from bnmf_core.numerics.tasks import Tasks
 from bnmf_core.numerics.threads import one_blas_thread
 
@@ -200,7 +201,7 @@ def cross(
 @dataclass(frozen=True)
 class _Prepared:
     rows: np.ndarray
-    rough: np.ndarray | None
+    rough: tuple[np.ndarray, np.ndarray] | None
     shares: np.ndarray | None
 
 
@@ -260,7 +261,9 @@ def _measure(
 
 
 def _prepare(A: np.ndarray, W: np.ndarray, alike: Sequence[Distance]) -> _Prepared:
-    rows = aligned(alike[0].compared(A, W))
+    given = alike[0].compared(A, W)
+    rows = aligned(given.shape, given.dtype)
+    rows[:] = given
     weighted = any(distance.weighted for distance in alike)
     shares = component_shares(A, W) if weighted else None
     # A cost that is not a number would send the matching astray without a trace.
@@ -292,7 +295,7 @@ def _tile(sides: Sides, row: int, column: int) -> list[np.ndarray]:
 def _matched(cost: Cost, left: _Prepared, right: _Prepared) -> tuple[np.ndarray, np.ndarray]:
     """Which component goes with which, and what that costs: (K, L, R) both."""
     if left.rough is not None and right.rough is not None:
-        return match_roughly(cost, left.rows, right.rows, left.rough, right.rough)
+        return match_roughly(cost, left.rows, right.rows, left.rough[0], right.rough[1])
     costs = cost(left.rows, right.rows)
     K, L, R, _ = costs.shape
     permutation = assign(costs.reshape(K * L, R, R)).reshape(K, L, R)

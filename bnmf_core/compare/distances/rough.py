@@ -20,8 +20,8 @@ from numba import njit
 from bnmf_core.compare.distances import costs as exact
 from bnmf_core.compare.distances.assignment import assign
 from bnmf_core.compare.distances.rough_assignment import COUNT, assign_roughly
+from bnmf_core.numerics.packed_products import multiply, packed
 
-LINE = 64  # bytes
 UNIT = 2.0**-24
 # Of the pairs of a tile; where more are in doubt, exact costs of the whole tile are faster.
 DOUBTED = 1 / 8
@@ -35,33 +35,26 @@ class Rough:
     Attributes
     ----------
     fits : rows (K, R, P) → whether the costs of such rows are of this kind.
-    costs : (left (K, R, P), right (L, R, P), result (K, R, L, R)), all float32.
+    prepared : rows (K, R, P) → what is kept of them in float32, as a left and as a right side.
+    costs : (left side, right side, result (K, R, L, R) float32).
     error : P → two numbers: a cost is typically off by the first over the smallest cost of its
         matrix, and at most by the second.
     matched : (left, right, permutation (K, L, R)) → their exact costs (K, L, R).
     """
 
     fits: Callable[[np.ndarray], bool]
+    prepared: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
     costs: Callable[[np.ndarray, np.ndarray, np.ndarray], None]
     error: Callable[[int], tuple[float, float]]
     matched: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 
-def aligned(rows: np.ndarray) -> np.ndarray:
-    """A copy that begins at a line of the cache: vectors that straddle two take twice as long."""
-    memory = np.empty(rows.size + LINE // 8)
-    skipped = -memory.ctypes.data % LINE // 8
-    copy = memory[skipped : skipped + rows.size].reshape(rows.shape)
-    copy[:] = rows
-    return copy
-
-
-def rough_rows(cost: exact.Cost, rows: np.ndarray) -> np.ndarray | None:
-    """The rows (K, R, P) in single precision, or None where they can only be compared exactly."""
+def rough_rows(cost: exact.Cost, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Rows (K, R, P) as sides of :func:`match_roughly`; None where only exact costs will do."""
     rough = ROUGH.get(cost)
     if rough is None or not 2 <= rows.shape[1] <= COUNT or not rough.fits(rows):
         return None
-    return rows.astype(np.float32)
+    return rough.prepared(rows)
 
 
 def match_roughly(
@@ -71,7 +64,7 @@ def match_roughly(
     left_rough: np.ndarray,
     right_rough: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Permutation (K, L, R) and matched costs (K, L, R) of rows that have :func:`rough_rows`."""
+    """Permutation (K, L, R) and matched costs (K, L, R) of rows and their rough sides."""
     rough = ROUGH[cost]
     (K, R, P), L = left.shape, right.shape[0]
     size = K * R * L * R
@@ -90,8 +83,18 @@ def match_roughly(
     return permutation, rough.matched(left, right, permutation)
 
 
+def _single(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    side = rows.astype(np.float32)
+    return side, side
+
+
+def _single_and_packed(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    side = rows.reshape(-1, rows.shape[2]).astype(np.float32)
+    return side, packed(side.T)
+
+
 def _rough_angles(left: np.ndarray, right: np.ndarray, result: np.ndarray) -> None:
-    exact.products(left, right, result)
+    multiply(left, right, result.reshape(left.shape[0], -1))
     _rough_degrees(result.reshape(-1))
 
 
@@ -135,8 +138,14 @@ def _any(rows: np.ndarray) -> bool:
 
 
 ROUGH: dict[exact.Cost, Rough] = {
-    exact.angles: Rough(_not_negative, _rough_angles, _error_of_angles, exact.matched_angles),
+    exact.angles: Rough(
+        _not_negative, _single_and_packed, _rough_angles, _error_of_angles, exact.matched_angles
+    ),
     exact.absolute_differences: Rough(
-        _any, exact.sum_absolute_differences, _error_of_differences, exact.matched_differences
+        _any,
+        _single,
+        exact.sum_absolute_differences,
+        _error_of_differences,
+        exact.matched_differences,
     ),
 }

@@ -40,6 +40,8 @@ from bnmf_core.solvers.solution import gram, product_work, seen_grams
 
 # Multiply-adds of one step: about a third of a second on one core.
 STEP_WORK = 1.0e9
+# Entries of chains that are swept together: what they need stays in the second cache.
+ENTRIES_TOGETHER = 2**16
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,22 @@ def sweep(
     ``variance`` of the noise, None for the model's own: σ²/β draws from the posterior whose
     likelihood is raised to the power β.
     """
+    together = max(1, ENTRIES_TOGETHER // (A[0].size + W[0].size))
+    parts = [slice(first, first + together) for first in range(0, A.shape[0], together)]
+    swept = [_sweep(problem, A[part], W[part], rng, variance) for part in parts]
+    if len(swept) == 1:
+        return swept[0]
+    return np.concatenate([one for one, _ in swept]), np.concatenate([one for _, one in swept])
+
+
+def _sweep(
+    problem: Problem,
+    A: np.ndarray,
+    W: np.ndarray,
+    rng: np.random.Generator,
+    variance: float | None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """:func:`sweep` of all chains side by side."""
     drawn = given(problem.model.conditionals)(problem.model_settings)
     variance = drawn.noise_variance if variance is None else variance
     products = problem.packed or problem
@@ -134,13 +152,19 @@ def draw(
     ``variance`` of the noise; ``prior`` of the entries of F.
     """
     F = F.copy()
-    uniform = 1.0 - rng.random(F.shape)  # in (0, 1]
+    uniform = _uniforms(F.shape, rng)
     if np.isinf(prior.largest):
         draw_factors(F, C, _with_prior(G, variance, prior), variance, prior.rate, uniform)
         return F
     for chain, grams in enumerate(G):
         _draw_chain(F[chain], C[chain], grams[:, :, None], variance, prior, uniform[chain])
     return F
+
+
+def _uniforms(shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+    """In (0, 1]."""
+    drawn = rng.random(shape)
+    return np.subtract(1.0, drawn, out=drawn)
 
 
 def draw_seen(
@@ -154,7 +178,7 @@ def draw_seen(
 ) -> np.ndarray:
     """Draw F (c, R, n) given C, the other factor (c, R, k), and where X was seen (k, n)."""
     F = F.copy()
-    uniform = 1.0 - rng.random(F.shape)
+    uniform = _uniforms(F.shape, rng)
     for chain in range(F.shape[0]):
         for columns, G in seen_grams(other[chain], seen):
             part, linear = F[chain, :, columns].copy(), C[chain, :, columns].copy()

@@ -24,7 +24,7 @@ NARROW = 1e-4
 FAR = 41.0
 ROOT_OF_HALF = math.sqrt(0.5)
 # How many draws pass through each stage together: what they need stays in the first cache.
-TILE = 128
+TILE = 256
 # Of floating point, only fused products and reciprocals are left to the compiler.
 VECTOR = {"contract", "arcp", "nnan", "ninf"}
 

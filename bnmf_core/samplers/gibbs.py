@@ -91,12 +91,24 @@ def step(
     for _ in range(max(1, int(STEP_WORK / (state.draws.size * work_per_sweep(problem))))):
         if sweeps == state.total:
             break
-        A, W = sweep(problem, A, W, rng)
+        A, W = sweep_in_parts(problem, A, W, rng)
         sweeps += 1
         after = sweeps - settings.warm_up
         if after % settings.thinning == 0:
             kept.append(recorded(state, after // settings.thinning, A, W))
     return replace(state, A=A, W=W, sweeps=sweeps), joined(problem, kept)
+
+
+def sweep_in_parts(
+    problem: Problem, A: np.ndarray, W: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """:func:`sweep` of chains in parts that fit the cache, one after the other."""
+    together = max(1, ENTRIES_TOGETHER // (A[0].size + W[0].size))
+    parts = [slice(first, first + together) for first in range(0, A.shape[0], together)]
+    swept = [sweep(problem, A[part], W[part], rng) for part in parts]
+    if len(swept) == 1:
+        return swept[0]
+    return np.concatenate([one for one, _ in swept]), np.concatenate([one for _, one in swept])
 
 
 def sweep(
@@ -111,22 +123,6 @@ def sweep(
     ``variance`` of the noise, None for the model's own: σ²/β draws from the posterior whose
     likelihood is raised to the power β.
     """
-    together = max(1, ENTRIES_TOGETHER // (A[0].size + W[0].size))
-    parts = [slice(first, first + together) for first in range(0, A.shape[0], together)]
-    swept = [_sweep(problem, A[part], W[part], rng, variance) for part in parts]
-    if len(swept) == 1:
-        return swept[0]
-    return np.concatenate([one for one, _ in swept]), np.concatenate([one for _, one in swept])
-
-
-def _sweep(
-    problem: Problem,
-    A: np.ndarray,
-    W: np.ndarray,
-    rng: np.random.Generator,
-    variance: float | None,
-) -> tuple[np.ndarray, np.ndarray]:
-    """:func:`sweep` of all chains side by side."""
     drawn = given(problem.model.conditionals)(problem.model_settings)
     variance = drawn.noise_variance if variance is None else variance
     products = problem.packed or problem

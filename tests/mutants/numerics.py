@@ -17,11 +17,4 @@ MUTANTS = (
         "        if not fits and t == 0:\n",
         "tests/numerics/test_packed_products.py",
     ),
-    Mutant(
-        "Gibbs: chains that are swept in parts all get the first part's",
-        "samplers/gibbs.py",
-        "swept = [_sweep(problem, A[part], W[part], rng, variance) for part in parts]",
-        "swept = [_sweep(problem, A[parts[0]], W[parts[0]], rng, variance) for part in parts]",
-        "tests/algorithms/test_gibbs.py -k one_after",
-    ),
 )

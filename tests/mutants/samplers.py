@@ -20,6 +20,13 @@ MUTANTS = (
         "tests/algorithms/test_gibbs.py tests/algorithms/test_invariance.py",
     ),
     Mutant(
+        "Gibbs: chains that are swept in parts all get the first part's",
+        "samplers/gibbs.py",
+        "swept = [sweep(problem, A[part], W[part], rng) for part in parts]",
+        "swept = [sweep(problem, A[parts[0]], W[parts[0]], rng) for part in parts]",
+        "tests/algorithms/test_gibbs.py -k one_after",
+    ),
+    Mutant(
         "HMC: no Jacobian in log coordinates",
         "samplers/coordinates.py",
         "return values + q.reshape(q.shape[0], -1).sum(axis=1), gradient",

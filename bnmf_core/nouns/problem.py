@@ -12,6 +12,7 @@ from bnmf_core.nouns.model import Model
 from bnmf_core.numerics.completion import completed
 from bnmf_core.numerics.linalg import Compression, balanced_svd, compress
 from bnmf_core.numerics.matrix import Matrix, dense, is_sparse
+from bnmf_core.numerics.packed_products import PackedProducts
 from bnmf_core.numerics.sparse_products import product
 
 # Where the random order of lines of X begins.
@@ -76,6 +77,12 @@ class Problem:
     def times_columns(self, A: np.ndarray, single: bool = False) -> np.ndarray:
         """AᵀX of every particle, given Aᵀ: A (m, R, D) → (m, R, N), likewise."""
         return _times(self.dataset.X, A, single)
+
+    @cached_property
+    def packed(self) -> PackedProducts | None:
+        """X as its products with few rows are fastest; None where it is sparse or large."""
+        X = self.dataset.X
+        return None if is_sparse(X) else PackedProducts.of(X)
 
     @cached_property
     def seen(self) -> np.ndarray | None:

@@ -40,6 +40,8 @@ from bnmf_core.solvers.solution import gram, product_work, seen_grams
 
 # Multiply-adds of one step: about a third of a second on one core.
 STEP_WORK = 1.0e9
+# Entries of chains that are swept together: what they need stays in the second cache.
+ENTRIES_TOGETHER = 2**16
 
 
 @dataclass(frozen=True)
@@ -89,12 +91,24 @@ def step(
     for _ in range(max(1, int(STEP_WORK / (state.draws.size * work_per_sweep(problem))))):
         if sweeps == state.total:
             break
-        A, W = sweep(problem, A, W, rng)
+        A, W = sweep_in_parts(problem, A, W, rng)
         sweeps += 1
         after = sweeps - settings.warm_up
         if after % settings.thinning == 0:
             kept.append(recorded(state, after // settings.thinning, A, W))
     return replace(state, A=A, W=W, sweeps=sweeps), joined(problem, kept)
+
+
+def sweep_in_parts(
+    problem: Problem, A: np.ndarray, W: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """:func:`sweep` of chains in parts that fit the cache, one after the other."""
+    together = max(1, ENTRIES_TOGETHER // (A[0].size + W[0].size))
+    parts = [slice(first, first + together) for first in range(0, A.shape[0], together)]
+    swept = [sweep(problem, A[part], W[part], rng) for part in parts]
+    if len(swept) == 1:
+        return swept[0]
+    return np.concatenate([one for one, _ in swept]), np.concatenate([one for _, one in swept])
 
 
 def sweep(
@@ -111,12 +125,13 @@ def sweep(
     """
     drawn = given(problem.model.conditionals)(problem.model_settings)
     variance = drawn.noise_variance if variance is None else variance
+    products = problem.packed or problem
     seen = problem.seen
     if seen is not None and problem.dataset.missing:
-        A = draw_seen(A, problem.times_rows(W), W, seen.T, variance, drawn.A, rng)
-        return A, draw_seen(W, problem.times_columns(A), A, seen, variance, drawn.W, rng)
-    A = draw(A, problem.times_rows(W), gram(W), variance, drawn.A, rng)
-    W = draw(W, problem.times_columns(A), gram(A), variance, drawn.W, rng)
+        A = draw_seen(A, products.times_rows(W), W, seen.T, variance, drawn.A, rng)
+        return A, draw_seen(W, products.times_columns(A), A, seen, variance, drawn.W, rng)
+    A = draw(A, products.times_rows(W), gram(W), variance, drawn.A, rng)
+    W = draw(W, products.times_columns(A), gram(A), variance, drawn.W, rng)
     return A, W
 
 
@@ -133,13 +148,19 @@ def draw(
     ``variance`` of the noise; ``prior`` of the entries of F.
     """
     F = F.copy()
-    uniform = 1.0 - rng.random(F.shape)  # in (0, 1]
+    uniform = _uniforms(F.shape, rng)
     if np.isinf(prior.largest):
         draw_factors(F, C, _with_prior(G, variance, prior), variance, prior.rate, uniform)
         return F
     for chain, grams in enumerate(G):
         _draw_chain(F[chain], C[chain], grams[:, :, None], variance, prior, uniform[chain])
     return F
+
+
+def _uniforms(shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+    """In (0, 1]."""
+    drawn = rng.random(shape)
+    return np.subtract(1.0, drawn, out=drawn)
 
 
 def draw_seen(
@@ -153,7 +174,7 @@ def draw_seen(
 ) -> np.ndarray:
     """Draw F (c, R, n) given C, the other factor (c, R, k), and where X was seen (k, n)."""
     F = F.copy()
-    uniform = 1.0 - rng.random(F.shape)
+    uniform = _uniforms(F.shape, rng)
     for chain in range(F.shape[0]):
         for columns, G in seen_grams(other[chain], seen):
             part, linear = F[chain, :, columns].copy(), C[chain, :, columns].copy()

@@ -24,7 +24,7 @@ NARROW = 1e-4
 FAR = 41.0
 ROOT_OF_HALF = math.sqrt(0.5)
 # How many draws pass through each stage together: what they need stays in the first cache.
-TILE = 128
+TILE = 256
 # Of floating point, only fused products and reciprocals are left to the compiler.
 VECTOR = {"contract", "arcp", "nnan", "ninf"}
 
@@ -108,15 +108,18 @@ def _exp(x: float) -> float:  # for −700 < x < 700
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath=VECTOR, forceinline=True)
-def _survival(a: np.ndarray, scale: np.ndarray, log_rest: np.ndarray) -> None:
-    """Take S(|a|) apart: S = scale·exp(log_rest)."""
+def _survival(a: np.ndarray, scale: np.ndarray, log_rest: np.ndarray) -> int:
+    """Take S(|a|) apart: S = scale·exp(log_rest); how many are beyond TAIL."""
+    beyond = 0
     for i in range(a.shape[0]):
+        beyond += 1 if a[i] > TAIL else 0
         x = min(abs(a[i]), TAIL)
         s = 1.0 / (1.0 + CURVE * x)
         scale[i] = s
         log_rest[i] = (
             _evaluate(SURVIVAL, 20, _to_unit_interval(s, SURVIVAL_LOW, SURVIVAL_HIGH)) - 0.5 * x * x
         )
+    return beyond
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath=VECTOR, forceinline=True)
@@ -176,10 +179,10 @@ def _draw(a: np.ndarray, u: np.ndarray, excess: np.ndarray, work: np.ndarray) ->
     """excess (n,) with S(a + excess) = u·S(a); work (4, n) is overwritten."""
     n = a.shape[0]
     scale, log_rest, minus_log, sign = work[0, :n], work[1, :n], work[2, :n], work[3, :n]
-    _survival(a, scale, log_rest)
+    beyond = _survival(a, scale, log_rest)
     _smaller_tail(a, u, scale, log_rest, minus_log, sign)
     _excess(a, minus_log, sign, excess)
-    for i in range(n):
+    for i in range(n if beyond else 0):
         if a[i] > TAIL:
             excess[i] = tail_excess(a[i], math.log(u[i]))
 

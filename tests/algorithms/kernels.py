@@ -44,6 +44,7 @@ def many_problems(X, rank, model, sigma=SIGMA, rate=RATE, mask=None):
         model=model,
         model_settings=model.Settings(sigma=sigma, rate=rate),
         rank=rank,
+        packed=None,
         times_rows=lambda W: W @ X.transpose(0, 2, 1),
         times_columns=lambda A: A @ X,
     )

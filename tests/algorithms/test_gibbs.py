@@ -230,6 +230,19 @@ def test_a_sweep_draws_A_and_then_W_given_the_new_A(position):
     np.testing.assert_allclose(new_W[0].T, expected_W, rtol=1e-12)
 
 
+def test_chains_that_do_not_fit_together_are_swept_one_after_the_other(position, monkeypatch):
+    X, A, W = position
+    problem = make_problem(X, 2, 0.5, 2.0)
+    A, W = np.stack([A.T, 2 * A.T, A.T + 1]), np.stack([W, W + 1, 2 * W])
+    monkeypatch.setattr(gibbs, "ENTRIES_TOGETHER", 1)
+    found = gibbs.sweep_in_parts(problem, A, W, np.random.default_rng(0))
+    rng = np.random.default_rng(0)
+    for chain in range(3):
+        one = gibbs.sweep(problem, A[chain : chain + 1], W[chain : chain + 1], rng)
+        np.testing.assert_array_equal(found[0][chain], one[0][0])
+        np.testing.assert_array_equal(found[1][chain], one[1][0])
+
+
 def test_an_empty_component_is_drawn_from_the_prior():
     n, rate = 4000, 2.5
     problem = make_problem(np.ones((n, 3)), 2, rate=rate)

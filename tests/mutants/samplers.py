@@ -13,11 +13,18 @@ MUTANTS = (
     Mutant(
         "Gibbs: the weights are drawn given the basis of before",
         "samplers/gibbs.py",
-        "    A = draw(A, problem.times_rows(W), gram(W), variance, drawn.A, rng)\n"
-        "    W = draw(W, problem.times_columns(A), gram(A), variance, drawn.W, rng)\n",
-        "    before, A = A, draw(A, problem.times_rows(W), gram(W), variance, drawn.A, rng)\n"
-        "    W = draw(W, problem.times_columns(before), gram(before), variance, drawn.W, rng)\n",
+        "    A = draw(A, products.times_rows(W), gram(W), variance, drawn.A, rng)\n"
+        "    W = draw(W, products.times_columns(A), gram(A), variance, drawn.W, rng)\n",
+        "    before, A = A, draw(A, products.times_rows(W), gram(W), variance, drawn.A, rng)\n"
+        "    W = draw(W, products.times_columns(before), gram(before), variance, drawn.W, rng)\n",
         "tests/algorithms/test_gibbs.py tests/algorithms/test_invariance.py",
+    ),
+    Mutant(
+        "Gibbs: chains that are swept in parts all get the first part's",
+        "samplers/gibbs.py",
+        "swept = [sweep(problem, A[part], W[part], rng) for part in parts]",
+        "swept = [sweep(problem, A[parts[0]], W[parts[0]], rng) for part in parts]",
+        "tests/algorithms/test_gibbs.py -k one_after",
     ),
     Mutant(
         "HMC: no Jacobian in log coordinates",

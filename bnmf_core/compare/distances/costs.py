@@ -6,16 +6,21 @@ costs (K, L, R, R): entry [k, l, r, s] compares row r of left[k] with row s of r
 
 import math
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import numpy as np
 from numba import njit
 
+# (left (K, R, P), right (L, R, P)) → costs (K, L, R, R).
+Cost = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
 # Above this cosine (2.6° and less) the arc cosine loses digits: the angle is taken from the
 # difference of the two vectors instead. The same share of ‖u‖² + ‖v‖² is used for ‖u − v‖².
 NEAR = 1e-3
 NEAR_DEGREES = float(np.degrees(np.arccos(1.0 - NEAR)))
+# Of the right side, while sums of differences go through the left one.
+ROWS_AT_ONCE = 32
 # Sums in any order, so that the compiler may add several entries at a time.
 ANY_ORDER = {"reassoc", "contract"}
 # Numbers are finite, and −0 is 0: minima and comparisons need no rule for anything else.
@@ -62,7 +67,10 @@ def angles(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 def absolute_differences(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Sum of absolute differences ‖u − v‖₁ between rows."""
     costs = _empty_costs(left, right)
-    _sum_absolute_differences(left, right, costs)
+    (K, R, _), (L, S, _) = left.shape, right.shape
+    found = empty("products", (K, R, L, S))
+    sum_absolute_differences(left, right, found)
+    np.copyto(costs, found.transpose(0, 2, 1, 3))
     return costs
 
 
@@ -75,6 +83,21 @@ def squared_differences(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return costs
 
 
+def matched_angles(left: np.ndarray, right: np.ndarray, permutation: np.ndarray) -> np.ndarray:
+    """Angle in degrees of row r of left[k] with row permutation[k, l, r] of right[l]: (K, L, R)."""
+    result = np.empty(permutation.shape)
+    empty_left, empty_right = _empty_rows(left), _empty_rows(right)
+    _angles_of_matched(left, right, permutation, empty_left, empty_right, result)
+    return result
+
+
+def matched_differences(left: np.ndarray, right: np.ndarray, permutation: np.ndarray) -> np.ndarray:
+    """Sum of absolute differences of rows that are matched, as of :func:`matched_angles`."""
+    result = np.empty(permutation.shape)
+    _differences_of_matched(left, right, permutation, result)
+    return result
+
+
 def paired_angles(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Angle in degrees between row r of left[k] and row r of right[k]: (K, R)."""
     result = np.empty(left.shape[:2])
@@ -83,16 +106,16 @@ def paired_angles(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def _empty_costs(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    return _empty("costs", (left.shape[0], right.shape[0], left.shape[1], right.shape[1]))
+    return empty("costs", (left.shape[0], right.shape[0], left.shape[1], right.shape[1]))
 
 
-def _empty(name: str, shape: tuple[int, ...]) -> np.ndarray:
-    """An array of this shape, with whatever is in it."""
+def empty(name: str, shape: tuple[int, ...], kind: type[np.floating] = np.float64) -> np.ndarray:
+    """An array of this shape, with whatever is in it; a name goes with one kind of numbers."""
     if not _memory.reused:
-        return np.empty(shape)
+        return np.empty(shape, kind)
     size = math.prod(shape)
     if name not in _memory.kept or _memory.kept[name].size < size:
-        _memory.kept[name] = np.empty(size)
+        _memory.kept[name] = np.empty(size, kind)
     return _memory.kept[name][:size].reshape(shape)
 
 
@@ -100,7 +123,7 @@ def _products(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Inner products (K, R, L, R) of all rows."""
     K, R, P = left.shape
     L, S, _ = right.shape
-    found = _empty("products", (K * R, L * S))
+    found = empty("products", (K * R, L * S))
     np.matmul(left.reshape(K * R, P), right.reshape(L * S, P).T, out=found)
     return found.reshape(K, R, L, S)
 
@@ -234,23 +257,78 @@ def _squares_from_products(
 
 
 @njit(cache=True, nogil=True, fastmath=ANY_ORDER)
-def _sum_absolute_differences(left: np.ndarray, right: np.ndarray, costs: np.ndarray) -> None:
-    # Two rows against two: each entry that is read serves two sums. An odd last row goes twice.
-    R, S = left.shape[1], right.shape[1]
-    left_rows, right_rows = left.shape[0] * R, right.shape[0] * S
-    for i in range(0, left_rows, 2):
-        k0, r0 = divmod(i, R)
-        k1, r1 = divmod(min(i + 1, left_rows - 1), R)
-        u0, u1 = left[k0, r0], left[k1, r1]
-        for j in range(0, right_rows, 2):
-            m0, s0 = divmod(j, S)
-            m1, s1 = divmod(min(j + 1, right_rows - 1), S)
-            v0, v1 = right[m0, s0], right[m1, s1]
-            first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
-            for p in range(u0.shape[0]):
-                first += abs(u0[p] - v0[p])
-                second += abs(u0[p] - v1[p])
-                third += abs(u1[p] - v0[p])
-                fourth += abs(u1[p] - v1[p])
-            costs[k0, m0, r0, s0], costs[k0, m1, r0, s1] = first, second
-            costs[k1, m0, r1, s0], costs[k1, m1, r1, s1] = third, fourth
+def sum_absolute_differences(left: np.ndarray, right: np.ndarray, result: np.ndarray) -> None:
+    """‖u − v‖₁ of all rows of left (K, R, P) and right (L, S, P): result (K, R, L, S)."""
+    P, zero = left.shape[2], left.dtype.type(0)
+    u, v = left.reshape(-1, P), right.reshape(-1, P)
+    rows, columns = u.shape[0], v.shape[0]
+    found = result.reshape(rows, columns)
+    # A few rows of the right side at a time, which stay in the first cache. Two rows against two:
+    # each entry that is read serves two sums. An odd last row goes twice.
+    for start in range(0, columns, ROWS_AT_ONCE):
+        for i0 in range(0, rows, 2):
+            i1 = min(i0 + 1, rows - 1)
+            u0, u1 = u[i0], u[i1]
+            for j0 in range(start, min(start + ROWS_AT_ONCE, columns), 2):
+                j1 = min(j0 + 1, columns - 1)
+                v0, v1 = v[j0], v[j1]
+                first, second, third, fourth = zero, zero, zero, zero
+                for p in range(P):
+                    first += abs(u0[p] - v0[p])
+                    second += abs(u0[p] - v1[p])
+                    third += abs(u1[p] - v0[p])
+                    fourth += abs(u1[p] - v1[p])
+                found[i0, j0], found[i0, j1] = first, second
+                found[i1, j0], found[i1, j1] = third, fourth
+
+
+@njit(cache=True, nogil=True, fastmath=ANY_ORDER, forceinline=True)
+def _product(u: np.ndarray, v: np.ndarray) -> float:
+    total = 0.0
+    for p in range(u.shape[0]):
+        total += u[p] * v[p]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=ANY_ORDER, forceinline=True)
+def _absolute_difference(u: np.ndarray, v: np.ndarray) -> float:
+    total = 0.0
+    for p in range(u.shape[0]):
+        total += abs(u[p] - v[p])
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _angles_of_matched(
+    left: np.ndarray,
+    right: np.ndarray,
+    permutation: np.ndarray,
+    left_empty: np.ndarray,
+    right_empty: np.ndarray,
+    result: np.ndarray,
+) -> None:
+    K, L, R = permutation.shape
+    for k in range(K):
+        for m in range(L):
+            for r in range(R):
+                result[k, m, r] = _product(left[k, r], right[m, permutation[k, m, r]])
+    _degrees_of_cosines(result.reshape(-1))
+    for k in range(K):
+        for m in range(L):
+            for r in range(R):
+                s = permutation[k, m, r]
+                if left_empty[k, r] or right_empty[m, s]:
+                    result[k, m, r] = 0.0 if left_empty[k, r] and right_empty[m, s] else 90.0
+                elif result[k, m, r] < NEAR_DEGREES:
+                    result[k, m, r] = _kahan_angle(left[k, r], right[m, s])
+
+
+@njit(cache=True, nogil=True)
+def _differences_of_matched(
+    left: np.ndarray, right: np.ndarray, permutation: np.ndarray, result: np.ndarray
+) -> None:
+    K, L, R = permutation.shape
+    for k in range(K):
+        for m in range(L):
+            for r in range(R):
+                result[k, m, r] = _absolute_difference(left[k, r], right[m, permutation[k, m, r]])

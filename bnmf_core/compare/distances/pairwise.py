@@ -16,16 +16,18 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from bnmf_core.compare.distances.assignment import assign
-from bnmf_core.compare.distances.costs import reused_memory
+from bnmf_core.compare.distances.costs import Cost, reused_memory
+from bnmf_core.compare.distances.rough import match_roughly, rough_rows
 from bnmf_core.compare.distances.scaling import component_shares
 from bnmf_core.nouns.errors import DataError
+from bnmf_core.numerics.packed_products import aligned
 from bnmf_core.numerics.tasks import Tasks
 from bnmf_core.numerics.threads import one_blas_thread
 
 # A tile of the distance matrix holds at most this many costs, so that they stay in the cache,
 # and takes at most this many elementary operations, so that progress and cancelling answer
 # within about a second.
-COSTS_PER_TILE = 400_000
+COSTS_PER_TILE = 200_000
 OPERATIONS_PER_TILE = 1_000_000_000
 # Bytes of prepared rows that are kept for the tiles to come.
 PREPARED = 64_000_000
@@ -57,7 +59,7 @@ class Distance:
     unit: str
     upper: Callable[[int], float]
     compared: Callable[[np.ndarray, np.ndarray], np.ndarray]
-    cost: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    cost: Cost
     combine: Callable[..., np.ndarray]
     is_metric: bool
     summary: str
@@ -199,6 +201,7 @@ def cross(
 @dataclass(frozen=True)
 class _Prepared:
     rows: np.ndarray
+    rough: tuple[np.ndarray, np.ndarray] | None
     shares: np.ndarray | None
 
 
@@ -258,7 +261,9 @@ def _measure(
 
 
 def _prepare(A: np.ndarray, W: np.ndarray, alike: Sequence[Distance]) -> _Prepared:
-    rows = alike[0].compared(A, W)
+    given = alike[0].compared(A, W)
+    rows = aligned(given.shape, given.dtype)
+    rows[:] = given
     weighted = any(distance.weighted for distance in alike)
     shares = component_shares(A, W) if weighted else None
     # A cost that is not a number would send the matching astray without a trace.
@@ -267,7 +272,7 @@ def _prepare(A: np.ndarray, W: np.ndarray, alike: Sequence[Distance]) -> _Prepar
             "A factorization holds an entry that is not a finite number; leave it out before "
             "measuring distances."
         )
-    return _Prepared(rows, shares)
+    return _Prepared(rows, rough_rows(alike[0].cost, rows), shares)
 
 
 def _tile(sides: Sides, row: int, column: int) -> list[np.ndarray]:
@@ -275,18 +280,26 @@ def _tile(sides: Sides, row: int, column: int) -> list[np.ndarray]:
     alike = sides.ours.alike
     left, right = sides.ours.prepared(row), (sides.others or sides.ours).prepared(column)
     with reused_memory():
-        costs = alike[0].cost(left.rows, right.rows)
-        K, L, R, _ = costs.shape
-        permutation = assign(costs.reshape(K * L, R, R)).reshape(K, L, R)
-        matched = np.take_along_axis(costs, permutation[..., None], axis=3)[..., 0]
+        permutation, matched = _matched(alike[0].cost, left, right)
     shares: tuple[np.ndarray | None, np.ndarray | None] = (None, None)
     if left.shares is not None and right.shares is not None:
-        everywhere = np.broadcast_to(right.shares[None], (K, L, R))
-        shares = left.shares[:, None, :], np.take_along_axis(everywhere, permutation, axis=2)
+        L, R = right.shares.shape
+        places = permutation + R * np.arange(L)[:, None]
+        shares = left.shares[:, None, :], right.shares.reshape(-1).take(places)
     return [
         distance.combine(matched, *(shares if distance.weighted else (None, None)))
         for distance in alike
     ]
+
+
+def _matched(cost: Cost, left: _Prepared, right: _Prepared) -> tuple[np.ndarray, np.ndarray]:
+    """Which component goes with which, and what that costs: (K, L, R) both."""
+    if left.rough is not None and right.rough is not None:
+        return match_roughly(cost, left.rows, right.rows, left.rough[0], right.rough[1])
+    costs = cost(left.rows, right.rows)
+    K, L, R, _ = costs.shape
+    permutation = assign(costs.reshape(K * L, R, R)).reshape(K, L, R)
+    return permutation, np.take_along_axis(costs, permutation[..., None], axis=3)[..., 0]
 
 
 def _tiles(A: np.ndarray, W: np.ndarray) -> list[slice]:

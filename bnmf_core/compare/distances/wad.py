@@ -1,5 +1,7 @@
 """Weighted angular distance (paper 2, section 2): angles weighted by what they reconstruct."""
 
+import numpy as np
+
 from bnmf_core.compare.distances.costs import angles
 from bnmf_core.compare.distances.pairwise import Distance
 from bnmf_core.compare.distances.scaling import unit_l2_columns
@@ -14,7 +16,7 @@ WAD = Distance(
     compared=unit_l2_columns,
     cost=angles,
     combine=lambda matched, left_shares, right_shares: (
-        (matched * (left_shares + right_shares)).sum(axis=2) / 2.0
+        np.einsum("klr,klr->kl", matched, left_shares + right_shares) / 2.0
     ),
     is_metric=False,
     summary=(

@@ -2,18 +2,23 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from bnmf_core.lazy import lazy
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import DataError, RunError
 from bnmf_core.nouns.model import Model
 from bnmf_core.numerics.completion import completed
 from bnmf_core.numerics.linalg import Compression, balanced_svd, compress
 from bnmf_core.numerics.matrix import Matrix, dense, is_sparse
-from bnmf_core.numerics.packed_products import PackedProducts
-from bnmf_core.numerics.sparse_products import product
+
+if TYPE_CHECKING:
+    from bnmf_core.numerics.packed_products import PackedProducts
+
+packed_products = lazy("bnmf_core.numerics.packed_products")
+sparse_products = lazy("bnmf_core.numerics.sparse_products")
 
 # Where the random order of lines of X begins.
 ORDER_SEED = 2
@@ -79,10 +84,10 @@ class Problem:
         return _times(self.dataset.X, A, single)
 
     @cached_property
-    def packed(self) -> PackedProducts | None:
+    def packed(self) -> "PackedProducts | None":
         """X as its products with few rows are fastest; None where it is sparse or large."""
         X = self.dataset.X
-        return None if is_sparse(X) else PackedProducts.of(X)
+        return None if is_sparse(X) else packed_products.PackedProducts.of(X)
 
     @cached_property
     def seen(self) -> np.ndarray | None:
@@ -168,7 +173,7 @@ class Problem:
 def _times(X: Matrix, F: np.ndarray, single: bool) -> np.ndarray:
     """F (m, R, n) times X (n, k)."""
     if is_sparse(X):
-        return product(X, F, single)
+        return sparse_products.product(X, F, single)
     m, R, n = F.shape
     return (F.reshape(m * R, n) @ X).reshape(m, R, -1)
 

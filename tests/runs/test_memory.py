@@ -257,8 +257,9 @@ def make(data, rank):  # few iterations of few particles
     return run_ids
 
 
-np.save(sys.argv[2] + "/tiny.npy", np.random.default_rng(0).random((30, 20)))
-# Whatever is loaded or compiled at first use, by the comparison of the runs as well.
+# Whatever is loaded or compiled at first use, by the comparison of the runs as well; of a size that
+# is compressed, which has loops of its own.
+np.save(sys.argv[2] + "/tiny.npy", np.random.default_rng(0).random((300, 100)))
 runner.wait_analysis(make(map_npy(sys.argv[2] + "/tiny.npy"), 3))
 threading.Thread(target=watch, daemon=True).start()
 before = anonymous()

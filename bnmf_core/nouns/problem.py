@@ -142,17 +142,21 @@ class Problem:
         """Uᵀ (K, D) and Vᵀ (K, N) with X ≈ U Vᵀ, for the Hessian of a whole X.
 
         Where compression pays, K is twice its rank and the numbers are single: a Hessian need
-        not be exact. Elsewhere U Vᵀ is X, one of them the identity, in double precision.
+        not be exact. Elsewhere U Vᵀ is X, one of them the identity, in double precision. Both have
+        columns of zeros at their ends, so that each row begins at a line of the cache.
         """
+        return tuple(packed_products.in_lines(rows) for rows in self._reduced())
+
+    def _reduced(self) -> tuple[np.ndarray, np.ndarray]:
         D, N = self.dataset.D, self.dataset.N
         if self.compression_rank is not None and 2 * self.compression_rank < min(D, N):
             compression = compress(self.dataset.X, 2 * self.compression_rank)
-            return np.ascontiguousarray(compression.U.T), np.ascontiguousarray(compression.V.T)
+            return compression.U.T, compression.V.T
         kind = np.float64 if self.compression_rank is None else np.float32
         X = dense(self.dataset.X)
         if D < N:
-            return np.eye(D, dtype=kind), np.ascontiguousarray(X, dtype=kind)
-        return np.ascontiguousarray(X.T, dtype=kind), np.eye(N, dtype=kind)
+            return np.eye(D, dtype=kind), X.astype(kind)
+        return X.T.astype(kind), np.eye(N, dtype=kind)
 
     def svd(self, rank: int) -> tuple[np.ndarray, np.ndarray]:
         """Top singular factors of the completed X, split evenly with fixed signs.

@@ -82,6 +82,15 @@ def aligned(shape: tuple[int, ...], kind: np.dtype[Any]) -> np.ndarray:
     return memory[skipped : skipped + size].reshape(shape)
 
 
+def in_lines(matrix: np.ndarray) -> np.ndarray:
+    """A copy of a matrix (n, k) whose rows begin at lines of the cache, zeros after their ends."""
+    each = VECTOR // matrix.itemsize
+    result = aligned((matrix.shape[0], -(-matrix.shape[1] // each) * each), matrix.dtype)
+    result[:, : matrix.shape[1]] = matrix
+    result[:, matrix.shape[1] :] = 0.0
+    return result
+
+
 def _block(rows: int) -> Any:
     """Adds so many rows of flat F, ``stride`` after each other, times ``count`` rows of a strip.
 

@@ -9,10 +9,10 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from bnmf_core.solvers import products, registers
-from bnmf_core.solvers.products import combined, inner_products
+from bnmf_core.solvers.products import combined, inner_products, zeros
 from bnmf_core.solvers.registers import REGISTER, UNROLLED, Rows, side_by_side
 
-assert (products.REVISION, registers.REVISION) == (2, 1)
+assert (products.REVISION, registers.REVISION) == (3, 2)
 
 # Entries of a factor that are worked on together; R × TILE numbers stay in the first-level cache.
 TILE = 256
@@ -331,7 +331,8 @@ def newton_direction(  # noqa: PLR0915 (one iteration)
 
     Parameters
     ----------
-    Ut : (K, D), Vt : (K, N). seen, residual : S and S ∘ (AW) − X, (D, N); (0, 0) without gaps.
+    Ut : (K, D), Vt : (K, N), fastest where D and N are whole lines of the cache.
+    seen, residual : S and S ∘ (AW) − X, (D, N); (0, 0) without gaps.
     A : (R, D), W : (R, N), and their gradients. G_A, G_W : (R, R), A Aᵀ and W Wᵀ, or their
         likeness with gaps: what the preconditioner is made of.
     accuracy : part of the gradient's length that may be left. most : products with H at most.
@@ -348,20 +349,20 @@ def newton_direction(  # noqa: PLR0915 (one iteration)
     K = Ut.shape[0]
     kind = A.dtype
     # A factor and its direction one below the other: half of a product with H is one of both.
-    stack_A, stack_W = np.empty((2 * R, D), kind), np.empty((2 * R, N), kind)
+    stack_A, stack_W = zeros(2 * R, D, A), zeros(2 * R, N, A)
     stack_A[:R], stack_W[:R] = A, W
     p_A, p_W = stack_A[R:], stack_W[R:]
-    free_A, free_W = np.empty((R, D), kind), np.empty((R, N), kind)
+    free_A, free_W = zeros(R, D, A), zeros(R, N, A)
     inverse_A, inverse_W = _inverses(G_W), _inverses(G_A)
-    r_A, r_W = np.empty((R, D), kind), np.empty((R, N), kind)
-    x_A, x_W = np.empty((R, D), kind), np.empty((R, N), kind)
+    r_A, r_W = zeros(R, D, A), zeros(R, N, A)
+    x_A, x_W = zeros(R, D, A), zeros(R, N, A)
     shares_A, shares_W = _shared(G_W, inverse_A), _shared(G_A, inverse_W)
     _begin(A, gradient_A, inverse_A, free_A, r_A, x_A)
     _begin(W, gradient_W, inverse_W, free_W, r_W, x_W)
     if row >= 0:
         _begin_tied(A, gradient_A, inverse_A, free_A, r_A, x_A, row, entry, odds)
-    z_A, z_W = np.empty((R, D), kind), np.empty((R, N), kind)
-    h_A, h_W = np.empty((R, D), kind), np.empty((R, N), kind)
+    z_A, z_W = zeros(R, D, A), zeros(R, N, A)
+    h_A, h_W = zeros(R, D, A), zeros(R, N, A)
     along_A, along_W = np.empty((R, K), kind), np.empty((R, K), kind)
     inner_A, inner_W = np.empty((R, R), kind), np.empty((R, R), kind)
     left_A, left_W = np.empty((R, 2 * R), kind), np.empty((R, 2 * R), kind)

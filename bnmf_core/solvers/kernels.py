@@ -9,10 +9,10 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from bnmf_core.solvers import products, registers
-from bnmf_core.solvers.products import combined, gram_matrix, inner_products
+from bnmf_core.solvers.products import combined, gram_matrix, inner_products, whole_lines, zeros
 from bnmf_core.solvers.registers import REGISTER, UNROLLED, Rows, side_by_side
 
-assert (products.REVISION, registers.REVISION) == (2, 1)
+assert (products.REVISION, registers.REVISION) == (3, 2)
 
 # Columns of a factor that are worked on together: a few R × TILE numbers stay in the nearest cache.
 TILE = 128
@@ -268,14 +268,19 @@ def accelerated_round(
         np.empty((R, R), A.dtype),
         np.empty((R, R), A.dtype),
     )
-    linear_A, linear_W = np.empty((R, D), A.dtype), np.empty((R, N), A.dtype)
-    far_A, far_W = np.empty((R, D), A.dtype), np.empty((R, N), A.dtype)
-    new_A, new_W = np.empty((R, D), A.dtype), np.empty((R, N), A.dtype)
-    rows_U, rows_V = np.ascontiguousarray(U.T), np.ascontiguousarray(V.T)
+    # Columns of zeros at the end stay what they are.
+    d, n = whole_lines(D, A), whole_lines(N, A)
+    linear_A, linear_W = zeros(R, d, A), zeros(R, n, A)
+    old_A, old_W = zeros(R, d, A), zeros(R, n, A)
+    far_A, far_W = zeros(R, d, A), zeros(R, n, A)
+    new_A, new_W = zeros(R, d, A), zeros(R, n, A)
+    rows_U, rows_V = zeros(K, d, A), zeros(K, n, A)
+    rows_U[:, :D], rows_V[:, :N] = U.T, V.T
     errors = np.empty(m)
     for p in range(m):
         error = np.inf
-        far_A[:], far_W[:] = A[p], W[p]
+        old_A[:, :D], old_W[:, :N] = A[p], W[p]
+        far_A[:], far_W[:] = old_A, old_W
         for _ in range(iterations):
             inner_products(far_W, rows_V, inner)
             combined(inner, rows_U, linear_A)
@@ -284,7 +289,7 @@ def accelerated_round(
                 if held[r]:
                     gram[r, r] = 0.0
             _descend(far_A, linear_A, gram, sweeps, room, shares, new_A)
-            _extrapolate(new_A, A[p], step[p], far_A)
+            _extrapolate(new_A, old_A, step[p], far_A)
             inner_products(far_A, rows_U, inner)
             combined(inner, rows_V, linear_W)
             gram_matrix(far_A, gram)
@@ -294,14 +299,15 @@ def accelerated_round(
             now = squared_norm - 2 * _inner_product(new_W, linear_W)
             now += _inner_product(gram, gram_new)
             if now > error + NOISE * squared_norm:
-                far_A[:], far_W[:] = A[p], W[p]
+                far_A[:], far_W[:] = old_A, old_W
                 limit[p] = step[p]
                 step[p] = max(step[p] / SHRINKAGE, SMALLEST_STEP)
             else:
-                _extrapolate(new_W, W[p], step[p], far_W)
-                A[p], W[p] = far_A, new_W
+                _extrapolate(new_W, old_W, step[p], far_W)
+                old_A[:], old_W[:] = far_A, new_W
                 step[p] = min(limit[p], GROWTH * step[p])
                 limit[p] = min(1.0, LIMIT_GROWTH * limit[p])
                 error = min(error, now)
+        A[p], W[p] = old_A[:, :D], old_W[:, :N]
         errors[p] = max(error, 0.0)
     return errors

@@ -144,32 +144,37 @@ def directions(
     result = Directions(
         np.empty(A.shape), np.empty(W.shape), np.empty(m, np.int64), np.empty(m), np.empty(m, bool)
     )
+    D, N = A.shape[2], W.shape[2]
     for p in range(m):
-        (
-            result.A[p],
-            result.W[p],
-            result.products[p],
-            result.length[p],
-            result.solved[p],
-        ) = newton_direction(
-            Ut,
-            Vt,
-            seen,
-            found.residual[p].astype(kind),
-            A[p].astype(kind),
-            W[p].astype(kind),
-            found.gram_A[p].astype(kind),
-            found.gram_W[p].astype(kind),
-            found.A[p].astype(kind),
-            found.W[p].astype(kind),
-            accuracy,
-            most[p],
-            radius[p],
-            -1 if ties is None else int(ties.component[p]),
-            -1 if ties is None else int(ties.entry[p]),
-            0.0 if ties is None else float(ties.odds[p]),
+        towards_A, towards_W, result.products[p], result.length[p], result.solved[p] = (
+            newton_direction(
+                Ut,
+                Vt,
+                seen,
+                found.residual[p].astype(kind),
+                _as_wide_as(Ut, A[p]),
+                _as_wide_as(Vt, W[p]),
+                found.gram_A[p].astype(kind),
+                found.gram_W[p].astype(kind),
+                _as_wide_as(Ut, found.A[p]),
+                _as_wide_as(Vt, found.W[p]),
+                accuracy,
+                most[p],
+                radius[p],
+                -1 if ties is None else int(ties.component[p]),
+                -1 if ties is None else int(ties.entry[p]),
+                0.0 if ties is None else float(ties.odds[p]),
+            )
         )
+        result.A[p], result.W[p] = towards_A[:, :D], towards_W[:, :N]
     return result
+
+
+def _as_wide_as(rows: np.ndarray, F: np.ndarray) -> np.ndarray:
+    """F (R, n) in the precision of rows (K, n or more), with zeros where these go on."""
+    wide = np.zeros((F.shape[0], rows.shape[1]), rows.dtype)
+    wide[:, : F.shape[1]] = F
+    return wide
 
 
 def _round(problem: Problem, solution: Solution, stopping: Stopping) -> Solution:

@@ -8,9 +8,26 @@ does see.
 import numba
 import numpy as np
 
-REVISION = 2
+REVISION = 3
+# Bytes of a line of the cache: reading across two of them takes twice as long.
+LINE = 64
 # Columns of several rows that are worked on together in a product.
 WIDE = 512
+
+
+@numba.njit(cache=True, nogil=True)
+def whole_lines(n: int, like: np.ndarray) -> int:
+    """At least n columns, so many that each row of a matrix ends with a line of the cache."""
+    each = LINE // like.itemsize
+    return (n + each - 1) // each * each
+
+
+@numba.njit(cache=True, nogil=True)
+def zeros(R: int, n: int, like: np.ndarray) -> np.ndarray:
+    """Zeros (R, n) that begin at a line of the cache."""
+    memory = np.zeros(R * n + LINE // like.itemsize, like.dtype)
+    skipped = -memory.ctypes.data % LINE // like.itemsize
+    return memory[skipped : skipped + R * n].reshape(R, n)
 
 
 @numba.njit(cache=True, nogil=True, fastmath=True, forceinline=True)

@@ -4,15 +4,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numba
-from llvmlite import ir
+from llvmlite import binding, ir
 from numba.core import cgutils
 
 # Numba's cache on disk does not see changes of this file: with each one this is counted up, and
 # with it what the files that use it say, which the cache does see.
-REVISION = 1
-# Bytes of a register, registers that a group of columns may fill, and the highest rank that has
-# instructions of its own.
-REGISTER, REGISTERS, UNROLLED = 32, 14, 16
+REVISION = 2
+# Bytes of a register, and registers that a group of columns may fill.
+ROOMY = bool(binding.get_host_cpu_features().get("avx512f", False))
+REGISTER, REGISTERS = (64, 30) if ROOMY else (32, 14)
+# The highest rank that has instructions of its own.
+UNROLLED = 16
 
 
 @numba.njit(cache=True, nogil=True)

@@ -20,9 +20,9 @@ WIDTH = 64
 
 @dataclass(frozen=True, eq=False)
 class SparseProducts:
-    """X (D, N) by rows and by columns."""
+    """X (D, N) by rows, as the columns of its transpose, and by columns."""
 
-    rows: sparse.csr_array
+    rows: sparse.csc_array
     columns: sparse.csc_array
 
     @classmethod
@@ -31,11 +31,11 @@ class SparseProducts:
         entries = X.nnz if is_sparse(X) else np.count_nonzero(X)
         if entries > LARGEST_SHARE * X.shape[0] * X.shape[1]:
             return None
-        return cls(sparse.csr_array(X), sparse.csc_array(X))
+        return cls(sparse.csr_array(X).T, sparse.csc_array(X))
 
     def times_rows(self, W: np.ndarray) -> np.ndarray:
         """X Wᵀ transposed, for each of c factorizations: W (c, R, N) → (c, R, D)."""
-        return product(self.rows.T, W)
+        return product(self.rows, W)
 
     def times_columns(self, A: np.ndarray) -> np.ndarray:
         """AᵀX given Aᵀ: A (c, R, D) → (c, R, N)."""

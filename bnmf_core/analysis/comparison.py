@@ -200,6 +200,14 @@ class Comparison:
         return self.members["run"].isin(same).to_numpy()
 
     @property
+    def kept_under(self) -> str:
+        """Names it among the comparisons of all owners: what stays in memory stays under this.
+
+        Who opens an archive chooses the ids of runs, and so the ``key``.
+        """
+        return str(self.folder)
+
+    @property
     def root(self) -> Path:
         """The folder of the store."""
         return self.folder.parents[1]

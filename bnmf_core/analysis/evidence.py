@@ -107,11 +107,12 @@ class Evidence:
             return found.assign(weighed=weighed, stays=True)
         groups = labels[list(self.rows)]
         asked = (belief, count, groups.tobytes())
-        if asked not in self._known:
-            if len(self._known) >= MOST_KNOWN:
+        known = self._known.get(asked)
+        if known is None:
+            if len(self._known) >= MOST_KNOWN:  # others may ask at this moment
                 self._known.clear()
-            self._known[asked] = self._weighed(found, groups, self.tables[belief])
-        return self._known[asked].copy()
+            known = self._known[asked] = self._weighed(found, groups, self.tables[belief])
+        return known.copy()
 
     @cached_property
     def _known(self) -> dict[tuple[float, int, bytes], pd.DataFrame]:

@@ -114,7 +114,9 @@ class AnalysisQueue:
         """
         found = open_comparison(self.store, run_ids)
         with self._changed:
-            found = self._opened.pop(found.key, found)
+            known = self._opened.pop(found.key, found)
+            # A run that was resumed or renamed since may have as many particles as then.
+            found = known if known.runs == found.runs else found
             self._opened[found.key] = found  # the newest is last
             while len(self._opened) > MOST_OPEN:
                 self._opened.pop(next(iter(self._opened)))

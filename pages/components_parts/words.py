@@ -134,7 +134,7 @@ def key_terms_of(look: Lens, rows: np.ndarray, asked: Asked) -> None:
         return
     inside = np.flatnonzero(look.focus)
     with view.told():
-        counts = _counts(look, look.analysis.key, inside, terms, asked)
+        counts = _counts(look, look.analysis.kept_under, inside, terms, asked)
     table = pd.DataFrame(counts, columns=terms).assign(
         factorization=[look.name(row) for row in inside]
     )
@@ -148,8 +148,10 @@ def key_terms_of(look: Lens, rows: np.ndarray, asked: Asked) -> None:
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
-def _counts(_look: Lens, key: str, rows: np.ndarray, terms: list[str], asked: Asked) -> np.ndarray:
-    """Key terms counted in these rows of the analysis that has the key."""
+def _counts(
+    _look: Lens, kept_under: str, rows: np.ndarray, terms: list[str], asked: Asked
+) -> np.ndarray:
+    """Key terms counted in these rows of the analysis that is kept under this."""
     A = _look.analysis.bases(rows)
     features = _look.analysis.dataset.features
     return key_term_counts(A, features, terms, asked.count, asked.relevance)

@@ -27,8 +27,8 @@ class Classes:
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def of(key: str, label: str, _found: Scores) -> Classes:
-    """Those of the comparison that has the key; nothing of it may be changed."""
+def of(kept_under: str, label: str, _found: Scores) -> Classes:
+    """Those of the comparison that is kept under this; nothing of it may be changed."""
     chosen = _found.table[_found.table["label"] == label]
     scored = chosen.rename(columns={"member": "particle"})
     spread = chosen.groupby("task")["auc"].agg(["min", "median", "max"])

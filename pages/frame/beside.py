@@ -49,15 +49,15 @@ def named(here: Side, names: Named) -> Named:
     if not stands() or side is None:
         return names
     known = [f"{note.id} {note.created}" for note in names.notes]
-    letters = _letters(side.analysis.key, side.modes.representative, known, side, names)
+    letters = _letters(side.analysis.kept_under, side.modes.representative, known, side, names)
     return Named((*names.notes, *letters))
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
 def _letters(
-    key: str, representative: np.ndarray, known: list[str], _side: Side, _names: Named
+    kept_under: str, representative: np.ndarray, known: list[str], _side: Side, _names: Named
 ) -> list[Note]:
-    """Letters for what has no name on a side: its analysis' key, its modes, the notes."""
+    """Letters for what has no name on a side: its analysis, its modes, the notes."""
     rows = representative[:MOST_MODES]
     letters: list[Note] = []
     for column in np.concatenate(_side.analysis.aligned(rows), axis=1).T:

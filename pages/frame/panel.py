@@ -118,10 +118,10 @@ def _panel(analysis: Comparison, passing: bool) -> Lens:
     )
     linkage = np.asarray(structure.STAGE.of(analysis).linkage(metric))
     largest = float(linkage[-1, 2]) if len(linkage) else 0.0
-    suggested = _suggested(analysis.key, metric, analysis)
+    suggested = _suggested(analysis.kept_under, metric, analysis)
     finest = structure.finest_threshold(analysis, metric)
     threshold = _threshold(suggested, finest, largest)
-    modes = _modes(analysis.key, metric, threshold, analysis)
+    modes = _modes(analysis.kept_under, metric, threshold, analysis)
     here = beside.Side(analysis, modes)
     named = beside.named(here, Named(tuple(store().notes.of(analysis.runs[0].dataset))))
     beside.follow(here, metric)
@@ -131,13 +131,13 @@ def _panel(analysis: Comparison, passing: bool) -> Lens:
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
-def _suggested(key: str, metric: str, _analysis: Comparison) -> float:
-    """Where the threshold begins, of the analysis that has the key."""
+def _suggested(kept_under: str, metric: str, _analysis: Comparison) -> float:
+    """Where the threshold begins, of the analysis that is kept under this."""
     return structure.suggested_threshold(_analysis, metric)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def _modes(key: str, metric: str, threshold: float, _analysis: Comparison) -> Modes:
+def _modes(kept_under: str, metric: str, threshold: float, _analysis: Comparison) -> Modes:
     """Its modes at this threshold."""
     return structure.modes_at(_analysis, metric, threshold)
 

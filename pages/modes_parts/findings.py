@@ -30,7 +30,7 @@ def weights(look: Lens, table: pd.DataFrame) -> tuple[dict[str, list[str]], list
     ):
         if not stage.ready(look.analysis):
             continue
-        found = weights(look.analysis.key, look.analysis)
+        found = weights(look.analysis.kept_under, look.analysis)
         if isinstance(found, str):
             sentences.append(found)
         else:
@@ -55,8 +55,8 @@ def contradiction(title: str, of_mode: np.ndarray, table: pd.DataFrame) -> str:
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
-def _stein_weights(key: str, _analysis: Comparison) -> np.ndarray | str:
-    """Stein weights of the members of the comparison with this key, or why there are none."""
+def _stein_weights(kept_under: str, _analysis: Comparison) -> np.ndarray | str:
+    """Stein weights of the members of the comparison kept under this, or why there are none."""
     part = stein.STAGE.of(_analysis).part("interior", "suggested")
     if isinstance(part, str):
         return ""
@@ -69,7 +69,7 @@ def _stein_weights(key: str, _analysis: Comparison) -> np.ndarray | str:
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
-def _mixture_weights(key: str, _analysis: Comparison) -> np.ndarray | str:
+def _mixture_weights(kept_under: str, _analysis: Comparison) -> np.ndarray | str:
     """Weights in the runs' mixtures, on average over the runs, or that there are none."""
     weights = variational.STAGE.of(_analysis).weights(_analysis.members)
     return "" if weights is None else weights

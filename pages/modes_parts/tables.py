@@ -145,7 +145,7 @@ def stability(look: Lens, row: int, name: str) -> None:
     kind = "draw" if drawn[draws].all() else "factorization"
     counted, what = (draws, kind) if alone else (optima, "converged factorization")
     rows = np.flatnonzero(counted if counted.any() else look.focus)
-    table = _stability(look.analysis.key, row, tuple(rows.tolist()), look)
+    table = _stability(look.analysis.kept_under, row, tuple(rows.tolist()), look)
     title = "Which components can be trusted?"
     st.subheader(title, anchor=False)
     called = numbered(look.notes.components(look.aligned(np.array([row]))[0]))
@@ -162,7 +162,7 @@ def stability(look: Lens, row: int, name: str) -> None:
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
-def _stability(key: str, row: int, rows: tuple[int, ...], _look: Lens) -> pd.DataFrame:
+def _stability(kept_under: str, row: int, rows: tuple[int, ...], _look: Lens) -> pd.DataFrame:
     """How far components of these members are from those of one of them."""
     reference = _look.aligned(np.array([row]))[0]
     A = _look.analysis.bases(rows)

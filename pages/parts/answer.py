@@ -17,6 +17,8 @@ from bnmf_core.analysis import (
     stein,
     tiles,
 )
+from bnmf_core.analysis.evidence import Evidence
+from bnmf_core.analysis.islands import Islands
 from bnmf_core.analysis.stage import Stage
 from bnmf_core.compare.unseen import Unseen
 from pages.frame import watch
@@ -45,6 +47,20 @@ class Answer(findings.Answer):
         return cls(look.analysis, look.metric, look.modes, look.passing, look.notes)
 
     @cached_property
+    def evidence(self) -> Evidence | None:
+        """The masses, as they were there when this answer was first asked."""
+        stage = next(
+            (one for one in (belief.STAGE, evidence.STAGE) if one.key in self._ready), None
+        )
+        return None if stage is None else stage.of(self.comparison)
+
+    @cached_property
+    def islands(self) -> Islands | None:
+        """The paths between modes, as :attr:`evidence`."""
+        ready = islands.STAGE.key in self._ready
+        return islands.STAGE.of(self.comparison) if ready else None
+
+    @cached_property
     def table(self) -> pd.DataFrame:
         """One row per mode, kept from one redraw to the next."""
         return self._kept("table", lambda: super(Answer, self).table)
@@ -55,9 +71,13 @@ class Answer(findings.Answer):
         return self._kept("sentences", lambda: super(Answer, self).sentences)
 
     def _kept(self, what: str, make: Callable[[], Any]) -> Any:
-        ready = [stage.key for stage in BEHIND if stage.ready(self.comparison)]
-        modes = (self.comparison.key, self.metric, self.modes.threshold)
-        return _made(what, *modes, ready, make)
+        modes = (self.comparison.kept_under, self.metric, self.modes.threshold)
+        return _made(what, *modes, self._ready, make)
+
+    @cached_property
+    def _ready(self) -> list[str]:
+        """Stages that are there; looked up once, since one may be done while a page is drawn."""
+        return [stage.key for stage in BEHIND if stage.ready(self.comparison)]
 
     @cached_property
     def unseen(self) -> Unseen | None:
@@ -80,7 +100,12 @@ class Answer(findings.Answer):
 
 @st.cache_data(max_entries=128, show_spinner=False)
 def _made(
-    what: str, key: str, metric: str, threshold: float, ready: list[str], _make: Callable[[], Any]
+    what: str,
+    kept_under: str,
+    metric: str,
+    threshold: float,
+    ready: list[str],
+    _make: Callable[[], Any],
 ) -> Any:
-    """What is said of modes of the comparison with this key, when these stages are there."""
+    """What is said of modes of the comparison that is kept under this, with these stages there."""
     return _make()

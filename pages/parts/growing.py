@@ -16,9 +16,9 @@ from pages.frame.services import store
 
 
 @st.cache_data(max_entries=128, show_spinner=False)
-def _growth(run_id: str, made: int, metric: str, epsilon: float) -> pd.DataFrame:
-    """Read again only when something has been made since."""
-    return growing.growth(store(), run_id, metric, epsilon)
+def _growth(folder: str, made: int, metric: str, epsilon: float, _run_id: str) -> pd.DataFrame:
+    """That of the run with this folder, read again only when something has been made since."""
+    return growing.growth(store(), _run_id, metric, epsilon)
 
 
 def show(runs: Sequence[RunRecord]) -> None:
@@ -32,7 +32,10 @@ def show(runs: Sequence[RunRecord]) -> None:
         return
     epsilon = link.get("threshold") or distance.resolution(runs[0].spec.rank)
     styles = run_styles([(run.id, run.spec.algorithm, names[run.id]) for run in runs])
-    parts = [_growth(run.id, run.done, metric, epsilon).assign(run=run.id) for run in runs]
+    parts = [
+        _growth(str(store().run_folder(run.id)), run.done, metric, epsilon, run.id) for run in runs
+    ]
+    parts = [part.assign(run=run.id) for run, part in zip(runs, parts, strict=True)]
     curves = pd.concat(parts, ignore_index=True)
     if curves.empty:
         return

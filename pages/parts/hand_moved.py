@@ -62,7 +62,9 @@ def show(look: Lens, row: int, labels: dict[str, str]) -> None:
         draws = draws_beside(look.analysis, row, look.modes.labels)
         posterior = None
         if draws.size >= FEWEST:
-            posterior = _shares(look.analysis.key, row, tuple(draws.tolist()), component, look)
+            posterior = _shares(
+                look.analysis.kept_under, row, tuple(draws.tolist()), component, look
+            )
         _say(look, bands, component, (error, allowed), posterior, draws.size)
         _picture(look, bands, component, posterior)
 
@@ -71,7 +73,9 @@ def show(look: Lens, row: int, labels: dict[str, str]) -> None:
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def _shares(key: str, row: int, draws: tuple[int, ...], component: int, _look: Lens) -> np.ndarray:
+def _shares(
+    kept_under: str, row: int, draws: tuple[int, ...], component: int, _look: Lens
+) -> np.ndarray:
     return posterior_shares(_look.analysis, row, np.array(draws), component)
 
 

@@ -1,6 +1,7 @@
 """One launch in the list: what it is, how far it is, what can be done with it."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import streamlit as st
 
@@ -77,7 +78,8 @@ def _more(launch: Launch, data: str) -> None:
     for run in launch.runs:
         _of_run(run, alone=len(launch.runs) == 1)
     if not launch.active:
-        st.caption(plain(f"On the disk: {size(_bytes(tuple(run.id for run in launch.runs)))}"))
+        folders = tuple(str(store().run_folder(run.id)) for run in launch.runs)
+        st.caption(plain(f"On the disk: {size(_bytes(folders))}"))
     several = len(launch.runs) > 1
     asked = f"I want to delete {'all of these runs' if several else 'this run'}"
     sure = st.checkbox(asked, key=f"sure_{launch.id}", disabled=launch.active)
@@ -88,9 +90,9 @@ def _more(launch: Launch, data: str) -> None:
 
 
 @st.cache_data(max_entries=256, ttl=60.0, show_spinner=False)
-def _bytes(run_ids: tuple[str, ...]) -> int:
+def _bytes(folders: tuple[str, ...]) -> int:
     """What runs that have ended take."""
-    return sum(files.size_of(store().run_folder(run_id)) for run_id in run_ids)
+    return sum(files.size_of(Path(folder)) for folder in folders)
 
 
 def _run(run: RunRecord) -> None:

@@ -107,17 +107,25 @@ def table(look: Lens, board: Board, names: dict[str, str]) -> None:
 
 def _scored(board: Board) -> pd.DataFrame:
     """The scoreboard, as far as what it takes its numbers from has been computed."""
-    ready = [stage.key for stage in STAGES if stage.ready(board.comparison)]
-    return _kept(
-        board.comparison.key, board.metric, board.modes.threshold, board.radius, ready, board
-    )
+    comparison = board.comparison
+    ready = [stage.key for stage in STAGES if stage.ready(comparison)]
+    # A run that was resumed in vain has taken longer and made nothing.
+    took = [(run.seconds, run.busy) for run in comparison.runs]
+    seen = (board.metric, board.modes.threshold, board.radius)
+    return _kept(comparison.kept_under, *seen, ready, took, board)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
 def _kept(
-    key: str, metric: str, threshold: float, radius: float, ready: list[str], _board: Board
+    kept_under: str,
+    metric: str,
+    threshold: float,
+    radius: float,
+    ready: list[str],
+    took: list[tuple[float, float]],
+    _board: Board,
 ) -> pd.DataFrame:
-    """That of the comparison that has the key."""
+    """That of the comparison that is kept under this."""
     return scoreboard(_board)
 
 

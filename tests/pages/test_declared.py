@@ -1,6 +1,7 @@
 """Pages are declared once: one file and one line make a page."""
 
 import pytest
+from streamlit.runtime.scriptrunner import magic
 
 from pages.frame import declared
 from pages.frame.declared import Page
@@ -30,6 +31,14 @@ def ratio(tmp_path, monkeypatch):
     script.write_text(WRITTEN)
     line = Page("ratio", "Ratio", "Learn", "How much?", "percent", ("threshold",), file=script)
     monkeypatch.setattr(declared, "PAGES", [*declared.PAGES, line])
+
+
+def test_pages_are_run_as_they_are_written(server, monkeypatch):
+    def rewritten(*given):
+        raise SystemError("AST constructor recursion depth mismatch")
+
+    monkeypatch.setattr(magic, "add_magic", rewritten)
+    assert [title.value for title in page("glossary").title] == [declared.page("glossary").title]
 
 
 def test_a_page_is_added_by_one_file_and_one_line(server, ratio):

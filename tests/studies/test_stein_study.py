@@ -18,7 +18,7 @@ from studies.stein.measure import common_lengths
 from studies.stein.plan import SteinPlan, SteinStudy
 from studies.stein.problems import SteinProblem
 
-FEW = SteinPlan(repetitions=2, sizes=(3, 6), iterations=(2, 6), seconds=0.5)
+FEW = SteinPlan(repetitions=2, sizes=(3, 6), iterations=(2, 6), seconds=2.0)
 CHAIN = {"chains": 1, "warm_up": 5, "thinning": 100}
 SOME = ["q_transform", "random_restarts", "gibbs", "svgd"]
 

@@ -344,7 +344,8 @@ def _missing(still_unseen: Unseen | None, comparison: Comparison) -> Iterator[st
         )
     else:
         yield (
-            "Every mode was found more than once: the next restart ends in a new one with a chance "
+            f"{'Every' if still_unseen.found > 1 else 'The one'} mode was found more than once: "
+            "the next restart ends in a new one with a chance "
             f"of at most {percent(high)} (with {sure})."
         )
     made_by = comparison.members["algorithm"][comparison.optima].value_counts(sort=False)

@@ -234,6 +234,9 @@ def _by_mass(table: pd.DataFrame | None) -> str:
     """Whether the first mode is the most probable, as far as masses tell; ends a sentence."""
     mass = None if table is None or "mass_high" not in table else table["mass_high"]
     if mass is None or mass.isna().any():
+        least = None if table is None or "mass_low" not in table else table["mass_low"].iloc[0]
+        if least is not None and least > 0.5:
+            return "; it is also the most probable of those that were weighed."
         return ", which does not make it the most probable."
     if mass.iloc[1:].sum() < LITTLE:
         return (

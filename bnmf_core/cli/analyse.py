@@ -100,8 +100,10 @@ def analyse(options: argparse.Namespace, output: Output) -> str:
     findings = answer.findings
     if options.report:
         report.write(options.report, answer)
-    A = comparison.aligned(np.flatnonzero(comparison.optima))
-    first = comparison.aligned(answer.modes.representative[:1])[0]
+    chosen = answer.modes.representative[:1]
+    first, others = comparison.aligned(chosen)[0], np.flatnonzero(comparison.optima)
+    # A component says nothing by its angle to itself.
+    A = comparison.aligned(others if others.size < 2 else others[others != chosen[0]])
     components = component_stability(A, first).assign(name=component_names(dataset, first))
     of_labels = answer.conclusions
     labels = None if of_labels is None else of_labels.table

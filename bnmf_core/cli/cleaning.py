@@ -5,7 +5,7 @@ import argparse
 from bnmf_core.analysis.unused import DATASET, find_unused, remove_unused
 from bnmf_core.cli.commands import Commands
 from bnmf_core.cli.output import Output
-from bnmf_core.cli.records import open_store
+from bnmf_core.cli.records import of_one_owner, open_store
 
 
 def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> None:
@@ -29,7 +29,7 @@ def clean(options: argparse.Namespace, output: Output) -> None:
 
     def show() -> None:
         if not found:
-            output.say("Everything that is kept is in use.")
+            output.say(of_one_owner(store) or "Everything that is kept is in use.")
             return
         output.table(["what", "size"], [(one.label, f"{one.bytes / 1e6:.2f} MB") for one in found])
         done = "could be freed" if options.dry_run else "are free again"

@@ -9,7 +9,7 @@ from bnmf_core.cli.output import Output, duration
 from bnmf_core.nouns.errors import StoreError
 from bnmf_core.nouns.names import told_apart
 from bnmf_core.nouns.plain import Plain
-from bnmf_core.store.home import data_home
+from bnmf_core.store.home import OWNERS, data_home, owners_in
 from bnmf_core.store.records import RunRecord
 from bnmf_core.store.run_store import RunStore
 
@@ -31,6 +31,17 @@ def open_store(folder: Path | None) -> RunStore:
         raise StoreError(
             f"The folder {str(folder or data_home())!r} cannot hold runs: {why}; name another one."
         ) from error
+
+
+def of_one_owner(store: RunStore) -> str:
+    """Where else to look, in the folder of a server that several share; "" in any other."""
+    owners = len(owners_in(store.root))
+    if not owners:
+        return ""
+    return (
+        f"This is the folder of a server that several share, {owners} so far; name the store of "
+        f"one of them: --store {store.root / OWNERS}/NUMBER."
+    )
 
 
 def document(record: RunRecord, store: RunStore) -> dict[str, Plain]:

@@ -5,6 +5,7 @@ import argparse
 from bnmf_core.cli.commands import Commands
 from bnmf_core.cli.output import Output
 from bnmf_core.cli.records import open_store
+from bnmf_core.store.home import owners_in
 from bnmf_core.store.lost import bring_back
 
 
@@ -16,19 +17,24 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
 
 
 def recover(options: argparse.Namespace, output: Output) -> None:
-    """Enter what is not in the index, and say what could not be."""
-    brought = bring_back(open_store(options.store))
+    """Enter what is not in the index, and say what could not be; of a shared server, of all."""
+    store = open_store(options.store)
+    everybodys = [store, *(open_store(folder) for folder in owners_in(store.root))]
+    found = [bring_back(one) for one in everybodys]
+    ids = [run_id for one in found for run_id in one.runs]
+    datasets = sum(one.datasets for one in found)
+    said = [sentence for one in found for sentence in one.said]
 
     def show() -> None:
-        runs, datasets = len(brought.runs), brought.datasets
+        runs = len(ids)
         output.say(
             f"{runs} run{'s' if runs != 1 else ''} and {datasets} dataset"
             f"{'s' if datasets != 1 else ''} are in the list again."
             if runs or datasets
             else "Everything on the disk is in the list."
         )
-        for sentence in brought.said:
+        for sentence in said:
             output.say(sentence)
 
-    told = {"runs": list(brought.runs), "datasets": brought.datasets, "said": list(brought.said)}
+    told = {"runs": ids, "datasets": datasets, "said": said}
     output.result(told, show)

@@ -13,7 +13,7 @@ from bnmf_core.analysis.comparison import Comparison, open_comparison
 from bnmf_core.analysis.findings import Answer
 from bnmf_core.cli.commands import Commands
 from bnmf_core.cli.output import Output
-from bnmf_core.cli.records import document, open_store, show_runs
+from bnmf_core.cli.records import document, of_one_owner, open_store, show_runs
 from bnmf_core.cli.running import compute
 from bnmf_core.compare.coverage import covering_numbers
 from bnmf_core.compare.distances import DISTANCES, find_distance
@@ -108,7 +108,11 @@ def runs(options: argparse.Namespace, output: Output) -> None:
     records = store.runs()
     output.result(
         {"runs": [document(record, store) for record in records]},
-        lambda: show_runs(records, store, output) if records else output.say("No runs yet."),
+        lambda: (
+            show_runs(records, store, output)
+            if records
+            else output.say(of_one_owner(store) or "No runs yet.")
+        ),
     )
 
 

@@ -72,5 +72,9 @@ def auc_plot(
         range=[-0.6, len(tasks) - 0.4],
         showgrid=False,
     )
-    figure.update_yaxes(title="AUC (0.5 is chance, 1 is perfect)")
+    low = float(np.nanmin(scores["auc"])) if len(scores) else 0.5
+    room = 0.05 * max(1.0 - low, 0.1)
+    figure.update_yaxes(
+        title="AUC (0.5 is chance, 1 is perfect)", range=[min(low, 0.9) - room, 1.0 + room]
+    )
     return layout(figure, "How well labels kept from a classifier are told: AUC", height=400)

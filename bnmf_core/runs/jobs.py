@@ -250,9 +250,11 @@ class JobRunner:
             check_memory(data, spec, rooms)
         self.store.check_room(sum(memory_needed(data, spec).kept for spec in specs))
         longest = self._hall.limits.runs_waiting
-        if sum(run.active for run in self.store.runs()) + len(specs) > longest:
+        active = sum(run.active for run in self.store.runs())
+        if active + len(specs) > longest:
             raise RunError(
-                f"{longest} runs are already waiting; let some finish or cancel them first."
+                f"At most {longest} of your runs may run or wait at one time. {active} do, and "
+                f"{len(specs)} more would be too many; let some finish, or cancel them first."
             )
         claims: list[Claim] = []
         for i, spec in enumerate(specs):

@@ -6,9 +6,10 @@ import streamlit as st
 
 from bnmf_core.nouns.names import told_apart
 from bnmf_core.runs.launch import moment, run_label, run_names
+from bnmf_core.store.life import RESUMABLE
 from bnmf_core.store.lost import lost_runs
 from bnmf_core.store.records import RunRecord
-from pages.frame import link, view
+from pages.frame import link, owners, view
 from pages.frame.services import (
     data_and_rank,
     dataset_names,
@@ -31,7 +32,11 @@ def runs(on_change: Callable[[], None]) -> list[RunRecord]:
     gone = _gone("runs", [run_id for run_id in asked or [] if run_id not in by_id])
     failed = [run for run in kept if run.id in gone]
     for run in failed:
-        st.error(f"{plain(run_words(run))}: made nothing. {plain(run.message or run.status)}")
+        st.error(
+            f"{plain(run_words(run))}: no factorization yet. {plain(run.message or run.status)}"
+        )
+    if any(run.status in RESUMABLE for run in failed):
+        link.to("runs", "Resume them on the page Runs")
     unreadable = store().unreadable()
     for run_id in gone & unreadable.keys():
         view.problem(unreadable[run_id])
@@ -124,9 +129,18 @@ def not_found(noun: str, ids: Iterable[str]) -> None:
         many = f"These {noun}s were not found" if several else f"This {noun} was not found"
         st.error(
             f"{plain(many)}: {plain(', '.join(missing))}. {'They' if several else 'It'} may have "
-            "been deleted, or the link was made on another computer. Choose another one, or ask "
-            "for a new link."
+            f"been deleted, {_elsewhere()}"
         )
+
+
+def _elsewhere() -> str:
+    """Where what was not found may be, and what to do; ends a sentence."""
+    if owners.is_shared():
+        return (
+            "or belong to somebody else. Choose another one, or ask for a link that its owner "
+            "makes with Show it to others, under Findings."
+        )
+    return "or the link was made on another computer. Choose another one, or ask for a new link."
 
 
 def _nothing_made(chosen: list[RunRecord], kept: list[RunRecord]) -> None:

@@ -31,7 +31,7 @@ def ask(modes: Modes, names: Sequence[str] = ()) -> tuple[np.ndarray, str]:
         key=link.key("focus"),
         format_func=options.get,
         help="What pictures, words and scores bring forward. Lasso points on a chart "
-        "to focus on them.",
+        "to focus on them. A percentage is that of all that is looked at, draws of chains too.",
     )
     return among(modes, now), options[now]
 

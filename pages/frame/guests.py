@@ -64,6 +64,8 @@ def _home() -> None:
 
 
 def _leave() -> None:
+    # What was set for another's runs, a threshold for example, means nothing for one's own.
+    link.forget()
     for name in ("shown", "runs", "data"):
         link.put(name, None)
     st.query_params.clear()

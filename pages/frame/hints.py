@@ -44,8 +44,9 @@ HINTS = {
         ("run",),
     ),
     "run": Hint(
-        "Press Analyse. What is set is what is recommended for these data. Findings opens by "
-        "itself and fills while the runs are being made.",
+        "Press Analyse. What is set is what is recommended for these data, but for the number of "
+        "components, which is one to begin with. Findings opens by itself and fills while the runs "
+        "are being made.",
         ("findings", "boolean"),
     ),
     "findings": Hint(

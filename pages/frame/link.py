@@ -102,6 +102,13 @@ def put_next(name: str, value: Any) -> None:
     st.rerun()
 
 
+def forget() -> None:
+    """Let every value take its default, as in a new tab."""
+    for name in LINKED:
+        st.session_state.pop(key(name), None)
+    st.session_state.pop(_NEWEST, None)
+
+
 def one_of(name: str, options: Iterable[Any], default: Any = None) -> Any:
     """The value if it is among the options; else it becomes ``default``, or the first one."""
     known = list(options)

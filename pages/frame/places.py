@@ -13,6 +13,7 @@ from bnmf_core.nouns import events
 from bnmf_core.nouns.limits import Limits
 from bnmf_core.runs.background import Background
 from bnmf_core.store.guest import GuestStore
+from bnmf_core.store.home import OWNERS
 from bnmf_core.store.run_store import RunStore
 from bnmf_core.store.shares import Shares
 from pages.frame.owners import EVERYBODY
@@ -27,7 +28,7 @@ executors = lazy("bnmf_core.runs.executors")
 halls = lazy("bnmf_core.runs.hall")
 jobs = lazy("bnmf_core.runs.jobs")
 
-OWNERS, SHARES, SEEN = "owners", "shares", "seen"
+SHARES, SEEN = "shares", "seen"
 # Seconds after which a place that nobody has looked at is put away, if nothing is made there.
 IDLE = 900.0
 # Seconds between two looks for such places, and for owners who have not come again.

@@ -145,6 +145,8 @@ def stability(look: Lens, row: int, name: str) -> None:
     kind = "draw" if drawn[draws].all() else "factorization"
     counted, what = (draws, kind) if alone else (optima, "converged factorization")
     rows = np.flatnonzero(counted if counted.any() else look.focus)
+    if rows.size > 1:  # a component says nothing by its angle to itself
+        rows = rows[rows != row]
     table = _stability(look.analysis.kept_under, row, tuple(rows.tolist()), look)
     title = "Which components can be trusted?"
     st.subheader(title, anchor=False)
@@ -152,8 +154,8 @@ def stability(look: Lens, row: int, name: str) -> None:
     st.markdown(plain(_least_and_most(table["max_angle"], called)))
     st.markdown(
         f":small[Angle between each component of {plain(name)}, numbered as in its picture, and "
-        f"its partner in every {plain(what)} in focus. Small everywhere: the data insist on this "
-        "component.]"
+        f"its partner in every other {plain(what)} in focus. Small everywhere: the data insist on "
+        "this component.]"
     )
     table = table.assign(component=called).round(2)
     names = {"mean_angle": "mean angle (°)", "max_angle": "largest angle (°)"}

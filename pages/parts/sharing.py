@@ -1,12 +1,14 @@
 """What is looked at, to be handed on: a report, an archive, the program that repeats it."""
 
 import io
+from collections.abc import Callable
+from functools import partial
 
 import streamlit as st
 
 from bnmf_core.lazy import lazy
-from pages.frame import owners
-from pages.frame.services import data_and_rank, dataset_names
+from pages.frame import link, owners
+from pages.frame.services import data_and_rank, dataset_names, places
 from pages.frame.words import plain
 from pages.parts import showing
 from pages.parts.answer import Answer
@@ -20,6 +22,14 @@ def show(found: Answer) -> None:
     """A download for each; a file is made when it is asked for."""
     st.header("Hand it on", anchor=False)
     name = f"bnmf-{found.comparison.key}"
+    shown, everywhere = link.get("shown"), places()
+
+    def if_still_shown(make: Callable[[], bytes]) -> bytes:
+        """What a link shows, unless it has been taken back since the page was drawn."""
+        if shown:
+            everywhere.shown(shown)
+        return make()
+
     # What every file is, by its label.
     kinds = {
         "Report (HTML)": (
@@ -45,7 +55,7 @@ def show(found: Answer) -> None:
         for label, (make, file_name, words) in kinds.items():
             st.download_button(
                 plain(label),
-                make,
+                partial(if_still_shown, make),
                 file_name,
                 key=f"share_{label}",
                 help=plain(words),

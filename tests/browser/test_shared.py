@@ -3,6 +3,7 @@
 from contextlib import contextmanager
 
 import pytest
+from playwright.sync_api import TimeoutError as NothingCame
 from playwright.sync_api import expect
 
 from bnmf_core.runs.examples import EXAMPLES
@@ -56,8 +57,15 @@ def test_runs_are_their_owners_are_shown_by_a_link_and_no_longer_when_it_is_take
         ben.get_by_text("somebody shows this to you").wait_for()
         ben.get_by_text("Each point is one whole factorization").first.wait_for()
 
+        still_open = ben.context.new_page()
+        still_open.goto(link)
+        still_open.get_by_role("button", name="Archive (ZIP)").wait_for()
         anna.get_by_role("button", name="Take it back").click()
         anna.get_by_role("button", name="Show it to others").wait_for()
+        # A page that is open still hands nothing out any more.
+        with pytest.raises(NothingCame), still_open.expect_download(timeout=4000):
+            still_open.get_by_role("button", name="Archive (ZIP)").click()
+        still_open.close()
         ben.goto(link)
         ben.get_by_text("taken back").wait_for()
         # What he took with him is his: among his own runs it is opened, and can be changed.

@@ -1,10 +1,13 @@
 """Files on the command line: inspected, read as they are told, brought in as results."""
 
+import shutil
+
 import numpy as np
 import pytest
 import scipy.io
 
 from bnmf_core.data.synthetic import laurberg
+from bnmf_core.store.run_store import RunStore
 from tests.cli.conftest import SMALL_RUN
 
 
@@ -111,3 +114,20 @@ def test_runs_whose_list_is_lost_are_recovered(command, ask, home):
     assert code == 0 and out.strip() == "1 run and 1 dataset are in the list again."
     assert [run["id"] for run in ask("runs")["runs"]] == [made["id"]]
     assert command("recover")[1].strip() == "Everything on the disk is in the list."
+
+
+def test_on_a_shared_server_the_runs_of_all_owners_are_recovered(command, ask, home):
+    (made,) = ask(*SMALL_RUN)["runs"]
+    other = home.root / "owners" / "anna"
+    shutil.copytree(home.root, other, ignore=shutil.ignore_patterns("owners", "index.*"))
+    code, out, _ = command("recover")
+    assert code == 0 and out.strip() == "1 run and 1 dataset are in the list again."
+    assert [run.id for run in RunStore(other).runs()] == [made["id"]]
+    assert command("recover")[1].strip() == "Everything on the disk is in the list."
+
+
+def test_who_looks_into_the_folder_of_all_is_told_where_runs_are(command, home):
+    (home.root / "owners" / "anna").mkdir(parents=True)
+    for words in (["runs"], ["clean"]):
+        code, out, _ = command(*words)
+        assert code == 0 and "--store" in out and "1 so far" in out

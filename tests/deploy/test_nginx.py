@@ -46,6 +46,7 @@ def proxied(folder: Path, app: str):
         "server_name bnmf.example.org": "server_name localhost",
         r"https://bnmf\.example\.org$": rf"https://localhost:{port}$",
         "/etc/ssl/bnmf/certificate.pem": str(certificate),
+        "/var/log/nginx/access.log": str(folder / "access.log"),
         "/etc/ssl/bnmf/key.pem": str(key),
     }
     text = SHIPPED.read_text()
@@ -68,14 +69,21 @@ def proxied(folder: Path, app: str):
                 if probe.connect_ex(("127.0.0.1", port)) == 0:
                     break
             time.sleep(0.05)
-        yield f"https://localhost:{port}"
+        yield f"https://localhost:{port}", folder / "access.log"
     finally:
         process.terminate()
         process.wait(timeout=10)
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory):
+def address(served):
+    """Where the proxy is."""
+    return served[0]
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    """Where the proxy is, and its log."""
     home = tmp_path_factory.mktemp("proxied")
     # So many points that Plotly draws them by WebGL.
     settings = {"chains": 2, "warm_up": 20, "thinning": 1}
@@ -131,6 +139,17 @@ def test_a_websocket_is_for_pages_of_this_host_only(address):
     assert websocket(address, "https://elsewhere.example") == 403
     assert websocket(address, f"{address}.elsewhere.example") == 403
     assert websocket(address, address) == 101
+
+
+def test_the_log_leaves_the_secret_of_a_link_out(served):
+    address, log = served
+    assert answered(address, "GET /findings?shown=SECRET") == 200
+    for _ in range(100):
+        if "GET /findings" in log.read_text():
+            break
+        time.sleep(0.05)
+    told = log.read_text()
+    assert '"GET /findings" 200' in told and "SECRET" not in told
 
 
 def test_the_unit_tells_the_app_the_name_that_the_proxy_has(tmp_path):

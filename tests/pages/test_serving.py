@@ -1,10 +1,13 @@
 """What every answer of the server has, and who is known by it."""
 
 import asyncio
+import importlib
 import json
+import logging
 
 import pytest
 import streamlit as st
+from streamlit import logger
 
 from pages.frame import services
 from pages.serving import first, front, health, identity
@@ -127,3 +130,11 @@ def test_health_tells_a_folder_that_cannot_be_read(monkeypatch, tmp_path):
     assert str(tmp_path) not in answer.body.decode()
     services.places().close()
     st.cache_resource.clear()
+
+
+def test_no_address_is_written_down():
+    """It holds the secret of a link; Streamlit sets its log up anew when it reads its settings."""
+    importlib.import_module("app")
+    logger.init_uvicorn_logs()
+    log = logging.getLogger("uvicorn.access")
+    assert not log.filter(logging.makeLogRecord({"msg": "GET /findings?shown=SECRET"}))

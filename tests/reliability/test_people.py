@@ -11,8 +11,8 @@ import pytest
 
 from bnmf_core import JobRunner, RunSpec, RunStore, laurberg
 from bnmf_core.runs.examples import EXAMPLES
+from bnmf_core.store.home import OWNERS
 from pages.frame import declared
-from pages.frame.places import OWNERS
 from pages.serving import identity
 from tests.browser.conftest import running_server
 from tests.pages.visitors import Visitor

@@ -98,7 +98,7 @@ def test_a_spec_that_does_not_fit_starts_nothing(runner, store, small):
 def test_the_queue_has_an_end(runner, store, small, gate, monkeypatch):
     monkeypatch.setattr(runner._hall, "limits", Limits(runs_waiting=4))
     run_ids = runner.start(small, [RESTARTS] * 3)
-    with pytest.raises(RunError, match="4 runs are already waiting"):
+    with pytest.raises(RunError, match="At most 4 of your runs may run or wait"):
         runner.start(small, [RESTARTS] * 2)
     assert len(store.runs()) == 3
     gate.set()

@@ -137,6 +137,12 @@ def _descend_group(
             result[r, done + i] = last[r, i]
 
 
+@numba.njit(cache=True, nogil=True, forceinline=True)
+def _of_other(G: np.ndarray, r: int, k: int, first: int, last: int) -> float:
+    """G_kr, 0 where component k is of the group or there is none."""
+    return G.dtype.type(0.0) if k >= G.shape[0] or first <= k < last else G[k, r]
+
+
 @numba.njit(cache=True, nogil=True, fastmath=True, forceinline=True)
 def _descend(
     F: np.ndarray,
@@ -161,19 +167,30 @@ def _descend(
         end = min(start + TILE, n)
         for _ in range(sweeps):
             for g in range(groups):
-                # What the other groups leave for this one to explain.
+                # What the other groups leave for this one to explain, four components at a time.
                 first, last = g * most, min(g * most + most, R)
-                linear = room[2, : last - first, : end - start]
                 for r in range(first, last):
+                    own = r - first
                     for i in range(end - start):
-                        linear[r - first, i] = C[r, start + i]
-                    for k in range(R):
-                        if first <= k < last:
+                        room[2, own, i] = C[r, start + i]
+                    for k in range(0, R, 4):
+                        if first <= k and k + 4 <= last:
                             continue
-                        a = G[k, r]
+                        t, u, v = min(k + 1, R - 1), min(k + 2, R - 1), min(k + 3, R - 1)
+                        a = _of_other(G, r, k, first, last)
+                        b = _of_other(G, r, k + 1, first, last)
+                        c = _of_other(G, r, k + 2, first, last)
+                        d = _of_other(G, r, k + 3, first, last)
                         for i in range(end - start):
-                            linear[r - first, i] -= a * result[k, start + i]
+                            at = start + i
+                            room[2, own, i] -= (
+                                a * result[k, at]
+                                + b * result[t, at]
+                                + c * result[u, at]
+                                + d * result[v, at]
+                            )
                 part = result[first:last, start:end]
+                linear = room[2, : last - first, : end - start]
                 _descend_group(part, linear, shares[g], 1, room, part)
 
 

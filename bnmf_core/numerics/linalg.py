@@ -65,10 +65,10 @@ def signed_svd(
     U (D, rank), singular values (rank,) from large to small, V (N, rank).
     """
     # Products of a sparse X cost so little that Lanczos iteration, which takes fewer, is sooner.
-    soon = near is not None and near.rank >= 2 * rank and not is_sparse(X)
-    found = _refined_svd(X, rank, near) if soon and near is not None else None
-    if found is not None:
-        return _with_signs(*found)
+    if near is not None and near.rank >= 2 * rank and not is_sparse(X):
+        found = _refined_svd(X, rank, near)
+        if found is not None:
+            return _with_signs(*found)
     smallest = min(X.shape)
     large = smallest > DENSE_SVD_LIMIT or X.shape[0] * X.shape[1] > DENSE_SVD_ENTRIES
     if rank < smallest and (is_sparse(X) or large):

@@ -174,7 +174,7 @@ def advance_full(
     # Below the floor the expanded error is rounding.
     target = max(stopping.good_enough**2, 1e-15) * squared_norm
     after = own(solution)
-    single &= problem.noise_is_small
+    single = single and problem.noise_is_small  # X is compressed where that is asked for
     active = np.flatnonzero(solution.active)
     fit = iterations_that_fit(work_per_iteration * active.size)
     for chosen in groups(problem, active):

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 
 from bnmf_core import registry
-from bnmf_core.analysis import distances
-from bnmf_core.analysis.chains import Spread
+from bnmf_core.analysis import basins, chains, distances, good_fits
+from bnmf_core.analysis.chains import Verdicts
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.evidence import Evidence
 from bnmf_core.analysis.islands import Islands
@@ -22,17 +22,18 @@ from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.modes import Modes
 from bnmf_core.compare.unseen import Unseen, unseen_modes
 from bnmf_core.nouns.errors import DataError
+from bnmf_core.nouns.names import listed
 
-# A second mode that is nearer than this part of the way to the first is hardly another place.
-CLOSE = 0.1
+# Angles below this are rounding, in degrees as in ℓ1 units.
+IDENTICAL = 0.001
+# Modes that a sentence lists by number.
+LISTED = 6
 # Modes whose shares are told run by run.
 MOST_SHARED = 10
 # A share of the draws that is worth a word.
 NOTABLE = 0.1
 # A mass above this is all but the whole.
 ALMOST_ALL = 0.999
-# Words for the powers of the likelihood below 1: so many entries of X count as one.
-AS_ONE = {0.1: "ten", 0.01: "a hundred"}
 
 
 def mode_table(
@@ -43,9 +44,11 @@ def mode_table(
     Columns: ``mode`` (0-based), ``found_by`` (share of the converged restarts that end in it),
     ``draws`` (share of the exact samplers' draws), ``draws_away`` (median distance from them to the
     representative, in the distance's unit), ``below_best`` (nats of log joint from its best member
-    to the best of all, under the model of the first run), ``mass``, ``mass_low``, ``mass_high`` and
-    ``weighed`` (see :class:`Evidence`; NaN while ``evidence`` is None), ``spread``, ``nearest``,
-    ``size``, ``best_error`` and ``representative``.
+    to the best of all, under the model of the first run), ``as_good_as_best`` (whether an optimum
+    in it fits as well as the best, see :mod:`~bnmf_core.analysis.good_fits`), ``mass``,
+    ``mass_low``, ``mass_high``, ``weighed``, ``stays`` and ``joined`` (see :class:`Evidence`; NaN
+    while ``evidence`` is None), ``spread``, ``nearest``, ``size``, ``best_error`` and
+    ``representative``.
     """
     members, labels = comparison.members, modes.labels
     converged = comparison.optima
@@ -58,6 +61,8 @@ def mode_table(
     table["draws_away"] = away[sampled].groupby(labels[sampled]).median().reindex(table["mode"])
     height = members["log_joint"].where(comparison.same_model).groupby(labels).max()
     table["below_best"] = (height.max() - height).reindex(table["mode"]).to_numpy()
+    good = np.bincount(labels, good_fits.as_good_as_best(comparison), minlength=modes.count)
+    table["as_good_as_best"] = good > 0
     table["best_error"] = members["error"].groupby(labels).min().to_numpy()
     found = Evidence("") if evidence is None else evidence
     return table.join(found.of_modes(labels))
@@ -106,22 +111,21 @@ def sentences(
     evidence: Evidence | None,
     islands: Islands | None,
     still_unseen: Unseen | None,
-    met: Spread | None = None,
+    verdicts: Verdicts | None = None,
 ) -> dict[str, list[str]]:
     """The answer in sentences, by what it is about: what is said, and then what is to be added.
 
-    ``found`` : how many modes there are. ``draws`` : where chains are. ``separate`` : islands or a
-    ridge. ``probable`` : the masses. ``missing`` : what no restart has found. Nothing said of one:
-    an empty list. ``table`` is that of :func:`mode_table`; evidence or islands are None while they
-    are computed. ``met`` : how far the draws of chains are apart, None without several.
+    ``found`` : how many modes there are. ``draws`` : where chains are, if they have settled.
+    ``separate`` : islands or a ridge. ``probable`` : the masses. ``missing`` : what no restart has
+    found. Nothing said of one: an empty list. ``table`` is that of :func:`mode_table`; evidence,
+    islands and verdicts are None while they are computed.
     """
     unit = DISTANCES[metric].unit_behind
-    drawn = list(_where_draws_lie(comparison, metric, table, modes, met))
     return {
         "found": list(_found(comparison, metric, table, modes, unit)),
-        "draws": drawn,
+        "draws": list(_where_draws_lie(comparison, table, unit, verdicts)),
         "separate": list(_separate(islands, modes.labels, comparison.optima)),
-        "probable": list(_probable(comparison, table, evidence, modes.labels)),
+        "probable": list(_probable(comparison, table, evidence, modes.labels, verdicts)),
         "missing": list(_missing(still_unseen, comparison)),
     }
 
@@ -129,18 +133,32 @@ def sentences(
 def _found(
     comparison: Comparison, metric: str, table: pd.DataFrame, modes: Modes, unit: str
 ) -> Iterator[str]:
-    apart = f"at most {_widest(comparison, metric, modes):.2g}{unit} apart"
     converged = int(comparison.optima.sum())
     if converged > 1:
         found = table[table["found_by"] > 0]
+        if len(found) == 1:
+            widest = _widest(comparison, metric, modes)
+            apart = f"any two are at most {widest:.2g}{unit} apart"
+            if widest < IDENTICAL:
+                apart = f"they are identical (to {IDENTICAL:g}{unit})"
+            yield f"All {converged} converged restarts found one mode: {apart}."
+            return
+        good = found[found["as_good_as_best"]]
+        poorer = len(found) - len(good)
+        fits = "fits best" if len(good) == 1 else "fit as well as the best"
+        yield (
+            f"{converged} converged restarts found {len(found)} modes (threshold "
+            f"{modes.threshold:.3g}{unit}): {len(good)} {fits}"
+            + (f", {poorer} are poorer local optima." if poorer > 1 else "")
+            + (", 1 is a poorer local optimum." if poorer == 1 else "")
+            + ("." if not poorer else "")
+        )
         largest = table.iloc[int(np.nanargmax(table["found_by"]))]
         yield (
-            f"{converged} converged restarts ended in {len(found)} modes, told apart at "
-            f"{modes.threshold:.3g}{unit}; within a mode any two are {apart}. "
-            f"{percent(largest['found_by'])} of them ended in mode {int(largest['mode']) + 1}."
-            if len(found) > 1
-            else f"All {converged} converged restarts ended in one mode: any two are {apart}."
+            f"{percent(largest['found_by'])} of the restarts ended in mode "
+            f"{int(largest['mode']) + 1}."
         )
+        yield f"As good as the best means: {good_fits.criterion(comparison)}."
     elif not converged and not comparison.exact_samplers:
         yield "None of these factorizations is known to have converged: modes may be unfinished."
 
@@ -154,65 +172,48 @@ def _widest(comparison: Comparison, metric: str, modes: Modes) -> float:
 
 
 def _where_draws_lie(
-    comparison: Comparison,
-    metric: str,
-    table: pd.DataFrame,
-    modes: Modes,
-    met: Spread | None,
+    comparison: Comparison, table: pd.DataFrame, unit: str, verdicts: Verdicts | None
 ) -> Iterator[str]:
-    if not comparison.exact_samplers:
+    if verdicts is None or not verdicts.settled:
         return
-    held, unit = table[table["draws"] > 0], DISTANCES[metric].unit_behind
+    held = table[table["draws"] > 0]
     if not comparison.optima.any():
-        tell = f" a run of {comparison.advised} beside them tells modes"
+        compare = f" Compare with a run of {comparison.advised}." if comparison.advised else ""
         yield (
-            f"The chains' draws lie in {_count(len(held), 'group')}. They are draws, not optima"
-            f"{':' + tell if comparison.advised else ''}."
+            f"The chains' draws lie in {_count(len(held), 'group')}. Draws alone do not show "
+            f"modes.{compare}"
         )
         return
-    away = held["draws_away"].max()
-    numbers = ", ".join(str(int(mode) + 1) for mode in held["mode"][:6])
-    yield (
-        f"The chains' draws are nearest to mode{'s' * (len(held) > 1)} {numbers}"
-        f"{', …' * (len(held) > 6)}, typically {_span(held['draws_away'], unit)} from the "
-        "representative there: a draw fits worse than an optimum, and lies farther out."
-    )
-    if met is not None and met.apart:
-        yield " ".join(met.said(DISTANCES[metric]))
-    margin, between = _margin(comparison, metric, modes), table["nearest"].min()
-    if away > between:
-        yield (
-            f"Modes lie as little as {between:.3g}{unit} from each other: draws that are farther "
-            "out than that are near none of them, and shares of draws mean little."
-        )
-    elif margin < CLOSE * away:
-        yield (
-            f"The next mode is hardly farther, by {margin:.2g}{unit} (median): to which mode a "
-            "draw belongs is not settled, and shares of draws mean little."
-        )
+    names = _samplers(comparison)
+    yield f"{names} draws lie {_span(held['draws_away'], unit)} from {_numbered(held['mode'])}."
+    yield "A draw is a typical place in its mode, not the best fit there."
+    if new := basins.STAGE.of(comparison).new():
+        yield f"A solver takes {_count(new, 'draw')} to an optimum that no restart found."
 
 
-def _margin(comparison: Comparison, metric: str, modes: Modes) -> float:
-    """By how much a draw's second nearest mode is farther than its nearest; ∞ for one mode."""
-    optima = np.flatnonzero(comparison.optima)
-    sampled = np.flatnonzero(comparison.members["algorithm"].isin(comparison.exact_samplers))
-    matrix = distances.STAGE.of(comparison).matrix(metric)[np.ix_(sampled, optima)]
-    labels = modes.labels[optima]
-    kinds = np.unique(labels)
-    if kinds.size < 2:
-        return np.inf
-    nearest = np.sort([matrix[:, labels == kind].min(axis=1) for kind in kinds], axis=0)
-    return float(np.median(nearest[1] - nearest[0]))
+def _samplers(comparison: Comparison) -> str:
+    return listed([registry.label_of(key) for key in comparison.exact_samplers])
+
+
+def _numbered(modes: pd.Series) -> str:
+    """Modes by their numbers, as "modes 1 and 2"."""
+    numbers = [str(int(mode) + 1) for mode in modes]
+    shown = numbers[:LISTED] + ([f"{len(numbers) - LISTED} more"] if numbers[LISTED:] else [])
+    return f"mode{'s' * (len(numbers) > 1)} {listed(shown)}"
 
 
 def _separate(islands: Islands | None, labels: np.ndarray, optima: np.ndarray) -> Iterator[str]:
     verdict = "" if islands is None else islands.verdict(labels, optima)
     if verdict and verdict != "one mode":
-        yield f"Islands or a ridge? By the error along the best paths found: {verdict}."
+        yield f"Islands or a ridge? The error along the best paths between modes says: {verdict}."
 
 
 def _probable(
-    comparison: Comparison, table: pd.DataFrame, evidence: Evidence | None, labels: np.ndarray
+    comparison: Comparison,
+    table: pd.DataFrame,
+    evidence: Evidence | None,
+    labels: np.ndarray,
+    verdicts: Verdicts | None,
 ) -> Iterator[str]:
     if evidence is None:
         return
@@ -221,31 +222,31 @@ def _probable(
         return
     weighed = int((table["weighed"] > 0).sum())
     unweighed = np.unique(labels[comparison.optima]).size - weighed
-    under = f"Under “{evidence.model}”, {evidence.described}."
+    under = f"Model: “{evidence.model}”, {evidence.described}."
     if weighed == 1:
         number = int(table["weighed"].argmax()) + 1
         yield (
             f"Mode {number} is the only one that was weighed: its share is not known."
             if evidence.left_out
-            else f"Mode {number} has all of the posterior mass in what restarts found: none of "
-            "them ended in another mode."
+            else f"Mode {number} has all of the posterior mass that was found: no restart ended in "
+            "another mode."
         )
         yield under
         return
-    not_kept = list(_not_kept(table, weighed))
-    mostly = (~table["stays"]).sum() >= 0.5 * weighed
-    yield from not_kept if mostly else []
-    clear = is_clear(table)
+    winner = evidence.winner(labels, 1.0)
     heaviest = table.iloc[int(np.nanargmax(table["mass"]))]
-    yield (
-        f"Mode {int(heaviest['mode']) + 1} has {mass_in_words(heaviest)} of the posterior mass of "
-        f"the {weighed} modes that were weighed"
-        + ", as a rough estimate" * (not evidence.settled)
-        + "."
-        + " The errors leave open which of them is the most probable." * (not clear)
-    )
-    yield from [] if mostly else not_kept
-    yield from _draws_elsewhere(table)
+    number, share = int(heaviest["mode"]) + 1, mass_in_words(heaviest)
+    called = _with_joined(table, number - 1)
+    rough = "" if evidence.settled else ", as a rough estimate"
+    if winner is not None:
+        yield f"{called} {share} of the posterior mass of the {weighed} modes weighed{rough}."
+    else:
+        yield (
+            f"The posterior does not tell which of {weighed} modes is the most probable{rough}: "
+            f"{called[:1].lower()}{called[1:]} {share}."
+        )
+    yield from _not_kept(table)
+    yield from _draws_elsewhere(table, verdicts)
     yield under
     if unweighed:
         yield (
@@ -254,120 +255,116 @@ def _probable(
         )
     if not evidence.settled:
         yield "It is rough because twice as many steps changed an evidence by more than its error."
-    yield from _by_belief(evidence, labels)
-    for belief in evidence.blurred:
+    yield from _by_belief(evidence, labels, winner)
+
+
+def _with_joined(table: pd.DataFrame, mode: int) -> str:
+    """A mode and those that it is one with, as "Mode 1 has" or "Modes 1 and 3 together have"."""
+    together = table.index[table["joined"] == mode] if "joined" in table else [mode]
+    together = table.loc[together, "mode"]
+    if len(together) < 2:
+        return f"Mode {mode + 1} has"
+    named = _numbered(together)
+    return f"{named[:1].upper()}{named[1:]} together have"
+
+
+def _not_kept(table: pd.DataFrame) -> Iterator[str]:
+    """Modes that the posterior does not separate, and optima that are no modes of the posterior."""
+    for first, group in table[table["weighed"] > 0].groupby("joined"):
+        others = group[group["mode"] != first]
+        if len(others):
+            yield (
+                f"The posterior does not separate {_numbered(group['mode'])}: a population that "
+                "starts at one ends in the other."
+            )
+    left = table[(table["weighed"] > 0) & ~table["stays"] & (table["joined"] == table["mode"])]
+    if len(left):
+        named = _numbered(left["mode"])
         yield (
-            f"With {AS_ONE[belief]} entries of X counting as one, as if the noise model were "
-            "trusted less, the posterior no longer tells these modes apart: chains leave "
-            "all of them."
+            f"{named[:1].upper()}{named[1:]} {'has' if len(left) == 1 else 'have'} no mass: "
+            "populations that start there end in other optima."
         )
 
 
-def _not_kept(table: pd.DataFrame, weighed: int) -> Iterator[str]:
-    """Modes that chains leave: optima of the fit, and no modes of the posterior."""
-    left = table["mode"][(table["weighed"] > 0) & ~table["stays"]] + 1
-    if left.empty:
+def _draws_elsewhere(table: pd.DataFrame, verdicts: Verdicts | None) -> Iterator[str]:
+    """Where settled draws and masses do not agree, so that nobody takes the one for the other."""
+    if verdicts is None or not verdicts.settled:
         return
-    numbers = ", ".join(map(str, left))
-    yield (
-        f"The posterior does not keep {len(left)} of the {weighed} modes that were weighed apart "
-        f"from the others: chains that set out at {'mode' if len(left) == 1 else 'modes'} "
-        f"{numbers} end nearer to another one."
-    )
-
-
-def _draws_elsewhere(table: pd.DataFrame) -> Iterator[str]:
-    """Where draws and masses do not agree, so that nobody takes the one for the other."""
     unweighed = table["draws"][table["weighed"] == 0].sum()
     if unweighed > NOTABLE:
-        yield f"{percent(unweighed)} of the draws are nearest to modes that were not weighed."
+        yield f"{percent(unweighed)} of the draws lie in modes that were not weighed."
     stuck = table[(table["weighed"] > 0) & (table["draws"] > table["mass_high"] + NOTABLE)]
     for _, mode in stuck.iterrows():
         yield (
-            f"{percent(mode['draws'])} of the draws are nearest to mode {int(mode['mode']) + 1}, "
-            f"which has {mass_in_words(mode)}: chains stay where they set out, or were not run "
-            "for long enough."
+            f"{percent(mode['draws'])} of the draws lie in mode {int(mode['mode']) + 1}, which has "
+            f"{mass_in_words(mode)}: chains stay in the mode where they start."
         )
 
 
-def _by_belief(evidence: Evidence, labels: np.ndarray) -> Iterator[str]:
-    """Whether the most probable mode stays so; a winner within its error is none."""
-    masses = {belief: evidence.of_modes(labels, belief) for belief in evidence.beliefs}
-    winners = {belief: int(np.nanargmax(found["mass"])) for belief, found in masses.items()}
-    stays = [
-        belief
-        for belief, found in masses.items()
-        if belief < 1 and winners[belief] == winners[1.0] and is_clear(found)
-    ]
-    if stays:
-        yield (
-            f"It stays the most probable with {AS_ONE[min(stays)]} entries of X counting as one, "
-            "as if the noise model were trusted less."
-        )
-    unclear = [
-        AS_ONE[belief] for belief, found in masses.items() if belief < 1 and not is_clear(found)
-    ]
-    if unclear:
-        yield (
-            f"With {' or '.join(unclear)} entries of X counting as one, as if the noise model were "
-            "trusted less, the errors leave open which mode is the most probable."
-        )
-    for belief, found in masses.items():
-        if winners[belief] != winners[1.0] and is_clear(found):
+def _by_belief(evidence: Evidence, labels: np.ndarray, winner: int | None) -> Iterator[str]:
+    """Whether the most probable mode stays so where the noise model is trusted less.
+
+    A winner is one in every repeat; at a lower power "still" takes that it won at all above it.
+    """
+    kept: float | None = None
+    still = winner is not None
+    for belief in sorted((b for b in evidence.beliefs if b < 1.0), reverse=True):
+        found = evidence.winner(labels, belief)
+        if found is None:
             yield (
-                f"This hangs on the noise model: with {AS_ONE[belief]} entries of X counting as "
-                f"one, as if it were trusted less, mode {winners[belief] + 1} is the most probable."
+                f"At likelihood power {belief:g} errors and repeats leave open which mode is the "
+                "most probable."
             )
-
-
-def is_clear(masses: pd.DataFrame) -> bool:
-    """Whether one mode weighs more than every other, whatever the errors are."""
-    held = masses[masses["mass"].notna()].sort_values("mass", ascending=False)
-    return bool((held["mass_high"].iloc[1:] < held["mass_low"].iloc[0]).all())
+        elif found != winner:
+            yield (
+                f"The result depends on the noise model: at likelihood power {belief:g} mode "
+                f"{found + 1} is the most probable."
+            )
+        still = still and found == winner
+        kept = belief if still else kept
+    if kept is not None and winner is not None:
+        yield f"Mode {winner + 1} still wins at likelihood power {kept:g}."
+    for belief in evidence.blurred:
+        yield f"At likelihood power {belief:g} the posterior does not separate these modes."
 
 
 def _missing(still_unseen: Unseen | None, comparison: Comparison) -> Iterator[str]:
     if still_unseen is None or still_unseen.restarts < 2:
         return
     low, high = still_unseen.new_probability_interval
-    least, most = still_unseen.number_interval
-    sure = f"{100 * still_unseen.level:.0f} %"
+    sure = f"{100 * still_unseen.level:.0f}%"
     if still_unseen.once:
         yield (
-            "The next restart ends in a mode that none has found with a chance of "
-            f"{percent(still_unseen.new_probability)} ({percent(low)} to {percent(high)} with "
-            f"{sure})."
+            "The next restart finds a new mode with probability "
+            f"{percent(still_unseen.new_probability)} ({sure} CI {percent(low)} to "
+            f"{percent(high)})."
         )
-        yield (
-            f"An estimate of all modes that restarts can find: {still_unseen.number:.0f} "
-            f"({least:.0f} to {most:.0f} with {sure}). It is rather too small than too large."
-        )
+        yield f"Restarts can find at least {still_unseen.number:.0f} modes (a lower bound)."
     else:
         yield (
             f"{'Every' if still_unseen.found > 1 else 'The one'} mode was found more than once: "
-            "the next restart ends in a new one with a chance "
-            f"of at most {percent(high)} (with {sure})."
+            f"the next restart finds a new one with probability at most {percent(high)} ({sure})."
         )
     made_by = comparison.members["algorithm"][comparison.optima].value_counts(sort=False)
     if len(made_by) > 1:
         made = ", ".join(
             f"{count} by {registry.label_of(str(key))}" for key, count in made_by.items()
         )
-        yield f"Restarts are what started anew: {made}. What is said holds for this mix of starts."
+        yield f"This holds for this mix of starts: {made}."
 
 
 def draws_beside_optima(comparison: Comparison) -> str:
-    """By how much draws fit worse than optima, in a sentence; "" where there are not both."""
+    """By how much settled draws fit worse than optima, in a sentence; "" without both."""
     members = comparison.members
     sampled = members["algorithm"].isin(comparison.exact_samplers).to_numpy()
-    if not (sampled.any() and comparison.optima.any()):
+    verdicts = chains.STAGE.perhaps(comparison)
+    if verdicts is None or not verdicts.settled or not comparison.optima.any():
         return ""
     of_draws = float(members["error"][sampled].median())
     of_optima = float(members["error"][comparison.optima].median())
     return (
         f"Draws have a relative error of {of_draws:.3g}, optima of {of_optima:.3g} (medians). "
-        "A draw is not the best fit of its mode but a typical place in it, and the difference is "
-        "what the posterior allows."
+        "A draw is a typical place in its mode, not the best fit there."
     )
 
 
@@ -380,10 +377,12 @@ def _span(values: pd.Series, unit: str) -> str:
 def mass_in_words(mode: pd.Series) -> str:
     """The posterior mass of a mode, a row of :func:`mode_table`, with its interval of 90 %."""
     mass, low, high = mode["mass"], mode["mass_low"], mode["mass_high"]
+    if "joined" in mode and mode["joined"] != mode["mode"]:
+        return f"one with mode {int(mode['joined']) + 1}"
     if np.isnan(mass):
         return "not computed"
     if mass == 0.0 and not mode.get("stays", True):
-        return "none: chains leave it"
+        return "none: populations leave it"
     if low > ALMOST_ALL:
         return "> 99.9 %"
     if high < 1 - ALMOST_ALL:

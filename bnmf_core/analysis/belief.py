@@ -18,6 +18,8 @@ from bnmf_core.store import files
 BELIEFS = (0.1, 0.01)
 # Masses at milder beliefs are for a picture; half the particles do.
 PARTICLES = 16
+# Independent repeats: a winner is named only where they agree.
+REPEATS = 2
 
 
 def compute(
@@ -35,20 +37,22 @@ def compute(
         settings = problem.model_settings
         beliefs = [belief for belief in BELIEFS if not why_not(problem.model, settings, belief)]
     for i, belief in enumerate(beliefs):
-        path = _table(folder, belief)
-        if path.exists():  # from before the stage had to give way
-            continue
+        for repeat in range(REPEATS):
+            path = _table(folder, belief, repeat)
+            if path.exists():  # from before the stage had to give way
+                continue
 
-        def on_progress(part: float, done: int = i) -> None:
-            report((done + part) / len(beliefs))
+            def on_progress(part: float, done: int = i * REPEATS + repeat) -> None:
+                report((done + part) / (len(beliefs) * REPEATS))
 
-        try:
-            table = evidence.weigh(
-                comparison, found.rows, belief, on_progress, stopped, executor, PARTICLES
-            )
-        except NoModeError:
-            table = pd.DataFrame()
-        files.write_json(path, table.to_dict("list"))
+            seed = evidence.SEED + repeat
+            try:
+                table = evidence.weigh(
+                    comparison, found.rows, belief, on_progress, stopped, executor, PARTICLES, seed
+                )
+            except NoModeError:
+                table = pd.DataFrame()
+            files.write_json(path, table.to_dict("list"))
     files.write_json(folder / "beliefs.json", beliefs)
 
 
@@ -56,23 +60,26 @@ def read(comparison: Comparison, folder: Path) -> Evidence:
     """The masses at every belief, the whole one first."""
     found = evidence.STAGE.of(comparison)
     beliefs = files.read_json(folder / "beliefs.json")
-    milder = {b: pd.DataFrame(files.read_json(_table(folder, b))) for b in beliefs}
-    known = {belief: table for belief, table in milder.items() if not table.empty}
-    blurred = tuple(belief for belief in beliefs if milder[belief].empty)
     if found.tables is None:
         return found
-    return replace(found, tables={**found.tables, **known}, blurred=blurred)
+    first, second = (
+        {b: pd.DataFrame(files.read_json(_table(folder, b, repeat))) for b in beliefs}
+        for repeat in range(REPEATS)
+    )
+    blurred = tuple(b for b in beliefs if first[b].empty or second[b].empty)
+    tables = {belief: table for belief, table in first.items() if belief not in blurred}
+    return replace(found, tables={**found.tables, **tables}, repeated=second, blurred=blurred)
 
 
-def _table(folder: Path, belief: float) -> Path:
-    return folder / f"belief-{belief:g}.json"
+def _table(folder: Path, belief: float, repeat: int) -> Path:
+    return folder / f"belief-{belief:g}-{repeat}.json"
 
 
 STAGE = Stage(
     key="belief",
     label="Weighing the modes with less belief in the noise model",
     needs=(evidence.STAGE,),
-    version=1,
+    version=2,
     compute=compute,
     read=read,
     spread=True,

@@ -162,10 +162,13 @@ class Board:
             self.comparison.exact_samplers
         ):
             return "no draws"
-        found = chains.spread(self.comparison, self.metric, run_ids)
-        if found is None:
-            return "one chain"
-        return "chains have not met" if found.apart else ""
+        verdicts = chains.STAGE.perhaps(self.comparison)
+        if verdicts is None:
+            return "being checked"
+        found = [verdicts.by_run[run_id] for run_id in run_ids if run_id in verdicts.by_run]
+        if not all(verdict.settled for verdict in found):
+            return "chains have not settled"
+        return "chains in different modes" if any(one.modes > 1 for one in found) else ""
 
     # What is read for every run is read once.
 

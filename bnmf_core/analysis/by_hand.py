@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from bnmf_core.analysis import posterior
 from bnmf_core.analysis.comparison import ABOUT, Comparison, comparison_key
+from bnmf_core.compare.alignment import matching
 from bnmf_core.compare.displacement import Displacement, allowed_error, displace, polished
 from bnmf_core.compare.remaining import Locked, check_held, solve_locked
 from bnmf_core.nouns.errors import SettingsError
@@ -256,21 +258,28 @@ def _joined(pieces: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
     return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
 
 
-def draws_beside(comparison: Comparison, row: int, labels: np.ndarray) -> np.ndarray:
-    """Rows of the draws from the posterior in the mode of a member; ``labels`` (m,) are modes."""
-    drawn = comparison.members["algorithm"].isin(comparison.exact_samplers).to_numpy()
-    return np.flatnonzero(drawn & (labels == labels[row]))
-
-
 def posterior_shares(
-    comparison: Comparison, row: int, draws: np.ndarray, component: int
-) -> np.ndarray:
-    """Where 90 % of the draws have each entry of a component: (D, 2), shares of its sum.
+    comparison: Comparison, row: int, labels: np.ndarray, component: int
+) -> np.ndarray | None:
+    """Where 90 % of the draws within a member's mode have each entry of a component.
 
     Components of the draws are matched with those of the row, as everywhere.
+
+    Parameters
+    ----------
+    row : of the member. labels : (m,) the mode of every member.
+
+    Returns
+    -------
+    (D, 2) shares of the component's sum; None where no chains have settled within the mode.
     """
-    A = comparison.aligned(np.array([row, *draws]))[1:, :, component].astype(np.float64)
-    shares = A / np.maximum(A.sum(axis=1, keepdims=True), 1e-300)
-    weights = comparison.members["weight"].to_numpy()[draws]
-    ends = np.quantile(shares, (0.05, 0.95), axis=0, weights=weights, method="inverted_cdf")
-    return np.asarray(ends).T
+    found = posterior.STAGE.perhaps(comparison)
+    for k, mode in enumerate(found.modes if found is not None else ()):
+        if mode.settled and labels[mode.row] == labels[row]:
+            assert found is not None
+            A = found.draws[k]["A"].astype(np.float64)
+            order = matching(A, comparison.aligned([row])[0])[:, component]
+            chosen = np.take_along_axis(A, order[:, None, None], axis=2)[:, :, 0]
+            shares = chosen / np.maximum(chosen.sum(axis=1, keepdims=True), 1e-300)
+            return np.asarray(np.quantile(shares, (0.05, 0.95), axis=0)).T
+    return None

@@ -1,72 +1,183 @@
-"""Whether the chains of exact samplers have met, by how far their draws are apart."""
+"""Whether the chains of each run have settled, so that their draws may stand for the posterior."""
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from scipy import sparse
 
-from bnmf_core.analysis import distances
+from bnmf_core import registry
+from bnmf_core.analysis import basins, distances
+from bnmf_core.analysis.basins import METRIC, Basins
 from bnmf_core.analysis.comparison import Comparison
-from bnmf_core.compare.distances.pairwise import Distance
+from bnmf_core.analysis.stage import Report, Stage, Stopped
+from bnmf_core.compare.chain_modes import chain_modes_of
+from bnmf_core.compare.modes import SAME_MODE
+from bnmf_core.compare.settled import Settled, settled
+from bnmf_core.lazy import lazy
+from bnmf_core.nouns.errors import raise_if_cancelled
+from bnmf_core.store import files
 
-# Draws of different chains that are so many times as far apart as draws of one have not met.
-FACTOR = 1.5
+csgraph = lazy("scipy.sparse.csgraph")
 
 
 @dataclass(frozen=True)
-class Spread:
-    """How far draws are apart, in the distance's unit, on average over pairs.
+class Verdict:
+    """Whether the chains of one run have settled.
 
-    chains : how many there are. within : of one chain. between : of different chains. Medians over
-    the chains and over their pairs.
+    Attributes
+    ----------
+    run, label : its id, and the algorithm's name. chains, draws : how many, and of each.
+    settled : whether all chains have settled within their modes.
+    r_hat, ess_bulk, ess_tail : the worst of any quantity in any mode; NaN where chains are too
+        short.
+    groups : of each chain, the mode that it shares with others, 0-based.
+    reason : why they have not settled; "" where they have.
     """
 
+    run: str
+    label: str
     chains: int
-    within: float
-    between: float
+    draws: int
+    settled: bool
+    r_hat: float
+    ess_bulk: float
+    ess_tail: float
+    groups: tuple[int, ...]
+    reason: str
 
     @property
-    def apart(self) -> bool:
-        """Whether the chains are in different places."""
-        return self.between > FACTOR * self.within
+    def modes(self) -> int:
+        """How many modes the chains sit in."""
+        return max(self.groups) + 1
 
-    def said(self, distance: Distance) -> tuple[str, str]:
-        """That the chains are in different places, and what is not known from them."""
-        within, between = (
-            f"{far:.2g}{distance.unit_behind}" for far in (self.within, self.between)
-        )
+    @property
+    def sentence(self) -> str:
+        """The verdict in a sentence."""
+        if not self.settled:
+            return f"The {self.chains} {self.label} chains have not settled. {self.reason}"
+        numbers = f"R̂ ≤ {self.r_hat:.2f}, ESS ≥ {min(self.ess_bulk, self.ess_tail):.0f}"
+        if self.modes == 1:
+            return f"The {self.chains} {self.label} chains have settled in one mode ({numbers})."
         return (
-            f"The {self.chains} chains have not met: two draws of one chain are typically "
-            f"{within} apart, two of different chains {between}.",
-            "How much the posterior leaves open is not known from them, and it may be more than "
-            "the modes of restarts show.",
+            f"The {self.chains} {self.label} chains sit in {self.modes} modes and have settled "
+            f"within them ({numbers})."
         )
 
 
-def spread(
-    comparison: Comparison, metric: str, run_ids: Collection[str] | None = None
-) -> Spread | None:
-    """How far the draws of exact samplers are apart; None without two chains of two draws.
+@dataclass(frozen=True)
+class Verdicts:
+    """The verdicts on the runs of exact samplers, by run id."""
 
-    ``run_ids`` : of these runs only, of all if left out.
-    """
-    members = comparison.members
-    counted = members["algorithm"].isin(comparison.exact_samplers)
-    sampled = members[counted if run_ids is None else counted & members["run"].isin(run_ids)]
-    groups = [
-        np.asarray(rows)
-        for rows in sampled.groupby(["run", "chain"], sort=False).groups.values()
-        if len(rows) > 1
-    ]
-    if len(groups) < 2:
-        return None
-    matrix = distances.STAGE.of(comparison).matrix(metric)
-    within = [
-        float(matrix[np.ix_(rows, rows)].sum()) / (rows.size * (rows.size - 1)) for rows in groups
-    ]
-    between = [
-        float(matrix[np.ix_(one, other)].mean())
-        for i, one in enumerate(groups)
-        for other in groups[:i]
-    ]
-    return Spread(len(groups), float(np.median(within)), float(np.median(between)))
+    by_run: dict[str, Verdict]
+
+    @property
+    def settled(self) -> bool | None:
+        """Whether the chains of all runs have settled; None where there are no chains."""
+        if not self.by_run:
+            return None
+        return all(verdict.settled for verdict in self.by_run.values())
+
+    @property
+    def together(self) -> bool:
+        """Whether the chains of every run have settled, all in one mode."""
+        return bool(self.settled) and all(one.modes == 1 for one in self.by_run.values())
+
+    @property
+    def unsettled(self) -> list[Verdict]:
+        """Those of runs whose chains have not settled."""
+        return [verdict for verdict in self.by_run.values() if not verdict.settled]
+
+
+def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopped) -> None:
+    """Store the verdict and its table of quantities for every run of an exact sampler."""
+    ends = basins.STAGE.of(comparison)
+    verdicts: list[dict[str, Any]] = []
+    for i, (run_id, particles) in enumerate(
+        zip(comparison.run_ids, comparison.particles, strict=True)
+    ):
+        raise_if_cancelled(stopped, "the verdict on chains")
+        algorithm = registry.ALGORITHMS.get(particles.spec.algorithm)
+        if algorithm is not None and algorithm.exact and particles.trace:
+            found = _judged(comparison, ends, i)
+            chains = np.unique(particles.chain)
+            verdict = Verdict(
+                run=run_id,
+                label=algorithm.label,
+                chains=chains.size,
+                draws=particles.M // chains.size,
+                settled=found.settled,
+                r_hat=found.r_hat,
+                ess_bulk=found.ess_bulk,
+                ess_tail=found.ess_tail,
+                groups=tuple(found.groups.tolist()),
+                reason=found.reason,
+            )
+            verdicts.append(asdict(verdict) | {"table": found.table.to_dict("list")})
+        report((i + 1) / len(comparison.runs))
+    files.write_json(folder / "chains.json", verdicts)
+
+
+def _judged(comparison: Comparison, ends: Basins, i: int) -> Settled:
+    """The verdict on the chains of the i-th run."""
+    particles = comparison.particles[i]
+    rows = comparison.rows_by_run()[i]
+    ends_of = ends.ends[rows]
+    chain = comparison.members["chain"].to_numpy()[rows]
+    numbers = np.unique(particles.chain)
+    references: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+    if (ends_of < 0).any() or not np.isin(
+        numbers, chain
+    ).all():  # of these draws no optimum is known: chains by their distances
+        groups = chain_modes_of(particles, METRIC).labels
+    else:
+        groups = _joined(comparison, numbers, chain, ends_of)
+        for group in np.unique(groups):
+            held = ends_of[np.isin(chain, numbers[groups == group])]
+            A, W = comparison.factors([int(np.bincount(held).argmax())])
+            references[int(group)] = A[0], W[0]
+    return settled(
+        np.asarray(particles.A),
+        np.asarray(particles.W),
+        np.asarray(particles.log_joint),
+        np.asarray(particles.chain),
+        groups,
+        references,
+    )
+
+
+def _joined(
+    comparison: Comparison, numbers: np.ndarray, chain: np.ndarray, ends: np.ndarray
+) -> np.ndarray:
+    """(C,) the modes that chains share: those with draws of one optimum are together."""
+    apart = distances.STAGE.of(comparison).matrix(METRIC)
+    of_chain = [np.unique(ends[chain == number]) for number in numbers]
+    near = [[apart[np.ix_(a, b)].min() <= SAME_MODE for b in of_chain] for a in of_chain]
+    return np.asarray(csgraph.connected_components(sparse.csr_array(near), directed=False)[1])
+
+
+def read(comparison: Comparison, folder: Path) -> Verdicts:
+    """The stored verdicts."""
+    stored = files.read_json(folder / "chains.json")
+    found = [{key: value for key, value in one.items() if key != "table"} for one in stored]
+    return Verdicts(
+        {one["run"]: Verdict(**one | {"groups": tuple(one["groups"])}) for one in found}
+    )
+
+
+def tables(comparison: Comparison) -> dict[str, pd.DataFrame]:
+    """Run id → the table of :class:`~bnmf_core.compare.settled.Settled`, of a computed stage."""
+    stored = files.read_json(STAGE.folder(comparison) / "chains.json")
+    return {one["run"]: pd.DataFrame(one["table"]) for one in stored}
+
+
+STAGE = Stage(
+    key="chains",
+    label="Checking whether chains have settled",
+    needs=(distances.STAGE, basins.STAGE),
+    version=1,
+    compute=compute,
+    read=read,
+)

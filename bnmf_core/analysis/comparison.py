@@ -28,7 +28,7 @@ from bnmf_core.store.run_store import RunStore
 
 MEMBERS_PER_RUN = 200
 # Part of the key: what an older program stored of other members is not read.
-LAYOUT = 6
+LAYOUT = 7
 # Says in the folder of a comparison which runs it is of.
 ABOUT = "comparison.json"
 
@@ -100,7 +100,9 @@ class Comparison:
         """
         parts = []
         for record, particles in zip(self.runs, self.particles, strict=True):
-            chosen, weight = representing(np.asarray(particles.weights), MEMBERS_PER_RUN)
+            chosen, weight = representing(
+                np.asarray(particles.weights), MEMBERS_PER_RUN, np.asarray(particles.chain)
+            )
             columns = {
                 "run": record.id,
                 "algorithm": record.spec.algorithm,
@@ -297,10 +299,13 @@ class Comparison:
         return table.iloc[np.concatenate(rows)].reset_index(drop=True)
 
 
-def representing(weights: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+def representing(
+    weights: np.ndarray, most: int, chain: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """At most so many particles that stand for all, by weights (M,): indices (m,), weights (m,).
 
-    The indices rise and the weights sum to 1. Where all count the same, evenly spaced ones. Else
+    The indices rise and the weights sum to 1. Where all count the same, evenly spaced ones of each
+    chain, whose numbers are ``chain`` (M,), or of all where chains are too many for that. Else
     those at evenly spaced parts of the cumulative weight, each with the parts that fall on it: a
     group's weight is right to within 1/``most`` of the whole however few particles carry it.
     """
@@ -308,6 +313,13 @@ def representing(weights: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray
         return np.arange(weights.size), weights / weights.sum()
     if np.ptp(weights) <= 1e-12 * weights.max():
         chosen = evenly_spaced(weights.size, most)
+        numbers = np.unique(chain) if chain is not None else np.empty(0)
+        if 1 < numbers.size <= most // 2:
+            parts = [np.flatnonzero(chain == number) for number in numbers]
+            each = most // numbers.size
+            chosen = np.sort(
+                np.concatenate([part[evenly_spaced(part.size, each)] for part in parts])
+            )
         return chosen, np.full(chosen.size, 1 / chosen.size)
     cumulative = np.cumsum(weights)
     parts = (np.arange(most) + 0.5) / most * cumulative[-1]

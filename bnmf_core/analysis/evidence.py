@@ -8,16 +8,18 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
 from bnmf_core.analysis import distances
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.sites import METRIC, find_sites
 from bnmf_core.analysis.stage import Report, Stage, Stopped
 from bnmf_core.evidence.hamiltonian_path import LEAPFROG
-from bnmf_core.evidence.mode_evidence import mode_evidence, particles_for
+from bnmf_core.evidence.mode_evidence import NoModeError, mode_evidence, particles_for
 from bnmf_core.evidence.paths import why_not
 from bnmf_core.evidence.restarts import highest_of_each
 from bnmf_core.evidence.shares import shares
+from bnmf_core.lazy import lazy
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import (
     BNMFError,
@@ -37,6 +39,8 @@ from bnmf_core.samplers.gibbs import work_per_sweep
 from bnmf_core.samplers.hmc import work_per_leapfrog
 from bnmf_core.store import files
 
+csgraph = lazy("scipy.sparse.csgraph")
+
 # Sites that are weighed, the best first.
 MOST = 8
 # Steps of a population and multiply-adds of a core and second, about; and how many seconds the
@@ -45,6 +49,8 @@ STEPS, RATE, PATIENCE = 350, 4.0e9, 1200.0
 SEED = 20
 # Tables of masses that are kept at hand.
 MOST_KNOWN = 64
+# Columns of the masses of modes.
+MASSES = ["mass", "mass_low", "mass_high"]
 
 
 @dataclass(frozen=True)
@@ -56,7 +62,9 @@ class Evidence:
     rows : members that were weighed, one for each site, the best log joint first.
     left_out : sites that were not weighed.
     tables : belief → what :func:`mode_evidence` says of the rows; 1 first, less where it is known.
-    blurred : beliefs below 1 at which chains leave every mode, so that there is nothing to weigh.
+    repeated : belief below 1 → the same with another seed.
+    blurred : beliefs below 1 at which the posterior does not tell these modes apart: populations
+        leave every mode.
     """
 
     problem: str
@@ -65,6 +73,7 @@ class Evidence:
     rows: tuple[int, ...] = ()
     left_out: int = 0
     tables: Mapping[float, pd.DataFrame] | None = None
+    repeated: Mapping[float, pd.DataFrame] | None = None
     blurred: tuple[float, ...] = ()
 
     @property
@@ -90,21 +99,36 @@ class Evidence:
                 told.append(f"{symbol} inferred" if value is None else f"{value} {symbol}")
         return ", ".join(told)
 
+    def winner(self, labels: np.ndarray, belief: float) -> int | None:
+        """The mode (0-based) with the most mass, where the errors leave no other; else None.
+
+        Below a belief of 1, a repeat with another seed has to name the same. ``labels`` as of
+        :meth:`of_modes`.
+        """
+        tables = [(self.tables or {})[belief]]
+        if belief < 1.0:
+            tables.append((self.repeated or {})[belief])
+        groups = labels[list(self.rows)]
+        frame = pd.DataFrame(np.nan, index=range(int(labels.max()) + 1), columns=MASSES)
+        found = {clear_winner(self._weighed(frame.copy(), groups, table)) for table in tables}
+        return found.pop() if len(found) == 1 else None
+
     def of_modes(self, labels: np.ndarray, belief: float = 1.0) -> pd.DataFrame:
         """The mass of modes, given the mode of every member, labels (m,).
 
         A row per mode: ``mass``, ``mass_low``, ``mass_high``, ``weighed``, how many of the
-        factorizations that were weighed it holds, and ``stays``, whether most chains that set out
-        at one of them ended in the mode; NaN, 0 and True where it holds none.
+        factorizations that were weighed it holds, ``stays``, whether most of a population that set
+        out at one of them stayed in the mode, and ``joined``, the mode that it is one with, as each
+        population ends in the other; NaN, 0, True and itself where it holds none. Modes that are
+        one have their mass at the first of them, and NaN at the others.
         """
         count = int(labels.max()) + 1
-        columns = ["mass", "mass_low", "mass_high"]
-        found = pd.DataFrame(np.nan, index=range(count), columns=columns)
+        found = pd.DataFrame(np.nan, index=range(count), columns=MASSES)
         if self.tables is None:
-            return found.assign(weighed=0, stays=True)
+            return found.assign(weighed=0, stays=True, joined=np.arange(count))
         if len(self.rows) == 1 and self.left_out:  # a share of what, nobody knows
             weighed = np.bincount(labels[list(self.rows)], minlength=count)
-            return found.assign(weighed=weighed, stays=True)
+            return found.assign(weighed=weighed, stays=True, joined=np.arange(count))
         groups = labels[list(self.rows)]
         asked = (belief, count, groups.tobytes())
         known = self._known.get(asked)
@@ -123,15 +147,33 @@ class Evidence:
         self, found: pd.DataFrame, groups: np.ndarray, table: pd.DataFrame
     ) -> pd.DataFrame:
         count, columns = len(found), list(found)
+        joined = _united(groups, table["joined"].to_numpy(), count)
+        evidence = np.where(table["keeps"], table["log_evidence"], -np.inf)
         rng = np.random.default_rng(SEED)
-        masses = shares(table["log_evidence"].to_numpy(), table["error"].to_numpy(), rng, groups)
+        masses = shares(evidence, table["error"].to_numpy(), rng, joined[groups])
         weighed = np.bincount(groups, minlength=count)
-        held = np.flatnonzero(weighed)
+        held = np.flatnonzero((weighed > 0) & (joined == np.arange(count)))
         found.loc[held, columns] = np.stack(masses, axis=1)[held]
-        # Most of a population that stays less ends in another start; it may be of the same mode.
-        stays = (table["stays"].to_numpy() > 0.5) | (groups[table["ends_in"]] == groups)
-        kept = np.bincount(groups, stays, minlength=count) > 0
-        return found.assign(weighed=weighed, stays=kept | (weighed == 0))
+        kept = np.bincount(groups, table["keeps"], minlength=count) > 0
+        return found.assign(weighed=weighed, stays=kept | (weighed == 0), joined=joined)
+
+
+def clear_winner(masses: pd.DataFrame) -> int | None:
+    """The row that weighs more than every other, whatever the errors are; None without one."""
+    held = masses[masses["mass"].notna()].sort_values("mass", ascending=False)
+    if (held["mass_high"].iloc[1:] >= held["mass_low"].iloc[0]).any():
+        return None
+    return int(held.index[0])
+
+
+def _united(groups: np.ndarray, joined: np.ndarray, count: int) -> np.ndarray:
+    """(count,) the first of the modes that each is one with.
+
+    groups : (K,) the mode of each start. joined : (K,) the first start that each is one with.
+    """
+    pairs = sparse.csr_array((np.ones(groups.size), (groups, groups[joined])), (count, count))
+    parts = csgraph.connected_components(pairs, directed=False)[1]
+    return np.array([np.flatnonzero(parts == part)[0] for part in parts])
 
 
 def compute(
@@ -180,20 +222,23 @@ def weigh(
     stopped: Stopped,
     executor: Executor | None = None,
     particles: int | None = None,
+    seed: int = SEED,
 ) -> pd.DataFrame:
     """What :func:`mode_evidence` says of members of a comparison, under :func:`model_of` it.
 
     Raises
     ------
-    NoModeError, Cancelled
+    NoModeError
+        When the populations of all of them end elsewhere.
+    Cancelled
         As :func:`mode_evidence`.
     """
     run, _ = model_of(comparison)
     A, W = comparison.factors(rows)
-    return mode_evidence(
+    found = mode_evidence(
         comparison.dataset,
         replace(run.subset(np.zeros(len(rows), int)), A=A, W=W, ids=np.array(rows)),
-        rng=np.random.default_rng(SEED),
+        rng=np.random.default_rng(seed),
         particles=particles,
         belief=belief,
         check=belief == 1.0,
@@ -202,6 +247,12 @@ def weigh(
         on_progress=report,
         stopped=stopped,
     )
+    if not found["keeps"].any():
+        raise NoModeError(
+            "The posterior keeps none of these modes apart: populations that start at one of them "
+            "end at other optima."
+        )
+    return found
 
 
 def model_of(comparison: Comparison) -> tuple[Particles, Problem]:
@@ -278,7 +329,7 @@ STAGE = Stage(
     key="evidence",
     label="Weighing the modes",
     needs=(distances.STAGE,),
-    version=1,
+    version=2,
     compute=compute,
     read=read,
     spread=True,

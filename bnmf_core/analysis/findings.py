@@ -17,19 +17,20 @@ from bnmf_core.analysis import (
     conclusions,
     evidence,
     islands,
+    posterior,
     ranks,
     tile_answer,
     tiles,
 )
-from bnmf_core.analysis.chains import Spread
+from bnmf_core.analysis.chains import Verdicts
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.conclusions import Conclusions
 from bnmf_core.analysis.evidence import Evidence
 from bnmf_core.analysis.islands import Islands
 from bnmf_core.analysis.named import NOTHING_NAMED, Named, in_words
-from bnmf_core.compare.alignment import component_stability
-from bnmf_core.compare.distances import DISTANCES
-from bnmf_core.compare.modes import Modes
+from bnmf_core.analysis.posterior import Posterior
+from bnmf_core.compare.alignment import component_stability, largest_first
+from bnmf_core.compare.modes import SAME_MODE, Modes
 from bnmf_core.compare.topics import top_words
 from bnmf_core.compare.unseen import Unseen
 from bnmf_core.evidence import verdict
@@ -43,7 +44,7 @@ LABELS, NAMED = 2, 4
 # Explanations whose components are compared, the largest modes first.
 COMPARED = 12
 # Components that all explanations have within so many degrees are shared.
-SHARED = 15.0
+SHARED = SAME_MODE
 # A chance above this that the next restart finds something new is worth more restarts.
 NEW = 0.05
 # Modes that have less of the posterior mass, all together, hardly count.
@@ -143,21 +144,58 @@ class Answer:
             self.evidence,
             self.islands,
             self.unseen,
-            self.spread,
+            self.verdicts,
         )
 
     @cached_property
-    def spread(self) -> Spread | None:
-        """How far the draws of chains are apart; None where there are no chains to compare."""
-        return chains.spread(self.comparison, self.metric)
+    def verdicts(self) -> Verdicts | None:
+        """Whether the chains of the runs have settled; None while that is computed."""
+        return chains.STAGE.perhaps(self.comparison)
+
+    @cached_property
+    def posterior(self) -> Posterior | None:
+        """Draws within every mode that has mass; None while they are made."""
+        return posterior.STAGE.perhaps(self.comparison)
 
     @property
     def chains(self) -> Finding | None:
-        """That the chains have not met; None where they have, or there are none."""
-        if self.spread is None or not self.comparison.optima.any() or not self.spread.apart:
+        """Whether the chains of the runs have settled; None where there are none."""
+        if self.verdicts is None or self.verdicts.settled is None:
             return None
-        said, doubt = self.spread.said(DISTANCES[self.metric])
-        return Finding("chains", said, doubt, "traces")
+        verdicts = list(self.verdicts.by_run.values())
+        said, *others = sorted(verdicts, key=lambda verdict: verdict.settled)
+        doubt = [other.sentence for other in others]
+        if not self.verdicts.settled:
+            doubt.append("Nothing is concluded from draws that have not settled.")
+        elif any(verdict.modes > 1 for verdict in verdicts):
+            doubt.append("Such draws do not show how probable each mode is.")
+        return Finding("chains", said.sentence, " ".join(doubt), "traces")
+
+    @property
+    def uncertainty(self) -> Finding | None:
+        """How far the posterior turns each component of the most probable mode.
+
+        None where its chains have not settled: see :attr:`withheld`.
+        """
+        found = self.posterior
+        if found is None or not found.modes or not found.modes[0].settled:
+            return None
+        return uncertainty(self.comparison, self.modes, found, self.named)
+
+    @cached_property
+    def withheld(self) -> list[dict[str, str]]:
+        """What would rest on draws that have not settled, and why it is not said: said, reason."""
+        found = []
+        if self.verdicts is not None:
+            found += [
+                {"said": f"Where the {one.label} draws lie", "reason": one.sentence}
+                for one in self.verdicts.unsettled
+            ]
+        if self.posterior is not None and self.posterior.modes and not self.posterior.settled:
+            found.append(
+                {"said": "How far the posterior turns components", "reason": self.posterior.reason}
+            )
+        return found
 
     @cached_property
     def findings(self) -> list[Finding]:
@@ -168,8 +206,9 @@ class Answer:
         possible = [
             _of_modes("tiles", self.tiles, "boolean"),
             _of_modes("found", told["found"] + told["separate"], "modes"),
-            self.chains,
             _of_modes("probable", told["probable"], "modes"),
+            self.uncertainty,
+            self.chains,
             _of_modes("missing", told["missing"], "modes"),
             components(self.comparison, self.modes, self.table, self.named),
             *labels(of_labels),
@@ -228,6 +267,37 @@ def components(
         f"find it most often{_by_mass(table)}"
     )
     return Finding("components", said, doubt, "components")
+
+
+def uncertainty(
+    comparison: Comparison, modes: Modes, found: Posterior, named: Named | None = None
+) -> Finding:
+    """How far draws within the most probable mode are from its optimum, component by component.
+
+    ``found`` : whose first mode has settled. ``named`` : what components are called.
+    """
+    first = found.modes[0]
+    A, W = comparison.factors([first.row])
+    order = largest_first(A[0], W[0])
+    turned = found.turned()[order]
+    names = component_names(
+        comparison.dataset,
+        A[0][:, order],
+        () if named is None else named.components(A[0][:, order]),
+    )
+    far, near = int(turned.argmax()), int(turned.argmin())
+    number = int(modes.labels[first.row]) + 1
+    restarts = np.unique(modes.labels[comparison.optima]).size
+    beginning = "The best fit is unique; the" if restarts == 1 else f"Within mode {number} the"
+    said = f"{beginning} posterior turns {names[far]} by {turned[far]:.2g}°."
+    doubt = [
+        f"{names[near][:1].upper()}{names[near][1:]} turns least, by {turned[near]:.2g}°."
+        if turned.size > 1
+        else "",
+        "These are median angles between draws and the best fit.",
+        f"Chains from the best fit have settled (R̂ ≤ {first.r_hat:.2f}, ESS ≥ {first.ess:.0f}).",
+    ]
+    return Finding("uncertainty", said, " ".join(filter(None, doubt)), "components")
 
 
 def _by_mass(table: pd.DataFrame | None) -> str:
@@ -319,19 +389,19 @@ def what_next(
         and (weighed & ~table["stays"]).sum() > 0.5 * weighed.sum()
     ):
         said = (
-            f"Compare numbers of components next: at {comparison.rank} the posterior "
-            "does not keep most of these modes apart, as happens where there are too many."
+            f"Compare numbers of components next: at {comparison.rank} the posterior does not "
+            "separate most of these modes, as happens with too many components."
         )
         return Finding("next", said, "", "rank")
     if unseen.new_probability > NEW:
         said = (
-            f"Run more restarts next: after {unseen.restarts}, the next one ends in a mode that "
-            f"none has found with a chance of {answer.percent(unseen.new_probability)}."
+            f"Run more restarts next: after {unseen.restarts}, the next one finds a new mode with "
+            f"probability {answer.percent(unseen.new_probability)}."
         )
         return Finding("next", said, "", "run")
     if comparison.dataset.labels and not comparison.holdout:
         said = (
-            "Hold observations out next: the scores of labels are then of observations that no "
+            "Cross-validate next: hold observations out, so that labels are scored on data that no "
             "factorization has seen."
         )
         return Finding("next", said, "", "run")

@@ -8,7 +8,7 @@ import numpy as np
 
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.compare.alignment import component_angles, matching
-from bnmf_core.compare.modes import Modes
+from bnmf_core.compare.modes import SAME_MODE, Modes
 from bnmf_core.lazy import lazy
 from bnmf_core.nouns.names import numbered
 from bnmf_core.store.notes import COMPONENT, MODE, Note
@@ -16,7 +16,7 @@ from bnmf_core.store.notes import COMPONENT, MODE, Note
 optimize = lazy("scipy.optimize")
 
 # Degrees: what is farther from what a name was given to is called otherwise.
-LIMIT = 15.0
+LIMIT = SAME_MODE
 MODE_IN_WORDS = re.compile(r"\b([Mm]ode) (\d+)\b")
 
 

@@ -11,6 +11,7 @@ from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.stage import Report, Stage, Stopped
 from bnmf_core.compare.quality import hidden_error_of_means, hidden_errors
 from bnmf_core.data.split import split
+from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import raise_if_cancelled
 from bnmf_core.numerics.residuals import relative_errors
 from bnmf_core.solvers.nnls import solve_weights
@@ -27,12 +28,14 @@ class Quality:
     held_out, hidden : (m,) relative errors, on observations that were kept back and on entries
         that were hidden on purpose; empty where there are none.
     hidden_by_means : error of the means of the features on hidden entries; None without such.
+    held_out_losses : (m, n) squared error on each of n observations that were kept back.
     """
 
     comparison: Comparison
     held_out: list[float]
     hidden: list[float]
     hidden_by_means: float | None
+    held_out_losses: np.ndarray
 
     def table(self, metric: str) -> pd.DataFrame:
         """One row per member: run, particle, log_joint, error, kkt, movement, converged, and more.
@@ -67,6 +70,7 @@ def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopp
     by_means = hidden_error_of_means(data)
     held_out: list[float] = []
     hidden: list[float] = []
+    losses = np.zeros((len(comparison.members), 0 if unseen is None else unseen.N))
     count = len(comparison.members)
     for first in range(0, count, TOGETHER):
         if unseen is None and by_means is None:
@@ -77,24 +81,36 @@ def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopp
         if unseen is not None:
             solved = solve_weights(unseen.X, A, unseen.mask)
             held_out += relative_errors(unseen.X, A, solved, unseen.mask).tolist()
+            losses[rows] = _squared_by_observation(unseen, A, solved)
         errors = hidden_errors(data, A, W)
         if errors is not None:
             hidden += errors.tolist()
         report((first + rows.size) / count)
     found = {"held_out": held_out, "hidden": hidden, "hidden_by_means": by_means}
+    files.write_array(folder / "losses.npy", losses)
     files.write_json(folder / "quality.json", found)
+
+
+def _squared_by_observation(data: Dataset, A: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """(k, n) squared errors of AW over the seen entries of each observation."""
+    X = data.dense()
+    seen = np.ones(X.shape) if data.mask is None else data.mask
+    return np.array(
+        [np.einsum("dn,dn->n", seen, (X - a @ w) ** 2) for a, w in zip(A, W, strict=True)]
+    )
 
 
 def read(comparison: Comparison, folder: Path) -> Quality:
     """The stored errors."""
-    return Quality(comparison, **files.read_json(folder / "quality.json"))
+    losses = files.read_array(folder / "losses.npy")
+    return Quality(comparison, **files.read_json(folder / "quality.json"), held_out_losses=losses)
 
 
 STAGE = Stage(
     key="quality",
     label="Measuring errors on unseen observations",
     needs=(distances.STAGE,),
-    version=1,
+    version=2,
     compute=compute,
     read=read,
 )

@@ -1,6 +1,6 @@
-"""Which members are converged optima, and the sites that they make: finer than any modes.
+"""Which members are converged optima, and the modes that they make at 15°: sites.
 
-What is costly is computed once, for sites; modes at any threshold above are made of them.
+What is costly is computed once, for sites; modes at a larger threshold are made of them.
 """
 
 from dataclasses import dataclass
@@ -9,11 +9,11 @@ import numpy as np
 
 from bnmf_core.analysis import distances
 from bnmf_core.analysis.comparison import Comparison
-from bnmf_core.compare.modes import find_modes
+from bnmf_core.compare.modes import SAME_MODE, find_modes
 from bnmf_core.nouns.errors import RunError
 
 # Converged factorizations that are at most so far apart, in degrees, are one site.
-APART, METRIC = 10.0, "max_angle"
+APART, METRIC = SAME_MODE, "max_angle"
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from bnmf_core.analysis import (
+    basins,
     belief,
+    chains,
     conclusions,
     distances,
     downstream,
@@ -12,6 +14,7 @@ from bnmf_core.analysis import (
     exact,
     islands,
     mixing,
+    posterior,
     quality,
     stein,
     structure,
@@ -31,7 +34,9 @@ STAGES: Registry[Stage[object]] = Registry(
     Stage,
     (
         distances.STAGE,
+        basins.STAGE,
         structure.STAGE,
+        chains.STAGE,
         islands.STAGE,
         tree.STAGE,
         tiles.STAGE,
@@ -43,6 +48,7 @@ STAGES: Registry[Stage[object]] = Registry(
         downstream.STAGE,
         conclusions.STAGE,
         evidence.STAGE,
+        posterior.STAGE,
         belief.STAGE,
     ),
     "bnmf.stages",

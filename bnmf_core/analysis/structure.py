@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from bnmf_core.analysis import distances
+from bnmf_core.analysis import basins, distances
+from bnmf_core.analysis.basins import METRIC
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.stage import Report, Stage, Stopped
 from bnmf_core.compare import modes, projection
@@ -113,7 +114,13 @@ def coverage_of(
 
 
 def suggested_threshold(comparison: Comparison, metric: str) -> float:
-    """The threshold between modes to start looking from, see :func:`modes.suggest_threshold`."""
+    """The threshold between modes to start looking from.
+
+    Of the largest angle it is 15°, see :data:`modes.SAME_MODE`; of other distances that of
+    :func:`modes.suggest_threshold`.
+    """
+    if metric == METRIC:
+        return max(modes.SAME_MODE, comparison.resolution)
     matrix = distances.STAGE.of(comparison).matrix(metric)
     between = matrix[np.ix_(comparison.grouped, comparison.grouped)]
     distance = DISTANCES[metric]
@@ -132,13 +139,14 @@ def modes_at(comparison: Comparison, metric: str, threshold: float) -> modes.Mod
     matrix = distances.STAGE.of(comparison).matrix(metric)
     weights = comparison.members["weight"].to_numpy() / len(comparison.runs)
     tree = STAGE.of(comparison).linkage(metric)
-    return modes.find_modes(matrix, threshold, weights, np.asarray(tree), comparison.optima)
+    ends = basins.STAGE.of(comparison).ends
+    return modes.find_modes(matrix, threshold, weights, np.asarray(tree), comparison.optima, ends)
 
 
 STAGE = Stage(
     key="structure",
     label="Finding modes and coverage",
-    needs=(distances.STAGE,),
+    needs=(distances.STAGE, basins.STAGE),
     version=3,
     compute=compute,
     read=read,

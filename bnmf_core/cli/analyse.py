@@ -1,13 +1,14 @@
 """``analyse``: from a file to the findings, in one command."""
 
 import argparse
+import math
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 
-from bnmf_core.analysis import structure
+from bnmf_core.analysis import chains, structure
 from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.findings import Answer, component_names
 from bnmf_core.cli import given
@@ -31,7 +32,16 @@ report = lazy("bnmf_core.share.report")
 METRIC = "max_angle"
 # What is told of tiles beside that.
 TILES = ("tiles",)
-STAGES = ("structure", "islands", "conclusions", "evidence", "belief")
+STAGES = (
+    "structure",
+    "chains",
+    "islands",
+    "quality",
+    "conclusions",
+    "evidence",
+    "posterior",
+    "belief",
+)
 # Criteria of the rank: the first one that settles chooses, or else the first that has an answer.
 CRITERIA = ("evidence", "hidden")
 RESTARTS = 10
@@ -106,6 +116,7 @@ def analyse(options: argparse.Namespace, output: Output) -> str:
     A = comparison.aligned(others if others.size < 2 else others[others != chosen[0]])
     components = component_stability(A, first).assign(name=component_names(dataset, first))
     of_labels = answer.conclusions
+    verdicts = chains.STAGE.of(comparison)
     labels = None if of_labels is None else of_labels.table
     document = {
         "rank": rank,
@@ -114,6 +125,9 @@ def analyse(options: argparse.Namespace, output: Output) -> str:
         "threshold": threshold,
         "modes": modes_told(answer),
         "components": plain_rows(components.assign(component=components["component"] + 1)),
+        "settled": verdicts.settled,
+        "chains": [_chains(verdict) for verdict in verdicts.by_run.values()],
+        "withheld": answer.withheld,
         "conclusions": [] if labels is None else plain_rows(labels),
         "sentences": [vars(finding) for finding in findings],
     }
@@ -124,11 +138,26 @@ def analyse(options: argparse.Namespace, output: Output) -> str:
         )
         for finding in findings:
             output.say(f"- {finding.said} {finding.doubt}".rstrip())
+        for statement in answer.withheld:
+            output.say(f"- Withheld: {statement['said']}. {statement['reason']}")
         if options.report:
             output.say(f"The pictures are in {options.report}.")
 
     output.result(document, show)
     return "complete"
+
+
+def _chains(verdict: chains.Verdict) -> dict[str, object]:
+    """The verdict on one run; what is not known is null."""
+    numbers = {"r_hat": verdict.r_hat, "ess_bulk": verdict.ess_bulk, "ess_tail": verdict.ess_tail}
+    known = {name: value if math.isfinite(value) else None for name, value in numbers.items()}
+    return {
+        "run": verdict.run,
+        "settled": verdict.settled,
+        **known,
+        "modes": verdict.modes,
+        "reason": verdict.reason,
+    }
 
 
 def _rank(

@@ -130,9 +130,9 @@ def autocorrelation_time(draws: np.ndarray) -> float:
     NaN where the chain is shorter than eight draws, constant or not finite.
     """
     draws = np.asarray(draws, dtype=np.float64)
-    if _reason(draws[None]):
+    if why_unknown(draws[None]):
         return float("nan")
-    return draws.size / _ess(draws[None], "identity")
+    return draws.size / effective_size(draws[None], "identity")
 
 
 def published_autocorrelation_time(draws: np.ndarray) -> float:
@@ -141,7 +141,7 @@ def published_autocorrelation_time(draws: np.ndarray) -> float:
     NaN where :func:`autocorrelation_time` is.
     """
     draws = np.asarray(draws, dtype=np.float64)
-    if _reason(draws[None]):
+    if why_unknown(draws[None]):
         return float("nan")
     covariance = arviz.array_stats.autocov((draws - draws.mean()) / np.ptp(draws))
     correlation = covariance / covariance[0]
@@ -160,21 +160,21 @@ def _row(key: str, values: np.ndarray) -> dict[str, str | float]:
         "ess_bulk": np.nan,
         "ess_tail": np.nan,
     }
-    row |= {"r_hat": np.nan, "reason": _reason(values)}
+    row |= {"r_hat": np.nan, "reason": why_unknown(values)}
     if row["reason"]:
         return row
     row["iat"] = float(np.mean([autocorrelation_time(chain) for chain in values]))
-    row["ess_bulk"] = _ess(values, "bulk")
-    row["ess_tail"] = _ess(values, "tail", TAIL)
+    row["ess_bulk"] = effective_size(values, "bulk")
+    row["ess_tail"] = effective_size(values, "tail")
     if len(values) < 2:
         row["reason"] = "R̂ compares chains, and there is only one."
     else:
-        row["r_hat"] = float(arviz.array_stats.rhat(values, method="rank"))
+        row["r_hat"] = split_r_hat(values)
     return row
 
 
-def _reason(values: np.ndarray) -> str:
-    """Why nothing can be said about (C, K) draws; "" where something can."""
+def why_unknown(values: np.ndarray) -> str:
+    """Why (C, K) draws have no diagnostics, in a sentence; "" where they have."""
     if values.size == 0 or values.shape[1] < SHORTEST:
         return f"A chain has {values.shape[1]} draws; at least {SHORTEST} are needed."
     if not np.isfinite(values).all():
@@ -186,10 +186,20 @@ def _reason(values: np.ndarray) -> str:
     return ""
 
 
-def _ess(values: np.ndarray, method: str, tail: float | None = None) -> float:
+def effective_size(values: np.ndarray, method: str) -> float:
+    """Effective sample size of (C, K) draws; ``method``: "bulk", "tail" (5 %) or "identity"."""
     # The library takes differences below 1e-15 for none: bring every quantity to one scale.
     centred = values - values.mean()
+    tail = TAIL if method == "tail" else None
     return float(arviz.array_stats.ess(centred / np.abs(centred).max(), method=method, prob=tail))
+
+
+def split_r_hat(values: np.ndarray) -> float:
+    """Rank-normalised split R̂ of (C, K) draws; of one chain, that of its halves."""
+    if len(values) == 1:
+        half = values.shape[1] // 2
+        values = np.stack([values[0, :half], values[0, -half:]])
+    return float(arviz.array_stats.rhat(values, method="rank"))
 
 
 def _by_chain(

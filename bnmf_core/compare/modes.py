@@ -17,6 +17,8 @@ from bnmf_core.nouns.errors import DataError, SettingsError
 hierarchy = lazy("scipy.cluster.hierarchy")
 distance = lazy("scipy.spatial.distance")
 
+# Optima that are at most so far apart are one mode, degrees of the largest angle.
+SAME_MODE = 15.0
 # Distances below this are rounding, in degrees as in ℓ1 units.
 NEGLIGIBLE = 1e-6
 # From the lower to the upper end of a clear gap, at least this factor.
@@ -91,12 +93,12 @@ def find_modes(
     weights: np.ndarray | None = None,
     linkage: np.ndarray | None = None,
     optima: np.ndarray | None = None,
+    ends: np.ndarray | None = None,
 ) -> Modes:
     """Group factorizations so that any two of a group are at most ``threshold`` apart.
 
-    Where optima are among them, these make the groups, and each of the others, a draw or one that
-    has not converged, counts to the mode of the optimum that is nearest: a draw is away from its
-    own optimum by as much as the posterior is wide.
+    Where optima are among them, these make the groups. Each of the others, a draw or one that has
+    not converged, belongs to the mode of the optimum in ``ends``, or of the nearest one.
 
     Parameters
     ----------
@@ -106,6 +108,8 @@ def find_modes(
     linkage : what :func:`linkage` returned for the distances between those that make the groups,
         to save its time.
     optima : (M,) bool, which factorizations are converged optima; None or none: all make groups.
+    ends : (M,) index of the optimum that a solver reaches from each of the others; negative where
+        that is not known, and the nearest optimum is taken.
 
     Raises
     ------
@@ -138,6 +142,10 @@ def find_modes(
         )
     found = np.zeros(1, int) if count == 1 else hierarchy.fcluster(tree, threshold, "distance")
     nearest = distances[:, grouped].argmin(axis=1)
+    if ends is not None:
+        position = np.full(M, -1)
+        position[grouped] = np.arange(count)
+        nearest = np.where(ends >= 0, position[ends], nearest)
     nearest[grouped] = np.arange(count)
     _, first, labels, size = np.unique(
         found[nearest], return_index=True, return_inverse=True, return_counts=True

@@ -3,10 +3,10 @@
 From each factorization a population goes from truncated normals around it to the posterior, see
 :mod:`bnmf_core.evidence.gibbs_path`; the ratio of totals is the evidence of the region that it
 reaches. Regions of different starts may overlap, so each start answers for its own part only: what
-of its population ends nearer to it than to any other start, its components in the start's order,
-where a start that chains leave at once does not count.
-These parts share the posterior out among the starts, and their masses add up. Every mode has the
-same R! relabellings, so the log evidence of all of them is log ΣZ_k + log R!.
+of its population a solver takes back to it rather than to another start, its components in the
+start's order. These parts share the posterior out among the starts. A start that its population
+leaves is no mode of the posterior and has no mass; two starts that end in each other are one mode.
+Every mode has the same R! relabellings, so the log evidence of all of them is log ΣZ_k + log R!.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -55,6 +55,7 @@ def mode_evidence(
     belief: float = 1.0,
     check: bool = True,
     metric: str = "max_angle",
+    solve: bool = True,
     executor: Executor | None = None,
     on_progress: Callable[[float], None] | None = None,
     stopped: Stopped = never,
@@ -72,7 +73,10 @@ def mode_evidence(
     belief : power of the likelihood. 1 takes the noise model at its word; at 0.1 ten entries of X
         count as one (coarsened posterior, Miller & Dunson 2019).
     check : whether modes that may have mass are annealed once more, with twice the steps.
-    metric : the distance by which a draw belongs to the nearest start.
+    metric : the distance between draws and starts.
+    solve : whether a draw belongs to the start that a solver reaches from it, which takes Gaussian
+        noise and the largest angle; otherwise it belongs to the nearest start. The total evidence
+        is the same.
     executor : where populations are annealed, as of ``open_executor``; None: threads here.
 
     Returns
@@ -80,15 +84,18 @@ def mode_evidence(
     A row per factorization: ``factorization`` (its id), ``log_evidence`` of its own part of the
     posterior, nats (−∞: nothing stayed), its ``error`` (one standard error, nats), ``mass`` with
     ``mass_low`` and ``mass_high`` (90 % of the masses that these errors allow), ``stays`` (the
-    share of its population that ends nearest to it), ``ends_in`` (the row that most of it ends
-    nearest to), ``drift`` (from the factorization to the centre of its chains, in the distance's
-    unit), ``doubled`` (the log evidence with twice as many steps; NaN where no mass is at stake)
-    and ``settled`` (whether that is within the errors).
+    share of its population with an optimum within 15° of it), ``elsewhere`` (the share whose
+    optimum is farther than that from all starts), ``ends_in`` (the row that most of it belongs
+    to), ``joined`` (the first row of those that are one mode with it), ``keeps`` (whether most of
+    its population stays in that mode; without it there is no mass), ``drift`` (from the
+    factorization to the centre of its chains, in the distance's unit), ``doubled`` (the log
+    evidence with twice as many steps; NaN where no mass is at stake) and ``settled`` (whether that
+    is within the errors).
 
     Raises
     ------
     NoModeError
-        When chains leave every start: none is a mode of the posterior.
+        When chains leave every start at once: none is a mode of the posterior.
     SettingsError
         When modes cannot be weighed under the model, or a number makes no sense.
     DataError
@@ -121,14 +128,15 @@ def mode_evidence(
     # Of every start: a look around, a quick look, two repeats, twice the steps of one.
     expected = A.shape[0] * (3 + repeats)
     with Tasks(executor, stopped, on_progress, expected) as tasks:
-        weighing = Weighing(problem, A, W, belief, find_distance(metric), tasks, rng)
+        weighing = Weighing(problem, A, W, belief, find_distance(metric), tasks, rng, solve)
         chosen = weighing.staying
         if chosen.size > 1:
-            weighing.anneal(chosen, QUICK, repeats)
+            weighing.anneal(chosen, QUICK, repeats, quick=True)
             chosen = weighing.within(FAR_OUT_OF_REACH)
         weighing.anneal(chosen, count, repeats)
         if check:
             weighing.double(weighing.within(OUT_OF_REACH), count)
+        weighing.conclude()
     return _table(weighing.starts, np.asarray(factorizations.ids), rng)
 
 
@@ -167,7 +175,9 @@ def _table(starts: Sequence[Start], ids: np.ndarray, rng: np.random.Generator) -
             "No chain stayed at any of these factorizations, so none of them stands for a mode of "
             "the posterior; weigh factorizations that have converged, or more of them."
         )
-    mass, low, high = shares(evidence, error, rng)
     rows = pd.DataFrame([start.row(k) for k, start in enumerate(starts)])
+    mass, low, high = np.full((3, evidence.size), np.nan)
+    if rows["keeps"].any():
+        mass, low, high = shares(np.where(rows["keeps"], evidence, -np.inf), error, rng)
     rows.insert(0, "factorization", ids)
     return rows.assign(mass=mass, mass_low=low, mass_high=high)

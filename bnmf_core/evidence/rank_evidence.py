@@ -17,6 +17,7 @@ import pandas as pd
 from scipy import special
 
 from bnmf_core.compare.alignment import matching
+from bnmf_core.compare.modes import SAME_MODE
 from bnmf_core.evidence.annealing import Annealed, Stopped, anneal, never
 from bnmf_core.evidence.mode_evidence import mode_evidence, particles_for
 from bnmf_core.evidence.paths import posterior_of
@@ -31,7 +32,7 @@ from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.samplers.gibbs import work_per_sweep
 
 # Restarts any two of which are this near, in degrees, are one mode.
-THRESHOLD = 10.0
+THRESHOLD = SAME_MODE
 # Populations that say together how many relabellings they reach.
 POPULATIONS = 4
 # Part of the evidence below which a mode's error does not count.
@@ -109,6 +110,7 @@ def _weighed(problem: Problem, restarts: Restarts, rows: np.ndarray, work: Work)
         model=problem.model.key,
         model_settings=vars(problem.model_settings),
         metric=METRIC,
+        solve=False,
         executor=work.executor,
         on_progress=work.part(1.0),
         stopped=work.stopped,

@@ -1,26 +1,38 @@
-"""Populations that set out at factorizations: what they find, and which part is whose."""
+"""Populations that set out at factorizations: what they find, and which part is whose.
+
+A particle belongs to the start that a solver reaches from it. Where the solver does not serve the
+model, it belongs to the nearest start.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import special
+from scipy import sparse, special
 
 from bnmf_core.compare.alignment import matching
 from bnmf_core.compare.distances.pairwise import Distance, cross
+from bnmf_core.compare.modes import SAME_MODE
 from bnmf_core.evidence.annealing import Annealed, Stopped, anneal, halved, never
 from bnmf_core.evidence.paths import Around, posterior_of
 from bnmf_core.lazy import lazy
+from bnmf_core.nouns.model import Capability, Support
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.tasks import Tasks
 from bnmf_core.numerics.threads import one_blas_thread
+from bnmf_core.solvers.basins import optima_from
 
 stats = lazy("scipy.stats")
+csgraph = lazy("scipy.sparse.csgraph")
 
 # Two repeats may agree by chance; evidences so near, in nats, are the same for every purpose.
 NEGLIGIBLE = 1.0
 # Part of a mode's draws that keep the order of components where these are told apart.
 MOSTLY = 0.5
+# Two starts are one mode where at least this share of each one's population ends in the other.
+EXCHANGED = 0.1
+# The distance in which the solver's optima are told apart.
+METRIC = "max_angle"
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,17 +41,27 @@ class Start:
 
     drifts : (K,) from the centre of its chains to every start, in the distance's unit.
     evidences : log evidence of its own part, one for each population; none where chains left it.
+    quick : whether these are of a quick look only.
     floor : variance of one of them that remains when all goes well.
-    nearest : (K,) share of its populations that ends nearest to each start.
+    pooled : variance of one of them, from the scatter of all starts, and its degrees of freedom.
+    nearest : (K,) share of its populations that belongs to each start.
+    stays : (K,) the share whose optimum is within 15° of the start's.
     powers : the steps of the first population. doubled : what twice the steps gave, or NaN.
+    joined : the first of the starts that are one mode with it, as each ends in the other.
+    keeps : whether most of its populations stay in that mode.
     """
 
     drifts: np.ndarray
     evidences: tuple[float, ...] = ()
+    quick: bool = False
     floor: float = 0.0
+    pooled: tuple[float, int] = (0.0, 0)
     nearest: np.ndarray | None = None
+    stays: np.ndarray | None = None
     powers: np.ndarray | None = None
     doubled: float = np.nan
+    joined: int = -1
+    keeps: bool = False
 
     @property
     def log_evidence(self) -> float:
@@ -52,14 +74,18 @@ class Start:
     def error(self) -> float:
         """One standard error: from the scatter, and no less than the best that can be.
 
-        Few repeats tell little of their scatter: Student's t for one standard deviation (68.3 %).
+        A few repeats may agree by chance, so the scatter of all starts counts where it is larger;
+        Student's t for one standard deviation (68.3 %).
         """
         count = len(self.evidences)
         if not count or not np.isfinite(self.evidences).all():
             return np.nan
-        student = stats.t.ppf(stats.norm.cdf(1.0), count - 1)
-        scatter = student * np.std(self.evidences, ddof=1) / np.sqrt(count)
-        return float(max(scatter, np.sqrt(self.floor / count)))
+        pooled, freedom = self.pooled
+        own = float(np.var(self.evidences, ddof=1))
+        scatter = own * _student(count - 1) ** 2
+        if freedom > count - 1:
+            scatter = max(own, pooled) * _student(freedom) ** 2
+        return float(np.sqrt(max(scatter, self.floor) / count))
 
     @property
     def settled(self) -> bool:
@@ -80,14 +106,18 @@ class Start:
         # Of chains that left, all that is known is where they are.
         at_once = np.eye(self.drifts.size)[self.drifts.argmin()]
         nearest = at_once if self.nearest is None else self.nearest
+        stays = np.zeros(self.drifts.size) if self.stays is None else self.stays
         return {
             "log_evidence": self.log_evidence,
             "error": self.error,
-            "stays": nearest[k],
+            "stays": stays[k],
+            "elsewhere": float(1.0 - stays.sum()),
             "ends_in": int(nearest.argmax()),
             "drift": self.drifts[k],
             "doubled": self.doubled,
             "settled": self.settled,
+            "joined": k if self.joined < 0 else self.joined,
+            "keeps": self.keeps,
         }
 
 
@@ -95,7 +125,8 @@ class Weighing:
     """All starts of one posterior, and what is known of each so far.
 
     A (K, D, R), W (K, R, N) : the starts, at the scale that the prior favours. belief : the power
-    of the likelihood. distance : by which a draw belongs to the nearest start.
+    of the likelihood. distance : between draws and starts. solve : whether a draw belongs to the
+    start that a solver reaches from it, not to the nearest one.
     """
 
     def __init__(
@@ -107,9 +138,18 @@ class Weighing:
         distance: Distance,
         tasks: Tasks,
         rng: np.random.Generator,
+        solve: bool = True,
     ) -> None:
         self.A, self.W = problem.model.scale(np.asarray(A), np.asarray(W))
         self._problem, self._belief, self._distance = problem, belief, distance
+        # Only where the solver's optima are those of the model's likelihood.
+        self._solve = (
+            solve
+            and Capability.GAUSSIAN_NOISE in problem.model.capabilities
+            and problem.model.support_W == Support.POSITIVE
+            and distance.key == METRIC
+        )
+        self._fit = Problem.without_model(problem.dataset, problem.rank)
         self._tasks, self._rng = tasks, rng
         K = self.A.shape[0]
         self._around = tasks.make(
@@ -118,19 +158,26 @@ class Weighing:
         )
         self.starts = [Start(self._drifts(around)) for around in self._around]
         # Only these have a part of the posterior: what lies near a start that chains leave
-        # belongs to the nearest one that keeps them.
-        self.staying = np.array([k for k in range(K) if self.starts[k].drifts.argmin() == k], int)
+        # belongs to the one where they end.
+        self.staying = np.arange(K)
+        at_centre = [around.centre for around in self._around]
+        A_mean, W_mean = np.stack([A.T for A, _ in at_centre]), np.stack([W for _, W in at_centre])
+        itself = self._belongs(A_mean, W_mean)[0] == self.staying
+        if not itself.any():  # components have changed places: the mean is of no basin
+            itself = np.array([self.starts[k].drifts.argmin() == k for k in range(K)])
+        self.staying = np.flatnonzero(itself)
 
     def within(self, nats: float) -> np.ndarray:
         """The staying starts whose evidence is less than this below the best."""
         evidences = np.array([self.starts[k].log_evidence for k in self.staying])
         return self.staying[evidences > evidences.max(initial=-np.inf) - nats]
 
-    def anneal(self, chosen: np.ndarray, count: int, repeats: int) -> None:
+    def anneal(self, chosen: np.ndarray, count: int, repeats: int, quick: bool = False) -> None:
         """Send ``repeats`` populations of ``count`` particles from each of the chosen starts."""
         made = self._populations([(k, count, None) for k in chosen for _ in range(repeats)])
         for i, k in enumerate(chosen):
-            self.starts[k] = self._weigh(k, made[i * repeats : (i + 1) * repeats])
+            weighed = self._weigh(k, made[i * repeats : (i + 1) * repeats])
+            self.starts[k] = replace(weighed, quick=quick)
 
     def double(self, chosen: np.ndarray, count: int) -> None:
         """Send one more population from each, with every step of the first one in two."""
@@ -161,12 +208,12 @@ class Weighing:
 
     def _weigh(self, k: int, made: Sequence[Annealed]) -> Start:
         """What the populations found that set out at start k."""
-        shares, parts = [], []
+        shares, stays, parts = [], [], []
         for population in made:
-            others = self.A[self.staying], self.W[self.staying]
-            apart = cross(population.A, population.W, *others, self._distance)
-            nearest = self.staying[apart.argmin(axis=1)]
-            shares.append(np.bincount(nearest, population.weights, minlength=len(self.starts)))
+            nearest, near = self._belongs(population.A, population.W)
+            count, weights = len(self.starts), population.weights
+            shares.append(np.bincount(nearest, weights, minlength=count))
+            stays.append(np.bincount(nearest[near], weights[near], minlength=count))
             orders = matching(population.A, self.A[k])
             parts.append(own_part(population.weights, nearest == k, orders))
         with np.errstate(divide="ignore"):
@@ -176,8 +223,51 @@ class Weighing:
             evidences=tuple(own + [population.log_evidence for population in made]),
             floor=float(np.mean([population.variance for population in made])),
             nearest=np.mean(shares, axis=0),
+            stays=np.mean(stays, axis=0),
             powers=made[0].powers,
         )
+
+    def _belongs(self, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The start (m,) that each of m factorizations belongs to, and (m,) whether it is of it.
+
+        One that a solver takes to an optimum of its own counts to the nearest start, and is not of
+        it.
+        """
+        if self._solve:
+            A, W = optima_from(self._fit, A, W, self._tasks.stopped)
+        apart = cross(A, W, self.A[self.staying], self.W[self.staying], self._distance)
+        near = apart.min(axis=1) <= SAME_MODE if self._solve else np.ones(len(A), dtype=bool)
+        return self.staying[apart.argmin(axis=1)], near
+
+    def conclude(self) -> None:
+        """Join starts that end in each other, and see whether their populations keep the mode.
+
+        Every start gets to know the scatter of all populations that were more than a quick look.
+        """
+        K = len(self.starts)
+        stays = np.array([np.zeros(K) if one.stays is None else one.stays for one in self.starts])
+        shared = stays >= EXCHANGED
+        joined = csgraph.connected_components(sparse.csr_array(shared & shared.T))[1]
+        for k, start in enumerate(self.starts):
+            inside = joined == joined[k]
+            self.starts[k] = replace(
+                start,
+                joined=int(np.flatnonzero(inside)[0]),
+                keeps=bool(stays[k, inside].sum() >= MOSTLY),
+            )
+        of_all = [
+            np.array(start.evidences)
+            for start in self.starts
+            if not start.quick and len(start.evidences) > 1 and np.isfinite(start.evidences).all()
+        ]
+        freedom = sum(each.size - 1 for each in of_all)
+        if freedom:
+            pooled = float(sum(((each - each.mean()) ** 2).sum() for each in of_all) / freedom)
+            self.starts = [replace(start, pooled=(pooled, freedom)) for start in self.starts]
+
+
+def _student(freedom: int) -> float:
+    return float(stats.t.ppf(stats.norm.cdf(1.0), freedom))
 
 
 def own_part(weights: np.ndarray, near: np.ndarray, orders: np.ndarray) -> float:

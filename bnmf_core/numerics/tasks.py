@@ -36,6 +36,7 @@ class Tasks:
         self._own = ThreadPoolExecutor(worker_count()) if executor is None else None
         self._executor = executor if self._own is None else self._own
         self._stopped, self._report, self._what = stopped, on_progress, what
+        self.stopped = stopped or (lambda: False)
         self._done, self._expected = 0, max(expected, 1)
 
     def __enter__(self) -> Self:

@@ -10,27 +10,45 @@ from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
 
+import numpy as np
+
 from bnmf_core.analysis import evidence
 from bnmf_core.nouns.algorithm import AnyAlgorithm
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import BNMFError
 from bnmf_core.nouns.names import listed, told_apart
 from bnmf_core.nouns.plain import Value
-from bnmf_core.nouns.settings import build
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.nouns.settings import build, declarations
 from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.registry import ALGORITHMS, label_of
-from bnmf_core.runs.estimate import GUESSED, Estimate, estimate, slowdown, spoken, together
+from bnmf_core.runs.engine import WORKERS
+from bnmf_core.runs.estimate import (
+    FIRST_GUESS,
+    GUESSED,
+    Estimate,
+    estimate,
+    slowdown,
+    spoken,
+    together,
+)
 from bnmf_core.runs.foreign import ALGORITHM as FOREIGN
+from bnmf_core.samplers.gibbs import work_per_sweep
 from bnmf_core.store.records import RunRecord
 
-# Factorizations of each explorer, fewer where they take too long, and draws of the chains.
-COUNTS, DRAWS = (60, 40, 20, 10), 100
+# Factorizations of each explorer, fewer where they take too long.
+COUNTS = (60, 40, 20, 10)
+# Draws of each chain, and fewer where the numbers of all are more than these.
+DRAWS, FEWEST_DRAWS, NUMBERS = 100, 50, 2**26
 # Seconds, as far as multiply-adds tell, that the explorers may take, and that the chains may.
 PATIENCE = 300.0
-# R̂ compares chains, so there are several where it is shown.
+# R̂ compares chains, so there are several.
+CHAINS = 4
 SETTINGS: Mapping[str, Mapping[str, Value]] = MappingProxyType(
-    {"gibbs": {"chains": 4}, "hmc": {"chains": 4}}
+    {"gibbs": {"chains": CHAINS}, "hmc": {"chains": CHAINS}}
 )
+# Sweeps of the longest adaptive warm-up, between these; the draws may take as many again.
+SHORTEST, LONGEST = 1_024, 200_000
 # Findings begin with distances, modes and the paths between them, which take up to as long as the
 # runs again.
 COMPARING = 1.0
@@ -123,7 +141,7 @@ def preset(
     >>> from bnmf_core import laurberg, preset
     >>> recommended = preset(laurberg("two"), rank=3)
     >>> [(spec.algorithm, spec.particles) for spec in recommended.specs]
-    [('random_restarts', 60), ('q_transform', 60), ('gibbs', 100)]
+    [('random_restarts', 60), ('q_transform', 60), ('gibbs', 400)]
     """
 
     runs = KINDS[kind]
@@ -146,13 +164,31 @@ def preset(
                 f"of {COUNTS[0]}; the fewer there are, the less is known of what none has found."
             )
     specs = specs_of(restarts)
-    settings = dict(SETTINGS.get(runs.chain, {}))
-    chain = RunSpec(runs.chain, rank, runs.model, DRAWS, seed, settings, holdout=holdout)
+    chain = chains_of(dataset, rank, seed, holdout, kind)
     if seconds([chain]) <= PATIENCE:
         specs.append(chain)
     else:
         left_out.append("Chains would take too long on data of this size, and are left out.")
     return Preset(tuple(specs), tuple(left_out))
+
+
+def chains_of(
+    dataset: Dataset, rank: int, seed: int = 0, holdout: float = 0.0, kind: str = "parts"
+) -> RunSpec:
+    """The chains recommended for a dataset and a number of components.
+
+    Four chains that warm up until they are stationary, as long as that takes, within a budget of
+    time; see :mod:`bnmf_core.samplers.adaptive`. ``kind`` as of :func:`preset`.
+    """
+    runs = KINDS[kind]
+    settings = dict(SETTINGS.get(runs.chain, {}))
+    numbers = rank * (dataset.D + dataset.N) * CHAINS
+    draws = int(np.clip(NUMBERS // numbers, FEWEST_DRAWS, DRAWS)) * CHAINS
+    if "longest" in declarations(ALGORITHMS[runs.chain].Settings):
+        sweep = work_per_sweep(Problem.without_model(dataset, rank)) * CHAINS / FIRST_GUESS
+        longest = WORKERS * PATIENCE / (2.0 * sweep)
+        settings["longest"] = int(np.clip(longest, SHORTEST, LONGEST))
+    return RunSpec(runs.chain, rank, runs.model, draws, seed, settings, holdout=holdout)
 
 
 def cost(

@@ -22,6 +22,13 @@ import numpy as np
 from bnmf_core.nouns.algorithm import Algorithm, Batch, Needs, Shard
 from bnmf_core.nouns.model import Capability, EntryPrior, given
 from bnmf_core.nouns.problem import Problem
+from bnmf_core.samplers.adaptive import (
+    TYPICAL,
+    WarmUp,
+    expected_sweeps,
+    longest_setting,
+    thinning_of,
+)
 from bnmf_core.samplers.chains import (
     chains_of,
     chains_setting,
@@ -51,6 +58,7 @@ class Settings:
     chains: int = chains_setting(1)
     warm_up: int = warm_up_setting(100)
     thinning: int = thinning_setting(5)
+    longest: int = longest_setting()
     start: str = start_setting()
 
 
@@ -59,7 +67,9 @@ class State:
     """Where c chains are, A (c, R, D) and W (c, R, N).
 
     draws : (c,) particles asked of each chain. first : number of the first chain in the run.
-    sweeps, total : done and to do.
+    sweeps : done. warm_up : what an adaptive warm-up has recorded; None once it is over.
+    begin, thinning : sweeps before the draws, and for each of them; those of the settings, or as
+    the warm-up measured them.
     """
 
     A: np.ndarray
@@ -67,7 +77,9 @@ class State:
     draws: np.ndarray
     first: int
     sweeps: int
-    total: int
+    begin: int
+    thinning: int
+    warm_up: WarmUp | None
 
 
 def init(problem: Problem, settings: Settings, shard: Shard, rng: np.random.Generator) -> State:
@@ -75,8 +87,15 @@ def init(problem: Problem, settings: Settings, shard: Shard, rng: np.random.Gene
     first, draws = chains_of(settings, shard)
     generators = [shard.particle_generator(chain) for chain in range(draws.size)]
     A, W = starts(problem, settings, generators, "Gibbs")
-    total = settings.warm_up + settings.thinning * int(draws.max())
-    return State(np.ascontiguousarray(A.transpose(0, 2, 1)), W, draws, first, 0, total)
+    return started(np.ascontiguousarray(A.transpose(0, 2, 1)), W, draws, first, settings)
+
+
+def started(
+    A: np.ndarray, W: np.ndarray, draws: np.ndarray, first: int, settings: Settings
+) -> State:
+    """Chains that start at A (c, R, D), W (c, R, N); the other arguments as of :class:`State`."""
+    warm_up = WarmUp.begin(A, W) if settings.longest else None
+    return State(A, W, draws, first, 0, settings.warm_up, settings.thinning, warm_up)
 
 
 def step(
@@ -84,19 +103,42 @@ def step(
 ) -> tuple[State, Batch]:
     """A bounded number of sweeps; every ``thinning``-th one after the warm-up is kept.
 
-    The warm-up is recorded at the same distance, counted back from its end.
+    A warm-up of fixed length is recorded at the same distance, counted back from its end.
     """
     kept: list[Batch] = []
-    A, W, sweeps = state.A, state.W, state.sweeps
     for _ in range(max(1, int(STEP_WORK / (state.draws.size * work_per_sweep(problem))))):
-        if sweeps == state.total:
+        if state.warm_up is None and state.sweeps == total_sweeps(state, settings):
             break
-        A, W = sweep_in_parts(problem, A, W, rng)
-        sweeps += 1
-        after = sweeps - settings.warm_up
-        if after % settings.thinning == 0:
-            kept.append(recorded(state, after // settings.thinning, A, W))
-    return replace(state, A=A, W=W, sweeps=sweeps), joined(problem, kept)
+        A, W = sweep_in_parts(problem, state.A, state.W, rng)
+        state = replace(state, A=A, W=W, sweeps=state.sweeps + 1)
+        if state.warm_up is not None:
+            state = _warmed(problem, state, settings)
+            continue
+        after = state.sweeps - state.begin
+        if after % state.thinning == 0:
+            kept.append(recorded(state, after // state.thinning, A, W))
+    return state, joined(problem, kept)
+
+
+def _warmed(problem: Problem, state: State, settings: Settings) -> State:
+    """The chains after a sweep of an adaptive warm-up, which may be its last."""
+    warm_up = given(state.warm_up).noted(problem, state.A, state.W, state.sweeps)
+    if not warm_up.full:
+        return replace(state, warm_up=warm_up)
+    warm_up, stationary = warm_up.checked()
+    if not stationary and 2 * state.sweeps <= settings.longest:
+        return replace(state, warm_up=warm_up)
+    draws = int(state.draws.max())
+    thinning = thinning_of(warm_up, settings.thinning, draws, settings.longest)
+    return replace(state, warm_up=None, begin=state.sweeps, thinning=thinning)
+
+
+def total_sweeps(state: State, settings: Settings) -> int:
+    """Sweeps of a chain in all; expected ones during an adaptive warm-up."""
+    draws = int(state.draws.max())
+    if state.warm_up is None:
+        return state.begin + state.thinning * draws
+    return expected_sweeps(state.warm_up, state.sweeps, draws, settings.longest)
 
 
 def sweep_in_parts(
@@ -210,13 +252,14 @@ def work_per_sweep(problem: Problem) -> float:
 
 
 def fraction(state: State, settings: Settings) -> float:
-    """Part of the chain's sweeps that are done."""
-    return state.sweeps / state.total
+    """Part of the chain's sweeps that are done, as far as is known."""
+    return state.sweeps / total_sweeps(state, settings)
 
 
 def work(problem: Problem, settings: Settings) -> float:
-    """Multiply-adds per kept draw, the warm-up left out."""
-    return settings.thinning * work_per_sweep(problem)
+    """Multiply-adds per kept draw; the warm-up is left out unless it is adaptive."""
+    sweeps = 2.0 * max(settings.thinning, TYPICAL) if settings.longest else settings.thinning
+    return sweeps * work_per_sweep(problem)
 
 
 ALGORITHM = Algorithm(

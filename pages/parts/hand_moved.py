@@ -4,11 +4,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.analysis import chains
 from bnmf_core.analysis.by_hand import (
     ENTRIES,
     DisplacementExploration,
-    draws_beside,
     posterior_shares,
 )
 from bnmf_core.analysis.named import LIMIT
@@ -59,24 +57,12 @@ def show(look: Lens, row: int, labels: dict[str, str]) -> None:
         if found is None:
             return
         bands, error, allowed = found
-        draws = draws_beside(look.analysis, row, look.modes.labels)
-        posterior = None
-        if draws.size >= FEWEST:
-            posterior = _shares(
-                look.analysis.kept_under, row, tuple(draws.tolist()), component, look
-            )
-        _say(look, bands, component, (error, allowed), posterior, draws.size)
+        posterior = posterior_shares(look.analysis, row, look.modes.labels, component)
+        _say(look, bands, component, (error, allowed), posterior)
         _picture(look, bands, component, posterior)
 
     what = f"Move {'all' if most == dataset.D else f'the {most} largest'} entries"
     by_hand.explore(hands("moved"), work, f"{what} of component {component + 1}", "moved", draw)
-
-
-@st.cache_data(max_entries=16, show_spinner=False)
-def _shares(
-    kept_under: str, row: int, draws: tuple[int, ...], component: int, _look: Lens
-) -> np.ndarray:
-    return posterior_shares(_look.analysis, row, np.array(draws), component)
 
 
 def _say(
@@ -85,7 +71,6 @@ def _say(
     component: int,
     errors: tuple[float, float],
     posterior: np.ndarray | None,
-    draws: int,
 ) -> None:
     """The bands in sentences."""
     dataset, (error, allowed) = look.analysis.dataset, errors
@@ -122,18 +107,11 @@ def _say(
     if posterior is not None:
         low, high = posterior[bands.entries[first]]
         said.append(
-            f"Of {draws} draws from the posterior in this mode 90 % have “{name}” between "
-            f"{100 * low:.3g} and {100 * high:.3g} %."
+            f"90 % of the posterior draws in this mode have “{name}” between {100 * low:.3g} and "
+            f"{100 * high:.3g} %."
         )
-        met = chains.spread(look.analysis, look.metric)
-        if met is not None and met.apart:
-            said.append("But the chains have not met, so that the posterior's range may be wider.")
     else:
-        few = f"only {draws}" if draws else "no"
-        said.append(
-            f"There are {few} draws of this mode among these runs, so nothing can be said of the "
-            "posterior's range; a run of Gibbs would tell."
-        )
+        said.append("The posterior's range is not shown: no chains have settled within this mode.")
     st.caption(plain(" ".join(said)))
 
 

@@ -1,15 +1,16 @@
 """Explorations by hand: kept in pieces, gone on with, found again, and gone with their run."""
 
 from contextlib import closing
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from bnmf_core import JobRunner, RunSpec, RunStore, laurberg
+from bnmf_core.analysis import posterior
 from bnmf_core.analysis.by_hand import (
     DisplacementExploration,
     LockedExploration,
-    draws_beside,
     posterior_shares,
 )
 from bnmf_core.analysis.comparison import open_comparison
@@ -98,17 +99,21 @@ def test_bands_are_of_the_largest_entries_and_found_again(comparison):
     assert (bands.lower <= bands.value).all() and (bands.value <= bands.upper).all()
 
 
-def test_ranges_of_draws_are_quantiles_of_their_shares_in_the_order_of_the_row(comparison):
-    labels = np.zeros(len(comparison.members), dtype=int)
-    draws = draws_beside(comparison, 0, labels)
-    assert len(draws) == 30
-    found = posterior_shares(comparison, 0, draws, 2)
-    A = comparison.aligned(np.array([0, *draws]))[1:, :, 2]
-    shares = np.sort(A / A.sum(axis=1, keepdims=True), axis=0)
-    # Of 30 equal draws the second reaches 5 % of the weight, and the 29th 95 %.
-    assert found == pytest.approx(shares[[1, 28]].T)
-    labels[draws[:4]] = 1
-    assert len(draws_beside(comparison, 0, labels)) == 26
+@pytest.mark.parametrize("settled", [True, False])
+def test_ranges_are_quantiles_of_settled_draws_in_the_order_of_the_row(
+    comparison, monkeypatch, settled
+):
+    row = int(np.flatnonzero(comparison.optima)[0])
+    base = comparison.aligned([row])[0]
+    A = base * np.random.default_rng(0).uniform(0.9, 1.1, (41, *base.shape))
+    mode = SimpleNamespace(row=row, settled=settled)
+    found = SimpleNamespace(modes=[mode], draws=[{"A": A[:, :, ::-1]}])  # in another order
+    monkeypatch.setattr(posterior, "STAGE", SimpleNamespace(perhaps=lambda _: found))
+    shares = posterior_shares(comparison, row, np.zeros(len(comparison.members), int), 2)
+    assert (shares is not None) == settled
+    if settled:
+        of_draws = np.sort(A[:, :, 2] / A[:, :, 2].sum(axis=1, keepdims=True), axis=0)
+        np.testing.assert_allclose(shares, of_draws[[2, 38]].T)
 
 
 def test_what_is_kept_is_in_use_as_long_as_its_run_is_there(store, comparison):

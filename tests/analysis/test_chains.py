@@ -1,61 +1,107 @@
-"""Whether chains have met: by their draws' distances, against a plain loop."""
+"""Which optimum draws belong to, whether chains have settled, and the mixture of settled modes."""
 
-from types import SimpleNamespace
+from contextlib import closing
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from bnmf_core.analysis import chains
-from bnmf_core.compare.distances import DISTANCES
+from bnmf_core import RunSpec, laurberg
+from bnmf_core.analysis import basins, chains, posterior, structure
+from bnmf_core.analysis.comparison import open_comparison
+from bnmf_core.analysis.findings import Answer
+from bnmf_core.analysis.stages import compute
+from bnmf_core.compare.distances import find_distance
+from bnmf_core.compare.distances.pairwise import cross
+from bnmf_core.runs.jobs import JobRunner
+from bnmf_core.store.run_store import RunStore
+
+pytestmark = pytest.mark.slow
+
+MODEL = {"sigma": 0.05, "rate": 1.0}
+STAGES = ("structure", "chains", "posterior")
 
 
-def comparison_of(points: np.ndarray, chain: np.ndarray, monkeypatch, exact=("gibbs",)):
-    """Draws in the plane as a comparison, their distances as a stored stage."""
-    matrix = np.linalg.norm(points[:, None] - points, axis=2)
-    stage = SimpleNamespace(of=lambda comparison: SimpleNamespace(matrix=lambda metric: matrix))
-    monkeypatch.setattr(chains.distances, "STAGE", stage)
-    members = pd.DataFrame({"run": "a", "algorithm": "gibbs", "chain": chain})
-    return SimpleNamespace(members=members, exact_samplers=list(exact)), matrix
+def compared(folder, *specs):
+    """A comparison of runs on the matrix with two solutions of equal mass."""
+    data = laurberg("two", a=0.5)
+    store = RunStore(folder)
+    with closing(JobRunner(store)) as runner:
+        run_ids = runner.start(data, specs)
+        runner.wait(run_ids)
+    found = open_comparison(store, run_ids)
+    compute(found, lambda fraction, stage: None, lambda: False, STAGES)
+    return found
 
 
-def test_chains_in_places_of_their_own_have_not_met(monkeypatch):
-    rng = np.random.default_rng(0)
-    chain = np.repeat([0, 1, 2], 20)
-    points = rng.standard_normal((60, 2)) + 30 * chain[:, None]
-    comparison, matrix = comparison_of(points, chain, monkeypatch)
-    found = chains.spread(comparison, "max_angle")
-    within = [
-        np.mean(
-            [
-                matrix[i, j]
-                for i in np.flatnonzero(chain == c)
-                for j in np.flatnonzero(chain == c)
-                if i != j
-            ]
-        )
-        for c in range(3)
-    ]
-    assert found.within == pytest.approx(np.median(within))
-    said, doubt = found.said(DISTANCES["max_angle"])
-    assert found.apart and "3 chains have not met" in said
-    assert said.endswith(f"two of different chains {found.between:.2g}°.")
-    assert doubt.startswith("How much the posterior leaves open is not known")
-
-
-def test_chains_of_one_cloud_have_met(monkeypatch):
-    rng = np.random.default_rng(0)
-    comparison, _ = comparison_of(
-        rng.standard_normal((80, 2)), np.tile([0, 1, 2, 3], 20), monkeypatch
+@pytest.fixture(scope="module")
+def two(tmp_path_factory):
+    """Restarts, chains that are long enough, and chains that are cut short."""
+    long = {"chains": 4, "longest": 20_000, "start": "known"}
+    short = {"chains": 4, "warm_up": 0, "thinning": 1, "start": "prior"}
+    return compared(
+        tmp_path_factory.mktemp("two"),
+        RunSpec("random_restarts", rank=3, particles=30, model_settings=MODEL),
+        RunSpec("gibbs", rank=3, particles=400, settings=long, model_settings=MODEL),
+        RunSpec("gibbs", rank=3, particles=100, settings=short, model_settings=MODEL),
     )
-    found = chains.spread(comparison, "max_angle")
-    assert not found.apart
-    assert found.between == pytest.approx(found.within, rel=0.2)
 
 
-def test_one_chain_or_none_says_nothing(monkeypatch):
-    points = np.random.default_rng(0).random((10, 2))
-    comparison, _ = comparison_of(points, np.zeros(10, int), monkeypatch)
-    assert chains.spread(comparison, "max_angle") is None
-    comparison, _ = comparison_of(points, np.arange(10) % 2, monkeypatch, exact=())
-    assert chains.spread(comparison, "max_angle") is None
+def test_draws_belong_to_the_known_solution_that_a_solver_reaches(two):
+    ends = basins.STAGE.of(two).ends
+    drawn = ~two.optima
+    assert (ends[two.optima] == basins.UNKNOWN).all()
+    assert two.optima[ends[drawn][ends[drawn] >= 0]].all()
+    # A chain that starts at one of the two exact solutions stays in its basin, a long way out.
+    truth = two.dataset.truth
+    known = np.stack([t.A for t in truth]), np.stack([t.W for t in truth])
+    long_run = two.members["run"] == two.run_ids[1]
+    rows = np.flatnonzero(long_run)
+    apart = cross(*two.factors(ends[rows]), *known, find_distance("max_angle"))
+    assert (apart.min(axis=1) < 2.0).all()
+    modes = structure.modes_at(two, "max_angle", 15.0)
+    assert (modes.labels[rows] == modes.labels[ends[rows]]).all()
+
+
+def test_long_chains_have_settled_and_short_ones_have_not(two):
+    _, long, short = two.run_ids
+    verdicts = chains.STAGE.of(two)
+    assert set(verdicts.by_run) == {long, short}  # restarts are no chains
+    assert verdicts.by_run[long].settled
+    assert verdicts.by_run[long].r_hat <= 1.05 or verdicts.by_run[long].modes > 1
+    assert not verdicts.by_run[short].settled
+    assert verdicts.settled is False and [one.run for one in verdicts.unsettled] == [short]
+    assert "have not settled" in verdicts.by_run[short].sentence
+    assert set(chains.tables(two)) == {long, short}
+
+
+def test_nothing_is_said_from_draws_that_have_not_settled(two):
+    found = Answer(two, "max_angle", structure.modes_at(two, "max_angle", 15.0))
+    assert found.told["draws"] == []
+    assert found.withheld[0]["said"] == "Where the Gibbs draws lie"
+    assert found.chains.said == chains.STAGE.of(two).unsettled[0].sentence
+
+
+def test_the_mixture_has_half_of_its_mass_at_each_of_the_two_solutions(two):
+    found = posterior.STAGE.of(two)
+    assert found.problem == "" and len(found.modes) == 2
+    assert found.settled, found.reason
+    masses = [mode.mass for mode in found.modes]
+    assert sum(masses) == pytest.approx(1.0)
+    assert found.modes[0].low < 0.5 < found.modes[0].high + 0.1
+    assert abs(masses[0] - 0.5) < 0.25
+    for k, mode in enumerate(found.modes):
+        assert mode.left <= posterior.MOST_LEFT
+        # Quantiles of shares lie around those of the optimum, in its order.
+        A, _ = two.factors([mode.row])
+        shares = A[0] / A[0].sum(axis=0)
+        low, middle, high = found.draws[k]["loadings"]
+        assert (low <= middle).all() and (middle <= high).all()
+        assert ((low <= shares + 0.15) & (shares - 0.15 <= high)).all()
+
+
+def test_where_nothing_is_exact_there_is_no_verdict(tmp_path):
+    found = compared(
+        tmp_path, RunSpec("random_restarts", rank=3, particles=6, model_settings=MODEL)
+    )
+    assert chains.STAGE.of(found).settled is None
+    assert not chains.STAGE.of(found).together

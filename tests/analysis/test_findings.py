@@ -130,7 +130,7 @@ def test_where_chains_leave_the_modes_the_rank_is_asked_next(two):
     unseen = unseen_modes(np.zeros(10, int), np.ones(10, bool))
     table = pd.DataFrame({"weighed": [1, 1, 1, 0], "stays": [True, False, False, True]})
     finding = of.what_next(comparison, unseen, table)
-    assert "does not keep most of these" in finding.said and finding.page == "rank"
+    assert "does not separate most of these" in finding.said and finding.page == "rank"
     again = of.what_next(comparison, unseen, table, ranks_compared=True)
     assert again is None or again.page != "rank"
     half = of.what_next(comparison, unseen, table.iloc[:2])

@@ -77,7 +77,7 @@ def test_the_stage_that_a_page_needs_comes_first(line, made, run_ids):
     for _ in STAGES:
         gate.release()
     reach(lambda: stages.complete(one))
-    assert [key for _, key in done][:3] == ["distances", "quality", "structure"]
+    assert [key for _, key in done][:4] == ["distances", "quality", "basins", "structure"]
     assert sorted(key for _, key in done) == sorted(STAGES)
     assert line.status(one).status == "complete"
 
@@ -148,7 +148,7 @@ def test_while_a_launch_is_being_made_only_what_is_asked_for_is_computed(
     store.runs = lambda: [*others, *real()]
     line.ask(one, "structure")
     reach(lambda: STAGES["structure"].ready(one) and not line._waiting)
-    assert [key for _, key in done] == ["distances", "structure"]
+    assert [key for _, key in done] == ["distances", "basins", "structure"]
     store.runs = real
     line.ask(one)
     reach(lambda: stages.complete(one))

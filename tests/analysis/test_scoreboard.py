@@ -1,6 +1,5 @@
 """The scoreboard: every number against its plain definition, and what is said of them."""
 
-import itertools
 from contextlib import closing
 from types import SimpleNamespace
 
@@ -11,6 +10,7 @@ import pytest
 from bnmf_core import RunSpec, distances, laurberg
 from bnmf_core.analysis import chains, criteria, evidence, scoreboard, structure
 from bnmf_core.analysis.board import Board
+from bnmf_core.analysis.chains import Verdict, Verdicts
 from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.criteria import CRITERIA
 from bnmf_core.analysis.downstream import Scores
@@ -145,19 +145,17 @@ def test_what_is_in_doubt_says_why_and_does_not_win(board, monkeypatch):
     assert doubted == ({restarts: False, chain: False}, "1; in doubt")
 
 
-def test_effective_draws_of_chains_that_have_not_met_cannot_be_the_best(board, monkeypatch):
+def test_effective_draws_of_chains_that_have_not_settled_cannot_be_the_best(board, monkeypatch):
     restarts, *runs = board.comparison.run_ids
-    assert board.unmet([restarts]) == "no draws" and board.unmet(runs[:1]) == "one chain"
-    apart = distances_of(board)
-    of_run = [board.rows[run_id] for run_id in runs]
-    within = np.median(
-        [apart[np.ix_(one, one)][~np.eye(one.size, dtype=bool)].mean() for one in of_run]
-    )
-    pairs = itertools.combinations(of_run, 2)
-    between = np.median([apart[np.ix_(one, other)].mean() for one, other in pairs])
-    factor = between / within
-    for times, why in ((0.99, "chains have not met"), (1.01, "")):
-        monkeypatch.setattr(chains, "FACTOR", times * factor)
+    assert board.unmet([restarts]) == "no draws"
+    for settled, groups, why in (
+        (False, (0,), "chains have not settled"),
+        (True, (0, 1), "chains in different modes"),
+        (True, (0, 0), ""),
+    ):
+        of_runs = {run: Verdict(run, "Gibbs", 2, 9, settled, 1.0, 9, 9, groups, "") for run in runs}
+        stage = SimpleNamespace(perhaps=lambda _, of_runs=of_runs: Verdicts(of_runs))
+        monkeypatch.setattr(chains, "STAGE", stage)
         assert board.unmet(runs) == why
         table = scoreboard.scoreboard(board).set_index(["criterion", "group"])
         text = table.loc[("effective", runs[0]), "text"]

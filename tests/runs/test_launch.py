@@ -22,7 +22,7 @@ def test_samples_get_everything(name):
     data = load_sample(name)
     found = preset(data, SAMPLES[name].suggested_rank)
     sizes = {spec.algorithm: spec.particles for spec in found.specs}
-    assert sizes == {"random_restarts": 60, "q_transform": 60, "gibbs": 100}
+    assert sizes == {"random_restarts": 60, "q_transform": 60, "gibbs": 400}
     assert found.left_out == ()
 
 

@@ -1,0 +1,55 @@
+"""Which optima fit as well as the best one, and which are poorer local optima."""
+
+import numpy as np
+
+from bnmf_core.analysis import quality
+from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.probability.gaussian import SMALLEST_RELATIVE_SIGMA
+
+# Log likelihoods so near to the best, in nats, tell nothing of which fit is right.
+NATS = 3.0
+
+
+def as_good_as_best(comparison: Comparison) -> np.ndarray:
+    """(m,) bool, True for optima that fit as well as the best.
+
+    With held-out observations: the mean loss there, paired observation by observation, is within
+    one standard error of the smallest. Without: the log likelihood is within 3 nats of the largest,
+    at the noise level of the first run, or where its model has none at that of the best fit.
+    """
+    good = np.zeros(len(comparison.members), dtype=bool)
+    optima = np.flatnonzero(comparison.optima)
+    if not optima.size:
+        return good
+    known = quality.STAGE.perhaps(comparison)
+    if comparison.holdout and known is not None:
+        losses = known.held_out_losses[optima]
+        worse = losses - losses[losses.mean(axis=1).argmin()]
+        allowed = worse.std(axis=1, ddof=1) / np.sqrt(losses.shape[1])
+        good[optima] = worse.mean(axis=1) <= allowed
+        return good
+    good[optima] = nats_below_best(comparison)[optima] <= NATS
+    return good
+
+
+def nats_below_best(comparison: Comparison) -> np.ndarray:
+    """(m,) how far each optimum's log likelihood is below the largest, nats; NaN for others."""
+    optima = comparison.optima
+    data = comparison.seen_dataset
+    squared = comparison.members["error"].to_numpy() ** 2 * data.squared_norm
+    below = np.full(squared.size, np.nan)
+    if optima.any():
+        best = squared[optima].min()
+        sigma = comparison.particles[0].info.get("model_settings", {}).get("sigma")
+        if not isinstance(sigma, float | int):
+            least = SMALLEST_RELATIVE_SIGMA**2 * data.squared_norm
+            sigma = np.sqrt(max(best, least) / data.observed)
+        below[optima] = (squared[optima] - best) / (2.0 * sigma**2)
+    return below
+
+
+def criterion(comparison: Comparison) -> str:
+    """How "as good as the best" was decided, for a sentence."""
+    if comparison.holdout:
+        return "held-out loss within one standard error"
+    return f"log likelihood within {NATS:g} nats"

@@ -1,0 +1,367 @@
+"""The posterior as a mixture: chains that start at every mode with mass, weighted by that mass.
+
+Chains rarely cross between modes, so one run of chains shows the modes where it started and not how
+probable they are. Here chains start at each mode that has mass, have to settle within it, and their
+draws count as much as the mode.
+"""
+
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from bnmf_core.analysis import evidence
+from bnmf_core.analysis.basins import METRIC
+from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.analysis.evidence import Evidence
+from bnmf_core.analysis.stage import Report, Stage, Stopped
+from bnmf_core.compare.alignment import component_angles, matching
+from bnmf_core.compare.distances import find_distance
+from bnmf_core.compare.distances.pairwise import cross
+from bnmf_core.compare.downstream import downstream_auc
+from bnmf_core.compare.modes import SAME_MODE
+from bnmf_core.compare.settled import settled
+from bnmf_core.data.split import split
+from bnmf_core.evidence.shares import shares
+from bnmf_core.nouns.errors import DataError, raise_if_cancelled
+from bnmf_core.nouns.model import Capability
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.numerics.tasks import Tasks
+from bnmf_core.numerics.threads import one_blas_thread
+from bnmf_core.samplers import gibbs
+from bnmf_core.solvers.basins import optima_from
+from bnmf_core.store import files
+
+# Modes with more mass than this, where the errors are taken at their widest, get chains; so many.
+LEAST_MASS, MOST_MODES = 0.01, 4
+# Chains of each mode, and the draws of each; fewer where the numbers of all are more than these.
+CHAINS, DRAWS, FEWEST_DRAWS, NUMBERS = 4, 100, 50, 2**26
+# Seconds of a core for the chains of a mode, as far as multiply-adds tell.
+BUDGET, RATE = 240.0, 4.0e9
+# Sweeps of the longest warm-up, between these.
+SHORTEST, LONGEST = 1_024, 200_000
+# Draws of a chain that a solver starts from, and the share that may end in another mode.
+SOLVED, MOST_LEFT = 8, 0.1
+# Draws of a mode whose bases are stored, and those that labels are predicted with.
+STORED, SCORED = 100, 20
+QUANTILES = (0.05, 0.5, 0.95)
+SEED = 40
+
+
+@dataclass(frozen=True)
+class ModeDraws:
+    """Draws within one mode.
+
+    Attributes
+    ----------
+    row : the member whose optimum stands for the mode.
+    mass, low, high : of the mode, with 90 % of what the errors allow.
+    settled : whether its chains have settled within it. reason : why not; "" where they have.
+    r_hat, ess : the worst of any quantity.
+    left : share of the draws that a solver takes to another mode.
+    """
+
+    row: int
+    mass: float
+    low: float
+    high: float
+    settled: bool
+    reason: str
+    r_hat: float
+    ess: float
+    left: float
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """What is stored of the mixture.
+
+    Attributes
+    ----------
+    problem : why there is none, in a sentence; "" where there is.
+    modes : those with mass, the heaviest first.
+    """
+
+    problem: str
+    modes: tuple[ModeDraws, ...] = ()
+    folder: Path = Path()
+
+    @property
+    def settled(self) -> bool:
+        """Whether the chains of every mode have settled, so that draws stand for the posterior."""
+        return bool(self.modes) and all(mode.settled for mode in self.modes)
+
+    @property
+    def reason(self) -> str:
+        """Why nothing is said from the draws, in a sentence; "" where they have settled."""
+        if self.problem:
+            return self.problem
+        failed = [mode for mode in self.modes if not mode.settled]
+        return f"Chains within a mode have not settled. {failed[0].reason}" if failed else ""
+
+    @cached_property
+    def draws(self) -> list[dict[str, np.ndarray]]:
+        """Of each mode: ``A`` (k, D, R), bases of evenly spaced draws in the optimum's order;
+        ``loadings`` (3, D, R) and ``weights`` (3, R, N), the 5, 50 and 95 % quantiles of shares of
+        a component's sum, and of its weights times that sum; ``turned`` (K, R), degrees from the
+        optimum, of all K draws.
+        """
+        return [files.read_arrays(self.folder / f"draws-{k}.npz") for k in range(len(self.modes))]
+
+    def turned(self, k: int = 0) -> np.ndarray:
+        """(R,) the median angle between a draw's component and that of the k-th mode, degrees."""
+        return np.asarray(np.median(self.draws[k]["turned"], axis=0))
+
+    @cached_property
+    def scores(self) -> pd.DataFrame:
+        """Mean AUC over the mixture: label, task, auc, low and high (5 and 95 % of the draws)."""
+        return pd.DataFrame(files.read_json(self.folder / "scores.json"))
+
+
+def compute(
+    comparison: Comparison,
+    folder: Path,
+    report: Report,
+    stopped: Stopped,
+    executor: Executor | None = None,
+) -> None:
+    """Run chains from every mode with mass, and store their draws' summary."""
+    found = evidence.STAGE.of(comparison)
+    problem = found.problem
+    if not problem:
+        _, model = evidence.model_of(comparison)
+        if Capability.CONDITIONALS not in model.model.capabilities or model.model.unconditional(
+            model.model_settings
+        ):
+            problem = (
+                f"Under “{model.model.label}” chains are not started from every mode; only the "
+                "runs' own chains tell how far the posterior reaches."
+            )
+    if problem:
+        files.write_json(folder / "posterior.json", {"problem": problem, "modes": []})
+        return
+    chosen = _with_mass(found)
+    made = _sampled(comparison, model, [row for row, *_ in chosen], report, stopped, executor)
+    modes = []
+    for k, (mode, (A, W, chain)) in enumerate(zip(chosen, made, strict=True)):
+        raise_if_cancelled(stopped, "the posterior's draws")
+        modes.append(_summed_up(comparison, model, folder, k, mode, A, W, chain, stopped))
+        del A, W
+    _score(comparison, folder, modes, stopped)
+    plain = {"problem": "", "modes": [asdict(mode) for mode in modes]}
+    files.write_json(folder / "posterior.json", plain)
+
+
+def _with_mass(found: Evidence) -> list[tuple[int, float, float, float]]:
+    """Row, mass and its limits of the modes that get chains, the heaviest first."""
+    assert found.tables is not None
+    table = found.tables[1.0]
+    log_evidence = np.where(table["keeps"], table["log_evidence"], -np.inf)
+    joined = table["joined"].to_numpy()
+    rng = np.random.default_rng(evidence.SEED)
+    mass, low, high = shares(log_evidence, table["error"].to_numpy(), rng, joined)
+    heaviest = {
+        group: np.flatnonzero(joined == group)[log_evidence[joined == group].argmax()]
+        for group in np.unique(joined)
+    }
+    order = [group for group in np.argsort(-mass, kind="stable") if group in heaviest]
+    return [
+        (found.rows[heaviest[group]], float(mass[group]), float(low[group]), float(high[group]))
+        for group in order[:MOST_MODES]
+        if high[group] > LEAST_MASS
+    ]
+
+
+def _sampled(
+    comparison: Comparison,
+    problem: Problem,
+    rows: Sequence[int],
+    report: Report,
+    stopped: Stopped,
+    executor: Executor | None,
+) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """A (K, D, R), W (K, R, N) and chain (K,) of each mode's draws."""
+    A, W = problem.model.scale(*comparison.factors(rows))
+    numbers = problem.rank * (problem.dataset.D + problem.dataset.N)
+    draws = int(np.clip(NUMBERS // (numbers * CHAINS), FEWEST_DRAWS, DRAWS))
+    sweep = gibbs.work_per_sweep(problem) * CHAINS / RATE
+    longest = int(np.clip(BUDGET / (2.0 * sweep), SHORTEST, LONGEST))
+    halves = [(k, first) for k in range(len(rows)) for first in range(0, CHAINS, 2)]
+    generators = np.random.default_rng(SEED).spawn(len(halves))
+    arguments = [
+        (problem, A[k], W[k], first, draws, longest, generator)
+        for (k, first), generator in zip(halves, generators, strict=True)
+    ]
+    with Tasks(executor, stopped, report, len(halves), "the posterior's draws") as tasks:
+        made = tasks.make(sample_within, arguments)
+    return [
+        tuple(np.concatenate(parts) for parts in zip(*made[2 * k : 2 * k + 2], strict=True))  # type: ignore[misc]
+        for k in range(len(rows))
+    ]
+
+
+def sample_within(
+    problem: Problem,
+    A: np.ndarray,
+    W: np.ndarray,
+    first: int,
+    draws: int,
+    longest: int,
+    rng: np.random.Generator,
+    stopped: Stopped = lambda: False,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Two adaptive Gibbs chains from A (D, R), W (R, N): A (K, D, R), W (K, R, N), chain (K,)."""
+    settings = gibbs.Settings(chains=2, thinning=1, longest=longest)
+    start_A = np.ascontiguousarray(np.repeat(A.T[None], 2, axis=0))
+    start_W = np.ascontiguousarray(np.repeat(W[None], 2, axis=0))
+    state = gibbs.started(start_A, start_W, np.full(2, draws), first, settings)
+    batches = []
+    with one_blas_thread():
+        while state.warm_up is not None or state.sweeps < gibbs.total_sweeps(state, settings):
+            raise_if_cancelled(stopped, "the posterior's draws")
+            state, batch = gibbs.step(problem, state, settings, rng)
+            batches.append(batch)
+    made = [batch for batch in batches if batch.size]
+    chain = np.concatenate([np.asarray(batch.chain) for batch in made])
+    order = np.argsort(chain, kind="stable")
+    return (
+        np.concatenate([batch.A for batch in made])[order],
+        np.concatenate([batch.W for batch in made])[order],
+        chain[order],
+    )
+
+
+def _summed_up(
+    comparison: Comparison,
+    problem: Problem,
+    folder: Path,
+    k: int,
+    chosen: tuple[int, float, float, float],
+    A: np.ndarray,
+    W: np.ndarray,
+    chain: np.ndarray,
+    stopped: Stopped,
+) -> ModeDraws:
+    """The verdict on the draws of one mode, whose summary is stored."""
+    row, mass, low, high = chosen
+    of_A, of_W = problem.model.scale(*comparison.factors([row]))
+    log_joint = problem.model.log_joint(problem, A, W)
+    verdict = settled(A, W, log_joint, chain, None, {0: (of_A[0], of_W[0])})
+    left = _left(problem, A, W, chain, of_A, of_W, stopped)
+    reason = verdict.reason
+    if verdict.settled and left > MOST_LEFT:
+        reason = f"{left:.0%} of the draws end in another mode."
+    order = matching(A, of_A[0])
+    A = np.take_along_axis(A, order[:, None, :], axis=2)
+    W = np.take_along_axis(W, order[:, :, None], axis=1)
+    sums = np.maximum(A.sum(axis=1, keepdims=True), 1e-300)
+    kept = np.linspace(0, len(A) - 1, min(STORED, len(A))).round().astype(int)
+    arrays = {
+        "A": A[kept].astype(np.float32),
+        "loadings": np.quantile(A / sums, QUANTILES, axis=0),
+        "weights": np.quantile(W * sums.transpose(0, 2, 1), QUANTILES, axis=0),
+        "turned": component_angles(A, of_A[0]),
+    }
+    files.write_arrays(folder / f"draws-{k}.npz", arrays)
+    return ModeDraws(
+        row=int(row),
+        mass=mass,
+        low=low,
+        high=high,
+        settled=not reason,
+        reason=reason,
+        r_hat=verdict.r_hat,
+        ess=min(verdict.ess_bulk, verdict.ess_tail),
+        left=left,
+    )
+
+
+def _left(
+    problem: Problem,
+    A: np.ndarray,
+    W: np.ndarray,
+    chain: np.ndarray,
+    of_A: np.ndarray,
+    of_W: np.ndarray,
+    stopped: Stopped,
+) -> float:
+    """The share of evenly spaced draws that a solver takes to another optimum."""
+    rows = np.concatenate(
+        [
+            part[np.linspace(0, part.size - 1, min(SOLVED, part.size)).round().astype(int)]
+            for part in (np.flatnonzero(chain == number) for number in np.unique(chain))
+        ]
+    )
+    fit = Problem.without_model(problem.dataset, problem.rank)
+    ends = optima_from(fit, A[rows], W[rows], stopped)
+    return float((cross(*ends, of_A, of_W, find_distance(METRIC))[:, 0] > SAME_MODE).mean())
+
+
+def _score(
+    comparison: Comparison, folder: Path, modes: Sequence[ModeDraws], stopped: Stopped
+) -> None:
+    """Store the mean AUC over the mixture, for every class of every label."""
+    dataset, rows = comparison.dataset, []
+    held_out = split(dataset, comparison.holdout)[1] if comparison.holdout else None
+    draws = Posterior("", tuple(modes), folder).draws
+    of_modes = [
+        each["A"][np.linspace(0, len(each["A"]) - 1, SCORED).round().astype(int)] for each in draws
+    ]
+    A = np.concatenate(of_modes).astype(np.float64)
+    mass = np.array([[mode.mass, mode.low, mode.high] for mode in modes])
+    for label in dataset.labels:
+        try:
+            table = downstream_auc(A, dataset, label, held_out=held_out, cancel=stopped)
+        except DataError:  # such as a name that every observation has for itself
+            continue
+        for task, group in table.groupby("task", sort=False):
+            auc = group.sort_values("particle")["auc"].to_numpy().reshape(len(modes), SCORED)
+            means = auc.mean(axis=1)
+            # The weights that the errors of the masses allow, one mode at its lowest or highest.
+            mixed = [means @ (weights / weights.sum()) for weights in _allowed(mass)]
+            rows.append(
+                {
+                    "label": label,
+                    "task": task,
+                    "auc": float(mixed[0]),
+                    "low": float(min(*mixed, np.quantile(auc, 0.05))),
+                    "high": float(max(*mixed, np.quantile(auc, 0.95))),
+                }
+            )
+    columns = ("label", "task", "auc", "low", "high")
+    stored = {column: [row[column] for row in rows] for column in columns}
+    files.write_json(folder / "scores.json", stored)
+
+
+def _allowed(mass: np.ndarray) -> list[np.ndarray]:
+    """The masses (k, 3) as they are, then with each mode in turn at its limits."""
+    found = [mass[:, 0]]
+    for k in range(len(mass)):
+        for end in (1, 2):
+            weights = mass[:, 0].copy()
+            weights[k] = mass[k, end]
+            found.append(weights)
+    return [weights for weights in found if weights.sum() > 0]
+
+
+def read(comparison: Comparison, folder: Path) -> Posterior:
+    """The stored mixture."""
+    stored = files.read_json(folder / "posterior.json")
+    modes = tuple(ModeDraws(**mode) for mode in stored["modes"])
+    return Posterior(stored["problem"], modes, folder)
+
+
+STAGE = Stage(
+    key="posterior",
+    label="Sampling within each mode",
+    needs=(evidence.STAGE,),
+    version=1,
+    compute=compute,
+    read=read,
+    spread=True,
+    weight=20.0,
+)

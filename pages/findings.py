@@ -5,7 +5,7 @@ import streamlit as st
 from bnmf_core.analysis import islands
 from pages.frame import declared, guard, hints, link, panel, view
 from pages.frame.words import plain
-from pages.parts import sharing
+from pages.parts import settled, sharing
 from pages.parts.answer import Answer
 
 guard.enter("findings")
@@ -20,6 +20,7 @@ for finding in found.findings:
                 st.caption(plain(finding.doubt))
         with st.container(width=140):
             link.to(finding.page, declared.page(finding.page).title)
+settled.show(look)
 found.wait()
 view.origin_line(look.origin)
 sharing.show(found)

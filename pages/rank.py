@@ -9,14 +9,22 @@ from pages.frame.services import store
 from pages.frame.words import plain
 from pages.rank_parts import asking, flows, taking
 
+# What the grade is called, in which colour and shape.
+GRADES = {
+    verdict.CLEAR: ("Clear", "green", ":material/check_circle:"),
+    verdict.LEANING: ("Leaning", "orange", ":material/change_history:"),
+    verdict.OPEN: ("Open", "gray", ":material/radio_button_unchecked:"),
+}
+
 guard.enter("rank")
 with st.sidebar:
     dataset = store().dataset(choosing.dataset("Dataset"))
     asked = asking.question(dataset)
 study = asking.answer(asked, dataset)
 
-chosen, of_restarts, agreement, assumed = verdict.sentences(study)
-st.markdown(f"**{plain(agreement)}** {plain(chosen)}")
+advice = verdict.recommend(study)
+st.badge(GRADES[advice.grade][0], color=GRADES[advice.grade][1], icon=GRADES[advice.grade][2])
+st.markdown(f"**{plain(advice.sentence)}** {plain(advice.reason)}")
 origin = f"{dataset.name}, {asking.described(asked)}, {asked.restarts} restarts, seed {asked.seed}"
 view.chart(
     rank_criteria(study.table, study.criteria),
@@ -26,7 +34,7 @@ view.chart(
     origin=origin,
     table=study.table,
 )
-st.caption(plain(f"{of_restarts} {assumed} {study.prior}"))
+st.caption(plain(f"{verdict.of_restarts(study)} {verdict.assumed(study)} {study.prior}"))
 taking.rank(study, asked.dataset)
 flows.show(study, dataset, asked.dataset, origin)
 taking.table(study)

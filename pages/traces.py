@@ -3,17 +3,17 @@
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.analysis import mixing
+from bnmf_core.analysis import chains, mixing
 from bnmf_core.compare.distances.invariants import QUANTITIES
 from bnmf_core.figures.trace import trace_plot
 from pages.frame import guard, link, panel, view
 from pages.frame.words import NATS
-from pages.parts import mixing_table
+from pages.parts import mixing_table, settled
 
 MOST_STATES = 1500
 
 guard.enter("traces")
-look = panel.look(mixing.STAGE)
+look = panel.look(mixing.STAGE, chains.STAGE)
 analysis = look.analysis
 traces = {run.id: analysis.trace(run.id, MOST_STATES) for run in analysis.runs}
 traces = {run_id: table for run_id, table in traces.items() if len(table)}
@@ -23,6 +23,7 @@ if not traces:
         "is no chain to follow. Run Gibbs or HMC on the same data to see one.",
         "run",
     )
+settled.show(look)
 known = [key for key in QUANTITIES if all(key in table for table in traces.values())]
 link.one_of("quantity", known)
 quantity = st.sidebar.selectbox(
@@ -38,7 +39,7 @@ styles = {run_id: look.styles[run_id] for run_id in traces}
 view.chart(
     trace_plot(traces, styles, quantity, described.label, described.unit),
     f"{described.summary} A chain that has settled wanders around a level that does not drift; "
-    f"chains at different levels have not met.{f' {NATS}' if described.unit == 'nats' else ''}",
+    f"chains at different levels have not mixed.{f' {NATS}' if described.unit == 'nats' else ''}",
     name="trace",
     origin=look.origin,
     table=look.named(pd.concat([table.assign(run=run) for run, table in traces.items()]))[

@@ -12,7 +12,6 @@ from bnmf_core.analysis import (
     distances,
     downstream,
     evidence,
-    mixing,
     quality,
     stein,
     structure,
@@ -28,6 +27,8 @@ from bnmf_core.posterior.stein import ksd
 SEED = 20
 # A mass of which the errors leave more than this is open.
 OPEN = 0.5
+# A run whose median error is so many times the smallest of all runs' fits poorly.
+POOR = 1.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,12 +86,33 @@ class Board:
         return mass, low, high
 
     def rough(self, run_ids: Sequence[str]) -> str:
-        """Why the mass that these runs reached is a rough estimate; "" where it is none."""
+        """Why the mass that these runs reached cannot be the best; "" where it can."""
+        if why := self.unmet(run_ids, apart=True):
+            return why
         found = evidence.STAGE.perhaps(self.comparison)
         if found is not None and not found.settled:
             return "rough"
         reached = np.array([self.reached(run_id) for run_id in run_ids])
         return "open" if (reached[:, 2] - reached[:, 1] > OPEN).any() else ""
+
+    def poor(self, run_ids: Sequence[str]) -> str:
+        """Why what these runs span or cost cannot be the best; "" where it can.
+
+        Chains that have not settled, or states that are no draws, span what they pass through;
+        factorizations that fit poorly can be anywhere.
+        """
+        samplers = set(map(self.comparison.algorithm_of.get, run_ids)) & set(
+            self.comparison.samplers
+        )
+        why = self.unmet(run_ids, apart=True) if samplers else ""
+        smallest = min(float(np.median(self.errors(one))) for one in self.comparison.run_ids)
+        fits = [float(np.median(self.errors(run_id))) for run_id in run_ids]
+        return why or ("fits poorly" if max(fits) > POOR * smallest else "")
+
+    def uncovered(self, run_ids: Sequence[str]) -> str:
+        """Why these covering numbers cannot be the best; "" where they can."""
+        alone = [self.covering(run_id) == self.rows[run_id].size for run_id in run_ids]
+        return self.poor(run_ids) or ("each a ball of its own" if all(alone) else "")
 
     def spread(self, run_id: str, name: str) -> float:
         """The ``largest`` or the ``mean`` distance within a run."""
@@ -145,18 +167,18 @@ class Board:
         return record.busy or math.nan
 
     def effective(self, run_id: str) -> float:
-        """Effective draws of the log joint a second, all chains together."""
-        found = mixing.STAGE.perhaps(self.comparison)
-        seconds = self.told(run_id, "run_seconds")
-        if found is None or run_id not in found or not seconds > 0:
+        """Effective draws of the worst quantity per CPU second, all chains together."""
+        verdicts, busy = chains.STAGE.perhaps(self.comparison), self.busy(run_id)
+        verdict = None if verdicts is None else verdicts.by_run.get(run_id)
+        if verdict is None or not busy > 0:
             return math.nan
-        table = found[run_id].table.set_index("quantity")
-        return float(table["ess_bulk"].get("log_joint", math.nan)) / seconds
+        return min(verdict.ess_bulk, verdict.ess_tail) / busy
 
-    def unmet(self, run_ids: Sequence[str]) -> str:
-        """Why nothing is known from the chains of these runs of how fast they explore; "" if it is.
+    def unmet(self, run_ids: Sequence[str], apart: bool = False) -> str:
+        """Why these runs' chains do not stand for the posterior; "" where they do.
 
-        Chains that stay where they are count many effective draws of that place.
+        Chains that stay in modes of their own count many effective draws of these; ``apart`` :
+        whether that does not matter.
         """
         if not set(map(self.comparison.algorithm_of.get, run_ids)) & set(
             self.comparison.exact_samplers
@@ -168,7 +190,8 @@ class Board:
         found = [verdicts.by_run[run_id] for run_id in run_ids if run_id in verdicts.by_run]
         if not all(verdict.settled for verdict in found):
             return "chains have not settled"
-        return "chains in different modes" if any(one.modes > 1 for one in found) else ""
+        in_several = any(one.modes > 1 for one in found)
+        return "chains in different modes" if in_several and not apart else ""
 
     # What is read for every run is read once.
 

@@ -19,8 +19,9 @@ class Criterion:
     ----------
     key, label, unit : what it is called; the unit is "" for pure numbers and "distance" for that of
         the distance in use. value : the number of a run, NaN where there is none.
-    better : "less", "more", or "" where neither is. favours : whom it flatters by what it measures,
-        "optimizers", "draws", or "" for nobody. about : what it is, in a sentence.
+    better : "less", "more", or "" where neither is. favours : towards whom it is biased by what it
+        measures, "optimizers", "draws", or "" for nobody. requires : of what it means something.
+        about : what it is, in a sentence.
     page : the page where it comes from. doubt : of a group of runs why its number cannot be the
         best, "" where it can; None where every number can.
     """
@@ -34,8 +35,10 @@ class Criterion:
     about: str = ""
     page: str = "modes"
     doubt: Callable[[Board, Sequence[str]], str] | None = None
+    requires: str = "any run"
 
 
+SETTLED = "settled chains"
 CRITERIA: Registry[Criterion] = Registry(
     "criterion of a scoreboard",
     Criterion,
@@ -46,7 +49,9 @@ CRITERIA: Registry[Criterion] = Registry(
             lambda board, run_id: float(board.found(run_id).sum()),
             better="more",
             favours="optimizers",
-            about="Of those that any run found. A draw counts to its nearest mode.",
+            about="Of those that any run found. A draw belongs to the mode that a solver reaches "
+            "from it.",
+            doubt=Board.poor,
         ),
         Criterion(
             MASS,
@@ -54,8 +59,10 @@ CRITERIA: Registry[Criterion] = Registry(
             lambda board, run_id: board.reached(run_id)[0],
             better="more",
             about="Of the modes that were weighed, what those hold together that a run found. "
-            "Where errors leave it open, or twice the steps changed it, none is the best.",
+            "Where errors leave it open, or twice the steps changed it, none is the best. "
+            "Optimizers have no posterior mass: what they found has it.",
             doubt=Board.rough,
+            requires=SETTLED,
         ),
         Criterion(
             "covering",
@@ -63,9 +70,11 @@ CRITERIA: Registry[Criterion] = Registry(
             Board.covering,
             better="more",
             favours="draws",
-            about="Balls of the radius that are needed to cover a run's factorizations. Poor ones "
-            "count as good ones do, and draws that scatter around one mode as other modes do.",
+            about="Balls of the radius that cover a run's factorizations. A run where every "
+            "factorization is a ball of its own says nothing.",
             page="coverage",
+            doubt=Board.uncovered,
+            requires="settled chains, or optima",
         ),
         Criterion(
             "largest",
@@ -75,15 +84,19 @@ CRITERIA: Registry[Criterion] = Registry(
             better="more",
             page="coverage",
             about="Between two factorizations of a run.",
+            doubt=Board.poor,
+            requires="settled chains, or optima",
         ),
         Criterion(
             "mean",
-            "mean distance, itself included",
+            "mean pairwise distance",
             lambda board, run_id: board.spread(run_id, "mean"),
             unit="distance",
             better="more",
             page="coverage",
             about="Over all pairs of a run, a factorization with itself included, as published.",
+            doubt=Board.poor,
+            requires="settled chains, or optima",
         ),
         Criterion(
             "best_error",
@@ -109,7 +122,7 @@ CRITERIA: Registry[Criterion] = Registry(
             lambda board, run_id: board.unseen(run_id, "hidden"),
             better="less",
             page="quality",
-            about="Relative, of the middle factorization, on entries that were hidden on purpose.",
+            about="Relative, of the median factorization, on entries that were hidden on purpose.",
         ),
         Criterion(
             "held_out",
@@ -166,32 +179,33 @@ CRITERIA: Registry[Criterion] = Registry(
         ),
         Criterion(
             "effective",
-            "effective draws a second",
+            "ESS per CPU second",
             Board.effective,
             better="more",
             favours="draws",
             page="traces",
-            about="Of the log joint, all chains together. High also where no chain ever leaves its "
-            "mode: chains that have not met, and one that is alone, cannot be the best here.",
+            about="Of the worst quantity, all chains together. Chains in different modes cannot be "
+            "the best here: they count draws of the mode in which they stay.",
             doubt=Board.unmet,
+            requires=SETTLED,
         ),
         Criterion(
             "seconds",
-            "seconds",
+            "wall seconds",
             lambda board, run_id: board.told(run_id, "run_seconds"),
             unit="s",
-            better="less",
             page="runs",
-            about="From the beginning of a run to its end, on the machine that made it.",
+            about="From the beginning of a run to its end, beside whatever else ran: not compared.",
         ),
         Criterion(
             "busy",
-            "processor seconds",
+            "CPU seconds",
             lambda board, run_id: board.busy(run_id),
             unit="s",
             better="less",
             page="runs",
             about="What processors worked on a run, all together, whatever else ran beside it.",
+            doubt=Board.poor,
         ),
     ),
     "bnmf.criteria",

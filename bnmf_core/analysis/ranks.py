@@ -23,7 +23,7 @@ from bnmf_core.probability import gaussian
 from bnmf_core.store import files
 
 # Counted up when the same question would have another answer, or other files.
-VERSION = 1
+VERSION = 2
 FOLDER, STUDY, BEST, PARTS = "ranks", "study.json", "best.npz", "parts"
 # Ranks that are compared where nobody says which.
 LARGEST_USUAL = 8
@@ -37,7 +37,7 @@ class RankQuestion:
 
     dataset: str
     ranks: tuple[int, ...]
-    noise: str = "same"
+    noise: str = "free"
     sigma: float | None = None
     restarts: int = 20
     most_modes: int = 4
@@ -110,7 +110,7 @@ def usual_ranks(dataset: Dataset) -> tuple[int, int]:
     """The first and the last rank to compare: of half of X, so that entries can be hidden."""
     half = min(dataset.D, dataset.N) // 2
     last = max(1, min(LARGEST_USUAL, half))
-    return min(2, last), last
+    return 1, last
 
 
 def write(folder: Path, asked: RankQuestion, study: RankStudy) -> None:

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from bnmf_core.analysis import (
+    chains,
     conclusions,
     downstream,
     evidence,
-    mixing,
     quality,
     stein,
     variational,
@@ -30,7 +30,7 @@ WRITTEN_OUT = 1e3, 1e7
 Ends = tuple[float, float]
 # What numbers are taken from, in the order in which it is computed.
 STAGES = (
-    mixing.STAGE,
+    chains.STAGE,
     quality.STAGE,
     downstream.STAGE,
     conclusions.STAGE,
@@ -71,8 +71,11 @@ def scoreboard(board: Board) -> pd.DataFrame:
         able = medians[[not why[group] for group in medians.index]]
         better = CRITERIA[str(key)].better
         target = able.max() if better == "more" else able.min()
-        # As they are shown: what differs in further digits is a tie.
-        differ = bool(better) and able.map(number).nunique() > 1
+        every = medians.max() if better == "more" else medians.min()
+        # As they are shown: what differs in further digits is a tie. What only a number in doubt
+        # beats is not the best either.
+        differ = bool(better) and medians.map(number).nunique() > 1
+        differ = differ and number(target) == number(every)
         for group, values in of_criterion.groupby("group", sort=False)["value"]:
             middle = values.median()
             best = differ and not why[group] and number(middle) == number(target)

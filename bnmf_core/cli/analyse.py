@@ -21,6 +21,7 @@ from bnmf_core.cli.running import compute, interruptible, watch
 from bnmf_core.compare.alignment import component_stability
 from bnmf_core.data.samples import SAMPLES
 from bnmf_core.evidence.rank_study import rank_study
+from bnmf_core.evidence.verdict import Recommendation, recommend
 from bnmf_core.lazy import lazy
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import Cancelled, SettingsError
@@ -42,8 +43,6 @@ STAGES = (
     "posterior",
     "belief",
 )
-# Criteria of the rank: the first one that settles chooses, or else the first that has an answer.
-CRITERIA = ("evidence", "hidden")
 RESTARTS = 10
 
 
@@ -60,7 +59,7 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
         "suggests, else auto)",
     )
     command.add_argument(
-        "--ranks", default="2:8", metavar="FIRST:LAST", help="that auto tries (default: 2:8)"
+        "--ranks", default="1:8", metavar="FIRST:LAST", help="that auto tries (default: 1:8)"
     )
     command.add_argument(
         "--kind",
@@ -86,10 +85,12 @@ def analyse(options: argparse.Namespace, output: Output) -> str:
     dataset = given.dataset(options, store, output)
     with interruptible() as interrupted:
         try:
-            rank, said_of_rank = _rank(options, dataset, output, interrupted.is_set)
+            chosen_rank = _rank(options, dataset, output, interrupted.is_set)
         except Cancelled as stop:
             output.error(str(stop))
             return "cancelled"
+        advice = chosen_rank if isinstance(chosen_rank, Recommendation) else None
+        rank = chosen_rank.rank if isinstance(chosen_rank, Recommendation) else chosen_rank
         recommended = preset(
             dataset, rank, options.seed, options.holdout, options.restarts, options.kind
         )
@@ -117,9 +118,12 @@ def analyse(options: argparse.Namespace, output: Output) -> str:
     components = component_stability(A, first).assign(name=component_names(dataset, first))
     of_labels = answer.conclusions
     verdicts = chains.STAGE.of(comparison)
+    said_of_rank = "" if advice is None else f"{advice.sentence} {advice.reason}".rstrip()
     labels = None if of_labels is None else of_labels.table
     document = {
         "rank": rank,
+        "rank_grade": None if advice is None else advice.grade,
+        "alternatives": () if advice is None else advice.alternatives,
         "rank_said": said_of_rank,
         "runs": run_ids,
         "threshold": threshold,
@@ -162,11 +166,11 @@ def _chains(verdict: chains.Verdict) -> dict[str, object]:
 
 def _rank(
     options: argparse.Namespace, dataset: Dataset, output: Output, stopped: Callable[[], bool]
-) -> tuple[int, str]:
+) -> int | Recommendation:
     if options.rank.isdigit() and int(options.rank):
-        return int(options.rank), ""
+        return int(options.rank)
     if not options.rank and options.data in SAMPLES:
-        return SAMPLES[options.data].suggested_rank, ""
+        return SAMPLES[options.data].suggested_rank
     if options.rank not in ("", "auto"):
         raise SettingsError(f"--rank was {options.rank!r}; write a number, or auto.")
     if options.kind != "parts":
@@ -184,12 +188,4 @@ def _rank(
             on_progress=lambda part: bars.update(task, completed=part),
             stopped=stopped,
         )
-    criteria = [study.criteria[key] for key in CRITERIA]
-    for criterion in sorted(criteria, key=lambda criterion: not criterion.settles):
-        if criterion.chosen is not None:
-            return criterion.chosen, f"{criterion.label}. {criterion.said}"
-    raise SettingsError(
-        "No criterion has an answer for the number of components: "
-        + " ".join(criterion.said for criterion in criteria)
-        + " Give one as --rank R."
-    )
+    return recommend(study)

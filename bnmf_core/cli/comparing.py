@@ -105,7 +105,7 @@ def show(board: Board, output: Output) -> None:
             criterion = CRITERIA[key]
             texts = [cells.get((key, group), "–") for group in names]
             rows.append([criterion.label, *texts, criterion.better, criterion.favours or "nobody"])
-        output.table(["criterion", *names.values(), "better", "flatters"], rows)
+        output.table(["criterion", *names.values(), "better", "biased towards"], rows)
         output.say("* the best of its row; of repetitions the median, and from least to most.")
 
     output.result(document, print_it)

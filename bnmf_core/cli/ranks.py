@@ -12,6 +12,7 @@ from bnmf_core.cli.commands import Commands
 from bnmf_core.cli.output import Output
 from bnmf_core.cli.records import open_store
 from bnmf_core.evidence.rank_study import NOISES, RankStudy, rank_study
+from bnmf_core.evidence.verdict import recommend
 from bnmf_core.nouns.errors import Cancelled, SettingsError
 
 # Columns that a terminal has room for, and their names there.
@@ -36,13 +37,12 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
     command = commands.add_parser("ranks", parents=parents, help=words, description=words)
     given.add_data(command)
     command.add_argument(
-        "--ranks", default="2:8", metavar="FIRST:LAST", help="or a list, 2,4,8 (default: 2:8)"
+        "--ranks", default="1:8", metavar="FIRST:LAST", help="or a list, 2,4,8 (default: 1:8)"
     )
     command.add_argument(
         "--noise",
         choices=NOISES,
-        default=NOISES[0],
-        help="the same for all ranks, or free at each (default: same)",
+        help="free at each rank, or the same for all (default: free, or the same where σ is given)",
     )
     command.add_argument("--sigma", type=float, help="noise level (default: from the data)")
     command.add_argument("--rate", type=float, help="λ of all ranks (default: √(R/mean X))")
@@ -116,13 +116,25 @@ def document(study: RankStudy) -> dict[str, object]:
         for row in study.table.to_dict("records")
     ]
     said = {key: vars(criterion) for key, criterion in study.criteria.items()}
-    return {"ranks": rows, "criteria": said, "noise": study.noise, "prior": study.prior}
+    found = recommend(study)
+    return {
+        "ranks": rows,
+        "criteria": said,
+        "noise": study.noise,
+        "prior": study.prior,
+        "rank": found.rank,
+        "rank_grade": found.grade,
+        "alternatives": found.alternatives,
+        "recommendation": found.sentence,
+    }
 
 
 def _shown(study: RankStudy, output: Output) -> Callable[[], None]:
     def show() -> None:
         rows = study.table[list(SHOWN)].itertuples(index=False)
         output.table(list(SHOWN.values()), [list(row) for row in rows])
+        found = recommend(study)
+        output.say(f"{found.sentence} ({found.grade}) {found.reason}".rstrip())
         for criterion in study.criteria.values():
             output.say(f"{criterion.label}. {criterion.rule} {criterion.said}")
         output.say(f"{study.noise} {study.prior}")

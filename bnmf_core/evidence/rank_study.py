@@ -36,7 +36,7 @@ from bnmf_core.nouns.problem import Problem, check_fit
 from bnmf_core.numerics.matrix import stored
 from bnmf_core.probability import gaussian
 
-NOISES = ("same", "free")
+NOISES = ("free", "same")
 # Parts of the rows and of the columns that are left out in turn (Owen & Perry 2009: halves do well;
 # less leads to too many components, more to too few), and how often they are cut anew.
 FOLDS, CUTS = 2, 4
@@ -73,7 +73,7 @@ def rank_study(
     ranks: Iterable[int],
     *,
     rng: np.random.Generator,
-    noise: str = "same",
+    noise: str | None = None,
     sigma: float | None = None,
     rate: float | None = None,
     restarts: int = 20,
@@ -88,9 +88,9 @@ def rank_study(
     Parameters
     ----------
     dataset : X (D, N). ranks : numbers of components, each between 1 and min(D, N).
-    noise : "same": one σ for all ranks, as given or, left open, from the residual of the largest
-        rank. "free": for every rank the σ at which the evidence of its best fit is largest; what
-        that choice of σ costs is not counted.
+    noise : "free": for every rank the σ at which the evidence of its best fit is largest; what
+        that choice of σ costs is not counted. "same": one σ for all ranks, as given or, left open,
+        from the residual of the largest rank. None: "same" where σ is given, else "free".
     sigma : standard deviation of the noise, in X's unit. rate : λ of the priors, the same for all
         ranks; None: √(R/mean X).
     restarts : random restarts of each rank, 2 or more. most_modes : of so many modes, one start
@@ -118,6 +118,8 @@ def rank_study(
     >>> study.criteria["evidence"].said
     'It chooses rank 2.'
     """
+    if noise is None:
+        noise = "free" if sigma is None else "same"
     tried = _checked(dataset, ranks, noise, sigma, rate, restarts, most_modes)
     work, kept = Work(rng, executor, stopped, on_progress), Kept(keep)
     problems = {

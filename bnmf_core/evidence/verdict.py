@@ -1,87 +1,114 @@
-"""What the criteria of a rank study say together, in sentences."""
+"""One recommendation of the number of components, with a grade: clear, leaning or open.
 
-from collections.abc import Iterable, Mapping
+Two criteria measure how many components X needs: the evidence, and the error on hidden entries.
+Stability of components and number of modes say at which ranks restarts agree; they stand beside the
+recommendation and have no vote in it.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from bnmf_core.evidence.criteria import Criterion
 from bnmf_core.evidence.rank_evidence import THRESHOLD
 from bnmf_core.evidence.rank_study import RankStudy
 from bnmf_core.nouns.names import listed
 
-# In sentences, at their beginning and inside.
-NAMES = {
-    "evidence": "the evidence",
-    "hidden": "the error on hidden entries",
-    "stability": "the stability of components",
-    "modes": "the number of modes",
-}
-# What two of the criteria say of a rank: how many X needs is for the others to say.
-HOLDS = {"stability": "restarts find the same components", "modes": "all restarts are one mode"}
+CLEAR, LEANING, OPEN = "clear", "leaning", "open"
+# Nats by which the evidence of a rank has to lead: e³, 20 to 1, is strong (Kass & Raftery 1995).
+STRONG = 3.0
 
 
-def sentences(study: RankStudy) -> list[str]:
-    """What each criterion chooses, whether they agree, and what the evidence assumes."""
-    return [choices(study), of_restarts(study), agreement(study), assumed(study)]
+@dataclass(frozen=True)
+class Recommendation:
+    """How many components, and how sure that is.
+
+    Attributes
+    ----------
+    rank : the rank recommended; where the grade is open, that of the highest evidence.
+    grade : "clear": evidence and hidden entries agree. "leaning": the evidence leads and the
+        hidden entries do not contradict it. "open": they disagree, or the evidence does not settle.
+    alternatives : other ranks that a criterion names, the best first.
+    sentence, reason : for the screen.
+    """
+
+    rank: int
+    grade: str
+    alternatives: tuple[int, ...]
+    sentence: str
+    reason: str
 
 
-def choices(study: RankStudy) -> str:
-    """What the evidence and the error on hidden entries choose."""
-    parts = [_chosen(study, "evidence"), _chosen(study, "hidden")]
-    return _sentence("; ".join(parts))
+def recommend(study: RankStudy) -> Recommendation:
+    """The recommendation of a study.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bnmf_core import low_rank, rank_study
+    >>> from bnmf_core.evidence.verdict import recommend
+    >>> data = low_rank(10, 12, rank=2, noise=0.1, rng=np.random.default_rng(1))
+    >>> study = rank_study(data, [1, 2, 3], sigma=0.1, restarts=5, rng=np.random.default_rng(0))
+    >>> recommend(study).rank
+    2
+    """
+    evidence, hidden = study.criteria["evidence"], study.criteria["hidden"]
+    chosen, lead = evidence.chosen, _lead(study)
+    if chosen is None:
+        rank = hidden.chosen or int(study.table["rank"].iloc[0])
+        others = tuple(r for r in hidden.runners_up if r != rank)
+        return _open(rank, others, f"The evidence does not settle: {evidence.problem}.")
+    named = [*evidence.runners_up]
+    if hidden.chosen is not None:
+        named += [hidden.chosen, *hidden.runners_up]
+    alternatives = tuple(dict.fromkeys(r for r in named if r != chosen))
+    of_hidden = [hidden.chosen, *hidden.runners_up] if hidden.settles else []
+    if not evidence.settles:
+        return _open(chosen, alternatives, f"The evidence does not settle: {evidence.problem}.")
+    if of_hidden and chosen not in of_hidden:
+        reason = (
+            f"The evidence chooses {chosen}; the error on hidden entries chooses {hidden.chosen}."
+        )
+        return _open(chosen, alternatives, reason)
+    if lead < STRONG:
+        reason = f"The evidence of {chosen} leads by less than {STRONG:g} nats."
+        return _open(chosen, alternatives, reason)
+    by = f"evidence by {lead:,.0f} nats" if lead < float("inf") else "evidence"
+    if of_hidden and hidden.chosen == chosen:
+        said = f"{_components(chosen)}: {by}, hidden entries agree."
+        return Recommendation(chosen, CLEAR, (), said, "")
+    reason = (
+        f"The hidden entries choose {hidden.chosen} and do not rule {chosen} out."
+        if of_hidden
+        else f"The error on hidden entries does not settle: {hidden.problem}."
+    )
+    said = f"{_components(chosen)}: {by}, hidden entries do not contradict it."
+    return Recommendation(chosen, LEANING, alternatives, said, reason)
+
+
+def _open(rank: int, alternatives: tuple[int, ...], reason: str) -> Recommendation:
+    beside = f"; also possible: {listed(alternatives)}" if alternatives else ""
+    said = f"The number of components is open: {rank} has the highest evidence{beside}."
+    return Recommendation(rank, OPEN, alternatives, said, reason)
+
+
+def _components(rank: int) -> str:
+    return f"{rank} component{'s' * (rank != 1)}"
+
+
+def _lead(study: RankStudy) -> float:
+    """Nats from the best evidence to the second; ∞ where there is no second."""
+    evidence = study.table["log_evidence"].dropna().sort_values(ascending=False)
+    return float(evidence.iloc[0] - evidence.iloc[1]) if len(evidence) > 1 else float("inf")
 
 
 def of_restarts(study: RankStudy) -> str:
-    """Where restarts agree on the components, and where they are one mode."""
-    stable = _held(study.criteria["stability"])
-    single = _held(study.criteria["modes"])
+    """At which ranks restarts find the same components, and at which they are one mode."""
     made = int(study.table["restarts"].iloc[0])
     return (
-        f"Restarts ({made} of their own at each rank) find the same components, within "
-        f"{THRESHOLD:g}° on average, {stable}; all are one mode {single}."
+        f"{made} restarts of each rank find the same components (within {THRESHOLD:g}° on average) "
+        f"{_held(study.criteria['stability'])}. They are one mode "
+        f"{_held(study.criteria['modes'])}."
     )
-
-
-def agreement(study: RankStudy) -> str:
-    """Whether the criteria that settle agree."""
-    settled = settling(study)
-    chosen = {criterion.chosen for criterion in settled.values()}
-    if not settled:
-        return (
-            "None of the four settles, so these ranks leave the number of components open; compare "
-            "others."
-        )
-    names = listed([NAMES[key] for key in settled])
-    if len(settled) == 1:
-        return _sentence(f"only {names} settles, so the number of components stays open")
-    if len(chosen) == 1:
-        rest = "" if len(settled) == len(NAMES) else "; the rest do not settle"
-        return _sentence(f"{_agreed(settled)}{rest}")
-    if common := possible(study):
-        return _sentence(f"{names} choose differently; {listed(common, 'or')} is possible by all")
-    return _sentence(f"{names} disagree, and no rank is possible by all")
-
-
-def possible(study: RankStudy) -> list[int]:
-    """The ranks that every criterion which settles chooses or cannot tell from its choice.
-
-    As the first of these criteria has them, the best first; empty where none settles.
-    """
-    candidates = [
-        [criterion.chosen, *criterion.runners_up] for criterion in settling(study).values()
-    ]
-    first = candidates[0] if candidates else []
-    return [r for r in first if r is not None and all(r in others for others in candidates)]
-
-
-def suggested(study: RankStudy) -> int:
-    """A rank to begin with: one that is possible by all, else what the first criterion has."""
-    found = [*settling(study).values(), *study.criteria.values()]
-    chosen = [criterion.chosen for criterion in found if criterion.chosen is not None]
-    return [*possible(study), *chosen, int(study.table["rank"].iloc[0])][0]
-
-
-def settling(study: RankStudy) -> dict[str, Criterion]:
-    """The criteria that have an answer."""
-    return {key: criterion for key, criterion in study.criteria.items() if criterion.settles}
 
 
 def assumed(study: RankStudy) -> str:
@@ -93,47 +120,10 @@ def assumed(study: RankStudy) -> str:
 
 
 def of_rank(study: RankStudy, rank: int) -> tuple[str, str]:
-    """Whether a rank in use is settled, and what speaks for and against it."""
-    settled = settling(study)
-    chosen = {criterion.chosen for criterion in settled.values()}
-    doubt = f"{choices(study)} {of_restarts(study)}"
-    # Stability and number of modes say which components come again, not how many X needs.
-    needed = settled.keys() - HOLDS
-    if len(settled) < 2 or len(chosen) > 1 or not needed:
-        said = f"Whether {rank} components are right is not settled. {agreement(study)}"
-        return said, doubt
-    if chosen == {rank}:
-        return _sentence(_agreed(settled)), doubt
-    return _sentence(f"{_agreed(settled)}; these have {rank} components"), doubt
-
-
-def _agreed(settled: Mapping[str, Criterion]) -> str:
-    """Criteria that all chose the same rank: what chooses it, and what holds there."""
-    rank = {criterion.chosen for criterion in settled.values()}.pop()
-    needed = [NAMES[key] for key in settled if key not in HOLDS]
-    holds = listed([HOLDS[key] for key in settled if key in HOLDS] or [""])
-    if not needed:
-        return (
-            f"the largest rank at which {holds} is {rank}, which does not say how many components "
-            "X needs"
-        )
-    choose = f"{listed(needed)} choose{'s' * (len(needed) == 1)} {rank}"
-    return f"{choose}, the largest rank at which {holds}" if holds else choose
-
-
-def _chosen(study: RankStudy, key: str) -> str:
-    criterion = study.criteria[key]
-    if not criterion.settles or criterion.chosen is None:
-        return f"{NAMES[key]} does not settle ({criterion.problem})"
-    words = f"{NAMES[key]} chooses {listed([criterion.chosen, *criterion.runners_up], 'or')}"
-    if key != "evidence":
-        return words
-    table = study.table.set_index("rank")["log_evidence"]
-    others = table.drop([criterion.chosen, *criterion.runners_up]).dropna()
-    if others.empty:
-        return words
-    behind = table[criterion.chosen] - others.max()
-    return f"{words} ({others.idxmax()} is {behind:,.0f} nats behind)"
+    """The recommendation beside a rank in use, and its reason with what restarts say."""
+    found = recommend(study)
+    used = f" This analysis has {_components(rank)}." if rank != found.rank else ""
+    return f"{found.sentence}{used}", " ".join(filter(None, [found.reason, of_restarts(study)]))
 
 
 def _held(criterion: Criterion) -> str:
@@ -146,7 +136,3 @@ def _held(criterion: Criterion) -> str:
 def _ranks(ranks: Iterable[int]) -> str:
     found = [str(rank) for rank in ranks]
     return f"rank{'s' * (len(found) > 1)} {listed(found)}"
-
-
-def _sentence(words: str) -> str:
-    return f"{words[:1].upper()}{words[1:]}."

@@ -6,7 +6,7 @@ from it.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from types import MappingProxyType
 
@@ -189,6 +189,24 @@ def chains_of(
         longest = WORKERS * PATIENCE / (2.0 * sweep)
         settings["longest"] = int(np.clip(longest, SHORTEST, LONGEST))
     return RunSpec(runs.chain, rank, runs.model, draws, seed, settings, holdout=holdout)
+
+
+def longer(spec: RunSpec, times: int = 10) -> RunSpec:
+    """The same chains, so many times as long.
+
+    An adaptive warm-up may take so many times as long as before: with the same seed the chains
+    first go where they went, and then on. Else warm-up and thinning are so many times as long.
+    """
+    declared = declarations(ALGORITHMS[spec.algorithm].Settings)
+    settings = dict(spec.settings)
+    for name in ["longest"] if settings.get("longest") else ["warm_up", "thinning", "sweeps"]:
+        if name in declared:
+            field, declaration = declared[name]
+            value = settings.get(name, field.default)
+            if isinstance(value, int):
+                most = value * times if declaration.maximum is None else declaration.maximum
+                settings[name] = int(min(value * times, most))
+    return replace(spec, settings=settings)
 
 
 def cost(

@@ -139,10 +139,10 @@ def _scores(subject: Subject) -> str:
         for key in CRITERIA
         if key in set(found["criterion"])
     ]
-    heads = ("criterion", *map(escape, names.values()), "better", "flatters")
+    heads = ("criterion", *map(escape, names.values()), "better", "biased towards")
     return (
         "<h2>Scoreboard</h2><p class='soft'>Bold is the best of its row; of repetitions the "
-        "median, and from least to most. A criterion flatters whom it favours by what it "
+        "median, and from least to most. A criterion is biased towards whom it favours by what it "
         "measures.</p>" + _table(heads, rows)
     )
 

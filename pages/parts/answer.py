@@ -10,10 +10,12 @@ import streamlit as st
 from bnmf_core.analysis import (
     answer,
     belief,
+    chains,
     conclusions,
     evidence,
     findings,
     islands,
+    posterior,
     stein,
     tiles,
 )
@@ -28,14 +30,16 @@ from pages.frame.lens import Lens
 unseen = st.cache_data(answer.unseen, max_entries=32, show_spinner=False)
 # What is computed after the modes, one after the other, and what is waited for meanwhile.
 LATER: dict[Stage[Any], str] = {
+    chains.STAGE: "Whether chains have settled",
     conclusions.STAGE: "Whether conclusions hang on the choice",
     evidence.STAGE: "Posterior mass of the modes",
+    posterior.STAGE: "Draws within each mode",
     stein.STAGE: "Stein weights beside them",
     belief.STAGE: "How masses hang on the noise model",
 }
 
 # What sentences and the table of modes are made of, beside the modes.
-BEHIND: tuple[Stage[Any], ...] = (evidence.STAGE, belief.STAGE, islands.STAGE)
+BEHIND: tuple[Stage[Any], ...] = (evidence.STAGE, belief.STAGE, islands.STAGE, chains.STAGE)
 
 
 class Answer(findings.Answer):

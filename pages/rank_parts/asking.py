@@ -15,7 +15,7 @@ from pages.frame.words import duration, plain, shown
 from pages.parts import make_study
 
 NEW = ""
-NOISES = {"same": "the same at all ranks", "free": "free at each rank"}
+NOISES = {"free": "free at each rank", "same": "the same at all ranks"}
 LARGEST = 40
 
 
@@ -48,8 +48,8 @@ def answer(asked: RankQuestion, dataset: Dataset) -> RankStudy:
         low, high = asked.seconds(dataset)
         if _being_made(dataset) is None:
             st.markdown(
-                "Four criteria, side by side: the evidence, the error on entries that were hidden, "
-                "the stability of components over restarts, and the number of modes. "
+                "The evidence and the error on hidden entries recommend a rank. Stability and the "
+                "number of modes stand beside them. "
                 f"**It takes roughly {plain(duration(low))} where every rank has one mode, up to "
                 f"{plain(duration(high))} where they have {asked.most_modes:d} or more.** It goes "
                 "on when you close this tab."

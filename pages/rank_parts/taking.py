@@ -24,9 +24,8 @@ def rank(study: RankStudy, dataset_id: str) -> None:
     """Ask for a rank and go where it is run."""
     ranks = study.table["rank"].tolist()
     left, right = st.columns([1, 3], vertical_alignment="bottom")
-    chosen = left.selectbox(
-        "Rank to run", ranks, ranks.index(verdict.suggested(study)), key=f"rank_taken_{dataset_id}"
-    )
+    first = ranks.index(verdict.recommend(study).rank)
+    chosen = left.selectbox("Rank to run", ranks, first, key=f"rank_taken_{dataset_id}")
     if right.button("Run with this rank", key="rank_go", icon=":material/play_circle:"):
         link.go("run", data=dataset_id, rank=str(chosen))
 

@@ -49,7 +49,8 @@ def table(look: Lens, board: Board, names: dict[str, str]) -> None:
         [with_unit(CRITERIA[k].label, units.get(CRITERIA[k].unit, CRITERIA[k].unit)) for k in keys],
     )
     shown["better"] = [BETTER[CRITERIA[key].better] for key in keys]
-    shown["flatters"] = [FAVOURS[CRITERIA[key].favours] for key in keys]
+    shown["requires"] = [CRITERIA[key].requires for key in keys]
+    shown["biased towards"] = [FAVOURS[CRITERIA[key].favours] for key in keys]
     marks = best.loc[keys, list(names)].rename(columns=names).eq(True)
     styled = shown.style.apply(
         lambda column: [
@@ -70,7 +71,7 @@ def table(look: Lens, board: Board, names: dict[str, str]) -> None:
         }
         | {
             "better": st.column_config.TextColumn(help="Whether more of it is better, or less."),
-            "flatters": st.column_config.TextColumn(
+            "biased towards": st.column_config.TextColumn(
                 help="Whom a criterion favours by what it measures: optimizers, that look for the "
                 "best fit, or draws, that lie where the posterior has its mass."
             ),

@@ -1,4 +1,4 @@
-"""What criteria say together is said only where it holds."""
+"""One recommendation with one grade: a rank is named only as firmly as two criteria allow."""
 
 import numpy as np
 import pandas as pd
@@ -8,11 +8,12 @@ from bnmf_core.evidence import criteria, verdict
 from bnmf_core.evidence.rank_study import RankStudy
 
 RANKS = np.arange(2, 7)
-CLEAR = np.array([-900.0, -400.0, -161.0, 0.0, -30.5])  # rank 5
+PEAK = np.array([-900.0, -400.0, -161.0, 0.0, -30.5])  # rank 5
 GROWS = np.array([-900.0, -400.0, -161.0, -30.0, 0.0])
+AT_FIVE, AT_THREE = [5, 4, 3, 1, 2], [5, 1, 3, 4, 6]
 
 
-def study(evidence, hidden, stable, modes, settled=True):
+def study(evidence, hidden, stable=(1, 1, 1, 1, 30), modes=(1, 1, 1, 1, 9), settled=True):
     """``hidden`` : (ranks,) with a scatter that tells 0.1 apart; ``stable`` : degrees."""
     rng = np.random.default_rng(0)
     squared = np.asarray(hidden)[:, None] + 0.01 * rng.standard_normal((5, 8))
@@ -28,83 +29,53 @@ def study(evidence, hidden, stable, modes, settled=True):
     return RankStudy(table, found, noise, "", {})
 
 
-AGREED = (CLEAR, [5, 4, 3, 1, 2], [1, 1, 1, 1, 30], [1, 1, 1, 1, 9])
-
-
-def test_agreement_is_said_where_all_choose_the_same():
-    found = study(*AGREED)
-    said = verdict.sentences(found)
-    assert said[0] == (
-        "The evidence chooses 5 (6 is 30 nats behind); the error on hidden entries chooses 5."
-    )
-    assert "at ranks 2, 3, 4 and 5; all are one mode at ranks 2, 3, 4 and 5" in said[1]
-    assert said[2] == (
-        "The evidence and the error on hidden entries choose 5, the largest rank at which restarts "
-        "find the same components and all restarts are one mode."
-    )
-    assert "(20 of their own at each rank)" in said[1]
-    assert "Gaussian" in said[3] and "σ is 0.1 at every rank" in said[3]
-    assert "not confirmed" not in said[3]
-    assert verdict.of_rank(found, 5)[0] == said[2]
-    assert verdict.of_rank(found, 4)[0].endswith("one mode; these have 4 components.")
-
-
-def test_a_criterion_that_does_not_settle_is_said_to_and_counts_for_nothing():
-    found = study(GROWS, [5, 4, 3, 1, 2], [1, 1, 1, 1, 30], [1, 1, 1, 1, 9])
-    said = verdict.sentences(found)
-    assert said[0].startswith("The evidence does not settle (it still grows at rank 6, the largest")
-    assert "the evidence" not in said[2].lower()
-    assert said[2].startswith("The error on hidden entries chooses 5, the largest rank at which")
-    assert said[2].endswith("; the rest do not settle.")
-
-
-def test_runners_up_are_named_and_are_not_behind():
-    near = np.array([-900.0, -400.0, -0.1, 0.0, -30.5])
-    said = verdict.choices(study(near, *AGREED[1:]))
-    assert said.startswith("The evidence chooses 5 or 4 (6 is 30 nats behind);")
+def test_two_criteria_that_agree_make_a_clear_recommendation():
+    found = verdict.recommend(study(PEAK, AT_FIVE))
+    assert (found.rank, found.grade, found.alternatives) == (5, "clear", ())
+    assert found.sentence == "5 components: evidence by 30 nats, hidden entries agree."
 
 
 @pytest.mark.parametrize(
-    ("parts", "words"),
+    ("evidence", "hidden", "reason", "others"),
     [
-        ((CLEAR, [5, 1, 3, 4, 6], [1, 1, 30, 30, 30], [1, 1, 9, 9, 9]), "disagree, and no rank"),
-        ((CLEAR, AGREED[1], [1, 1, 1, 1, 30], [1, 1, 1, 9, 9]), "disagree, and no rank"),
-        ((GROWS, [5, 4, 3, 2, 1], [30] * 5, [9] * 5), "None of the four settles"),
-        ((GROWS, [5, 4, 3, 2, 1], [1, 30, 30, 30, 30], [9] * 5), "Only the stability of comp"),
+        (PEAK, AT_THREE, "The evidence chooses 5; the error on hidden entries chooses 3.", 3),
+        (GROWS, AT_FIVE, "The evidence does not settle: it still grows at rank 6", 5),
+        (PEAK - np.array([0, 0, -160.5, 0, 0]), AT_FIVE, "leads by less than 3 nats", 4),
     ],
 )
-def test_disagreement_is_said_as_disagreement(parts, words):
-    found = study(*parts)
-    assert words in verdict.agreement(found)
-    for rank in RANKS:
-        said = verdict.of_rank(found, int(rank))[0]
-        assert said.startswith(f"Whether {rank} components are right is not settled.")
+def test_criteria_that_disagree_or_do_not_settle_leave_the_rank_open(
+    evidence, hidden, reason, others
+):
+    found = verdict.recommend(study(evidence, hidden))
+    assert found.grade == "open"
+    assert reason in found.reason
+    assert others in found.alternatives
+    assert found.rank == RANKS[np.argmax(evidence)]
+    assert f"{found.rank} has the highest evidence" in found.sentence
 
 
-def test_a_rank_that_all_leave_possible_is_named():
-    """The hidden entries choose 4 and cannot tell 5 from it; the evidence chooses 5."""
-    scatter = np.array([5, 4, 1.0, 1.004, 3])
-    found = study(CLEAR, scatter, [30] * 5, [9] * 5)
-    hidden = found.criteria["hidden"]
-    assert {hidden.chosen, *hidden.runners_up} == {4, 5}
-    expected = (
-        "hidden entries choose 5;"
-        if hidden.chosen == 5
-        else "choose differently; 5 is possible by all"
-    )
-    assert expected in verdict.agreement(found)
-    assert verdict.suggested(found) == 5
+def test_hidden_entries_that_say_nothing_leave_a_leaning():
+    found = verdict.recommend(study(PEAK, [5, 4, 3, 2, 1]))  # still falls at the largest
+    assert (found.rank, found.grade) == (5, "leaning")
+    assert "does not settle" in found.reason
 
 
-def test_reproducible_components_alone_do_not_settle_how_many_are_needed():
-    found = study(GROWS, [5, 4, 3, 2, 1], [1, 1, 1, 30, 30], [1, 1, 1, 9, 9])
-    assert verdict.agreement(found) == (
-        "The largest rank at which restarts find the same components and all restarts are one "
-        "mode is 4, which does not say how many components X needs; the rest do not settle."
-    )
-    assert verdict.of_rank(found, 4)[0].startswith("Whether 4 components are right is not settled.")
+def test_stability_and_number_of_modes_have_no_vote():
+    one = verdict.recommend(study(PEAK, AT_FIVE))
+    other = verdict.recommend(study(PEAK, AT_FIVE, stable=[30] * 5, modes=[9] * 5))
+    assert one == other
+    said = verdict.of_restarts(study(PEAK, AT_FIVE))
+    assert said.startswith("20 restarts of each rank find the same components (within 15° on")
+    assert "at ranks 2, 3, 4 and 5" in said
+
+
+def test_the_rank_in_use_stands_beside_the_recommendation():
+    found = study(PEAK, AT_FIVE)
+    assert verdict.of_rank(found, 5)[0] == verdict.recommend(found).sentence
+    assert verdict.of_rank(found, 4)[0].endswith("This analysis has 4 components.")
 
 
 def test_evidence_that_more_steps_have_not_confirmed_is_doubted():
-    found = study(*AGREED, settled=[True, True, False, True, False])
+    found = study(PEAK, AT_FIVE, settled=[True, True, False, True, False])
     assert "not confirmed it at ranks 4 and 6" in verdict.assumed(found)
+    assert "Gaussian" in verdict.assumed(found)

@@ -139,13 +139,13 @@ def test_the_gallery_shows_every_run_in_one_order_of_components(server, compared
 def test_the_scoreboard_has_a_column_for_repetitions_and_says_what_is_flattered(server, compared):
     app = page("scoreboard", runs=",".join(compared))
     assert not app.exception
-    table = table_with(app, "criterion", "Gibbs × 2", "Random restarts", "flatters")
+    table = table_with(app, "criterion", "Gibbs × 2", "Random restarts", "biased towards")
     rows = table.set_index("criterion")
     found = server.wait_analysis(compared, "structure")
     best = found.particles[2].error.min()
     assert rows.loc["best relative error", "Random restarts"] == f"{best:.4g}"
     assert " to " in rows.loc["best relative error", "Gibbs × 2"]
-    assert rows.loc["modes found", "flatters"] == "optimizers"
+    assert rows.loc["modes found", "biased towards"] == "optimizers"
     assert rows.loc["effective draws a second", "Random restarts"] == "–"
     assert "that any run found, Gibbs × 2 found" in words(app)
     app.selectbox(key="found_by").set_value(compared[2]).run()

@@ -1,0 +1,40 @@
+"""Whether the chains of each run have settled, and a button that continues those that have not."""
+
+import streamlit as st
+
+from bnmf_core.analysis import chains
+from bnmf_core.analysis.chains import Verdict
+from bnmf_core.runs.launch import longer
+from pages.frame import link, view
+from pages.frame.lens import Lens
+from pages.frame.services import runner
+from pages.frame.words import plain
+
+TIMES = 10
+SETTLED = ("Settled", "green", ":material/check_circle:")
+NOT_SETTLED = ("Not settled", "orange", ":material/change_history:")
+
+
+def show(look: Lens) -> None:
+    """A badge and a sentence for every run of chains."""
+    found = chains.STAGE.perhaps(look.analysis)
+    for verdict in () if found is None else found.by_run.values():
+        label, color, icon = SETTLED if verdict.settled else NOT_SETTLED
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.badge(label, color=color, icon=icon)
+            st.markdown(plain(verdict.sentence))
+            if not verdict.settled and not link.get("shown"):
+                _continue(look, verdict)
+
+
+def _continue(look: Lens, verdict: Verdict) -> None:
+    """Offer the same chains, ten times as long, in place of these."""
+    if not st.button(
+        f"Continue {TIMES} times as long", key=f"longer_{verdict.run}", icon=":material/resume:"
+    ):
+        return
+    record = next(run for run in look.analysis.runs if run.id == verdict.run)
+    with view.told():
+        (longer_run,) = runner().start(record.dataset, [longer(record.spec, TIMES)])
+    others = [run_id for run_id in look.analysis.run_ids if run_id != verdict.run]
+    link.go("findings", runs=",".join([*others, longer_run]))

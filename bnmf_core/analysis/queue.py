@@ -37,6 +37,8 @@ SILENCE = 10.0
 # The part of a stage that has to be done before the time left is told: the beginning misleads.
 ENOUGH = 0.1
 WAITING = "Waiting to start"
+# Stages of at most this weight take seconds, and wait for no long one.
+SHORT = 2.0
 
 
 @dataclass(frozen=True)
@@ -78,8 +80,8 @@ class AnalysisQueue:
     ----------
     store : where runs are read and results are written.
     clock : seconds that only go forward.
-    turn : holds a place among the analyses of other stores; raises Cancelled where what it is
-        given says, before there is one, that it is not wanted any more.
+    turn : ``(stopped, short, waits)`` holds a place among the analyses of other stores, see
+        :meth:`bnmf_core.runs.hall.Hall.analysis`.
     cluster : the executor of the cluster where runs of these ids were made, None for this machine;
         raises SchedulerError where it does not answer.
     """
@@ -88,7 +90,7 @@ class AnalysisQueue:
         self,
         store: RunStore,
         clock: Callable[[], float] = time.monotonic,
-        turn: Callable[[Callable[[], bool]], AbstractContextManager[None]] = lambda stopped: (
+        turn: Callable[..., AbstractContextManager[None]] = lambda stopped, short, waits: (
             nullcontext()
         ),
         cluster: Callable[[Sequence[str]], Executor | None] = lambda run_ids: None,
@@ -235,7 +237,15 @@ class AnalysisQueue:
             def stopped(stage: Stage[object] = stage) -> bool:
                 return self._gives_way(comparison, stage)
 
-            with suppress(Cancelled), self._turn(stopped):
+            def waits(before: int) -> None:
+                many = f"{before} other{'s' * (before != 1)} wait before it" if before else "next"
+                reason = f"Waits for other analyses on this server ({many})."
+                with self._changed:
+                    if key in self._status:
+                        told = replace(self._status[key], stage=WAITING, message=reason)
+                        self._status[key] = told
+
+            with suppress(Cancelled), self._turn(stopped, stage.weight <= SHORT, waits):
                 stages.make(comparison, stage, report, stopped, elsewhere)
         with self._changed:
             if not todo:

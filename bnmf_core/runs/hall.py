@@ -8,7 +8,7 @@ more runs of one owner side by side.
 import logging
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Hashable, Iterator
 from contextlib import contextmanager
 
@@ -21,6 +21,38 @@ log = logging.getLogger(__name__)
 
 # Whoever waits for a turn looks so often whether he still wants it.
 PATIENCE = 0.1
+
+
+class Places:
+    """A number of places, taken in the order in which they are asked for."""
+
+    def __init__(self, count: int) -> None:
+        self._free, self._line = count, deque[object]()
+        self._changed = threading.Condition()
+
+    @contextmanager
+    def held(self, stopped: Callable[[], bool], waits: Callable[[int], None]) -> Iterator[None]:
+        """Hold a place; arguments as of :meth:`Hall.analysis`."""
+        me, before = object(), 0
+        with self._changed:
+            self._line.append(me)
+            try:
+                while not (self._free and self._line[0] is me):
+                    if before != (before := self._line.index(me) + 1):
+                        waits(before - 1)
+                    self._changed.wait(PATIENCE)
+                    if stopped():
+                        raise Cancelled
+                self._free -= 1
+            finally:
+                self._line.remove(me)
+                self._changed.notify_all()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._free += 1
+                self._changed.notify_all()
 
 
 class Hall:
@@ -46,7 +78,8 @@ class Hall:
     ) -> None:
         self.limits = limits or Limits()
         self.executors = Executors(workers, allowed=schedulers)
-        self._analyses = threading.BoundedSemaphore(self.limits.analyses_at_once)
+        # Short stages have places of their own: a long one of somebody else never delays them.
+        self._places = {short: Places(self.limits.analyses_at_once) for short in (True, False)}
         self._waiting: list[tuple[Hashable, Callable[[], None]]] = []
         self._running: Counter[Hashable] = Counter()
         self._changed = threading.Condition()
@@ -66,21 +99,26 @@ class Hall:
                 self._changed.wait(left)
 
     @contextmanager
-    def analysis(self, stopped: Callable[[], bool]) -> Iterator[None]:
-        """Hold one of the places where analyses are made.
+    def analysis(
+        self,
+        stopped: Callable[[], bool],
+        short: bool = False,
+        waits: Callable[[int], None] = lambda before: None,
+    ) -> Iterator[None]:
+        """Hold one of the places where analyses are made, first come, first served.
+
+        Parameters
+        ----------
+        stopped : asked while it waits. short : whether it takes seconds, not minutes.
+        waits : told how many wait before it, whenever that changes.
 
         Raises
         ------
         Cancelled
             When ``stopped()`` before there was one.
         """
-        while not self._analyses.acquire(timeout=PATIENCE):
-            if stopped():
-                raise Cancelled
-        try:
+        with self._places[short].held(stopped, waits):
             yield
-        finally:
-            self._analyses.release()
 
     def count(self) -> tuple[int, int]:
         """How many runs are being made, and how many wait for their turn."""

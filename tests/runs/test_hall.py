@@ -99,6 +99,37 @@ def test_analyses_wait_for_their_turn_and_give_up_when_nobody_wants_them(hall):
     assert got.wait(10)
 
 
+def test_a_long_analysis_of_somebody_else_does_not_delay_a_short_one(hall):
+    got = threading.Event()
+
+    def look() -> None:
+        with hall.analysis(lambda: False, short=True):
+            got.set()
+
+    with hall.analysis(lambda: False):  # the one place for long ones is taken
+        threading.Thread(target=look, daemon=True).start()
+        assert got.wait(10)
+
+
+def test_places_are_taken_in_the_order_of_asking_and_the_wait_is_told(hall):
+    order, told = [], []
+
+    def ask(number: int) -> None:
+        with hall.analysis(lambda: False, waits=lambda before: told.append((number, before))):
+            order.append(number)
+
+    with hall.analysis(lambda: False):
+        threads = []
+        for number in range(3):
+            threads.append(threading.Thread(target=ask, args=(number,), daemon=True))
+            threads[-1].start()
+            until(lambda number=number: (number, number) in told)
+    for thread in threads:
+        thread.join(10)
+    assert order == [0, 1, 2]
+    assert {(0, 0), (1, 1), (2, 2)} <= set(told)
+
+
 def test_runners_of_two_stores_share_a_hall_and_one_that_leaves_stops_nothing(tmp_path):
     hall, spec = Hall(workers=1), RunSpec("random_restarts", rank=3, particles=4)
     one, two = (JobRunner(RunStore(tmp_path / name), hall) for name in ("one", "two"))

@@ -84,6 +84,8 @@ class RunRecord:
 COLUMNS = [field.name for field in fields(RunRecord)]
 # The copy of an entry in the run's folder, and what it holds beside the spec.
 COPY = "run.json"
+# Parts of an entry that never change: in both, they are the same.
+FIXED = ("dataset", "created", "spec", "launch")
 COPIED = ("id", "owner", "name", "dataset", "launch", "created", "version", "launch_name")
 # What was meant where nothing was written, before that default changed: by model, its prior rate
 # λ, now taken from the data; by algorithm, when its solver stopped, now when it has converged.

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import NotFoundError, StoreError
+from bnmf_core.nouns.errors import DamagedError, NotFoundError, StoreError
 from bnmf_core.nouns.particles import Particles
 from bnmf_core.store import files, folders, records
 from bnmf_core.store.database import Database
@@ -234,14 +234,17 @@ class RunStore:
         Raises
         ------
         StoreError
-            When nothing has been saved yet or a file is torn.
+            When nothing has been saved yet. DamagedError: when all of it is damaged.
         """
         record = self.run(run_id)
         folder = self.run_folder(run_id)
         whole = folder / folders.COMPLETE
-        if whole.exists():
-            return self._particles(folder, whole.stat().st_mtime_ns)
-        return folders.read_partial(folder, record.spec, record.status, record.done)
+        try:
+            if whole.exists():
+                return self._particles(folder, whole.stat().st_mtime_ns)
+            return folders.read_partial(folder, record.spec, record.status, record.done)
+        except DamagedError as error:
+            raise DamagedError(f"Run {run_id}: {error}") from error
 
     def _select(self) -> tuple[list[RunRecord], dict[str, str]]:
         newest_first = "ORDER BY created DESC, rowid DESC"

@@ -20,7 +20,7 @@ from bnmf_core.registry import ALGORITHMS
 from bnmf_core.store.records import RunRecord
 from pages.frame import beside, choosing, declared, focusing, link, view, watch
 from pages.frame.lens import Compared, Lens
-from pages.frame.services import runner, store
+from pages.frame.services import run_words, runner, store
 from pages.frame.words import plain, with_unit
 
 
@@ -34,8 +34,6 @@ def look(*needed: Stage[Any], meanwhile: Callable[[list[RunRecord]], None] | Non
     analysis = analysed(ended, structure.STAGE, *needed)
     with st.sidebar:
         looked_at = _panel(analysis, passing)
-        for sentence in stages.repaired(analysis):
-            st.caption(plain(sentence))
     link.share(*declared.LENS)
     return looked_at
 
@@ -97,6 +95,12 @@ def analysed(run_ids: list[str], *needed: Stage[Any]) -> Comparison:
         if not stage.ready(analysis):
             watch.analysis_until(analysis, stage, "Comparing the factorizations")
             st.stop()
+    with st.sidebar:
+        for run, particles in zip(analysis.runs, analysis.particles, strict=True):
+            if damage := particles.info.get("damage"):
+                st.warning(plain(f"{run_words(run)}: {damage}."))
+        for sentence in stages.repaired(analysis):
+            st.caption(plain(sentence))
     return analysis
 
 

@@ -5,7 +5,7 @@ import pytest
 from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.stages import STAGES
 from bnmf_core.store import manifest
-from tests.pages.apps import page, words
+from tests.pages.apps import EXPLORE, page, words
 
 
 def flipped(path):
@@ -36,6 +36,19 @@ def test_damaged_results_are_computed_again_and_the_page_says_so(server, finishe
     assert len(repaired) == sum(bool(stage.repaired(comparison)) for stage in STAGES.values()) > 8
     assert "has been computed again" in repaired[0]
     assert words(app).replace("\n".join(repaired), "").split() == before.split()
+
+
+@pytest.mark.parametrize("name", [name for name in EXPLORE if name not in ("boolean", "tree")])
+def test_every_page_says_which_factorizations_are_left_out(server, finished, name):
+    folder = server.store.run_folder(finished[0]) / "particles"
+    content = bytearray((folder / "W.npy").read_bytes())
+    content[-20] ^= 16
+    (folder / "W.npy").write_bytes(content)
+    server.wait_analysis(finished)
+    app = page(name)
+    assert not app.exception and not app.error
+    (said,) = [element.value for element in app.sidebar.warning]
+    assert "1 of 6 factorizations is damaged on the disk and left out (number 5)" in said
 
 
 @pytest.mark.parametrize("name", ["data", "rank", "starts", "run"])

@@ -87,8 +87,14 @@ def model(key: str) -> Model:
     return MODELS[key]
 
 
+# In the place of an algorithm's key: another program made the run.
+FOREIGN = "foreign"
+
+
 def label_of(key: str) -> str:
     """An algorithm's name on screen, also when it is no longer there."""
+    if key == FOREIGN:
+        return "Imported"
     return ALGORITHMS[key].label if key in ALGORITHMS else key
 
 

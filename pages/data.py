@@ -9,7 +9,7 @@ from pages.frame.services import store
 guard.enter("data")
 hints.show("data")
 samples, upload, generate, download, others = st.tabs(
-    ["Samples", "Upload", "Generate", "Download", "Results of others"],
+    ["Samples", "Upload", "Generate", "Download", "Import factorizations"],
     default="Upload" if st.query_params.get("source") == "upload" else "Samples",
 )
 with samples:

@@ -22,7 +22,7 @@ from bnmf_core.compare.remaining import Locked, check_held, solve_locked
 from bnmf_core.nouns.errors import SettingsError
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.threads import one_blas_thread
-from bnmf_core.store import files
+from bnmf_core.store import files, manifest
 
 # Counted up when the same question would have another answer, or other files.
 VERSION = 1
@@ -87,9 +87,21 @@ class Exploration(ABC):
         return len(self.stored()) == len(self.parts)
 
     def stored(self) -> list[Path]:
-        """The pieces that are there."""
-        paths = (self.folder / f"part-{part.start:05d}.npz" for part in self.parts)
-        return [path for path in paths if path.exists()]
+        """The pieces that are there and undamaged."""
+        return [path for path in self._paths if manifest.is_sound(path)]
+
+    @property
+    def damaged(self) -> str:
+        """How many pieces are damaged and left out until they are computed again; "" without."""
+        count = sum(path.exists() and not manifest.is_sound(path) for path in self._paths)
+        if not count:
+            return ""
+        several = f"{count} parts of it are" if count > 1 else "1 part of it is"
+        return f"{several} damaged on the disk and left out. Start it again to complete it."
+
+    @property
+    def _paths(self) -> list[Path]:
+        return [self.folder / f"part-{part.start:05d}.npz" for part in self.parts]
 
     def pieces(self) -> list[dict[str, np.ndarray]]:
         """What is in them."""
@@ -105,7 +117,7 @@ class Exploration(ABC):
         """
         run_id, made = self.about
         about = self.folder.parents[1] / ABOUT
-        if not about.exists():
+        if not manifest.is_sound(about):
             files.write_json(about, {"runs": [run_id], "particles": [made]})
         parts = self.parts
         for done, part in enumerate(parts):
@@ -115,7 +127,7 @@ class Exploration(ABC):
 
             tell(0.0)
             path = self.folder / f"part-{part.start:05d}.npz"
-            if not path.exists():
+            if not manifest.is_sound(path):
                 with one_blas_thread():
                     files.write_arrays(path, self.part(part, tell, stopped))
 
@@ -231,7 +243,7 @@ class DisplacementExploration(Exploration):
     ) -> tuple[np.ndarray, np.ndarray, float]:
         """The optimum that is displaced: solved for once, the same for all pieces."""
         path = self.folder / "optimum.npz"
-        if path.exists():
+        if manifest.is_sound(path):
             kept = files.read_arrays(path)
             return kept["A"], kept["W"], float(kept["error"])
         A, W, error = polished(problem, *self.factors, stopped)

@@ -22,7 +22,7 @@ from bnmf_core.nouns.names import listed
 from bnmf_core.nouns.particles import Particles
 from bnmf_core.numerics.linalg import evenly_spaced
 from bnmf_core.probability import MODELS
-from bnmf_core.store import files
+from bnmf_core.store import files, manifest
 from bnmf_core.store.records import RunRecord
 from bnmf_core.store.run_store import RunStore
 
@@ -374,6 +374,6 @@ def comparison_key(parts: Sequence[tuple[str, int]]) -> str:
 def write_about(comparison: Comparison) -> None:
     """Say in its folder which runs it is of, so that it can be removed with them."""
     path = comparison.folder / ABOUT
-    if not path.exists():
+    if not manifest.is_sound(path):
         made = [particles.M for particles in comparison.particles]
         files.write_json(path, {"runs": comparison.run_ids, "particles": made})

@@ -9,7 +9,11 @@ import numpy as np
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.stage import Report, Stage, Stopped
 from bnmf_core.compare.distances.pairwise import matched_alike, pairwise_of_several
-from bnmf_core.store import files
+from bnmf_core.nouns.errors import StoreError
+from bnmf_core.store import files, integrity
+
+# Ends the name of the file with the checksum of a matrix.
+SUM = ".sum.json"
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,7 @@ def compute(
     A, W = comparison.factors(np.arange(len(comparison.members)))
     groups = matched_alike(comparison.metrics)
     for i, alike in enumerate(groups):
-        missing = {key: one for key, one in alike.items() if not _path(folder, key).exists()}
+        missing = {key: one for key, one in alike.items() if not _is_kept(folder, key)}
 
         def of_group(part: float, i: int = i) -> None:
             report((i + part) / len(groups))
@@ -43,7 +47,17 @@ def compute(
             chosen = list(missing.values())
             found = pairwise_of_several(A, W, chosen, of_group, stopped, executor)
             for key, matrix in zip(missing, found, strict=True):
+                files.write_json(_path(folder, key).with_suffix(SUM), integrity.checksum(matrix))
                 files.write_array(_path(folder, key), matrix)
+
+
+def _is_kept(folder: Path, metric: str) -> bool:
+    """Whether an interrupted computation has stored the matrix, and it is what was written."""
+    path = _path(folder, metric)
+    try:
+        return files.read_json(path.with_suffix(SUM)) == integrity.checksum(files.read_array(path))
+    except StoreError:
+        return False
 
 
 def _path(folder: Path, metric: str) -> Path:

@@ -20,11 +20,12 @@ from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import StoreError
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.probability import gaussian
-from bnmf_core.store import files
+from bnmf_core.store import files, manifest
 
 # Counted up when the same question would have another answer, or other files.
 VERSION = 2
 FOLDER, STUDY, BEST, PARTS = "ranks", "study.json", "best.npz", "parts"
+LABEL = "Comparing ranks"
 # Ranks that are compared where nobody says which.
 LARGEST_USUAL = 8
 # Of the time that the modes of all ranks take, what the rest takes besides.
@@ -82,7 +83,7 @@ class RankWork:
 
     def ready(self) -> bool:
         """Whether the answer is stored."""
-        return (self.folder / STUDY).is_file()
+        return manifest.is_whole(self.folder, LABEL)
 
     def make(self, report: Callable[[float, str], None], stopped: Callable[[], bool]) -> None:
         """Compare the ranks and store what is found; goes on from what is kept."""
@@ -97,13 +98,12 @@ class RankWork:
                 restarts=asked.restarts,
                 most_modes=asked.most_modes,
                 executor=executor,
-                on_progress=lambda part: report(part, f"{elsewhere.said} Comparing ranks".lstrip()),
+                on_progress=lambda part: report(part, f"{elsewhere.said} {LABEL}".lstrip()),
                 stopped=stopped,
                 keep=self.folder / PARTS,
             )
         )
         write(self.folder, asked, study)
-        shutil.rmtree(self.folder / PARTS, ignore_errors=True)
 
 
 def usual_ranks(dataset: Dataset) -> tuple[int, int]:
@@ -114,7 +114,7 @@ def usual_ranks(dataset: Dataset) -> tuple[int, int]:
 
 
 def write(folder: Path, asked: RankQuestion, study: RankStudy) -> None:
-    """Store a study; the file that says that it is there comes last."""
+    """Store a study instead of its parts; the file that says that it is there comes last."""
     factors = {
         f"{name}{rank}": factor
         for rank, pair in study.best.items()
@@ -129,6 +129,8 @@ def write(folder: Path, asked: RankQuestion, study: RankStudy) -> None:
         "prior": study.prior,
     }
     files.write_json(folder / STUDY, plain)
+    shutil.rmtree(folder / PARTS, ignore_errors=True)
+    manifest.write(folder)
 
 
 def read(folder: Path) -> RankStudy:
@@ -137,8 +139,10 @@ def read(folder: Path) -> RankStudy:
     Raises
     ------
     StoreError
-        When it is not there, or torn.
+        When it is not there, or damaged.
     """
+    if not manifest.is_whole(folder, LABEL):
+        raise StoreError(f"The rank study {folder.name} is not there or damaged; start it again.")
     plain, arrays = files.read_json(folder / STUDY), files.read_arrays(folder / BEST)
     try:
         table = pd.DataFrame(plain["table"])
@@ -155,19 +159,27 @@ def _criterion(values: dict[str, Any]) -> Criterion:
 
 def answered(root: Path, dataset_id: str) -> list[RankQuestion]:
     """What was asked of a dataset, and answered by this version, the newest first."""
-    places = sorted(
-        (root / FOLDER / dataset_id).glob(f"*/{STUDY}"),
-        key=lambda path: path.stat().st_mtime,
-        reverse=True,
-    )
-    found = []
-    for place in places:
-        with suppress(StoreError, KeyError, TypeError):  # of another version, or torn
-            plain = files.read_json(place)["question"]
-            asked = RankQuestion(**plain | {"ranks": tuple(plain["ranks"])})
-            if asked.key == place.parent.name:
-                found.append(asked)
-    return found
+    found = {}
+    for folder in (root / FOLDER / dataset_id).glob("*"):
+        # Of another version, damaged, or removed at this moment.
+        with suppress(StoreError, KeyError, TypeError, OSError):
+            if manifest.is_whole(folder, LABEL):
+                plain = files.read_json(folder / STUDY)["question"]
+                asked = RankQuestion(**plain | {"ranks": tuple(plain["ranks"])})
+                if asked.key == folder.name:
+                    found[asked] = (folder / STUDY).stat().st_mtime
+    return sorted(found, key=lambda asked: -found[asked])
+
+
+def damaged(root: Path, dataset_id: str) -> list[str]:
+    """A sentence for each study of a dataset that was damaged and not made again."""
+    found = map(manifest.damage, sorted((root / FOLDER / dataset_id).glob("*")))
+    return [
+        f"A stored comparison of ranks was damaged on the disk ({one.said}) and cannot be shown. "
+        "Start it again."
+        for one in found
+        if one is not None
+    ]
 
 
 def newest(root: Path, dataset_id: str) -> RankStudy | None:

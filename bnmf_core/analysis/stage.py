@@ -9,10 +9,7 @@ from typing import Generic, TypeVar, cast
 
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.nouns.errors import StoreError
-from bnmf_core.store import files
-
-# Written last: what is in the folder is complete.
-DONE = "done.json"
+from bnmf_core.store import manifest
 
 Result_co = TypeVar("Result_co", covariant=True)
 Report = Callable[[float], None]
@@ -62,8 +59,24 @@ class Stage(Generic[Result_co]):
         return comparison.folder / self.name(comparison.metrics)
 
     def ready(self, comparison: Comparison) -> bool:
-        """Whether its result of this comparison is stored."""
-        return (self.folder(comparison) / DONE).exists()
+        """Whether its result of this comparison is stored and undamaged, and what it needs, too."""
+        if not all(stage.ready(comparison) for stage in self.needs):
+            return False  # whoever reads a result reads those that it was made of
+        folder = self.folder(comparison)
+        whole = manifest.is_whole(folder, self.label)
+        if not whole:
+            comparison.read_already.pop(folder.name, None)
+        return whole
+
+    def repaired(self, comparison: Comparison) -> str:
+        """In a sentence, that its result was damaged and has been computed again; "" if not."""
+        found = manifest.repaired(self.folder(comparison))
+        if found is None:
+            return ""
+        return (
+            f"The stored result of “{self.label}” was damaged on the disk ({found.said}) and has "
+            "been computed again."
+        )
 
     def of(self, comparison: Comparison) -> Result_co:
         """Its stored result of this comparison, read once.
@@ -71,7 +84,7 @@ class Stage(Generic[Result_co]):
         Raises
         ------
         StoreError
-            When it has not been computed, or a file is torn.
+            When it has not been computed, or was damaged and has to be computed again.
         """
         if not self.ready(comparison):
             raise StoreError(f"{self.label}: this has not been computed yet.")
@@ -102,6 +115,7 @@ class Stage(Generic[Result_co]):
         """
         folder = self.folder(comparison)
         folder.mkdir(parents=True, exist_ok=True)
+        manifest.keep_sound(folder)
         elsewhere = {} if executor is None else {"executor": executor}
         self.compute(comparison, folder, report, stopped, **elsewhere)
-        files.write_json(folder / DONE, {"stage": self.label})
+        manifest.write(folder, stage=self.label)

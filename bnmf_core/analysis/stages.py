@@ -79,6 +79,11 @@ def missing(comparison: Comparison, wanted: Sequence[str] | None = None) -> list
     return [STAGES[key] for key in in_order(wanted) if not STAGES[key].ready(comparison)]
 
 
+def repaired(comparison: Comparison) -> list[str]:
+    """A sentence for each stored result that was damaged and has been computed again."""
+    return [words for stage in STAGES.values() if (words := stage.repaired(comparison))]
+
+
 def compute(
     comparison: Comparison,
     on_progress: Callable[[float, str], None],
@@ -95,6 +100,8 @@ def compute(
     total = sum(stage.weight for stage in todo)
     before = 0.0
     for stage in todo:
+        if stage.ready(comparison):  # only what it needs was missing, and is there now
+            continue
 
         def report(part: float, before: float = before, stage: Stage[object] = stage) -> None:
             on_progress((before + part * stage.weight) / total, stage.label)

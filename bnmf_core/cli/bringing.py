@@ -15,13 +15,18 @@ from bnmf_core.runs.foreign import bring as keep
 
 def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> None:
     """Add ``bring``."""
-    words = "bring factorizations of other programs in as runs"
+    words = "import factorizations of other programs as runs"
     command = commands.add_parser("bring", parents=parents, help=words, description=words)
     given.add_data(command, "the data they belong to: a sample, a generator, a file, or an id")
     command.add_argument(
-        "results", nargs="+", help="files or folders: matrices A and W of any program, or NetCDF"
+        "results",
+        nargs="+",
+        help="files or folders: matrices A and W of any program; or draws, as NPZ or NetCDF with A "
+        "(chains, draws, D, R) and W (chains, draws, R, N), which keep their values and chains",
     )
-    command.add_argument("--name", default="", help="what the runs are called")
+    command.add_argument(
+        "--name", default="", help="of the runs (default: the program and the file)"
+    )
     command.set_defaults(act=bring)
 
 

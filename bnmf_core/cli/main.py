@@ -21,9 +21,13 @@ from bnmf_core.cli import (
     sharing,
 )
 from bnmf_core.cli.output import Output
-from bnmf_core.nouns.errors import BNMFError, SettingsError
+from bnmf_core.cli.records import tell_list
+from bnmf_core.nouns.errors import BNMFError, DamagedError, SettingsError
+from bnmf_core.store.health import Damage
 
-OK, FAILED, CANCELLED = 0, 1, 130
+OK, FAILED, DAMAGED, CANCELLED = 0, 1, 3, 130
+# Nothing of the store is read, or it is repaired.
+WITHOUT_STORE = (catalogue.samples, reading.inspect, recovering.recover)
 
 
 class Parser(argparse.ArgumentParser):
@@ -69,17 +73,29 @@ def parser() -> Parser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; returns 0, 1 after an error told on stderr, or 130 when cancelled."""
+    """Run one command.
+
+    Returns 0, 1 after an error told on stderr, 3 where something that is kept is damaged and was
+    left out, or 130 when cancelled.
+    """
     output = Output()
     try:
         options = parser().parse_args(arguments)
         output.as_json = options.json
-        return CANCELLED if options.act(options, output) == "cancelled" else OK
+        if options.act not in WITHOUT_STORE:
+            tell_list(options.store, output)
+        code = CANCELLED if options.act(options, output) == "cancelled" else OK
+        return code or (DAMAGED if output.damage else OK)
     except SystemExit as leaving:  # --help
         return int(leaving.code or 0)
     except BNMFError as error:
-        output.error(str(error))
-        return FAILED
+        if isinstance(error, DamagedError):
+            output.damaged([Damage("store", "", str(error))])
+        else:
+            output.error(str(error))
+        if output.damage:
+            output.result({}, lambda: None)
+        return DAMAGED if output.damage else FAILED
     except KeyboardInterrupt:
         output.error("Cancelled; what was made is kept.")
         return CANCELLED

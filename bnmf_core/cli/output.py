@@ -13,6 +13,8 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
+from bnmf_core.store.health import Damage
+
 
 class Output:
     """Tables or one JSON document on stdout, everything else on stderr.
@@ -22,14 +24,25 @@ class Output:
 
     def __init__(self) -> None:
         self.as_json = False
+        # What was found damaged in the store.
+        self.damage: list[Damage] = []
+        # Sentences about results that were damaged and have been computed again.
+        self.repaired: list[str] = []
         # A pipe gets whole lines, whatever their width.
         width = None if sys.stdout.isatty() else 500
         self._screen = Console(highlight=False, markup=False, soft_wrap=True, width=width)
         self._aside = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 
     def result(self, document: object, show: Callable[[], None]) -> None:
-        """Print the document as JSON where that was asked for, else call ``show``."""
+        """Print the document as JSON where that was asked for, else call ``show``.
+
+        What is damaged is part of the document, as ``damage``, and what has been computed again
+        for that reason, as ``repaired``.
+        """
         if self.as_json:
+            if isinstance(document, dict):
+                found = {"damage": [vars(o) for o in self.damage], "repaired": self.repaired}
+                document = document | {key: value for key, value in found.items() if value}
             sys.stdout.write(json.dumps(document, default=_plain, indent=1, allow_nan=False) + "\n")
         else:
             show()
@@ -41,6 +54,13 @@ class Output:
     def note(self, words: str) -> None:
         """A line beside the result."""
         self._aside.print(Text(words))
+
+    def damaged(self, found: Iterable[Damage]) -> None:
+        """What is damaged and left out: said once, and told by the exit code in the end."""
+        for one in found:
+            if one not in self.damage:
+                self.damage.append(one)
+                self._aside.print(Text(one.said, style="yellow"))
 
     def error(self, words: str) -> None:
         """A sentence that says what went wrong."""

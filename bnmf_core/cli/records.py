@@ -9,6 +9,7 @@ from bnmf_core.cli.output import Output, duration
 from bnmf_core.nouns.errors import StoreError
 from bnmf_core.nouns.names import told_apart
 from bnmf_core.nouns.plain import Plain
+from bnmf_core.store import health
 from bnmf_core.store.home import OWNERS, data_home, owners_in
 from bnmf_core.store.records import RunRecord
 from bnmf_core.store.run_store import RunStore
@@ -31,6 +32,12 @@ def open_store(folder: Path | None) -> RunStore:
         raise StoreError(
             f"The folder {str(folder or data_home())!r} cannot hold runs: {why}; name another one."
         ) from error
+
+
+def tell_list(folder: Path | None, output: Output) -> None:
+    """Say whether runs are on the disk that the list does not show."""
+    if (root := folder or data_home()).is_dir() and any(root.iterdir()):
+        output.damaged(health.of_list(open_store(root)))
 
 
 def of_one_owner(store: RunStore) -> str:

@@ -19,7 +19,7 @@ from bnmf_core.compare.coverage import covering_numbers
 from bnmf_core.compare.distances import DISTANCES, find_distance
 from bnmf_core.share import formats
 from bnmf_core.share.formats import FORMATS
-from bnmf_core.store import files
+from bnmf_core.store import files, health
 
 # Of the table of modes, and what they are called in a terminal.
 COLUMNS = {
@@ -69,6 +69,11 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
     """Add ``runs``, ``metrics`` and ``export``."""
     words = "list all runs, newest first"
     command = commands.add_parser("runs", parents=parents, help=words, description=words)
+    command.add_argument(
+        "--quick",
+        action="store_true",
+        help="do not read factorizations and data to find damage",
+    )
     command.set_defaults(act=runs)
     words = "modes, distances, covering numbers and errors of runs of the same data and rank"
     command = commands.add_parser("metrics", parents=parents, help=words, description=words)
@@ -106,6 +111,11 @@ def runs(options: argparse.Namespace, output: Output) -> None:
     """List the runs."""
     store = open_store(options.store)
     records = store.runs()
+    if not options.quick:
+        for record in records:
+            output.damaged(health.of_run(store, record))
+        for dataset_id in dict.fromkeys(record.dataset for record in records):
+            output.damaged(health.of_data(store, dataset_id))
     output.result(
         {"runs": [document(record, store) for record in records]},
         lambda: (
@@ -172,8 +182,12 @@ def export(options: argparse.Namespace, output: Output) -> None:
     def write(file: BinaryIO) -> None:
         made.append(formats.write(store, options.run_id, options.format, file))
 
+    record = store.run(options.run_id)
+    output.damaged(health.of_particles(record, store.particles(record.id)))
+    output.damaged(health.of_names(store, record.dataset))
     files.hand_over(options.output, "file", write)
     size = options.output.stat().st_size
+    of_all = "" if made[0] >= record.done else f"of {record.done} "
     told = {
         "run": options.run_id,
         "format": options.format,
@@ -184,7 +198,7 @@ def export(options: argparse.Namespace, output: Output) -> None:
     output.result(
         told,
         lambda: output.say(
-            f"{made[0]} factorizations written to {options.output} ({size / 1e6:.2f} MB)"
+            f"{made[0]} {of_all}factorizations written to {options.output} ({size / 1e6:.2f} MB)"
         ),
     )
 

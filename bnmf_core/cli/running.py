@@ -24,6 +24,7 @@ from bnmf_core.probability import MODELS
 from bnmf_core.registry import ALGORITHMS, model
 from bnmf_core.runs.executors import default_scheduler, open_executor
 from bnmf_core.runs.jobs import JobRunner
+from bnmf_core.store import health
 from bnmf_core.store.records import RunRecord
 
 LOOK_EVERY = 0.1
@@ -263,6 +264,11 @@ def compute(
 
         stopped = interrupted.is_set if interrupted is not None else lambda: False
         stages.compute(comparison, tell, stopped, wanted, cluster)
+    for record, particles in zip(comparison.runs, comparison.particles, strict=True):
+        output.damaged(health.of_particles(record, particles))
+    for sentence in stages.repaired(comparison):
+        output.note(sentence)
+        output.repaired.append(sentence)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from bnmf_core.cli.records import document, open_store, show_runs
 from bnmf_core.cli.running import compute
 from bnmf_core.compare.distances import DISTANCES, find_distance
 from bnmf_core.lazy import lazy
+from bnmf_core.store import health
 
 report = lazy("bnmf_core.share.report")
 archive = lazy("bnmf_core.share.archive")
@@ -76,6 +77,7 @@ def answer_of(options: argparse.Namespace, output: Output) -> Answer:
     if threshold is None:
         threshold = structure.suggested_threshold(comparison, metric)
     modes = structure.modes_at(comparison, metric, threshold)
+    output.damaged(health.of_names(store, comparison.runs[0].dataset))
     named = Named(tuple(store.notes.of(comparison.runs[0].dataset)))
     return Answer(comparison, metric, modes, named=named)
 

@@ -209,6 +209,8 @@ def _sparse_matrix(arrays: dict[str, np.ndarray]) -> sparse.coo_array | Sparse:
     data, *places = (arrays[name] for name in names)
     # Unsigned 64-bit indices beyond the signed range would turn negative and are then refused.
     places = [place.astype(np.int64) for place in places]
+    # Entries of the same place are added, which small whole numbers do not survive.
+    data = data.astype(np.float64)
     try:
         if kind == b"coo":
             matrix = layout((data, tuple(places)), shape=shape)

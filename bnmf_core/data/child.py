@@ -168,10 +168,7 @@ class Child:
         """
         return [
             NamedMatrix(
-                said["name"],
-                np.load(self._folder / f"matrix{number}.npy", allow_pickle=False),
-                said["rows"],
-                said["columns"],
+                values=np.load(self._folder / f"matrix{number}.npy", allow_pickle=False), **said
             )
             for number, said in enumerate(self._answer()["matrices"])
         ]

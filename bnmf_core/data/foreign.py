@@ -2,8 +2,13 @@
 
 NetCDF of this program, scikit-learn (W and H or components), cNMF (spectra and usages),
 SigProfilerExtractor (signatures and activities), or any pair of matrices, also many in a folder.
+
+Draws of a posterior are arrays A (chains, draws, D, R) and W (chains, draws, R, N) of an NPZ or
+NetCDF file, in the latter also in the group ``posterior`` of ArviZ. They keep their values and
+their chains.
 """
 
+import io
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -13,15 +18,17 @@ import numpy as np
 
 from bnmf_core.data.arrays import MAX_ENTRIES, members
 from bnmf_core.data.formats import npy, table
-from bnmf_core.data.formats.hdf5 import inside, open_hdf5
+from bnmf_core.data.formats.hdf5 import inside, open_hdf5, words
 from bnmf_core.data.packed import ZIP, archive_names, member, open_archive, unpacked
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import DataError
-from bnmf_core.nouns.names import clean_name
+from bnmf_core.nouns.names import clean_name, listed
 from bnmf_core.numerics.matrix import dense
 from bnmf_core.numerics.residuals import squared_errors
 
 MOST_FILES = 5_000
+# Chains and draws of the example of a file.
+EXAMPLE = (2, 8)
 # What tells the two matrices of a pair apart, and is no part of the pair's name.
 _ROLE_WORDS = """
 a w h x p e nmf spectra usages usage signatures signature activities activity components component
@@ -33,21 +40,35 @@ SCALE_TOLERANCE = 0.01
 
 
 class NamedMatrix(NamedTuple):
-    """A matrix of a file: two dimensions, or three where it holds many; names where there are."""
+    """A matrix of a file: two dimensions, or three where it holds many; names where there are.
+
+    source : the program that made it and the file. as_it_is : a program of this kind made it,
+    so that its scale is meant. chain, draw : of draws of a posterior, where each one belongs.
+    """
 
     name: str
     values: np.ndarray
     rows: list[str] | None = None
     columns: list[str] | None = None
+    source: str = ""
+    as_it_is: bool = False
+    chain: list[int] | None = None
+    draw: list[int] | None = None
 
 
 class Foreign(NamedTuple):
-    """One factorization: A (D, R), W (R, N), what it is called, and a note on it if any."""
+    """One factorization: A (D, R), W (R, N), what it is called, and a note on it if any.
+
+    source : where it comes from. chain, draw : of a draw of a posterior; None of others.
+    """
 
     name: str
     A: np.ndarray
     W: np.ndarray
     note: str = ""
+    source: str = ""
+    chain: int | None = None
+    draw: int | None = None
 
 
 def matrices_of(content: bytes, filename: str, limit_bytes: int) -> list[NamedMatrix]:
@@ -58,6 +79,13 @@ def matrices_of(content: bytes, filename: str, limit_bytes: int) -> list[NamedMa
     DataError
         When a single file holds none.
     """
+    return [
+        one._replace(source=one.source or clean_name(filename, 60))
+        for one in _matrices(content, filename, limit_bytes)
+    ]
+
+
+def _matrices(content: bytes, filename: str, limit_bytes: int) -> list[NamedMatrix]:
     content = unpacked(content, limit_bytes)
     names = archive_names(content) if content.startswith(ZIP) else []
     if not names or all(name.endswith(".npy") for name in names):
@@ -81,8 +109,8 @@ def _of_one(content: bytes, filename: str, limit_bytes: int) -> Iterator[NamedMa
     name = clean_name(filename)
     if content.startswith(ZIP):
         for key, array in members(content, limit_bytes).items():
-            if array.ndim in (2, 3) and array.dtype.kind in "buif":
-                yield NamedMatrix(f"{name}/{key}", array)
+            if array.ndim in (2, 3, 4) and array.dtype.kind in "buif":
+                yield _chained(NamedMatrix(f"{name}/{key}", array))
     elif content.startswith((b"\x89HDF", b"CDF")):
         yield from _of_hdf5(content, name)
     elif content.startswith(b"\x93NUMPY"):
@@ -102,23 +130,91 @@ def _of_hdf5(content: bytes, name: str) -> Iterator[NamedMatrix]:
     if content.startswith(b"CDF"):
         raise DataError("The file is NetCDF of version 3; save it as NetCDF-4.")
     with open_hdf5(content) as file:
-        # The layout of ArviZ has chains and draws in a group.
         group = inside(file, "posterior")
-        places = [file, group] if hasattr(group, "keys") else [file]
-        for place in places:
+        grouped = hasattr(group, "keys")
+        for place in [group] if grouped else [file]:
             for key in place:
                 found = inside(place, key)
-                if getattr(found, "ndim", 0) in (2, 3, 4) and found.dtype.kind in "buif":
-                    if found.size > MAX_ENTRIES:
-                        raise DataError(
-                            f"{clean_name(key, 40)!r} has more entries than can be read."
-                        )
-                    yield NamedMatrix(f"{name}/{key}", _of_draws(found[()]))
+                if getattr(found, "ndim", 0) not in (2, 3, 4) or found.dtype.kind not in "buif":
+                    continue
+                if found.size > MAX_ENTRIES:
+                    raise DataError(f"{clean_name(key, 40)!r} has more entries than can be read.")
+                sides, values = _sides(found), found[()]
+                for number, side in enumerate(("chain", "draw")):
+                    if "chain" in sides and "draw" in sides:
+                        values = np.moveaxis(values, sides.index(side), number)
+                        sides.insert(number, sides.pop(sides.index(side)))
+                if values.ndim == 3 and "chain" not in sides and {"draw", "sample"} & {*sides}:
+                    at = next(at for at, side in enumerate(sides) if side in ("draw", "sample"))
+                    values = np.moveaxis(values, at, 0)[None]
+                    sides = ["", *sides[:at], *sides[at + 1 :]]
+                # With chains, or in that group, others are scalars and vectors.
+                if values.ndim == 4 or not (grouped or "chain" in sides):
+                    rows, columns = (words(place, side) if side else None for side in sides[-2:])
+                    one = NamedMatrix(
+                        f"{name}/{key}", values, rows, columns, source=_source(file, name)
+                    )
+                    yield _as_made(file, _chained(one))
 
 
-def _of_draws(values: np.ndarray) -> np.ndarray:
-    """Matrices of chains and draws as a stack of matrices; others as they are."""
-    return values.reshape(-1, *values.shape[2:]) if values.ndim == 4 else values
+def _sides(array: Any) -> list[str]:
+    """What the dimensions of an array in NetCDF are called, "" of one without a name."""
+    return [side[0].name.rpartition("/")[2] if len(side) else "" for side in array.dims]
+
+
+def _source(file: Any, name: str) -> str:
+    """The program that made a file, where it says so, and the file."""
+    told = {**file.attrs, **(group.attrs if (group := inside(file, "posterior")) else {})}
+    program = told.get("algorithm_label", told.get("inference_library", ""))
+    return clean_name(", ".join(filter(None, (str(program), name))), 60)
+
+
+def _chained(one: NamedMatrix) -> NamedMatrix:
+    """Matrices of chains and draws as a stack of matrices that know theirs; others as they are."""
+    if one.values.ndim != 4:
+        return one
+    chains, draws, *sides = one.values.shape
+    return one._replace(
+        values=one.values.reshape(-1, *sides),
+        chain=np.repeat(np.arange(chains), draws).tolist(),
+        draw=np.tile(np.arange(draws), chains).tolist(),
+    )
+
+
+def _as_made(file: Any, one: NamedMatrix) -> NamedMatrix:
+    """What this program has exported, in the order, and with the chains, of the run.
+
+    Factorizations that no chain made stand as one chain there and are separate ones.
+    """
+    stats = [inside(file, f"sample_stats/{key}") for key in ("made_by_chain", "made_as_draw")]
+    number = inside(file, "posterior/particle")
+    if "algorithm_label" not in file.attrs or number is None or None in stats:
+        return one
+    order = np.argsort(np.ravel(number[()]), kind="stable")
+    chain, draw = (np.ravel(values[()])[order].tolist() for values in stats)
+    one = one._replace(values=one.values[order], as_it_is=True)
+    separate = inside(file, "trace") is None
+    return one._replace(chain=None if separate else chain, draw=None if separate else draw)
+
+
+def example(dataset: Dataset) -> bytes:
+    """An NPZ file of the shapes that draws for these data have: random numbers, 2 components.
+
+    >>> import io, numpy as np
+    >>> from bnmf_core import laurberg
+    >>> found = np.load(io.BytesIO(example(laurberg("two"))))
+    >>> found["A"].shape, found["W"].shape
+    ((2, 8, 6, 2), (2, 8, 2, 6))
+    """
+    rng, (D, N) = np.random.default_rng(0), (dataset.D, dataset.N)
+    scale = np.sqrt(dataset.total / dataset.observed / 2)
+    file = io.BytesIO()
+    np.savez_compressed(
+        file,
+        A=scale * rng.gamma(4.0, 0.25, (*EXAMPLE, D, 2)),
+        W=scale * rng.gamma(4.0, 0.25, (*EXAMPLE, 2, N)),
+    )
+    return file.getvalue()
 
 
 def pair(matrices: Sequence[NamedMatrix], dataset: Dataset) -> list[Foreign]:
@@ -149,7 +245,8 @@ def pair(matrices: Sequence[NamedMatrix], dataset: Dataset) -> list[Foreign]:
             f"{dataset.D:,} features and W {dataset.N:,} observations, and both the same number "
             f"of components (found: {seen or 'no matrix'})."
         )
-    unique = {(one.A.tobytes(), one.W.tobytes()): one for one in found}
+    # A chain may stay where it is; other factorizations count once.
+    unique = {(one.A.tobytes(), one.W.tobytes(), one.chain, one.draw): one for one in found}
     return list(unique.values())
 
 
@@ -163,8 +260,18 @@ def _pairs(stem: str, group: Sequence[NamedMatrix], dataset: Dataset) -> Iterato
             W = _sided(second, dataset.observations, component_last=False)
             if A is None or W is None or A.shape[2] != W.shape[1] or len(A) != len(W):
                 continue
+            if (first.chain, first.draw) != (second.chain, second.draw):
+                continue
             name = clean_name(stem or first.name, 60)
-            made = [_scaled(name, a, w, dataset) for a, w in zip(A, W, strict=True)]
+            source = clean_name(listed(dict.fromkeys((first.source, second.source))), 60)
+            made = [Foreign(name, a, w, "", source) for a, w in zip(A, W, strict=True)]
+            for one in made:
+                _check(one)
+            if first.chain is not None and first.draw is not None:
+                places = zip(made, first.chain, first.draw, strict=True)
+                made = [one._replace(chain=chain, draw=draw) for one, chain, draw in places]
+            elif not first.as_it_is:
+                made = [_scaled(one, dataset) for one in made]
             error = float(np.mean([_error(dataset, one.A, one.W) for one in made]))
             if A.shape[2] not in best or error < best[A.shape[2]][0]:
                 best[A.shape[2]] = error, made
@@ -175,15 +282,12 @@ def _pairs(stem: str, group: Sequence[NamedMatrix], dataset: Dataset) -> Iterato
 def _sided(matrix: NamedMatrix, names: Sequence[str], component_last: bool) -> np.ndarray | None:
     """(M, length, R) or (M, R, length) of a matrix that has the names, or as many rows; or None."""
     values = np.asarray(matrix.values, dtype=np.float64)
-    order: np.ndarray | None = None
-    if values.ndim == 2:
-        for axis, known in ((0, matrix.rows), (1, matrix.columns)):
-            places = {name: i for i, name in enumerate(known or [])}
-            if all(name in places for name in names):
-                order = np.array([places[name] for name in names])
-                values = values.T if axis else values
-                return _turned(values[order][None], component_last)
     stack = values[None] if values.ndim == 2 else values
+    for axis, known in ((1, matrix.rows), (2, matrix.columns)):
+        places = {name: i for i, name in enumerate(known or [])}
+        if all(name in places for name in names):
+            stack = np.take(stack, [places[name] for name in names], axis=axis)
+            return _turned(stack if axis == 1 else stack.swapaxes(1, 2), component_last)
     # The usual side first: features of A in rows, observations of W in columns.
     for axis in (1, 2) if component_last else (2, 1):
         if stack.shape[axis] == len(names):
@@ -195,26 +299,31 @@ def _turned(stack: np.ndarray, component_last: bool) -> np.ndarray:
     return stack if component_last else stack.swapaxes(1, 2)
 
 
-def _scaled(name: str, A: np.ndarray, W: np.ndarray, dataset: Dataset) -> Foreign:
-    """The factorization; W by one number, where that brings A W nearer to X."""
-    for factor, letter in ((A, "A"), (W, "W")):
+def _check(one: Foreign) -> None:
+    for factor, letter in ((one.A, "A"), (one.W, "W")):
         bad = factor[~(np.isfinite(factor) & (factor >= 0))]
         if bad.size:
             raise DataError(
-                f"{letter} of {name!r} holds {bad[0]:g}; every entry must be a finite number ≥ 0."
+                f"{letter} of {one.name!r} holds {bad[0]:g}; every entry must be a finite number "
+                "≥ 0."
             )
+
+
+def _scaled(one: Foreign, dataset: Dataset) -> Foreign:
+    """The factorization; W by one number, where that brings A W nearer to X."""
+    A, W = one.A, one.W
     inner = float(np.einsum("dr,rd->", A, np.asarray(W @ dataset.X.T)))
     squared = float(np.einsum("rs,rs->", A.T @ A, W @ W.T))
     if dataset.mask is not None:
         product = np.where(dataset.mask, A @ W, 0.0)
         inner, squared = float((product * dense(dataset.X)).sum()), float((product**2).sum())
     if squared <= 0 or inner <= 0:
-        raise DataError(f"A W of {name!r} has nothing in common with the data.")
+        raise DataError(f"A W of {one.name!r} has nothing in common with the data.")
     scale = inner / squared
     if abs(scale - 1.0) <= SCALE_TOLERANCE:
-        return Foreign(name, np.ascontiguousarray(A), np.ascontiguousarray(W))
-    note = f"W of {name} was multiplied by {scale:.4g}, so that A W is nearest to the data."
-    return Foreign(name, np.ascontiguousarray(A), W * scale, note)
+        return one
+    note = f"W of {one.name} was multiplied by {scale:.4g}, so that A W is nearest to the data."
+    return one._replace(W=W * scale, note=note)
 
 
 def _error(dataset: Dataset, A: np.ndarray, W: np.ndarray) -> float:

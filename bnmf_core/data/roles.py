@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bnmf_core.data import cells
+from bnmf_core.data import cells, marked
 from bnmf_core.data.orientation import Side, find_side, word_of
 from bnmf_core.data.sheet import Sheet, Table, texts
 from bnmf_core.nouns.names import clean_name
@@ -57,8 +57,13 @@ class Columns:
         self.counts = self.rows - np.isnan(body).sum(axis=0)
         self.words = np.zeros(sheet.width, dtype=np.int64)
         self.truths = np.zeros(sheet.width, dtype=np.int64)
+        # Where most cells are numbers, some of them with marks that cannot be read together.
+        self.marked = np.zeros(sheet.width, dtype=bool)
         for column, found in sheet.words.items():
             self.words[column], self.truths[column] = found.count, found.truths
+            numbers = self.counts[column] + found.marked
+            some = found.marked > (0 if self.counts[column] else found.limits)
+            self.marked[column] = some and numbers > found.count - found.marked
         if not has_header:
             for column, cell in enumerate(sheet.head):
                 # The first row is among the values then, and its words are not counted yet.
@@ -94,7 +99,8 @@ class Columns:
             line, word = int(self.sheet.lines[0]), self.sheet.head[column]
         place, shown = self.place(column), clean_name(word, 40)
         more = int(self.words[column]) - 1
-        hint = cells.remedy(word, self.table.decimal_comma)
+        comma = self.table.decimal_comma
+        hint = marked.remedy(word, comma) or cells.remedy(word, comma)
         others = f" So do {more:,} more of its cells." if more > 1 else ""
         return (
             f"Row {line}, {place[0].lower()}{place[1:]} holds {shown!r}, but the "
@@ -113,7 +119,8 @@ def find_roles(
 ) -> tuple[Roles, Columns]:
     """What each column is; ``chosen`` holds what is not to be guessed, columns from 0."""
     columns, roles = Columns(sheet, table, has_header), Roles()
-    holds_words = [c for c in range(sheet.width) if columns.words[c] > columns.counts[c]]
+    few = (columns.words > columns.counts) & ~columns.marked
+    holds_words = np.flatnonzero(few).tolist()
     yes_no = [c for c in holds_words if columns.truths[c] == columns.words[c]]
     named = {
         c for c in range(sheet.width) if word_of(columns.head(c)) in _NAME_HEADS | _CLASS_HEADS
@@ -121,7 +128,8 @@ def find_roles(
     columns.fetch({0, sheet.width - 1, *named, *(c for c in holds_words if c not in yes_no)})
     _find_names(roles, columns, [c for c in holds_words if c not in yes_no], chosen)
     free = [c for c in range(sheet.width) if c != roles.names]
-    numbers = [c for c in free if columns.counts[c] and c not in holds_words]
+    known = columns.counts.astype(bool) | columns.marked
+    numbers = [c for c in free if known[c] and c not in holds_words]
     words = [c for c in free if c in holds_words]
     # Answers of yes and no are numbers where they are most of the table, else classes.
     answers = [c for c in free if c in yes_no]

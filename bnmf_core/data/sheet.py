@@ -2,13 +2,13 @@
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, islice
 
 import numpy as np
 
-from bnmf_core.data import cells
+from bnmf_core.data import cells, marked
 from bnmf_core.data.arrays import check_entries
 from bnmf_core.data.reading import PREVIEW_ROWS
 from bnmf_core.data.text import COMMENTS
@@ -24,12 +24,14 @@ class Table:
     """Where the rows of a table come from; they can be asked for more than once.
 
     records : gives each row that is not blank with the row of the file on which it begins.
-    missing : words in lower case that mean "not seen".
+    missing : words in lower case that mean "not seen". thousands : whether a comma in 1,234 can
+    only be a mark between thousands.
     """
 
     records: Callable[[], Iterator[Record]]
     decimal_comma: bool = False
     missing: frozenset[str] = cells.MISSING
+    thousands: bool = True
 
     @cached_property
     def plain(self) -> bool:
@@ -40,15 +42,23 @@ class Table:
 
 @dataclass
 class Words:
-    """The words of a column: how many below its first row, where the first stand, yes and no."""
+    """The words of a column: how many below its first row, where the first stand, yes and no.
+
+    marked : how many are numbers written with marks. limits : how many of those are limits.
+    """
 
     count: int = 0
     first: list[tuple[int, str]] = field(default_factory=list)
     truths: int = 0
+    marked: int = 0
+    limits: int = 0
 
-    def add(self, line: int, cell: str) -> None:
+    def add(self, line: int, cell: str, decimal_comma: bool) -> None:
         """Take note of one."""
         self.count += 1
+        if found := marked.marked(cell, decimal_comma):
+            self.marked += 1
+            self.limits += found.mark == marked.LIMIT
         self.truths += cell.strip().lower() in cells.TRUTH
         if len(self.first) < MOST_FAULTS:
             self.first.append((line, cell))
@@ -66,6 +76,7 @@ class Sheet:
     values : (rows, columns) numbers; NaN where a cell is missing or holds words.
     words : column (from 0) → its words. empty_lines : rows of empty cells, which are left out.
     first : the file's first rows as they stand. ragged : sentences about rows of other lengths.
+    marked : column → how its numbers, which are written with marks, were read.
     """
 
     above: list[int]
@@ -77,6 +88,7 @@ class Sheet:
     empty_lines: list[int]
     first: list[Record]
     ragged: list[str]
+    marked: dict[int, str] = field(default_factory=dict)
 
     @property
     def width(self) -> int:
@@ -120,7 +132,7 @@ def read_sheet(table: Table, header_row: int | None = None) -> Sheet:
                 ragged.append(_ragged(line, len(row), lines[-1], width))
             continue
         for column in _add_numbers(numbers, row, table):
-            words.setdefault(column, Words()).add(line, row[column])
+            words.setdefault(column, Words()).add(line, row[column], table.decimal_comma)
         lines.append(line)
         check_entries(len(lines), width)
     if not width:
@@ -138,9 +150,35 @@ def read_sheet(table: Table, header_row: int | None = None) -> Sheet:
         values = shifted
     above = [line for line, _ in sample[:start]]
     first = sample[:PREVIEW_ROWS]
-    return Sheet(
+    sheet = Sheet(
         above, head, short_head, np.array(lines), values, words, empty_lines, first, ragged
     )
+    return _without_marks(table, sheet)
+
+
+def _without_marks(table: Table, sheet: Sheet) -> Sheet:
+    """The sheet with the numbers of columns in which every word is one that is written with marks.
+
+    A column of limits alone, such as groups of ages, holds words.
+    """
+    chosen = {c for c, found in sheet.words.items() if found.marked == found.count > found.limits}
+    columns = {
+        column: values
+        for column, found in texts(table, sheet, chosen, 0).items()
+        if (table.thousands or not marked.may_be_decimals(found))
+        and (values := marked.column_of(found, table.decimal_comma, table.missing)) is not None
+    }
+    if not columns:
+        return sheet
+    values = sheet.values.copy()
+    for column, numbers in columns.items():
+        values[:, column] = numbers
+    said = {
+        column: marked.said_of(sheet.words[column].first[0][1], table.decimal_comma)
+        for column in sorted(columns)
+    }
+    words = {column: found for column, found in sheet.words.items() if column not in columns}
+    return replace(sheet, values=values, words=words, marked=said)
 
 
 def texts(table: Table, sheet: Sheet, columns: set[int], first: int) -> dict[int, list[str]]:

@@ -55,6 +55,10 @@ def inspect_table(table: Table, chosen: Mapping[str, Any], reading: Reading) -> 
     roles, columns = find_roles(sheet, table, head.there, places)
     line = int(sheet.lines[0]) if head.there else None
     doubts = [*reading.doubts, *([head.doubt] if head.doubt else []), *roles.doubts]
+    with_marks = [column for column in sheet.marked if column in roles.numbers]
+    doubts += [f"{columns.place(c)} {sheet.marked[c]}" for c in with_marks[:MOST_FAULTS]]
+    if (more := len(with_marks) - MOST_FAULTS) > 0:
+        doubts.append(f"{more:,} more columns hold numbers with such marks, read in the same way.")
     return Reading(
         format=reading.format,
         what=reading.what,

@@ -140,7 +140,9 @@ def _kept(parts: Parts, folder: Path) -> dict[str, Any]:
 def _matrices(found: list[NamedMatrix], folder: Path) -> list[dict[str, Any]]:
     for number, one in enumerate(found):
         np.save(folder / f"matrix{number}.npy", one.values, allow_pickle=False)
-    return [{"name": one.name, "rows": one.rows, "columns": one.columns} for one in found]
+    return [
+        {key: value for key, value in one._asdict().items() if key != "values"} for one in found
+    ]
 
 
 def _tuple(value: Any) -> Any:

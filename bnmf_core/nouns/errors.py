@@ -41,6 +41,10 @@ class StoreError(BNMFError):
     """A stored file that is missing, torn or altered."""
 
 
+class DamagedError(StoreError):
+    """Something stored that is no longer what was written; says what it is and what to do."""
+
+
 def raise_if_cancelled(cancel: Callable[[], bool] | None, what: str) -> None:
     """Stop a long computation, which asks this between two blocks of work.
 

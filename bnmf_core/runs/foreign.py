@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from bnmf_core import registry
+from bnmf_core.compare.distances.invariants import invariants
 from bnmf_core.data.foreign import Foreign
 from bnmf_core.nouns import settings
 from bnmf_core.nouns.dataset import Dataset
@@ -19,12 +20,15 @@ from bnmf_core.store.run_store import RunStore
 from bnmf_core.version import VERSION
 
 # In the place of an algorithm's key.
-ALGORITHM = "foreign"
-LABEL = "Brought from elsewhere"
+ALGORITHM = registry.FOREIGN
+LABEL = registry.label_of(ALGORITHM)
 
 
 def foreign_particles(dataset: Dataset, found: Sequence[Foreign], model: str) -> Particles:
     """Factorizations of one rank with their errors and log joint densities under the model.
+
+    Draws keep their chains, of which there is a trace; every other factorization is a chain of its
+    own.
 
     Raises
     ------
@@ -44,15 +48,27 @@ def foreign_particles(dataset: Dataset, found: Sequence[Foreign], model: str) ->
             f"{found[int(np.argmin(np.isfinite(log_joint)))].name!r}."
         )
     numbers = np.arange(M)
+    drawn = all(one.chain is not None for one in found)
+    chain = np.array([one.chain for one in found]) if drawn else numbers
+    draw = np.array([one.draw for one in found]) if drawn else np.zeros(M, dtype=np.int64)
+    error = np.sqrt(squared / dataset.squared_norm)
+    trace = {
+        "chain": chain,
+        "sweep": draw,
+        "warm_up": np.zeros(M, dtype=bool),
+        "log_joint": log_joint,
+        "error": error,
+        **invariants(A, W),
+    }
     arrays = {
         "A": A,
         "W": W,
         "ids": numbers,
-        "chain": numbers,
-        "draw": np.zeros(M, dtype=np.int64),
+        "chain": chain,
+        "draw": draw,
         "weights": np.full(M, 1.0 / M),
         "log_joint": log_joint,
-        "error": np.sqrt(squared / dataset.squared_norm),
+        "error": error,
         "seconds": np.zeros(M),
     }
     notes = list(dict.fromkeys(one.note for one in found if one.note))
@@ -61,7 +77,7 @@ def foreign_particles(dataset: Dataset, found: Sequence[Foreign], model: str) ->
         arrays,
         spec,
         {},
-        {},
+        trace if drawn else {},
         {
             "version": VERSION,
             "dataset": dataset.name,
@@ -83,24 +99,37 @@ def bring(
     name: str = "",
     model: str = "gaussian",
 ) -> list[str]:
-    """Keep factorizations as complete runs, one for each number of components; their ids.
+    """Keep factorizations as complete runs, and return their ids.
+
+    There is one for each number of components, and for draws one for each file. ``name`` : what
+    the runs are called; "" to name them after their sources.
 
     Raises
     ------
     RunError
         When they do not fit the data.
     """
-    by_rank: dict[int, list[Foreign]] = defaultdict(list)
+    groups: dict[tuple[int, str], list[Foreign]] = defaultdict(list)
     for one in found:
-        by_rank[one.A.shape[1]].append(one)
-    every = [foreign_particles(dataset, by_rank[rank], model) for rank in sorted(by_rank)]
+        file = "" if one.chain is None else f"{one.source} {one.name}"
+        groups[one.A.shape[1], file].append(one)
+    every = [
+        (foreign_particles(dataset, groups[key], model), name or _named(groups[key]))
+        for key in sorted(groups)
+    ]
     dataset_id = store.add_dataset(dataset)
     run_ids: list[str] = []
-    for particles in every:
-        claim = store.life.enter(dataset_id, particles.spec, name)
+    for particles, called in every:
+        claim = store.life.enter(dataset_id, particles.spec, called)
         store.life.begin(claim)
         folders.write_particles(store.run_folder(claim.run_id), particles, final=True)
         message = " ".join(particles.info["notes"])
         store.life.end(claim, "complete", message, done=particles.M, fraction=1.0)
         run_ids.append(claim.run_id)
     return run_ids
+
+
+def _named(found: Sequence[Foreign]) -> str:
+    """The sources of a run, the first of many."""
+    first, *others = dict.fromkeys(one.source for one in found)
+    return f"{first} and {len(others)} more" if others else first

@@ -48,6 +48,10 @@ class Database:
     An index that is damaged is set aside, and a new one begun; what runs have made lies in their
     folders, from which :func:`bnmf_core.store.lost.bring_back` enters them again.
 
+    Attributes
+    ----------
+    set_aside : what a damaged index is called now; None where it was whole.
+
     Raises
     ------
     StoreError
@@ -57,8 +61,9 @@ class Database:
     def __init__(self, folder: Path, refused: str = "") -> None:
         self.path = folder / NAME
         self._refused = refused
+        self.set_aside: Path | None = None
         if self.path.exists() and not self._is_whole():
-            _set_aside(self.path)
+            self.set_aside = _set_aside(self.path)
         with self.connect() as connection:
             (layout,) = connection.execute("PRAGMA user_version").fetchone()
             if layout > LAYOUT:
@@ -131,14 +136,18 @@ class Database:
                 files.write(self._reserve, lambda file: file.write(bytes(RESERVED)))
 
 
-def _set_aside(path: Path) -> None:
-    """Rename a damaged index, and what SQLite keeps beside it, so that nothing of it is lost."""
+def _set_aside(path: Path) -> Path:
+    """Rename a damaged index, and what SQLite keeps beside it, so that nothing of it is lost.
+
+    Returns its new name.
+    """
     when = datetime.now().strftime("%Y%m%d-%H%M%S")
     for beside in ("", "-wal", "-shm"):
         with suppress(FileNotFoundError):
             path.with_name(path.name + beside).rename(
                 path.with_name(f"{path.name}{beside}.damaged-{when}")
             )
+    return path.with_name(f"{path.name}.damaged-{when}")
 
 
 def _columns(connection: sqlite3.Connection) -> set[str]:

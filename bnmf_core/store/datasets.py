@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from bnmf_core.nouns.dataset import Dataset, Truth
-from bnmf_core.nouns.errors import StoreError
+from bnmf_core.nouns.errors import DamagedError, StoreError
 from bnmf_core.numerics.matrix import Matrix, is_sparse
 from bnmf_core.store import files, integrity
 
@@ -51,8 +51,9 @@ def write_dataset(folder: Path, dataset: Dataset) -> None:
         "stored_entries": dataset.stored_entries,
         # The other arrays have theirs, as NPZ files do.
         "sum": None if is_sparse(X) else _sum(X),
+        "dtype": X.dtype.str,
     }
-    files.write_json(folder / META, integrity.sealed(meta))
+    files.write_json(folder / META, meta)
 
 
 def read_dataset(folder: Path) -> Dataset:
@@ -60,10 +61,20 @@ def read_dataset(folder: Path) -> Dataset:
 
     Raises
     ------
-    StoreError
+    DamagedError
         When a file is missing, torn or damaged; of an X larger than 2 GB, :func:`verify` tells.
     """
     meta = read_meta(folder)
+    try:
+        found = _read(folder, meta)
+    except (StoreError, KeyError, TypeError, ValueError) as error:
+        raise _damaged(meta, error) from error
+    if isinstance(found.X, np.ndarray) and found.X.nbytes <= SOON_READ:
+        _verify(found.X, meta)
+    return found
+
+
+def _read(folder: Path, meta: dict[str, Any]) -> Dataset:
     arrays = files.read_arrays(folder / "arrays.npz")
     for array in arrays.values():
         array.flags.writeable = False
@@ -73,8 +84,6 @@ def read_dataset(folder: Path) -> Dataset:
         X: Matrix = sparse.csc_array(parts, shape=(D, N))
     else:
         X = files.read_array(folder / "X.npy", mapped=True)
-        if X.nbytes <= SOON_READ:
-            _verify(X, meta)
     image_shape, map_shape = meta["image_shape"], meta.get("map_shape")
     return Dataset(
         X=X,
@@ -96,17 +105,33 @@ def read_dataset(folder: Path) -> Dataset:
     )
 
 
+def is_kept(folder: Path) -> bool:
+    """Whether a dataset is there, undamaged."""
+    if not (folder / META).exists():
+        return False
+    try:
+        read_dataset(folder)
+        verify(folder)
+    except DamagedError:
+        return False
+    return True
+
+
 def verify(folder: Path) -> None:
     """Hold a dense X of any size against what was written.
 
     Raises
     ------
-    StoreError
+    DamagedError
         When it is damaged.
     """
     meta = read_meta(folder)
     if not meta["sparse"]:
-        _verify(files.read_array(folder / "X.npy", mapped=True), meta)
+        try:
+            X = files.read_array(folder / "X.npy", mapped=True)
+        except StoreError as error:
+            raise _damaged(meta, error) from error
+        _verify(X, meta)
 
 
 def read_meta(folder: Path) -> dict[str, Any]:
@@ -114,15 +139,16 @@ def read_meta(folder: Path) -> dict[str, Any]:
 
     Raises
     ------
-    StoreError
+    DamagedError
         When it is missing or damaged.
     """
-    meta: dict[str, Any] = files.read_json(folder / META)
-    if not isinstance(meta, dict) or not integrity.is_whole(meta):
-        raise StoreError(
+    try:
+        meta: dict[str, Any] = files.read_json(folder / META)
+    except StoreError as error:
+        raise DamagedError(
             f"The data in the folder {folder.name} are damaged on the disk: what is kept of their "
-            "names and labels is not what was stored. Bring them in again from their file."
-        )
+            "names and labels is not what was stored. Import them again from their file."
+        ) from error
     return meta
 
 
@@ -132,9 +158,14 @@ def _sum(X: np.ndarray) -> int:
 
 
 def _verify(X: np.ndarray, meta: dict[str, Any]) -> None:
-    kept = meta.get("sum")  # older versions kept none
-    if kept is not None and _sum(X) != kept:
-        raise StoreError(
-            f"The data {meta['name']!r} are damaged on the disk: they are not what was stored. "
-            "Bring them in again from their file."
-        )
+    kept = meta.get("sum")  # older versions kept none, and no type of the entries
+    if kept is not None and (_sum(X) != kept or X.dtype.str != meta.get("dtype", X.dtype.str)):
+        raise _damaged(meta)
+
+
+def _damaged(meta: dict[str, Any], why: Exception | None = None) -> DamagedError:
+    reason = "they are not what was stored" if why is None else str(why).rstrip(".")
+    return DamagedError(
+        f"The data {meta['name']!r} are damaged on the disk: {reason}. Import them again from "
+        "their file."
+    )

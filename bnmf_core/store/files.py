@@ -1,6 +1,5 @@
 """Array files that are either there in full or not there: written aside, flushed, renamed."""
 
-import json
 import os
 import threading
 import time
@@ -11,7 +10,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from bnmf_core.nouns.errors import StoreError
+from bnmf_core.nouns.errors import DamagedError, StoreError
+from bnmf_core.store import integrity
 
 # Bytes of a file from which on it is mapped into memory instead of read.
 SMALLEST_MAPPED = 2**20
@@ -102,8 +102,9 @@ def write_array(path: Path, array: np.ndarray) -> None:
 
 
 def write_json(path: Path, value: object) -> None:
-    """Write plain values as JSON."""
-    write(path, lambda file: file.write(json.dumps(value, default=str).encode()))
+    """Write plain values as JSON with a checksum."""
+    text = integrity.sealed(value).encode()
+    write(path, lambda file: file.write(text))
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
@@ -112,7 +113,7 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             return {name: stored[name] for name in stored.files}
     except Exception as error:  # a damaged archive can raise almost anything
-        raise StoreError(f"The stored file {path.name} cannot be read: {error}.") from error
+        raise _unreadable(path, error) from error
 
 
 def read_array(path: Path, mapped: bool = False) -> np.ndarray:
@@ -127,12 +128,23 @@ def read_array(path: Path, mapped: bool = False) -> np.ndarray:
         array.flags.writeable = False
         return array
     except Exception as error:  # a damaged header can raise almost anything
-        raise StoreError(f"The stored file {path.name} cannot be read: {error}.") from error
+        raise _unreadable(path, error) from error
 
 
 def read_json(path: Path) -> Any:
-    """Read plain values."""
+    """Read plain values.
+
+    Raises
+    ------
+    StoreError
+        When the file is not there. DamagedError: when it is not what was written.
+    """
     try:
-        return json.loads(path.read_text())
-    except (OSError, ValueError) as error:
-        raise StoreError(f"The stored file {path.name} cannot be read: {error}.") from error
+        return integrity.unsealed(path.read_text())
+    except (OSError, ValueError, RecursionError) as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: Exception) -> StoreError:
+    kind = StoreError if isinstance(error, OSError) else DamagedError
+    return kind(f"The stored file {path.name} cannot be read: {str(error).rstrip('.')}.")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bnmf_core.nouns.algorithm import Shard
-from bnmf_core.nouns.errors import StoreError
+from bnmf_core.nouns.errors import DamagedError, StoreError
 from bnmf_core.nouns.names import listed
 from bnmf_core.nouns.particles import ARRAYS, NAMED, Particles, with_prefix
 from bnmf_core.nouns.spec import RunInfo, RunSpec
@@ -30,6 +30,7 @@ OPTIONAL = ("log_weights", "log_evidence", "note")
 LARGE = ("A", "W")
 # Numbers of damaged factorizations that are said one by one, at most.
 MOST_NUMBERS = 8
+AGAIN = "The program that repeats the run (Show me the code) makes it again."
 
 
 class FolderSink:
@@ -163,8 +164,9 @@ def write_particles(folder: Path, particles: Particles, final: bool) -> None:
             else integrity.checksum(array)
             for name, array in arrays.items()
         },
+        "dtypes": {name: array.dtype.str for name, array in arrays.items()},
     }
-    files.write_json(folder / COMPLETE, integrity.sealed(told))
+    files.write_json(folder / COMPLETE, told)
     if final:
         # Checkpoints first: none may ever speak of a chunk that is gone.
         for pattern in ("checkpoint-*.npz", "chunk-*.npz"):
@@ -177,24 +179,29 @@ def read_particles(folder: Path) -> Particles:
 
     Raises
     ------
-    StoreError
+    DamagedError
         When a file is missing or torn, or what is damaged concerns all of it.
+    StoreError
+        When another version wrote it.
     """
-    meta = files.read_json(folder / COMPLETE)
-    if not isinstance(meta, dict) or not integrity.is_whole(meta):
-        raise StoreError(f"The stored file {COMPLETE} is damaged: it is not what was written.")
-    arrays = {name: files.read_array(folder / "particles" / f"{name}.npy") for name in ARRAYS}
-    named = {
-        kind: {
-            key: files.read_array(folder / "particles" / f"{prefix}{key}.npy")
-            for key in meta.get(kind, ())  # runs from before there was a trace have none
+    try:
+        meta = files.read_json(folder / COMPLETE)
+        arrays = {name: files.read_array(folder / "particles" / f"{name}.npy") for name in ARRAYS}
+        named = {
+            kind: {
+                key: files.read_array(folder / "particles" / f"{prefix}{key}.npy")
+                for key in meta.get(kind, ())  # runs from before there was a trace have none
+            }
+            for kind, prefix in NAMED.items()
         }
-        for kind, prefix in NAMED.items()
-    }
+    except (StoreError, AttributeError) as error:
+        raise DamagedError(f"{str(error).rstrip('.')}. {AGAIN}") from error
     try:
         spec, info = RunSpec.from_dict(meta["spec"]), meta["info"]
     except KeyError as error:
-        raise StoreError(f"The stored file {COMPLETE} is damaged: {error} is missing.") from error
+        raise DamagedError(
+            f"The stored file {COMPLETE} is damaged: {error} is missing. {AGAIN}"
+        ) from error
     except (TypeError, ValueError) as error:
         raise StoreError(
             f"The run was made by another version of this program and cannot be read: {error}."
@@ -202,24 +209,25 @@ def read_particles(folder: Path) -> Particles:
     found = Particles.from_arrays(
         arrays, spec, named["diagnostics"], named["trace"], info, named["totals"]
     )
-    return _verified(found, meta.get("sums", {}))  # older versions kept none
+    return _verified(found, meta)
 
 
-def _verified(particles: Particles, sums: dict[str, Any]) -> Particles:
+def _verified(particles: Particles, meta: dict[str, Any]) -> Particles:
     """Without the factorizations whose A or W is not what was written."""
+    sums, dtypes = meta.get("sums", {}), meta.get("dtypes", {})  # older versions kept none
     everything = {name: getattr(particles, name) for name in ARRAYS}
     for kind, prefix in NAMED.items():
         everything |= {f"{prefix}{key}": v for key, v in getattr(particles, kind).items()}
     torn = [
         name
         for name, array in everything.items()
-        if name in sums and name not in LARGE and integrity.checksum(array) != sums[name]
+        if array.dtype.str != dtypes.get(name, array.dtype.str)
+        or (name in sums and not _may_be(name, array, sums[name]))
     ]
     if torn:
-        raise StoreError(
+        raise DamagedError(
             f"The stored {listed(f'{name}.npy' for name in torn)} of this run "
-            f"{'is' if len(torn) == 1 else 'are'} damaged: not what was written. The program that "
-            "repeats the run (Show me the code) makes it again."
+            f"{'is' if len(torn) == 1 else 'are'} damaged: not what was written. {AGAIN}"
         )
     whole = np.ones(particles.M, dtype=bool)
     for name in LARGE:
@@ -229,9 +237,14 @@ def _verified(particles: Particles, sums: dict[str, Any]) -> Particles:
     if whole.all():
         return particles
     if not whole.any():
-        raise StoreError("All factorizations of this run are damaged on the disk.")
+        raise DamagedError(f"All factorizations of this run are damaged on the disk. {AGAIN}")
     told = _left_out(particles.ids[~whole], particles.M)
     return replace(particles.subset(whole), info={**particles.info, "damage": told})
+
+
+def _may_be(name: str, array: np.ndarray, kept: Any) -> bool:
+    """Whether an array is what was written; of A and W, whether it has as many matrices."""
+    return len(array) == len(kept) if name in LARGE else integrity.checksum(array) == kept
 
 
 def _left_out(numbers: np.ndarray, M: int) -> str:
@@ -250,11 +263,11 @@ def read_partial(folder: Path, spec: RunSpec, status: str, made: int = 0) -> Par
     """
     chunks, broken = FolderSink(folder).read()
     if not any(chunk.size for chunk in chunks) or not (folder / PLAN).exists():
-        raise StoreError(
-            "What this run had saved is damaged on the disk; resume it to make it again."
-            if broken
-            else "This run has not saved a factorization yet."
-        )
+        if broken:
+            raise DamagedError(
+                "What this run had saved is damaged on the disk; resume it to make it again."
+            )
+        raise StoreError("This run has not saved a factorization yet.")
     plan = files.read_json(folder / PLAN)
     found = assemble(chunks, plan["starts"], spec, plan["info"] | {"stop_reason": status})
     lost = max(made - found.M, int(broken))

@@ -1,6 +1,6 @@
-"""Whether what is read is what was written: CRC-32, which tells damage at the speed of reading.
+"""Checksums of arrays and of JSON: CRC-32, which finds damage at the speed of reading.
 
-It is no defence against somebody who changes files on purpose.
+They are no defence against somebody who changes files on purpose.
 """
 
 import json
@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 SEAL = "seal"
+# The key of a value that is no dictionary.
+VALUE = "sealed value"
 
 
 def checksum(array: np.ndarray) -> int:
@@ -24,15 +26,33 @@ def checksum(array: np.ndarray) -> int:
     return zlib.crc32(entries.data)
 
 
-def sealed(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Plain values with the checksum of what JSON makes of them."""
-    return {**values, SEAL: _of_json(values)}
+def sealed(value: object) -> str:
+    """JSON of plain values, with the checksum of what is read from it.
+
+    >>> unsealed(sealed([1, 2.5]))
+    [1, 2.5]
+    """
+    # As it will be read: keys of dictionaries become text.
+    plain = json.loads(json.dumps(value, default=str))
+    plain = plain if isinstance(plain, dict) else {VALUE: plain}
+    return json.dumps({**plain, SEAL: _of_json(plain)})
 
 
-def is_whole(values: Mapping[str, Any]) -> bool:
-    """Whether plain values are those that were sealed; unsealed ones, of older versions, pass."""
-    rest = {key: value for key, value in values.items() if key != SEAL}
-    return SEAL not in values or values[SEAL] == _of_json(rest)
+def unsealed(text: str) -> Any:
+    """The values that :func:`sealed` wrote; JSON of older versions, without a checksum, passes.
+
+    Raises
+    ------
+    ValueError
+        When it is no JSON, or not what was written.
+    """
+    value = json.loads(text)
+    if not isinstance(value, dict):
+        return value
+    seal = value.pop(SEAL, None)
+    if seal is not None and seal != _of_json(value):
+        raise ValueError("it is not what was written")
+    return value[VALUE] if value.keys() == {VALUE} else value
 
 
 def _of_json(values: Mapping[str, Any]) -> int:

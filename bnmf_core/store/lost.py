@@ -14,7 +14,7 @@ from typing import Any
 from bnmf_core.nouns.errors import BNMFError, StoreError
 from bnmf_core.nouns.names import clean_name
 from bnmf_core.nouns.spec import RunSpec
-from bnmf_core.store import datasets, files, folders, integrity, records
+from bnmf_core.store import datasets, files, folders, records
 from bnmf_core.store.records import RunRecord
 from bnmf_core.store.run_store import RunStore
 
@@ -122,8 +122,6 @@ def _record(store: RunStore, run_id: str) -> RunRecord:
 
 def _guessed(store: RunStore, run_id: str, meta: dict[str, Any]) -> RunRecord:
     """The entry of a run of which only what it has made is known."""
-    if not integrity.is_whole(meta):
-        raise StoreError("its files are damaged")
     spec = RunSpec.from_dict(meta["spec"])
     particles = folders.read_particles(store.run_folder(run_id))
     D, N = particles.A.shape[1], particles.W.shape[2]

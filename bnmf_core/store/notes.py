@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bnmf_core.nouns.errors import NotFoundError, SettingsError, StoreError
+from bnmf_core.nouns.errors import DamagedError, NotFoundError, SettingsError, StoreError
 from bnmf_core.nouns.names import clean_name
 from bnmf_core.store import files
 
@@ -56,14 +56,27 @@ class NoteBook:
         self._folder = root / "notes" / hashlib.sha256(owner.encode()).hexdigest()[:12]
 
     def of(self, dataset_id: str) -> list[Note]:
-        """The notes on these data, the oldest first; one that cannot be read is left out."""
-        found = []
+        """The notes on these data, the oldest first; see :meth:`damaged`."""
+        return self._read(dataset_id)[0]
+
+    def damaged(self, dataset_id: str) -> str:
+        """How many notes on these data cannot be read and are left out; "" where none is."""
+        count = self._read(dataset_id)[1]
+        if not count:
+            return ""
+        several = f"{count} names or notes are" if count > 1 else "1 name or note is"
+        return f"{several} damaged on the disk and left out."
+
+    def _read(self, dataset_id: str) -> tuple[list[Note], int]:
+        found, damaged = [], 0
         for path in (self._folder / dataset_id).glob("*.npz"):
             try:
                 found.append(read(path))
-            except StoreError:
+            except DamagedError:
+                damaged += 1
+            except StoreError:  # removed at this moment
                 continue
-        return sorted(found, key=lambda note: (note.created, note.id))
+        return sorted(found, key=lambda note: (note.created, note.id)), damaged
 
     def keep(
         self, dataset_id: str, kind: str, A: np.ndarray, name: str, text: str = "", id: str = ""
@@ -105,8 +118,8 @@ def read(path: Path) -> Note:
 
     Raises
     ------
-    StoreError
-        When the file is torn, or no note.
+    DamagedError
+        When the file is damaged, or no note.
     """
     arrays = files.read_arrays(path)
     try:
@@ -120,8 +133,8 @@ def read(path: Path) -> Note:
             float(told["created"]),
         )
     except (KeyError, ValueError, TypeError) as error:
-        raise StoreError(f"The note {path.name} cannot be read: {error}.") from error
+        raise DamagedError(f"The note {path.name} cannot be read: {error}.") from error
     right = {COMPONENT: 1, MODE: 2}.get(note.kind)
     if note.A.ndim != right or not np.isfinite(note.A).all() or not note.A.any():
-        raise StoreError(f"The note {path.name} is on nothing that can be named.")
+        raise DamagedError(f"The note {path.name} is on nothing that can be named.")
     return note

@@ -10,10 +10,10 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from bnmf_core.nouns.errors import NotFoundError, StoreError
+from bnmf_core.nouns.errors import DamagedError, NotFoundError, StoreError
 from bnmf_core.nouns.plain import Plain, Value
 from bnmf_core.nouns.spec import RunSpec
-from bnmf_core.store import files, integrity
+from bnmf_core.store import files
 from bnmf_core.store.database import Database
 from bnmf_core.version import VERSION
 
@@ -84,6 +84,8 @@ class RunRecord:
 COLUMNS = [field.name for field in fields(RunRecord)]
 # The copy of an entry in the run's folder, and what it holds beside the spec.
 COPY = "run.json"
+# Parts of an entry that never change: in both, they are the same.
+FIXED = ("dataset", "created", "spec", "launch")
 COPIED = ("id", "owner", "name", "dataset", "launch", "created", "version", "launch_name")
 # What was meant where nothing was written, before that default changed: by model, its prior rate
 # λ, now taken from the data; by algorithm, when its solver stopped, now when it has converged.
@@ -179,7 +181,7 @@ def copy(database: Database, record: RunRecord) -> None:
     told = {name: getattr(record, name) for name in COPIED} | {"spec": _kept(record.spec)}
     with suppress(OSError):  # on a full disk the entry itself is enough
         folder = database.path.parent / "runs" / record.id
-        files.write_json(folder / COPY, integrity.sealed(told))
+        files.write_json(folder / COPY, told)
 
 
 def read_copy(folder: Path) -> RunRecord | None:
@@ -192,9 +194,10 @@ def read_copy(folder: Path) -> RunRecord | None:
     """
     if not (folder / COPY).exists():
         return None
-    told = files.read_json(folder / COPY)
-    if not integrity.is_whole(told):
-        raise StoreError(f"its {COPY} is damaged")
+    try:
+        told = files.read_json(folder / COPY)
+    except DamagedError as error:
+        raise DamagedError(f"its {COPY} is damaged") from error
     run_id, owner, dataset, created = (
         told.pop(key) for key in ("id", "owner", "dataset", "created")
     )

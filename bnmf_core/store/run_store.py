@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import NotFoundError, StoreError
+from bnmf_core.nouns.errors import DamagedError, NotFoundError, StoreError
 from bnmf_core.nouns.particles import Particles
 from bnmf_core.store import files, folders, records
 from bnmf_core.store.database import Database
-from bnmf_core.store.datasets import META, read_dataset, verify, write_dataset
+from bnmf_core.store.datasets import is_kept, read_dataset, verify, write_dataset
 from bnmf_core.store.launches import Launch, grouped
 from bnmf_core.store.life import Life
 from bnmf_core.store.notes import NoteBook
@@ -86,7 +86,7 @@ class RunStore:
     # Datasets
 
     def add_dataset(self, dataset: Dataset) -> str:
-        """Keep a dataset; the same content is kept once. Returns its id.
+        """Keep a dataset; the same content is kept once, and again where it is damaged. Its id.
 
         Raises
         ------
@@ -94,7 +94,7 @@ class RunStore:
             When there is no room for it.
         """
         folder = self.root / "datasets" / dataset.hash
-        if not (folder / META).exists():
+        if not is_kept(folder):
             self.check_room(8 * dataset.stored_entries)
             write_dataset(folder, dataset)
         meta = {"D": dataset.D, "N": dataset.N, "labels": list(dataset.labels)}
@@ -234,14 +234,17 @@ class RunStore:
         Raises
         ------
         StoreError
-            When nothing has been saved yet or a file is torn.
+            When nothing has been saved yet. DamagedError: when all of it is damaged.
         """
         record = self.run(run_id)
         folder = self.run_folder(run_id)
         whole = folder / folders.COMPLETE
-        if whole.exists():
-            return self._particles(folder, whole.stat().st_mtime_ns)
-        return folders.read_partial(folder, record.spec, record.status, record.done)
+        try:
+            if whole.exists():
+                return self._particles(folder, whole.stat().st_mtime_ns)
+            return folders.read_partial(folder, record.spec, record.status, record.done)
+        except DamagedError as error:
+            raise DamagedError(f"Run {run_id}: {error}") from error
 
     def _select(self) -> tuple[list[RunRecord], dict[str, str]]:
         newest_first = "ORDER BY created DESC, rowid DESC"

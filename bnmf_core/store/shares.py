@@ -5,6 +5,7 @@ import re
 import secrets
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -65,8 +66,11 @@ class Shares:
         return _read(path)
 
     def of(self, owner: str) -> list[Share]:
-        """What an owner shows, the newest first."""
-        found = [_read(path) for path in self._folder.glob("*.json")]
+        """What an owner shows, the newest first; a link that is damaged is left out."""
+        found = []
+        for path in self._folder.glob("*.json"):
+            with suppress(StoreError):
+                found.append(_read(path))
         return sorted((s for s in found if s.owner == owner), key=lambda s: -s.created)
 
     def take_back(self, owner: str, token: str) -> None:

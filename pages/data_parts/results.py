@@ -1,11 +1,11 @@
-"""Factorizations that other programs made, brought in as runs of the dataset that is shown."""
+"""Import of factorizations that other programs made, as runs of the dataset that is shown."""
 
 from typing import Any
 
 import streamlit as st
 
 from bnmf_core.data.child import Child
-from bnmf_core.data.foreign import NamedMatrix, pair
+from bnmf_core.data.foreign import NamedMatrix, example, pair
 from bnmf_core.data.load import LIMIT_BYTES
 from bnmf_core.nouns.errors import BNMFError
 from bnmf_core.runs.foreign import bring
@@ -15,18 +15,25 @@ from pages.frame.services import dataset_names, store
 from pages.frame.words import plain
 
 _READERS = "results_readers"
+# Features and observations of the largest data that a sample file is offered for.
+LARGEST_EXAMPLE = 20_000
 
 
 def draw() -> None:
     """Ask for files, pair their matrices, keep them as runs."""
     st.caption(
-        "Results of other programs, to be looked at like runs of this one: two matrices (A and W, "
-        "as CSV, NPY or NPZ), what cNMF, SigProfilerExtractor or scikit-learn left, many of them "
-        "in a zip, or NetCDF. Which matrix is which is told by names and lengths."
+        "Factorizations: two matrices A (features × components) and W (components × observations) "
+        "as CSV, NPY or NPZ, or the output of scikit-learn, cNMF or SigProfilerExtractor. One zip "
+        "may hold many."
+    )
+    st.caption(
+        "Draws of a posterior: NPZ or NetCDF (ArviZ group “posterior”) with A (chains × draws × "
+        "features × components) and W (chains × draws × components × observations). They keep "
+        "their values and chains."
     )
     names = dataset_names()
     if not names:
-        st.info("First bring the data that they belong to.")
+        st.info("First upload the data that they belong to.")
         return
     dataset_id = st.selectbox(
         "They are factorizations of",
@@ -34,9 +41,23 @@ def draw() -> None:
         format_func=names.get,
         key="results_data",
     )
+    entries = {entry.id: entry for entry in store().dataset_entries()}
+    if entries[dataset_id].D + entries[dataset_id].N <= LARGEST_EXAMPLE:
+        with view.told(ends=False):
+            st.download_button(
+                "Download a sample file",
+                _example(dataset_id),
+                "draws.npz",
+                key="results_example",
+                icon=":material/download:",
+                help="Draws for these data in the format above: 2 chains of 8 draws with 2 "
+                "components. The numbers are random.",
+            )
     files = st.file_uploader("Files", key="results", accept_multiple_files=True)
-    name = st.text_input("What the runs are called", key="results_name")
-    if st.button("Bring them in", key="results_go", disabled=not files, type="primary"):
+    name = st.text_input(
+        "Name of the runs", key="results_name", placeholder="The program and the file"
+    )
+    if st.button("Import", key="results_go", disabled=not files, type="primary"):
         _forget()
         readers = [Child(file.getvalue(), file.name, LIMIT_BYTES) for file in files]
         st.session_state[_READERS] = (dataset_id, name, readers)
@@ -44,6 +65,12 @@ def draw() -> None:
     if held is None or not all(waiting.ended(one, "Looking at the results") for one in held[2]):
         return
     _keep(*held)
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def _example(dataset_id: str) -> bytes:
+    """The sample file for these data."""
+    return example(store().dataset(dataset_id))
 
 
 def _keep(dataset_id: str, name: str, readers: list[Any]) -> None:
@@ -59,9 +86,11 @@ def _keep(dataset_id: str, name: str, readers: list[Any]) -> None:
         return
     finally:
         _forget()
-    many = f"{len(found):,} factorizations are" if len(found) > 1 else "One factorization is"
-    runs = f"{len(run_ids)} runs, one for each rank" if len(run_ids) > 1 else "a run"
-    st.success(f"{plain(many)} kept as {plain(runs)}.")
+    chains = len({(one.source, one.name, one.chain) for one in found if one.chain is not None})
+    drawn = f" in {chains} chain{'s' * (chains > 1)}" if chains else ""
+    many = f"{len(found):,} factorizations" if len(found) > 1 else "1 factorization"
+    runs = f"{len(run_ids)} runs" if len(run_ids) > 1 else "a run"
+    st.success(plain(f"Imported {many}{drawn} as {runs}."))
     notes = [store().run(run_id).message for run_id in run_ids]
     st.caption(plain(" ".join(notes)))
     link.to("modes", "Look at them", runs=run_ids[-1])

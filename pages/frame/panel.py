@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from bnmf_core.analysis import structure
+from bnmf_core.analysis import stages, structure
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.named import Named
 from bnmf_core.analysis.stage import Stage
@@ -20,25 +20,25 @@ from bnmf_core.registry import ALGORITHMS
 from bnmf_core.store.records import RunRecord
 from pages.frame import beside, choosing, declared, focusing, link, view, watch
 from pages.frame.lens import Compared, Lens
-from pages.frame.services import runner, store
+from pages.frame.services import run_words, runner, store
 from pages.frame.words import plain, with_unit
 
 
-def look(*stages: Stage[Any], meanwhile: Callable[[list[RunRecord]], None] | None = None) -> Lens:
+def look(*needed: Stage[Any], meanwhile: Callable[[list[RunRecord]], None] | None = None) -> Lens:
     """Draw the panel and return what is looked at; designed states stop the page instead.
 
-    ``stages`` are the parts of the analysis that the page needs beside the modes; ``meanwhile``
+    ``needed`` are the parts of the analysis that the page needs beside the modes; ``meanwhile``
     draws what there is to see of runs that are still being made.
     """
     ended, passing = _ended(meanwhile)
-    analysis = analysed(ended, structure.STAGE, *stages)
+    analysis = analysed(ended, structure.STAGE, *needed)
     with st.sidebar:
         looked_at = _panel(analysis, passing)
     link.share(*declared.LENS)
     return looked_at
 
 
-def runs_by_rank(*stages: Stage[Any]) -> dict[int, Compared]:
+def runs_by_rank(*needed: Stage[Any]) -> dict[int, Compared]:
     """The same of a page that asks for no distances and no modes, where ranks may differ.
 
     Rank → its runs, in rising order.
@@ -49,9 +49,9 @@ def runs_by_rank(*stages: Stage[Any]) -> dict[int, Compared]:
     for run in sorted(runs, key=lambda run: run.spec.rank):
         groups.setdefault(run.spec.rank, []).append(run.id)
     if len({(run.dataset, run.spec.holdout) for run in runs}) > 1:
-        analysed(ended, *stages)  # which says why not
+        analysed(ended, *needed)  # which says why not
     link.share("runs")
-    return {rank: Compared(analysed(ids, *stages)) for rank, ids in groups.items()}
+    return {rank: Compared(analysed(ids, *needed)) for rank, ids in groups.items()}
 
 
 def _ended(
@@ -87,14 +87,20 @@ def _samples(run: RunRecord) -> bool:
     return key in ALGORITHMS and ALGORITHMS[key].family == "sampler"
 
 
-def analysed(run_ids: list[str], *stages: Stage[Any]) -> Comparison:
+def analysed(run_ids: list[str], *needed: Stage[Any]) -> Comparison:
     """The comparison of these runs with these stages; its progress until they are there."""
     with view.told():
-        analysis = runner().analyse(run_ids, stages[0].key)
-    for stage in stages:
+        analysis = runner().analyse(run_ids, needed[0].key)
+    for stage in needed:
         if not stage.ready(analysis):
             watch.analysis_until(analysis, stage, "Comparing the factorizations")
             st.stop()
+    with st.sidebar:
+        for run, particles in zip(analysis.runs, analysis.particles, strict=True):
+            if damage := particles.info.get("damage"):
+                st.warning(plain(f"{run_words(run)}: {damage}."))
+        for sentence in stages.repaired(analysis):
+            st.caption(plain(sentence))
     return analysis
 
 
@@ -123,6 +129,8 @@ def _panel(analysis: Comparison, passing: bool) -> Lens:
     threshold = _threshold(suggested, finest, largest)
     modes = _modes(analysis.kept_under, metric, threshold, analysis)
     here = beside.Side(analysis, modes)
+    if damaged := store().notes.damaged(analysis.runs[0].dataset):
+        st.caption(plain(damaged))
     named = beside.named(here, Named(tuple(store().notes.of(analysis.runs[0].dataset))))
     beside.follow(here, metric)
     names = named.modes(analysis, modes)

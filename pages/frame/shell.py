@@ -5,7 +5,7 @@ from pathlib import Path
 import streamlit as st
 
 from bnmf_core.numerics.threads import one_blas_thread
-from pages.frame import guard, hovering, looks, memory
+from pages.frame import guard, hovering, looks, memory, view
 
 ICON = Path(__file__).with_name("icon.png")
 
@@ -14,5 +14,5 @@ st.set_page_config(page_title="BNMF modes", page_icon=ICON, layout="wide")
 looks.draw()
 hovering.draw()
 # Threads that wait for each other's part of a small product hold up all other sessions.
-with one_blas_thread():
+with one_blas_thread(), view.told():
     guard.admit().run()

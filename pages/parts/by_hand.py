@@ -116,6 +116,8 @@ def explore(
         return
     if status.status != "complete":
         _start(background, work, button, name)
+    if work.damaged:
+        st.warning(plain(work.damaged))
     if status.status == "failed":
         view.problem(status.message)
     if status.status == "cancelled":

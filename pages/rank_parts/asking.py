@@ -25,6 +25,8 @@ def question(dataset: Dataset) -> RankQuestion:
     being_made = _being_made(dataset)
     if being_made is not None:
         return being_made.question
+    for sentence in ranks.damaged(store().root, dataset.hash):
+        st.warning(plain(sentence))
     labels = {key: described(asked) for key, asked in found.items()} | {NEW: "another one…"}
     if found:
         key = st.selectbox(

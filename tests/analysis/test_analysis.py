@@ -13,7 +13,6 @@ from scipy.spatial.distance import squareform
 
 from bnmf_core.analysis import exact, stages
 from bnmf_core.analysis.comparison import open_comparison
-from bnmf_core.analysis.stage import DONE
 from bnmf_core.analysis.stages import STAGES
 from bnmf_core.compare.coverage import covering_numbers
 from bnmf_core.compare.distances import DISTANCES, suited
@@ -25,6 +24,7 @@ from bnmf_core.nouns.errors import NotFoundError, RunError, StoreError
 from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.numerics.linalg import evenly_spaced
 from bnmf_core.runs.jobs import JobRunner
+from bnmf_core.store.manifest import DONE
 from bnmf_core.store.run_store import RunStore
 
 RESTARTS = RunSpec("random_restarts", 3, particles=14, settings={"max_iterations": 30})

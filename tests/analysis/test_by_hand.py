@@ -47,6 +47,23 @@ def make(work, stop_after=None):
     return told
 
 
+def test_a_damaged_piece_is_said_left_out_and_made_again_as_it_was(comparison):
+    work = LockedExploration(comparison, 0, (1,), starts=11, seed=2)
+    make(work)
+    before, pieces = work.found(), work.stored()
+    assert work.damaged == ""
+    content = bytearray(pieces[1].read_bytes())
+    content[len(content) // 2] ^= 1
+    pieces[1].write_bytes(content)
+    assert not work.ready() and len(work.stored()) == len(pieces) - 1
+    assert work.damaged.startswith("1 part of it is damaged on the disk and left out")
+    assert len(work.found().A) < len(before.A)
+    make(work)
+    assert work.ready() and work.damaged == ""
+    for name, values in vars(before).items():
+        np.testing.assert_array_equal(getattr(work.found(), name), values)
+
+
 def test_pieces_that_were_made_before_it_was_cancelled_stay_and_give_the_same_in_the_end(
     comparison,
 ):

@@ -130,7 +130,7 @@ def test_long_runs_are_proposed_evenly_spaced(four, monkeypatch):
     monkeypatch.setattr(stage, "MOST_PROPOSALS", 4)
     monkeypatch.setattr(stage, "MOST_COMPARED", 2)
     reported = []
-    stage.compute(four, stage.STAGE.folder(four), reported.append, lambda: False)
+    stage.STAGE.make(four, reported.append, lambda: False)
     found = stage.STAGE.of(four).proposals("found")
     np.testing.assert_array_equal(found[four.runs[0].id].decisions["number"], [0, 4, 7, 11])
     assert found[four.runs[0].id].total == 12

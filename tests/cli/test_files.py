@@ -109,7 +109,8 @@ def test_runs_whose_list_is_lost_are_recovered(command, ask, home):
     assert ask("recover") == {"runs": [], "datasets": 0, "said": []}
     for path in home.root.glob("index.*"):
         path.unlink()
-    assert ask("runs")["runs"] == []
+    code, out, err = command("runs")
+    assert code == 3 and "No runs yet" in out and "1 run is on the disk but not in the list" in err
     code, out, _ = command("recover")
     assert code == 0 and out.strip() == "1 run and 1 dataset are in the list again."
     assert [run["id"] for run in ask("runs")["runs"]] == [made["id"]]

@@ -5,14 +5,17 @@ import io
 import numpy as np
 import pandas as pd
 import pytest
+import xarray
 from sklearn.decomposition import NMF
 
 from bnmf_core import Particles, RunSpec, run
-from bnmf_core.data.foreign import NamedMatrix, matrices_of, pair
+from bnmf_core.compare.mixing import mixing_of
+from bnmf_core.data.foreign import NamedMatrix, example, matrices_of, pair
 from bnmf_core.data.load import LIMIT_BYTES, foreign_matrices
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import DataError
 from bnmf_core.runs.foreign import ALGORITHM, bring
+from bnmf_core.runs.launch import run_label
 from tests.data.formatted import archive
 from tests.data.layout import saved
 
@@ -134,4 +137,129 @@ def test_brought_runs_are_read_like_all_others(store):
     copy = io.BytesIO()
     particles.save(copy)
     assert isinstance(particles, Particles) and particles.M == 1
-    assert particles.info["algorithm_label"] == "Brought from elsewhere"
+    assert particles.info["algorithm_label"] == "Imported"
+
+
+def draws(chains, length, rng):
+    """Draws around the factorization, of another scale each: A (chains, length, D, R), W."""
+    scale = rng.uniform(0.8, 1.25, (chains, length, 1, 1))
+    return A * scale * rng.uniform(0.9, 1.1, (chains, length, D, R)), W * rng.uniform(
+        0.9, 1.1, (chains, length, R, N)
+    )
+
+
+def keeps(store, run_id, drawn, weights):
+    """The run has the draws, bit for bit, chain for chain, and knows them as chains."""
+    particles = store.particles(run_id)
+    chains, length = drawn.shape[:2]
+    np.testing.assert_array_equal(particles.A, drawn.reshape(-1, D, R))
+    np.testing.assert_array_equal(particles.W, weights.reshape(-1, R, N))
+    np.testing.assert_array_equal(particles.chain, np.repeat(np.arange(chains), length))
+    np.testing.assert_array_equal(particles.draw, np.tile(np.arange(length), chains))
+    found = mixing_of(particles)
+    assert (found.chains, found.draws) == (chains, length)
+    assert particles.info["notes"] == [] and store.run(run_id).message == ""
+
+
+@pytest.mark.parametrize("first, second", [("A", "W"), ("H", "X")])
+def test_stacked_draws_in_npz_keep_values_and_chains(store, first, second):
+    drawn, weights = draws(4, 15, np.random.default_rng(1))
+    content = saved(np.savez, **{first: drawn, second: weights})
+    (run_id,) = bring(store, DATA, brought(content, "draws.npz"))
+    keeps(store, run_id, drawn, weights)
+    assert run_label(store.run(run_id)) == "draws.npz"
+
+
+@pytest.mark.parametrize("layout", ["arviz", "flat", "transposed", "one chain", "extracted"])
+def test_draws_in_netcdf_keep_values_and_chains(store, tmp_path, layout):
+    chains = 1 if layout in ("one chain", "extracted") else 3
+    drawn, weights = draws(chains, 12, np.random.default_rng(2))
+    found = xarray.Dataset(
+        {
+            "basis": (("chain", "draw", "gene", "part"), drawn),
+            "loading": (("chain", "draw", "part", "cell"), weights),
+            # What else a sampler leaves: scalars and vectors of each draw.
+            "sigma": (("chain", "draw"), np.ones((chains, 12))),
+            "rate": (("chain", "draw", "gene"), np.ones((chains, 12, D))),
+        },
+        attrs={"inference_library": "numpyro"},
+    )
+    if layout == "transposed":
+        found = found.transpose("gene", "cell", "part", "draw", "chain")
+    if layout == "one chain":
+        found = found.isel(chain=0)
+    if layout == "extracted":
+        found = found.isel(chain=0).rename(draw="sample")
+        found = found.transpose("gene", "part", "cell", "sample")
+    if layout == "flat":
+        found.to_netcdf(tmp_path / "fit.nc", engine="h5netcdf")
+    else:
+        tree = xarray.DataTree.from_dict({"posterior": found, "prior": found * 2})
+        tree.to_netcdf(tmp_path / "fit.nc", engine="h5netcdf")
+    matrices = foreign_matrices(tmp_path / "fit.nc")
+    (run_id,) = bring(store, DATA, pair(matrices, DATA))
+    keeps(store, run_id, drawn, weights)
+    assert run_label(store.run(run_id)) == "numpyro, fit.nc"
+
+
+def test_names_in_netcdf_put_features_and_observations_in_the_order_of_the_data(store, tmp_path):
+    drawn, weights = draws(2, 9, np.random.default_rng(3))
+    rows, columns = RNG.permutation(D), RNG.permutation(N)
+    found = xarray.Dataset(
+        {
+            "A": (("chain", "draw", "gene", "part"), drawn[:, :, rows]),
+            "W": (("chain", "draw", "part", "cell"), weights[..., columns]),
+        },
+        coords={"gene": [GENES[d] for d in rows], "cell": [CELLS[n] for n in columns]},
+    )
+    tree = xarray.DataTree.from_dict({"posterior": found})
+    tree.to_netcdf(tmp_path / "fit.nc", engine="h5netcdf")
+    (run_id,) = bring(store, DATA, pair(foreign_matrices(tmp_path / "fit.nc"), DATA))
+    keeps(store, run_id, drawn, weights)
+
+
+def test_a_gibbs_run_that_is_exported_and_imported_is_the_same(store, tmp_path):
+    spec = RunSpec("gibbs", R, particles=24, settings={"chains": 3, "warm_up": 6, "thinning": 2})
+    made = run(DATA, spec)
+    made.to_netcdf(tmp_path / "run.nc", DATA)
+    (run_id,) = bring(store, DATA, pair(foreign_matrices(tmp_path / "run.nc"), DATA))
+    particles = store.particles(run_id)
+    for name in ("A", "W", "chain", "draw"):
+        np.testing.assert_array_equal(getattr(particles, name), getattr(made, name), name)
+    assert len(set(made.chain)) == 3
+    assert run_label(store.run(run_id)).endswith(", run.nc")
+    assert made.info["algorithm_label"] in run_label(store.run(run_id))
+
+
+def test_restarts_that_are_exported_are_no_chain_when_they_come_back(store, tmp_path):
+    made = run(DATA, RunSpec("random_restarts", R, particles=5, settings={"max_iterations": 10}))
+    made.to_netcdf(tmp_path / "run.nc", DATA)
+    (run_id,) = bring(store, DATA, pair(foreign_matrices(tmp_path / "run.nc"), DATA))
+    particles = store.particles(run_id)
+    np.testing.assert_array_equal(particles.A, made.A)
+    np.testing.assert_array_equal(particles.W, made.W)
+    assert particles.trace == {} and len(set(particles.chain)) == 5
+
+
+def test_a_chain_that_stays_keeps_every_draw(store):
+    drawn = np.broadcast_to(A, (2, 10, D, R))
+    weights = np.broadcast_to(W, (2, 10, R, N))
+    content = saved(np.savez, A=drawn, W=weights)
+    (run_id,) = bring(store, DATA, brought(content, "still.npz"))
+    assert store.particles(run_id).M == 20
+
+
+def test_draws_of_two_files_are_two_runs(store):
+    made = [draws(2, 10, np.random.default_rng(seed)) for seed in (5, 6)]
+    files = {f"fit{i}.npz": saved(np.savez, A=a, W=w) for i, (a, w) in enumerate(made)}
+    run_ids = bring(store, DATA, brought(archive(files)))
+    assert len(run_ids) == 2
+    for run_id, (drawn, weights) in zip(run_ids, made, strict=True):
+        keeps(store, run_id, drawn, weights)
+
+
+def test_the_sample_file_is_read(store):
+    found = brought(example(DATA), "draws.npz")
+    (run_id,) = bring(store, DATA, found)
+    particles = store.particles(run_id)
+    assert particles.M == 16 and set(particles.chain) == {0, 1} and particles.R == 2

@@ -12,10 +12,10 @@ from bnmf_core.analysis import belief, downstream, evidence, findings, islands, 
 from bnmf_core.analysis.board import Board
 from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.scoreboard import scoreboard
-from bnmf_core.analysis.stage import DONE
 from bnmf_core.share import archive
 from bnmf_core.share.opening import open_archive
 from bnmf_core.store import folders
+from bnmf_core.store.manifest import DONE
 from pages.downstream_parts import classes
 from pages.frame import owners, services
 from pages.parts.answer import Answer

@@ -8,6 +8,7 @@ import pytest
 
 from bnmf_core import Dataset, RunSpec, laurberg
 from bnmf_core.analysis import structure
+from bnmf_core.data import foreign
 from bnmf_core.data.repair import hide_entries
 from bnmf_core.runs import executors, jobs
 from pages.frame import declared
@@ -265,13 +266,35 @@ def test_results_of_others_become_runs_that_every_page_shows(server, labelled):
     while any("Looking at the results" in info.value for info in app.info):
         app.run()
     assert not app.exception and not app.error
-    assert "5 factorizations are kept" in app.success[0].value
+    assert "Imported 5 factorizations as a run" in app.success[0].value
     (run,) = server.store.runs()
     assert run.dataset == dataset_id and run.done == 5 and run.status == "complete"
     server.wait_analysis([run.id])
     for name in EXPLORE:
         shown = page(name, runs=run.id)
         assert not shown.exception and not shown.error, name
+
+
+def test_imported_draws_stay_chains_and_are_named(server, labelled):
+    server.store.add_dataset(labelled)
+    app = page("data")
+    assert "chains × draws × features × components" in words(app)
+    (sample,) = [one for one in app.get("download_button") if "sample file" in one.proto.label]
+    assert not sample.proto.disabled
+    app.file_uploader(key="results").set_value(
+        [("fit.npz", foreign.example(labelled), "application/zip")]
+    ).run()
+    app.button(key="results_go").click().run()
+    while any("Looking at the results" in info.value for info in app.info):
+        app.run()
+    assert not app.exception and not app.error
+    assert "Imported 16 factorizations in 2 chains as a run." in [e.value for e in app.success]
+    (run,) = server.store.runs()
+    app = page("traces", runs=run.id)
+    server.wait_analysis([run.id])
+    app = page("traces", runs=run.id)
+    assert not app.exception and not app.error
+    assert "fit.npz" in words(app)
 
 
 def read(app, name, content):

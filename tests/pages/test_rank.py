@@ -1,6 +1,7 @@
 """The page Rank: a study from its cost to its answer, stored, reopened, taken to a run."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -9,6 +10,8 @@ from bnmf_core import RunSpec, low_rank
 from bnmf_core.analysis import ranks
 from bnmf_core.analysis.ranks import RankQuestion, RankWork
 from bnmf_core.evidence import verdict
+from bnmf_core.nouns.errors import StoreError
+from bnmf_core.store import manifest
 from pages.frame import services
 from pages.rank_parts import going
 from tests.pages.apps import page, words
@@ -72,6 +75,24 @@ def test_what_each_rule_chooses_is_marked(stored):
     assert len(flow["data"][-1]["customdata"]) == 1 + 2 + 3 + 4
     asked = ranks.answered(stored.root, stored.question.dataset)
     assert asked == [stored.question]
+
+
+@pytest.mark.parametrize("name", [ranks.STUDY, ranks.BEST, manifest.DONE])
+def test_a_damaged_study_is_not_shown_and_can_be_started_again(server, data, studied, name):
+    server.store.add_dataset(data)
+    folder = server.store.root / ranks.FOLDER / data.hash / studied.question.key
+    shutil.copytree(studied.folder, folder)
+    assert ranks.answered(server.store.root, data.hash) == [studied.question]
+    content = bytearray((folder / name).read_bytes())
+    content[len(content) // 2] ^= 1
+    (folder / name).write_bytes(content)
+    assert ranks.newest(server.store.root, data.hash) is None
+    with pytest.raises(StoreError, match="start it again"):
+        ranks.read(folder)
+    app = page("rank")
+    assert not app.exception and not app.error and not charts(app)
+    assert "A stored comparison of ranks was damaged on the disk" in words(app)
+    assert app.button(key="rank_start")
 
 
 def test_a_rank_is_taken_to_a_run(stored):

@@ -1,5 +1,6 @@
 """The store: what was put in comes back, for its owner only, whatever happens to the files."""
 
+import json
 import os
 import socket
 import subprocess
@@ -14,7 +15,7 @@ from scipy import sparse
 
 from bnmf_core.data.repair import hide_entries
 from bnmf_core.nouns.dataset import Dataset, Truth
-from bnmf_core.nouns.errors import NotFoundError, StoreError
+from bnmf_core.nouns.errors import DamagedError, NotFoundError, StoreError
 from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs import engine, planning
 from bnmf_core.runs.jobs import JobRunner
@@ -26,6 +27,8 @@ from bnmf_core.store.life import Claim
 from bnmf_core.store.records import LEASE, select, swap, this_process
 from bnmf_core.store.run_store import RunStore
 
+# What is kept of a run or a dataset to tell damage, and older versions did not keep.
+CHECKS = ("sum", "sums", "dtype", "dtypes", "seal")
 SPEC = RunSpec("random_restarts", 2, particles=6, settings={"block": 2, "max_iterations": 20})
 
 
@@ -133,12 +136,11 @@ def test_one_flipped_bit_of_X_is_a_sentence(store, order):
 def test_a_dataset_of_a_version_without_a_checksum_is_read(store, small):
     dataset_id = store.add_dataset(small)
     path = store.root / "datasets" / dataset_id / "meta.json"
-    meta = files.read_json(path)
-    files.write_json(path, meta | {"unit": "of another"})
+    meta = json.loads(path.read_text())
+    path.write_text(json.dumps(meta | {"unit": "of another"}))
     with pytest.raises(StoreError, match="names and labels is not what was stored"):
         RunStore(store.root).dataset(dataset_id)
-    del meta["sum"], meta["seal"]
-    files.write_json(path, meta)
+    path.write_text(json.dumps({key: meta[key] for key in meta if key not in CHECKS}))
     assert RunStore(store.root).dataset(dataset_id).hash == dataset_id
 
 
@@ -408,9 +410,57 @@ def test_a_changed_entry_of_a_finished_run_is_a_sentence(store, small, before, a
 def test_a_run_of_a_version_without_checksums_is_read(store, small):
     run_id = save_run(store, small)
     path = store.run_folder(run_id) / folders.COMPLETE
-    kept = files.read_json(path)
-    files.write_json(path, {key: kept[key] for key in kept if key not in ("sums", "seal")})
+    kept = json.loads(path.read_text())
+    path.write_text(json.dumps({key: kept[key] for key in kept if key not in CHECKS}))
     assert RunStore(store.root).particles(run_id).M == 6
+
+
+@pytest.mark.parametrize("name", ["A", "log_joint"])
+def test_one_byte_of_a_header_that_turns_all_numbers_is_a_sentence(store, small, name):
+    """The bytes of the entries, and so their checksums, are what they were."""
+    run_id = save_run(store, small)
+    dataset_id = store.run(run_id).dataset
+    for path in (
+        store.run_folder(run_id) / "particles" / f"{name}.npy",
+        store.root / "datasets" / dataset_id / "X.npy",
+    ):
+        content = path.read_bytes()
+        assert content.count(b"'<f") == 1
+        path.write_bytes(content.replace(b"'<f", b"'>f"))
+    with pytest.raises(DamagedError, match=f"{name}.npy of this run is damaged"):
+        RunStore(store.root).particles(run_id)
+    with pytest.raises(DamagedError, match="'small' are damaged on the disk"):
+        RunStore(store.root).dataset(dataset_id)
+
+
+def test_data_that_are_damaged_are_kept_anew_when_they_come_again(store, small):
+    dataset_id = store.add_dataset(small)
+    hurt(store.root / "datasets" / dataset_id / "X.npy", "flipped")
+    again = RunStore(store.root)
+    assert again.add_dataset(small) == dataset_id
+    np.testing.assert_array_equal(again.dataset(dataset_id).X, small.X)
+
+
+@pytest.mark.parametrize("value", [{"a": [1.5, None], "3": "x"}, [1, {"b": 2}], 7, "seal", None])
+def test_json_with_any_flipped_bit_is_what_was_written_or_refused(tmp_path, value):
+    path = tmp_path / "some.json"
+    files.write_json(path, value)
+    whole = path.read_bytes()
+    assert files.read_json(path) == value
+    for at in range(len(whole)):
+        for bit in range(8):
+            flipped = bytearray(whole)
+            flipped[at] ^= 1 << bit
+            path.write_bytes(flipped)
+            try:
+                read = files.read_json(path)
+            except DamagedError:
+                continue
+            if isinstance(read, dict) and not isinstance(value, dict):
+                read = read.get("sealed value")  # the name of the checksum was hit
+            if isinstance(value, dict):
+                read = {key: read[key] for key in value}
+            assert read == value, flipped
 
 
 @pytest.mark.parametrize("name", ["A", "weights", "diagnostic_iterations"])

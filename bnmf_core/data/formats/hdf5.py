@@ -97,7 +97,9 @@ def _sparse(file: Any, path: str, group: Any, look: bool) -> Any:
     layout = sparse.csr_array if by_rows else sparse.csc_array
     data, indices, indptr = (array[()] for array in arrays)
     try:
-        matrix = layout((data, indices.astype(np.int64), indptr.astype(np.int64)), shape=shape)
+        # Entries of the same place are added, which small whole numbers do not survive.
+        places = indices.astype(np.int64), indptr.astype(np.int64)
+        matrix = layout((data.astype(np.float64), *places), shape=shape)
         matrix.check_format(full_check=True)
     except ValueError as error:
         raise DataError(f"The indices of {clean_name(path, 40)!r} do not fit its shape.") from error

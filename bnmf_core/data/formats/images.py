@@ -23,6 +23,7 @@ ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".pgm", ".ppm", ".tif", ".ti
 DECODERS = ("PNG", "JPEG", "BMP", "GIF", "PPM", "TIFF")
 MOST_IMAGES = 50_000
 MOST_PIXELS = 2**24
+LEVELS_8, LEVELS_16 = 255.0, 65535.0
 AS_THEY_ARE = "as they are"
 SIZES = (AS_THEY_ARE, "16x16", "32x32", "64x64", "128x128")
 SIDE = Side("rows", "every image is an observation")
@@ -36,8 +37,12 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
         if len(entries) > MOST_IMAGES:
             raise DataError(f"The archive holds {len(entries):,} images; at most {MOST_IMAGES:,}.")
         rows, shape, first = [], fixed, ""
+        several: list[tuple[str, int]] = []
+        levels: dict[bool, str] = {}
         for entry in entries:
-            pixels = _pixels(archive, entry, fixed)
+            pixels, scaled, frames = _pixels(archive, entry, fixed)
+            levels.setdefault(scaled, entry.filename)
+            several += [(entry.filename, frames)] if frames > 1 else []
             if shape is None:
                 shape, first = pixels.shape, entry.filename
             if pixels.shape != shape:
@@ -50,7 +55,22 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
     names = [PurePosixPath(entry.filename) for entry in entries]
     folders = [path.parent.name for path in names]
     labels = {"folder": folders} if len(set(folders)) > 1 else {}
-    doubts = () if fixed is None else (f"Every image is scaled to {_said(fixed)} pixels.",)
+    if len(levels) > 1:
+        raise DataError(
+            f"{clean_name(levels[True], 60)!r} has grey levels of 8 or 16 bits, and "
+            f"{clean_name(levels[False], 60)!r} numbers of 32 bits, whose largest level is not "
+            "known; save all images in one way."
+        )
+    doubts = [] if fixed is None else [f"Every image is scaled to {_said(fixed)} pixels."]
+    if False in levels:
+        doubts.append("Pixels are numbers of 32 bits: read as they are, not as parts of a level.")
+    if several:
+        name, frames = several[0]
+        others = f" and {len(several) - 1:,} more" if len(several) > 1 else ""
+        doubts.append(
+            f"{clean_name(name, 60)!r} ({frames:,} pages or frames){others}: only the first of "
+            "each is read. Save every page as an image of its own to read all."
+        )
     return Found(
         np.array(rows),
         [path.stem for path in names],
@@ -59,14 +79,14 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
         image_shape=None if shape is None else (int(shape[0]), int(shape[1])),
         settings={"size": size},
         offers={"size": SIZES},
-        doubts=doubts,
+        doubts=tuple(doubts),
     )
 
 
 def _pixels(
     archive: zipfile.ZipFile, entry: zipfile.ZipInfo, fixed: tuple[int, ...] | None
-) -> np.ndarray:
-    """Grey levels from 0 to 1, (height, width)."""
+) -> tuple[np.ndarray, bool, int]:
+    """Grey levels (height, width), whether they are parts of the largest one, and the pages."""
     shown = clean_name(entry.filename, 60)
     try:
         with warnings.catch_warnings():
@@ -77,14 +97,29 @@ def _pixels(
                     f"{shown!r} has {image.width:,}×{image.height:,} pixels; at most "
                     f"{MOST_PIXELS:,} can be read."
                 )
-            grey = image.convert("L")
+            frames = getattr(image, "n_frames", 1)
+            largest = _largest_level(image)
+            if largest == LEVELS_8:
+                grey = image.convert("L")
+            else:  # whose conversion would cut off every level above 255
+                grey = Image.fromarray(np.asarray(image).astype(np.float32))
             if fixed is not None:
                 grey = grey.resize(fixed[::-1])
-            return np.asarray(grey, dtype=np.float64) / 255.0
+            return np.asarray(grey, dtype=np.float64) / (largest or 1.0), largest > 0, frames
     except DataError:
         raise
     except Exception as error:
         raise DataError(f"{shown!r} is no image that can be read.") from error
+
+
+def _largest_level(image: Any) -> float:
+    """That of an image of 8 or 16 bits; 0 of one of 32 bits, which does not say it."""
+    if image.mode.startswith("I;16"):
+        return LEVELS_16
+    if image.mode == "I":
+        # Of 16 bits in these formats, whatever their largest level; TIFF has any.
+        return LEVELS_16 if image.format in ("PNG", "PPM") else 0.0
+    return 0.0 if image.mode == "F" else LEVELS_8
 
 
 def _said(shape: tuple[int, ...]) -> str:

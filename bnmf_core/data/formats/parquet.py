@@ -6,15 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from bnmf_core.data.arrays import check_entries, check_side
-from bnmf_core.data.formats.rows import row_format, written
+from bnmf_core.data.formats.rows import Found, row_format, written
 from bnmf_core.lazy import lazy
 
 parquet = lazy("pyarrow.parquet")
 
 
-def _rows(
-    content: bytes, settings: Mapping[str, Any], limit_bytes: int
-) -> tuple[list[list[str]], dict[str, Any], dict[str, tuple[Any, ...]]]:
+def _rows(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Found:
     file = parquet.ParquetFile(io.BytesIO(content))
     said = file.metadata
     check_side(said.num_rows, said.num_columns)
@@ -25,7 +23,7 @@ def _rows(
     columns = [[written(value) for value in table[name].to_pylist()] for name in names]
     # What pandas calls an index without a name.
     head = ["" if name.startswith("__index_level_") else name for name in names]
-    return [head, *map(list, zip(*columns, strict=True))], {}, {}
+    return Found([head, *map(list, zip(*columns, strict=True))], {}, {})
 
 
 def _index(metadata: Mapping[bytes, bytes]) -> list[str]:

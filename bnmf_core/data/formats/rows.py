@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from bnmf_core.data import cells
 from bnmf_core.data.formats.format import Format
@@ -11,12 +11,21 @@ from bnmf_core.data.sheet import Record, Table
 from bnmf_core.data.tables import inspect_table, table_parts
 from bnmf_core.nouns.dataset import Parts
 
-# (content, settings, limit in bytes) → the rows, the settings as they were taken, and what is
-# offered of each.
-Rows = Callable[
-    [bytes, Mapping[str, Any], int],
-    tuple[list[list[str]], dict[str, Any], dict[str, tuple[Any, ...]]],
-]
+
+class Found(NamedTuple):
+    """What lies in a file: rows of cells, the settings as they were taken, what is offered of each.
+
+    doubts : sentences about what was read otherwise than it may be meant.
+    """
+
+    rows: list[list[str]]
+    settings: dict[str, Any]
+    offers: dict[str, tuple[Any, ...]]
+    doubts: tuple[str, ...] = ()
+
+
+# (content, settings, limit in bytes) → what lies in the file.
+Rows = Callable[[bytes, Mapping[str, Any], int], Found]
 
 
 def row_format(
@@ -34,16 +43,23 @@ def row_format(
         return Table(lambda: iter(records), missing=missing)
 
     def inspect(content: bytes, chosen: Mapping[str, Any], limit_bytes: int) -> Reading:
-        found, settings, offers = rows(content, chosen.get("settings", {}), limit_bytes)
+        found = rows(content, chosen.get("settings", {}), limit_bytes)
         words = tuple(chosen.get("missing_words", ()))
-        begun = Reading(key, what, missing_words=words, settings=settings, offers=offers)
-        reading = inspect_table(table(found, words), {**(known or {}), **chosen}, begun)
+        begun = Reading(
+            key,
+            what,
+            missing_words=words,
+            settings=found.settings,
+            offers=found.offers,
+            doubts=found.doubts,
+        )
+        reading = inspect_table(table(found.rows, words), {**(known or {}), **chosen}, begun)
         settled = {name: f"{what} says so" for name in (known or {}) if name not in chosen}
         return reading.because(settled)
 
     def parts(content: bytes, reading: Reading, limit_bytes: int) -> Parts:
-        found, _, _ = rows(content, reading.settings, limit_bytes)
-        return table_parts(table(found, reading.missing_words), reading)
+        found = rows(content, reading.settings, limit_bytes)
+        return table_parts(table(found.rows, reading.missing_words), reading)
 
     return Format(key, what, recognises, inspect, parts, isolated=True)
 

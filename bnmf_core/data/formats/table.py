@@ -55,7 +55,8 @@ def _table(
     content: bytes, encoding: str, separator: str, comma: bool, words: tuple[str, ...]
 ) -> Table:
     missing = cells.MISSING | {word.strip().lower() for word in words}
-    return Table(partial(text.records, content, encoding, separator), comma, missing)
+    records = partial(text.records, content, encoding, separator)
+    return Table(records, comma, missing, thousands=comma or separator == ",")
 
 
 # It begins with nothing of its own: it is asked last.

@@ -1,6 +1,7 @@
 """10x Genomics: genes (rows) by cells (columns), as one HDF5 file or three files in an archive."""
 
 import io
+import re
 import tarfile
 from collections.abc import Mapping
 from typing import Any
@@ -89,9 +90,11 @@ def _is_tar(content: bytes) -> bool:
 def _recognises(content: bytes, _: str) -> bool:
     if content.startswith(ZIP):
         return any(_wanted(name) for name in archive_names(content))
-    # The group of a 10x file stands in its first blocks; an H5AD file has another.
+    # The group of a 10x file stands in its first blocks; an H5AD file has another, and may have a
+    # "csr_matrix".
     start = content[:10_000]
-    hdf5 = content.startswith(b"\x89HDF") and b"matrix" in start and b"obs\0" not in start
+    group = re.search(rb"(?<![\w])matrix(?![\w])", start)
+    hdf5 = content.startswith(b"\x89HDF") and bool(group) and b"obs\0" not in start
     return hdf5 or _is_tar(content)
 
 

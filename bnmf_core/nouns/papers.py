@@ -69,8 +69,8 @@ WORKS = {
     "Roberts & Tweedie 1996": "G. O. Roberts and R. L. Tweedie: Exponential Convergence of "
     "Langevin Distributions and Their Discrete Approximations, Bernoulli 2(4), 341–363, 1996.",
     "Roberts, Gelman & Gilks 1997": "G. O. Roberts, A. Gelman and W. R. Gilks: Weak Convergence "
-    "and Optimal Scaling of Random Walk Metropolis Algorithms, The Annals of Applied Probability 7(1), "
-    "110–120, 1997.",
+    "and Optimal Scaling of Random Walk Metropolis Algorithms, The Annals of Applied Probability "
+    "7(1), 110–120, 1997.",
     "Rukat, Holmes, Titsias & Yau 2017": "T. Rukat, C. C. Holmes, M. K. Titsias and C. Yau: "
     "Bayesian Boolean Matrix Factorisation, International Conference on Machine Learning, 2017.",
     "Schmidt, Winther & Hansen 2009": "M. N. Schmidt, O. Winther and L. K. Hansen: Bayesian "

@@ -130,7 +130,7 @@ def measured(
         "noise": {name: float(value) for name, value in asdict(chosen).items()},
     }
     try:
-        seconds = min(plan.seconds, noise.seconds)
+        seconds = noise.limit(method_key, plan)
         found = _found(known, problem, method, repetition, shared, plan, seconds)
     except BNMFError as error:
         return cell | {"left_out": str(error)}

@@ -22,17 +22,19 @@ TESTED = ("gaussian", "gaussian_10", "gaussian_100", "uniform", "uniform_flat")
 SYNTHETIC = ("demonstration", "demonstration_tight")
 FLAT = ("uniform_flat", "uniform_flat_2", "uniform_flat_8")
 UNIFORM = (*SYNTHETIC, "uniform", "uniform_2", "uniform_8", *FLAT)
-OURS = "rrt"
+OURS, FIT = "rrt", "rrt_fit"
 # The columns of the paper; the others are variants of theirs.
 MAIN = ("nvi_4", "nvi_10", "gibbs", "hmc", OURS)
 # Quantity → whose difference from the central methods' mean it is.
 DEVIATIONS = {"deviation": "elbo", "energy": "energy"}
+# σ of the components is measured under the name that the tables have for an ELBO's difference.
+MEASURED = DEVIATIONS | {"deviation_of_components": "deviation"}
 Numbers = Iterator[dict[str, Any]]
 
 
 def values(study: StudyResult, noise: str, quantity: str) -> pd.DataFrame:
     """Columns problem (key), column, repetition and value; empty where nothing was measured."""
-    found = study.values[study.values["quantity"] == DEVIATIONS.get(quantity, quantity)]
+    found = study.values[study.values["quantity"] == MEASURED.get(quantity, quantity)]
     of_row = {row(problem, noise): problem for problem in PROBLEMS}
     found = found[found["problem"].isin(of_row)]
     found = found.assign(problem=found["problem"].map(of_row)).drop(columns="quantity")
@@ -114,6 +116,7 @@ def findings(study: StudyResult) -> list[str]:
             if not standing(study, ("hmc", OURS), noise)
         ),
         Finding("longer", _longer),
+        Finding("variance", _variance),
     ]
     return sentences(study, told, WORDS["findings"])
 
@@ -322,6 +325,27 @@ def _longer(study: StudyResult) -> Iterator[str]:
         few, many = counts.loc[problem, pair]
         counted = f"({few:.3g} → {many:.3g})"
         yield f"{study.labels[problem]} {before:.0f} → {after:.0f} {counted}"
+
+
+def _of_pair(study: StudyResult) -> str:
+    return clause(" ({})", standing(study, (OURS, FIT), *UNIFORM[len(SYNTHETIC) :]))
+
+
+@in_parts("; ", standing=_of_pair)
+def _variance(study: StudyResult) -> Iterator[str]:
+    """How many components are kept with either σ²."""
+    pair = [OURS, FIT]
+    for noise in UNIFORM:
+        counts = means(study, noise, "components")
+        sizes = means(study, noise, "deviation_of_components")
+        if set(pair) <= set(counts):
+            kept = counts[pair].dropna()
+            told = (
+                f"{study.labels[problem]} {few:.3g} → {many:.3g} "
+                f"(σ {number(sizes.loc[problem, OURS])} → {number(sizes.loc[problem, FIT])})"
+                for problem, (few, many) in zip(kept.index, kept.to_numpy(), strict=True)
+            )
+            yield f"{study.labels[noise]} {', '.join(told)}"
 
 
 def endings(study: StudyResult) -> pd.DataFrame:

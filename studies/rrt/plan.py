@@ -136,7 +136,10 @@ class RRTStudy(Study):
         fixed = [problem.rank, problem.known, asdict(noise) | {"repetitions": None}]
         seconds = noise.limit(method.key, self.plan)
         plan = asdict(self.plan) | {"repetitions": None, "seconds": seconds}
-        name = digest([*fixed, asdict(method), plan])
+        of_method = asdict(method)
+        if method.variance == "threshold":  # as cells were called before there was another
+            del of_method["variance"]
+        name = digest([*fixed, of_method, plan])
         return Task(
             (problem.key, noise.key, method.key, repetition),
             f"{problem.key}/{noise.key}/{method.key}-{repetition}-{name}.json",

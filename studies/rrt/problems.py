@@ -114,6 +114,8 @@ class Method:
     key, label : name in results and on screen. algorithm : registry key.
     particles : how many factorizations it may propose. settings : of the algorithm.
     scales : how its proposals are scaled before they are tried, for each mixture; see ``SCALES``.
+    variance : where σ² of a flat likelihood comes from: "threshold", Gaussian noise of the
+        threshold's size, or "fit", noise of the size of the residual.
     """
 
     key: str
@@ -122,6 +124,7 @@ class Method:
     particles: int
     settings: Mapping[str, Any] = field(default_factory=dict)
     scales: tuple[str, ...] = ("best",)
+    variance: str = "threshold"
 
 
 def _laurberg(embedding: str) -> Callable[[Path | None, int], Dataset]:

@@ -23,7 +23,17 @@ from bnmf_core.nouns.model import Model
 from bnmf_core.nouns.particles import Particles
 from bnmf_core.nouns.registry import Registry
 from bnmf_core.probability import MODELS
-from bnmf_core.samplers import boolean_gibbs, box_gibbs, gibbs, hmc, iasg, mode_jumps, tempered_smc
+from bnmf_core.samplers import (
+    boolean_gibbs,
+    box_gibbs,
+    gibbs,
+    hmc,
+    iasg,
+    langevin,
+    metropolis,
+    mode_jumps,
+    tempered_smc,
+)
 
 ALGORITHMS = Registry(
     "algorithm",
@@ -48,6 +58,8 @@ ALGORITHMS = Registry(
         boolean_gibbs.ALGORITHM,
         iasg.ALGORITHM,
         panpal.ALGORITHM,
+        metropolis.ALGORITHM,
+        langevin.ALGORITHM,
     ),
     "bnmf.algorithms",
 )

@@ -20,6 +20,8 @@ HERE = Path(__file__).resolve().parent
 RESULTS, PUBLISHED = HERE / "results", HERE / "published"
 QUANTILES = {"least": 0.0, "lower": 0.25, "median": 0.5, "upper": 0.75, "most": 1.0}
 QUARTILES = ("lower", "median", "upper")
+# Of fewer finished repetitions a study gives no verdict.
+FEWEST = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +171,7 @@ def number(value: float) -> str:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table of problems by columns in words: the mean and, in brackets, quantiles.
+    """A table of problems by columns in words: the mean and, of two or more, quantiles in brackets.
 
     Attributes
     ----------
@@ -196,7 +198,12 @@ class Grid:
         told : problem → column → ``mean`` and ``quartiles`` as published; with it, a second column
             ``source`` says "ours" or "published". columns : in this order; None: as they come.
         """
-        found = spread(rows, ["problem", "column"], "mean", *self.parts)
+        keys = ["problem", "column"]
+        found = spread(rows, keys, "mean", *self.parts)
+        # One repetition has no spread.
+        found.loc[rows.groupby(keys, sort=False, dropna=False).size() < 2, list(self.parts)] = (
+            np.nan
+        )
         columns = list(rows["column"].unique()) if columns is None else columns
         lines = []
         for problem in rows["problem"].unique():
@@ -214,6 +221,8 @@ class Grid:
     def _cell(self, mean: float, *quantiles: float) -> str:
         if math.isnan(mean):
             return "—"
+        if all(map(math.isnan, quantiles)):
+            return self.write(mean)
         return f"{self.write(mean)} ({self.joint.join(self.write(q) for q in quantiles)})"
 
 

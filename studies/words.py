@@ -59,15 +59,18 @@ def sentences(
 
 
 def in_parts(
-    joint: str,
+    joint: str, **beside: Callable[[StudyResult], str]
 ) -> Callable[[Callable[..., Iterable[str]]], Callable[..., Iterator[dict[str, str]]]]:
-    """Let a function that yields parts of one sentence fill its template's ``parts``, if any."""
+    """Let a function that yields parts of one sentence fill its template's ``parts``, if any.
+
+    beside : what else the template names, each made from the study.
+    """
 
     def decorate(function: Callable[..., Iterable[str]]) -> Callable[..., Iterator[dict[str, str]]]:
-        def measure(*arguments: Any) -> Iterator[dict[str, str]]:
-            parts = joint.join(function(*arguments))
+        def measure(study: StudyResult, *about: Any) -> Iterator[dict[str, str]]:
+            parts = joint.join(function(study, *about))
             if parts:
-                yield {"parts": parts}
+                yield {"parts": parts} | {name: make(study) for name, make in beside.items()}
 
         return measure
 

@@ -1,7 +1,10 @@
 """NNDSVDar: starts from the singular vectors, zeros filled with small random values.
 
 Boutsidis & Gallopoulos (2008), Table 1: each singular pair gives its positive or its negative
-part, whichever carries more; zeros then take uniform values in (0, mean(X)/100).
+part, whichever carries more; zeros then take uniform values in (0, mean(X)/100). scikit-learn fills
+them with |N(0, 1)| mean(X)/100, whose mean is 1.6 times as large. Its singular vectors are those of
+a randomized SVD, which paper 3 names as a source of variety. Here the SVD is exact, so that starts
+differ in what fills the zeros only.
 """
 
 from dataclasses import dataclass
@@ -12,12 +15,27 @@ from bnmf_core.explorers import from_starts
 from bnmf_core.nouns.algorithm import Shard
 from bnmf_core.nouns.errors import RunError
 from bnmf_core.nouns.problem import Problem
+from bnmf_core.nouns.settings import setting
 from bnmf_core.numerics.linalg import signed_svd
 
 
 @dataclass(frozen=True)
-class Settings(from_starts.SolverSettings):
-    """Only the solver's settings."""
+class FillSettings:
+    """What fills the zeros."""
+
+    fill: str = setting(
+        "published",
+        "Fill of zeros",
+        "“published”: uniform, with mean 0.5·mean(X)/100. “scikit-learn”: absolute normal values, "
+        "with mean 0.8·mean(X)/100. The singular vectors are exact either way; scikit-learn's are "
+        "randomized and add variety of their own.",
+        choices=("published", "scikit-learn"),
+    )
+
+
+@dataclass(frozen=True)
+class Settings(FillSettings, from_starts.SolverSettings):
+    """The fill, beside the solver's settings."""
 
 
 def nndsvd(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
@@ -41,11 +59,15 @@ def nndsvd(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
 def starts(problem: Problem, settings: Settings, shard: Shard) -> tuple[np.ndarray, np.ndarray]:
     """The same SVD start for every particle, its zeros filled from the particle's generator."""
     base_A, base_W = nndsvd(problem)
-    largest = problem.dataset.mean / 100
+    unit = problem.dataset.mean / 100
     pairs = []
     for i in range(shard.size):
         rng = shard.particle_generator(i)
-        filled = [np.where(F > 0, F, largest * rng.uniform(size=F.shape)) for F in (base_A, base_W)]
+        filled = []
+        for F in (base_A, base_W):
+            published = settings.fill == "published"
+            values = rng.random(F.shape) if published else np.abs(rng.standard_normal(F.shape))
+            filled.append(np.where(F > 0, F, unit * values))
         pairs.append(filled)
     return np.stack([A for A, _ in pairs]), np.stack([W for _, W in pairs])
 
@@ -70,6 +92,7 @@ ALGORITHM = from_starts.explorer(
     color="#D47CB5",
     symbol="square",
     summary="Start from the singular vectors with small random values in the gaps, then solve. "
-    "Good factorizations with little variety.",
+    "Good factorizations with little variety: the singular vectors are exact, so that starts "
+    "differ in those values only.",
     reference="Boutsidis & Gallopoulos 2008; paper 3, §6.2",
 )

@@ -39,7 +39,8 @@ class TransferSettings:
         "Source of the transforms",
         "What the transforms are learned on: products of small random factors (gaussian, uniform, "
         "dirichlet), small random matrices (uniform_data), or parts of these data (sub_sample, "
-        "column_projection). The first three gave the best starts in the paper.",
+        "column_projection). The first three gave the best starts in the paper. That the last is "
+        "worse depends on when its solver stops and on how the projection is read.",
         choices=tuple(PROCESSES),
     )
     source_size: int = setting(
@@ -142,12 +143,19 @@ def starts(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Apply the shard's own transforms to the SVD of X, then algorithm 4."""
     found = transforms_for(problem, settings, shard.start + shard.size)
+    return applied(found, problem, settings.padding, shard)
+
+
+def applied(
+    found: TransformLibrary, problem: Problem, padding: float, shard: Shard
+) -> tuple[np.ndarray, np.ndarray]:
+    """The shard's starts by the transforms of a library: A (m, D, R), W (m, R, N)."""
     A_svd, W_svd = problem.svd(found.svd_rank)
     pairs = []
     for i in range(shard.size):
         A = np.abs(A_svd @ found.Q_A[shard.start + i])
         W = np.abs(found.Q_W[shard.start + i] @ W_svd)
-        pairs.append(fit_rank(A, W, problem, settings.padding, shard.particle_generator(i)))
+        pairs.append(fit_rank(A, W, problem, padding, shard.particle_generator(i)))
     return np.stack([A for A, _ in pairs]), np.stack([W for _, W in pairs])
 
 

@@ -4,7 +4,7 @@ A random point is drawn, the nearest node of the tree moves towards it step by s
 it stays feasible (RRT-Extend, Kuffner & LaValle 2000), and where it gets to becomes a node. Two
 ways:
 
-- "quality", for Gaussian noise: feasible is what is as probable as the poorest node. When the tree
+- "quality", for Gaussian noise: feasible is what is as probable as the poorest start. When the tree
   is full, the threshold rises to the best node, and what is found replaces the poorest.
 - "diversity", for the uniform likelihood: feasible is what has a density at all and lies some angle
   away from every node. When the tree is full, it begins again from its base nodes, and the angle
@@ -13,6 +13,10 @@ ways:
 
 Every node is handed over as a factorization, after the starts. The paper does not say whether the
 points on the way become nodes; here only the last one does.
+
+The threshold is the log joint of the solved starts (A_m, W_m) themselves. Their projections ⌊A_svd
+Q_m⌋, ⌊Q_m⁻¹ W_svd⌋ may fit far worse: one ill-conditioned Q_m would make every point feasible. A
+projection below the threshold is no node.
 """
 
 from dataclasses import dataclass, replace
@@ -34,6 +38,7 @@ from bnmf_core.nouns.algorithm import Algorithm, Batch, Needs, Shard
 from bnmf_core.nouns.model import Capability, given
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.settings import setting
+from bnmf_core.nouns.threshold import rounded_up
 from bnmf_core.solvers import SOLVERS, solution
 from bnmf_core.solvers.starts import random_start
 from bnmf_core.variational.mixture import (
@@ -53,6 +58,10 @@ MOST_ATTEMPTS = 200
 ATTEMPT_WORK = 1e5
 # Points of an attempt that are tried, where many are feasible.
 STEPS_OF_ATTEMPT = 10
+# What rounding can change of a log joint, as a part of it: an exact start's projection is a node.
+ROUNDING = 1e-10
+# The allowance that is shown where no start is a node is larger by this part.
+ROOM = 1e-9
 
 
 @dataclass(frozen=True)
@@ -227,7 +236,8 @@ def _grown(
     problem: Problem, state: State, before: Planted, settings: Settings, rng: np.random.Generator
 ) -> tuple[State, Batch]:
     """Some attempts; what they found is handed over."""
-    tree, mixture, counters = _tree(problem, state.way, before.nodes), state.mixture, state.counters
+    tree = _tree(problem, state.way, before.nodes, settings.rescale)
+    mixture, counters = state.mixture, state.counters
     found: list[Proposal] = []
     ended = ""
     temporary = TEMPORARY[state.way] if settings.temporary is None else settings.temporary
@@ -287,8 +297,8 @@ def _planted(
     A, W, kinds = A[:size], W[:size], kinds[:size]
     A_svd, W_svd = problem.svd(problem.rank)
     Q = oblique.changes_of_basis(A_svd, planting.in_one_order(A))
-    projected = oblique.factors(Q, A_svd, W_svd)
-    quality = problem.model.log_joint(problem, *best_scale(*projected[:2]))
+    projected = oblique.factors(Q, A_svd, W_svd)[:2]
+    quality = problem.model.log_joint(problem, *_scaled(problem, settings, *projected))
     mixture, variance, diverse = None, 0.0, state.way == DIVERSITY
     if diverse:
         components = [
@@ -296,23 +306,38 @@ def _planted(
         ]
         variance = variance_alone(problem, A, W)
         mixture = propose_all(components, settings.tolerance, variance)[0]
-    zero_somewhere = diverse and problem.model.offending is not None
-    threshold = -np.inf if zero_somewhere else float(quality.min()) - settings.allowance
+    threshold, ended = -np.inf, ""
+    if not (diverse and problem.model.offending is not None):
+        poorest = float(problem.model.log_joint(problem, A[kinds == 0], W[kinds == 0]).min())
+        threshold = poorest - settings.allowance - ROUNDING * abs(poorest)
+        if quality.max() < threshold:
+            ended = _explained(poorest - float(quality.max()))
     angle = settings.angle if diverse else 0.0
     nodes = Nodes(Q, np.arange(len(A)), quality, np.full(len(A), diverse))
+    nodes = nodes.kept(quality >= threshold)
     counters = replace(state.counters, made=len(A))
     state = State(state.way, None, Planted(nodes, threshold, angle, 0), mixture, variance, counters)
     found = [Proposal(a, w, -1, angle, 0) for a, w in zip(A, W, strict=True)]
-    batch = _batch(problem, settings, found, kind=0)
+    batch = _batch(problem, settings, found, kind=0, ended=ended)
     return state, replace(batch, diagnostics={**batch.diagnostics, "kind": kinds})
 
 
-def _tree(problem: Problem, way: str, nodes: Nodes) -> Tree:
+def _explained(lacking: float) -> str:
+    """Why no start is a node, whose best projection is so many nats below the threshold."""
+    return (
+        "The tree cannot grow: projected onto the leading singular vectors of X, every start is "
+        "less probable than the poorest start itself. An allowance of "
+        f"{rounded_up(lacking, ROOM):,.12g} nats makes the best of them a node, which fits worse "
+        "than every start."
+    )
+
+
+def _tree(problem: Problem, way: str, nodes: Nodes, rescale: bool) -> Tree:
     A_svd, W_svd = problem.svd(problem.rank)
     directions = None
     if way == DIVERSITY:
         directions = oblique.unit_columns(np.maximum(A_svd @ nodes.Q, 0.0))
-    return Tree(problem, A_svd, W_svd, nodes, directions)
+    return Tree(problem, A_svd, W_svd, nodes, directions, rescale)
 
 
 def _nothing(problem: Problem) -> Batch:

@@ -83,6 +83,7 @@ class Tree:
     ----------
     problem : the data and the model. A_svd (D, R), W_svd (R, N) : X ≈ A_svd W_svd.
     directions : (K, D, R) columns of A = ⌊A_svd Q⌋ at length 1, where angles count.
+    rescale : whether a factorization is as probable as it is at its best scale, or at the model's.
     """
 
     problem: Problem
@@ -90,6 +91,7 @@ class Tree:
     W_svd: np.ndarray
     nodes: Nodes
     directions: np.ndarray | None
+    rescale: bool
     suspects: list[int] = field(default_factory=lambda: [0])
 
     def add(self, Q: np.ndarray, number: int, quality: float, base: bool) -> None:
@@ -155,8 +157,10 @@ class Tree:
         return first, str(reason[first])
 
     def log_joint(self, A: np.ndarray, W: np.ndarray) -> np.ndarray:
-        """log p(X, A, W) at the best scale of each factorization: (b,)."""
-        return self.problem.model.log_joint(self.problem, *best_scale(A, W))
+        """log p(X, A, W) at the scale at which each factorization is handed over: (b,)."""
+        model = self.problem.model
+        A, W = best_scale(A, W) if self.rescale else model.scale(A, W)
+        return model.log_joint(self.problem, A, W)
 
 
 def explanation(rejected: np.ndarray, attempts: int) -> str:

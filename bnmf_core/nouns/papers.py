@@ -55,6 +55,9 @@ WORKS = {
     "Descent as Approximate Bayesian Inference, Journal of Machine Learning Research 18, 2017.",
     "Masood & Doshi-Velez 2016": PAPERS[2],
     "Masood, Pan & Doshi-Velez 2016": PAPERS[1],
+    "Metropolis and others 1953": "N. Metropolis, A. W. Rosenbluth, M. N. Rosenbluth, A. H. Teller "
+    "and E. Teller: Equation of State Calculations by Fast Computing Machines, The Journal of "
+    "Chemical Physics 21(6), 1087–1092, 1953.",
     "Neal 2001": "R. M. Neal: Annealed Importance Sampling, Statistics and Computing 11(2), "
     "125–139, 2001.",
     "Neal 2003": "R. M. Neal: Slice Sampling, The Annals of Statistics 31(3), 705–767, 2003.",
@@ -63,6 +66,11 @@ WORKS = {
     "Paatero, Eberly, Brown & Norris 2014": "P. Paatero, S. Eberly, S. G. Brown and G. A. Norris: "
     "Methods for Estimating Uncertainty in Factor Analytic Solutions, Atmospheric Measurement "
     "Techniques 7(3), 781–797, 2014.",
+    "Roberts & Tweedie 1996": "G. O. Roberts and R. L. Tweedie: Exponential Convergence of "
+    "Langevin Distributions and Their Discrete Approximations, Bernoulli 2(4), 341–363, 1996.",
+    "Roberts, Gelman & Gilks 1997": "G. O. Roberts, A. Gelman and W. R. Gilks: Weak Convergence "
+    "and Optimal Scaling of Random Walk Metropolis Algorithms, The Annals of Applied Probability "
+    "7(1), 110–120, 1997.",
     "Rukat, Holmes, Titsias & Yau 2017": "T. Rukat, C. C. Holmes, M. K. Titsias and C. Yau: "
     "Bayesian Boolean Matrix Factorisation, International Conference on Machine Learning, 2017.",
     "Schmidt, Winther & Hansen 2009": "M. N. Schmidt, O. Winther and L. K. Hansen: Bayesian "

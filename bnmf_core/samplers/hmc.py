@@ -18,10 +18,10 @@ from bnmf_core.nouns.algorithm import Algorithm, Batch, Needs, Shard
 from bnmf_core.nouns.model import Capability
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.settings import setting
+from bnmf_core.samplers.adaptation import Adaptation, Tally
 from bnmf_core.samplers.chains import chains_of, chains_setting, joined, recorded, shard_sizes
 from bnmf_core.samplers.coordinates import SUPPORTS, Coordinates, coordinates
 from bnmf_core.samplers.hamiltonian import (
-    Outcome,
     Point,
     accept,
     energy,
@@ -36,8 +36,6 @@ STEP_WORK = 1.0e9
 # Each trajectory's steps are up to this part longer or shorter than the chain's own, so that no
 # chain can go round an orbit in step with its trajectories (Neal 2011, §5.4.2.2).
 JITTER = 0.1
-# Dual averaging: shrinkage, early stability and forgetting, as published.
-SHRINKAGE, STABILITY, FORGETTING = 0.05, 10.0, 0.75
 
 
 @dataclass(frozen=True)
@@ -85,44 +83,6 @@ class Trajectory:
     energy: np.ndarray
     step_size: np.ndarray
     leapfrogs: int
-
-
-@dataclass(frozen=True, eq=False)
-class Adaptation:
-    """Dual averaging of c step sizes.
-
-    Attributes
-    ----------
-    log_step : (c,) of the next trajectory. log_step_mean : (c,) what the warm-up ends with.
-    shortfall : (c,) how much less was accepted than is aimed at, on average.
-    center : (c,) the log step that it shrinks to.
-    """
-
-    log_step: np.ndarray
-    log_step_mean: np.ndarray
-    shortfall: np.ndarray
-    center: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class Tally:
-    """What has happened to c chains since the last recorded state.
-
-    Attributes
-    ----------
-    moved : (c,) whether any trajectory was accepted. probability : (c,) sum of the acceptance
-        probabilities. divergent : (c,) whether any trajectory diverged.
-    """
-
-    moved: np.ndarray
-    probability: np.ndarray
-    divergent: np.ndarray
-
-    @classmethod
-    def empty(cls, chains: int) -> "Tally":
-        """Nothing has happened yet."""
-        never = np.zeros(chains, dtype=bool)
-        return cls(never, np.zeros(chains), never)
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,12 +138,10 @@ def init(problem: Problem, settings: Settings, shard: Shard, rng: np.random.Gene
     density = chart.density(problem)
     q = chart.to_position(*chart.lift(*starts(problem, settings, generators, "HMC")))
     point = Point(q, *density(q))
-    step = reasonable_step(density, point, rng, chart.reflected)
-    log_step = np.log(step)
     return State(
         point,
         None,
-        Adaptation(log_step, log_step, np.zeros(draws.size), np.log(10.0 * step)),
+        Adaptation.begun(reasonable_step(density, point, rng, chart.reflected)),
         Tally.empty(draws.size),
         draws,
         first,
@@ -237,47 +195,27 @@ def _arrive(
     with np.errstate(all="ignore"):
         last = half_kick(trajectory.half, front.gradient, -trajectory.step_size)
     outcome = accept(state.point, trajectory.energy, front, last, rng)
-    tally = Tally(
-        state.tally.moved | outcome.accepted,
-        state.tally.probability + outcome.probability,
-        state.tally.divergent | outcome.divergent,
-    )
     sweeps, adaptation = state.sweeps + 1, state.adaptation
     if sweeps <= settings.warm_up:
-        adaptation = _adapted(adaptation, sweeps, settings, outcome)
+        adaptation = adaptation.adapted(
+            sweeps, settings.warm_up, settings.target_acceptance, outcome.probability
+        )
     return replace(
         state,
         point=outcome.point,
         trajectory=None,
         adaptation=adaptation,
-        tally=tally,
+        tally=state.tally.with_outcome(outcome),
         sweeps=sweeps,
     )
-
-
-def _adapted(before: Adaptation, m: int, settings: Settings, outcome: Outcome) -> Adaptation:
-    """Dual averaging (Hoffman & Gelman 2014, eq. 6); the mean is what the warm-up ends with."""
-    weight = 1.0 / (m + STABILITY)
-    missing = settings.target_acceptance - outcome.probability
-    shortfall = (1.0 - weight) * before.shortfall + weight * missing
-    log_step = before.center - np.sqrt(m) / SHRINKAGE * shortfall
-    part = m**-FORGETTING
-    log_step_mean = part * log_step + (1.0 - part) * before.log_step_mean
-    if m == settings.warm_up:
-        log_step = log_step_mean
-    return replace(before, shortfall=shortfall, log_step=log_step, log_step_mean=log_step_mean)
 
 
 def _record(
     state: State, step_size: np.ndarray, chart: Coordinates, settings: Settings, draw: int
 ) -> Batch:
     A, W = chart.to_factors(state.point.q)
-    diagnostics = {
-        "accepted": state.tally.moved,
-        "acceptance": state.tally.probability / min(settings.thinning, state.sweeps),
-        "step_size": step_size,
-        "divergent": state.tally.divergent,
-    }
+    updates = min(settings.thinning, state.sweeps)
+    diagnostics = state.tally.diagnostics(updates, step_size)
     return recorded(state, draw, A.transpose(0, 2, 1), W, diagnostics)
 
 

@@ -91,7 +91,8 @@ def numbers(mixtures: dict[str, dict[str, Proposals]], variant: str, run_id: str
     if of_run.fixed_variance is not None:
         words += (
             f" The likelihood is flat, so that all components share σ = "
-            f"{np.sqrt(of_run.fixed_variance):.3g}, in all runs of this model."
+            f"{np.sqrt(of_run.fixed_variance):.3g}, in all runs of this model. This σ comes from "
+            "Gaussian noise of size ε/√3 and grows with ε. A smaller σ can keep more components."
         )
     if of_run.own_bounds:
         count = len(of_run.own_bounds)

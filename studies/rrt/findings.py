@@ -1,14 +1,15 @@
 """Paper 2's comparison beside its published tables, and what the numbers say of its claims."""
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from studies.result import Grid, StudyResult, number, published, spread
-from studies.rrt.problems import METHODS, NOISES, PROBLEMS, SCALES, row
+from studies.result import FEWEST, Grid, StudyResult, number, published, spread
+from studies.rrt.problems import METHODS, NOISES, PROBLEMS, REPETITIONS, SCALES, row
 from studies.rrt.stream import CLOCK
 from studies.words import Finding, clause, in_parts, listed, of, sentences, words
 
@@ -19,18 +20,21 @@ QUANTITIES: dict[str, str] = WORDS["quantities"]
 CENTRAL = ("nvi_4", "hmc", "rrt")
 TESTED = ("gaussian", "gaussian_10", "gaussian_100", "uniform", "uniform_flat")
 SYNTHETIC = ("demonstration", "demonstration_tight")
-UNIFORM = (*SYNTHETIC, "uniform", "uniform_flat", "uniform_2", "uniform_8")
-OURS = "rrt"
+FLAT = ("uniform_flat", "uniform_flat_2", "uniform_flat_8")
+UNIFORM = (*SYNTHETIC, "uniform", "uniform_2", "uniform_8", *FLAT)
+OURS, FIT = "rrt", "rrt_fit"
 # The columns of the paper; the others are variants of theirs.
 MAIN = ("nvi_4", "nvi_10", "gibbs", "hmc", OURS)
 # Quantity → whose difference from the central methods' mean it is.
 DEVIATIONS = {"deviation": "elbo", "energy": "energy"}
+# σ of the components is measured under the name that the tables have for an ELBO's difference.
+MEASURED = DEVIATIONS | {"deviation_of_components": "deviation"}
 Numbers = Iterator[dict[str, Any]]
 
 
 def values(study: StudyResult, noise: str, quantity: str) -> pd.DataFrame:
     """Columns problem (key), column, repetition and value; empty where nothing was measured."""
-    found = study.values[study.values["quantity"] == DEVIATIONS.get(quantity, quantity)]
+    found = study.values[study.values["quantity"] == MEASURED.get(quantity, quantity)]
     of_row = {row(problem, noise): problem for problem in PROBLEMS}
     found = found[found["problem"].isin(of_row)]
     found = found.assign(problem=found["problem"].map(of_row)).drop(columns="quantity")
@@ -67,25 +71,78 @@ def _long(value: float) -> str:
     return f"{value:.4e}"
 
 
+def standing(study: StudyResult, methods: Iterable[str], *noises: str) -> str:
+    """How far methods are under noises, where fewer than five repetitions are finished; or "".
+
+    A repetition of a method that the clock has stopped is measured, and not finished.
+    """
+    of_rows = {row(problem, noise) for problem in PROBLEMS for noise in noises}
+    ended = [one for one in study.settings["ended"] if one[0] in of_rows and one[1] in methods]
+    measured = Counter((name, method) for name, method, _, _ in ended)
+    finished = Counter((name, method) for name, method, _, reason in ended if reason != CLOCK)
+    least = min((finished[one] for one in measured), default=0)
+    if not measured or least >= FEWEST:
+        return ""
+    there = f"unfinished: {min(measured.values())} of {REPETITIONS} repetitions"
+    return there + (", some stopped by the clock" if least < min(measured.values()) else "")
+
+
+def _of_tested(study: StudyResult) -> str:
+    """In brackets, how far the least finished of the noises is that the paper's claims are of."""
+    return clause(" ({})", standing(study, MAIN, *TESTED))
+
+
 def findings(study: StudyResult) -> list[str]:
     """What the numbers say of the paper's claims, in sentences made from them."""
     told = [
         Finding("published_noise", published_noise),
         Finding("published_entropy", _published_entropy),
+        Finding("unfinished", _unfinished),
         *(
             Finding(name, measure, (noise,))
             for noise in TESTED
             for name, measure in (("highest", _highest), ("ordered", _ordered))
+            if not standing(study, MAIN, noise)
         ),
         Finding("collapse", _collapse),
         Finding("kept", _kept),
         Finding("rescaled", _rescaled),
         Finding("prior", _prior),
-        *(Finding("covers", _covers, (noise, "components")) for noise in UNIFORM),
-        *(Finding("covers", _covers, (noise, "draws")) for noise in SYNTHETIC),
+        *(Finding("spans", _spans, (noise,)) for noise in UNIFORM),
+        *(
+            Finding("covers", _covers, (noise, kind))
+            for kind, noises in (("components", UNIFORM), ("draws", SYNTHETIC))
+            for noise in noises
+            if not standing(study, ("hmc", OURS), noise)
+        ),
         Finding("longer", _longer),
+        Finding("variance", _variance),
     ]
     return sentences(study, told, WORDS["findings"])
+
+
+@in_parts("; ")
+def _unfinished(study: StudyResult) -> Iterator[str]:
+    """The noises of which nothing is concluded."""
+    alike: dict[str, list[str]] = {}
+    for noise in (n for n in NOISES if n in study.labels):
+        alike.setdefault(standing(study, MAIN, noise), []).append(study.labels[noise])
+    yield from (f"{', '.join(names)} ({told})" for told, names in alike.items() if told)
+
+
+def _spans(study: StudyResult, noise: str) -> Numbers:
+    """How far RRT's components are apart, where RRT is finished and HMC is not."""
+    other = standing(study, ("hmc",), noise)
+    if noise not in study.labels or standing(study, (OURS,), noise) or not other:
+        return
+    apart, counts = (means(study, noise, name) for name in ("wad_components_largest", "components"))
+    if OURS in apart:
+        parts = [
+            f"{study.labels[problem]} {number(apart.loc[problem, OURS])}° "
+            f"({counts.loc[problem, OURS]:.3g})"
+            for problem in apart.index
+        ]
+        yield {"noise": study.labels[noise], "parts": "; ".join(parts), "standing": other}
 
 
 def published_noise(_: StudyResult | None = None) -> Numbers:
@@ -167,7 +224,7 @@ def _ordered(study: StudyResult, noise: str) -> Numbers:
         yield {"noise": study.labels[noise], "same": of(same, pairs), "table": table_}
 
 
-@in_parts("; ")
+@in_parts("; ", standing=_of_tested)
 def _collapse(study: StudyResult) -> Iterator[str]:
     """How often a method has followed the bound to where it has no maximum."""
     for noise in TESTED:
@@ -182,7 +239,7 @@ def _collapse(study: StudyResult) -> Iterator[str]:
             yield f"{study.labels[noise]} {told}"
 
 
-@in_parts(", ")
+@in_parts(", ", standing=_of_tested)
 def _kept(study: StudyResult) -> Iterator[str]:
     """How many mixtures keep one component."""
     for noise in TESTED:
@@ -208,10 +265,11 @@ def _rescaled(study: StudyResult) -> Numbers:
                     words_ += f" (above RRT on {of(above, len(gains))})"
                 parts.append(f"{study.labels[noise]}, {study.labels[column]} {words_}")
         if parts:
-            yield {"words": with_, "parts": "; ".join(parts)}
+            told = _of_tested(study)
+            yield {"words": with_, "parts": "; ".join(parts), "standing": told}
 
 
-@in_parts("; ")
+@in_parts("; ", standing=_of_tested)
 def _prior(study: StudyResult) -> Iterator[str]:
     """What the methods' bounds differ by: energy or entropy."""
     for noise in ("uniform", "uniform_flat"):
@@ -255,8 +313,10 @@ def _covers(study: StudyResult, noise: str, kind: str) -> Numbers:
 
 @in_parts(", ")
 def _longer(study: StudyResult) -> Iterator[str]:
-    """What longer first steps of the tree change."""
+    """What longer first steps of the tree change, where both have had as much time."""
     pair = [OURS, "rrt_long"]
+    if standing(study, pair, "uniform"):
+        return
     made, counts = (means(study, "uniform", quantity) for quantity in ("proposals", "components"))
     if not set(pair) <= set(made):
         return
@@ -267,9 +327,32 @@ def _longer(study: StudyResult) -> Iterator[str]:
         yield f"{study.labels[problem]} {before:.0f} → {after:.0f} {counted}"
 
 
+def _of_pair(study: StudyResult) -> str:
+    return clause(" ({})", standing(study, (OURS, FIT), *UNIFORM[len(SYNTHETIC) :]))
+
+
+@in_parts("; ", standing=_of_pair)
+def _variance(study: StudyResult) -> Iterator[str]:
+    """How many components are kept with either σ²."""
+    pair = [OURS, FIT]
+    for noise in UNIFORM:
+        counts = means(study, noise, "components")
+        sizes = means(study, noise, "deviation_of_components")
+        if set(pair) <= set(counts):
+            kept = counts[pair].dropna()
+            told = (
+                f"{study.labels[problem]} {few:.3g} → {many:.3g} "
+                f"(σ {number(sizes.loc[problem, OURS])} → {number(sizes.loc[problem, FIT])})"
+                for problem, (few, many) in zip(kept.index, kept.to_numpy(), strict=True)
+            )
+            yield f"{study.labels[noise]} {', '.join(told)}"
+
+
 def endings(study: StudyResult) -> pd.DataFrame:
     """Why methods ended: ``method``, ``reason``, ``cells`` and, if not everywhere, ``where``."""
     told = pd.DataFrame(study.settings["ended"], columns=["row", "method", "repetition", "reason"])
+    # The allowance that would help, and how many attempts failed, differ from cell to cell.
+    told["reason"] = told["reason"].str.split(r" An allowance of | Of all attempts ").str[0]
     rows = []
     for method, part in told.groupby("method", sort=False):
         for reason, found in part.groupby("reason", sort=False):

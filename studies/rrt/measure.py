@@ -26,7 +26,7 @@ from bnmf_core.probability.reference import reference_factors
 from bnmf_core.solvers import hals
 from bnmf_core.solvers.solution import Stopping, solve_with
 from bnmf_core.solvers.starts import random_start
-from bnmf_core.variational.mixture import Mixture, component_of
+from bnmf_core.variational.mixture import Mixture, variance_alone, variance_of_fit
 from studies.rrt.problems import (
     LAURBERG_NOISE,
     METHODS,
@@ -98,18 +98,18 @@ def model_settings(shared: Ground, noise: Noise) -> Any:
     return uniform.Settings(epsilon, rate=noise.rate)
 
 
-def fixed_variance(problem: Problem, feasible: tuple[Truth, ...]) -> float | None:
+def fixed_variance(
+    problem: Problem, feasible: tuple[Truth, ...], source: str = "threshold"
+) -> float | None:
     """σ² of every component under the uniform likelihood, None under another one.
 
-    That of a single Gaussian where the noise is Gaussian with the same standard deviation, ε/√3, at
-    the flattest of the feasible factorizations: the bound of a flat likelihood has no best σ². All
-    methods are given the same, or their bounds could not be compared.
+    That of a single Gaussian where the noise is Gaussian at the flattest of the feasible
+    factorizations, as the bound of a flat likelihood has no best σ²; ``source``: see ``Method``.
     """
     if problem.model.offending is None:
         return None
-    alike = gaussian.Settings(problem.model_settings.sigma, problem.model_settings.rate)
-    smooth = replace(problem, model=gaussian.MODEL, model_settings=alike)
-    return max(component_of(smooth, t.A, t.W, rescale=True).best_variance for t in feasible)
+    A, W = (np.stack(factors) for factors in zip(*((t.A, t.W) for t in feasible), strict=True))
+    return {"threshold": variance_alone, "fit": variance_of_fit}[source](problem, A, W)
 
 
 def measured(
@@ -130,7 +130,7 @@ def measured(
         "noise": {name: float(value) for name, value in asdict(chosen).items()},
     }
     try:
-        seconds = min(plan.seconds, noise.seconds)
+        seconds = noise.limit(method_key, plan)
         found = _found(known, problem, method, repetition, shared, plan, seconds)
     except BNMFError as error:
         return cell | {"left_out": str(error)}
@@ -155,7 +155,7 @@ def _found(
     seconds: float,
 ) -> Streamed:
     shard = Shard(0, 0, method.particles, plan.seed + 1000 * (repetition + 1))
-    variance = fixed_variance(problem, shared.feasible)
+    variance = fixed_variance(problem, shared.feasible, method.variance)
     algorithm = registry.algorithm(method.algorithm)
     chosen = dict(method.settings)
     if method.algorithm == "nvi":

@@ -19,12 +19,14 @@ from studies.rrt.problems import (
     METHODS,
     NOISES,
     PROBLEMS,
+    SCALES,
     Method,
     Noise,
     RRTPlan,
     RRTProblem,
     row,
 )
+from studies.rrt.stream import CLOCK
 from studies.runner import Cancel, Cell, Study, Task, at_hand, digest, one_by_one, refused, require
 from studies.words import words
 
@@ -69,7 +71,7 @@ class RRTStudy(Study):
             if noise in noises
             for method in NOISES[noise].methods
             if method in methods
-            for repetition in range(min(plan.repetitions, NOISES[noise].repetitions))
+            for repetition in range(NOISES[noise].count(method, plan))
         ]
         return one_by_one(tasks, notes)
 
@@ -110,19 +112,61 @@ class RRTStudy(Study):
             settings=asdict(self.plan) | told,
         )
 
+    def cells_in(self, kept: StudyResult) -> dict[Hashable, Cell]:
+        """Those that the same clock would end, or that none has ended."""
+        plan = RRTPlan(**{name: kept.settings[name] for name in asdict(self.plan)})
+        if (plan.tolerance, plan.seed) != (self.plan.tolerance, self.plan.seed):
+            return {}
+        ended = {tuple(told[:3]): told[3] for told in kept.settings["ended"]}
+        cells: dict[Hashable, Cell] = {}
+        for problem, noise, method, repetition in (t.of for batch in self.batches() for t in batch):
+            name, limit = row(problem, noise), NOISES[noise].limit(method, self.plan)
+            reason = ended.get((name, method, repetition))
+            same = min(plan.seconds, NOISES[noise].seconds) == limit
+            if reason is not None and (same or reason != CLOCK):
+                found = _cell_in(kept, name, method, repetition, reason)
+                found["size"] = kept.settings["sizes"][problem]
+                cells[problem, noise, method, repetition] = found
+        return cells
+
     def _problems(self) -> tuple[list[RRTProblem], list[str]]:
         return at_hand((PROBLEMS[key] for key in self.asked("problems")), self.data)
 
     def _task(self, problem: RRTProblem, noise: Noise, method: Method, repetition: int) -> Task:
         fixed = [problem.rank, problem.known, asdict(noise) | {"repetitions": None}]
-        seconds = min(self.plan.seconds, noise.seconds)
+        seconds = noise.limit(method.key, self.plan)
         plan = asdict(self.plan) | {"repetitions": None, "seconds": seconds}
-        name = digest([*fixed, asdict(method), plan])
+        of_method = asdict(method)
+        if method.variance == "threshold":  # as cells were called before there was another
+            del of_method["variance"]
+        name = digest([*fixed, of_method, plan])
         return Task(
             (problem.key, noise.key, method.key, repetition),
             f"{problem.key}/{noise.key}/{method.key}-{repetition}-{name}.json",
             f"{problem.label}, {noise.label}: {method.label}, repetition {repetition + 1}",
         )
+
+
+def _cell_in(kept: StudyResult, name: str, method: str, repetition: int, reason: str) -> Cell:
+    """The cell that a result was put together from, but for the size of the data."""
+    columns = [method + SCALES[scale][0] for scale in METHODS[method].scales]
+    rows = kept.values[kept.values["problem"] == name]
+    cell: Cell = {"columns": {}, "curves": {}, "ended": "", "left_out": "", "picture": None}
+    for column in columns:
+        of_column = rows[rows["column"] == column]
+        numbers = of_column[of_column["repetition"] == repetition]
+        if numbers.empty:
+            continue
+        cell["columns"][column] = dict(zip(numbers["quantity"], numbers["value"], strict=True))
+        place = sorted(of_column["repetition"].unique()).index(repetition)
+        cell["curves"][column] = {
+            kind: kept.curves[name, column, f"wad_{kind}"][place].tolist() for kind in CURVES
+        }
+    cell["ended" if cell["columns"] else "left_out"] = reason
+    cell["noise"] = kept.settings["noises"][name]
+    if repetition == 0:
+        cell["picture"] = kept.settings["pictures"].get(name, {}).get(method)
+    return cell
 
 
 def _left_out(cells: dict[Any, Cell]) -> Iterator[str]:

@@ -15,6 +15,8 @@ from studies.rrt import findings
 from studies.rrt.findings import QUANTITIES, WORDS
 from studies.rrt.plan import RRTStudy
 from studies.rrt.problems import ABSENT, LAURBERG_NOISE, METHODS, NOISES, PROBLEMS, RRTPlan, row
+from studies.rrt.stream import CLOCK
+from studies.words import clause
 
 SHORT = RRTStudy(("laurberg_dense",), RRTPlan(1, seconds=0.2), ("demonstration_tight",))
 # Noises whose mixtures keep many components, and so have curves to draw.
@@ -46,11 +48,22 @@ def sections(found: StudyResult, drawn: Collection[str] = ()) -> list[Section]:
 
 def _of_noise(found: StudyResult, noise: str, drawn: Collection[str]) -> Section:
     known = NOISES[noise]
+    told = findings.standing(found, findings.MAIN, noise)
+    elbos = findings.values(found, noise, "elbo")
+    clocked = elbos[~elbos["column"].isin(known.whole)]
     numbers = {
         "seconds": min(found.settings["seconds"], known.seconds),
-        "repetitions": findings.values(found, noise, "elbo")["repetition"].nunique(),
+        "repetitions": clocked["repetition"].nunique(),
+        "standing": clause(" ({})", told),
     }
     summary = [WORDS["clock"].format_map(numbers)]
+    if known.whole:
+        ended = found.settings["ended"]
+        rows = {row(problem, noise) for problem in PROBLEMS}
+        whole = [e for e in ended if e[0] in rows and e[1] in known.whole and e[3] != CLOCK]
+        names = ", ".join(METHODS[method].label for method in known.whole)
+        count = len({repetition for _, _, repetition, _ in whole})
+        summary.append(WORDS["whole"].format(methods=names, count=count))
     summary += [WORDS["beside"].format(known.table)] if known.table else []
     if noise in findings.SYNTHETIC:
         summary.append(WORDS["demonstration"].format(LAURBERG_NOISE))

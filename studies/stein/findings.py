@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 
 from bnmf_core.nouns.errors import NotFoundError
-from studies.result import Grid, StudyResult, spread
+from studies.result import FEWEST, Grid, StudyResult, spread
 from studies.stein.arrival import WEIGHTS
 from studies.stein.problems import COLUMNS
 from studies.stein.problems import MODELS as STUDIED
-from studies.stein.sources import kind
+from studies.stein.sources import kind, length
 from studies.words import Finding, clause, in_parts, of, sentences, words
 
 WORDS = words("stein")
@@ -127,6 +127,30 @@ def ordering(study: StudyResult, chosen: Selection, quantity: str) -> pd.DataFra
     return pd.DataFrame(rows)
 
 
+def standing(study: StudyResult, *models: str) -> str:
+    """In brackets, how far a study of these models is; "" where it is finished.
+
+    Finished are five repetitions in which no chain and no descent was stopped by the clock.
+    """
+    values = study.values[study.values["model"].isin(models)]
+    repetitions = values["repetition"].nunique()
+    steps = _last(values, "steps")
+    most = max(study.settings.get("iterations", [0]))
+    asked = [length(COLUMNS[key], most) for key in steps["column"]]
+    moving = [
+        (made, whole)
+        for made, whole in zip(steps["value"], asked, strict=True)
+        if whole is not None
+    ]
+    short = sum(made < whole for made, whole in moving)
+    if repetitions >= FEWEST and not short:
+        return ""
+    there = f" (unfinished: {repetitions} of at least {FEWEST} repetitions"
+    return there + (
+        f"; {of(short, len(moving))} chains and descents stopped by the clock)" if short else ")"
+    )
+
+
 @lru_cache(maxsize=4)
 def findings(study: StudyResult) -> list[str]:
     """What the numbers say of the paper's ordering, in sentences made from them."""
@@ -157,6 +181,7 @@ def _ordering(study: StudyResult, model: str, form: str) -> Numbers:
     well = [clause(clauses[key], _well(found[key])) for key in ("descent", "gibbs")]
     yield {
         "model": MODELS[model],
+        "standing": standing(study, model),
         "form": SHORT_FORMS[form],
         "same": SAME,
         "holds": of(int(found["holds"].sum()), len(found)),
@@ -202,6 +227,7 @@ def _descents(study: StudyResult, model: str) -> Numbers:
     lower = sum(density.loc[place, key] < density.loc[place, RESTARTS] for place, key in places)
     yield {
         "model": MODELS[model],
+        "standing": standing(study, model),
         "count": of(len(lowest), len(found)),
         "errors": WORDS["clauses"]["errors"].format(
             least=min(ratios),
@@ -227,7 +253,8 @@ def _published(study: StudyResult, model: str) -> Numbers:
         if count:
             parts.append(f"{name} {of(lower, count)}")
     if parts:
-        yield {"model": MODELS[model], "parts": ", ".join(parts)}
+        told = standing(study, model)
+        yield {"model": MODELS[model], "standing": told, "parts": ", ".join(parts)}
 
 
 def _rate(study: StudyResult, model: str) -> Numbers:
@@ -250,7 +277,8 @@ def _rate(study: StudyResult, model: str) -> Numbers:
         smaller = slopes[descents].lt(slopes[RESTARTS], axis=0)
         numbers[key] = of(int((poor & smaller).sum().sum()), int(poor.sum().sum()))
     names = ", ".join(study.labels[key] for key in problems)
-    yield {"model": MODELS[model], "names": names, **numbers}
+    told = standing(study, model, own)
+    yield {"model": MODELS[model], "names": names, "standing": told, **numbers}
 
 
 def _slopes(study: StudyResult) -> Numbers:
@@ -264,6 +292,7 @@ def _slopes(study: StudyResult) -> Numbers:
     if RESTARTS in equal and samplers:
         least = slopes[samplers].min(axis=1)
         yield {
+            "standing": standing(study, *study.values["model"].unique()),
             "share": (slopes[RESTARTS] / equal[RESTARTS]).median(),
             "drawn": (slopes[samplers] / equal[samplers]).stack().median(),
             "times": (least / slopes[RESTARTS]).median(),

@@ -23,7 +23,7 @@ from studies.result import StudyResult, values_of
 from studies.runner import Cancel, Cell, Study, Task, at_hand, digest, one_by_one, refused, require
 from studies.stein import measure
 from studies.stein.problems import COLUMNS, MODELS, PROBLEMS, Column, SteinPlan, SteinProblem
-from studies.stein.sources import SWEEPS, kind
+from studies.stein.sources import kind, length
 from studies.words import words
 
 VARIED = ("problem", "model", "column", "particles", "repetition", "point", "last")
@@ -148,11 +148,11 @@ def _stopped(values: pd.DataFrame, labels: dict[str, str], plan: SteinPlan) -> I
     steps = values[(values["quantity"] == "steps") & values["last"]]
     for key, part in steps.groupby("column", sort=False):
         column = COLUMNS[key]
-        if kind(column.algorithm) == "restarts":
+        asked = length(column, max(plan.iterations))
+        if asked is None:
             continue
-        asked, what = max(plan.iterations), "iterations"
+        what = "iterations"
         if kind(column.algorithm) == "chain":
-            asked = SWEEPS + column.settings["warm_up"]
             what = "sweeps" if key == "gibbs" else "trajectories"
         short = part[part["value"] < asked].groupby(["problem", "particles"], sort=False)["value"]
         of_problem: dict[str, list[float]] = defaultdict(list)

@@ -85,7 +85,8 @@ def _ordering(found: StudyResult, chosen: Selection) -> dict[str, Any]:
         f"fastest within {findings.SAME:.0%} of the lowest",
         "holds",
     )
-    title = f"{findings.MODELS[chosen.model]}, M = {chosen.M}, Stein weights"
+    told = findings.standing(found, chosen.model)
+    title = f"{findings.MODELS[chosen.model]}, M = {chosen.M}, Stein weights{told}"
     return {"title": title, "columns": columns, "rows": rows}
 
 

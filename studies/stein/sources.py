@@ -26,6 +26,7 @@ from bnmf_core.nouns.particles import Particles
 from bnmf_core.nouns.spec import Progress, RunSpec
 from bnmf_core.numerics.linalg import evenly_spaced
 from bnmf_core.runs.engine import run
+from studies.stein.problems import Column
 from studies.words import words
 
 PLAN = words("stein", "plan")
@@ -84,6 +85,15 @@ class Deadline:
     def is_set(self) -> bool:
         """Whether the run shall stop."""
         return self.made >= self.enough and time.perf_counter() > self.end
+
+
+def length(column: Column, iterations: int) -> int | None:
+    """How many sweeps, trajectories or iterations are asked for; None of solvers."""
+    if kind(column.algorithm) == "restarts":
+        return None
+    if kind(column.algorithm) == "chain":
+        return SWEEPS + int(column.settings["warm_up"])
+    return iterations
 
 
 def kind(algorithm_key: str) -> str:

@@ -11,7 +11,7 @@ from bnmf_core.explorers.processes import PROCESSES
 from bnmf_core.nouns.errors import NotFoundError
 from studies.result import QUARTILES, StudyResult
 from studies.result import spread as spread_of
-from studies.transfer.measure import LEARNING, TRANSFER
+from studies.transfer.measure import LEARNING, PROJECTION, TRANSFER
 from studies.transfer.plan import REFERENCE, WORDS
 from studies.transfer.starts import BEST, RANDOM, SOLVED
 from studies.transfer.weight_times import KINDS
@@ -125,10 +125,24 @@ def _on_processes(study: StudyResult) -> Judged:
                 "scale": scale,
                 "same": SAME,
                 "beaten": ", ".join(study.labels[key] for key in beaten) or "none of them",
+                "projection": _projections(study, quantity),
                 "medians": ", ".join(f"{study.labels[key]} {v:.3g}" for key, v in medians.items()),
                 **{key: lines[key] for key in (RANDOM, SOLVED, BEST)},
             },
         )
+
+
+def _projections(study: StudyResult, quantity: str) -> str:
+    """Medians of column projection by the solver's tolerance and the reading of P; "" for none."""
+    if not (study.values["problem"] == PROJECTION).any():
+        return ""
+    table = spread(study, PROJECTION, quantity)
+    told = [
+        f"{study.labels[column]}: "
+        + ", ".join(f"{row.median:.3g} with {row.x:,.0f}" for row in part.itertuples())
+        for column, part in table.groupby("column", sort=False)
+    ]
+    return WORDS["projection"].format("; ".join(told))
 
 
 def _on_source_rank(study: StudyResult) -> Judged:

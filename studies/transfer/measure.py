@@ -13,10 +13,10 @@ from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.solvers.solution import Stopping
 from studies.runner import Cancel
 from studies.stein.sources import learning
-from studies.transfer import starts, weight_times
+from studies.transfer import projection, starts, weight_times
 from studies.transfer.starts import RANDOM
 
-TRANSFER, LEARNING = "q_transform", "learning"
+TRANSFER, LEARNING, PROJECTION = "q_transform", "learning", "projection"
 # Where it is not what is varied, as in the paper.
 TRANSFER_RANK = q_transform.Settings().transfer_rank
 # Where convergence is timed: at low noise all would reach the usual limit of iterations.
@@ -85,6 +85,10 @@ def measured(place: Place, plan: TransferPlan, cancel: Cancel) -> Rows:
             "source_rank": {"source_rank": varied},
             "transfer_rank": {"transfer_rank": varied},
         }.get(place.problem, {})
+        if place.problem == PROJECTION:
+            read = (place.column, varied, plan.size, plan.starts, seed)
+            found = starts.errors(problem, *projection.starts(problem, *read))
+            return rows(found, place.target * plan.starts)
         rank = varied or TRANSFER_RANK
         asked = starts.Asked(place.column, plan.starts, plan.solved, rank, seed)
         made = starts.made(problem, asked, cancel, source_size=plan.size, **chosen)

@@ -16,8 +16,8 @@ import pandas as pd
 from bnmf_core.explorers.processes import PROCESSES
 from studies.result import StudyResult, values_of
 from studies.runner import Cancel, Cell, Study, Task, digest, one_by_one, require
-from studies.transfer import measure, starts, weight_times
-from studies.transfer.measure import LEARNING, TRANSFER, Place, TransferPlan
+from studies.transfer import measure, projection, starts, weight_times
+from studies.transfer.measure import LEARNING, PROJECTION, TRANSFER, Place, TransferPlan
 from studies.transfer.starts import BEST, RANDOM, SOLVED
 from studies.words import constant, words
 
@@ -27,7 +27,9 @@ COLUMNS = ["problem", "column", "x", "repetition"]
 PARTS: dict[str, tuple[str, str]] = WORDS["parts"]
 # Measured for all parts that compare errors of starts: random ones, solved NMFs, the best possible.
 REFERENCE = "reference"
-LABELS = starts.LABELS | {TRANSFER: "Q-Transform"} | weight_times.LABELS
+LABELS = starts.LABELS | {TRANSFER: "Q-Transform"} | weight_times.LABELS | projection.LABELS
+# Of a race, told once for each target and not for each start.
+OF_TARGET = ("seconds_", "arrival_seconds_", "making_seconds_")
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,13 @@ class TransferStudy(Study):
             for target in range(plan.targets)
             for column, x in pairs
         ]
+        if "process" in parts:
+            places += [
+                Place(PROJECTION, column, float(iterations), target)
+                for target in range(plan.targets)
+                for column in projection.LABELS
+                for iterations in projection.ITERATIONS
+            ]
         if "noise" in parts:
             places.append(Place(LEARNING, TRANSFER, None, 0))
         if "weights" in parts:
@@ -79,6 +88,24 @@ class TransferStudy(Study):
     def measure(self, task: Task, before: dict[Hashable, Cell], cancel: Cancel) -> Cell:
         """The rows of one cell."""
         return {"rows": measure.measured(task.of, self.plan, cancel)}
+
+    def cells_in(self, kept: StudyResult) -> dict[Place, Cell]:
+        """All of a result of the same plan."""
+        plan = {name: kept.settings[name] for name in asdict(self.plan)}
+        if TransferPlan(**constant(plan)) != self.plan:
+            return {}
+        values = kept.values.assign(target=kept.values["repetition"] // self.plan.starts)
+        told = values["quantity"].str.startswith(OF_TARGET)
+        values.loc[told, "target"] = values.loc[told, "repetition"]
+        values.loc[values["problem"].isin(["weights", LEARNING]), "target"] = 0
+        groups = dict(iter(values.groupby(["problem", "column", "x", "target"], sort=False)))
+        cells = {}
+        for place in (task.of for batch in self.batches() for task in batch):
+            found = groups.get((place.problem, place.column, place.x or 0.0, place.target))
+            if found is not None:
+                rows = found[["repetition", "quantity", "value"]].astype(object)
+                cells[place] = {"rows": rows.where(rows.notna(), None).to_numpy().tolist()}
+        return cells
 
     def result(self, cells: dict[Place, Cell]) -> StudyResult:
         """Values with the columns problem (a part, or "reference"), column, x and repetition.

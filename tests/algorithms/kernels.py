@@ -13,7 +13,14 @@ import numpy as np
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.probability import gaussian, gaussian_simplex
-from bnmf_core.samplers import annealed_jump, fitted_jump, gibbs, hamiltonian, scale_move
+from bnmf_core.samplers import (
+    annealed_jump,
+    fitted_jump,
+    gibbs,
+    hamiltonian,
+    metropolis,
+    scale_move,
+)
 from bnmf_core.samplers.coordinates import LogCoordinates, SimplexCoordinates
 
 D, N, R = 4, 3, 2
@@ -255,3 +262,32 @@ def hmc_kernel(
         return chart.to_factors(point.q)
 
     return Kernel(support, move, move)  # fresh momenta and an accept step make it reversible
+
+
+def metropolis_kernel(support, step=0.35, jacobian=True, accept=True, wall=True) -> Kernel:
+    """Random-walk proposals and their mutants: no Jacobian, none rejected, a wall that clamps."""
+
+    def move(A, W, X, rng, times):
+        chart = chart_of(support, X.shape[1])
+        full = chart.density(many_problems(X, A.shape[2], MODELS[support]))
+        jacobian_only = flat_density(chart)
+
+        def density(q):
+            if not wall:
+                np.maximum(q[..., chart.reflected], 0, out=q[..., chart.reflected])
+            value, gradient = full(q)
+            return value if jacobian else value - jacobian_only(q)[0], gradient
+
+        q = chart.to_position(A, W)
+        point = hamiltonian.Point(q, *density(q))
+        steps = np.full(A.shape[0], step)
+        for _ in range(10 * times):  # one moves little
+            reflected = chart.reflected if wall else None
+            if accept:
+                point = metropolis.move(density, point, steps, rng, reflected).point
+            else:
+                q = point.q + step * rng.standard_normal(point.q.shape)
+                point = hamiltonian.Point(q, *density(q))
+        return chart.to_factors(point.q)
+
+    return Kernel(support, move, move)

@@ -20,7 +20,16 @@ from bnmf_core.nouns.settings import declarations
 from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs import engine, planning
 from bnmf_core.runs.planning import describe
-from bnmf_core.samplers import boolean_gibbs, box_gibbs, gibbs, hmc, iasg, mode_jumps, tempered_smc
+from bnmf_core.samplers import (
+    boolean_gibbs,
+    box_gibbs,
+    gibbs,
+    hmc,
+    iasg,
+    mode_jumps,
+    tempered_smc,
+    walking,
+)
 from bnmf_core.solvers import hals, solution
 from bnmf_core.solvers.starts import random_start
 from bnmf_core.store.chunks import assemble
@@ -94,6 +103,7 @@ def take_small_steps(monkeypatch) -> None:
         iasg,
         box_restarts,
         panpal,
+        walking,
     ):
         monkeypatch.setattr(module, "STEP_WORK", 2e6)
 

@@ -16,7 +16,7 @@ from bnmf_core.nouns.errors import BNMFError, RunError, SettingsError
 from bnmf_core.nouns.settings import declarations
 from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs import engine, planning
-from bnmf_core.samplers import gibbs, hamiltonian, hmc
+from bnmf_core.samplers import hamiltonian, hmc
 from bnmf_core.samplers.chains import chains_of, shard_sizes
 from bnmf_core.samplers.starting import LIFT, lifted, starts
 from tests.suited import model_of, suited
@@ -384,9 +384,9 @@ def test_what_no_chain_can_start_from_is_refused(small, algorithm, model):
     far = make_problem(small.X * 1e98, 2, 1e-80, model=registry.model(model))
     if algorithm == "mode_jumps":  # its chains start where a pilot of Gibbs chains has come to
         return
-    module, rng = {"gibbs": gibbs, "hmc": hmc}[algorithm], np.random.default_rng(0)
+    made, rng = registry.algorithm(algorithm), np.random.default_rng(0)
     with pytest.raises(RunError, match="the data have probability zero"):
-        module.init(far, module.Settings(start="prior"), Shard(0, 0, 3, 1), rng)
+        made.init(far, made.Settings(start="prior"), Shard(0, 0, 3, 1), rng)
 
 
 @pytest.mark.parametrize("algorithm", SAMPLERS)

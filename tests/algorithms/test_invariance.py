@@ -29,6 +29,7 @@ from .kernels import (
     fitted_kernel,
     gibbs_kernel,
     hmc_kernel,
+    metropolis_kernel,
     scale_kernel,
     tempered_kernel,
 )
@@ -46,6 +47,8 @@ KERNELS = {
     "scale move": scale_kernel(),
     "fitted jump": fitted_kernel(),
     "annealed jump": annealed_kernel(),
+    "metropolis_log": metropolis_kernel("positive"),
+    "metropolis_simplex": metropolis_kernel("simplex"),
 }
 MUTANTS = {
     "gibbs without the prior rate": gibbs_kernel(assumed_rate=0.0),
@@ -56,6 +59,10 @@ MUTANTS = {
     "hmc_log without the accept step": hmc_kernel("positive", accept=False),
     "hmc_simplex without the accept step": hmc_kernel("simplex", accept=False),
     "hmc_simplex that stops at the wall": hmc_kernel("simplex", wall="clamp"),
+    "metropolis_log without the Jacobian": metropolis_kernel("positive", jacobian=False),
+    "metropolis_log that rejects nothing": metropolis_kernel("positive", accept=False),
+    "metropolis_simplex without the Jacobian": metropolis_kernel("simplex", jacobian=False),
+    "metropolis_simplex that stops at the wall": metropolis_kernel("simplex", wall=False),
 }
 MOVES = 3
 
@@ -288,6 +295,8 @@ def exact_means(support) -> dict[str, float]:
         ("gibbs", "gaussian", "positive", {"start": "prior", "thinning": 2}),
         ("hmc", "gaussian", "positive", {"start": "prior", "leapfrog_steps": 15}),
         ("hmc", "gaussian_simplex", "simplex", {"start": "prior", "leapfrog_steps": 15}),
+        ("metropolis", "gaussian", "positive", {"start": "prior", "thinning": 10}),
+        ("metropolis", "gaussian_simplex", "simplex", {"start": "prior", "thinning": 10}),
         ("mode_jumps", "gaussian", "positive", {"sweeps": 1, "proposal": "fitted"}),
         (
             "mode_jumps",

@@ -269,6 +269,24 @@ def test_only_the_gaps_of_nndsvd_are_filled(small):
         assert len(np.unique(gaps)) == gaps.size
 
 
+def test_the_gaps_are_filled_as_scikit_learn_fills_them_where_that_is_asked_for():
+    rng = np.random.default_rng(3)
+    data = Dataset.from_array(np.maximum(rng.standard_normal((120, 90)) + 0.2, 0.0))
+    problem = make_problem(data, 5)
+    base_A, _ = nndsvdar.nndsvd(problem)
+    reference, _ = _initialize_nmf(data.X, 5, init="nndsvdar", random_state=1)
+    seen = base_A <= 1e-6
+    means = {}
+    for fill in ("published", "scikit-learn"):
+        A, _ = nndsvdar.starts(problem, nndsvdar.Settings(fill=fill), Shard(0, 0, 20, seed=1))
+        gaps = A[:, seen].ravel()
+        means[fill] = gaps.mean() / (data.X.mean() / 100)
+        same = stats.ks_2samp(gaps, reference[seen]).pvalue
+        assert (same > 1e-3) == (fill == "scikit-learn")
+    assert means["published"] == pytest.approx(0.5, abs=0.02)
+    assert means["scikit-learn"] == pytest.approx(np.sqrt(2 / np.pi), abs=0.03)
+
+
 # Random starts
 
 

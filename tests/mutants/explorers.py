@@ -17,4 +17,11 @@ MUTANTS = (
         ".min() < 0 * angle:",
         "tests/algorithms/test_rrt.py",
     ),
+    Mutant(
+        "RRT: the threshold is the poorest projected start",
+        "explorers/rrt.py",
+        "threshold = poorest - settings.allowance",
+        "threshold = quality.min() - settings.allowance",
+        "tests/algorithms/test_rrt.py",
+    ),
 )

@@ -34,6 +34,20 @@ MUTANTS = (
         "tests/algorithms/test_hmc.py",
     ),
     Mutant(
+        "Metropolis–Hastings: a proposal that is always accepted",
+        "samplers/metropolis.py",
+        "return accept(point, -point.value, end, at_rest, rng)",
+        "return accept(point, np.full(step.size, np.inf), end, at_rest, rng)",
+        "tests/algorithms/test_invariance.py -k metropolis",
+    ),
+    Mutant(
+        "Langevin: the step goes on rejecting after the warm-up",
+        "samplers/langevin.py",
+        "return outcome._replace(point=end, accepted=~outcome.divergent)",
+        "return outcome",
+        "tests/algorithms/test_walking.py",
+    ),
+    Mutant(
         "scale move: no Jacobian",
         "samplers/scale_move.py",
         " + (D - N) * log_s",

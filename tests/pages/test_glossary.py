@@ -16,7 +16,10 @@ def test_every_term_has_a_meaning_and_a_page():
     assert names == sorted(set(names), key=str.lower)
 
 
-@pytest.mark.parametrize("key", ["q_transform", "rrt", "nvi", "box_gibbs", "iasg", "panpal"])
+@pytest.mark.parametrize(
+    "key",
+    ["q_transform", "rrt", "nvi", "box_gibbs", "iasg", "panpal", "metropolis", "langevin"],
+)
 def test_names_of_algorithms_that_are_not_common_are_among_them(key):
     label = ALGORITHMS[key].label
     assert any(label in term.name for term in terms())

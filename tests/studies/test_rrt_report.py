@@ -68,14 +68,17 @@ def test_tables_1_and_2_differ_by_sigma_ten_times_as_large():
     assert "1.62 to 1.87 nats" in findings.findings(made_up())[0]
 
 
-def made_up() -> StudyResult:
-    """RRT is highest on the first data set, NVI-4 on the second; RRT spans more on both."""
+def made_up(repetitions=2, reasons=("The end.", "the clock")) -> StudyResult:
+    """RRT is highest on the first data set, NVI-4 on the second; RRT spans more on both.
+
+    reasons : why HMC ended in the first repetition, and why everything else did.
+    """
     rows = []
     for problem, levels in (("bbc", (1.0, 2.0, 9.0)), ("olivetti", (7.0, 2.0, 5.0))):
         for column, level, wide, count in zip(
             ("nvi_4", "hmc", "rrt"), levels, (0.0, 0.5, 3.0), (4, 1, 6), strict=True
         ):
-            for repetition, jitter in enumerate((-0.5, 0.5)):
+            for repetition, jitter in enumerate(np.linspace(-0.5, 0.5, repetitions)):
                 numbers = {
                     "elbo": 1e6 * level + jitter,
                     "energy": level,
@@ -92,9 +95,9 @@ def made_up() -> StudyResult:
     for key in ("bbc", "olivetti"):
         labels |= {key: PROBLEMS[key].label, f"{key}/uniform": f"{PROBLEMS[key].label}: Uniform, ε"}
     radii = np.geomspace(1e-3, 90, 20)
-    curves = np.stack([np.maximum(1, np.round(5 - np.arange(20) / 3))] * 2)
+    curves = np.stack([np.maximum(1, np.round(5 - np.arange(20) / 3))] * repetitions)
     settings = {
-        "repetitions": 2,
+        "repetitions": repetitions,
         "seconds": 1.0,
         "tolerance": 1e-4,
         "seed": 0,
@@ -105,9 +108,8 @@ def made_up() -> StudyResult:
         "noises": {"bbc/uniform": {"epsilon": 0.5, "rate": 1.0}},
         "pictures": {},
         "ended": [
-            ["bbc/uniform", "hmc", 0, "The end."],
-            ["bbc/uniform", "hmc", 1, "the clock"],
-            *(["bbc/uniform", "rrt", r, "the clock"] for r in range(2)),
+            *(["bbc/uniform", "hmc", r, reasons[r > 0]] for r in range(repetitions)),
+            *(["bbc/uniform", "rrt", r, reasons[1]] for r in range(repetitions)),
         ],
     }
     return StudyResult(
@@ -121,12 +123,55 @@ def made_up() -> StudyResult:
 
 
 def test_the_verdict_follows_the_numbers():
-    said = " ".join(findings.findings(made_up()))
+    said = " ".join(findings.findings(made_up(5, ("The end.", "The end."))))
+    assert "unfinished" not in said
     assert "RRT has the highest mean ELBO on 1 of 2 data sets (BBC) (published: on all)" in said
     assert "not on Olivetti faces (NVI-4 is higher by 2.00e+06 nats)" in said
     # Published: RRT > NVI-4 > HMC on BBC; NVI-4 and HMC are equal on the faces.
     assert "of all pairs of methods on a data set, 3 of 5 are in the order of table 3" in said
     assert "span more than those of HMC on 2 of 2 data sets" in said
+
+
+@pytest.mark.parametrize(
+    ("repetitions", "reasons", "standing"),
+    [
+        (1, ("The end.", "The end."), "(unfinished: 1 of 10 repetitions)"),
+        (4, ("The end.", "The end."), "(unfinished: 4 of 10 repetitions)"),
+        (
+            5,
+            ("the clock", "The end."),
+            "(unfinished: 5 of 10 repetitions, some stopped by the clock)",
+        ),
+    ],
+)
+def test_nothing_is_concluded_from_fewer_than_five_finished_repetitions(
+    repetitions, reasons, standing
+):
+    study = made_up(repetitions, reasons)
+    said = findings.findings(study)
+    (verdict,) = (one for one in said if one.startswith("No verdict"))
+    assert f"Uniform, ε {standing}" in verdict
+    for word in ("has the highest", "are in the order of", "span more than"):
+        assert word not in " ".join(said)
+    (kept,) = (one for one in said if one.startswith("Online mixtures"))
+    assert standing in kept
+    assert standing in REPORT.sections(study)[1]["summary"][0]
+
+
+def test_a_finished_tree_is_told_without_a_verdict_against_chains_that_are_not():
+    study = made_up(5, ("the clock", "The end."))
+    (spans,) = (one for one in findings.findings(study) if "the components of RRT span" in one)
+    assert "BBC 3° (6)" in spans
+    assert "No verdict against HMC, unfinished: 5 of 10 repetitions" in spans
+
+
+def test_one_repetition_has_no_quartiles():
+    (counts,) = (
+        table["rows"]
+        for table in REPORT.sections(made_up(1))[1]["tables"]
+        if table["title"] == "Components in the end"
+    )
+    assert counts[0] == ["BBC", "ours", "4", "1", "6"]
 
 
 def test_tables_put_the_published_number_below_ours():

@@ -364,6 +364,39 @@ def test_an_interrupted_study_goes_on_where_it_stopped(goes_on):
     assert set(found.values["repetition"]) == {0, 1}
 
 
+def test_a_stored_result_holds_the_cells_that_no_other_clock_would_change(study, tmp_path):
+    asked = RRTStudy(["tiny", "known"], FEW, methods=["nvi_4", "gibbs", "hmc", "rrt"])
+    kept = replace(study, settings=dict(study.settings))
+    found = asked.cells_in(kept)
+    assert found.keys() == {task.of for batch in asked.batches() for task in batch}
+    again = asked.result(found)
+    for name, numbers in again.curves.items():
+        np.testing.assert_array_equal(numbers, study.curves[name])
+    merged = study.values[study.values["column"].isin(again.values["column"].unique())]
+    assert again.values.equals(merged.reset_index(drop=True))
+    assert again.settings["ended"] == [e for e in study.settings["ended"] if e[1] != "nvi_10"]
+    # What the clock has stopped is measured again where there is another clock, or none.
+    stopped = {tuple(e[:3]) for e in kept.settings["ended"] if e[3] == stream.CLOCK}
+    kept.settings["ended"][0][3] = stream.CLOCK
+    stopped.add(tuple(kept.settings["ended"][0][:3]))
+    longer = replace(asked, plan=replace(FEW, seconds=0.4)).cells_in(kept)
+    assert {(f"{p}/{n}", m, r) for p, n, m, r in found.keys() - longer.keys()} == {
+        one for one in stopped if one[1] != "nvi_10"
+    }
+
+
+def test_the_tree_has_no_clock_and_every_repetition_at_the_threshold_itself():
+    whole = NOISES["uniform"]
+    plan = RRTPlan()
+    assert whole.whole == ("rrt",) and plan.repetitions == 10
+    assert (whole.limit("rrt", plan), whole.count("rrt", plan)) == (plan.seconds, 10)
+    assert whole.limit("hmc", plan) == whole.seconds < plan.seconds
+    real = set(problems.TABLES["noises_of"]["real"])
+    assert {"uniform_flat_2", "uniform_flat_8"} < real
+    for key, times in (("uniform_flat_2", 2.0), ("uniform_flat_8", 8.0)):
+        assert (NOISES[key].times, NOISES[key].rate) == (times, NOISES["uniform_flat"].rate)
+
+
 def test_a_method_that_refuses_is_left_out_with_its_reason(monkeypatch):
     def refuse(*args):
         raise SettingsError("It will not.")

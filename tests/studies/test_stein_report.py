@@ -1,5 +1,6 @@
 """The printed layout, the figures and the page of documentation of the Stein study."""
 
+from dataclasses import replace
 from xml.etree import ElementTree as etree
 
 import pandas as pd
@@ -59,6 +60,21 @@ def test_the_verdict_follows_the_numbers():
     )
     assert "elsewhere it is Gibbs (1). It is that low itself on 1 of 2." in said[0]
     assert "a gradient-based algorithm on none of 2 and Gibbs on 2 of 2." in said[0]
+
+
+def test_an_order_of_what_is_not_finished_says_so_in_its_sentence():
+    study = made_up()
+    assert "(unfinished: 2 of at least 5 repetitions): on 1 of 2" in findings.findings(study)[0]
+    place = ("one", "gaussian", "svgd", 5, 0, 1, True)
+    steps = pd.DataFrame([(*place, "steps", 30.0)], columns=study.values.columns)
+    values = pd.concat([study.values, steps], ignore_index=True)
+    cut = replace(study, values=values, settings=study.settings | {"iterations": [10, 2000]})
+    short = "; 1 of 1 chains and descents stopped by the clock)"
+    assert all(short in sentence for sentence in findings.findings(cut))
+    titles = [table["title"] for table in REPORT.sections(cut)[0]["tables"]]
+    assert sum(title.endswith(short) for title in titles) == 1
+    more = pd.concat([study.values.assign(repetition=n) for n in range(5)], ignore_index=True)
+    assert "unfinished" not in " ".join(findings.findings(replace(study, values=more)))
 
 
 def test_findings_of_descents_are_those_of_the_numbers():

@@ -11,7 +11,7 @@ from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import Cancelled, NotFoundError, RunError, SettingsError
 from bnmf_core.nouns.problem import Problem
 from studies.result import StudyResult, full, values_of
-from studies.transfer import findings, measure, plan, starts, weight_times
+from studies.transfer import findings, measure, plan, projection, starts, weight_times
 from studies.transfer.own import OwnStarts
 from studies.transfer.plan import TransferPlan, TransferStudy
 
@@ -144,7 +144,9 @@ def test_ratios_are_of_pairs_on_the_same_target(study):
 
 def test_numbers_depend_on_the_plan_only(study):
     again = TransferStudy(FEW, ("process", "noise")).make().values
-    values = study.values[study.values["problem"].isin(["process", "noise", "reference"])]
+    values = study.values[
+        study.values["problem"].isin(["process", "noise", "reference", "projection"])
+    ]
     both = [
         v[~v["quantity"].str.contains("seconds")].reset_index(drop=True) for v in (values, again)
     ]
@@ -155,9 +157,38 @@ def test_numbers_depend_on_the_plan_only(study):
 
 def test_a_study_survives_being_stored_and_goes_on_where_it_stopped(tmp_path, goes_on):
     task = TransferStudy(replace(FEW, targets=1), ("process",))
-    found = goes_on(task, measure, "measured", 3, 9)
+    found = goes_on(task, measure, "measured", 3, 17)
     found.save(tmp_path / "study.json")
     pd.testing.assert_frame_equal(StudyResult.load(tmp_path / "study.json").values, found.values)
+
+
+def test_a_stored_result_holds_all_cells_of_the_same_plan(study):
+    asked = TransferStudy(FEW)
+    found = asked.cells_in(study)
+    assert found.keys() == {task.of for batch in asked.batches() for task in batch}
+    order = [*plan.COLUMNS, "quantity"]
+    values = [
+        one.sort_values(order, ignore_index=True)
+        for one in (asked.result(found).values, study.values)
+    ]
+    pd.testing.assert_frame_equal(*values)
+    assert TransferStudy(replace(FEW, seed=1)).cells_in(study) == {}
+
+
+def test_column_projection_is_learned_with_other_iterations_and_another_reading(study):
+    values = study.values[study.values["quantity"] == "error"]
+    ours = values[values["column"] == "column_projection"]["value"]
+    read = values[values["problem"] == "projection"].groupby(["column", "x"])["value"]
+    assert set(read.groups) == {
+        (column, float(x)) for column in projection.LABELS for x in projection.ITERATIONS
+    }
+    # The program's own choice is one of them, and each of the others is another.
+    own = read.get_group((projection.ABSOLUTE, 500.0))
+    np.testing.assert_array_equal(own, ours)
+    others = read.median().drop((projection.ABSOLUTE, 500.0))
+    assert (abs(others - own.median()) > 0).all()
+    said = findings.claims(study)[0].numbers
+    assert f"{own.median():.3g} with 500" in said
 
 
 def test_what_makes_no_sense_is_refused():
@@ -268,7 +299,7 @@ def test_a_process_that_finds_only_zeros_is_left_out_with_a_note():
 def test_the_stored_study_is_whole_and_says_what_it_is():
     study = full("transfer")
     assert study is not None
-    assert set(study.values["problem"]) == {*plan.PARTS, "reference", "learning"}
+    assert set(study.values["problem"]) == {*plan.PARTS, "reference", "learning", "projection"}
     assert study.settings["side"] == 500 and study.settings["starts"] == 100
     found = findings.claims(study)
     assert len(found) == 11

@@ -1,0 +1,158 @@
+"""Chains whose updates look at one further point each: what Metropolis–Hastings and Langevin share.
+
+The chains of a shard advance side by side, each with its own step size, adapted during the warm-up
+and then frozen. A step of the engine is a number of updates. The draws of one shard come from one
+generator, as in :mod:`bnmf_core.samplers.hmc`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from bnmf_core.nouns.algorithm import Batch, Shard
+from bnmf_core.nouns.problem import Problem
+from bnmf_core.samplers.adaptation import Adaptation, Tally
+from bnmf_core.samplers.chains import chains_of, joined, recorded
+from bnmf_core.samplers.coordinates import Coordinates, coordinates
+from bnmf_core.samplers.hamiltonian import Density, Outcome, Point
+from bnmf_core.samplers.starting import starts
+
+# Multiply-adds of one step: about a third of a second on one core.
+STEP_WORK = 5.0e8
+
+# (density, point, step size (c,), generator, reflected coordinates) → where the chains are then.
+Move = Callable[[Density, Point, np.ndarray, np.random.Generator, slice | None], Outcome]
+
+
+class WalkSettings(Protocol):
+    """Settings of chains that walk."""
+
+    @property
+    def chains(self) -> int:
+        """How many there are."""
+
+    @property
+    def warm_up(self) -> int:
+        """Updates before the first draw."""
+
+    @property
+    def thinning(self) -> int:
+        """Updates per draw."""
+
+    @property
+    def target_acceptance(self) -> float:
+        """At which the step size is aimed."""
+
+    @property
+    def start(self) -> str:
+        """How chains start."""
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """c chains between two updates.
+
+    Attributes
+    ----------
+    point : where the chains are, q (c, R, K). adaptation, tally : see there.
+    draws : (c,) particles asked of each chain. first : number of the first chain in the run.
+    sweeps, total : updates done and to do.
+    """
+
+    point: Point
+    adaptation: Adaptation
+    tally: Tally
+    draws: np.ndarray
+    first: int
+    sweeps: int
+    total: int
+
+
+def begun(
+    problem: Problem,
+    settings: WalkSettings,
+    shard: Shard,
+    label: str,
+    density: Density,
+    first_step: Callable[[Point, Coordinates], np.ndarray],
+) -> State:
+    """Every chain of the shard at its start.
+
+    Parameters
+    ----------
+    label : of the sampler, for refusals.
+    density : see :meth:`bnmf_core.samplers.coordinates.Coordinates.density`.
+    first_step : step sizes (c,) to begin with, at a point.
+
+    Raises
+    ------
+    RunError, SettingsError
+        See :func:`bnmf_core.samplers.starting.starts`.
+    """
+    first, draws = chains_of(settings, shard)
+    generators = [shard.particle_generator(chain) for chain in range(draws.size)]
+    chart = coordinates(problem)
+    q = chart.to_position(*chart.lift(*starts(problem, settings, generators, label)))
+    point = Point(q, *density(q))
+    return State(
+        point,
+        Adaptation.begun(first_step(point, chart)),
+        Tally.empty(draws.size),
+        draws,
+        first,
+        sweeps=0,
+        total=settings.warm_up + settings.thinning * int(draws.max()),
+    )
+
+
+def walk(
+    problem: Problem,
+    state: State,
+    settings: WalkSettings,
+    rng: np.random.Generator,
+    density: Density,
+    moves: tuple[Move, Move],
+    work: float,
+    adaptive: bool = True,
+) -> tuple[State, Batch]:
+    """A bounded number of updates.
+
+    Parameters
+    ----------
+    moves : of the warm-up, and of what follows. work : multiply-adds of one update of all chains.
+    adaptive : whether the warm-up changes the step sizes.
+    """
+    chart = coordinates(problem)
+    kept: list[Batch] = []
+    for _ in range(max(1, int(STEP_WORK / work))):
+        if state.sweeps >= state.total:
+            break
+        warm_up = state.sweeps < settings.warm_up
+        adaptation, sweeps = state.adaptation, state.sweeps + 1
+        step_size = np.exp(adaptation.log_step)
+        move = moves[0] if warm_up else moves[1]
+        outcome = move(density, state.point, step_size, rng, chart.reflected)
+        if warm_up and adaptive:
+            adaptation = adaptation.adapted(
+                sweeps, settings.warm_up, settings.target_acceptance, outcome.probability
+            )
+        tally = state.tally.with_outcome(outcome)
+        state = replace(
+            state, point=outcome.point, adaptation=adaptation, tally=tally, sweeps=sweeps
+        )
+        after = sweeps - settings.warm_up
+        if after % settings.thinning == 0:
+            with np.errstate(all="ignore"):  # a chain that has left the ground ends with this
+                A, W = chart.to_factors(outcome.point.q)
+            told = tally.diagnostics(min(settings.thinning, sweeps), step_size)
+            draw = after // settings.thinning
+            kept.append(recorded(state, draw, A.transpose(0, 2, 1), W, told))
+            state = replace(state, tally=Tally.empty(state.draws.size))
+    return state, joined(problem, kept)
+
+
+def fraction(state: State, settings: WalkSettings) -> float:
+    """Part of the updates that are done."""
+    return state.sweeps / state.total

@@ -57,14 +57,6 @@ LONGEST_LABEL = 60
 TITLE, TOP = 30, 44
 # Pixels to the right of a plot, where a browser draws its toolbar.
 BESIDE = 40
-# A browser draws so many points as shapes in less time than it takes to set up WebGL, of which
-# it allows a few at once only.
-MOST_SHAPES = 1_000
-
-
-def scatter_of(count: int) -> str:
-    """The kind of trace that shows ``count`` points soonest."""
-    return "scatter" if count <= MOST_SHAPES else "scattergl"
 
 
 @dataclass(frozen=True)

@@ -1,3 +1,6 @@
+// Every page lies beside the others in one folder, in which the server is. Streamlit would ask for
+// it below the page first, as at /modes/_stcore/health, which answers 404.
+window.__streamlit = { BACKEND_BASE_URL: new URL(".", location.href).href };
 // Streamlit makes an entry of the browser's history of each change of the address, so that Back
 // would stay on the page for many clicks. With this, every page visited is one entry. It comes with
 // the page itself, before Streamlit: an entry that is made already can only be left by going back,

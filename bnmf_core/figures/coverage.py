@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 from plotly.colors import hex_to_rgb
 
 from bnmf_core.figures.sketch import Sketch
-from bnmf_core.figures.style import RunStyle, count_axis, layout
+from bnmf_core.figures.style import ROUNDING, RunStyle, count_axis, layout, rounded
 
 # Pixels by which the first of many curves is thicker than the last.
 THICKEST = 8
@@ -45,7 +45,13 @@ def persistence_plot(
         _curve(figure, part, styles[first], width, unit)
         if chains is not None:
             _each_chain(figure, chains[chains["run"].isin(run_ids)], styles[first], unit)
-    radius_axis = {"type": "log"} if logarithmic_radius else {"rangemode": "tozero"}
+    radius_axis: dict[str, object] = (
+        {"type": "log"} if logarithmic_radius else {"rangemode": "tozero"}
+    )
+    if unit == "°" and not rounded(curves["epsilon"].to_numpy(), unit).any():
+        # All are one factorization, as far as angles tell: no picture of their rounding.
+        radius_axis |= {"range": [0, 1]}
+        title += f", all identical (to {ROUNDING:g}°)"
     in_unit = f" ({unit})" if unit else ""
     figure.update_xaxes(title=f"radius ε in {distance_label}{in_unit}", **radius_axis)
     figure.update_yaxes(

@@ -7,7 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from bnmf_core.figures.sketch import Sketch
-from bnmf_core.figures.style import HIGHLIGHT, MUTED, RunStyle, layout, markers
+from bnmf_core.figures.style import HIGHLIGHT, MUTED, ROUNDING, RunStyle, layout, markers, rounded
 from bnmf_core.figures.thinning import thinned
 
 SELECTED_SIZE, PLAIN_SIZE = 11, 8
@@ -36,6 +36,8 @@ def factorization_map(
     distance_label, unit : what the positions approximate.
     """
     figure = Sketch()
+    one_place = unit == "°" and np.hypot(*np.ptp(points, axis=0)) < ROUNDING
+    points = rounded(points, unit)
     run_of, converged = members["run"].to_numpy(), members["converged"].to_numpy(bool)
     thin = thinned(*points.T, run_of, converged, focus)
     for run_id, style in styles.items():
@@ -85,9 +87,12 @@ def factorization_map(
     figure.update_yaxes(
         title=f"second direction ({unit})", zeroline=False, scaleanchor="x", scaleratio=1
     )
-    return layout(
-        figure, f"Map of {len(members)} factorizations{thin.note}", height=470, dragmode="lasso"
-    )
+    title = f"Map of {len(members)} factorizations"
+    if one_place:
+        title += f", all in one place (to {ROUNDING:g}°)"
+    elif len(representatives) == 1:
+        title += ", all in one mode"
+    return layout(figure, title + thin.note, height=470, dragmode="lasso")
 
 
 def left_out(kept: float) -> str:

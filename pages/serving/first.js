@@ -12,3 +12,20 @@ window.oneEntryForEachPage = true;
   history.pushState = (state, unused, address) =>
     (isHere(address) ? replace : push)(state, unused, address);
 }
+// A click on a page that is being left reaches a server that is already making the next one, and
+// Streamlit then draws nothing at all. So a page takes no clicks from the click on a link to
+// another page until that page comes, or for so many milliseconds if it never does.
+{
+  const AT_MOST = 15000;
+  let left = null;
+  addEventListener("click", event => {
+    const here = location.pathname, link = event.target.closest?.("a[href]");
+    const leaves = link && !link.target && !link.download && link.origin === location.origin
+      && link.pathname !== here && !event.ctrlKey && !event.metaKey && !event.shiftKey;
+    if (leaves) left = { page: here, at: performance.now() };
+    else if (left?.page === here && performance.now() - left.at < AT_MOST) {
+      event.stopPropagation();
+      event.preventDefault();
+    }
+  }, true);
+}

@@ -33,8 +33,8 @@ $(VENV)/.documented: $(VENV)/.ready requirements-docs.txt
 run: setup ## open the app in the browser (PORT=8501)
 	$(BIN)/streamlit run app.py --server.port $(PORT)
 
-test: $(VENV)/.tested lint ## every test but the long proofs
-	$(PYTEST)
+test: $(VENV)/.tested lint ## every test but the long proofs; those of browsers last, one at a time
+	$(BIN)/python -m tests.whole
 
 test-fast: $(VENV)/.tested ## facts about the engine, in under a minute
 	OPENBLAS_NUM_THREADS=1 $(PYTEST) --hypothesis-profile=few -m "not (long or slow)" \

@@ -1,5 +1,6 @@
 """Coverage: which method saw more of the posterior?"""
 
+import pandas as pd
 import streamlit as st
 
 from bnmf_core.analysis import exact, mixing, structure
@@ -39,15 +40,24 @@ with st.sidebar:
     )
 if left_out:
     method = "greedy"
-    curves, spread = structure.coverage_of(analysis, look.metric, kept)
+    curves, spread, (of_chains, chain_spread) = structure.coverage_of(analysis, look.metric, kept)
     st.warning(plain(left_out))
 else:
     found = exact.STAGE.of(analysis) if method == "exact" else look.structure
     curves, spread = found.coverage(look.metric), look.structure.spread(look.metric)
+    of_chains, chain_spread = look.structure.chains(look.metric)
 if curves.empty:
     view.nothing(
         f"Exact covering numbers are for at most {exact.EXACT_LIMIT} factorizations; these runs "
         "have more. Choose greedy."
+    )
+for run in structure.pooled_only(spread, chain_spread).itertuples():
+    pooled, single = (f"{far:.3g}{distance.unit_behind}" for far in (run.largest, run.widest))
+    st.warning(
+        plain(
+            f"{look.run_names[run.run]} has not mixed: its {run.chains} chains together span "
+            f"{pooled}, no single chain more than {single}."
+        )
     )
 title = "Persistence of the covering number" + (", poor fits left out" if left_out else "")
 view.chart(
@@ -59,11 +69,12 @@ view.chart(
         logarithmic,
         groups if together else None,
         title,
+        chains=of_chains if method == "greedy" else None,
     ),
     COVERED,
     name="persistence",
     origin=look.origin,
-    table=look.named(curves),
+    table=look.named(pd.concat([curves, of_chains.assign(chain=of_chains["chain"] + 1)])),
 )
 st.header("Spread of each run", anchor=False)
 numbers = st.column_config.NumberColumn
@@ -76,8 +87,11 @@ columns_shown = {
         "sure? has the mean distance to the others.",
     ),
     "members": numbers("factorizations compared"),
+    "widest": numbers(with_unit("largest distance within one chain", distance.unit), format="%.4g"),
 }
-view.table(look.named(spread), "Spread of each run", column_config=columns_shown)
+widest = chain_spread.groupby("run")["largest"].max()
+shown_spread = look.named(spread.assign(widest=spread["run"].map(widest)))
+view.table(shown_spread, "Spread of each run", column_config=columns_shown)
 view.origin_line(look.origin, f"{method} covering numbers, {structure.COVERAGE_POINTS} radii")
 if spread["members"].nunique() > 1:
     st.warning("The runs have different numbers of factorizations; more of them cover more.")

@@ -9,7 +9,7 @@ import pandas as pd
 from bnmf_core.analysis import distances
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.stage import Report, Stage, Stopped
-from bnmf_core.analysis.structure import COVERAGE_POINTS, curves, within_runs
+from bnmf_core.analysis.structure import COVERAGE_POINTS, curves
 from bnmf_core.compare.coverage import largest_distance, persistence
 from bnmf_core.nouns.errors import raise_if_cancelled
 from bnmf_core.store import files
@@ -39,8 +39,9 @@ def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopp
         upper = largest_distance(matrix)
         # −1 stands for a run with too many members.
         covering = np.full((len(comparison.runs), COVERAGE_POINTS), -1)
-        for position, within in enumerate(within_runs(comparison, matrix)):
-            if len(within) <= EXACT_LIMIT:
+        for position, rows in enumerate(comparison.rows_by_run()):
+            if len(rows) <= EXACT_LIMIT:
+                within = matrix[np.ix_(rows, rows)]
                 covering[position] = persistence(within, COVERAGE_POINTS, upper, "exact")[1]
             raise_if_cancelled(stopped, "exact covering numbers")
         arrays = {"epsilon": np.linspace(0.0, upper, COVERAGE_POINTS), "covering": covering}

@@ -1,5 +1,6 @@
 """What follows from the distances: clustering, a map, and how much each run covers."""
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,10 @@ from bnmf_core.nouns.errors import raise_if_cancelled
 from bnmf_core.store import files
 
 COVERAGE_POINTS = 100
+# Numbers of how far members of a run, or of a chain, are apart.
+SPREAD = ("largest", "mean", "members")
+# Chains that together span so many times as much as the widest of them are in different places.
+WIDER = 1.5
 
 
 @dataclass(frozen=True)
@@ -43,8 +48,18 @@ class Structure:
     def spread(self, metric: str) -> pd.DataFrame:
         """Largest and mean distance within each run: columns run, largest, mean, members."""
         stored = files.read_arrays(self.folder / f"coverage-{metric}.npz")
-        columns = {name: stored[name] for name in ("largest", "mean", "members")}
-        return pd.DataFrame({"run": self.run_ids} | columns)
+        return pd.DataFrame({"run": self.run_ids} | {name: stored[name] for name in SPREAD})
+
+    def chains(self, metric: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Curve and spread of each chain, where a sampler made several in one run.
+
+        Columns as those of :meth:`coverage` and :meth:`spread`, and chain, the chain's number.
+        """
+        stored = files.read_arrays(self.folder / f"chains-{metric}.npz")
+        keys = [
+            (self.run_ids[i], int(c)) for i, c in zip(stored["run"], stored["chain"], strict=True)
+        ]
+        return _tables(keys, stored)
 
 
 def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopped) -> None:
@@ -58,16 +73,15 @@ def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopp
         quality = np.array(projection.projection_quality(matrix))
         files.write_arrays(folder / f"projection-{key}.npz", {"points": points, "quality": quality})
         upper = largest_distance(matrix)
-        within = within_runs(comparison, matrix)
-        found = [persistence(m, COVERAGE_POINTS, upper=upper) for m in within]
-        arrays = {
-            "epsilon": found[0][0],
-            "covering": np.array([covering for _, covering in found]),
-            "largest": np.array([largest_distance(m) for m in within]),
-            "mean": np.array([mean_distance(m) for m in within]),
-            "members": np.array([len(m) for m in within]),
-        }
+        arrays = _measured(matrix, comparison.rows_by_run(), upper)
         files.write_arrays(folder / f"coverage-{key}.npz", arrays)
+        several = _chains(comparison.members, comparison.samplers)
+        numbers = {
+            "run": np.array([comparison.run_ids.index(run_id) for run_id, _ in several], int),
+            "chain": np.array([chain for _, chain in several], int),
+        }
+        arrays = _measured(matrix, [*several.values()], upper) | numbers
+        files.write_arrays(folder / f"chains-{key}.npz", arrays)
         report((i + 1) / len(metrics))
         raise_if_cancelled(stopped, "modes and coverage")
 
@@ -77,9 +91,59 @@ def read(comparison: Comparison, folder: Path) -> Structure:
     return Structure(folder, comparison.run_ids)
 
 
-def within_runs(comparison: Comparison, matrix: np.ndarray) -> list[np.ndarray]:
-    """The distances (m, m) between the members of each run."""
-    return [matrix[np.ix_(rows, rows)] for rows in comparison.rows_by_run()]
+def _measured(
+    matrix: np.ndarray, groups: Sequence[np.ndarray], upper: float
+) -> dict[str, np.ndarray]:
+    """Covering curve up to a radius and spread of each of k groups of members, by their rows."""
+    within = [matrix[np.ix_(rows, rows)] for rows in groups]
+    covering = [persistence(m, COVERAGE_POINTS, upper)[1] for m in within]
+    return {
+        "epsilon": np.linspace(0.0, upper, COVERAGE_POINTS),
+        "covering": np.array(covering, int).reshape(-1, COVERAGE_POINTS),
+        "largest": np.array([largest_distance(m) for m in within]),
+        "mean": np.array([mean_distance(m) for m in within]),
+        "members": np.array([len(m) for m in within], int),
+    }
+
+
+def _chains(members: pd.DataFrame, samplers: Collection[str]) -> dict[tuple[str, int], np.ndarray]:
+    """Run and number of each of several chains in a run, of two draws or more → rows of draws."""
+    sampled = members[members["algorithm"].isin(samplers)]
+    sampled = sampled[sampled.groupby(["run", "chain"])["chain"].transform("size") > 1]
+    found: dict[tuple[str, int], np.ndarray] = {}
+    for run_id, of_run in sampled.groupby("run", sort=False):
+        numbers = np.unique(of_run["chain"])
+        for chain in numbers if numbers.size > 1 else ():
+            found[str(run_id), int(chain)] = np.asarray(of_run.index[of_run["chain"] == chain])
+    return found
+
+
+def _tables(
+    chains: Sequence[tuple[str, int]], measured: Mapping[str, np.ndarray]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Curves and spread of chains, each (run, number)."""
+    named = pd.DataFrame(chains, columns=["run", "chain"])
+    curves = named.loc[named.index.repeat(COVERAGE_POINTS)].reset_index(drop=True)
+    curves["epsilon"] = np.tile(measured["epsilon"], len(chains))
+    curves["covering"] = measured["covering"].ravel()
+    return curves, named.assign(**{name: measured[name] for name in SPREAD})
+
+
+def pooled_only(spread: pd.DataFrame, of_chains: pd.DataFrame) -> pd.DataFrame:
+    """Runs whose chains together span far more than any one of them: they are in different places.
+
+    Parameters
+    ----------
+    spread : of runs, columns run and largest. of_chains : of chains, the same columns.
+
+    Returns
+    -------
+    Columns run, chains (how many), largest (all chains together) and widest (the largest distance
+    within a single chain), where the first is more than ``WIDER`` times the second.
+    """
+    single = of_chains.groupby("run", sort=False)["largest"].agg(chains="size", widest="max")
+    found = spread[["run", "largest"]].merge(single, on="run")
+    return found[found["largest"] > WIDER * found["widest"]].reset_index(drop=True)
 
 
 def curves(run_ids: list[str], epsilon: np.ndarray, covering: np.ndarray) -> pd.DataFrame:
@@ -95,22 +159,22 @@ def curves(run_ids: list[str], epsilon: np.ndarray, covering: np.ndarray) -> pd.
 
 def coverage_of(
     comparison: Comparison, metric: str, kept: np.ndarray
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Greedy curves and spread of some members, as :class:`Structure` has them of all.
+) -> tuple[pd.DataFrame, pd.DataFrame, tuple[pd.DataFrame, pd.DataFrame]]:
+    """Greedy curves, spread, and both of each chain, of some members only.
 
-    ``kept`` is (m,) bool over the members; a run without any is left out.
+    As :class:`Structure` has them of all. ``kept`` is (m,) bool over the members; a run without any
+    is left out.
     """
     matrix = np.array(distances.STAGE.of(comparison).matrix(metric))
-    upper = largest_distance(matrix)
-    found, spread = [], []
-    for run_id, labels in comparison.members[kept].groupby("run", sort=False).groups.items():
-        rows = np.asarray(labels)
-        within = matrix[np.ix_(rows, rows)]
-        epsilon, covering = persistence(within, COVERAGE_POINTS, upper)
-        found.append(pd.DataFrame({"run": run_id, "epsilon": epsilon, "covering": covering}))
-        spread.append((run_id, within.max(), mean_distance(within), len(rows)))
-    columns = ["run", "largest", "mean", "members"]
-    return pd.concat(found, ignore_index=True), pd.DataFrame(spread, columns=columns)
+    upper, members = largest_distance(matrix), comparison.members[kept]
+    of_run = {
+        str(run): np.asarray(at) for run, at in members.groupby("run", sort=False).groups.items()
+    }
+    measured = _measured(matrix, [*of_run.values()], upper)
+    spread = pd.DataFrame({"run": [*of_run]} | {name: measured[name] for name in SPREAD})
+    of_chain = _chains(members, comparison.samplers)
+    chains = _tables([*of_chain], _measured(matrix, [*of_chain.values()], upper))
+    return curves([*of_run], measured["epsilon"], measured["covering"]), spread, chains
 
 
 def suggested_threshold(comparison: Comparison, metric: str) -> float:
@@ -147,7 +211,7 @@ STAGE = Stage(
     key="structure",
     label="Finding modes and coverage",
     needs=(distances.STAGE, basins.STAGE),
-    version=3,
+    version=4,
     compute=compute,
     read=read,
     by_distance=True,

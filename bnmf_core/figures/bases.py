@@ -71,7 +71,7 @@ def minus_first(dataset: Dataset, A: np.ndarray) -> np.ndarray:
     """Bases A (K, D, R) on the scale on which they are shown, each minus the first."""
     pictured = dataset.image_shape is not None
     scaled = gallery.unit_columns(A) if pictured else gallery.shares(A)
-    return scaled - scaled[:1]
+    return gallery.minus_first(scaled)
 
 
 def named_table(

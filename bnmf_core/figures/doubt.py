@@ -6,10 +6,9 @@ import numpy as np
 import plotly.graph_objects as go
 
 from bnmf_core.figures.sketch import Sketch
-from bnmf_core.figures.style import HIGHLIGHT, MUTED, component_color, layout, scatter_of
+from bnmf_core.figures.style import HIGHLIGHT, MUTED, component_color, layout
+from bnmf_core.figures.thinning import thinned
 
-# Points of a scatter; of more, an even part is drawn.
-MOST_POINTS = 6_000
 BINS = 50
 FACTORS = {"A": "features (A)", "W": "observations (W)"}
 
@@ -21,30 +20,46 @@ def entries_chart(
 
     Parameters
     ----------
-    mean, other : "A" and "W" → arrays of the same shape. Points hold factor, row of A or column of
-        W, and component, for whoever brushes over them.
+    mean, other : "A" (D, R) and "W" (R, N) → arrays of the same shape; entries of ``other`` that
+        are not finite are left out. The customdata of a point begins with the number of its entry,
+        or a list of those that it covers: see :func:`places`.
     """
+    x, y = (np.concatenate([by["A"].ravel(), by["W"].ravel()]) for by in (mean, other))
+    factor, item, component = places(np.arange(x.size), mean)
+    known = np.flatnonzero(np.isfinite(y))
+    thin = thinned(x[known], y[known], factor[known])
     figure = Sketch()
     for number, name in enumerate(FACTORS):
-        x, y = mean[name], other[name]
-        places = np.argwhere(np.isfinite(y))
-        places = places[:: max(1, -(-len(places) // MOST_POINTS))]
-        at = tuple(places.T)
-        items, components = (places if name == "A" else places[:, ::-1]).T
-        figure.add(
-            scatter_of(sum(values.size for values in mean.values())),
+        drawn = np.flatnonzero(thin.drawn & (factor[known] == number))
+        at = known[drawn]
+        figure.add_scatter(
             x=x[at],
             y=y[at],
             mode="markers",
             name=FACTORS[name],
             marker={"size": 4, "opacity": 0.6, "color": component_color(number)},
-            customdata=np.column_stack([np.full(len(places), number), items, components]),
+            customdata=thin.customdata(drawn, known, item[at], component[at]),
             hovertemplate="item %{customdata[1]}, tile %{customdata[2]}: %{x:.3f}, %{y:.3g}"
             "<extra></extra>",
         )
     figure.update_xaxes(title="mean", range=[-0.02, 1.02])
     figure.update_yaxes(title=axis)
-    return layout(figure, title, height=430)
+    return layout(figure, title + thin.note, height=430)
+
+
+def places(
+    entries: np.ndarray, mean: Mapping[str, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Where entries are by their numbers, those of A first, each factor row by row.
+
+    Returns
+    -------
+    (k,) each: 0 in A and 1 in W; the row of A or column of W; the component.
+    """
+    factor = (entries >= mean["A"].size).astype(int)
+    row, first = np.divmod(entries, mean["A"].shape[1])
+    second, column = np.divmod(entries - mean["A"].size, mean["W"].shape[1])
+    return factor, np.where(factor, column, row), np.where(factor, second, first)
 
 
 def cell_histogram(values: np.ndarray, words: str, members: str = "draws") -> go.Figure:

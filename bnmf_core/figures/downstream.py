@@ -7,7 +7,8 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from bnmf_core.figures.sketch import Sketch
-from bnmf_core.figures.style import HIGHLIGHT, MUTED, RunStyle, layout, markers, safe, scatter_of
+from bnmf_core.figures.style import HIGHLIGHT, MUTED, RunStyle, layout, markers, safe
+from bnmf_core.figures.thinning import thinned
 
 WIDTH = 0.7
 # Of more tasks than this the winners are not followed across the others.
@@ -28,22 +29,21 @@ def auc_plot(
     every, auc = scores["member"].to_numpy(), scores["auc"].to_numpy()
     best = np.full(len(tasks), -np.inf)
     np.maximum.at(best, place, auc)
-    run_of, converged = members["run"].to_numpy()[every], members["converged"].to_numpy(bool)
+    run_of, converged = members["run"].to_numpy()[every], members["converged"].to_numpy(bool)[every]
+    lane = (pd.Index(styles).get_indexer(pd.Index(run_of)) + 0.5) / len(styles) - 0.5
+    spread = (every * 0.61803) % 1 - 0.5
+    across = place + WIDTH * (lane + 0.7 * spread / len(styles))
+    thin = thinned(across, auc, run_of, converged, focus[every])
     figure = Sketch()
-    for number, run_id in enumerate(styles):
-        style = styles[run_id]
-        mine = run_of == run_id
-        member = every[mine]
-        lane = (number + 0.5) / len(styles) - 0.5
-        spread = (member * 0.61803) % 1 - 0.5
-        figure.add(
-            scatter_of(len(scores)),
-            x=place[mine] + WIDTH * (lane + 0.7 * spread / len(styles)),
+    for run_id, style in styles.items():
+        mine = np.flatnonzero((run_of == run_id) & thin.drawn)
+        figure.add_scatter(
+            x=across[mine],
             y=auc[mine],
             mode="markers",
             name=style.label,
-            customdata=member,
-            marker=markers(style, converged[member], focus[member]),
+            customdata=thin.customdata(mine, every),
+            marker=markers(style, converged[mine], focus[every[mine]]),
             hovertemplate="AUC %{y:.3f}, " + style.label + "<extra></extra>",
         )
     if len(tasks) <= MOST_FOLLOWED:
@@ -77,4 +77,5 @@ def auc_plot(
     figure.update_yaxes(
         title="AUC (0.5 is chance, 1 is perfect)", range=[min(low, 0.9) - room, 1.0 + room]
     )
-    return layout(figure, "How well labels kept from a classifier are told: AUC", height=400)
+    title = f"How well labels kept from a classifier are told: AUC{thin.note}"
+    return layout(figure, title, height=400)

@@ -7,7 +7,8 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from bnmf_core.figures.sketch import Sketch
-from bnmf_core.figures.style import HIGHLIGHT, MUTED, RunStyle, layout, markers, scatter_of
+from bnmf_core.figures.style import HIGHLIGHT, MUTED, ROUNDING, RunStyle, layout, markers, rounded
+from bnmf_core.figures.thinning import thinned
 
 SELECTED_SIZE, PLAIN_SIZE = 11, 8
 
@@ -22,9 +23,10 @@ def factorization_map(
     distance_label: str,
     unit: str,
 ) -> go.Figure:
-    """Scatter of factorizations; customdata holds each point's row in ``members``.
+    """Scatter of factorizations; customdata begins with each point's row in ``members``.
 
-    Those that have not converged are hollow, and the legend says how many there are.
+    Those that have not converged are hollow, and the legend says how many there are. Of many, one
+    point stands for those that it covers, and its customdata begins with the list of their rows.
 
     Parameters
     ----------
@@ -34,31 +36,33 @@ def factorization_map(
     distance_label, unit : what the positions approximate.
     """
     figure = Sketch()
+    one_place = unit == "°" and np.hypot(*np.ptp(points, axis=0)) < ROUNDING
+    points = rounded(points, unit)
+    run_of, converged = members["run"].to_numpy(), members["converged"].to_numpy(bool)
+    thin = thinned(*points.T, run_of, converged, focus)
     for run_id, style in styles.items():
-        rows = np.flatnonzero((members["run"] == run_id).to_numpy())
+        rows = np.flatnonzero((run_of == run_id) & thin.drawn)
         part = members.iloc[rows]
-        figure.add(
-            scatter_of(len(points)),
+        figure.add_scatter(
             x=points[rows, 0],
             y=points[rows, 1],
             mode="markers",
             name=style.label,
-            customdata=np.column_stack(
-                [rows, mode_labels[rows] + 1, part["particle"], part["error"]]
+            customdata=thin.customdata(
+                rows,
+                np.arange(len(points)),
+                mode_labels[rows] + 1,
+                part["particle"].to_numpy(),
+                part["error"].to_numpy(),
             ),
-            marker=markers(
-                style,
-                part["converged"].to_numpy(bool),
-                focus[rows],
-                (SELECTED_SIZE, PLAIN_SIZE),
-            ),
+            marker=markers(style, converged[rows], focus[rows], (SELECTED_SIZE, PLAIN_SIZE)),
             hovertemplate=(
                 "factorization %{customdata[2]:.0f} of " + style.label + "<br>"
                 "mode %{customdata[1]:.0f}<br>"
                 "relative error %{customdata[3]:.4f}<extra></extra>"
             ),
         )
-    going = int((~members["converged"].to_numpy(bool)).sum())
+    going = int((~converged).sum())
     if going:
         figure.add_scatter(
             x=[None],
@@ -83,7 +87,12 @@ def factorization_map(
     figure.update_yaxes(
         title=f"second direction ({unit})", zeroline=False, scaleanchor="x", scaleratio=1
     )
-    return layout(figure, f"Map of {len(members)} factorizations", height=470, dragmode="lasso")
+    title = f"Map of {len(members)} factorizations"
+    if one_place:
+        title += f", all in one place (to {ROUNDING:g}°)"
+    elif len(representatives) == 1:
+        title += ", all in one mode"
+    return layout(figure, title + thin.note, height=470, dragmode="lasso")
 
 
 def left_out(kept: float) -> str:

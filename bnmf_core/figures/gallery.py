@@ -30,6 +30,8 @@ TALLEST = 530
 # What a row of images is called stands beside it, in so many pixels; and what bars are called.
 ROW_NAME, NAME_OF_BARS = 145, 125
 LOWEST_BARS, HIGHEST_BARS, BESIDE_BARS = 45, 120, 150
+# Differences below this part of the largest entry are rounding.
+ROUNDING = 1e-4
 # Rows of a table of strong features.
 MOST_ROWS = 36
 # Axes of the bases over which images share a scale.
@@ -68,7 +70,7 @@ def basis_images(
     height, width = image_shape
     shown = unit_columns(A, SCALES[scale])
     if difference:
-        shown = shown - shown[:1]
+        shown = minus_first(shown)
         largest = float(np.abs(shown).max()) or 1.0
     # Greys that are told to two digits are sent with seven; numbers of components in a byte each,
     # where those in the gaps are never told.
@@ -118,7 +120,7 @@ def basis_images(
         constrain="domain",
         constraintoward="top",
     )
-    title = "The same, minus the first row" if difference else title
+    title = f"The same, minus the first row{_none(shown)}" if difference else title
     row_height = min(150, row_width / R * height / width)
     above = 66 + LINE_HEIGHT * lines_of(titles)
     height = int(above + 16 + K * row_height)
@@ -143,7 +145,7 @@ def basis_bars(
     K, D, R = A.shape
     shown = shares(A)
     if difference:
-        shown = shown - shown[:1]
+        shown = minus_first(shown)
     panel = min(max((TALLEST - BESIDE_BARS) / R, LOWEST_BARS), HIGHEST_BARS)
     above = [in_lines(row, ROW_WIDTH / K) for row in rows]
     beside = component_titles(R, called, NAME_OF_BARS, int(panel / LINE_HEIGHT))
@@ -181,7 +183,9 @@ def basis_bars(
         row=R,
     )
     figure.update_yaxes(tickformat=".0%", nticks=3)
-    title = "The same, minus the first column" if difference else "Components as bars"
+    title = (
+        f"The same, minus the first column{_none(shown)}" if difference else "Components as bars"
+    )
     figure.update_annotations(font={"size": 13}, textangle=0)
     margin: dict[str, object] = {
         "t": 64 + LINE_HEIGHT * lines_of(above),
@@ -215,7 +219,7 @@ def basis_heatmap(
         dict.fromkeys(d for r in range(R) for d in np.argsort(-shown[0, :, r])[:count].tolist())
     )
     if difference:
-        shown = shown - shown[:1]
+        shown = minus_first(shown)
     blocks = shown[:, chosen].transpose(1, 2, 0).reshape(len(chosen), R * K)
     largest = float(np.quantile(np.abs(blocks), 0.99)) or 1.0
     colors = {"colorscale": "RdBu_r", "zmin": -largest} if difference else {"colorscale": "Blues"}
@@ -241,12 +245,17 @@ def basis_heatmap(
     lines = [line | {"x0": x, "x1": x} for x in np.arange(1, R) * K - 0.5]
     figure.update_layout(shapes=lines)
     title = (
-        "The same, minus the first factorization"
+        f"The same, minus the first factorization{_none(shown)}"
         if difference
         else f"Strongest {count} {safe(noun, 24)} of each component"
     )
     height = int(min(130 + 13 * len(chosen), TALLEST))
     return layout(figure, title, height, margin={"l": 170})
+
+
+def _none(difference: np.ndarray) -> str:
+    """What a title says where bases (K, D, R) of more than one factorization do not differ."""
+    return ": no difference" if len(difference) > 1 and not difference.any() else ""
 
 
 def _framed(alone: np.ndarray | None) -> list[tuple[int, int]]:
@@ -261,6 +270,12 @@ def unit_columns(A: np.ndarray, axes: tuple[int, ...] = (1,)) -> np.ndarray:
     """
     largest = A.max(axis=axes, keepdims=True)
     return A / np.where(largest > 0, largest, 1.0)
+
+
+def minus_first(shown: np.ndarray) -> np.ndarray:
+    """Bases (K, D, R) minus the first; what is rounding beside the largest entry is 0."""
+    difference = shown - shown[:1]
+    return np.where(np.abs(difference) < ROUNDING * shown.max(), 0.0, difference)
 
 
 def shares(A: np.ndarray) -> np.ndarray:

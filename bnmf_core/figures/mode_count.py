@@ -4,7 +4,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from bnmf_core.figures.sketch import Sketch
-from bnmf_core.figures.style import HIGHLIGHT, LINE, count_axis, layout
+from bnmf_core.figures.style import HIGHLIGHT, LINE, count_axis, layout, rounded
 
 
 def mode_count(linkage: np.ndarray, threshold: float, distance_label: str, unit: str) -> go.Figure:
@@ -15,6 +15,9 @@ def mode_count(linkage: np.ndarray, threshold: float, distance_label: str, unit:
     linkage : (m − 1, 4) complete linkage. threshold : in the distance's unit.
     """
     thresholds, count = mode_counts(linkage)
+    thresholds = rounded(thresholds, unit)
+    if not thresholds.any():  # one mode at every threshold that is seen
+        thresholds[-1] = threshold or 1.0
     figure = Sketch()
     figure.add_scatter(
         x=thresholds,

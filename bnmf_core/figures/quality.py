@@ -16,8 +16,8 @@ from bnmf_core.figures.style import (
     layout,
     logarithmic_axis,
     markers,
-    scatter_of,
 )
+from bnmf_core.figures.thinning import thinned
 
 # A point's place across its run's lane: a low-discrepancy sequence, so that points do not pile up.
 STRIDE = 0.61803
@@ -55,22 +55,23 @@ def quality_plot(
     runs, converged = table["run"].to_numpy(), table["converged"].to_numpy(bool)
     known = set(runs[table[quantity].notna().to_numpy()])
     styles = {run_id: style for run_id, style in styles.items() if run_id in known}
+    values, every = table[quantity].to_numpy(dtype=float), np.arange(len(table))
+    if logarithmic:
+        values = np.maximum(values, SMALLEST)
+    up = pd.Index(styles).get_indexer(pd.Index(runs)) + WIDTH * ((every * STRIDE) % 1 - 0.5)
+    thin = thinned(np.log(values) if logarithmic else values, up, runs, converged, focus)
     for lane, (run_id, style) in enumerate(styles.items()):
-        rows = np.flatnonzero(runs == run_id)
-        values = table[quantity].to_numpy()[rows]
-        if logarithmic:
-            values = np.maximum(values, SMALLEST)
-        figure.add(
-            scatter_of(len(table)),
-            x=values,
-            y=lane + WIDTH * ((rows * STRIDE) % 1 - 0.5),
+        rows = np.flatnonzero((runs == run_id) & thin.drawn)
+        figure.add_scatter(
+            x=values[rows],
+            y=up[rows],
             mode="markers",
             name=style.label,
-            customdata=rows,
+            customdata=thin.customdata(rows, every),
             marker=markers(style, converged[rows], focus[rows]),
             hovertemplate="%{x:.5g}<extra>" + style.label + "</extra>",
         )
-        middle = float(np.nanmedian(values))
+        middle = float(np.nanmedian(values[runs == run_id]))
         figure.add_shape(
             type="line",
             x0=middle,
@@ -97,7 +98,7 @@ def quality_plot(
     kind = logarithmic_axis(shown.min(), shown.max()) if logarithmic else {}
     figure.update_xaxes(title=axis, **kind)
     height = max(LEAST_HEIGHT, AROUND + LANE * len(styles))
-    return layout(figure, title, height=height, showlegend=False)
+    return layout(figure, title + thin.note, height=height, showlegend=False)
 
 
 def hidden_plot(
@@ -115,19 +116,20 @@ def hidden_plot(
     """
     figure = Sketch()
     runs, converged = table["run"].to_numpy(), table["converged"].to_numpy(bool)
+    seen, hidden = table["error"].to_numpy(), table["hidden"].to_numpy()
+    thin = thinned(seen, hidden, runs, converged, focus)
     for run_id, style in styles.items():
-        rows = np.flatnonzero(runs == run_id)
-        figure.add(
-            scatter_of(len(table)),
-            x=table["error"].to_numpy()[rows],
-            y=table["hidden"].to_numpy()[rows],
+        rows = np.flatnonzero((runs == run_id) & thin.drawn)
+        figure.add_scatter(
+            x=seen[rows],
+            y=hidden[rows],
             mode="markers",
             name=style.label,
-            customdata=rows,
+            customdata=thin.customdata(rows, np.arange(len(table))),
             marker=markers(style, converged[rows], focus[rows]),
             hovertemplate="seen %{x:.5g}, hidden %{y:.5g}<extra>" + style.label + "</extra>",
         )
     figure.update_xaxes(title="‖X − AW‖/‖X‖ on seen entries")
     figure.update_yaxes(title="‖X − AW‖/‖X‖ on hidden entries")
-    title = f"Error on hidden entries (mean of each feature: {by_means:.3g})"
+    title = f"Error on hidden entries (mean of each feature: {by_means:.3g}){thin.note}"
     return layout(figure, title, height=380)

@@ -7,7 +7,8 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from bnmf_core.figures.sketch import Sketch
-from bnmf_core.figures.style import HIGHLIGHT, MUTED, RunStyle, layout, scatter_of
+from bnmf_core.figures.style import HIGHLIGHT, MUTED, RunStyle, layout
+from bnmf_core.figures.thinning import thinned
 
 
 def simplex_view(
@@ -25,25 +26,27 @@ def simplex_view(
     representatives : (K,) rows of ``members`` whose triangles are drawn.
     """
     figure = Sketch()
-    figure.add(
-        scatter_of(len(data) + 3 * len(bases)),
-        x=data[:, 0],
-        y=data[:, 1],
+    run_of = np.repeat(members["run"].to_numpy(), 3)
+    corners = bases.reshape(-1, 2)
+    thin = thinned(*np.concatenate([corners, data]).T, np.append(run_of, [""] * len(data)))
+    observations = np.flatnonzero(thin.drawn[len(corners) :])
+    figure.add_scatter(
+        x=data[observations, 0],
+        y=data[observations, 1],
+        customdata=observations + 1,
         mode="markers",
         name="data",
         marker={"color": MUTED, "size": 6, "symbol": "x"},
-        hovertemplate="observation %{pointNumber}<extra></extra>",
+        hovertemplate="observation %{customdata}<extra></extra>",
     )
     for run_id, style in styles.items():
-        rows = np.flatnonzero((members["run"] == run_id).to_numpy())
-        corners = bases[rows].reshape(-1, 2)
-        figure.add(
-            scatter_of(len(data) + 3 * len(bases)),
-            x=corners[:, 0],
-            y=corners[:, 1],
+        drawn = np.flatnonzero((run_of == run_id) & thin.drawn[: len(corners)])
+        figure.add_scatter(
+            x=corners[drawn, 0],
+            y=corners[drawn, 1],
             mode="markers",
             name=style.label,
-            customdata=np.repeat(rows, 3),
+            customdata=drawn // 3,
             marker={"color": style.color, "size": 7, "symbol": style.symbol, "opacity": 0.5},
             hovertemplate="a basis column of " + style.label + "<extra></extra>",
         )
@@ -59,4 +62,4 @@ def simplex_view(
         )
     figure.update_xaxes(title="first coordinate in the simplex plane (no unit)", zeroline=False)
     figure.update_yaxes(title="second coordinate", scaleanchor="x", zeroline=False)
-    return layout(figure, "Data and basis columns in the rank-3 subspace", height=520)
+    return layout(figure, f"Data and basis columns in the rank-3 subspace{thin.note}", height=520)

@@ -53,18 +53,12 @@ DASHES = {
 LETTER, LINE_HEIGHT, SHORTEST_LINE = 7, 16, 6
 MOST_LINES = 4
 LONGEST_LABEL = 60
+# Degrees below which angles between factorizations are rounding, not a difference.
+ROUNDING = 1e-3
 # Pixels of a title, and above a plot that has nothing but its title there.
 TITLE, TOP = 30, 44
 # Pixels to the right of a plot, where a browser draws its toolbar.
 BESIDE = 40
-# A browser draws so many points as shapes in less time than it takes to set up WebGL, of which
-# it allows a few at once only.
-MOST_SHAPES = 1_000
-
-
-def scatter_of(count: int) -> str:
-    """The kind of trace that shows ``count`` points soonest."""
-    return "scatter" if count <= MOST_SHAPES else "scattergl"
 
 
 @dataclass(frozen=True)
@@ -170,6 +164,14 @@ def markers(
 def _once(values: np.ndarray) -> object:
     """What all points share is said, and sent, once."""
     return values[0].item() if values.size and (values == values[0]).all() else values
+
+
+def rounded(values: np.ndarray, unit: str) -> np.ndarray:
+    """Distances in a unit, those below rounding as 0: of angles below ``ROUNDING`` degrees.
+
+    Optima that restarts find again and again differ in the digits that a solver leaves open.
+    """
+    return np.where(np.abs(values) < ROUNDING, 0.0, values) if unit == "°" else values
 
 
 def safe(text: object, longest: int = LONGEST_LABEL) -> str:

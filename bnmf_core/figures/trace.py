@@ -7,6 +7,7 @@ import plotly.graph_objects as go
 
 from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import MUTED, RunStyle, layout
+from bnmf_core.figures.thinning import FEWEST_ON_LINE, MOST_ON_LINES, envelope
 
 # Chains of one run share its colour; the later ones are paler, and told apart by dashes.
 FAINTEST = 0.45
@@ -22,15 +23,21 @@ def trace_plot(
 ) -> go.Figure:
     """One line per chain over the recorded states, the warm-up on a grey ground left of 0.
 
+    Long chains are drawn by the least and the largest value of each short stretch.
+
     Parameters
     ----------
     traces : run id → table with columns chain, sweep, warm_up and the quantity.
     """
     figure = Sketch()
+    lines = sum(table["chain"].nunique() for table in traces.values())
+    most = max(FEWEST_ON_LINE, MOST_ON_LINES // max(lines, 1))
     for run_id, table in traces.items():
         chains = table["chain"].unique()
         for number, chain in enumerate(chains):
             part = table[table["chain"] == chain]
+            part = part.assign(state=_counted(part))
+            part = part.iloc[envelope(part[quantity].to_numpy(), most)]
             name = styles[run_id].label + (f", chain {chain + 1}" if len(chains) > 1 else "")
             _line(figure, part, quantity, name, styles[run_id], number, len(chains))
     first = min((_counted(table).min() for table in traces.values()), default=0)
@@ -65,7 +72,7 @@ def _line(
     chains: int,
 ) -> None:
     figure.add_scatter(
-        x=_counted(part),
+        x=part["state"],
         y=part[quantity],
         mode="lines",
         name=name,

@@ -26,9 +26,7 @@ EDGE = 0.04
 def count(figure: go.Figure) -> tuple[int, int]:
     """Points of scattered traces and cells of heat maps."""
     points = sum(
-        0 if trace.x is None else len(trace.x)
-        for trace in figure.data
-        if trace.type in ("scatter", "scattergl")
+        0 if trace.x is None else len(trace.x) for trace in figure.data if trace.type == "scatter"
     )
     return points, sum(np.size(trace.z) for trace in figure.data if trace.type == "heatmap")
 
@@ -48,7 +46,7 @@ def flattened(figure: go.Figure) -> go.Figure:
     kept: list[go.Scatter] = []
     places: dict[tuple[str, str], list[go.Scatter]] = {}
     for trace in flat.data:
-        markers = trace.type in ("scatter", "scattergl") and "markers" in (trace.mode or "markers")
+        markers = trace.type == "scatter" and "markers" in (trace.mode or "markers")
         labelled = "text" in (trace.mode or "") if markers else False
         if (markers and not labelled and trace.x is not None and len(trace.x) > 1) or (
             trace.type == "heatmap" and np.size(trace.z)

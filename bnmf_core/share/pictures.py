@@ -56,7 +56,8 @@ SHARED = (
 )
 COVERED = (
     "How many balls of radius ε are needed to cover all factorizations of a run. A curve that "
-    "stays high to the right has seen very different ones; one that falls to 1 at once has not."
+    "stays high to the right has seen very different ones; one that falls to 1 at once has not. "
+    "A run's curve pools its chains; thin lines are single chains."
 )
 
 
@@ -239,13 +240,15 @@ def _downstream(subject: Subject) -> Iterator[Picture]:
 
 def _coverage(subject: Subject) -> Iterator[Picture]:
     comparison, distance = subject.comparison, subject.distance
-    curves = structure.STAGE.of(comparison).coverage(distance.key)
+    found = structure.STAGE.of(comparison)
+    curves, (of_chains, _) = found.coverage(distance.key), found.chains(distance.key)
     figure = persistence_plot(
         curves,
         styles_of_groups(comparison),
         distance.label,
         distance.unit,
         repetitions=comparison.repetitions(),
+        chains=of_chains,
     )
     table = curves.assign(run=curves["run"].map(subject.names))
     yield Picture("coverage", COVERED, table, figure)

@@ -113,7 +113,7 @@
         for (const part of [trace.marker, trace.line]) if (part && part.color === was.color) part.color = now.color;
       }
       if (rows && found.size) {
-        trace.selectedpoints = rows.flatMap((row, i) => found.has(row) ? [i] : []);
+        trace.selectedpoints = rows.flatMap((row, i) => row.some(one => found.has(one)) ? [i] : []);
         trace.selected = { marker: { opacity: 1, size: 13 } };
         // Grey and small: where many lie on top of each other, faint ones are strong together.
         trace.unselected = { marker: { opacity: 0.1, size: 4, color: "#98a2ab" } };

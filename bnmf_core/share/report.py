@@ -19,6 +19,7 @@ import plotly.graph_objects as go
 
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.findings import Answer
+from bnmf_core.figures.thinning import named_by
 from bnmf_core.lazy import lazy
 from bnmf_core.share.flat import flattened, too_many
 from bnmf_core.share.pictures import Picture, Subject, pictures
@@ -160,17 +161,11 @@ def _told(subject: Subject, picture: Picture) -> dict[str, object]:
             if trace.name is None and i + 1 < len(of_run):
                 of_run[i] = of_run[i + 1]
     drawn = json.loads(figure.to_json())
-    for trace in drawn["data"]:
-        if trace["type"] == "scattergl":  # WebGL compiles programs, which the file does not allow
-            trace["type"] = "scatter"
     members = [
-        None
-        if run is None or trace.customdata is None
-        else np.asarray(trace.customdata).reshape(len(trace.customdata), -1)[:, 0].astype(int)
+        None if run is None or trace.customdata is None else [*map(named_by, trace.customdata)]
         for run, trace in zip(of_run, figure.data, strict=True)
     ]
-    rows = [None if row is None else row.tolist() for row in members]
-    return told | {"figure": drawn, "runs": of_run, "members": rows}
+    return told | {"figure": drawn, "runs": of_run, "members": members}
 
 
 def _run_of(name: str | None, labels: Sequence[str]) -> int | None:

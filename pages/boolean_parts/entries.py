@@ -1,12 +1,11 @@
 """Which rows and columns belong to a tile: the mean of every entry against what else is known."""
 
-from collections.abc import Iterable, Sequence
-
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.figures.doubt import entries_chart
+from bnmf_core.figures.doubt import entries_chart, places
+from bnmf_core.figures.thinning import named_by
 from pages.boolean_parts.looked import Looked
 from pages.frame import view
 from pages.frame.words import plain, shown
@@ -44,39 +43,36 @@ def show(seen: Looked) -> None:
     values = {name: getattr(seen.run, f"{other}_{name}") for name in mean}
     title = f"Entries of A and W: mean and {others[other].lower()}"
     figure = entries_chart(mean, values, title, AXES[other].format(members=seen.members))
-    drawn = np.concatenate([trace.customdata for trace in figure.data])
+    known = np.isfinite(np.concatenate([by.ravel() for by in values.values()]))
     event = view.chart(
         figure,
         f"{READINGS[other].format(members=seen.members)} Draw a box or a lasso to list entries.",
         name=f"entries_{other}",
         origin=seen.look.origin,
-        table=_listed(seen, drawn, values),
+        table=lambda: _listed(seen, np.flatnonzero(known), values),
         select=view.MARKS[1:],
     )
     points = event.selection.points if event is not None else []
-    if points:
-        listed = _listed(seen, [point["customdata"] for point in points[:MOST]], values)
+    held = [entry for point in points for entry in named_by(point["customdata"])]
+    if held:
+        listed = _listed(seen, np.array(held[:MOST]), values)
         view.table(listed, "Entries that the box holds", height=300)
-        if len(points) > MOST:
-            st.caption(plain(f"The first {MOST} of {len(points):,}."))
+        if len(held) > MOST:
+            st.caption(plain(f"The first {MOST} of {len(held):,}."))
 
 
-def _listed(
-    seen: Looked, places: Iterable[Sequence[int]], values: dict[str, np.ndarray]
-) -> pd.DataFrame:
-    """Entries by their places: factor, row of A or column of W, tile."""
-    rows = []
-    for factor, item, tile in places:
-        names = seen.dataset.observations if factor else seen.dataset.features
-        at = (tile, item) if factor else (item, tile)
-        name = "W" if factor else "A"
-        rows.append(
-            {
-                "what": seen.nouns[factor],
-                "name": names[item],
-                "tile": tile + 1,
-                "mean": round(float(seen.run.W[at] if factor else seen.run.A[at]), 3),
-                "other": float(values[name][at]),
-            }
-        )
-    return pd.DataFrame(rows)
+def _listed(seen: Looked, entries: np.ndarray, values: dict[str, np.ndarray]) -> pd.DataFrame:
+    """Entries by their numbers, see :func:`places`."""
+    mean = {"A": seen.run.A, "W": seen.run.W}
+    factor, item, tile = places(entries, mean)
+    names = (seen.dataset.features, seen.dataset.observations)
+    every = [np.concatenate([by["A"].ravel(), by["W"].ravel()]) for by in (mean, values)]
+    return pd.DataFrame(
+        {
+            "what": [seen.nouns[one] for one in factor],
+            "name": [names[one][at] for one, at in zip(factor, item, strict=True)],
+            "tile": tile + 1,
+            "mean": every[0][entries].astype(float).round(3),
+            "other": every[1][entries].astype(float),
+        }
+    )

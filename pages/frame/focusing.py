@@ -7,6 +7,7 @@ import numpy as np
 import streamlit as st
 
 from bnmf_core.compare.modes import Modes
+from bnmf_core.figures import thinning
 from pages.frame import link
 
 MOST_MODES_LISTED = 30
@@ -59,11 +60,11 @@ def on(rows: Iterable[int]) -> None:
 
 
 def on_selection(event: Any, chart: str) -> None:
-    """Take points lassoed on a chart (their first customdata is the row) as the new focus."""
+    """Take points lassoed on a chart (their customdata begins with rows) as the new focus."""
     if event is None:
         return
     data = [point.get("customdata") for point in event["selection"]["points"]]
-    rows = sorted({int(np.atleast_1d(row)[0]) for row in data if row is not None})
+    rows = sorted({row for told in data if told is not None for row in thinning.named_by(told)})
     on_change(f"selection_{chart}", of_rows(rows))
 
 

@@ -2,9 +2,13 @@ if (!window.panesLinked) {
   window.panesLinked = true;
   // What an address is asked for on one side, and under which name the other side is told it.
   const shared = SHARED;
-  // What a pane itself puts into its address is its own; what somebody sets there is for both.
+  // What a pane itself puts into its address is its own; what somebody sets there is for both. It may
+  // come long after the click: what tells it from an answer to the other pane is who acted last.
+  const last = new WeakMap(), acted = new WeakMap();
+  let acts = 0;
+  // A chart answers a hand at once, in milliseconds.
   const SOON = 5000;
-  const last = new WeakMap(), touched = new WeakMap();
+  const touched = new WeakMap();
   const frames = () => [...document.querySelectorAll(".st-key-panes iframe")];
   const told = frame => {
     const values = new URL(frame.contentWindow.location.href).searchParams;
@@ -96,6 +100,7 @@ if (!window.panesLinked) {
     const page = frame.contentDocument;
     if (!page.isWatched) {
       page.isWatched = true;
+      for (const kind of ["pointerdown", "keydown"]) page.addEventListener(kind, () => acted.set(frame, ++acts), { capture: true, passive: true });
       for (const kind of ["pointerdown", "pointerup", "wheel", "keydown"]) page.addEventListener(kind, () => touched.set(frame, Date.now()), { capture: true, passive: true });
       page.addEventListener("pointermove", event => event.buttons && touched.set(frame, Date.now()), { capture: true, passive: true });
     }
@@ -124,9 +129,11 @@ if (!window.panesLinked) {
       try {
         if (frame.contentDocument?.readyState !== "complete" || frame.contentWindow.location.href === "about:blank") continue;
         const now = told(frame), before = last.get(frame);
-        if (bySomebody(frame) && before && JSON.stringify(before) !== JSON.stringify(now)) {
+        if (acted.has(frame) && before && JSON.stringify(before) !== JSON.stringify(now)) {
           tell(other, now, before);
           last.set(other, told(other));
+          // What changes there now is its answer, unless somebody has acted there since.
+          if (acted.get(other) < acted.get(frame)) acted.delete(other);
         }
         last.set(frame, now);
         watch(frame, other);

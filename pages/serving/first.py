@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from starlette.types import Message, Scope, Send
 
-HISTORY = Path(__file__).with_name("history.js")
+SCRIPT = Path(__file__).with_name("first.js")
 # Before the first of Streamlit's own.
 PLACE = b'<script type="module"'
 # With these a browser is told that it has the page already, or is sent it packed: then it could not
@@ -51,4 +51,4 @@ def with_script(send: "Send") -> "Send":
 
 @cache
 def _script() -> bytes:
-    return b"<script>" + HISTORY.read_bytes() + b"</script>"
+    return b"<script>" + SCRIPT.read_bytes() + b"</script>"

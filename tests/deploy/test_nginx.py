@@ -85,7 +85,7 @@ def address(served):
 def served(tmp_path_factory):
     """Where the proxy is, and its log."""
     home = tmp_path_factory.mktemp("proxied")
-    # So many points that Plotly draws them by WebGL.
+    # More points than a browser draws, so that some cover others.
     settings = {"chains": 2, "warm_up": 20, "thinning": 1}
     specs = [RunSpec("gibbs", 3, particles=600, seed=s, settings=settings) for s in range(2)]
     specs.append(RunSpec("random_restarts", 3, particles=20))
@@ -180,5 +180,5 @@ def test_every_page_is_drawn_under_the_policy(address):
             settle(page)
             assert refused == [], where
         page.goto(f"{address}/modes")
-        page.locator("canvas.gl-canvas-context").first.wait_for(state="attached")
+        page.locator(".js-plotly-plot .points path").nth(100).wait_for(state="attached")
         assert refused == []

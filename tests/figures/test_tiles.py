@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bnmf_core.figures.doubt import cell_histogram, entries_chart
+from bnmf_core.figures.doubt import cell_histogram, entries_chart, places
 from bnmf_core.figures.thresholds import pair_chart, threshold_chart
 from bnmf_core.figures.tiles import (
     MOST_SIDE,
@@ -88,6 +88,9 @@ def test_thresholds_are_drawn_up_to_what_saying_no_gets_wrong():
 def test_points_name_their_entry_and_a_histogram_counts_every_draw():
     mean = {"A": np.array([[0.1, 0.9]]), "W": np.array([[0.2], [0.8]])}
     figure = entries_chart(mean, mean, "t", "a")
-    np.testing.assert_array_equal(figure.data[0].customdata, [[0, 0, 0], [0, 0, 1]])
-    np.testing.assert_array_equal(figure.data[1].customdata, [[1, 0, 0], [1, 0, 1]])
+    np.testing.assert_array_equal(figure.data[0].customdata, [[0, 0, 0], [1, 0, 1]])
+    np.testing.assert_array_equal(figure.data[1].customdata, [[2, 0, 0], [3, 0, 1]])
+    np.testing.assert_array_equal(
+        places(np.arange(4), mean), [[0, 0, 1, 1], [0, 0, 0, 0], [0, 1, 0, 1]]
+    )
     assert sum(cell_histogram(np.array([0.0, 0.5, 1.0]), "w").data[0].y) == 3

@@ -7,6 +7,8 @@ import pytest
 
 from bnmf_core import RunSpec, laurberg
 from bnmf_core.analysis.mixing import MixingReport
+from bnmf_core.compare.distances import DISTANCES
+from bnmf_core.compare.distances.pairwise import pairwise
 from bnmf_core.runs.launch import run_names
 from pages.frame import services
 from pages.study_parts import views as study_view
@@ -40,6 +42,26 @@ def test_repetitions_are_drawn_together_with_their_range(server, compared):
     assert "mean of 2" in figure(app)
     app.toggle(key="coverage_together").set_value(False).run()
     assert "mean of 2" not in figure(app)
+
+
+def test_chains_in_different_modes_are_not_taken_for_one_sampler_that_crosses(server, compared):
+    """Chains that start at one of two solutions 36.87° apart each, and stay there."""
+    at = []
+    for made in server.wait_analysis(compared, "structure").particles[:2]:
+        matrix = pairwise(made.A, made.W, DISTANCES["max_angle"])
+        first = [int(np.flatnonzero(made.chain == chain)[0]) for chain in (0, 1)]
+        at.append(matrix[first[0], first[1]] > 30)
+        for chain in (0, 1):
+            own = np.flatnonzero(made.chain == chain)
+            assert matrix[np.ix_(own, own)].max() < 5
+    assert any(at)
+    app = page("coverage", runs=",".join(compared))
+    said = [warning.value for warning in app.warning if "has not mixed" in warning.value]
+    assert len(said) == sum(at)
+    assert all("its 2 chains together span 3" in one for one in said)
+    assert "each chain" in figure(app)
+    table = table_with(app, "widest")
+    assert table["widest"].notna().sum() == 2
 
 
 def test_poor_fits_are_left_out_and_the_picture_says_so(server, compared):

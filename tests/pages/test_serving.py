@@ -73,7 +73,7 @@ def test_a_page_begins_with_the_programs_own_script_and_nothing_else_does():
     assert (
         start["status"] == 200 and (b"content-length", str(len(body)).encode()) in start["headers"]
     )
-    before, own, behind = body.partition(b"<script>" + first.HISTORY.read_bytes() + b"</script>")
+    before, own, behind = body.partition(b"<script>" + first.SCRIPT.read_bytes() + b"</script>")
     assert own and before + behind == streamlit and behind.startswith(first.PLACE)
     for path, headers in (("/modes", []), ("/media/chart.html", PAGE)):
         _, *parts = asked(headers, path=path, app=app)

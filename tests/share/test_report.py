@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import re
+from functools import partial
 from html import escape
 from html.parser import HTMLParser
 from types import SimpleNamespace
@@ -15,6 +16,8 @@ import plotly.graph_objects as go
 import pytest
 from PIL import Image
 
+from bnmf_core.figures import factorization_map
+from bnmf_core.figures.thinning import thinned
 from bnmf_core.share import report
 from bnmf_core.share.flat import flattened, too_many
 from bnmf_core.share.pictures import Picture, Subject, pictures
@@ -120,13 +123,24 @@ def test_all_factorizations_are_listed_with_their_numbers(answer, content):
 
 def test_points_know_their_run_and_their_row(answer, content):
     told = next(one for one in content["pictures"] if one["key"] == "map")
-    rows = [row for members in told["members"] if members is not None for row in members]
-    assert sorted(rows) == list(range(len(answer.comparison.members)))
+    of_run = answer.comparison.members["run"].to_numpy()
+    found = []
     for run, members in zip(told["runs"], told["members"], strict=True):
         if members is not None:
-            assert set(answer.comparison.members["run"].iloc[members]) == {
-                answer.comparison.run_ids[run]
-            }
+            rows = [row for point in members for row in point]
+            assert set(of_run[rows]) == {answer.comparison.run_ids[run]}
+            found += rows
+    assert sorted(found) == list(range(of_run.size))
+
+
+def test_a_point_that_covers_others_knows_their_rows(answer, monkeypatch):
+    monkeypatch.setattr(factorization_map, "thinned", partial(thinned, most=12))
+    told = json.loads(unpacked(report.report(answer).decode(), "content"))["pictures"]
+    members = next(one for one in told if one["key"] == "map")["members"]
+    points = [point for of_run in members if of_run is not None for point in of_run]
+    assert len(points) < len(answer.comparison.members)
+    rows = [row for point in points for row in point]
+    assert sorted(rows) == list(range(len(answer.comparison.members)))
 
 
 def test_many_points_become_a_picture_and_it_says_so(answer, page, monkeypatch):

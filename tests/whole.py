@@ -1,0 +1,46 @@
+"""Every test but the long ones: those of browsers one at a time, after all others.
+
+A browser and its server need both cores of a small machine; beside other tests they would wait for
+each other. Both parts are run whatever becomes of the first, and one line at the end counts both.
+"""
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from xml.etree import ElementTree
+
+PYTEST = (sys.executable, "-m", "pytest")
+PARTS = (
+    ("-m", "not long and not browser", "-n", "2", "--dist", "loadfile"),
+    ("-m", "browser and not long", "-n", "0"),
+)
+
+
+def counts(report: Path) -> dict[str, int]:
+    """Tests passed, failed and skipped by what pytest has written of them; errors are failures."""
+    suites = [*ElementTree.parse(report).iter("testsuite")] if report.exists() else []
+    tests, failures, errors, skipped = (
+        sum(int(suite.get(key, 0)) for suite in suites)
+        for key in ("tests", "failures", "errors", "skipped")
+    )
+    failed = failures + errors
+    return {"passed": tests - failed - skipped, "failed": failed, "skipped": skipped}
+
+
+def run(parts: Sequence[Sequence[str]] = PARTS) -> int:
+    """Run each part; 0 if pytest was content with every one of them."""
+    found, codes = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        for number, part in enumerate(parts):
+            report = Path(folder) / f"{number}.xml"
+            command = [*PYTEST, *part, f"--junitxml={report}"]
+            codes.append(subprocess.run(command, check=False).returncode)
+            found.append(counts(report))
+    print(", ".join(f"{sum(one[key] for one in found)} {key}" for key in found[0]))
+    return int(any(codes))
+
+
+if __name__ == "__main__":
+    sys.exit(run())

@@ -125,8 +125,8 @@ class Board:
         return float(covering_numbers(within, np.array([self.radius]))[0])
 
     def errors(self, run_id: str) -> np.ndarray:
-        """Relative errors of a run's members."""
-        return self.comparison.members["error"].to_numpy()[self.rows[run_id]]
+        """Relative errors of all of a run's factorizations."""
+        return np.asarray(self.comparison.particles[self.comparison.run_ids.index(run_id)].error)
 
     def unseen(self, run_id: str, name: str) -> float:
         """Median error of a run on ``hidden`` entries or ``held_out`` observations."""

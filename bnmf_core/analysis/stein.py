@@ -47,15 +47,14 @@ class SteinPart(NamedTuple):
     at_rest: float
 
     def too_far(self, discrepancy: float) -> str:
-        """That weights with this discrepancy mean nothing, in a sentence; "" where they may."""
+        """That weights with this wᵀKw mean nothing, in sentences; "" where they may."""
         if discrepancy <= MANY * self.at_rest:
             return ""
         return (
-            f"Even the best weights leave a discrepancy of {discrepancy:.3g}, where one single "
-            f"factorization on which the density has no slope would have {self.at_rest:.2g}: these "
-            "factorizations are not draws of the posterior that the discrepancy could weigh, and "
-            "the weights say nothing of how probable they are. The posterior mass on the page "
-            "Modes does."
+            f"Even the best weights leave a Stein discrepancy of {np.sqrt(discrepancy):.3g}. One "
+            "factorization where the density has no slope would have "
+            f"{np.sqrt(self.at_rest):.2g}. These factorizations are no draws of the posterior, and "
+            "the weights do not say how probable they are. The posterior mass on Modes does."
         )
 
 

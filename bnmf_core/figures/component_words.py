@@ -13,7 +13,7 @@ from bnmf_core.nouns.dataset import Dataset
 
 Image = lazy("PIL.Image")
 
-# Features told on hover; the longest bar of blocks; λ of their relevance (see
+# Features told on hover; the longest bar of blocks; their relevance (see
 # compare.topics) where features are many.
 TOLD, BLOCKS, RELEVANCE = 8, 16, 0.6
 MANY = 200

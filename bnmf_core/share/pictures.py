@@ -192,7 +192,7 @@ def _words(subject: Subject) -> Iterator[Picture]:
     )
     reading = (
         f"Components in the order of the first mode; {dataset.feature_noun} that are both frequent "
-        f"in a component and particular to it (relevance λ = {RELEVANCE:g})."
+        f"in a component and particular to it (relevance {RELEVANCE:g})."
     )
     yield Picture("words", reading, table, title=f"Strongest {dataset.feature_noun}")
 

@@ -22,7 +22,7 @@ LONGEST_NAME = 32
 
 @dataclass(frozen=True)
 class Asked:
-    """How many features of each component, and by which relevance λ they are ranked."""
+    """How many features of each component, and by which relevance they are ranked."""
 
     count: int
     relevance: float
@@ -44,7 +44,7 @@ def ask(dataset: Dataset) -> Asked:
         step=0.05,
         key=link.key("relevance"),
         help=f"1 ranks {noun} by how much of the part they are; towards 0, by how much more they "
-        "are of it than of the parts on average (relevance λ, Sievert & Shirley 2014).",
+        "are of it than of the parts on average (relevance, Sievert & Shirley 2014).",
     )
     link.share("relevance")
     return Asked(int(count), float(link.get("relevance")))

@@ -219,7 +219,11 @@ def components(look: Lens, run_id: str, of_run: Proposals) -> None:
             "deviation": st.column_config.NumberColumn(
                 "standard deviation σ", format="%.3g", help="Of every entry of A and W alike."
             ),
-            "log_joint": st.column_config.NumberColumn("log joint (nats)", format="%.3f"),
+            "log_joint": st.column_config.NumberColumn(
+                "log joint at this scale (nats)",
+                format="%.3f",
+                help="At the scale chosen above, which other pages do not use.",
+            ),
             "error": st.column_config.NumberColumn("relative error", format="%.4g"),
         },
     )

@@ -80,8 +80,9 @@ def numbers(look: Lens, part: SteinPart, kept: np.ndarray, found: np.ndarray) ->
     discrepancy = ksd(part.K, found)
     told = not part.too_far(discrepancy)
     columns = st.columns(3)
-    columns[0].metric("Discrepancy, equal weights", f"{ksd(part.K, kept / kept.sum()):.4g}")
-    columns[1].metric("Discrepancy, Stein weights", f"{discrepancy:.4g}")
+    equal = ksd(part.K, kept / kept.sum())
+    columns[0].metric("Stein discrepancy, equal weights", f"{max(equal, 0.0) ** 0.5:.4g}")
+    columns[1].metric("Stein discrepancy, Stein weights", f"{max(discrepancy, 0.0) ** 0.5:.4g}")
     if told:
         columns[2].metric("Factorizations with a weight", f"{(found > SMALLEST).sum():d}")
     runs = look.analysis.members["run"].to_numpy()
@@ -92,7 +93,7 @@ def numbers(look: Lens, part: SteinPart, kept: np.ndarray, found: np.ndarray) ->
         mine = kept & (runs == run_id)
         if mine.any():
             share = float(found[runs == run_id].sum())
-            alone = ksd(part.K, mine / mine.sum())
+            alone = max(ksd(part.K, mine / mine.sum()), 0.0) ** 0.5
             rows.append((name, int(mine.sum()), alone, share))
     table = pd.DataFrame(rows, columns=["run", "factorizations", "discrepancy", "weight"])
     view.table(

@@ -33,4 +33,18 @@ MUTANTS = (
         "if now - run.heartbeat >= 1e9:",
         "tests/store/test_life.py",
     ),
+    Mutant(
+        "manifest: only the sizes of files are held against the list",
+        "store/manifest.py",
+        "if name not in now or now[name][0] != size or _digest(folder / name) != digest",
+        "if name not in now or now[name][0] != size",
+        "tests/analysis/test_damaged_stages.py",
+    ),
+    Mutant(
+        "integrity: the checksum of JSON is not looked at",
+        "store/integrity.py",
+        "if seal is not None and seal != _of_json(value):",
+        "if seal is not None and seal == value:",
+        "tests/store/test_store.py",
+    ),
 )

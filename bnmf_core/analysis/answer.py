@@ -315,7 +315,7 @@ def _by_belief(evidence: Evidence, labels: np.ndarray, winner: int | None) -> It
                 f"At likelihood power {belief:g} errors and repeats leave open which mode is the "
                 "most probable."
             )
-        elif found != winner:
+        elif found != winner and winner is not None:
             yield (
                 f"The result depends on the noise model: at likelihood power {belief:g} mode "
                 f"{found + 1} is the most probable."

@@ -102,16 +102,21 @@ class Evidence:
     def winner(self, labels: np.ndarray, belief: float) -> int | None:
         """The mode (0-based) with the most mass, where the errors leave no other; else None.
 
-        Below a belief of 1, a repeat with another seed has to name the same. ``labels`` as of
-        :meth:`of_modes`.
+        Below a belief of 1, a repeat with another seed has to name the same, and the posterior
+        has to separate it from others. ``labels`` as of :meth:`of_modes`.
         """
         tables = [(self.tables or {})[belief]]
         if belief < 1.0:
             tables.append((self.repeated or {})[belief])
         groups = labels[list(self.rows)]
         frame = pd.DataFrame(np.nan, index=range(int(labels.max()) + 1), columns=MASSES)
-        found = {clear_winner(self._weighed(frame.copy(), groups, table)) for table in tables}
-        return found.pop() if len(found) == 1 else None
+        weighed = [self._weighed(frame.copy(), groups, table) for table in tables]
+        found = {clear_winner(masses) for masses in weighed}
+        if len(found) > 1:
+            return None
+        winner = found.pop()
+        alone = all((masses["joined"] == winner).sum() == 1 for masses in weighed)
+        return winner if belief == 1.0 or alone else None
 
     def of_modes(self, labels: np.ndarray, belief: float = 1.0) -> pd.DataFrame:
         """The mass of modes, given the mode of every member, labels (m,).

@@ -210,10 +210,10 @@ class Weighing:
         """What the populations found that set out at start k."""
         shares, stays, parts = [], [], []
         for population in made:
-            nearest, near = self._belongs(population.A, population.W)
+            nearest, ends, near = self._belongs(population.A, population.W)
             count, weights = len(self.starts), population.weights
             shares.append(np.bincount(nearest, weights, minlength=count))
-            stays.append(np.bincount(nearest[near], weights[near], minlength=count))
+            stays.append(np.bincount(ends[near], weights[near], minlength=count))
             orders = matching(population.A, self.A[k])
             parts.append(own_part(population.weights, nearest == k, orders))
         with np.errstate(divide="ignore"):
@@ -227,27 +227,31 @@ class Weighing:
             powers=made[0].powers,
         )
 
-    def _belongs(self, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The start (m,) that each of m factorizations belongs to, and (m,) whether it is of it.
+    def _belongs(self, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Of each of m factorizations the staying start that it counts to, (m,), where it ends.
 
-        One that a solver takes to an optimum of its own counts to the nearest start, and is not of
-        it.
+        The start nearest to where it ends, (m,), whether chains stay there or not, and whether it
+        ends within 15° of that, (m,).
         """
         if self._solve:
             A, W = optima_from(self._fit, A, W, self._tasks.stopped)
-        apart = cross(A, W, self.A[self.staying], self.W[self.staying], self._distance)
-        near = apart.min(axis=1) <= SAME_MODE if self._solve else np.ones(len(A), dtype=bool)
-        return self.staying[apart.argmin(axis=1)], near
+        apart = cross(A, W, self.A, self.W, self._distance)
+        counts_to = self.staying[apart[:, self.staying].argmin(axis=1)]
+        if not self._solve:
+            return counts_to, counts_to, np.ones(len(A), dtype=bool)
+        return counts_to, apart.argmin(axis=1), apart.min(axis=1) <= SAME_MODE
 
     def conclude(self) -> None:
         """Join starts that end in each other, and see whether their populations keep the mode.
 
-        Every start gets to know the scatter of all populations that were more than a quick look.
+        A start that chains leave at once is one with a start whose population ends in it. Every
+        start gets to know the scatter of all populations that were more than a quick look.
         """
         K = len(self.starts)
+        left = np.array([one.stays is None for one in self.starts])
         stays = np.array([np.zeros(K) if one.stays is None else one.stays for one in self.starts])
-        shared = stays >= EXCHANGED
-        joined = csgraph.connected_components(sparse.csr_array(shared & shared.T))[1]
+        shared = (stays >= EXCHANGED) & (left | (stays.T >= EXCHANGED))
+        joined = csgraph.connected_components(sparse.csr_array(shared), directed=False)[1]
         for k, start in enumerate(self.starts):
             inside = joined == joined[k]
             self.starts[k] = replace(

@@ -1,4 +1,4 @@
-"""Study: the published comparison of samplers, made again."""
+"""Study: the published experiments, made again and put beside the published numbers."""
 
 import streamlit as st
 
@@ -7,11 +7,14 @@ from bnmf_core.figures.coverage import persistence_plot
 from bnmf_core.figures.style import run_styles
 from pages.frame import guard, link, view
 from pages.frame.words import plain
-from pages.study_parts import views
+from pages.study_parts import published, views
 from studies.coverage.findings import QUANTITIES, beside
 from studies.coverage.problems import COLUMNS
 
 guard.enter("study")
+if (chosen := published.chosen()) != published.COVERAGE:
+    published.show(chosen)
+    st.stop()
 st.markdown(
     "Small matrices whose exact factorizations are known (one, two, or infinitely many of them), "
     "the same embedded in 500×50, and six ways to explore them: the comparison of “Measuring "
@@ -38,8 +41,10 @@ st.header(plain(title), anchor=False)
 table = beside(study, quantity)
 table = table[table["problem"].isin([study.labels[key] for key in here[size]])]
 view.table(table, title)
-published = f"; published: {where} of the paper." if where else "."
-st.caption(plain(f"{origin}. Mean over the repetitions and, in brackets, its quartiles{published}"))
+where = f"; published: {where} of the paper." if where else "."
+st.caption(
+    plain(f"{origin}. Mean over the repetitions and, of two or more, quartiles in brackets{where}")
+)
 st.header("Persistence", anchor=False)
 left, right = st.columns(2)
 link.one_of("problem", here[size], here[size][-2])

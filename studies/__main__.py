@@ -5,7 +5,7 @@ from importlib import import_module
 
 from bnmf_core.nouns.errors import BNMFError
 
-STUDIES = ("coverage", "stein", "rrt", "transfer", "boolean")
+STUDIES = ("coverage", "stein", "rrt", "transfer", "boolean", "topics")
 
 
 def main(arguments: list[str]) -> int:

@@ -184,8 +184,8 @@ PAGES = [
         "Compare",
         "Which sampler sees more than one mode, when the modes are known?",
         icon="science",
-        parameters=("quantity", "problem"),
-        heading="Coverage study",
+        parameters=("study", "quantity", "problem"),
+        heading="Studies of the papers",
     ),
     Page(
         "mixture",

@@ -46,6 +46,7 @@ LINKED: dict[str, Callable[[str], Any]] = {
     "quantity": str,
     "problem": str,
     "part": str,
+    "study": str,
     "lesson": str,
     "step": int,
     "pane": str,

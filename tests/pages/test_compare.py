@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from bnmf_core import RunSpec, laurberg
@@ -13,6 +14,8 @@ from bnmf_core.runs.launch import run_names
 from pages.frame import services
 from pages.study_parts import views as study_view
 from studies.coverage.plan import CoverageStudy, StudyPlan
+from studies.result import full
+from studies.rrt import findings as trees
 from tests.pages.apps import page, table_with, words
 
 
@@ -126,6 +129,37 @@ def test_the_short_study_is_made_here_and_kept(server, monkeypatch):
     assert {"ours", "published"} == set(table["source"])
     assert "Two modes, 6×6" in set(table["problem"])
     assert "1 repetitions of 20 samples" in words(app)
+
+
+@pytest.mark.parametrize(
+    ("key", "told"),
+    [
+        ("rrt", "No verdict on which method has the higher ELBO"),
+        ("boolean", "Table 4"),
+        ("topics", "AUC on held-out posts"),
+    ],
+)
+def test_the_other_papers_stand_beside_the_coverage_study(server, key, told):
+    app = page("study")
+    app.segmented_control(key="view_study").set_value(key).run()
+    assert not app.exception
+    shown = words(app) + " ".join(str(option) for box in app.selectbox for option in box.options)
+    assert told in shown
+    assert len(app.dataframe[0].value)
+
+
+def test_tables_of_trees_are_those_of_the_paper(server):
+    app = page("study")
+    app.segmented_control(key="view_study").set_value("rrt").run()
+    app.selectbox(key="study_noise").set_value("uniform").run()
+    app.selectbox(key="study_measure").set_value("components").run()
+    assert not app.exception
+    table = app.dataframe[0].value
+    assert {"ours", "published"} == set(table["source"])
+    study = full("rrt")
+    expected = trees.table(study, "uniform", "components")
+    pd.testing.assert_frame_equal(table.reset_index(drop=True), expected, check_dtype=False)
+    assert "unfinished" in words(app)
 
 
 def test_a_cancelled_study_goes_on_later(server, monkeypatch):

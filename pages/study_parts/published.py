@@ -1,0 +1,93 @@
+"""Studies of the other papers, as tables beside the published numbers."""
+
+from collections.abc import Callable
+
+import pandas as pd
+import streamlit as st
+
+from pages.frame import link, view
+from pages.frame.words import plain, shown
+from studies.boolean.tables import tables as yes_no
+from studies.result import StudyResult, full
+from studies.rrt import findings as trees
+from studies.rrt.problems import NOISES
+from studies.topics.findings import tables as topics
+
+COVERAGE = "coverage"
+STUDIES = {
+    COVERAGE: "Coverage (paper 1)",
+    "rrt": "Trees and mixtures (paper 2)",
+    "topics": "Topics (paper 3)",
+    "boolean": "Yes and no (paper 4)",
+}
+ABOUT = {
+    "rrt": "ELBOs, components and their distances: tables 1 to 3 of “Robust Posterior Exploration "
+    "in NMF”, made again and put beside the published numbers.",
+    "topics": "Words of topics, and how well weights predict categories of posts: figures 5, 6 and "
+    "28 of the paper on Q-Transform, made again.",
+    "boolean": "Stochastic gradients on binary matrices: tables 4.1 and 4.2 of the thesis on "
+    "probabilistic Boolean factorization, made again and put beside the published numbers.",
+}
+
+
+def chosen() -> str:
+    """The key of the study to look at, as the address has it."""
+    there = {key: label for key, label in STUDIES.items() if key == COVERAGE or full(key)}
+    link.one_of("study", there)
+    key = st.segmented_control(
+        "Paper", list(there), required=True, format_func=shown(there), key=link.key("study")
+    )
+    link.share("study")
+    return str(key)
+
+
+def show(key: str) -> None:
+    """The tables of a study, what they say of the paper, and what differs from it."""
+    study = full(key)
+    assert study is not None  # see ``chosen``
+    st.markdown(plain(ABOUT[key]))
+    if key == "rrt":
+        _trees(study)
+    else:
+        _listed(study, yes_no if key == "boolean" else topics)
+    with st.expander("What differs from the publication, and why"):
+        for note in study.notes:
+            st.markdown(f"- {plain(note)}")
+    view.origin_line(f"Made with python -m studies {key}: seed {study.settings['seed']}")
+
+
+def _trees(study: StudyResult) -> None:
+    """Paper 2: a noise and a quantity choose a table."""
+    with st.expander("What the numbers say of the paper's claims", expanded=True):
+        for sentence in trees.findings(study):
+            st.markdown(f"- {plain(sentence)}")
+    there = [noise for noise in NOISES if len(trees.values(study, noise, "elbo"))]
+    left, right = st.columns(2)
+    noise = left.selectbox("Noise", there, format_func=study.labels.get, key="study_noise")
+    tables = {
+        quantity: table
+        for quantity in trees.QUANTITIES
+        if len(table := trees.table(study, noise, quantity))
+    }
+    quantity = right.selectbox(
+        "Quantity", list(tables), format_func=trees.QUANTITIES.get, key="study_measure"
+    )
+    standing = trees.standing(study, trees.MAIN, noise)
+    told = f" ({standing})" if standing else ""
+    view.table(tables[quantity], trees.QUANTITIES[quantity])
+    published = f"; published: {NOISES[noise].table} of the paper" if NOISES[noise].table else ""
+    st.caption(
+        plain(
+            f"{trees.QUANTITIES[quantity]}: {study.labels[noise]}{told}. Mean over the repetitions "
+            f"and, of two or more, quartiles in brackets{published}."
+        )
+    )
+
+
+def _listed(study: StudyResult, tables: Callable[[StudyResult], list[dict]]) -> None:
+    """Every table of a study, one at a time; the paper's claims first."""
+    told = {table["title"]: table for table in tables(study)}
+    title = st.selectbox("Table", list(told), key="study_table_of")
+    table = told[title]
+    rows = pd.DataFrame(table["rows"], columns=list(table["columns"]))
+    view.table(rows, title)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -76,15 +76,22 @@ def standing(study: StudyResult, methods: Iterable[str], *noises: str) -> str:
 
     A repetition of a method that the clock has stopped is measured, and not finished.
     """
-    of_rows = {row(problem, noise) for problem in PROBLEMS for noise in noises}
+    of_rows = {row(problem, noise): noise for problem in PROBLEMS for noise in noises}
     ended = [one for one in study.settings["ended"] if one[0] in of_rows and one[1] in methods]
-    measured = Counter((name, method) for name, method, _, _ in ended)
+    # A method that is measured on one data set is asked for on the others, too.
+    measured: Counter[tuple[str, str]] = Counter()
+    for noise in noises:
+        of_noise = [one for one in ended if of_rows[one[0]] == noise]
+        asked = product({one[0] for one in of_noise}, {one[1] for one in of_noise})
+        measured.update(dict.fromkeys(asked, 0))
+    measured.update((name, method) for name, method, _, _ in ended)
     finished = Counter((name, method) for name, method, _, reason in ended if reason != CLOCK)
     least = min((finished[one] for one in measured), default=0)
     if not measured or least >= FEWEST:
         return ""
     there = f"unfinished: {min(measured.values())} of {REPETITIONS} repetitions"
-    return there + (", some stopped by the clock" if least < min(measured.values()) else "")
+    stopped = any(finished[one] < count for one, count in measured.items())
+    return there + (", some stopped by the clock" if stopped else "")
 
 
 def _of_tested(study: StudyResult) -> str:

@@ -14,9 +14,18 @@ from studies.result import StudyResult, number
 from studies.rrt import findings
 from studies.rrt.findings import QUANTITIES, WORDS
 from studies.rrt.plan import RRTStudy
-from studies.rrt.problems import ABSENT, LAURBERG_NOISE, METHODS, NOISES, PROBLEMS, RRTPlan, row
+from studies.rrt.problems import (
+    ABSENT,
+    LAURBERG_NOISE,
+    METHODS,
+    NOISES,
+    PROBLEMS,
+    REPETITIONS,
+    RRTPlan,
+    row,
+)
 from studies.rrt.stream import CLOCK
-from studies.words import clause
+from studies.words import clause, of
 
 SHORT = RRTStudy(("laurberg_dense",), RRTPlan(1, seconds=0.2), ("demonstration_tight",))
 # Noises whose mixtures keep many components, and so have curves to draw.
@@ -62,8 +71,8 @@ def _of_noise(found: StudyResult, noise: str, drawn: Collection[str]) -> Section
         rows = {row(problem, noise) for problem in PROBLEMS}
         whole = [e for e in ended if e[0] in rows and e[1] in known.whole and e[3] != CLOCK]
         names = ", ".join(METHODS[method].label for method in known.whole)
-        count = len({repetition for _, _, repetition, _ in whole})
-        summary.append(WORDS["whole"].format(methods=names, count=count))
+        asked = len({name for name, *_ in ended if name in rows}) * len(known.whole) * REPETITIONS
+        summary.append(WORDS["whole"].format(methods=names, count=of(len(whole), asked)))
     summary += [WORDS["beside"].format(known.table)] if known.table else []
     if noise in findings.SYNTHETIC:
         summary.append(WORDS["demonstration"].format(LAURBERG_NOISE))

@@ -158,6 +158,16 @@ def test_nothing_is_concluded_from_fewer_than_five_finished_repetitions(
     assert standing in REPORT.sections(study)[1]["summary"][0]
 
 
+def test_a_data_set_on_which_a_method_was_not_measured_is_not_finished():
+    study = made_up(5, ("The end.", "The end."))
+    assert findings.standing(study, ("hmc", "rrt"), "uniform") == ""
+    study.settings["ended"] += [["olivetti/uniform", "hmc", r, "The end."] for r in range(5)]
+    told = findings.standing(study, ("hmc", "rrt"), "uniform")
+    assert told == "unfinished: 0 of 10 repetitions"
+    assert findings.standing(study, ("hmc",), "uniform") == ""
+    assert "so far 5 of 20 cells" in " ".join(REPORT.sections(study)[1]["summary"])
+
+
 def test_a_finished_tree_is_told_without_a_verdict_against_chains_that_are_not():
     study = made_up(5, ("the clock", "The end."))
     (spans,) = (one for one in findings.findings(study) if "the components of RRT span" in one)

@@ -23,7 +23,9 @@ with st.sidebar:
 study = asking.answer(asked, dataset)
 
 advice = verdict.recommend(study)
-st.badge(GRADES[advice.grade][0], color=GRADES[advice.grade][1], icon=GRADES[advice.grade][2])
+st.badge(
+    plain(GRADES[advice.grade][0]), color=GRADES[advice.grade][1], icon=GRADES[advice.grade][2]
+)
 st.markdown(f"**{plain(advice.sentence)}** {plain(advice.reason)}")
 origin = f"{dataset.name}, {asking.described(asked)}, {asked.restarts} restarts, seed {asked.seed}"
 view.chart(

@@ -250,7 +250,7 @@ def _noise_levels(
         told = (
             "σ is free: at every rank the one at which the evidence of its best fit is largest. "
             "Noise that is not alike in all entries can then pass for components."
-        )
+        ) + _of_counts(problems[max(problems)].dataset)
         return {"sigma": work.make(1.0, most_probable_noise, arguments), "told": told}
     largest = max(problems)
     level = residual_noise(problems[largest], found[largest]) if sigma is None else sigma

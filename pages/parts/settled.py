@@ -21,7 +21,7 @@ def show(look: Lens) -> None:
     for verdict in () if found is None else found.by_run.values():
         label, color, icon = SETTLED if verdict.settled else NOT_SETTLED
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.badge(label, color=color, icon=icon)
+            st.badge(plain(label), color=color, icon=icon)
             st.markdown(plain(verdict.sentence))
             if not verdict.settled and not link.get("shown"):
                 _continue(look, verdict)

@@ -26,7 +26,8 @@ from .toys import BOX, HALF_NORMAL
 TOYS = {toy.key: toy for toy in (BOX, HALF_NORMAL)}
 # The weights of a box cannot take up the scale of a solved NMF, nor does a Gaussian fit in it.
 WORKING = {
-    "box": {"gibbs", "hmc", "tempered_smc", "mode_jumps", "svgd", "q_svgd", "dsgd", "panpal"},
+    "box": {"gibbs", "hmc", "tempered_smc", "mode_jumps", "svgd", "q_svgd", "dsgd", "panpal"}
+    | {"metropolis", "langevin"},
     # Those that draw entries between 0 and 1 have none to draw here.
     "half_normal": {
         key for key, one in registry.ALGORITHMS.items() if one.works_with(MODELS["gaussian"])

@@ -143,7 +143,7 @@ def test_whether_the_rank_is_settled_is_said_only_where_ranks_were_compared(two)
     answer = Answer(comparison, "max_angle", modes)
     assert answer.rank_study is None and of.rank(None, 3) is None
     assert "rank" not in {finding.key for finding in answer.findings}
-    asked = RankQuestion(comparison.runs[0].dataset, (1, 2, 3), sigma=0.05, restarts=4)
+    asked = RankQuestion(comparison.runs[0].dataset, (1, 2, 3), "same", sigma=0.05, restarts=4)
     work = RankWork(comparison.root, asked, comparison.dataset)
     try:
         work.make(lambda part, stage: None, lambda: False)

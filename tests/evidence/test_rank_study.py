@@ -212,12 +212,12 @@ def test_a_study_that_was_stopped_ends_as_it_would_have(tmp_path, monkeypatch, n
         ([0, 2], {}, "Rank 0 was among those to try"),
         ([2, 7], {}, "6×8, so ranks must be whole numbers between 1 and 6"),
         ([2.5], {}, "Rank 2.5 was among"),
-        ([2], {"noise": "none"}, "choose one of same, free"),
+        ([2], {"noise": "none"}, "choose one of free, same"),
         ([2], {"noise": "free", "sigma": 0.1}, "leave σ open"),
         ([2], {"sigma": 0.0}, "σ was 0; a finite number above 0"),
         ([2], {"rate": -1.0}, "λ was -1; a finite number above 0"),
         ([2], {"restarts": 1}, "at least 2 restarts"),
-        ([2, 6], {}, "no residual is left to tell the noise by"),
+        ([2, 6], {"noise": "same"}, "no residual is left to tell the noise by"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_a_sentence(ranks, settings, words):

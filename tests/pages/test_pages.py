@@ -145,7 +145,7 @@ def test_home_starts_the_two_answers_example_and_ends_on_its_findings(server):
     server.wait_analysis(run_ids)
     app.switch_page(str(declared.page("findings").script)).run()
     assert not app.exception
-    assert "120 converged restarts ended in 2 modes" in words(app)
+    assert "120 converged restarts found 2 modes" in words(app)
     app.switch_page(str(declared.page("modes").script)).run()
     table = table_with(app, "posterior mass")
     np.testing.assert_allclose(table["nearest"], [36.87, 36.87], atol=0.3)
@@ -153,7 +153,7 @@ def test_home_starts_the_two_answers_example_and_ends_on_its_findings(server):
         "< 0.1 %",
         "> 99.9 %",
     ]
-    assert "120 converged restarts ended in 2 modes" in words(app)
+    assert "120 converged restarts found 2 modes" in words(app)
 
 
 def test_run_page_starts_what_was_chosen(server, monkeypatch):

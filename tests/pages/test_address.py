@@ -107,7 +107,7 @@ def test_values_of_other_pages_leave_the_address(server, finished, name):
 
 def test_an_address_is_the_whole_truth_and_an_empty_one_leaves_things_as_they_are(server, finished):
     runs = ",".join(finished)
-    app = page("components", runs=runs, threshold="0", focus="mode:2")
+    app = page("components", runs=runs, threshold="1", focus="mode:2")
     assert app.session_state["view_focus"] == "mode:2"
     app.query_params.clear()  # as the menus do
     app.switch_page(str(declared.page("modes").script)).run()
@@ -122,7 +122,7 @@ def test_an_address_is_the_whole_truth_and_an_empty_one_leaves_things_as_they_ar
 
 def test_an_address_that_a_slow_browser_still_has_takes_nothing_back(server, finished):
     runs = ",".join(finished)
-    app = page("components", runs=runs, threshold="0")
+    app = page("components", runs=runs, threshold="1")
     before = dict(app.query_params)
     app.selectbox(key="view_focus").set_value("mode:2").run()
     assert app.query_params["focus"] == "mode:2"

@@ -8,6 +8,7 @@ import streamlit as st
 
 from bnmf_core.analysis import answer, stein, variational
 from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.analysis.evidence import clear_winner
 from bnmf_core.posterior.stein import ksd
 from bnmf_core.share import pictures
 from pages.frame import view
@@ -42,7 +43,7 @@ def weights(look: Lens, table: pd.DataFrame) -> tuple[dict[str, list[str]], list
 
 def contradiction(title: str, of_mode: np.ndarray, table: pd.DataFrame) -> str:
     """That weights (K,) prefer another mode than the masses do, and what counts; else nothing."""
-    if table["mass"].notna().sum() < 2 or not answer.is_clear(table):
+    if table["mass"].notna().sum() < 2 or clear_winner(table) is None:
         return ""
     favoured, heaviest = int(of_mode.argmax()), int(np.nanargmax(table["mass"]))
     if favoured == heaviest:

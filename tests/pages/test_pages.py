@@ -149,10 +149,9 @@ def test_home_starts_the_two_answers_example_and_ends_on_its_findings(server):
     app.switch_page(str(declared.page("modes").script)).run()
     table = table_with(app, "posterior mass")
     np.testing.assert_allclose(table["nearest"], [36.87, 36.87], atol=0.3)
-    assert [mass[:8].strip() for mass in sorted(table["posterior mass"])] == [
-        "< 0.1 %",
-        "> 99.9 %",
-    ]
+    # Symmetry gives each of them half: 3 standard errors of the mass are 20 % at most.
+    masses = [int(mass.split(" ")[0]) for mass in table["posterior mass"]]
+    assert sum(masses) in (99, 100, 101) and abs(masses[0] - 50) < 20
     assert "120 converged restarts found 2 modes" in words(app)
 
 

@@ -202,7 +202,7 @@ def test_the_scoreboard_has_a_column_for_repetitions_and_says_what_is_flattered(
     assert rows.loc["best relative error", "Random restarts"] == f"{best:.4g}"
     assert " to " in rows.loc["best relative error", "Gibbs × 2"]
     assert rows.loc["modes found", "biased towards"] == "optimizers"
-    assert rows.loc["effective draws a second", "Random restarts"] == "–"
+    assert rows.loc["ESS per CPU second", "Random restarts"] == "–"
     assert "that any run found, Gibbs × 2 found" in words(app)
     app.selectbox(key="found_by").set_value(compared[2]).run()
     assert not app.exception and app.selectbox(key="not_found_by").value == compared[0]

@@ -12,6 +12,7 @@ from bnmf_core.compare.distances import find_distance
 from bnmf_core.compare.distances.pairwise import cross
 from bnmf_core.compare.modes import SAME_MODE
 from bnmf_core.nouns.problem import Problem
+from bnmf_core.numerics.linalg import evenly_spaced
 from bnmf_core.solvers.basins import optima_from
 from bnmf_core.store import files
 
@@ -51,8 +52,8 @@ def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopp
             for rows in sampled.groupby(["run", "chain"], sort=False).groups.values()
         ]
         for i, rows in enumerate(groups):
-            chosen = np.unique(np.linspace(0, rows.size - 1, PER_CHAIN).round().astype(int))
-            found = _ends(comparison, problem, rows[chosen], optima, to, stopped)
+            chosen = rows[evenly_spaced(rows.size, PER_CHAIN)]
+            found = _ends(comparison, problem, chosen, optima, to, stopped)
             if _one_optimum(comparison, found):
                 ends[rows] = found[0]
             else:

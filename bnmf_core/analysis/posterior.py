@@ -30,6 +30,7 @@ from bnmf_core.evidence.shares import shares
 from bnmf_core.nouns.errors import DataError, raise_if_cancelled
 from bnmf_core.nouns.model import Capability
 from bnmf_core.nouns.problem import Problem
+from bnmf_core.numerics.linalg import evenly_spaced
 from bnmf_core.numerics.tasks import Tasks
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.samplers import gibbs
@@ -259,7 +260,7 @@ def _summed_up(
     A = np.take_along_axis(A, order[:, None, :], axis=2)
     W = np.take_along_axis(W, order[:, :, None], axis=1)
     sums = np.maximum(A.sum(axis=1, keepdims=True), 1e-300)
-    kept = np.linspace(0, len(A) - 1, min(STORED, len(A))).round().astype(int)
+    kept = evenly_spaced(len(A), STORED)
     arrays = {
         "A": A[kept].astype(np.float32),
         "loadings": np.quantile(A / sums, QUANTILES, axis=0),
@@ -292,7 +293,7 @@ def _left(
     """The share of evenly spaced draws that a solver takes to another optimum."""
     rows = np.concatenate(
         [
-            part[np.linspace(0, part.size - 1, min(SOLVED, part.size)).round().astype(int)]
+            part[evenly_spaced(part.size, SOLVED)]
             for part in (np.flatnonzero(chain == number) for number in np.unique(chain))
         ]
     )

@@ -106,18 +106,22 @@ def step(
     A warm-up of fixed length is recorded at the same distance, counted back from its end.
     """
     kept: list[Batch] = []
-    for _ in range(max(1, int(STEP_WORK / (state.draws.size * work_per_sweep(problem))))):
-        if state.warm_up is None and state.sweeps == total_sweeps(state, settings):
-            break
+    left = max(1, int(STEP_WORK / (state.draws.size * work_per_sweep(problem))))
+    while state.warm_up is not None and left:
         A, W = sweep_in_parts(problem, state.A, state.W, rng)
         state = replace(state, A=A, W=W, sweeps=state.sweeps + 1)
-        if state.warm_up is not None:
-            state = _warmed(problem, state, settings)
-            continue
-        after = state.sweeps - state.begin
+        state = _warmed(problem, state, settings)
+        left -= 1
+    A, W, sweeps, total = state.A, state.W, state.sweeps, total_sweeps(state, settings)
+    for _ in range(left):
+        if sweeps == total:
+            break
+        A, W = sweep_in_parts(problem, A, W, rng)
+        sweeps += 1
+        after = sweeps - state.begin
         if after % state.thinning == 0:
             kept.append(recorded(state, after // state.thinning, A, W))
-    return state, joined(problem, kept)
+    return replace(state, A=A, W=W, sweeps=sweeps), joined(problem, kept)
 
 
 def _warmed(problem: Problem, state: State, settings: Settings) -> State:

@@ -59,7 +59,7 @@ def test_a_study_is_made_in_the_background_and_opened_again(server, data):
     assert asked == RankQuestion(data.hash, (1, 2, 3), restarts=4)
     again = page("rank")
     assert len(charts(again)) == 2
-    assert verdict.choices(study) in words(again).replace("\\", "")
+    assert verdict.recommend(study).sentence in words(again).replace("\\", "")
 
 
 def test_what_each_rule_chooses_is_marked(stored):

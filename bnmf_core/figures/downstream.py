@@ -77,5 +77,5 @@ def auc_plot(
     figure.update_yaxes(
         title="AUC (0.5 is chance, 1 is perfect)", range=[min(low, 0.9) - room, 1.0 + room]
     )
-    title = f"Held-out AUC of each class{thin.note}"
+    title = f"AUC of each class{thin.note}"
     return layout(figure, title, height=400)

@@ -54,14 +54,14 @@ def test_from_one_click_to_a_restored_link(chromium, tmp_path):  # noqa: PLR0915
 
         # Points chosen with a box on the scores come into focus, too.
         visit(page, "Explore", "Does it matter?")
-        page.get_by_text("Held-out AUC of each class").first.wait_for(timeout=120_000)
+        page.get_by_text("AUC of each class").first.wait_for(timeout=120_000)
         settle(page, 1500)
         link = page.url
         assert "runs=" in link and "focus=mode" in link
 
         # Reload keeps the view.
         page.reload()
-        page.get_by_text("Held-out AUC of each class").first.wait_for()
+        page.get_by_text("AUC of each class").first.wait_for()
         assert focus(page).startswith("mode 1 (")
 
         # Upload a table with hostile names: they are shown as text.
@@ -108,6 +108,6 @@ def test_from_one_click_to_a_restored_link(chromium, tmp_path):  # noqa: PLR0915
     # The same link on a server that has just started.
     with chromium() as page, running_server(tmp_path) as fresh:
         page.goto(re.sub(r"http://[^/]+", fresh, link))
-        page.get_by_text("Held-out AUC of each class").first.wait_for()
+        page.get_by_text("AUC of each class").first.wait_for()
         assert focus(page).startswith("mode 1 (")
         assert page.get_by_text("Page not found").count() == 0

@@ -44,27 +44,28 @@ def test_the_page_shows_both_forms_and_the_threshold(server, weighed):
     assert not app.exception
     part = stein_stage.STAGE.of(weighed).part("interior", "suggested")
     equal = np.full(24, 1 / 24)
-    assert metric(app, "Discrepancy, equal weights") == f"{equal @ part.K @ equal:.4g}"
+    shown = f"{np.sqrt(equal @ part.K @ equal):.4g}"
+    assert metric(app, "Stein discrepancy, equal weights") == shown
     assert "threshold ε" in words(app)
     app.selectbox(key="stein_form").set_value("paper").run()
     assert not app.exception
-    assert metric(app, "Discrepancy, equal weights") != f"{equal @ part.K @ equal:.4g}"
+    assert metric(app, "Stein discrepancy, equal weights") != shown
 
 
 def test_a_particle_that_is_left_out_changes_the_weights_and_is_told(server, weighed):
     app = page("quality", part="weights", runs=",".join(run.id for run in weighed.runs))
     part = stein_stage.STAGE.of(weighed).part("interior", "suggested")
     heaviest = int(part.weights.argmax())
-    before = float(metric(app, "Discrepancy, Stein weights"))
+    before = float(metric(app, "Stein discrepancy, Stein weights"))
     app.multiselect(key="stein_dropped").set_value([heaviest]).run()
     assert not app.exception
-    assert float(metric(app, "Discrepancy, Stein weights")) >= before * (1 - 1e-3)
+    assert float(metric(app, "Stein discrepancy, Stein weights")) >= before * (1 - 1e-3)
     assert "1 left out" in words(app)
 
 
 def test_the_weighted_ones_can_be_brought_into_focus_everywhere(server, weighed):
     app = page("quality", part="weights", runs=",".join(run.id for run in weighed.runs))
-    assert "say nothing of how probable they are" in words(app)
+    assert "do not say how probable they are" in words(app)
     app.toggle(key="stein_untrusted").set_value(True).run()
     app.button(key="focus_weighted").click().run()
     assert not app.exception
@@ -76,15 +77,16 @@ def test_the_weighted_ones_can_be_brought_into_focus_everywhere(server, weighed)
 
 def test_own_length_scales_start_at_the_medians_and_change_the_discrepancy(server, weighed):
     app = page("quality", part="weights", runs=",".join(run.id for run in weighed.runs))
-    suggested = metric(app, "Discrepancy, equal weights")
+    suggested = metric(app, "Stein discrepancy, equal weights")
     app.selectbox(key="stein_lengths").set_value("own").run()
     assert not app.exception
-    assert metric(app, "Discrepancy, equal weights") == suggested
+    assert metric(app, "Stein discrepancy, equal weights") == suggested
     app.number_input(key="stein_length_interior_A").set_value(0.05).run()
     assert not app.exception
     median_W = stein_stage.STAGE.of(weighed).part("interior", "suggested").lengths[1]
     K = kernel_matrix(stein_stage.members_of(weighed), weighed.dataset, "interior", 0.05, median_W)
-    assert float(metric(app, "Discrepancy, equal weights")) == pytest.approx(K.mean(), rel=1e-3)
+    shown = float(metric(app, "Stein discrepancy, equal weights"))
+    assert shown == pytest.approx(np.sqrt(K.mean()), rel=1e-3)
 
 
 def test_how_different_factorizations_are_is_shown_run_by_run(server, weighed):

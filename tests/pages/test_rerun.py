@@ -31,7 +31,7 @@ def test_modes_are_found_anew_for_another_threshold_only(server, finished, count
     app.selectbox(key="view_focus").set_value("mode:1").run()
     assert not app.exception and len(found) == len(begun) == 1
     threshold = app.slider(key="view_threshold")
-    threshold.set_value(threshold.max).run()
+    threshold.set_value(threshold.min).run()
     assert not app.exception and len(found) == 2 and len(begun) == 1
 
 

@@ -135,7 +135,9 @@ class Analyses:
 
     def _labels(self, root: Path) -> list[int]:
         with closing(JobRunner(RunStore(root))) as runner:
-            found = runner.wait_analysis([run.id for run in runner.store.runs()])
+            # Later stages are not reached before the kill.
+            run_ids = [run.id for run in runner.store.runs()]
+            found = runner.wait_analysis(run_ids, "structure", "stein", "quality")
             from bnmf_core.analysis import structure  # noqa: PLC0415
 
             distances = np.asarray(structure.STAGE.of(found).linkage("max_angle"))

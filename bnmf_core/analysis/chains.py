@@ -56,11 +56,15 @@ class Verdict:
     @property
     def sentence(self) -> str:
         """The verdict in a sentence."""
+        one = self.chains == 1
+        who = (
+            f"The {self.label} chain has" if one else f"The {self.chains} {self.label} chains have"
+        )
         if not self.settled:
-            return f"The {self.chains} {self.label} chains have not settled. {self.reason}"
+            return f"{who} not settled. {self.reason}"
         numbers = f"R̂ ≤ {self.r_hat:.2f}, ESS ≥ {min(self.ess_bulk, self.ess_tail):.0f}"
         if self.modes == 1:
-            return f"The {self.chains} {self.label} chains have settled in one mode ({numbers})."
+            return f"{who} settled in one mode ({numbers})."
         return (
             f"The {self.chains} {self.label} chains sit in {self.modes} modes and have settled "
             f"within them ({numbers})."

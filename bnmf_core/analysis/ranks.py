@@ -15,7 +15,7 @@ import pandas as pd
 from bnmf_core.analysis.elsewhere import Elsewhere, Find, nowhere
 from bnmf_core.analysis.evidence import seconds_of
 from bnmf_core.evidence.criteria import Criterion
-from bnmf_core.evidence.rank_study import RankStudy, rank_study
+from bnmf_core.evidence.rank_study import RankStudy, rank_study, so_far
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import StoreError
 from bnmf_core.nouns.problem import Problem
@@ -84,6 +84,12 @@ class RankWork:
     def ready(self) -> bool:
         """Whether the answer is stored."""
         return manifest.is_whole(self.folder, LABEL)
+
+    def so_far(self) -> RankStudy | None:
+        """What is known while it is made; None at the beginning, and where a part is torn."""
+        with suppress(StoreError, KeyError, TypeError, ValueError):
+            return so_far(self.dataset, self.question.ranks, self.folder / PARTS)
+        return None
 
     def make(self, report: Callable[[float, str], None], stopped: Callable[[], bool]) -> None:
         """Compare the ranks and store what is found; goes on from what is kept."""

@@ -75,10 +75,10 @@ class Settled:
         worst = failed.iloc[int(failed["r_hat"].fillna(np.inf).to_numpy().argmax())]
         where = f" in mode group {int(worst['group']) + 1}" if self.modes > 1 else ""
         if np.isnan(worst["r_hat"]):
-            return f"{worst['quantity']}{where}: the chains are too short or stand still."
+            return f"Worst: {worst['quantity']}{where} (chains too short, or standing still)."
         return (
-            f"{worst['quantity']}{where}: R̂ {worst['r_hat']:.2f}, "
-            f"ESS {min(worst['ess_bulk'], worst['ess_tail']):.0f}."
+            f"Worst: {worst['quantity']}{where} (R̂ {worst['r_hat']:.2f}, "
+            f"ESS {min(worst['ess_bulk'], worst['ess_tail']):.0f})."
         )
 
 

@@ -15,6 +15,12 @@ from bnmf_core.nouns.names import listed
 BARE_MENTION = 1.0
 # Standard errors of a difference within which two ranks cannot be told apart.
 STANDARD_ERRORS = 2.0
+LABELS = {
+    "evidence": "Log evidence",
+    "hidden": "Error on hidden entries",
+    "stability": "Stability of components",
+    "modes": "Number of modes",
+}
 
 
 @dataclass(frozen=True)
@@ -51,7 +57,7 @@ def by_evidence(
         "The rank of the largest log evidence; others are as good when they are within "
         f"{STANDARD_ERRORS:g} standard errors of the difference, or within a nat."
     )
-    return _extreme("Log evidence", rule, ranks, -evidence, known, near, best, "grows", assumed)
+    return _extreme(LABELS["evidence"], rule, ranks, -evidence, known, near, best, "grows", assumed)
 
 
 def by_hidden(ranks: np.ndarray, squared: np.ndarray, a_cut: int) -> Criterion:
@@ -68,7 +74,7 @@ def by_hidden(ranks: np.ndarray, squared: np.ndarray, a_cut: int) -> Criterion:
         "the least, both of the difference, summed over the blocks; ranks within "
         f"{STANDARD_ERRORS:g} cannot be told apart."
     )
-    label = "Error on hidden entries"
+    label = LABELS["hidden"]
     if not known.any():
         problem = "what is left of the matrix is too little for every rank tried"
         return Criterion(label, rule, None, (), False, f"It says nothing: {problem}.", problem)
@@ -99,13 +105,13 @@ def by_stability(ranks: np.ndarray, angles: np.ndarray, threshold: float) -> Cri
         "The largest rank at which components of converged restarts are within "
         f"{threshold:g}° of the best one's on average."
     )
-    return _largest("Stability of components", rule, ranks, angles <= threshold)
+    return _largest(LABELS["stability"], rule, ranks, angles <= threshold)
 
 
 def by_modes(ranks: np.ndarray, modes: np.ndarray, threshold: float) -> Criterion:
     """The largest rank that has one mode."""
     rule = f"The largest rank at which all converged restarts are one mode at {threshold:g}°."
-    return _largest("Number of modes", rule, ranks, modes == 1)
+    return _largest(LABELS["modes"], rule, ranks, modes == 1)
 
 
 def _extreme(

@@ -31,6 +31,10 @@ class Kept:
         """Plain values, kept from before or made now from the arguments."""
         return self._kept(f"{name}.json", files.read_json, files.write_json, make, arguments)
 
+    def has(self, name: str) -> bool:
+        """Whether a part of this name is kept."""
+        return self.folder is not None and any(self.folder.glob(f"{name}.*"))
+
     def _kept(
         self,
         name: str,

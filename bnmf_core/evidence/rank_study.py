@@ -129,23 +129,60 @@ def rank_study(
         for rank in tried
     }
     # Each part draws from a generator of its own, whether or not those before it were kept.
-    part = work.part_of(RESTARTS_TAKE)
-    arrays = kept.arrays("restarts", _restarts, problems, restarts, part)
-    found = {rank: Restarts.read(arrays, f"{rank}_") for rank in tried}
+    found, each = {}, RESTARTS_TAKE / len(tried)
+    for rank, problem in problems.items():
+        arrays = kept.arrays(_restarts_of(rank), _restarts, problem, restarts, work.part_of(each))
+        found[rank] = Restarts.read(arrays)
     part = work.part_of(HIDDEN_TAKES)
-    hidden = kept.arrays("hidden", _hidden, dataset, tried, part)["squared"]
+    blocks = blocks_of((dataset.D, dataset.N), FOLDS, CUTS, part.rng)
+    hidden = np.array(
+        [
+            kept.arrays(
+                _hidden_of(rank), _hidden, dataset, blocks, rank, part.part_of(1.0 / len(tried))
+            )["squared"]
+            for rank in tried
+        ]
+    )
     part = work.part_of(NOISE_TAKES if noise == "free" else 0.0)
     levels = kept.plain("noise", _noise_levels, problems, found, noise, sigma, part)
     efforts = [effort(problems[rank], found[rank], most_modes) for rank in tried]
     left, rows = 1.0 - work.begun, []
     for rank, level, own in zip(tried, levels["sigma"], efforts, strict=True):
         part, noisy = work.part_of(left * own / sum(efforts)), with_noise(problems[rank], level)
-        rows.append(kept.plain(f"rank-{rank}", row_of, noisy, found[rank], most_modes, part))
+        rows.append(kept.plain(_row_of(rank), row_of, noisy, found[rank], most_modes, part))
     table = _with_hidden(pd.DataFrame(rows), hidden, CUTS * dataset.squared_norm)
     work.tell(1.0)
     best = {rank: (some.A[some.best], some.W[some.best]) for rank, some in found.items()}
     said = _criteria(table, hidden, levels["told"])
     return RankStudy(table, said, levels["told"], _prior(rate), best)
+
+
+def so_far(dataset: Dataset, ranks: Iterable[int], keep: Path) -> RankStudy | None:
+    """What the parts tell that a study with this ``keep`` has made; None before its restarts.
+
+    Criteria choose nothing yet; what is not known is NaN in the table.
+    """
+    kept = Kept(keep)
+    rows, hidden, best = [], [], {}
+    for rank in sorted(set(ranks)):
+        if not kept.has(_restarts_of(rank)):
+            break
+        found = Restarts.read(kept.arrays(_restarts_of(rank), dict))
+        best[rank] = found.A[found.best], found.W[found.best]
+        row: dict[str, Any] = {"rank": rank, "log_evidence": np.nan, "error": np.nan}
+        row |= {"stability": found.stability(), "modes": int(found.modes(THRESHOLD).max()) + 1}
+        rows.append(kept.plain(_row_of(rank), dict) if kept.has(_row_of(rank)) else row)
+        squared = np.full(CUTS * FOLDS**2, np.nan)
+        if kept.has(_hidden_of(rank)):
+            squared = kept.arrays(_hidden_of(rank), dict)["squared"]
+        hidden.append(squared)
+    if not rows:
+        return None
+    table = _with_hidden(pd.DataFrame(rows), np.array(hidden), CUTS * dataset.squared_norm)
+    unknown = {
+        key: Criterion(label, "", None, (), False, "") for key, label in criteria.LABELS.items()
+    }
+    return RankStudy(table, unknown, "", "", best)
 
 
 def _checked(
@@ -191,33 +228,34 @@ def _rate(dataset: Dataset, rank: int, rate: float | None) -> float:
     return float(np.sqrt(rank / dataset.mean)) if rate is None else rate
 
 
-def _restarts(problems: Mapping[int, Problem], count: int, work: Work) -> dict[str, np.ndarray]:
-    seeds = work.rng.integers(2**32, size=len(problems)).tolist()
-    parts = [
-        (problem, shard)
-        for problem, seed in zip(problems.values(), seeds, strict=True)
-        for shard in shards(count, seed)
-    ]
-    solved = iter(work.make(1.0, solve_block, parts))
-    each = len(parts) // len(problems)
-    arrays: dict[str, np.ndarray] = {}
-    for rank, problem in problems.items():
-        found = Restarts.of(problem, [next(solved) for _ in range(each)])
-        arrays |= found.arrays(f"{rank}_")
-    return arrays
+# Names of parts.
+def _restarts_of(rank: int) -> str:
+    return f"restarts-{rank}"
 
 
-def _hidden(dataset: Dataset, tried: Sequence[int], work: Work) -> dict[str, np.ndarray]:
-    """``squared`` errors on blocks left out, (ranks, blocks)."""
-    blocks = blocks_of((dataset.D, dataset.N), FOLDS, CUTS, work.rng)
-    pairs = [(rank, block) for rank in tried for block in blocks]
-    generators = work.rng.spawn(len(pairs))
+def _hidden_of(rank: int) -> str:
+    return f"hidden-{rank}"
+
+
+def _row_of(rank: int) -> str:
+    return f"rank-{rank}"
+
+
+def _restarts(problem: Problem, count: int, work: Work) -> dict[str, np.ndarray]:
+    parts = [(problem, shard) for shard in shards(count, int(work.rng.integers(2**32)))]
+    return Restarts.of(problem, work.make(1.0, solve_block, parts)).arrays()
+
+
+def _hidden(
+    dataset: Dataset, blocks: Sequence[Block], rank: int, work: Work
+) -> dict[str, np.ndarray]:
+    """``squared`` errors on blocks left out, (blocks,)."""
+    generators = work.rng.spawn(len(blocks))
     arguments = [
         (dataset, block, rank, generator)
-        for (rank, block), generator in zip(pairs, generators, strict=True)
+        for block, generator in zip(blocks, generators, strict=True)
     ]
-    squared = work.make(1.0, _error_or_nan, arguments)
-    return {"squared": np.reshape(squared, (len(tried), len(blocks)))}
+    return {"squared": np.array(work.make(1.0, _error_or_nan, arguments))}
 
 
 def _error_or_nan(

@@ -51,16 +51,15 @@ class Restarts:
         squared = squared_errors(data.X, A[kept], W[kept], data.mask)
         return cls(A[kept], W[kept], squared, int(converged.sum()), converged.size)
 
-    def arrays(self, prefix: str) -> dict[str, np.ndarray]:
+    def arrays(self) -> dict[str, np.ndarray]:
         """Everything as named arrays, to be kept."""
-        values = {name: np.asarray(value) for name, value in vars(self).items()}
-        return {prefix + name: value for name, value in values.items()}
+        return {name: np.asarray(value) for name, value in vars(self).items()}
 
     @classmethod
-    def read(cls, arrays: Mapping[str, np.ndarray], prefix: str) -> "Restarts":
+    def read(cls, arrays: Mapping[str, np.ndarray]) -> "Restarts":
         """What :meth:`arrays` named."""
-        A, W, squared = (arrays[prefix + name] for name in ("A", "W", "squared"))
-        return cls(A, W, squared, int(arrays[prefix + "converged"]), int(arrays[prefix + "made"]))
+        A, W, squared = (arrays[name] for name in ("A", "W", "squared"))
+        return cls(A, W, squared, int(arrays["converged"]), int(arrays["made"]))
 
     @property
     def best(self) -> int:

@@ -42,6 +42,8 @@ def rank_criteria(table: pd.DataFrame, criteria: Mapping[str, Criterion]) -> go.
 
 def _title(criterion: Criterion, better: str) -> str:
     chosen = f"chooses {criterion.chosen}" if criterion.settles else "does not settle"
+    if not criterion.said:
+        chosen = "so far"
     return f"<b>{criterion.label}</b><br><sup>{better} is better · {chosen}</sup>"
 
 

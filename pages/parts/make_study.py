@@ -22,13 +22,22 @@ def result(study: Study, button: str, name: str) -> StudyResult:
     return runner.result(study)
 
 
-def made(background: Background, work: Work, button: str, name: str) -> None:
-    """Go on once this has been made; before that, ask for it or show its progress, and stop."""
+def made(
+    background: Background,
+    work: Work,
+    button: str,
+    name: str,
+    so_far: Callable[[], None] | None = None,
+) -> None:
+    """Go on once this has been made; before that, ask for it or show its progress, and stop.
+
+    ``so_far`` draws what there is of it while it is made.
+    """
     status = background.status(work)
     if status.status == "complete":
         return
     if status.status == "running":
-        follow(background, work, name)
+        follow(background, work, name, so_far)
         st.stop()
     if status.status == "failed":
         view.problem(status.message)

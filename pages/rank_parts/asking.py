@@ -9,6 +9,7 @@ from bnmf_core import Dataset, JobRunner
 from bnmf_core.analysis import ranks
 from bnmf_core.analysis.ranks import RankQuestion, RankWork
 from bnmf_core.evidence.rank_study import RankStudy
+from bnmf_core.figures.ranks import rank_criteria
 from pages.frame import view
 from pages.frame.services import rank_studies, runner, store
 from pages.frame.words import duration, plain, shown
@@ -57,10 +58,27 @@ def answer(asked: RankQuestion, dataset: Dataset) -> RankStudy:
                 "on when you close this tab."
             )
         first, last = asked.ranks[0], asked.ranks[-1]
-        make_study.made(rank_studies(), work, f"Compare ranks {first} to {last}", "rank")
+        button = f"Compare ranks {first} to {last}"
+        make_study.made(rank_studies(), work, button, "rank", partial(_so_far, work))
     with view.told():
         study = ranks.read(work.folder)
     return study
+
+
+def _so_far(work: RankWork) -> None:
+    """The criteria as far as they are known: a first look within seconds."""
+    found = work.so_far()
+    if found is None:
+        return
+    known = int(found.table["log_evidence"].notna().sum())
+    view.chart(
+        rank_criteria(found.table, found.criteria),
+        f"So far: {len(found.table)} of {len(work.question.ranks)} ranks tried, the evidence of "
+        f"{known}. The recommendation follows when all are done.",
+        name="rank_so_far",
+        origin=described(work.question),
+        table=found.table,
+    )
 
 
 def _cluster(runner: JobRunner, dataset_id: str) -> Executor | None:

@@ -37,7 +37,7 @@ def test_a_term_tells_its_meaning_and_nothing_else_does(chromium, tmp_path):
         box.get_by_text(meaning).wait_for()
         page.keyboard.press("Escape")
         assert not box.is_visible()
-        page.mouse.move(*page.evaluate(WHERE, "ended"))
+        page.mouse.move(*page.evaluate(WHERE, "threshold"))
         page.wait_for_timeout(200)
         assert not box.is_visible()
         # On another page, without a new load.

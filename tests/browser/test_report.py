@@ -103,7 +103,7 @@ def test_an_archive_from_one_machine_opens_on_another(chromium, tmp_path):
         with running_server(tmp_path / "here") as address:
             page.goto(f"{address}/findings?runs={','.join(run_ids)}")
             page.get_by_role("button", name="Archive (ZIP)").wait_for()
-            said = page.get_by_text("converged restarts ended").first.inner_text()
+            said = page.get_by_text("converged restarts found").first.inner_text()
             with page.expect_download() as saved:
                 page.get_by_role("button", name="Archive (ZIP)").click()
             saved.value.save_as(tmp_path / "some.zip")

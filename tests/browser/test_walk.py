@@ -41,7 +41,6 @@ def test_from_one_click_to_a_restored_link(chromium, tmp_path):  # noqa: PLR0915
         page.get_by_text(re.compile(r"Map of \d+ factorizations"), exact=False).first.wait_for()
         settle(page)
         page.get_by_text("converged restarts", exact=False).first.wait_for()
-        assert page.get_by_text("220 factorizations").count() >= 1
 
         # A mode chosen here is in focus on the other pages.
         page.get_by_role("combobox", name="Focus").click()

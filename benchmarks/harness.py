@@ -99,6 +99,20 @@ def data_folder() -> Path:
     return Path(os.environ.get("BNMF_DATA", ROOT.parent / "shared" / "data"))
 
 
+def public(file: str | Path) -> Path:
+    """A file in the folder of public data sets.
+
+    Raises
+    ------
+    Unavailable
+        When it is not there.
+    """
+    path = data_folder() / file
+    if not path.is_file():
+        raise Unavailable(f"{path.name} is not in the folder named by BNMF_DATA")
+    return path
+
+
 def dataset(name: str) -> Dataset:
     """A sample that comes with the program, or one of PUBLIC from the folder of public data sets.
 
@@ -109,9 +123,7 @@ def dataset(name: str) -> Dataset:
     """
     if name not in PUBLIC:
         return load_sample(name)
-    path = data_folder() / PUBLIC[name]
-    if not path.is_file():
-        raise Unavailable(f"{path.name} is not in the folder named by BNMF_DATA")
+    path = public(PUBLIC[name])
     if name == "bbc":
         return Dataset.from_array(mmread(path).tocsc(), name="BBC news", unit="count")
     return Dataset.from_array(loadmat(path)["Y"], name=name.capitalize(), unit="reflectance")

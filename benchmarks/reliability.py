@@ -48,12 +48,11 @@ def measure(quick: bool = False) -> dict[str, Any]:
     for kind, planted, draws in PLANTED:
         for rank in planted[:1] if quick else planted:
             ranks.append([kind, rank, *_recommended(kind, rank, 1 if quick else draws)])
-    said = "A sentence is withheld where chains have not settled."
     return {
         "title": "Sentences and ranks that hold up",
         "summary": [
             f"Reference: {MORE} times as many restarts and all chains {TIMES} times as long, from "
-            f"other seeds. {said}",
+            "other seeds. A sentence is withheld where chains have not settled.",
         ],
         "tables": [
             {
@@ -73,10 +72,7 @@ def measure(quick: bool = False) -> dict[str, Any]:
 def _data(source: str) -> Dataset:
     if "/" not in source:
         return load_sample(source)
-    path = harness.data_folder() / source
-    if not path.is_file():
-        raise harness.Unavailable(f"{path.name} is not in the folder named by BNMF_DATA")
-    return load_file(path)
+    return load_file(harness.public(source))
 
 
 @contextmanager
@@ -148,31 +144,23 @@ def _probable(
     finding: Finding, answer: Answer, reference: Answer, theirs: dict[str, Finding]
 ) -> Judged:
     """The mass of the most probable mode lies within what the sentence gives."""
-    ours, others = _masses(answer), _masses(reference)
+    ours, others = (
+        [] if one.posterior is None else list(one.posterior.modes) for one in (answer, reference)
+    )
     said = theirs["probable"].said if "probable" in theirs else "nothing"
     if not ours or not others:
         return said, _word(bool(ours) == bool(others))
-    row, low, high = ours[0]
-    of_ours = answer.comparison.factors([row])[0][0]
-    for other, mass in [(row, mass) for row, mass, *_ in _middles(reference)]:
-        A = reference.comparison.factors([other])[0]
-        if component_angles(_ordered(A, of_ours), of_ours).max() <= SAME_MODE:
-            return said, _word(low - 5e-4 <= mass <= high + 5e-4)
+    first = ours[0]
+    of_ours = answer.comparison.factors([first.row])[0][0]
+    for mode in others:
+        if _apart(reference.comparison.factors([mode.row])[0], of_ours)[0] <= SAME_MODE:
+            return said, _word(first.low - 5e-4 <= mode.mass <= first.high + 5e-4)
     return said, "NO"
 
 
-def _masses(answer: Answer) -> list[tuple[int, float, float]]:
-    found = answer.posterior
-    return [] if found is None else [(one.row, one.low, one.high) for one in found.modes]
-
-
-def _middles(answer: Answer) -> list[tuple[int, float]]:
-    found = answer.posterior
-    return [] if found is None else [(one.row, one.mass) for one in found.modes]
-
-
-def _ordered(A: np.ndarray, reference: np.ndarray) -> np.ndarray:
-    return np.take_along_axis(A, matching(A, reference)[:, None, :], axis=2)
+def _apart(A: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """(M,) degrees between the components farthest from their partners."""
+    return component_angles(A, reference, matching(A, reference)).max(axis=1)
 
 
 def _turned(
@@ -226,7 +214,7 @@ def _missing(
     known = answer.comparison.factors(answer.modes.representative)[0]
     optima = np.flatnonzero(reference.comparison.optima)
     A = reference.comparison.factors(optima)[0]
-    nearest = np.min([component_angles(_ordered(A, one), one).max(axis=1) for one in known], axis=0)
+    nearest = np.min([_apart(A, one) for one in known], axis=0)
     share, most = float((nearest > SAME_MODE).mean()), answer.unseen.new_probability_interval[1]
     beside = f"{share:.1%} of {optima.size} further restarts did (at most {most:.1%} expected)"
     return beside, _word(share <= most)

@@ -85,11 +85,14 @@ class RankWork:
         """Whether the answer is stored."""
         return manifest.is_whole(self.folder, LABEL)
 
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Names of the parts made so far."""
+        return tuple(sorted(path.name for path in (self.folder / PARTS).glob("*")))
+
     def so_far(self) -> RankStudy | None:
-        """What is known while it is made; None at the beginning, and where a part is torn."""
-        with suppress(StoreError, KeyError, TypeError, ValueError):
-            return so_far(self.dataset, self.question.ranks, self.folder / PARTS)
-        return None
+        """What is known while it is made; None until the first rank has its restarts."""
+        return so_far(self.dataset, self.question.ranks, self.folder / PARTS)
 
     def make(self, report: Callable[[float, str], None], stopped: Callable[[], bool]) -> None:
         """Compare the ranks and store what is found; goes on from what is kept."""

@@ -1,6 +1,7 @@
 """Parts of a long computation that are kept in a folder, so that it goes on from there."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +32,18 @@ class Kept:
         """Plain values, kept from before or made now from the arguments."""
         return self._kept(f"{name}.json", files.read_json, files.write_json, make, arguments)
 
-    def has(self, name: str) -> bool:
-        """Whether a part of this name is kept."""
-        return self.folder is not None and any(self.folder.glob(f"{name}.*"))
+    def found(self, name: str) -> Any:
+        """A part that is kept; None where there is none that can be read. Changes nothing."""
+        if self.folder is None:
+            return None
+        for path, read in (
+            (self.folder / f"{name}.npz", files.read_arrays),
+            (self.folder / f"{name}.json", files.read_json),
+        ):
+            if path.is_file():
+                with suppress(StoreError):
+                    return read(path)
+        return None
 
     def _kept(
         self,

@@ -30,6 +30,7 @@ from bnmf_core.evidence.noise import most_probable_noise, residual_noise, with_n
 from bnmf_core.evidence.rank_evidence import THRESHOLD, effort, row_of
 from bnmf_core.evidence.restarts import Restarts, shards, solve_block
 from bnmf_core.evidence.work import Report, Work
+from bnmf_core.nouns.algorithm import Shard
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import Cancelled, DataError, RunError, SettingsError
 from bnmf_core.nouns.problem import Problem, check_fit
@@ -129,20 +130,22 @@ def rank_study(
         for rank in tried
     }
     # Each part draws from a generator of its own, whether or not those before it were kept.
-    found, each = {}, RESTARTS_TAKE / len(tried)
-    for rank, problem in problems.items():
-        arrays = kept.arrays(_restarts_of(rank), _restarts, problem, restarts, work.part_of(each))
+    found, hidden, each = {}, [], 1.0 / len(tried)
+    part = work.part_of(RESTARTS_TAKE)
+    seeds = part.rng.integers(2**32, size=len(tried)).tolist()
+    for rank, seed in zip(tried, seeds, strict=True):
+        blocks_of_rank = shards(restarts, seed)
+        share = part.part_of(each)
+        arrays = kept.arrays(_restarts_of(rank), _restarts, problems[rank], blocks_of_rank, share)
         found[rank] = Restarts.read(arrays)
     part = work.part_of(HIDDEN_TAKES)
     blocks = blocks_of((dataset.D, dataset.N), FOLDS, CUTS, part.rng)
-    hidden = np.array(
-        [
-            kept.arrays(
-                _hidden_of(rank), _hidden, dataset, blocks, rank, part.part_of(1.0 / len(tried))
-            )["squared"]
-            for rank in tried
-        ]
-    )
+    spawned = part.rng.spawn(len(tried) * len(blocks))
+    for i, rank in enumerate(tried):
+        draws = list(zip(blocks, spawned[i * len(blocks) :], strict=False))
+        share = part.part_of(each)
+        arrays = kept.arrays(_hidden_of(rank), _hidden, dataset, rank, draws, share)
+        hidden.append(arrays["squared"])
     part = work.part_of(NOISE_TAKES if noise == "free" else 0.0)
     levels = kept.plain("noise", _noise_levels, problems, found, noise, sigma, part)
     efforts = [effort(problems[rank], found[rank], most_modes) for rank in tried]
@@ -150,10 +153,11 @@ def rank_study(
     for rank, level, own in zip(tried, levels["sigma"], efforts, strict=True):
         part, noisy = work.part_of(left * own / sum(efforts)), with_noise(problems[rank], level)
         rows.append(kept.plain(_row_of(rank), row_of, noisy, found[rank], most_modes, part))
-    table = _with_hidden(pd.DataFrame(rows), hidden, CUTS * dataset.squared_norm)
+    squared = np.array(hidden)
+    table = _with_hidden(pd.DataFrame(rows), squared, CUTS * dataset.squared_norm)
     work.tell(1.0)
     best = {rank: (some.A[some.best], some.W[some.best]) for rank, some in found.items()}
-    said = _criteria(table, hidden, levels["told"])
+    said = _criteria(table, squared, levels["told"])
     return RankStudy(table, said, levels["told"], _prior(rate), best)
 
 
@@ -165,17 +169,16 @@ def so_far(dataset: Dataset, ranks: Iterable[int], keep: Path) -> RankStudy | No
     kept = Kept(keep)
     rows, hidden, best = [], [], {}
     for rank in sorted(set(ranks)):
-        if not kept.has(_restarts_of(rank)):
+        arrays = kept.found(_restarts_of(rank))
+        if arrays is None:
             break
-        found = Restarts.read(kept.arrays(_restarts_of(rank), dict))
+        found = Restarts.read(arrays)
         best[rank] = found.A[found.best], found.W[found.best]
         row: dict[str, Any] = {"rank": rank, "log_evidence": np.nan, "error": np.nan}
         row |= {"stability": found.stability(), "modes": int(found.modes(THRESHOLD).max()) + 1}
-        rows.append(kept.plain(_row_of(rank), dict) if kept.has(_row_of(rank)) else row)
-        squared = np.full(CUTS * FOLDS**2, np.nan)
-        if kept.has(_hidden_of(rank)):
-            squared = kept.arrays(_hidden_of(rank), dict)["squared"]
-        hidden.append(squared)
+        rows.append(kept.found(_row_of(rank)) or row)
+        squared = kept.found(_hidden_of(rank)) or {"squared": np.full(CUTS * FOLDS**2, np.nan)}
+        hidden.append(squared["squared"])
     if not rows:
         return None
     table = _with_hidden(pd.DataFrame(rows), np.array(hidden), CUTS * dataset.squared_norm)
@@ -241,20 +244,16 @@ def _row_of(rank: int) -> str:
     return f"rank-{rank}"
 
 
-def _restarts(problem: Problem, count: int, work: Work) -> dict[str, np.ndarray]:
-    parts = [(problem, shard) for shard in shards(count, int(work.rng.integers(2**32)))]
-    return Restarts.of(problem, work.make(1.0, solve_block, parts)).arrays()
+def _restarts(problem: Problem, blocks: Sequence[Shard], work: Work) -> dict[str, np.ndarray]:
+    solved = work.make(1.0, solve_block, [(problem, block) for block in blocks])
+    return Restarts.of(problem, solved).arrays()
 
 
 def _hidden(
-    dataset: Dataset, blocks: Sequence[Block], rank: int, work: Work
+    dataset: Dataset, rank: int, draws: Sequence[tuple[Block, np.random.Generator]], work: Work
 ) -> dict[str, np.ndarray]:
-    """``squared`` errors on blocks left out, (blocks,)."""
-    generators = work.rng.spawn(len(blocks))
-    arguments = [
-        (dataset, block, rank, generator)
-        for block, generator in zip(blocks, generators, strict=True)
-    ]
+    """``squared`` errors on blocks left out, (blocks,); each with its generator."""
+    arguments = [(dataset, block, rank, generator) for block, generator in draws]
     return {"squared": np.array(work.make(1.0, _error_or_nan, arguments))}
 
 

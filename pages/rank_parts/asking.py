@@ -65,9 +65,15 @@ def answer(asked: RankQuestion, dataset: Dataset) -> RankStudy:
     return study
 
 
+@st.cache_data(max_entries=8, show_spinner=False)
+def _known(folder: str, parts: tuple[str, ...], _work: RankWork) -> RankStudy | None:
+    """The study as far as it is made, read again only when a part has been added."""
+    return _work.so_far()
+
+
 def _so_far(work: RankWork) -> None:
     """The criteria as far as they are known: a first look within seconds."""
-    found = work.so_far()
+    found = _known(str(work.folder), work.parts, work)
     if found is None:
         return
     known = int(found.table["log_evidence"].notna().sum())

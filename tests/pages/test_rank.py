@@ -108,7 +108,7 @@ def test_modes_flow_where_there_are_runs(stored, server, data):
     app.segmented_control(key="rank_flow").set_value("modes").run()
     assert "There are no runs of these data yet" in words(app)
     run_ids = server.start(data, [RunSpec("random_restarts", rank=4, particles=12)])
-    server.wait_analysis(run_ids)
+    server.wait_analysis(run_ids, "structure")
     app = page("rank")
     app.segmented_control(key="rank_flow").set_value("modes").run()
     assert not app.exception and not app.error

@@ -23,7 +23,7 @@ from bnmf_core.probability import gaussian
 from bnmf_core.store import files, manifest
 
 # Counted up when the same question would have another answer, or other files.
-VERSION = 2
+VERSION = 3
 FOLDER, STUDY, BEST, PARTS = "ranks", "study.json", "best.npz", "parts"
 LABEL = "Comparing ranks"
 # Ranks that are compared where nobody says which.
@@ -136,6 +136,7 @@ def write(folder: Path, asked: RankQuestion, study: RankStudy) -> None:
         "criteria": {key: asdict(criterion) for key, criterion in study.criteria.items()},
         "noise": study.noise,
         "prior": study.prior,
+        "counts": study.counts,
     }
     files.write_json(folder / STUDY, plain)
     shutil.rmtree(folder / PARTS, ignore_errors=True)
@@ -157,7 +158,7 @@ def read(folder: Path) -> RankStudy:
         table = pd.DataFrame(plain["table"])
         criteria = {key: _criterion(values) for key, values in plain["criteria"].items()}
         best = {rank: (arrays[f"A{rank}"], arrays[f"W{rank}"]) for rank in table["rank"].tolist()}
-        return RankStudy(table, criteria, plain["noise"], plain["prior"], best)
+        return RankStudy(table, criteria, plain["noise"], plain["prior"], best, plain["counts"])
     except (KeyError, TypeError) as error:
         raise StoreError(f"The stored rank study {folder.name} cannot be read: {error}.") from error
 

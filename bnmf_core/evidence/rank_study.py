@@ -60,6 +60,7 @@ class RankStudy:
     criteria : by their keys ``evidence``, ``hidden``, ``stability`` and ``modes``.
     noise, prior : what was taken for σ and for λ, in a sentence each.
     best : of every rank the restart with the smallest error, A (D, R) and W (R, N).
+    counts : whether X holds whole numbers only, whose noise the evidence may take for components.
     """
 
     table: pd.DataFrame
@@ -67,6 +68,7 @@ class RankStudy:
     noise: str
     prior: str
     best: Mapping[int, tuple[np.ndarray, np.ndarray]]
+    counts: bool = False
 
 
 def rank_study(
@@ -158,7 +160,7 @@ def rank_study(
     work.tell(1.0)
     best = {rank: (some.A[some.best], some.W[some.best]) for rank, some in found.items()}
     said = _criteria(table, squared, levels["told"])
-    return RankStudy(table, said, levels["told"], _prior(rate), best)
+    return RankStudy(table, said, levels["told"], _prior(rate), best, _whole_numbers(dataset))
 
 
 def so_far(dataset: Dataset, ranks: Iterable[int], keep: Path) -> RankStudy | None:
@@ -302,13 +304,17 @@ def _noise_levels(
 
 def _of_counts(dataset: Dataset) -> str:
     """A warning where X may hold counts, whose noise is not alike in all entries."""
-    values = stored(dataset.X)
-    if not np.array_equal(values, np.floor(values)):
+    if not _whole_numbers(dataset):
         return ""
     return (
         " X holds whole numbers only: if they are counts, their noise grows with them, and the "
         "evidence may take it for components; the error on hidden entries does so less."
     )
+
+
+def _whole_numbers(dataset: Dataset) -> bool:
+    values = stored(dataset.X)
+    return np.array_equal(values, np.floor(values))
 
 
 def _prior(rate: float | None) -> str:

@@ -26,7 +26,8 @@ class Recommendation:
     ----------
     rank : the rank recommended; where the grade is open, that of the highest evidence.
     grade : "clear": evidence and hidden entries agree. "leaning": the evidence leads and the
-        hidden entries do not contradict it. "open": they disagree, or the evidence does not settle.
+        hidden entries do not contradict it, or X holds counts and the hidden entries name fewer
+        components. "open": they disagree, or the evidence does not settle.
     alternatives : other ranks that a criterion names, the best first.
     sentence, reason : for the screen.
     """
@@ -52,37 +53,53 @@ def recommend(study: RankStudy) -> Recommendation:
     2
     """
     evidence, hidden = study.criteria["evidence"], study.criteria["hidden"]
-    chosen, lead = evidence.chosen, _lead(study)
+    chosen = evidence.chosen
     if chosen is None:
         rank = hidden.chosen or int(study.table["rank"].iloc[0])
         others = tuple(r for r in hidden.runners_up if r != rank)
         return _open(rank, others, f"The evidence does not settle: {evidence.problem}.")
-    named = [*evidence.runners_up]
-    if hidden.chosen is not None:
-        named += [hidden.chosen, *hidden.runners_up]
-    alternatives = tuple(dict.fromkeys(r for r in named if r != chosen))
-    of_hidden = [hidden.chosen, *hidden.runners_up] if hidden.settles else []
-    if not evidence.settles:
-        return _open(chosen, alternatives, f"The evidence does not settle: {evidence.problem}.")
-    if of_hidden and chosen not in of_hidden:
+    hinted = () if hidden.chosen is None else (hidden.chosen, *hidden.runners_up)
+    named = dict.fromkeys((chosen, *evidence.runners_up, *hinted))
+    fewest = min(hinted, default=chosen)
+    if study.counts and hidden.settles and hidden.chosen == fewest < chosen:
+        # Noise that grows with the mean looks like structure; hidden blocks do not share it.
         reason = (
-            f"The evidence chooses {chosen}; the error on hidden entries chooses {hidden.chosen}."
+            f"The evidence chooses {chosen}, but it can take the noise of counts for components."
         )
-        return _open(chosen, alternatives, reason)
-    if lead < STRONG:
-        reason = f"The evidence of {chosen} leads by less than {STRONG:g} nats."
-        return _open(chosen, alternatives, reason)
+        said = f"{_components(fewest)}: the fewest with the least error on hidden entries."
+        return Recommendation(fewest, LEANING, tuple(r for r in named if r != fewest), said, reason)
+    alternatives = tuple(r for r in named if r != chosen)
+    lead = _lead(study)
+    if doubt := _doubt(study, chosen, lead):
+        return _open(chosen, alternatives, doubt)
     by = f"evidence by {lead:,.0f} nats" if lead < float("inf") else "evidence"
-    if of_hidden and hidden.chosen == chosen:
+    if hidden.settles and hidden.chosen == chosen:
         said = f"{_components(chosen)}: {by}, hidden entries agree."
         return Recommendation(chosen, CLEAR, (), said, "")
-    reason = (
-        f"The hidden entries choose {hidden.chosen} and do not rule {chosen} out."
-        if of_hidden
-        else f"The error on hidden entries does not settle: {hidden.problem}."
-    )
     said = f"{_components(chosen)}: {by}, hidden entries do not contradict it."
-    return Recommendation(chosen, LEANING, alternatives, said, reason)
+    return Recommendation(chosen, LEANING, alternatives, said, _of_hidden(hidden, chosen))
+
+
+def _doubt(study: RankStudy, chosen: int, lead: float) -> str:
+    """Why the rank that the evidence chooses stays open; "" where it does not."""
+    evidence, hidden = study.criteria["evidence"], study.criteria["hidden"]
+    if not evidence.settles:
+        return f"The evidence does not settle: {evidence.problem}."
+    if hidden.settles and chosen not in (hidden.chosen, *hidden.runners_up):
+        return (
+            f"The evidence chooses {chosen}; the error on hidden entries chooses {hidden.chosen}."
+        )
+    if lead < STRONG:
+        return f"The evidence of {chosen} leads by less than {STRONG:g} nats."
+    if study.counts and not (hidden.settles and hidden.chosen == chosen):
+        return f"{_of_hidden(hidden, chosen)} The noise of counts can pass for components."
+    return ""
+
+
+def _of_hidden(hidden: Criterion, chosen: int) -> str:
+    if hidden.settles:
+        return f"The hidden entries choose {hidden.chosen} and do not rule {chosen} out."
+    return f"The error on hidden entries does not settle: {hidden.problem}."
 
 
 def _open(rank: int, alternatives: tuple[int, ...], reason: str) -> Recommendation:

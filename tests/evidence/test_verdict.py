@@ -13,7 +13,9 @@ GROWS = np.array([-900.0, -400.0, -161.0, -30.0, 0.0])
 AT_FIVE, AT_THREE = [5, 4, 3, 1, 2], [5, 1, 3, 4, 6]
 
 
-def study(evidence, hidden, stable=(1, 1, 1, 1, 30), modes=(1, 1, 1, 1, 9), settled=True):
+def study(
+    evidence, hidden, stable=(1, 1, 1, 1, 30), modes=(1, 1, 1, 1, 9), settled=True, counts=False
+):
     """``hidden`` : (ranks,) with a scatter that tells 0.1 apart; ``stable`` : degrees."""
     rng = np.random.default_rng(0)
     squared = np.asarray(hidden)[:, None] + 0.01 * rng.standard_normal((5, 8))
@@ -26,7 +28,7 @@ def study(evidence, hidden, stable=(1, 1, 1, 1, 30), modes=(1, 1, 1, 1, 9), sett
         "stability": criteria.by_stability(RANKS, np.asarray(stable), 10.0),
         "modes": criteria.by_modes(RANKS, np.asarray(modes), 10.0),
     }
-    return RankStudy(table, found, noise, "", {})
+    return RankStudy(table, found, noise, "", {}, counts)
 
 
 def test_two_criteria_that_agree_make_a_clear_recommendation():
@@ -58,6 +60,18 @@ def test_hidden_entries_that_say_nothing_leave_a_leaning():
     found = verdict.recommend(study(PEAK, [5, 4, 3, 2, 1]))  # still falls at the largest
     assert (found.rank, found.grade) == (5, "leaning")
     assert "does not settle" in found.reason
+
+
+def test_hidden_entries_lead_where_noise_of_counts_can_pass_for_components():
+    found = verdict.recommend(study(PEAK, AT_THREE, counts=True))
+    assert (found.rank, found.grade) == (3, "leaning")
+    assert found.alternatives[0] == 5
+    assert "The evidence chooses 5" in found.reason
+    assert verdict.recommend(study(PEAK, AT_FIVE, counts=True)).grade == "clear"
+    silent = verdict.recommend(study(PEAK, [5, 4, 3, 2, 1], counts=True))
+    assert (silent.rank, silent.grade) == (5, "open")
+    more = verdict.recommend(study(PEAK, [5, 4, 3, 2, 1.5], counts=True))
+    assert more.grade == "open"
 
 
 def test_stability_and_number_of_modes_have_no_vote():

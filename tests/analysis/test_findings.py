@@ -2,15 +2,17 @@
 
 import shutil
 from contextlib import closing
+from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.linalg import block_diag
 
 from bnmf_core import Dataset, RunSpec, laurberg
+from bnmf_core.analysis import answer, ranks, structure
 from bnmf_core.analysis import findings as of
-from bnmf_core.analysis import ranks, structure
 from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.conclusions import Conclusions
 from bnmf_core.analysis.findings import Answer
@@ -40,6 +42,23 @@ def compared(folder, dataset, *specs):
 def two(tmp_path_factory):
     restarts = RunSpec("random_restarts", rank=3, particles=20)
     return compared(tmp_path_factory.mktemp("two"), laurberg("two"), restarts)
+
+
+def test_four_solutions_are_reported_as_four(tmp_path):
+    """A component that spans both blocks would fill zeros: each block has its two solutions."""
+    block = laurberg("two")
+    data = Dataset.from_array(block_diag(block.X, block.X))
+    comparison, modes = compared(tmp_path, data, RunSpec("random_restarts", rank=6, particles=60))
+    table = answer.mode_table(comparison, "max_angle", modes, None)
+    assert table["as_good_as_best"].sum() == 4
+    sentence = Answer(comparison, "max_angle", modes).findings[0].said
+    assert "4 fit as well as the best" in sentence
+    solutions = [truth.A for truth in block.truth]
+    pairs = [block_diag(first, second) for first, second in product(solutions, solutions)]
+    found = comparison.factors(modes.representative[table["as_good_as_best"]])[0]
+    for A in pairs:
+        apart = component_angles(found, A, matching(found, A)).max(axis=1)
+        assert apart.min() < 0.1
 
 
 def test_components_are_told_by_their_angles_to_mode_1(two):

@@ -1,4 +1,4 @@
-"""Findings: what was found, in at most seven sentences."""
+"""Findings: what was found, in at most nine sentences."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""The answer first: at most seven findings, each a sentence, its doubt, and the page that shows it.
+"""The answer first: at most nine findings, each a sentence, its doubt, and the page that shows it.
 
 Every finding comes from one function below, which returns None where there is nothing true to say.
 """
@@ -38,7 +38,9 @@ from bnmf_core.evidence.rank_study import RankStudy
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.names import numbered
 
-MOST = 7
+MOST = 9
+# What gives way first where there is more to say.
+GIVE_WAY = ("fit", "labels")
 # Labels whose conclusions are told, and components that are named.
 LABELS, NAMED = 2, 4
 # Explanations whose components are compared, the largest modes first.
@@ -199,7 +201,7 @@ class Answer:
 
     @cached_property
     def findings(self) -> list[Finding]:
-        """The most general first, ``MOST`` of them at most; the fit gives way first."""
+        """The most general first, ``MOST`` of them at most; see ``GIVE_WAY``."""
         told = self.told
         # Without optima nobody can compare what would be concluded; that is said of the masses.
         of_labels = self.conclusions if self.comparison.optima.any() else None
@@ -219,8 +221,10 @@ class Answer:
             else what_next(self.comparison, self.unseen, self.table, self.rank_study is not None),
         ]
         found = [finding for finding in possible if finding is not None]
-        if len(found) > MOST:
-            found = [finding for finding in found if finding.key != "fit"]
+        for key in GIVE_WAY:
+            last = [i for i, finding in enumerate(found) if finding.key == key][-1:]
+            if len(found) > MOST and last:
+                del found[last[0]]
         return found[:MOST]
 
 

@@ -3,9 +3,11 @@
 import numpy as np
 import pandas as pd
 
+from bnmf_core.compare.chain_modes import chain_modes_of
 from bnmf_core.compare.coverage import covering_over_time
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.distances import distances as distances_of
+from bnmf_core.compare.settled import settled
 from bnmf_core.nouns.errors import StoreError
 from bnmf_core.numerics.linalg import evenly_spaced
 from bnmf_core.store.run_store import RunStore
@@ -31,3 +33,18 @@ def growth(store: RunStore, run_id: str, metric: str, epsilon: float) -> pd.Data
     times, counts = covering_over_time(matrix, seconds, epsilon)
     made = [int((np.asarray(particles.seconds) <= time).sum()) for time in times]
     return pd.DataFrame({"seconds": times, "covering": counts, "made": made})
+
+
+def settling(store: RunStore, run_id: str) -> tuple[float, float] | None:
+    """Largest R̂ and smallest effective sample size within the modes of a run's chains so far.
+
+    None while chains are too short to say.
+    """
+    try:
+        made = store.particles(run_id)
+    except StoreError:
+        return None
+    groups = chain_modes_of(made, "max_angle").labels
+    found = settled(made.A, made.W, made.log_joint, made.chain, groups)
+    size = min(found.ess_bulk, found.ess_tail)
+    return None if np.isnan([found.r_hat, size]).any() else (found.r_hat, size)

@@ -5,10 +5,12 @@ from typing import Any
 
 import streamlit as st
 
+from bnmf_core.analysis import growing
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.queue import AnalysisStatus
 from bnmf_core.analysis.stage import Stage
 from bnmf_core.nouns.errors import NotFoundError
+from bnmf_core.registry import ALGORITHMS
 from bnmf_core.store.records import RunRecord
 from pages.frame.services import run_words, runner, store
 from pages.frame.words import left, plain
@@ -25,9 +27,19 @@ def progress_bar(run: RunRecord) -> None:
         st.progress(0.0, text=f"{plain(label)}: waiting for its turn")
         return
     made = f"{label}: {run.done:,} of {run.spec.particles:,} made"
+    if run.done and ALGORITHMS[run.spec.algorithm].exact:
+        tenth = 10 * run.done // run.spec.particles
+        made += _settling(str(store().run_folder(run.id)), tenth, run.id)
     known = run.remaining if run.fraction >= ENOUGH else None
     soon = "preparing" if run.fraction == 0 else left(known)
     st.progress(min(run.fraction, 1.0), text=plain(f"{made}, {soon}"))
+
+
+@st.cache_data(max_entries=128, show_spinner=False)
+def _settling(folder: str, tenth: int, _run_id: str) -> str:
+    """R̂ and ESS of the chains in this folder, read again after each ``tenth`` of the draws."""
+    found = growing.settling(store(), _run_id)
+    return "" if found is None else f" (so far R̂ ≤ {found[0]:.2f}, ESS ≥ {found[1]:.0f})"
 
 
 def until_done(active: Callable[[], bool], draw: Callable[[], None]) -> None:

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from bnmf_core import RunSpec, covering_numbers, distances, laurberg, run
-from bnmf_core.analysis.growing import MOST, growth
+from bnmf_core.analysis.growing import MOST, growth, settling
 from bnmf_core.compare.coverage import covering_over_time
+from bnmf_core.compare.settled import settled
 from bnmf_core.runs import engine, planning
 from bnmf_core.store import folders
 from bnmf_core.store.run_store import RunStore
@@ -49,3 +50,25 @@ def test_a_run_is_read_while_it_is_being_made(tmp_path):
     assert found["covering"].iloc[-1] == at_end == 2
     assert found["made"].iloc[-1] == 12 <= MOST
     assert found["seconds"].is_monotonic_increasing
+
+
+@pytest.mark.slow
+def test_running_chains_are_judged_by_what_they_have_drawn(tmp_path):
+    store = RunStore(tmp_path)
+    settings = {"chains": 2, "warm_up": 500, "thinning": 20}
+    spec = RunSpec("gibbs", 3, particles=120, settings=settings, model_settings={"sigma": 0.01})
+    claim = store.life.enter(store.add_dataset(DATA), spec)
+    assert settling(store, claim.run_id) is None
+    store.life.begin(claim)
+    plan = planning.make_plan(DATA, spec)
+    sink = folders.FolderSink(store.run_folder(claim.run_id))
+    sink.write_plan({}, [shard.start for shard in plan.shards])
+    with engine.ThreadPoolExecutor(1) as steps:
+        engine.drive(plan, sink, steps)
+    made = run(DATA, spec)
+    apart = distances(made, "max_angle")
+    firsts = [np.flatnonzero(made.chain == c) for c in range(2)]
+    one_mode = apart[np.ix_(*firsts)].min() < 15.0
+    judged = settled(made.A, made.W, made.log_joint, made.chain, [0, 0 if one_mode else 1])
+    expected = judged.r_hat, min(judged.ess_bulk, judged.ess_tail)
+    np.testing.assert_allclose(settling(store, claim.run_id), expected)

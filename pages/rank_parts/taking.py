@@ -21,12 +21,24 @@ COLUMNS = {
 
 
 def rank(study: RankStudy, dataset_id: str) -> None:
-    """Ask for a rank and go where it is run."""
-    ranks = study.table["rank"].tolist()
+    """Ask for a rank and go where it is run; where the grade is open, none is set."""
+    ranks, advice = study.table["rank"].tolist(), verdict.recommend(study)
     left, right = st.columns([1, 3], vertical_alignment="bottom")
-    first = ranks.index(verdict.recommend(study).rank)
-    chosen = left.selectbox("Rank to run", ranks, first, key=f"rank_taken_{dataset_id}")
-    if right.button("Run with this rank", key="rank_go", icon=":material/play_circle:"):
+    open_ = advice.grade == verdict.OPEN
+    chosen = left.selectbox(
+        "Rank to run",
+        ranks,
+        None if open_ else ranks.index(advice.rank),
+        placeholder=f"Choose, for example {advice.rank}",
+        key=f"rank_taken_{dataset_id}",
+    )
+    if right.button(
+        "Run with this rank",
+        key="rank_go",
+        icon=":material/play_circle:",
+        disabled=chosen is None,
+        help="The data leave the rank open: choose one first." if open_ else None,
+    ):
         link.go("run", data=dataset_id, rank=str(chosen))
 
 

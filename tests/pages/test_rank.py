@@ -103,6 +103,16 @@ def test_a_rank_is_taken_to_a_run(stored):
     assert app.number_input(key=f"rank_{stored.question.dataset}").value == 3
 
 
+def test_an_open_rank_is_chosen_by_the_user(stored, monkeypatch):
+    advice = verdict.Recommendation(2, verdict.OPEN, (3,), "Open.", "")
+    monkeypatch.setattr(verdict, "recommend", lambda study: advice)
+    app = page("rank")
+    key = f"rank_taken_{stored.question.dataset}"
+    assert app.selectbox(key=key).value is None and app.button(key="rank_go").disabled
+    app.selectbox(key=key).set_value(3).run()
+    assert not app.button(key="rank_go").disabled
+
+
 def test_modes_flow_where_there_are_runs(stored, server, data):
     app = page("rank")
     app.segmented_control(key="rank_flow").set_value("modes").run()

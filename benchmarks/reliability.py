@@ -19,11 +19,15 @@ import numpy as np
 from benchmarks import harness
 from bnmf_core import Dataset, JobRunner, RunStore, load_file, load_sample, low_rank, preset
 from bnmf_core.analysis import posterior, structure
-from bnmf_core.analysis.findings import Answer, Finding
+from bnmf_core.analysis.conclusions import WORDS
+from bnmf_core.analysis.findings import COMPARED, SHARED, Answer, Finding
 from bnmf_core.compare.alignment import component_angles, matching
+from bnmf_core.compare.conclusions import OPEN, conclusions
+from bnmf_core.compare.downstream import predictions
 from bnmf_core.compare.modes import SAME_MODE
 from bnmf_core.evidence.rank_study import rank_study
 from bnmf_core.evidence.verdict import recommend
+from bnmf_core.nouns.names import listed
 from bnmf_core.runs.launch import longer
 
 METRIC = "max_angle"
@@ -229,6 +233,52 @@ def _fit(finding: Finding, answer: Answer, reference: Answer, theirs: dict[str, 
     return theirs["fit"].said, _word(abs(best[0] / best[1] - 1.0) < 2e-3)
 
 
+def _twins(rows: np.ndarray, answer: Answer, reference: Answer) -> np.ndarray:
+    """Of each of these members the nearest optimum of the reference; −1 where none is its mode."""
+    optima = np.flatnonzero(reference.comparison.optima)
+    A = reference.comparison.factors(optima)[0]
+    apart = np.array([_apart(A, one) for one in answer.comparison.factors(rows)[0]])
+    nearest = apart.argmin(axis=1)
+    return np.where(apart.min(axis=1) <= SAME_MODE, optima[nearest], -1)
+
+
+def _shared(
+    finding: Finding, answer: Answer, reference: Answer, theirs: dict[str, Finding]
+) -> Judged:
+    """Optima of the reference in the modes compared share as many components with mode 1."""
+    rows = [row for row in answer.modes.representative[:COMPARED] if answer.comparison.optima[row]]
+    twins = _twins(np.array(rows), answer, reference)
+    if (twins < 0).any():
+        return f"{(twins < 0).sum()} of these modes were not found again", "–"
+    A = reference.comparison.factors(twins)[0]
+    of_first = component_angles(A[1:], A[0], matching(A[1:], A[0])).max(axis=0)
+    shared = int((of_first <= SHARED).sum())
+    claimed = {"Every": of_first.size, "No": 0}.get(finding.said.split()[0])
+    claimed = int(finding.said.split()[0]) if claimed is None else claimed
+    return f"{shared} of {of_first.size} in the same modes", _word(shared == claimed)
+
+
+def _of_label(
+    finding: Finding, answer: Answer, reference: Answer, theirs: dict[str, Finding]
+) -> Judged:
+    """No class is judged the other way by the reference's optima in the same modes, other folds."""
+    found = answer.conclusions
+    assert found is not None
+    dataset, label = reference.comparison.dataset, finding.said.split(":")[0]
+    if found.table is None or label not in dataset.labels:
+        return _same(finding, answer, reference, theirs)
+    twins = _twins(np.array(found.rows), answer, reference)
+    if (twins < 0).any():
+        return f"{(twins < 0).sum()} of these modes were not found again", "–"
+    again = predictions(reference.comparison.bases(twins), dataset, label, seed=REFERENCE_SEED)
+    table = conclusions(again.probabilities, again.members, np.random.default_rng(REFERENCE_SEED))
+    ours = found.table.loc[found.table["label"] == label, "verdict"].to_numpy()
+    others = table["verdict"].to_numpy()
+    said = listed([f"{WORDS[v]} for {(others == v).sum()}" for v in WORDS if (others == v).any()])
+    turned = int(((ours != others) & (ours != OPEN) & (others != OPEN)).sum())
+    return f"{said}; {turned} of {ours.size} classes the other way", _word(turned == 0)
+
+
 Judge = Callable[[Finding, Answer, Answer, dict[str, Finding]], Judged]
 JUDGES: dict[str, Judge] = {
     "found": _found,
@@ -237,6 +287,8 @@ JUDGES: dict[str, Judge] = {
     "chains": _chains,
     "missing": _missing,
     "fit": _fit,
+    "components": _shared,
+    "labels": _of_label,
     "next": lambda *given: ("advice", "–"),
 }
 

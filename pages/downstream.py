@@ -2,12 +2,13 @@
 
 import streamlit as st
 
-from bnmf_core.analysis import conclusions, downstream
+from bnmf_core.analysis import conclusions, downstream, posterior
 from bnmf_core.figures.downstream import MOST_FOLLOWED, auc_plot
 from pages.downstream_parts import classes
 from pages.frame import focusing, guard, link, panel, view
 from pages.frame.words import plain
 
+POSTERIOR = {"auc": "posterior mean", "low": "posterior 5 %", "high": "posterior 95 %"}
 COLUMNS = {"task": "class", "min": "lowest AUC", "median": "median AUC", "max": "highest AUC"}
 
 guard.enter("downstream")
@@ -39,8 +40,10 @@ of_factorizations = (
 )
 sentences = conclusions.STAGE.of(analysis).sentences()
 st.markdown("  \n".join(f"**{plain(said)}**" for said, *_ in sentences))
+mixture = posterior.STAGE.perhaps(analysis)
+mixed = None if mixture is None else mixture.scores_of(link.get("label"))
 event = view.chart(
-    auc_plot(chosen, analysis.members, look.styles, look.focus),
+    auc_plot(chosen, analysis.members, look.styles, look.focus, mixed),
     "Each point is a classifier trained on the weights of one factorization, and scored on "
     f"observations whose label it was not shown; {of_factorizations}. Stars mark the best of each "
     f"class.{followed} Classes that depend most on the factorization stand first.",
@@ -69,12 +72,18 @@ else:
         "Five-fold cross-validation, the same folds for all; weights are solved with A fixed. "
         "Hold observations out on the page Analyse for scores on unseen ones."
     )
+if mixture is not None and mixed is None and mixture.reason:
+    st.caption(plain(f"The posterior's AUC is not shown. {mixture.reason}"))
 if left_out := found.left_out.get(link.get("label")):
     st.caption(f"Too few members to score: {plain(', '.join(left_out))}.")
 table = spread.join(of_label.best).reset_index()
 table["best factorization"] = [look.name(int(row)) for row in table["particle"]]
 table["others as good"] = of_label.tied.reindex(table["task"]).to_numpy() - 1
 inside = chosen[look.focus[chosen["member"].to_numpy()]].groupby("task")["auc"].median()
+if mixed is not None:
+    of_class = mixed.set_index("task").reindex(table["task"])
+    for column in ("auc", "low", "high"):
+        table[POSTERIOR[column]] = of_class[column].to_numpy()
 table[f"median of {look.focus_name}"] = inside.reindex(table["task"]).to_numpy()
 for _, *details in sentences:
     st.caption(plain(" ".join(details)))

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from scipy import sparse
 
 from bnmf_core import registry
@@ -85,11 +84,6 @@ class Verdicts:
         return all(verdict.settled for verdict in self.by_run.values())
 
     @property
-    def together(self) -> bool:
-        """Whether the chains of every run have settled, all in one mode."""
-        return bool(self.settled) and all(one.modes == 1 for one in self.by_run.values())
-
-    @property
     def unsettled(self) -> list[Verdict]:
         """Those of runs whose chains have not settled."""
         return [verdict for verdict in self.by_run.values() if not verdict.settled]
@@ -119,7 +113,7 @@ def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopp
                 groups=tuple(found.groups.tolist()),
                 reason=found.reason,
             )
-            verdicts.append(asdict(verdict) | {"table": found.table.to_dict("list")})
+            verdicts.append(asdict(verdict))
         report((i + 1) / len(comparison.runs))
     files.write_json(folder / "chains.json", verdicts)
 
@@ -165,23 +159,16 @@ def _joined(
 def read(comparison: Comparison, folder: Path) -> Verdicts:
     """The stored verdicts."""
     stored = files.read_json(folder / "chains.json")
-    found = [{key: value for key, value in one.items() if key != "table"} for one in stored]
     return Verdicts(
-        {one["run"]: Verdict(**one | {"groups": tuple(one["groups"])}) for one in found}
+        {one["run"]: Verdict(**one | {"groups": tuple(one["groups"])}) for one in stored}
     )
-
-
-def tables(comparison: Comparison) -> dict[str, pd.DataFrame]:
-    """Run id → the table of :class:`~bnmf_core.compare.settled.Settled`, of a computed stage."""
-    stored = files.read_json(STAGE.folder(comparison) / "chains.json")
-    return {one["run"]: pd.DataFrame(one["table"]) for one in stored}
 
 
 STAGE = Stage(
     key="chains",
     label="Checking whether chains have settled",
     needs=(distances.STAGE, basins.STAGE),
-    version=1,
+    version=2,
     compute=compute,
     read=read,
 )

@@ -35,6 +35,7 @@ from bnmf_core.numerics.tasks import Tasks
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.samplers import gibbs
 from bnmf_core.solvers.basins import optima_from
+from bnmf_core.solvers.solution import Stopping
 from bnmf_core.store import files
 
 # Modes with more mass than this, where the errors are taken at their widest, get chains; so many.
@@ -47,6 +48,8 @@ BUDGET, RATE = 240.0, 4.0e9
 SHORTEST, LONGEST = 1_024, 200_000
 # Draws of a chain that a solver starts from, and the share that may end in another mode.
 SOLVED, MOST_LEFT = 8, 0.1
+# The optimum that angles are measured from: restarts stop where they would turn by a degree.
+EXACT = Stopping(5_000, None, movement=0.05, kkt=1e-4)
 # Draws of a mode whose bases are stored, and those that labels are predicted with.
 STORED, SCORED = 100, 20
 QUANTILES = (0.05, 0.5, 0.95)
@@ -117,10 +120,16 @@ class Posterior:
         """(R,) the median angle between a draw's component and that of the k-th mode, degrees."""
         return np.asarray(np.median(self.draws[k]["turned"], axis=0))
 
-    @cached_property
-    def scores(self) -> pd.DataFrame:
-        """Mean AUC over the mixture: label, task, auc, low and high (5 and 95 % of the draws)."""
-        return pd.DataFrame(files.read_json(self.folder / "scores.json"))
+    def scores_of(self, label: str) -> pd.DataFrame | None:
+        """Mean AUC over the mixture: task, auc, low and high (5 and 95 % of the draws).
+
+        None where the chains have not settled, or nothing was scored.
+        """
+        if not self.settled:
+            return None
+        table = pd.DataFrame(files.read_json(self.folder / "scores.json"))
+        chosen = table[table["label"] == label].drop(columns="label")
+        return None if chosen.empty else chosen
 
 
 def compute(
@@ -249,10 +258,11 @@ def _summed_up(
 ) -> ModeDraws:
     """The verdict on the draws of one mode, whose summary is stored."""
     row, mass, low, high = chosen
-    of_A, of_W = problem.model.scale(*comparison.factors([row]))
+    fit = Problem.without_model(problem.dataset, problem.rank)
+    of_A, of_W = problem.model.scale(*optima_from(fit, *comparison.factors([row]), stopped, EXACT))
     log_joint = problem.model.log_joint(problem, A, W)
     verdict = settled(A, W, log_joint, chain, None, {0: (of_A[0], of_W[0])})
-    left = _left(problem, A, W, chain, of_A, of_W, stopped)
+    left = _left(fit, A, W, chain, of_A, of_W, stopped)
     reason = verdict.reason
     if verdict.settled and left > MOST_LEFT:
         reason = f"{left:.0%} of the draws end in another mode."
@@ -282,7 +292,7 @@ def _summed_up(
 
 
 def _left(
-    problem: Problem,
+    fit: Problem,
     A: np.ndarray,
     W: np.ndarray,
     chain: np.ndarray,
@@ -297,7 +307,6 @@ def _left(
             for part in (np.flatnonzero(chain == number) for number in np.unique(chain))
         ]
     )
-    fit = Problem.without_model(problem.dataset, problem.rank)
     ends = optima_from(fit, A[rows], W[rows], stopped)
     return float((cross(*ends, of_A, of_W, find_distance(METRIC))[:, 0] > SAME_MODE).mean())
 
@@ -321,25 +330,29 @@ def _score(
             continue
         for task, group in table.groupby("task", sort=False):
             auc = group.sort_values("particle")["auc"].to_numpy().reshape(len(modes), SCORED)
-            means = auc.mean(axis=1)
-            # The weights that the errors of the masses allow, one mode at its lowest or highest.
-            mixed = [means @ (weights / weights.sum()) for weights in _allowed(mass)]
-            rows.append(
-                {
-                    "label": label,
-                    "task": task,
-                    "auc": float(mixed[0]),
-                    "low": float(min(*mixed, np.quantile(auc, 0.05))),
-                    "high": float(max(*mixed, np.quantile(auc, 0.95))),
-                }
-            )
+            mean, low, high = mixed(auc, mass)
+            rows.append({"label": label, "task": task, "auc": mean, "low": low, "high": high})
     columns = ("label", "task", "auc", "low", "high")
     stored = {column: [row[column] for row in rows] for column in columns}
     files.write_json(folder / "scores.json", stored)
 
 
+def mixed(values: np.ndarray, mass: np.ndarray) -> tuple[float, float, float]:
+    """Mean of a mixture, and the widest 5 and 95 % quantiles that the errors of the masses allow.
+
+    values : (k, n), of n draws of each mode. mass : (k, 3), of the mode, lowest and highest.
+    """
+    found = []
+    for weights in _allowed(mass):
+        each = np.repeat(weights / (weights.sum() * values.shape[1]), values.shape[1])
+        ends = np.quantile(values.ravel(), (0.05, 0.95), weights=each, method="inverted_cdf")
+        found.append((float(values.ravel() @ each), *map(float, ends)))
+    means, lows, highs = zip(*found, strict=True)
+    return means[0], min(lows), max(highs)
+
+
 def _allowed(mass: np.ndarray) -> list[np.ndarray]:
-    """The masses (k, 3) as they are, then with each mode in turn at its limits."""
+    """The masses (k, 3) as they are, then with each mode in turn at its lowest and highest."""
     found = [mass[:, 0]]
     for k in range(len(mass)):
         for end in (1, 2):
@@ -360,7 +373,7 @@ STAGE = Stage(
     key="posterior",
     label="Sampling within each mode",
     needs=(evidence.STAGE,),
-    version=1,
+    version=2,
     compute=compute,
     read=read,
     spread=True,

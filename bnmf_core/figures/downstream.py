@@ -7,23 +7,30 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from bnmf_core.figures.sketch import Sketch
-from bnmf_core.figures.style import HIGHLIGHT, MUTED, RunStyle, layout, markers, safe
+from bnmf_core.figures.style import HIGHLIGHT, LINE, MUTED, RunStyle, layout, markers, safe
 from bnmf_core.figures.thinning import thinned
 
 WIDTH = 0.7
+# Where the posterior's range stands, left of the middle of its class.
+BESIDE = 0.42
 # Of more tasks than this the winners are not followed across the others.
 MOST_FOLLOWED = 8
 
 
 def auc_plot(
-    scores: pd.DataFrame, members: pd.DataFrame, styles: Mapping[str, RunStyle], focus: np.ndarray
+    scores: pd.DataFrame,
+    members: pd.DataFrame,
+    styles: Mapping[str, RunStyle],
+    focus: np.ndarray,
+    posterior: pd.DataFrame | None = None,
 ) -> go.Figure:
     """AUC of every factorization on every task; the best per task is joined across tasks.
 
     Parameters
     ----------
     scores : columns member (row of ``members``), task, auc. focus : (m,) bool. Factorizations that
-        have not converged are hollow.
+        have not converged are hollow. posterior : columns task, auc, low and high, the mean over
+        the posterior and what its draws and masses allow.
     """
     place, tasks = pd.factorize(scores["task"])
     every, auc = scores["member"].to_numpy(), scores["auc"].to_numpy()
@@ -57,6 +64,22 @@ def auc_plot(
                 showlegend=False,
                 hovertemplate=f"best on {safe(task)}: %{{y:.3f}}<extra></extra>",
             )
+    if posterior is not None:
+        of_task = posterior.set_index("task").reindex(tasks)
+        figure.add_scatter(
+            x=[place - BESIDE for place in range(len(tasks))],
+            y=of_task["auc"],
+            mode="markers",
+            name="posterior, 90 %",
+            marker={"symbol": "line-ew-open", "size": 9, "color": LINE},
+            error_y={
+                "type": "data",
+                "array": of_task["high"] - of_task["auc"],
+                "arrayminus": of_task["auc"] - of_task["low"],
+                "color": LINE,
+            },
+            hovertemplate="posterior mean: %{y:.3f}<extra></extra>",
+        )
     figure.add_scatter(
         x=list(range(len(tasks))),
         y=best,

@@ -226,11 +226,13 @@ def _downstream(subject: Subject) -> Iterator[Picture]:
     if scores is None or scores.table.empty:
         return
     everything = np.ones(len(subject.comparison.members), dtype=bool)
+    found = subject.answer.posterior
     labels = list(dict.fromkeys(scores.table["label"]))
     untold = f" Not drawn: {listed(labels[LABELS:])}." if len(labels) > LABELS else ""
     for label in labels[:LABELS]:
         chosen = scores.table[scores.table["label"] == label]
-        figure = auc_plot(chosen, subject.comparison.members, subject.styles, everything)
+        mixed = None if found is None else found.scores_of(label)
+        figure = auc_plot(chosen, subject.comparison.members, subject.styles, everything, mixed)
         reading = (
             f"{label}: each point is a classifier trained on the weights of one factorization, "
             f"and scored on observations whose label it was not shown.{untold}"

@@ -22,17 +22,18 @@ def optima_from(
     A: np.ndarray,
     W: np.ndarray,
     stopped: Callable[[], bool] = lambda: False,
+    near: Stopping = NEAR,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The optima of the fit that a solver reaches from each of M factorizations.
 
     Parameters
     ----------
-    A : (M, D, R). W : (M, R, N), entries ≥ 0.
+    A : (M, D, R). W : (M, R, N), entries ≥ 0. near : when an optimum is reached; left open, where
+        it would turn by at most 5° if the solver went on, or after 1,000 iterations.
 
     Returns
     -------
-    A (M, D, R) and W (M, R, N): they would turn by at most 5° if the solver went on, or have gone
-    through 1,000 iterations.
+    A (M, D, R) and W (M, R, N).
 
     Raises
     ------
@@ -46,6 +47,6 @@ def optima_from(
             state = hals.start(problem, *(np.ascontiguousarray(F[block]) for F in (A, W)))
             while state.active.any():
                 raise_if_cancelled(stopped, "the solver")
-                state = hals.advance(problem, state, NEAR)
+                state = hals.advance(problem, state, near)
             ends.append(state.particles)
     return tuple(np.concatenate(parts) for parts in zip(*ends, strict=True))  # type: ignore[return-value]

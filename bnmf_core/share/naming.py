@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from bnmf_core.analysis import chains
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.figures.style import RunStyle, run_styles, safe
 from bnmf_core.registry import label_of
@@ -9,9 +10,13 @@ from bnmf_core.runs.launch import group_names, run_names
 
 
 def styles_of(comparison: Comparison) -> dict[str, RunStyle]:
-    """Colour and marker of every run, by its id."""
-    names = run_names(comparison.runs)
-    return run_styles([(run.id, run.spec.algorithm, names[run.id]) for run in comparison.runs])
+    """Colour and marker of every run, by its id; its label says where chains have not settled."""
+    names, verdicts = run_names(comparison.runs), chains.STAGE.perhaps(comparison)
+    unsettled = set() if verdicts is None else {one.run for one in verdicts.unsettled}
+    labels = {
+        key: f"{name}, not settled" if key in unsettled else name for key, name in names.items()
+    }
+    return run_styles([(run.id, run.spec.algorithm, labels[run.id]) for run in comparison.runs])
 
 
 def styles_of_groups(comparison: Comparison) -> dict[str, RunStyle]:

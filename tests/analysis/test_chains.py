@@ -13,6 +13,8 @@ from bnmf_core.analysis.stages import compute
 from bnmf_core.compare.distances import find_distance
 from bnmf_core.compare.distances.pairwise import cross
 from bnmf_core.runs.jobs import JobRunner
+from bnmf_core.runs.launch import run_names
+from bnmf_core.share.naming import styles_of
 from bnmf_core.store.run_store import RunStore
 
 pytestmark = pytest.mark.slow
@@ -71,6 +73,9 @@ def test_long_chains_have_settled_and_short_ones_have_not(two):
     assert not verdicts.by_run[short].settled
     assert verdicts.settled is False and [one.run for one in verdicts.unsettled] == [short]
     assert "have not settled" in verdicts.by_run[short].sentence
+    styles = styles_of(two)
+    assert styles[short].label == f"{run_names(two.runs)[short]}, not settled"
+    assert styles[long].label == run_names(two.runs)[long]
 
 
 def test_nothing_is_said_from_draws_that_have_not_settled(two):

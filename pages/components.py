@@ -3,10 +3,10 @@
 import streamlit as st
 
 from bnmf_core.figures.gallery import MOST_BARS
-from pages.components_parts import maps, words
+from pages.components_parts import words
 from pages.frame import guard, panel
 from pages.frame.words import plain
-from pages.parts import bases, by_hand, naming
+from pages.parts import bases, by_hand, maps, naming
 
 guard.enter("components")
 look = panel.look()

@@ -121,6 +121,14 @@ PAGES = [
         parameters=(*LENS, "relevance", *BY_HAND),
     ),
     Page(
+        "samples",
+        "Samples",
+        "Explore",
+        "Which observations belong together, and who changes group with the factorization?",
+        icon="groups",
+        parameters=(*LENS, "label"),
+    ),
+    Page(
         "downstream",
         "Does it matter?",
         "Explore",

@@ -1,0 +1,98 @@
+"""What the weights say of the observations: shares, groups, and who changes group.
+
+The share of a component in observation n is what it adds to column n of AW, as part of that
+column's sum: w_rn Σ_d a_dr / Σ_r w_rn Σ_d a_dr. It does not depend on the scale of components. The
+group of an observation is the component with the largest share.
+"""
+
+import numpy as np
+from scipy.cluster import hierarchy
+from scipy.spatial.distance import squareform
+
+# The group of an observation of which AW holds nothing but zeros.
+NOBODY = -1
+
+
+def sample_shares(A: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """Shares (…, R, N) of bases A (…, D, R) and weights W (…, R, N).
+
+    Columns sum to 1; where AW has a column of zeros, they are 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bnmf_core.compare.samples import sample_shares
+    >>> A, W = np.array([[1.0, 0.0], [1.0, 2.0]]), np.array([[1.0, 0.0], [3.0, 4.0]])
+    >>> sample_shares(A, W)
+    array([[0.25, 0.  ],
+           [0.75, 1.  ]])
+    """
+    parts = W * A.sum(axis=-2)[..., None]
+    total = parts.sum(axis=-2, keepdims=True)
+    return np.divide(parts, total, out=np.zeros_like(parts), where=total > 0)
+
+
+def sample_groups(shares: np.ndarray) -> np.ndarray:
+    """The component with the largest share (…, N), of shares (…, R, N); −1 where all are 0."""
+    return np.where(shares.max(axis=-2) > 0, shares.argmax(axis=-2), NOBODY)
+
+
+def in_groups(shares: np.ndarray) -> np.ndarray:
+    """Observations in the order of their groups, the purest of each first: indices (N,).
+
+    shares : (R, N).
+    """
+    groups = sample_groups(shares)
+    own = shares[np.maximum(groups, 0), np.arange(groups.size)]
+    return np.lexsort((-own, np.where(groups < 0, len(shares), groups)))
+
+
+def consensus_matrix(groups: np.ndarray) -> np.ndarray:
+    """(N, N) part of M factorizations that put two observations into one group.
+
+    groups : (M, N), each by its own factorization's components, which need not be matched.
+    Source: Brunet and others (2004), Metagenes and molecular pattern discovery, PNAS 101.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bnmf_core.compare.samples import consensus_matrix
+    >>> consensus_matrix(np.array([[0, 0, 1], [1, 0, 0]]))
+    array([[1. , 0.5, 0. ],
+           [0.5, 1. , 0.5],
+           [0. , 0.5, 1. ]])
+    """
+    together = np.zeros((groups.shape[1],) * 2)
+    for each in groups:
+        together += (each[:, None] == each) & (each >= 0)
+    return together / len(groups)
+
+
+def cophenetic_correlation(consensus: np.ndarray) -> float:
+    """How clear the groups of a consensus matrix (N, N) are; 1 where any two are always alike.
+
+    The correlation of 1 − consensus with the heights at which average linkage joins two
+    observations (Brunet and others 2004). NaN for fewer than 3 observations; 1 where all distances
+    are the same.
+    """
+    if len(consensus) < 3:
+        return float("nan")
+    apart = squareform(1.0 - consensus, checks=False)
+    if np.ptp(apart) == 0:
+        return 1.0
+    return float(hierarchy.cophenet(hierarchy.linkage(apart, "average"), apart)[0])
+
+
+def group_changes(first: np.ndarray, second: np.ndarray, rank: int) -> np.ndarray:
+    """(R, R) observations in group i of one factorization and j of another, matched with it."""
+    both = (first >= 0) & (second >= 0)
+    return np.bincount(first[both] * rank + second[both], minlength=rank**2).reshape(rank, rank)
+
+
+def typical_samples(A: np.ndarray, W: np.ndarray, most: int) -> np.ndarray:
+    """(R, most) observations that hold much of a component and little else, the first most so.
+
+    By weight times share. A (D, R), W (R, N).
+    """
+    score = W * sample_shares(A, W)
+    return np.argsort(-score, axis=1, kind="stable")[:, :most]

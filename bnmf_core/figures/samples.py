@@ -1,0 +1,269 @@
+"""The weights on screen: strips, shares, classes; who changes group; who is together how often."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from bnmf_core.figures.sketch import Sketch
+from bnmf_core.figures.style import LINE, component_color, component_titles, layout, safe
+
+# Columns of a strip: of more observations, neighbours in the order are averaged.
+MOST_COLUMNS = 400
+# Of more observations than this names do not fit; of more classes none are drawn.
+MOST_NAMED = 40
+MOST_CLASSES = 20
+PAPER, INK, EDGE = "#EEF1F4", "#1F2933", "#FFFFFF"
+# Weights above this quantile of their component are as dark as it.
+BRIGHTEST = 0.995
+NAMES = 150
+# Parts of the height: weights, shares, classes; and what is left between them.
+PARTS, BETWEEN = (5.0, 3.0, 3.0), 0.03
+
+
+def sample_strips(
+    W: np.ndarray,
+    shares: np.ndarray,
+    order: np.ndarray,
+    groups: np.ndarray,
+    observations: Sequence[str],
+    classes: Sequence[str] | None = None,
+    called: Sequence[str] = (),
+    noun: str = "observations",
+    height: int = 560,
+) -> go.Figure:
+    """Weights, shares and classes of all observations, group by group.
+
+    Parameters
+    ----------
+    W, shares : (R, N), of components that have these numbers everywhere. order : (N,) indices.
+    groups : (N,) the component of each observation; −1 for none. observations : N names.
+    classes : N words, "" where there is none; None: no classes. called : R names of components.
+    noun : what observations are called.
+    """
+    rank, count = W.shape
+    edges = np.linspace(0, count, min(count, MOST_COLUMNS) + 1).astype(int)
+    x = (edges[:-1] + edges[1:]) / 2
+    brightest = np.maximum(np.quantile(W, BRIGHTEST, axis=1, keepdims=True), 1e-300)
+    heat = np.minimum(_averaged((W / brightest)[:, order], edges), 1.0)
+    figure = Sketch()
+    # Each row has a part of the colour scale for itself: its number plus its value.
+    scale = [
+        [(r + end) / rank, color]
+        for r in range(rank)
+        for end, color in ((0.0, PAPER), (0.999, component_color(r)))
+    ]
+    figure.add_heatmap(
+        x=x,
+        y=list(range(rank)),
+        z=np.arange(rank)[:, None] + 0.999 * heat,
+        customdata=heat,
+        zmin=0,
+        zmax=rank,
+        colorscale=[[0.0, PAPER], *scale[1:], [1.0, scale[-1][1]]],
+        showscale=False,
+        xaxis="x",
+        yaxis="y",
+        hovertemplate="component %{y}: %{customdata:.2f} of its largest weights<extra></extra>",
+    )
+    mean, width = _averaged(shares[:, order], edges), np.diff(edges)
+    for r in _from_below(rank, groups):
+        figure.add_bar(
+            x=x,
+            y=mean[r],
+            width=width,
+            marker={"color": component_color(r), "line": {"width": 0}},
+            showlegend=False,
+            xaxis="x",
+            yaxis="y2",
+            hovertemplate=f"component {r + 1}: %{{y:.0%}}<extra></extra>",
+        )
+    words = _classes(classes)
+    if words:
+        held = np.array([[each == word for each in classes or ()] for word in words], dtype=float)
+        figure.add_heatmap(
+            x=x,
+            y=list(range(len(words))),
+            z=_averaged(held[:, order], edges),
+            zmin=0,
+            zmax=1,
+            colorscale=[[0.0, PAPER], [1.0, INK]],
+            showscale=False,
+            xaxis="x",
+            yaxis="y3",
+            hovertemplate="%{z:.0%} of these<extra></extra>",
+        )
+    places = _places(3 if words else 2)
+    top, middle, *last = places
+    figure.update_layout(
+        yaxis={
+            "domain": top,
+            "tickvals": list(range(rank)),
+            "ticktext": component_titles(rank, called, NAMES, most=1),
+            "autorange": "reversed",
+            "showgrid": False,
+        },
+        yaxis2={"domain": middle, "range": [0, 1], "tickformat": ".0%", "showgrid": False},
+        barmode="stack",
+        bargap=0,
+    )
+    if last:
+        figure.update_layout(
+            yaxis3={
+                "domain": last[0],
+                "tickvals": list(range(len(words))),
+                "ticktext": [safe(word, 18) for word in words],
+                "autorange": "reversed",
+                "showgrid": False,
+            }
+        )
+    named = count <= MOST_NAMED
+    figure.update_layout(
+        xaxis={
+            "range": [0, count],
+            "showgrid": False,
+            "zeroline": False,
+            "showticklabels": named,
+            "tickvals": x.tolist() if named else [],
+            "ticktext": [safe(observations[n], 14) for n in order] if named else [],
+            "anchor": "free",
+            "position": 0,
+        }
+    )
+    _part(figure, groups[order], count)
+    shown = "Weights, shares and classes" if words else "Weights and shares"
+    title = f"{shown} of {count:,} {safe(noun)}"
+    margin: dict[str, object] = {"l": 160 if any(called) else 70, "t": 66, "b": 70 if named else 16}
+    return layout(figure, title, height, margin=margin)
+
+
+def _averaged(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """(k, bins) means of values (k, N) between the edges."""
+    return np.add.reduceat(values, edges[:-1], axis=1) / np.diff(edges)
+
+
+def _from_below(rank: int, groups: np.ndarray) -> list[int]:
+    """Components in the order in which shares are stacked: the one of most observations first."""
+    held = np.bincount(groups[groups >= 0], minlength=rank)
+    return [int(r) for r in np.argsort(-held, kind="stable")]
+
+
+def _classes(classes: Sequence[str] | None) -> list[str]:
+    found = sorted({each for each in classes or () if each})
+    return found if 1 < len(found) <= MOST_CLASSES else []
+
+
+def _places(count: int) -> list[list[float]]:
+    """Domains from the top down, in the proportion of ``PARTS``."""
+    parts = np.array(PARTS[:count]) / sum(PARTS[:count]) * (1 - BETWEEN * (count - 1))
+    tops = 1 - np.concatenate([[0.0], np.cumsum(parts + BETWEEN)])
+    return [[float(tops[i] - parts[i]), float(tops[i])] for i in range(count)]
+
+
+def _part(figure: Sketch, groups: np.ndarray, count: int) -> None:
+    """A line between groups, and above each how many observations it has."""
+    starts = np.flatnonzero(np.diff(groups, prepend=groups[0] - 1))
+    notes = []
+    for a, b in zip(starts, [*starts[1:], count], strict=True):
+        if a:
+            edge = {"x0": int(a), "x1": int(a), "y0": 0, "y1": 1, "xref": "x", "yref": "paper"}
+            figure.add_shape(type="line", line={"color": EDGE, "width": 2}, **edge)
+        if b - a > 0.02 * count:
+            notes.append(
+                {
+                    "x": float(a + b) / 2,
+                    "y": 1,
+                    "yref": "paper",
+                    "yanchor": "bottom",
+                    "text": f"{b - a:,}",
+                    "showarrow": False,
+                }
+            )
+    figure.update_layout(annotations=notes)
+
+
+def group_flow(
+    changes: np.ndarray, names: tuple[str, str], called: Sequence[str] = (), height: int = 360
+) -> go.Figure:
+    """Groups under one factorization at the left, under another at the right.
+
+    changes : (R, R) observations in group i of the first and j of the second. Those that stay are
+    grey. names : of the two. called : R names of components.
+    """
+    rank = len(changes)
+    i, j = np.nonzero(changes)
+    colors = [
+        "rgba(138, 148, 158, 0.35)" if a == b else _pale(component_color(int(a)))
+        for a, b in zip(i, j, strict=True)
+    ]
+    told = [safe(name, 18) if name else str(r + 1) for r, name in enumerate(called or [""] * rank)]
+    figure = Sketch()
+    figure.add(
+        "sankey",
+        arrangement="fixed",
+        node={
+            "label": told * 2,
+            "color": [component_color(r) for r in range(rank)] * 2,
+            "x": [0.001] * rank + [0.999] * rank,
+            "y": [*_middles(changes.sum(axis=1)), *_middles(changes.sum(axis=0))],
+            "pad": 6,
+            "thickness": 10,
+            "hovertemplate": "component %{label}: %{value:,}<extra></extra>",
+        },
+        link={
+            "source": i.tolist(),
+            "target": (j + rank).tolist(),
+            "value": changes[i, j].tolist(),
+            "color": colors,
+            "hovertemplate": "%{value:,} from %{source.label} to %{target.label}<extra></extra>",
+        },
+    )
+    moved = 1.0 - np.trace(changes) / max(changes.sum(), 1)
+    title = f"{moved:.0%} change group from {safe(names[0])} to {safe(names[1])}"
+    return layout(figure, title, height, margin={"l": 16, "r": 16, "b": 16})
+
+
+def _middles(sizes: np.ndarray) -> list[float]:
+    """Where the middle of each box lies, one below the other."""
+    parts = np.maximum(sizes / max(sizes.sum(), 1), 1e-3)
+    parts = parts / parts.sum()
+    return np.clip(np.cumsum(parts) - parts / 2, 0.001, 0.999).tolist()
+
+
+def _pale(color: str) -> str:
+    red, green, blue = (int(color[k : k + 2], 16) for k in (1, 3, 5))
+    return f"rgba({red}, {green}, {blue}, 0.7)"
+
+
+def consensus_picture(
+    consensus: np.ndarray, groups: np.ndarray, of: str, correlation: float
+) -> go.Figure:
+    """How often two observations share a group, (n, n), in the order of the ``groups`` (n,).
+
+    of : what was counted, as "120 optima". correlation : the cophenetic one.
+    """
+    figure = Sketch().add_heatmap(
+        z=consensus,
+        zmin=0,
+        zmax=1,
+        colorscale=[[0.0, PAPER], [1.0, LINE]],
+        colorbar={"title": "share", "thickness": 10, "tickformat": ".0%"},
+        hovertemplate=f"together in %{{z:.0%}} of {safe(of)}<extra></extra>",
+    )
+    starts = np.flatnonzero(np.diff(groups, prepend=groups[0] - 1))
+    middles = (starts + np.append(starts[1:], groups.size)) / 2 - 0.5
+    # Numbers that would stand on each other are left out.
+    apart = np.diff(middles, prepend=-groups.size) > groups.size / 25
+    starts, middles = starts[apart], middles[apart]
+    ticks = {
+        "tickvals": middles.tolist(),
+        "tickangle": 0,
+        "ticktext": [
+            component_titles(int(g) + 1, (), 0)[-1] if g >= 0 else "–" for g in groups[starts]
+        ],
+        "showgrid": False,
+    }
+    figure.update_xaxes(constrain="domain", **ticks)
+    figure.update_yaxes(autorange="reversed", scaleanchor="x", constrain="domain", **ticks)
+    title = f"Together in how many of {safe(of)} (cophenetic correlation {correlation:.3f})"
+    return layout(figure, title, 360, margin={"b": 30})

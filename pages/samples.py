@@ -1,0 +1,44 @@
+"""Samples: which observations belong together, and who changes group with the factorization?"""
+
+import streamlit as st
+
+from bnmf_core.figures.samples import sample_strips
+from pages.frame import guard, link, panel, view
+from pages.frame.words import plain
+from pages.parts import maps
+from pages.samples_parts import beside, grouping
+
+guard.enter("samples")
+look = panel.look()
+dataset = look.analysis.seen_dataset
+rows, names = look.shown(2)
+with st.sidebar:
+    labels = list(dataset.labels)
+    if labels:
+        link.one_of("label", labels)
+    if len(labels) > 1:
+        st.selectbox("Classes", labels, key=link.key("label"), format_func=plain)
+if labels:
+    link.share("label")
+found = grouping.of(look, int(rows[0]))
+classes = [str(each) for each in dataset.labels[link.get("label")]] if labels else None
+called = look.notes.components(found.A)
+view.chart(
+    sample_strips(
+        found.W, found.shares, found.order, found.groups, dataset.observations, classes, called
+    ),
+    "An observation stands in the group of the component that has its largest share, the purest "
+    "first. Dark is much of a component; below are shares of each observation.",
+    name="samples",
+    origin=look.origin,
+    table=lambda: grouping.table(look, found, called),
+)
+if dataset.map_shape is not None:
+    maps.show(look, rows, names, difference=False)
+beside.typical(look, found, called)
+left, right = st.columns(2)
+with left:
+    beside.changes(look, found, called)
+with right:
+    beside.consensus(look, found)
+grouping.unsteady(look, found, called)

@@ -1,0 +1,122 @@
+"""Beside the strips: typical observations, who changes group between modes, consensus."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from bnmf_core.compare.alignment import matching
+from bnmf_core.compare.samples import (
+    consensus_matrix,
+    cophenetic_correlation,
+    group_changes,
+    sample_groups,
+    sample_shares,
+    typical_samples,
+)
+from bnmf_core.figures.gallery import basis_images
+from bnmf_core.figures.samples import consensus_picture, group_flow
+from bnmf_core.nouns.names import numbered
+from bnmf_core.numerics.linalg import evenly_spaced
+from pages.frame import view
+from pages.frame.lens import Lens
+from pages.frame.words import plain
+from pages.samples_parts.grouping import Grouping
+
+# Observations shown of each component, and the features that are named of each.
+IMAGES, NAMED, FEATURES = 5, 4, 4
+# Observations of the consensus matrix, evenly spaced over the groups.
+MOST = 240
+
+
+def typical(look: Lens, found: Grouping, called: list[str]) -> None:
+    """The observations that hold much of a component and little else."""
+    dataset = look.analysis.seen_dataset
+    names = numbered(called or [""] * len(found.W))
+    chosen = typical_samples(found.A, found.W, IMAGES if dataset.image_shape else NAMED)
+    rows = pd.DataFrame(
+        [
+            {
+                "component": names[r],
+                "observation": dataset.observations[n],
+                "share": found.shares[r, n],
+                "strongest there": ", ".join(_strongest(look, found.A[:, r], int(n))),
+            }
+            for r, few in enumerate(chosen)
+            for n in few
+        ]
+    )
+    if dataset.image_shape is not None:
+        columns = [dataset.X[:, few] for few in chosen.T]
+        images = np.stack([c.toarray() if hasattr(c, "toarray") else c for c in columns])
+        ranks = [f"{i + 1}." for i in range(len(images))]
+        view.chart(
+            basis_images(
+                images, dataset.image_shape, ranks, title="Most typical observations", called=called
+            ),
+            "Of each component the observations that hold much of it and little else.",
+            name="typical",
+            origin=look.origin,
+            table=rows,
+        )
+        return
+    st.header("Most typical observations", anchor=False)
+    percent = st.column_config.ProgressColumn(format="percent", min_value=0, max_value=1)
+    if dataset.features_are == "":
+        rows = rows.drop(columns="strongest there") if dataset.D < FEATURES else rows
+    view.table(rows, "Most typical observations", column_config={"share": percent}, height=300)
+
+
+def _strongest(look: Lens, component: np.ndarray, n: int) -> list[str]:
+    """The features of an observation that the component makes most of."""
+    dataset = look.analysis.seen_dataset
+    column = dataset.X[:, [n]]
+    values = (column.toarray() if hasattr(column, "toarray") else column).ravel()
+    score = values * component
+    best = np.argsort(-score, kind="stable")[:FEATURES]
+    return [dataset.features[d] for d in best if score[d] > 0]
+
+
+def changes(look: Lens, found: Grouping, called: list[str]) -> None:
+    """The flow of observations from mode 1's groups to another mode's."""
+    others = [
+        k for k in range(look.modes.count) if look.analysis.optima[look.modes.representative[k]]
+    ]
+    if len(others) < 2:
+        st.header("One mode", anchor=False)
+        st.caption("The restarts found one mode, so no observation changes group between modes.")
+        return
+    k = st.selectbox(
+        "Compared with",
+        others[1:],
+        format_func=lambda k: plain(look.mode_names[k]),
+        key="samples_with",
+    )
+    A, W = look.analysis.factors([int(look.modes.representative[k])])
+    order = matching(A, found.A)[0]
+    second = sample_groups(sample_shares(A[0][:, order], W[0][order]))
+    flow = group_changes(found.groups, second, len(found.W))
+    names = (look.mode_names[0], look.mode_names[k])
+    i, j = np.nonzero(flow)
+    view.chart(
+        group_flow(flow, names, called),
+        "Grey stays; colour changes group. Components are matched with those of the first.",
+        name="changes",
+        origin=look.origin,
+        table=pd.DataFrame({names[0]: i + 1, names[1]: j + 1, "observations": flow[i, j]}),
+    )
+
+
+def consensus(look: Lens, found: Grouping) -> None:
+    """How often two observations are in one group."""
+    some = found.order[evenly_spaced(found.order.size, MOST)]
+    together = consensus_matrix(found.others[:, some])
+    correlation = cophenetic_correlation(together)
+    few = "" if some.size == found.order.size else f" {some.size} observations, evenly spaced."
+    names = [look.analysis.seen_dataset.observations[n] for n in some]
+    view.chart(
+        consensus_picture(together, found.groups[some], found.what, correlation),
+        f"Blocks on the diagonal are groups that most agree on.{few}",
+        name="consensus",
+        origin=look.origin,
+        table=lambda: pd.DataFrame(together, columns=names).assign(observation=names),
+    )

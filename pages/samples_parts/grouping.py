@@ -1,0 +1,126 @@
+"""The observations of a factorization in groups, and how steady these are among its peers."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from bnmf_core.compare.alignment import largest_first, matching
+from bnmf_core.compare.samples import in_groups, sample_groups, sample_shares
+from bnmf_core.nouns.names import numbered
+from pages.frame import view
+from pages.frame.lens import Lens
+from pages.frame.words import plain
+
+# Optima, or draws where none is known, that are asked for the group of each observation.
+MOST = 60
+# Observations in the table of those that change.
+MOST_SHOWN = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """One factorization, its components by size, and the groups that others make.
+
+    A (D, R), W (R, N). shares : (R, N). groups : (N,), order : (N,) group by group.
+    others : (m, N), the groups of m factorizations, by components matched with these.
+    what : what these are, as "60 optima".
+    """
+
+    A: np.ndarray
+    W: np.ndarray
+    shares: np.ndarray
+    groups: np.ndarray
+    order: np.ndarray
+    others: np.ndarray
+    what: str
+
+    @property
+    def steady(self) -> np.ndarray:
+        """(N,) part of the others that put an observation into the group it has here."""
+        return np.asarray((self.others == self.groups).mean(axis=0))
+
+
+def of(look: Lens, row: int) -> Grouping:
+    """That of a member, kept while the comparison is."""
+    return _of(look.analysis.kept_under, row, look)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _of(kept_under: str, row: int, _look: Lens) -> Grouping:
+    comparison = _look.analysis
+    A, W = (part[0] for part in comparison.factors([row]))
+    first = largest_first(A, W)
+    A, W = A[:, first], W[first]
+    shares = sample_shares(A, W)
+    asked = comparison.grouped
+    asked = asked[np.unique(np.linspace(0, asked.size - 1, min(asked.size, MOST)).astype(int))]
+    of_all = [_groups(*comparison.factors([other]), A) for other in asked]
+    what = f"{len(asked)} {'optima' if comparison.optima.any() else 'draws'}"
+    groups = sample_groups(shares)
+    return Grouping(A, W, shares, groups, in_groups(shares), np.array(of_all), what)
+
+
+def _groups(A: np.ndarray, W: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """Groups (N,) of one factorization (1, …), by components matched with the reference (D, R)."""
+    order = matching(A, reference)[0]
+    return sample_groups(sample_shares(A[0][:, order], W[0][order]))
+
+
+def table(look: Lens, found: Grouping, called: list[str]) -> pd.DataFrame:
+    """A row per observation: its group, how steady that is, and every share."""
+    dataset = look.analysis.seen_dataset
+    names = numbered(called or [""] * len(found.W))
+    rows = pd.DataFrame(
+        {
+            "observation": dataset.observations,
+            "group": [names[g] if g >= 0 else "none" for g in found.groups],
+            f"same group in {found.what}": found.steady,
+        }
+    )
+    for r, name in enumerate(names):
+        rows[f"share of {name}"] = found.shares[r]
+        rows[f"weight of {name}"] = found.W[r]
+    for label, values in dataset.labels.items():
+        rows[label] = values
+    return rows.iloc[found.order].reset_index(drop=True)
+
+
+def unsteady(look: Lens, found: Grouping, called: list[str]) -> None:
+    """A table of the observations that change group most."""
+    steady = found.steady
+    doubted = np.argsort(steady, kind="stable")[: int((steady < 1).sum())]
+    st.header("Observations that change group", anchor=False)
+    if not doubted.size:
+        st.caption(plain(f"None does: all {found.what} agree on every observation."))
+        return
+    names = numbered(called or [""] * len(found.W))
+    second = [_second(found, n) for n in doubted[:MOST_SHOWN]]
+    rows = pd.DataFrame(
+        {
+            "observation": [
+                look.analysis.seen_dataset.observations[n] for n in doubted[:MOST_SHOWN]
+            ],
+            "group": [names[found.groups[n]] for n in doubted[:MOST_SHOWN]],
+            "same group": steady[doubted[:MOST_SHOWN]],
+            "else most often": [names[r] if r >= 0 else "none" for r in second],
+        }
+    )
+    shown = " The first 200 are listed." if doubted.size > MOST_SHOWN else ""
+    st.caption(
+        plain(
+            f"{doubted.size:,} of {steady.size:,} do in at least one of {found.what}. Components "
+            f"are matched with those above.{shown}"
+        )
+    )
+    percent = st.column_config.ProgressColumn(format="percent", min_value=0, max_value=1)
+    view.table(
+        rows, "Observations that change group", column_config={"same group": percent}, height=300
+    )
+
+
+def _second(found: Grouping, n: int) -> int:
+    """The group that the others give an observation most often, other than its own."""
+    away = found.others[found.others[:, n] != found.groups[n], n]
+    return int(np.bincount(away + 1).argmax()) - 1 if away.size else -1

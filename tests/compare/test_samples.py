@@ -1,0 +1,82 @@
+"""Shares, groups and consensus of observations: against their definitions and planted groups."""
+
+import numpy as np
+import pytest
+
+from bnmf_core.compare.samples import (
+    consensus_matrix,
+    cophenetic_correlation,
+    group_changes,
+    in_groups,
+    sample_groups,
+    sample_shares,
+    typical_samples,
+)
+
+
+@pytest.fixture
+def factors():
+    rng = np.random.default_rng(0)
+    return rng.random((7, 3)), rng.random((3, 20))
+
+
+def test_shares_are_parts_of_the_columns_of_AW_whatever_the_scale(factors):
+    A, W = factors
+    shares = sample_shares(A, W)
+    np.testing.assert_allclose(shares.sum(axis=0), 1.0)
+    for r in range(3):
+        part = np.outer(A[:, r], W[r]).sum(axis=0) / (A @ W).sum(axis=0)
+        np.testing.assert_allclose(shares[r], part)
+    scale = np.array([0.1, 5.0, 40.0])
+    np.testing.assert_allclose(sample_shares(A * scale, W / scale[:, None]), shares)
+
+
+def test_an_observation_of_zeros_has_no_group():
+    A, W = np.ones((4, 2)), np.array([[1.0, 0.0, 0.0], [0.5, 0.0, 2.0]])
+    shares = sample_shares(A, W)
+    assert (shares[:, 1] == 0).all()
+    assert sample_groups(shares).tolist() == [0, -1, 1]
+    assert in_groups(shares).tolist() == [0, 2, 1]
+
+
+def test_the_purest_of_each_group_comes_first(factors):
+    shares = sample_shares(*factors)
+    order, groups = in_groups(shares), sample_groups(shares)
+    assert sorted(order) == list(range(20))
+    assert (np.diff(groups[order]) >= 0).all()
+    for r in range(3):
+        own = shares[r, order[groups[order] == r]]
+        assert (np.diff(own) <= 0).all()
+
+
+def test_consensus_counts_pairs_and_needs_no_matching():
+    groups = np.random.default_rng(1).integers(0, 3, size=(9, 6))
+    found = consensus_matrix(groups)
+    for i in range(6):
+        for j in range(6):
+            assert found[i, j] == pytest.approx(np.mean(groups[:, i] == groups[:, j]))
+    renamed = (groups + np.arange(9)[:, None]) % 3
+    np.testing.assert_allclose(consensus_matrix(renamed), found)
+    assert consensus_matrix(np.array([[-1, -1, 0]]))[0, 1] == 0
+
+
+def test_clusters_have_cophenetic_correlation_one_and_chance_has_less():
+    clear = np.repeat([[0, 0, 0, 1, 1, 2, 2]], 5, axis=0)
+    assert cophenetic_correlation(consensus_matrix(clear)) == pytest.approx(1.0)
+    chance = np.random.default_rng(0).integers(0, 3, size=(8, 30))
+    assert cophenetic_correlation(consensus_matrix(chance)) < 0.9
+    assert np.isnan(cophenetic_correlation(np.eye(2)))
+
+
+def test_changes_count_every_observation_once():
+    first, second = np.array([0, 0, 1, 2, -1]), np.array([0, 1, 1, 2, 0])
+    changes = group_changes(first, second, 3)
+    assert changes.sum() == 4
+    assert changes[0].tolist() == [1, 1, 0] and changes[1, 1] == changes[2, 2] == 1
+
+
+def test_typical_observations_hold_much_of_a_component_and_little_else():
+    A = np.eye(2)
+    W = np.array([[5.0, 5.0, 1.0, 0.0], [0.0, 5.0, 0.0, 1.0]])
+    assert typical_samples(A, W, 2)[0].tolist() == [0, 1]
+    assert typical_samples(A, W, 1)[1].tolist() == [1]

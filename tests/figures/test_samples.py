@@ -1,0 +1,46 @@
+"""Pictures of the weights: shares fill each column, groups stand in their order, changes add up."""
+
+import numpy as np
+import pytest
+
+from bnmf_core.compare.samples import in_groups, sample_groups, sample_shares
+from bnmf_core.figures.samples import (
+    MOST_COLUMNS,
+    consensus_picture,
+    group_flow,
+    sample_strips,
+)
+
+
+@pytest.mark.parametrize("count", [12, 1_000])
+def test_shares_fill_every_column_and_many_observations_are_averaged(count):
+    rng = np.random.default_rng(0)
+    A, W = rng.random((5, 3)), rng.random((3, count))
+    shares = sample_shares(A, W)
+    groups, order = sample_groups(shares), in_groups(shares)
+    names = [f"sample {n}" for n in range(count)]
+    drawn = sample_strips(W, shares, order, groups, names, ["a", "b"] * (count // 2))
+    checked = drawn
+    bars = np.array([trace.y for trace in checked.data if trace.type == "bar"])
+    assert bars.shape == (3, min(count, MOST_COLUMNS))
+    np.testing.assert_allclose(bars.sum(axis=0), 1.0)
+    assert sum(int(note.text.replace(",", "")) for note in checked.layout.annotations) == count
+    if count <= 40:
+        assert list(checked.layout.xaxis.ticktext) == [names[n] for n in order]
+
+
+def test_changes_in_the_title_are_those_off_the_diagonal():
+    changes = np.array([[3, 1], [2, 4]])
+    checked = group_flow(changes, ("mode 1", "mode 2"))
+    assert checked.layout.title.text == "30% change group from mode 1 to mode 2"
+    link = checked.data[0].link
+    assert sum(link.value) == 10
+    moved = [v for v, a, b in zip(link.value, link.source, link.target, strict=True) if b - a != 2]
+    assert sorted(moved) == [1, 2]
+
+
+def test_consensus_is_drawn_as_it_is():
+    consensus = np.array([[1.0, 0.5], [0.5, 1.0]])
+    checked = consensus_picture(consensus, np.array([0, 1]), "4 optima", 0.5)
+    np.testing.assert_array_equal(checked.data[0].z, consensus)
+    assert "cophenetic correlation 0.500" in checked.layout.title.text

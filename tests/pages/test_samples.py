@@ -1,0 +1,52 @@
+"""Samples: groups of observations, who changes group, and what others agree on."""
+
+import json
+
+import numpy as np
+import pytest
+
+from bnmf_core import Dataset
+from bnmf_core.data.foreign import Foreign
+from bnmf_core.runs.foreign import bring
+from tests.pages.apps import page, table_with, words
+
+
+@pytest.fixture
+def two(server):
+    """Two factorizations; the last of nine observations is of another component in the second."""
+    A = np.zeros((12, 2))
+    A[:6, 0] = A[6:, 1] = np.linspace(2, 1, 6)
+    first, second = np.full((2, 2, 9), 0.1)
+    first[0, :5] = first[1, 5:] = second[0, :5] = second[1, 5:8] = second[0, 8] = 1.0
+    labels = {"kind": np.array(["a"] * 5 + ["b"] * 4)}
+    data = Dataset.from_array(A @ first, labels=labels)
+    server.store.add_dataset(data)
+    found = [Foreign(f"fit {k}", A + 1e-6, W) for k, W in enumerate((first, second))]
+    (run_id,) = bring(server.store, data, found)
+    server.wait_analysis([run_id], "structure")
+    return run_id
+
+
+def chart(app, name):
+    (spec,) = (
+        json.loads(one.proto.spec)
+        for one in app.get("plotly_chart")
+        if name in json.loads(one.proto.spec)["layout"]["title"]["text"]
+    )
+    return spec
+
+
+def test_observations_stand_in_groups_beside_their_classes(two):
+    app = page("samples", runs=two)
+    assert not app.exception and not app.error
+    strips = chart(app, "Weights, shares and classes of 9 observations")
+    notes = [note["text"] for note in strips["layout"]["annotations"]]
+    assert sorted(notes) == ["4", "5"]
+    assert "Together in how many of 2" in str([c.proto.spec for c in app.get("plotly_chart")])
+
+
+def test_the_one_that_changes_group_is_named(two):
+    app = page("samples", runs=two)
+    table = table_with(app, "same group", "else most often")
+    assert len(table) == 1 and table["same group"].iloc[0] == 0.5
+    assert "1 of 9 do in at least one of 2" in words(app)

@@ -140,11 +140,11 @@ def _used(browser: Any, home: Path, name: str) -> list[list[Any]]:
     runs = ",".join(run.id for run in reversed(RunStore(home).runs()))
     with _server(browser, home) as address, browser.browser_page() as page:
         visitor = Visitor(page, home / "answers")
-        visitor.arrive(f"{address}/findings?runs={runs}")
+        visitor.arrive(f"{address}/overview?runs={runs}")
         firsts = [visitor.open(one) for one in PAGES]
         rows = []
         for one, first in zip(PAGES, firsts, strict=True):
-            visitor.arrive(f"{address}/findings?runs={runs}")
+            visitor.arrive(f"{address}/overview?runs={runs}")
             answers = [visitor.open(one)]
             for control in visitor.controls():
                 answers += visitor.move(*control)

@@ -30,7 +30,7 @@ def start(example_key: str) -> None:
 
 
 if started := st.session_state.pop("home_started", None):
-    link.go("findings", runs=",".join(started))
+    link.go("overview", runs=",".join(started))
 
 if message := st.session_state.pop("home_error", None):
     view.problem(message)
@@ -72,6 +72,6 @@ if recent := store().launches()[:4]:
         for launch in recent:
             words = launch_label(launch, names.get(launch.dataset, "deleted data"))
             if launch.shown:
-                link.to("findings", f"{words} · {launch.status}", runs=",".join(launch.shown))
+                link.to("overview", f"{words} · {launch.status}", runs=",".join(launch.shown))
         link.to("runs")
 make_ready()

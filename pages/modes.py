@@ -19,7 +19,7 @@ hints.show("modes")
 found = Answer.of(look)
 left, right = st.columns([4, 3], gap="medium")
 with left:
-    points, kept = look.structure.projection(look.metric)
+    points, stress = look.structure.projection(look.metric)
     figure = factorization_map(
         points,
         look.analysis.members,
@@ -32,7 +32,7 @@ with left:
     )
     event = view.chart(
         figure,
-        look.reading(f"{ON_MAP} Draw a lasso or a box to look at some of them.{left_out(kept)}"),
+        look.reading(f"{ON_MAP} Draw a lasso or a box to look at some of them.{left_out(stress)}"),
         name="map",
         origin=look.origin,
         table=lambda: look.named(look.analysis.members).assign(

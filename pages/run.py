@@ -38,4 +38,4 @@ with above:
             run_ids = where.start(dataset_id, wanted.specs, scheduler, local_otherwise, wanted.name)
         link.put("runs", run_ids)
         panel.forget()
-        link.go("boolean" if kind == "tiles" else "findings", runs=",".join(run_ids))
+        link.go("boolean" if kind == "tiles" else "overview", runs=",".join(run_ids))

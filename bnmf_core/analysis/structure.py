@@ -36,9 +36,9 @@ class Structure:
         return files.read_array(self.folder / f"linkage-{metric}.npy")
 
     def projection(self, metric: str) -> tuple[np.ndarray, float]:
-        """(m, 2) classical scaling of the distances, and the share of them that it keeps."""
+        """(m, 2) places on a map, and its stress; see :func:`projection.spread_out`."""
         stored = files.read_arrays(self.folder / f"projection-{metric}.npz")
-        return stored["points"], float(stored["quality"])
+        return stored["points"], float(stored["stress"])
 
     def coverage(self, metric: str) -> pd.DataFrame:
         """Columns run, epsilon, covering: 100 greedy covering numbers per run on one grid."""
@@ -68,10 +68,14 @@ def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopp
     grouped = np.ix_(comparison.grouped, comparison.grouped)
     for i, key in enumerate(metrics):
         matrix = np.array(distances.STAGE.of(comparison).matrix(key))
-        files.write_array(folder / f"linkage-{key}.npy", modes.linkage(matrix[grouped]))
-        points = projection.project(matrix)
-        quality = np.array(projection.projection_quality(matrix))
-        files.write_arrays(folder / f"projection-{key}.npz", {"points": points, "quality": quality})
+        tree = modes.linkage(matrix[grouped])
+        files.write_array(folder / f"linkage-{key}.npy", tree)
+        threshold = suggested_threshold(comparison, key)
+        points, stress = projection.spread_out(
+            matrix, _modes(comparison, matrix, threshold, tree).representative
+        )
+        arrays = {"points": points, "stress": np.array(stress)}
+        files.write_arrays(folder / f"projection-{key}.npz", arrays)
         upper = largest_distance(matrix)
         arrays = _measured(matrix, comparison.rows_by_run(), upper)
         files.write_arrays(folder / f"coverage-{key}.npz", arrays)
@@ -201,17 +205,22 @@ def finest_threshold(comparison: Comparison, metric: str) -> float:
 def modes_at(comparison: Comparison, metric: str, threshold: float) -> modes.Modes:
     """The modes of a comparison whose structure is stored; every run counts the same."""
     matrix = distances.STAGE.of(comparison).matrix(metric)
+    return _modes(comparison, matrix, threshold, np.asarray(STAGE.of(comparison).linkage(metric)))
+
+
+def _modes(
+    comparison: Comparison, matrix: np.ndarray, threshold: float, tree: np.ndarray
+) -> modes.Modes:
     weights = comparison.members["weight"].to_numpy() / len(comparison.runs)
-    tree = STAGE.of(comparison).linkage(metric)
     ends = basins.STAGE.of(comparison).ends
-    return modes.find_modes(matrix, threshold, weights, np.asarray(tree), comparison.optima, ends)
+    return modes.find_modes(matrix, threshold, weights, tree, comparison.optima, ends)
 
 
 STAGE = Stage(
     key="structure",
     label="Finding modes and coverage",
     needs=(distances.STAGE, basins.STAGE),
-    version=4,
+    version=5,
     compute=compute,
     read=read,
     by_distance=True,

@@ -10,6 +10,9 @@ from bnmf_core.numerics.matrix import Matrix
 
 manifold = lazy("sklearn.manifold")
 
+# Steps of majorization of each point among fixed ones.
+STEPS = 100
+
 
 def project(distances: np.ndarray, dimensions: int = 2) -> np.ndarray:
     """Positions whose Euclidean distances come close to the given ones (classical scaling).
@@ -64,6 +67,58 @@ def place(distances: np.ndarray, among: np.ndarray, dimensions: int = 2) -> np.n
     eigenvalues = np.square(landmarks).sum(axis=0)
     directions = landmarks / np.where(eigenvalues > 0, eigenvalues, 1.0)
     return -0.5 * (np.square(distances) - np.square(among).mean(axis=0)) @ directions
+
+
+def spread_out(distances: np.ndarray, anchors: np.ndarray) -> tuple[np.ndarray, float]:
+    """Positions in the plane that keep distances as they are, far ones as well as near ones.
+
+    The anchors are placed first, by SMACOF from their classical scaling; then each of the others by
+    its distances to the anchors. Classical scaling alone draws what is far from all else into one
+    heap. Source: de Leeuw & Mair (2009), Multidimensional scaling using majorization.
+
+    Parameters
+    ----------
+    distances : (M, M) symmetric distances. anchors : (K,) indices; with fewer than three the plane
+        is that of :func:`project`.
+
+    Returns
+    -------
+    points (M, 2), and the stress: the root of the squared differences between distances on the map
+    and real ones, as part of the squared real ones. 0 where all are kept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bnmf_core.compare.projection import spread_out
+    >>> square = np.array([[0.0, 0.0], [3.0, 0.0], [3.0, 4.0], [0.0, 4.0]])
+    >>> apart = np.linalg.norm(square[:, None] - square, axis=2)
+    >>> points, stress = spread_out(apart, np.arange(4))
+    >>> round(stress, 3)
+    0.0
+    """
+    among = distances[np.ix_(anchors, anchors)]
+    if anchors.size < 3 or not among.any():
+        points = project(distances)
+    else:
+        fixed = manifold.smacof(
+            among, init=project(among), n_init=1, max_iter=500, eps=1e-9, normalized_stress=False
+        )[0]
+        to_anchors = distances[:, anchors]
+        points = place(to_anchors, among)
+        for _ in range(STEPS):
+            points = _nearer(points, fixed, to_anchors)
+        points[anchors] = fixed
+        points -= points.mean(axis=0)
+    drawn = np.linalg.norm(points[:, None] - points, axis=2)
+    total = float(np.square(distances).sum())
+    return points, float(np.sqrt(np.square(drawn - distances).sum() / total)) if total else 0.0
+
+
+def _nearer(points: np.ndarray, fixed: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Points (M, 2) moved so that their distances to fixed ones (K, 2) come nearer to (M, K)."""
+    away = points[:, None] - fixed
+    length = np.maximum(np.linalg.norm(away, axis=2, keepdims=True), 1e-12)
+    return np.asarray((fixed + wanted[..., None] * away / length).mean(axis=1))
 
 
 def simplex_projection(X: Matrix, A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -95,17 +95,12 @@ def factorization_map(
     return layout(figure, title + thin.note, height=470, dragmode="lasso")
 
 
-def left_out(kept: float) -> str:
-    """What a map in the plane does not show; ``kept`` : share of the squared distances, 0 to 1.
+def left_out(stress: float) -> str:
+    """How far distances on a map are from the real ones; ``stress`` : 0 where all are kept.
 
-    >>> left_out(0.64)[:55]
-    ' A plane has room for 64 % of the squared distances: po'
-    >>> left_out(1.0)
+    >>> left_out(0.221)
+    ' Distances on the map are off by 22 %.'
+    >>> left_out(0.001)
     ''
     """
-    if kept >= 0.995:
-        return ""
-    return (
-        f" A plane has room for {100 * kept:.0f} % of the squared distances: points may be farther "
-        "apart than they look."
-    )
+    return f" Distances on the map are off by {100 * stress:.0f} %." if stress >= 0.005 else ""

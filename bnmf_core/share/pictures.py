@@ -148,7 +148,7 @@ def counted(linkage: np.ndarray, threshold: float, distance: Distance) -> Pictur
 
 def _map(subject: Subject) -> Iterator[Picture]:
     comparison, modes, distance = subject.comparison, subject.modes, subject.distance
-    points, kept = structure.STAGE.of(comparison).projection(distance.key)
+    points, stress = structure.STAGE.of(comparison).projection(distance.key)
     figure = factorization_map(
         points,
         comparison.members,
@@ -160,7 +160,7 @@ def _map(subject: Subject) -> Iterator[Picture]:
         distance.unit,
     )
     table = subject.members.assign(x=points[:, 0], y=points[:, 1])
-    yield Picture("map", ON_MAP + left_out(kept), table, figure)
+    yield Picture("map", ON_MAP + left_out(stress), table, figure)
 
 
 def _bases(subject: Subject) -> Iterator[Picture]:

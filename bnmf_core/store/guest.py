@@ -16,7 +16,7 @@ from bnmf_core.store.run_store import DatasetEntry, RunStore
 
 REFUSED = (
     "These runs are somebody else's, who shows them to you: nothing can be changed here. Download "
-    "the archive, under Findings, and open it among your own runs."
+    "the archive, under Overview, and open it among your own runs."
 )
 
 

@@ -138,7 +138,7 @@ def _elsewhere() -> str:
     if owners.is_shared():
         return (
             "or belong to somebody else. Choose another one, or ask for a link that its owner "
-            "makes with Show it to others, under Findings."
+            "makes with Show it to others, under Overview."
         )
     return "or the link was made on another computer. Choose another one, or ask for a new link."
 

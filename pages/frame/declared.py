@@ -87,11 +87,11 @@ PAGES = [
         invitation="All runs",
     ),
     Page(
-        "findings",
-        "Findings",
+        "overview",
+        "Overview",
         "Explore",
-        "What do these factorizations say together, and how sure is it?",
-        icon="lightbulb",
+        "How many explanations do the data have, and which can you believe?",
+        icon="bubble_chart",
         parameters=LENS,
     ),
     Page(
@@ -100,7 +100,7 @@ PAGES = [
         "Explore",
         "How many different explanations do the data have, how different are they, and how much "
         "of each run lies in each?",
-        icon="bubble_chart",
+        icon="scatter_plot",
         parameters=(*LENS, *BY_HAND),
     ),
     Page(
@@ -245,7 +245,8 @@ PAGES = [
 ]
 
 # Addresses that pages had once, and where they lead now: a page, and the values of its address.
-MOVED = {
+MOVED: dict[str, tuple[str, dict[str, str]]] = {
+    "findings": ("overview", {}),
     "lesson": ("lessons", {"lesson": "crossing"}),
     "boolean_lesson": ("lessons", {"lesson": "yes_no"}),
 }

@@ -30,7 +30,7 @@ def draw(page: declared.Page) -> None:
         st.warning(
             "Your browser does not keep cookies of this server, by which it would know you: what "
             "you make here is yours only as long as this tab is open. Allow cookies, or download "
-            "an archive under Findings before you close it."
+            "an archive under Overview before you close it."
         )
     if owners.signs_in():
         with st.sidebar:
@@ -56,7 +56,7 @@ def _guest(page: declared.Page, shown: str) -> None:
         )
         _home()
     if not {"runs", "left"} & set(page.parameters) and page.section not in OPEN:
-        view.nothing("This page is for runs of your own.", "findings", "modes")
+        view.nothing("This page is for runs of your own.", "overview", "modes")
 
 
 def _home() -> None:

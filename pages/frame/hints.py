@@ -35,8 +35,8 @@ class Hint:
 HINTS = {
     "home": Hint(
         "Press the button of an example, or bring in a matrix of your own. Nothing has to be set: "
-        "what is found opens by itself, as sentences.",
-        ("data", "findings"),
+        "what is found opens by itself.",
+        ("data", "overview"),
     ),
     "data": Hint(
         "Take a sample, or bring a file. Look below whether the matrix is read as you mean it, and "
@@ -45,14 +45,13 @@ HINTS = {
     ),
     "run": Hint(
         "Press Analyse. What is set is what is recommended for these data, but for the number of "
-        "components, which is one to begin with. Findings opens by itself and fills while the runs "
+        "components, which is one to begin with. Overview opens by itself and fills while the runs "
         "are being made.",
-        ("findings", "boolean"),
+        ("overview", "boolean"),
     ),
-    "findings": Hint(
-        "Each sentence is one finding, and the small print below it is what it rests on. The link "
-        "beside it opens the page that shows it. Go on with Modes, where the different "
-        "explanations stand side by side.",
+    "overview": Hint(
+        "Click a circle: every page then shows that mode. Go on with Modes, where they stand side "
+        "by side.",
         ("modes",),
         beginning=False,
     ),

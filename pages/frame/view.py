@@ -122,6 +122,12 @@ def chart(
     return event
 
 
+def sketch_of(figure: "go.Figure", name: str, words: str) -> None:
+    """Draw a small picture that stands for a page's chart: no buttons, no table of its own."""
+    config = CONFIG | {"displayModeBar": False}
+    st.plotly_chart(figure, key=f"chart_{name}", config=config, height="content", alt=words)
+
+
 def table(rows: "pd.DataFrame | Styler", called: str, **options: Any) -> Any:
     """Draw a table; ``called`` is what it is called where it is not seen.
 

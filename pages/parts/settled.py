@@ -37,4 +37,4 @@ def _continue(look: Lens, verdict: Verdict) -> None:
     with view.told():
         (longer_run,) = runner().start(record.dataset, [longer(record.spec, TIMES)])
     others = [run_id for run_id in look.analysis.run_ids if run_id != verdict.run]
-    link.go("findings", runs=",".join([*others, longer_run]))
+    link.go("overview", runs=",".join([*others, longer_run]))

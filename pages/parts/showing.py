@@ -43,7 +43,7 @@ def listed() -> None:
 
 def _link(share: Share) -> None:
     there = urlsplit(st.context.url or "")
-    page = declared.page("findings").address
+    page = declared.page("overview").address
     values = urlencode({"shown": share.token, "runs": ",".join(share.run_ids)}, safe=",")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.code(f"{there.scheme}://{there.netloc}/{page}?{values}", language=None)

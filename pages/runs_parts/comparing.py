@@ -38,4 +38,4 @@ def open_runs(run_ids: Sequence[str]) -> None:
     """Leave for what these runs say together."""
     link.put("runs", list(run_ids))
     panel.forget()
-    link.go("findings", runs=",".join(run_ids))
+    link.go("overview", runs=",".join(run_ids))

@@ -52,7 +52,7 @@ def prepare(page, address: str) -> None:
     """What is computed in the background of pages that are shown: masses, scores, ranks."""
     page.goto(address)
     page.get_by_role("button", name="Analyse 1,797 digits").click()
-    page.wait_for_url("**/findings**")
+    page.wait_for_url("**/overview**")
     page.goto(f"{address}/downstream")
     page.get_by_text("How well labels kept").first.wait_for(timeout=PATIENCE)
     page.goto(f"{address}/modes")

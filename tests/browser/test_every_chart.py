@@ -69,7 +69,7 @@ def opened(tmp_path_factory):
         )
         page.goto(address)
         page.get_by_role("button", name="Analyse 1,797 digits").click()
-        page.wait_for_url("**/findings**")
+        page.wait_for_url("**/overview**")
         rest(page, AT_MOST)
         page.get_by_text("converged restarts", exact=False).first.wait_for(timeout=1000 * AT_MOST)
         runs = re.search(r"runs=([^&]*)", page.url)[1]

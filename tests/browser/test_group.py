@@ -24,7 +24,7 @@ def launch(page, address, dataset_id):
     page.keyboard.press("Tab")
     settle(page)
     page.get_by_test_id("stBaseButton-primary").filter(has_text="Analyse").click()
-    page.wait_for_url("**/findings**")
+    page.wait_for_url("**/overview**")
     page.get_by_text("converged restarts found").first.wait_for(timeout=240_000)
     settle(page)
     return re.search(r"runs=([^&]+)", page.url)[1]
@@ -66,7 +66,7 @@ def test_from_a_launch_to_a_report_and_an_archive(chromium, tmp_path):
                 pane.get_by_text("Each point is one whole factorization").first.wait_for()
 
             # What is handed on.
-            page.goto(f"{address}/findings?runs={runs}")
+            page.goto(f"{address}/overview?runs={runs}")
             said = page.get_by_text("converged restarts found").first.inner_text()
             for button, file in (("Report (HTML)", "some.html"), ("Archive (ZIP)", "some.zip")):
                 with page.expect_download() as saved:

@@ -11,7 +11,7 @@ def test_a_closed_hint_stays_away_from_the_browser_that_closed_it(chromium, tmp_
     runs = ",".join(finished_runs(tmp_path))
     with running_server(tmp_path) as address:
         with chromium() as page:
-            page.goto(f"{address}/findings?runs={runs}")
+            page.goto(f"{address}/overview?runs={runs}")
             page.get_by_role("button", name="Got it").click()
             page.get_by_role("button", name="Got it").wait_for(state="detached")
             settle(page)
@@ -20,5 +20,5 @@ def test_a_closed_hint_stays_away_from_the_browser_that_closed_it(chromium, tmp_
             settle(page)
             assert page.get_by_role("button", name="Got it").count() == 0
         with chromium() as other:
-            other.goto(f"{address}/findings?runs={runs}")
+            other.goto(f"{address}/overview?runs={runs}")
             other.get_by_role("button", name="Got it").wait_for()

@@ -26,7 +26,7 @@ def test_a_term_tells_its_meaning_and_nothing_else_does(chromium, tmp_path):
     run_ids = finished_runs(tmp_path)
     meaning = next(term.about for term in terms() if term.name == "Converged")
     with chromium() as page, running_server(tmp_path) as address:
-        page.goto(f"{address}/findings?runs={','.join(run_ids)}")
+        page.goto(f"{address}/overview?runs={','.join(run_ids)}")
         page.get_by_text("converged restarts").first.wait_for()
         settle(page)
         underlined = "() => CSS.highlights.get('terms')?.size ?? 0"

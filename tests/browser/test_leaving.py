@@ -43,7 +43,7 @@ def test_a_click_on_a_page_that_is_being_left_does_no_harm(chromium, tmp_path):
         page.keyboard.press("Tab")
         settle(page)
         page.get_by_test_id("stBaseButton-primary").filter(has_text="Analyse").click()
-        page.wait_for_url("**/findings**")
+        page.wait_for_url("**/overview**")
         cancel = page.get_by_role("button", name="Cancel", exact=True)
         expect(cancel).to_have_count(1, timeout=60_000)
         settle(page)

@@ -82,7 +82,7 @@ def test_from_a_file_to_its_findings(chromium, tmp_path, field, record_property)
         page.wait_for_url("**/run**")
         settle(page)
         page.get_by_test_id("stBaseButton-primary").filter(has_text="Analyse").click()
-        page.wait_for_url("**/findings**")
+        page.wait_for_url("**/overview**")
         page.get_by_text("converged restarts").first.wait_for(timeout=1000 * PATIENCE)
         if walk.labelled:
             # With one mode there is nothing to choose, which is said of the label as well.

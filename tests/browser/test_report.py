@@ -101,7 +101,7 @@ def test_an_archive_from_one_machine_opens_on_another(chromium, tmp_path):
     run_ids = finished_runs(tmp_path / "here", names=["First", "Second"])
     with chromium() as page:
         with running_server(tmp_path / "here") as address:
-            page.goto(f"{address}/findings?runs={','.join(run_ids)}")
+            page.goto(f"{address}/overview?runs={','.join(run_ids)}")
             page.get_by_role("button", name="Archive (ZIP)").wait_for()
             said = page.get_by_text("converged restarts found").first.inner_text()
             with page.expect_download() as saved:

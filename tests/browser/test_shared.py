@@ -37,7 +37,7 @@ def test_runs_are_their_owners_are_shown_by_a_link_and_no_longer_when_it_is_take
         assert "bnmf_owner" not in anna.evaluate("document.cookie")
         # Also from the archive page of links: an address alone shows nothing.
         runs = anna.url.partition("runs=")[2].partition("&")[0]
-        ben.goto(f"{address}/findings?runs={runs}")
+        ben.goto(f"{address}/overview?runs={runs}")
         ben.get_by_text("not found").first.wait_for()
         ben.goto(f"{address}/runs")
         ben.get_by_text("Nothing has been run yet").wait_for()
@@ -47,7 +47,7 @@ def test_runs_are_their_owners_are_shown_by_a_link_and_no_longer_when_it_is_take
         link = anna.get_by_test_id("stCode").locator("code").inner_text()
         ben.goto(link)
         ben.get_by_text("somebody shows this to you").wait_for()
-        ben.get_by_role("heading", level=1, name="Findings").wait_for()
+        ben.get_by_role("heading", level=1, name="Overview").wait_for()
         ben.get_by_text("Hand it on").wait_for()
         with ben.expect_download() as archive:
             ben.get_by_role("button", name="Archive (ZIP)").click()

@@ -35,7 +35,7 @@ def test_from_one_click_to_a_restored_link(chromium, tmp_path):  # noqa: PLR0915
         # One click on Home opens the findings of the digits as they come in.
         page.goto(address)
         page.get_by_role("button", name="Analyse 1,797 digits").click()
-        page.wait_for_url("**/findings**", timeout=60_000)
+        page.wait_for_url("**/overview**", timeout=60_000)
         page.get_by_text("converged restarts", exact=False).first.wait_for(timeout=240_000)
         visit(page, "Explore", "Modes")
         page.get_by_text(re.compile(r"Map of \d+ factorizations"), exact=False).first.wait_for()
@@ -97,7 +97,7 @@ def test_from_one_click_to_a_restored_link(chromium, tmp_path):  # noqa: PLR0915
         page.keyboard.press("Tab")
         settle(page)
         page.get_by_test_id("stBaseButton-primary").filter(has_text="Analyse").click()
-        page.wait_for_url("**/findings**")
+        page.wait_for_url("**/overview**")
         visit(page, "Prepare", "Runs")
         cancel = page.get_by_role("button", name="Cancel", exact=True)
         expect(cancel).to_have_count(1)

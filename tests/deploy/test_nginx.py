@@ -143,13 +143,13 @@ def test_a_websocket_is_for_pages_of_this_host_only(address):
 
 def test_the_log_leaves_the_secret_of_a_link_out(served):
     address, log = served
-    assert answered(address, "GET /findings?shown=SECRET") == 200
+    assert answered(address, "GET /overview?shown=SECRET") == 200
     for _ in range(100):
-        if "GET /findings" in log.read_text():
+        if "GET /overview" in log.read_text():
             break
         time.sleep(0.05)
     told = log.read_text()
-    assert '"GET /findings" 200' in told and "SECRET" not in told
+    assert '"GET /overview" 200' in told and "SECRET" not in told
 
 
 def test_the_unit_tells_the_app_the_name_that_the_proxy_has(tmp_path):

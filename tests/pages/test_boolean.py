@@ -53,7 +53,7 @@ def test_every_view_is_drawn(run_ids, part):
 
 def test_findings_say_which_tiles_can_be_believed_and_advise_what_fits_the_model(server, run_ids):
     server.wait_analysis(run_ids, "structure", "islands")
-    app = page("findings", runs=",".join(run_ids))
+    app = page("overview", runs=",".join(run_ids))
     assert "3 of 3 tiles can be believed" in words(app)
     assert "Run Box restarts next" in words(app)
     assert "random restarts" not in words(app).lower()

@@ -15,7 +15,7 @@ def flipped(path):
     path.write_bytes(content)
 
 
-@pytest.mark.parametrize("name", ["findings", "modes", "scoreboard"])
+@pytest.mark.parametrize("name", ["overview", "modes", "scoreboard"])
 def test_damaged_results_are_computed_again_and_the_page_says_so(server, finished, name):
     comparison = open_comparison(server.store, finished)
     before = words(page(name))

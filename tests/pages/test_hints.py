@@ -51,26 +51,26 @@ def test_a_hint_that_was_closed_stays_closed(server, finished, key):
 
 
 def test_who_goes_on_to_where_a_hint_leads_is_done_with_it(server, finished):
-    app = page("findings", runs=",".join(finished))
+    app = page("overview", runs=",".join(finished))
     app.switch_page(str(declared.page("coverage").script)).run()
-    app.switch_page(str(declared.page("findings").script)).run()
-    assert hinted(app, "findings")
+    app.switch_page(str(declared.page("overview").script)).run()
+    assert hinted(app, "overview")
     app.switch_page(str(declared.page("modes").script)).run()
     assert hinted(app, "modes")
-    app.switch_page(str(declared.page("findings").script)).run()
-    assert not hinted(app, "findings")
+    app.switch_page(str(declared.page("overview").script)).run()
+    assert not hinted(app, "overview")
 
 
 def test_a_page_that_was_reached_without_a_hint_ends_none(server, finished):
     app = page("modes", runs=",".join(finished))
-    app.switch_page(str(declared.page("findings").script)).run()
-    assert hinted(app, "findings")
+    app.switch_page(str(declared.page("overview").script)).run()
+    assert hinted(app, "overview")
 
 
 def test_what_a_browser_remembers_is_not_hinted_at_there(server, finished, monkeypatch):
-    kept = {hints.COOKIE: "findings.no_hint"}
+    kept = {hints.COOKIE: "overview.no_hint"}
     monkeypatch.setattr(type(st.context), "cookies", property(lambda self: kept))
-    assert not hinted(page("findings", runs=",".join(finished)), "findings")
+    assert not hinted(page("overview", runs=",".join(finished)), "overview")
     assert hinted(page("modes", runs=",".join(finished)), "modes")
 
 

@@ -35,7 +35,7 @@ def test_one_button_starts_what_is_recommended_and_opens_the_findings(server):
         time.sleep(0.1)
     app.number_input(key=f"rank_{dataset_id}").set_value(3).run()
     app.button(key="go").click().run()
-    assert not app.exception and app.title[0].value == "Findings"
+    assert not app.exception and app.title[0].value == "Overview"
     (launch,) = server.store.launches()
     assert [run.spec.algorithm for run in launch.runs] == [
         "random_restarts",
@@ -71,7 +71,7 @@ def test_what_does_not_fit_is_said_and_nothing_can_be_started(server, labelled):
 def test_first_findings_are_there_while_other_runs_go_on(server, labelled):
     run_ids = started(server, labelled, [RESTARTS, ENDLESS])
     server.wait_analysis(run_ids[:1], "structure", "islands")
-    app = page("findings", runs=",".join(run_ids))
+    app = page("overview", runs=",".join(run_ids))
     assert not app.exception
     assert "Below is what those say that are done" in words(app)
     assert "converged restarts" in words(app)

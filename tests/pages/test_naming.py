@@ -22,7 +22,7 @@ def test_a_mode_and_a_component_are_called_by_their_names_everywhere(server, fin
     assert "An early kind." in words(app)
     assert any("Early" in option for option in app.selectbox(key="view_focus").options)
     assert "mode 1 (Early)" in words(app)
-    for other in ("findings", "components"):
+    for other in ("overview", "components"):
         shown = page(other, runs=runs)
         assert not shown.exception
     assert any("Sport" in chart.proto.spec for chart in shown.get("plotly_chart"))

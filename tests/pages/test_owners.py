@@ -68,7 +68,7 @@ def test_no_page_says_anything_of_what_is_anothers(shared, of_anna):
         if asked:
             assert "not found" in words(app) or "Nothing has been run" in words(app), key
     shared("anna")
-    assert MARKER in all_said(page("findings", runs=",".join(of_anna)))
+    assert MARKER in all_said(page("overview", runs=",".join(of_anna)))
 
 
 def test_the_same_data_are_each_ones_own(shared, of_anna):
@@ -85,7 +85,7 @@ def test_the_same_data_are_each_ones_own(shared, of_anna):
 
 @pytest.mark.slow
 def test_a_link_shows_runs_and_changes_nothing_until_it_is_taken_back(shared, of_anna):
-    app = page("findings", runs=",".join(of_anna))
+    app = page("overview", runs=",".join(of_anna))
     app.button(key="show_to_others").click().run()
     (share,) = services.places().shares.of("anna")
     assert share.token in app.code[0].value
@@ -96,11 +96,11 @@ def test_a_link_shows_runs_and_changes_nothing_until_it_is_taken_back(shared, of
         assert "somebody shows this to you" in words(app), key
         assert app.query_params["shown"] == share.token, key
         assert not [b for b in app.button if b.label in ("Delete", "Analyse", "Rename")], key
-    assert MARKER in all_said(page("findings", shown=share.token, runs=",".join(of_anna)))
+    assert MARKER in all_said(page("overview", shown=share.token, runs=",".join(of_anna)))
     for key in ("home", "data", "run", "runs", "rank", "study"):
         assert "for runs of your own" in words(page(key, shown=share.token)), key
     # On a page that he goes on to by its menu he still looks at what he is shown.
-    app = page("findings", shown=share.token, runs=",".join(of_anna))
+    app = page("overview", shown=share.token, runs=",".join(of_anna))
     app.query_params.clear()
     app.switch_page(str(declared.page("modes").script)).run()
     assert "somebody shows this to you" in words(app)
@@ -110,7 +110,7 @@ def test_a_link_shows_runs_and_changes_nothing_until_it_is_taken_back(shared, of
     app = page("runs")
     app.button(key=f"take_back_{share.token}").click().run()
     shared("ben")
-    app = page("findings", shown=share.token, runs=",".join(of_anna))
+    app = page("overview", shown=share.token, runs=",".join(of_anna))
     assert "taken back" in words(app) and MARKER not in all_said(app)
 
 
@@ -167,7 +167,7 @@ def test_a_browser_that_keeps_no_cookies_is_told_what_that_means(shared, monkeyp
 
 def test_a_server_of_one_person_knows_no_owners_and_no_links(server, finished):
     share = services.places().shares.make(owners.EVERYBODY, finished)
-    app = page("findings", shown=share.token, runs=",".join(finished))
+    app = page("overview", shown=share.token, runs=",".join(finished))
     assert "shown" not in app.query_params and "somebody shows" not in words(app)
     assert not [b for b in app.button if b.key == "show_to_others"]
     assert server.store.root == services.places().home

@@ -140,10 +140,10 @@ def test_home_starts_the_two_answers_example_and_ends_on_its_findings(server):
     (launch,) = server.store.launches()
     run_ids = [run.id for run in launch.runs]
     assert launch.name == "A matrix with exactly two answers"
-    assert app.title[0].value == "Findings"
+    assert app.title[0].value == "Overview"
     assert app.session_state["view_runs"] == run_ids
     server.wait_analysis(run_ids)
-    app.switch_page(str(declared.page("findings").script)).run()
+    app.switch_page(str(declared.page("overview").script)).run()
     assert not app.exception
     assert "120 converged restarts found 2 modes" in words(app)
     app.switch_page(str(declared.page("modes").script)).run()

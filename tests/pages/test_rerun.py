@@ -26,7 +26,7 @@ def counted(monkeypatch):
 
 def test_modes_are_found_anew_for_another_threshold_only(server, finished, counted):
     found, begun = counted(structure, "modes_at"), counted(structure, "suggested_threshold")
-    app = page("findings", runs=",".join(finished))
+    app = page("overview", runs=",".join(finished))
     app.run()
     app.selectbox(key="view_focus").set_value("mode:1").run()
     assert not app.exception and len(found) == len(begun) == 1

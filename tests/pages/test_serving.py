@@ -137,4 +137,4 @@ def test_no_address_is_written_down():
     importlib.import_module("app")
     logger.init_uvicorn_logs()
     log = logging.getLogger("uvicorn.access")
-    assert not log.filter(logging.makeLogRecord({"msg": "GET /findings?shown=SECRET"}))
+    assert not log.filter(logging.makeLogRecord({"msg": "GET /overview?shown=SECRET"}))

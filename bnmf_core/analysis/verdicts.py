@@ -1,0 +1,185 @@
+"""The four verdicts of an analysis as facts: each a word, a short sentence, and what it rests on.
+
+How many explanations there are, which components are determined, whether chains have settled, and
+whether the choice matters. A picture reads the facts; nothing reads the sentences.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bnmf_core.analysis.answer import mass_in_words
+from bnmf_core.analysis.evidence import clear_winner
+from bnmf_core.analysis.findings import Answer
+from bnmf_core.compare.alignment import component_angles, largest_first, matching
+from bnmf_core.compare.conclusions import MATTERS, OPEN
+from bnmf_core.compare.modes import SAME_MODE
+from bnmf_core.nouns.names import listed
+
+CLEAR, LIKELY, UNCLEAR, WAITING = "clear", "leaning", "open", "pending"
+DETERMINED, PROVISIONAL, AMBIGUOUS = "determined", "provisional", "ambiguous"
+# Of the optima, or of the posterior mass, in which a component has to be found again.
+AGREED = 0.95
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One verdict: ``word`` for the badge, ``grade`` ("clear", "leaning", "open", "pending")."""
+
+    word: str
+    grade: str
+    said: str
+
+
+@dataclass(frozen=True, eq=False)
+class ComponentFacts:
+    """How far the components of the best mode are determined; R of them, the largest first.
+
+    Attributes
+    ----------
+    found_again : (R,) part of the optima with a partner within 15°; NaN without optima.
+    held : (R,) part of the posterior mass in modes with a partner within 15°; NaN while unknown.
+    turned : (R,) median angle of draws within the most probable mode, degrees; NaN while unknown.
+    states : of each "determined", "provisional" or "ambiguous".
+    """
+
+    found_again: np.ndarray
+    held: np.ndarray
+    turned: np.ndarray
+    states: tuple[str, ...]
+
+
+def best_mode(answer: Answer) -> int:
+    """The mode that is compared with: the most probable one, or the first while that is unknown."""
+    mass = answer.table["mass"].to_numpy(dtype=float)
+    return int(np.nanargmax(mass)) if np.isfinite(mass).any() else 0
+
+
+def explanations(answer: Answer) -> Verdict:
+    """How many modes there are, and whether one of them is the answer."""
+    table, evidence = answer.table, answer.evidence
+    if not answer.comparison.optima.any():
+        return Verdict("unknown", UNCLEAR, "Draws alone do not tell how many modes there are.")
+    count, good = len(table), int(table["as_good_as_best"].sum())
+    if count == 1:
+        return Verdict("one", CLEAR, "All converged restarts found one mode.")
+    found = f"{count} modes, {good} as good as the best."
+    if evidence is None:
+        return Verdict("weighing", WAITING, found)
+    if evidence.problem or (table["weighed"] > 0).sum() < 2:
+        return Verdict("not weighed", UNCLEAR, found)
+    winner = clear_winner(table)
+    if winner is None:
+        return Verdict("open", UNCLEAR, f"{found} The posterior does not tell them apart.")
+    share = f"Mode {winner + 1} has {mass_in_words(table.iloc[winner])} of the posterior mass."
+    grade = CLEAR if evidence.settled else LIKELY
+    return Verdict(grade, grade, f"{found} {share}")
+
+
+def component_facts(answer: Answer) -> ComponentFacts:
+    """Of every component of the best mode, how often it is found again, and how far it turns."""
+    comparison, table = answer.comparison, answer.table
+    row = int(answer.modes.representative[best_mode(answer)])
+    A, W = (part[0] for part in comparison.factors([row]))
+    reference = A[:, largest_first(A, W)]
+    R = reference.shape[1]
+    found_again = held = turned = np.full(R, np.nan)
+    if comparison.optima.any():
+        optima = comparison.bases(np.flatnonzero(comparison.optima))
+        found_again = _partners(optima, reference).mean(axis=0)
+    mass = np.nan_to_num(table["mass"].to_numpy(dtype=float))
+    if mass.sum() > 0:
+        heavy = np.flatnonzero(mass > 0)
+        bases = comparison.bases(answer.modes.representative[heavy])
+        held = mass[heavy] @ _partners(bases, reference) / mass.sum()
+    posterior = answer.posterior
+    if posterior is not None and posterior.modes and posterior.modes[0].settled:
+        first = comparison.bases([posterior.modes[0].row])
+        order = matching(first, reference)[0]
+        turned = posterior.turned()[order]
+    states = tuple(map(_state, found_again, held, turned))
+    return ComponentFacts(found_again, held, turned, states)
+
+
+def _partners(A: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """(M, R) bool, whether bases (M, D, R) have a partner within 15° of the reference's."""
+    return component_angles(A, reference, matching(A, reference)) <= SAME_MODE
+
+
+def _state(found_again: float, held: float, turned: float) -> str:
+    """Determined: by restarts or by the masses, and by draws. Provisional: draws do not say."""
+    agreed = found_again >= AGREED or held >= AGREED
+    if not agreed or turned > SAME_MODE:
+        return AMBIGUOUS
+    return PROVISIONAL if np.isnan(turned) else DETERMINED
+
+
+def components(facts: ComponentFacts) -> Verdict:
+    """Which components are determined, under the model and among restarts."""
+    R = len(facts.states)
+    certain = facts.states.count(DETERMINED)
+    doubted = [r for r, state in enumerate(facts.states) if state == AMBIGUOUS]
+    lost = int((facts.found_again < AGREED).sum())
+    if np.isnan(facts.held).all() and lost:
+        said = f"Among restarts {lost} of {R} are ambiguous; the masses are not known."
+        return Verdict(f"{R - lost} of {R}", WAITING, said)
+    among = f" Among restarts {lost} of {R} are ambiguous." if lost > len(doubted) else ""
+    if doubted:
+        named = _numbers(doubted)
+        said = f"{named} {'is' if len(doubted) == 1 else 'are'} not determined.{among}"
+        return Verdict(f"{R - len(doubted)} of {R}", UNCLEAR, said)
+    if certain < R:
+        said = f"Restarts or masses agree on all {R}; draws have not confirmed it.{among}"
+        return Verdict(PROVISIONAL, LIKELY, said)
+    return Verdict(DETERMINED, CLEAR, f"Under the model all {R} stay within 15°.{among}")
+
+
+def _numbers(components: Sequence[int]) -> str:
+    names = [str(r + 1) for r in components]
+    if len(names) > 4:
+        return f"{len(names)} components"
+    return f"Component{'s' * (len(names) > 1)} {listed(names)}"
+
+
+def chains(answer: Answer) -> Verdict:
+    """Whether chains have settled: those of the runs, and those within the modes."""
+    verdicts, posterior = answer.verdicts, answer.posterior
+    if verdicts is None:
+        return Verdict("checking", WAITING, "Chains are being checked.")
+    if verdicts.settled is None and (posterior is None or not posterior.modes):
+        return Verdict("none", WAITING, "These runs have no chains.")
+    if verdicts.settled is False:
+        worst = verdicts.unsettled[0]
+        within = posterior is not None and posterior.settled
+        said = "Chains within the modes have settled." if within else worst.reason
+        return Verdict("not settled", UNCLEAR, f"{worst.label} has not settled. {said}")
+    many = [verdict for verdict in verdicts.by_run.values() if verdict.modes > 1]
+    if many:
+        said = f"Settled, in {many[0].modes} modes that they do not cross between."
+        return Verdict("settled", LIKELY, said)
+    held = [*verdicts.by_run.values()]
+    if not held:
+        return Verdict("settled", CLEAR, "Chains within the modes have settled.")
+    r_hat, size = max(v.r_hat for v in held), min(min(v.ess_bulk, v.ess_tail) for v in held)
+    return Verdict("settled", CLEAR, f"In one mode: R̂ ≤ {r_hat:.2f}, ESS ≥ {size:.0f}.")
+
+
+def matters(answer: Answer) -> Verdict | None:
+    """Whether the choice changes what labels say; None for data without labels."""
+    found = answer.conclusions
+    if not answer.comparison.dataset.labels:
+        return None
+    if found is None:
+        return Verdict("comparing", WAITING, "Labels are being predicted.")
+    if found.table is None or found.table.empty:
+        return None
+    verdicts = found.table["verdict"]
+    changed, undecided = int((verdicts == MATTERS).sum()), int((verdicts == OPEN).sum())
+    if changed:
+        return Verdict("yes", UNCLEAR, f"The AUC of {changed} of {len(verdicts)} classes changes.")
+    if undecided:
+        same = len(verdicts) - undecided
+        said = f"AUC is the same for {same} of {len(verdicts)} classes, open for {undecided}."
+        return Verdict("open", LIKELY, said)
+    return Verdict("no", CLEAR, f"AUC is the same for all {len(verdicts)} classes.")

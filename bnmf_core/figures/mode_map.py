@@ -1,0 +1,190 @@
+"""The map of modes: a circle for each, as large as its share of the restarts; draws as dots."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from bnmf_core.figures.sketch import Sketch
+from bnmf_core.figures.style import MIDDLE, MUTED, ROUNDING, layout, safe
+from bnmf_core.figures.thinning import thinned
+
+# Okabe and Ito (2008), told apart by the colour-blind; further modes are grey.
+MODE_COLORS = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#E69F00",
+    "#56B4E9",
+    "#7E57A5",
+    "#8C6D31",
+)
+# Pixels: of the map, of the smallest circle, and per root of the share of restarts.
+WIDTH, HEIGHT, ROOM = 520, 540, 60
+SMALLEST, LARGEST = 12.0, 96.0
+# A circle at least so wide has its number inside. Modes that are labelled.
+WIDE, LABELLED = 20.0, 8
+LETTER, LINE = 7.0, 15.0
+
+
+def mode_color(mode: int) -> str:
+    """The colour of a mode, 0-based."""
+    return MODE_COLORS[mode] if mode < len(MODE_COLORS) else MUTED
+
+
+def mode_map(
+    points: np.ndarray,
+    members: pd.DataFrame,
+    mode_labels: np.ndarray,
+    representatives: np.ndarray,
+    optima: np.ndarray,
+    masses: Sequence[str],
+    heavy: np.ndarray,
+    names: Sequence[str],
+    unit: str,
+    focus: np.ndarray,
+) -> go.Figure:
+    """Modes and draws in the plane, each circle's area the number of restarts that end there.
+
+    Customdata begins with the rows of ``members`` that a mark stands for.
+
+    Parameters
+    ----------
+    points : (m, 2) positions in the distance's unit. members : the table of a comparison.
+    mode_labels : (m,) mode of each, 0-based. representatives : (K,) rows of ``members``.
+    optima : (m,) bool, converged restarts. masses : K words for the posterior mass, "" for unknown;
+        written beside the modes that are ``heavy`` (K,) bool.
+    names : K names of modes. unit : of the distance. focus : (m,) bool, what is looked at.
+    """
+    points = np.where(np.abs(points) < ROUNDING, 0.0, points)
+    K = len(representatives)
+    count = np.bincount(mode_labels[optima], minlength=K)
+    figure = Sketch()
+    dots = np.flatnonzero(~optima)
+    thin = thinned(*points[dots].T, mode_labels[dots], np.ones(dots.size, bool), focus[dots])
+    drawn = np.flatnonzero(thin.drawn)
+    if drawn.size:
+        which = mode_labels[dots[drawn]]
+        figure.add_scatter(
+            x=points[dots[drawn], 0],
+            y=points[dots[drawn], 1],
+            mode="markers",
+            customdata=thin.customdata(drawn, dots, which + 1),
+            marker={
+                "size": 5,
+                "color": [mode_color(int(k)) for k in which],
+                "opacity": np.where(focus[dots[drawn]], 0.5, 0.15).tolist(),
+            },
+            showlegend=False,
+            hovertemplate="a draw in mode %{customdata[1]}<extra></extra>",
+        )
+    order = np.argsort(-count, kind="stable")
+    size = np.maximum(LARGEST * np.sqrt(count / max(count.sum(), 1)), SMALLEST)
+    error = members["error"].groupby(mode_labels).min().reindex(range(K)).to_numpy()
+    in_focus = np.array([focus[mode_labels == k].any() for k in range(K)])
+    told = [
+        f"<b>{safe(names[k])}</b><br>{count[k]} of {count.sum()} restarts"
+        f"<br>relative error {error[k]:.4f}" + (f"<br>posterior mass {masses[k]}" * bool(masses[k]))
+        for k in range(K)
+    ]
+    figure.add_scatter(
+        x=points[representatives[order], 0],
+        y=points[representatives[order], 1],
+        mode="markers+text",
+        text=[f"<b>{k + 1}</b>" if size[k] >= WIDE else "" for k in order],
+        textfont={"color": "#FFFFFF", "size": 14},
+        hovertext=[told[k] for k in order],
+        hovertemplate="%{hovertext}<extra></extra>",
+        customdata=[[np.flatnonzero(mode_labels == k).tolist(), int(k) + 1] for k in order],
+        marker={
+            "size": size[order].tolist(),
+            "color": [mode_color(int(k)) for k in order],
+            "opacity": np.where(in_focus[order], 0.92, 0.25).tolist(),
+            "line": {"width": 1.5, "color": "#FFFFFF"},
+        },
+        showlegend=False,
+    )
+    scale = _scale(points)
+    labels = {
+        k: "<br>".join(
+            ([] if size[k] >= WIDE else [f"<b>{k + 1}</b>"])
+            + ([f"{masses[k]} of the mass"] if heavy[k] else [])
+            + (
+                [f"{count[k] / count.sum():.0%} of restarts"]
+                if count.sum() and k in order[:3]
+                else []
+            )
+        )
+        for k in range(min(K, LABELLED))
+    }
+    notes = _placed(points[representatives] / scale, size / 2, labels, scale)
+    notes.append(_scale_bar(figure, points, scale, unit))
+    figure.update_layout(annotations=notes)
+    figure.update_xaxes(visible=False)
+    figure.update_yaxes(visible=False, scaleanchor="x", scaleratio=1)
+    plural = "modes" if K > 1 else "mode"
+    draws = f", {dots.size} draws or unfinished runs" if dots.size else ""
+    title = f"{K} {plural} of {int(count.sum())} restarts{draws}"
+    margin: dict[str, object] = {"l": 8, "r": 40, "b": 8}
+    return layout(figure, title, HEIGHT, margin=margin, dragmode="lasso")
+
+
+def _scale(points: np.ndarray) -> float:
+    """Units of the distance per pixel."""
+    extent = np.ptp(points, axis=0) / (np.array([WIDTH, HEIGHT]) - 2 * ROOM)
+    return float(max(extent.max(), 1e-9))
+
+
+def _placed(
+    places: np.ndarray, radii: np.ndarray, labels: dict[int, str], scale: float
+) -> list[dict[str, object]]:
+    """Labels where they hide no circle and no other label, as annotations; all in pixels."""
+    taken = [(x - r, y - r, x + r, y + r) for (x, y), r in zip(places, radii, strict=True)]
+    notes = []
+    for k, text in labels.items():
+        if not text:
+            continue
+        lines = text.replace("<b>", "").replace("</b>", "").split("<br>")
+        w, h = LETTER * max(map(len, lines)) + 4, LINE * len(lines)
+        (x, y), r = places[k], radii[k]
+        around = [
+            (1, 0),
+            (-1, 0),
+            (0, 1),
+            (0, -1),
+            (0.8, 0.8),
+            (-0.8, 0.8),
+            (0.8, -0.8),
+            (-0.8, -0.8),
+        ]
+        away = [(a * (r + w / 2 + 4), b * (r + h / 2 + 2)) for a, b in around]
+        boxes = [(x + u - w / 2, y + v - h / 2, x + u + w / 2, y + v + h / 2) for u, v in away]
+        best = int(np.argmin([_overlap(box, taken) for box in boxes]))
+        taken.append(boxes[best])
+        note = {"x": x * scale, "y": y * scale, "text": text, "showarrow": False}
+        shift = {"xshift": float(away[best][0]), "yshift": float(away[best][1])}
+        notes.append(note | shift | {"font": {"size": 13}})
+    return notes
+
+
+def _overlap(box: tuple[float, ...], taken: Sequence[tuple[float, ...]]) -> float:
+    return sum(
+        max(0.0, min(box[2], other[2]) - max(box[0], other[0]))
+        * max(0.0, min(box[3], other[3]) - max(box[1], other[1]))
+        for other in taken
+    )
+
+
+def _scale_bar(figure: Sketch, points: np.ndarray, scale: float, unit: str) -> dict[str, object]:
+    """Draw a round distance below at the left; the annotation that says how long it is."""
+    wanted = 80 * scale
+    power = 10.0 ** np.floor(np.log10(wanted))
+    length = float(max(step * power for step in (1, 2, 5) if step * power <= wanted))
+    x = float(points[:, 0].min())
+    ends = {"x0": x, "x1": x + length, "y0": 0.02, "y1": 0.02, "xref": "x", "yref": "paper"}
+    figure.add_shape(type="line", line={"color": MIDDLE, "width": 2}, **ends)
+    note = {"x": x, "y": 0.02, "yref": "paper", "xanchor": "left", "yanchor": "bottom"}
+    said = {"text": f"{length:g}{unit if unit == '°' else f' {unit}'}", "showarrow": False}
+    return note | said | {"font": {"color": MIDDLE, "size": 12}}

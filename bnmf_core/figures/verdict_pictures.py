@@ -1,0 +1,168 @@
+"""The small pictures of the four verdicts: modes by error, components, chains, classes."""
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from bnmf_core.compare.conclusions import SAME
+from bnmf_core.figures.mode_map import mode_color
+from bnmf_core.figures.sketch import Sketch
+from bnmf_core.figures.style import LINE, MIDDLE, MUTED, component_color, safe
+
+HEIGHT = 120
+# Pixels of the largest circle.
+LARGEST, SMALLEST = 34.0, 6.0
+# Classes with names beside their line.
+MOST_NAMED = 12
+
+
+def by_error(table: pd.DataFrame) -> go.Figure:
+    """Modes on the axis of the relative error in percent, the area the restarts that end in each.
+
+    table : a row per mode, columns best_error and found_by.
+    """
+    found = table["found_by"].fillna(0.0).to_numpy(dtype=float)
+    order = np.argsort(-found, kind="stable")
+    figure = Sketch()
+    figure.add_scatter(
+        x=100 * table["best_error"].to_numpy(dtype=float)[order],
+        y=np.zeros(len(table)),
+        mode="markers",
+        marker={
+            "size": np.maximum(LARGEST * np.sqrt(found[order]), SMALLEST),
+            "color": [mode_color(int(k)) for k in order],
+            "opacity": 0.85,
+            "line": {"width": 1, "color": "#FFFFFF"},
+        },
+        text=[f"mode {k + 1}" for k in order],
+        hovertemplate="%{text}: error %{x:.3f} %<extra></extra>",
+        showlegend=False,
+    )
+    errors = 100 * np.nan_to_num(table["best_error"].to_numpy(dtype=float))
+    figure.update_yaxes(visible=False, range=[-1, 1])
+    digits = _digits(errors)
+    ends = [float(errors.min()), float(errors.max())]
+    near = ends[1] - ends[0] < 10.0 ** -(digits + 1)
+    ticks = ends[:1] if near else ends
+    room = 0.15 * (ends[1] - ends[0]) if not near else 10.0**-digits
+    figure.update_xaxes(
+        tickvals=ticks,
+        ticktext=[f"{tick:.{digits}f} %" for tick in ticks],
+        tickangle=0,
+        ticklabeloverflow="allow",
+        range=[ends[0] - room, ends[1] + room],
+        showgrid=False,
+        zeroline=False,
+    )
+    return _small(figure, bottom=26)
+
+
+def _digits(errors: np.ndarray) -> int:
+    """Just as many digits as tell the largest from the smallest."""
+    extent = float(np.ptp(errors))
+    return 2 if extent <= 0 else int(np.clip(np.ceil(-np.log10(extent)) + 1, 1, 4))
+
+
+def found_again(found: np.ndarray, held: np.ndarray, agreed: float) -> go.Figure:
+    """For every component the part of restarts that find it again, and of the posterior mass.
+
+    found, held : (R,), NaN where not known. agreed : the part that is enough.
+    """
+    R = found.size
+    x = list(range(1, R + 1))
+    shown = np.nan_to_num(found)
+    figure = Sketch()
+    figure.add_bar(
+        x=x,
+        y=shown,
+        marker={"color": [component_color(r) for r in range(R)]},
+        hovertemplate="component %{x}: found again by %{y:.0%} of restarts<extra></extra>",
+        showlegend=False,
+    )
+    if np.isfinite(held).any():
+        figure.add_scatter(
+            x=x,
+            y=held,
+            mode="markers",
+            marker={"size": 8, "color": "#FFFFFF", "line": {"width": 2, "color": "#1F2933"}},
+            hovertemplate="component %{x}: in %{y:.1%} of the posterior mass<extra></extra>",
+            showlegend=False,
+        )
+    across = {"x0": 0.4, "x1": R + 0.6, "y0": agreed, "y1": agreed}
+    figure.add_shape(type="line", line={"color": MIDDLE, "width": 1, "dash": "dot"}, **across)
+    figure.update_xaxes(tickvals=x, range=[0.4, R + 0.6], showgrid=False, tickangle=0)
+    figure.update_yaxes(range=[0, 1.08], tickvals=[0, 1], tickformat=".0%", showgrid=False)
+    return _small(figure, left=38, bottom=22)
+
+
+def chain_angles(angles: np.ndarray, chain: np.ndarray) -> go.Figure:
+    """The angle of the worst component to the best mode, draw by draw; a line for each chain.
+
+    angles, chain : (M,), in the order in which draws were made.
+    """
+    figure = Sketch()
+    shades = (LINE, "#D55E00", "#009E73", "#7E57A5")
+    numbers = np.unique(chain)
+    for i, number in enumerate(numbers):
+        values = angles[chain == number]
+        figure.add_scatter(
+            x=np.arange(1, values.size + 1),
+            y=values,
+            mode="lines",
+            line={"width": 1.2, "color": shades[i] if i < len(shades) else MUTED},
+            hovertemplate=f"chain {i + 1}, draw %{{x}}: %{{y:.1f}}°<extra></extra>",
+            showlegend=False,
+        )
+    top = float(angles.max())
+    figure.update_xaxes(showticklabels=False, showgrid=False, zeroline=False)
+    figure.update_yaxes(
+        range=[0, 1.1 * max(top, 1.0)],
+        tickvals=[0, top],
+        ticktext=["0°", f"{top:.0f}°"],
+        showgrid=False,
+    )
+    return _small(figure, left=38, bottom=8)
+
+
+def class_ranges(table: pd.DataFrame) -> go.Figure:
+    """For every class the range of its AUC over the explanations; what differs stands out.
+
+    table : columns task, lowest, highest and verdict.
+    """
+    rows = table.reset_index(drop=True)
+    named = len(rows) <= MOST_NAMED
+    figure = Sketch()
+    for same, color in ((True, MUTED), (False, "#D55E00")):
+        part = rows[(rows["verdict"] == SAME) == same]
+        if part.empty:
+            continue
+        gap = [None] * len(part)
+        figure.add_scatter(
+            x=np.array([part["lowest"], part["highest"], gap], dtype=object).T.ravel().tolist(),
+            y=np.array([part.index, part.index, gap], dtype=object).T.ravel().tolist(),
+            mode="lines+markers",
+            line={"width": 3, "color": color},
+            marker={"size": 6, "color": color},
+            hovertemplate="AUC %{x:.3f}<extra></extra>",
+            showlegend=False,
+        )
+    low = float(rows["lowest"].min())
+    figure.update_xaxes(
+        range=[low - 0.03 * (1 - low) - 1e-3, 1.002],
+        tickvals=[low, 1.0],
+        ticktext=[f"AUC {low:.2f}", "1"],
+        showgrid=False,
+    )
+    figure.update_yaxes(
+        tickvals=list(rows.index) if named else [],
+        ticktext=[safe(task, 12) for task in rows["task"]] if named else [],
+        autorange="reversed",
+        tickfont={"size": 9},
+        showgrid=False,
+    )
+    return _small(figure, left=70 if named else 10, bottom=24)
+
+
+def _small(figure: Sketch, left: int = 10, bottom: int = 20) -> go.Figure:
+    margin = {"l": left, "r": 10, "t": 6, "b": bottom}
+    return figure.update_layout(height=HEIGHT, margin=margin, font={"size": 11}, bargap=0.3)

@@ -1,0 +1,93 @@
+"""Four verdicts, each with a badge, a small picture and a sentence."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from bnmf_core.analysis import verdicts
+from bnmf_core.analysis.verdicts import Verdict
+from bnmf_core.compare.alignment import component_angles, matching
+from bnmf_core.figures import verdict_pictures
+from pages.frame import view
+from pages.frame.lens import Lens
+from pages.frame.words import plain
+from pages.parts.answer import Answer
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+# Colour and shape of a badge.
+GRADES = {
+    verdicts.CLEAR: ("green", ":material/check_circle:"),
+    verdicts.LIKELY: ("orange", ":material/change_history:"),
+    verdicts.UNCLEAR: ("gray", ":material/radio_button_unchecked:"),
+    verdicts.WAITING: ("blue", ":material/hourglass_empty:"),
+}
+
+
+def show(look: Lens, found: Answer) -> None:
+    """Two rows of two; those that these data have nothing to say of are left out."""
+    facts = _facts(look.analysis.kept_under, look.modes.threshold, _ready(found), found)
+    labels = verdicts.matters(found)
+    tiles: list[tuple[str, Verdict, go.Figure | None]] = [
+        ("Explanations", verdicts.explanations(found), verdict_pictures.by_error(found.table)),
+        ("Components", verdicts.components(facts), _again(facts)),
+        ("Chains", verdicts.chains(found), _chains(look, found)),
+    ]
+    if labels is not None:
+        table = None if found.conclusions is None else found.conclusions.table
+        drawn = None if table is None else verdict_pictures.class_ranges(table)
+        tiles.append(("Does the choice matter?", labels, drawn))
+    for first in range(0, len(tiles), 2):
+        for column, tile in zip(st.columns(2, gap="small"), tiles[first : first + 2], strict=False):
+            with column:
+                _tile(*tile)
+
+
+def _again(facts: verdicts.ComponentFacts) -> "go.Figure":
+    return verdict_pictures.found_again(facts.found_again, facts.held, verdicts.AGREED)
+
+
+def _tile(title: str, verdict: Verdict, drawn: "go.Figure | None") -> None:
+    color, icon = GRADES[verdict.grade]
+    with st.container(border=True, gap="small", height="stretch"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown(f"**{plain(title)}**")
+            st.badge(plain(verdict.word), color=color, icon=icon)
+        if drawn is not None:
+            view.sketch_of(drawn, f"tile_{title[:4].lower()}", f"{title}: {verdict.said}")
+        st.caption(f":small[{plain(verdict.said)}]")
+
+
+def _ready(found: Answer) -> tuple[bool, bool]:
+    return found.evidence is not None, found.posterior is not None
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _facts(
+    kept_under: str, threshold: float, ready: tuple[bool, bool], _found: Answer
+) -> verdicts.ComponentFacts:
+    """Those of the comparison that is kept under this, with these stages there."""
+    return verdicts.component_facts(_found)
+
+
+def _chains(look: Lens, found: Answer) -> "go.Figure | None":
+    """The first run of chains against the best mode; None without one."""
+    comparison = look.analysis
+    sampled = comparison.members["algorithm"].isin(comparison.exact_samplers)
+    if not sampled.any():
+        return None
+    first = comparison.members.loc[sampled, "run"].iloc[0]
+    rows = np.flatnonzero((comparison.members["run"] == first).to_numpy())
+    angles = _angles(comparison.kept_under, verdicts.best_mode(found), first, look, rows)
+    chain = comparison.members["chain"].to_numpy()[rows]
+    return verdict_pictures.chain_angles(angles, chain)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _angles(kept_under: str, mode: int, run: str, _look: Lens, _rows: np.ndarray) -> np.ndarray:
+    """(M,) degrees from the worst component of each draw to its partner in a mode's optimum."""
+    reference = _look.analysis.bases([int(_look.modes.representative[mode])])[0]
+    A = _look.analysis.bases(_rows)
+    return component_angles(A, reference, matching(A, reference)).max(axis=1)

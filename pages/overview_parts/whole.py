@@ -1,0 +1,46 @@
+"""The map of all modes, and what the best one is made of."""
+
+import numpy as np
+
+from bnmf_core.analysis.answer import mass_in_words
+from bnmf_core.figures.factorization_map import left_out
+from bnmf_core.figures.mode_map import mode_map
+from pages.frame import focusing, view
+from pages.frame.lens import Lens
+from pages.parts.answer import Answer
+
+# Posterior mass that is written on the map.
+LEAST = 0.01
+
+
+def show(look: Lens, found: Answer) -> None:
+    """Draw it; a circle that is clicked is in focus on all pages."""
+    analysis, table = look.analysis, found.table
+    points, stress = look.structure.projection(look.metric)
+    known = table["mass"].notna() & (table["weighed"] > 0)
+    masses = [
+        mass_in_words(row) if known[k] and len(table) > 1 else "" for k, row in table.iterrows()
+    ]
+    heavy = np.array([bool(mass) for mass in masses]) & (table["mass"] >= LEAST).to_numpy()
+    event = view.chart(
+        mode_map(
+            points,
+            analysis.members,
+            look.modes.labels,
+            look.modes.representative,
+            analysis.optima,
+            masses,
+            heavy,
+            look.mode_names,
+            look.distance.unit,
+            look.focus,
+        ),
+        f"Circle: a mode, its area the restarts that end there. Dots: draws.{left_out(stress)}",
+        name="map",
+        origin=look.origin,
+        table=lambda: look.named(analysis.members).assign(
+            mode=look.modes.labels + 1, x=points[:, 0], y=points[:, 1]
+        ),
+        select=view.MARKS,
+    )
+    focusing.on_selection(event, "map")

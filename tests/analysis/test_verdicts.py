@@ -1,0 +1,83 @@
+"""The four verdicts: each word follows from numbers that are counted here directly."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bnmf_core.analysis import verdicts
+from bnmf_core.analysis.chains import Verdict, Verdicts
+from bnmf_core.analysis.conclusions import Conclusions
+from bnmf_core.analysis.verdicts import ComponentFacts
+
+ALL = np.ones(3)
+
+
+def answer(mass=(0.7, 0.3), low=(0.6, 0.2), high=(0.8, 0.4), **further):
+    table = pd.DataFrame({"mode": [0, 1], "joined": [0, 1], "stays": [True, True]})
+    table = table.assign(mass=mass, mass_low=low, mass_high=high, weighed=[1, 1])
+    table["as_good_as_best"] = [True, False]
+    found = {
+        "table": table,
+        "evidence": SimpleNamespace(problem="", settled=True),
+        "comparison": SimpleNamespace(optima=np.ones(4, bool), dataset=SimpleNamespace(labels={})),
+        "verdicts": Verdicts({}),
+        "posterior": None,
+        "conclusions": None,
+    }
+    return SimpleNamespace(**(found | further))
+
+
+def test_a_mode_that_outweighs_all_others_whatever_the_errors_is_clear():
+    found = verdicts.explanations(answer())
+    assert (found.word, found.grade) == ("clear", verdicts.CLEAR)
+    assert "2 modes, 1 as good as the best. Mode 1 has 70 % (60 % to 80 %)" in found.said
+    rough = answer(evidence=SimpleNamespace(problem="", settled=False))
+    assert verdicts.explanations(rough).grade == verdicts.LIKELY
+    near = verdicts.explanations(answer(low=(0.35, 0.1), high=(0.9, 0.65)))
+    assert near.grade == verdicts.UNCLEAR and "does not tell them apart" in near.said
+
+
+def test_nothing_is_called_clear_before_masses_are_known():
+    assert verdicts.explanations(answer(evidence=None)).grade == verdicts.WAITING
+    draws = SimpleNamespace(optima=np.zeros(4, bool))
+    assert verdicts.explanations(answer(comparison=draws)).grade == verdicts.UNCLEAR
+
+
+@pytest.mark.parametrize(
+    ("again", "held", "turned", "grade", "said"),
+    [
+        (ALL, ALL, 5 * ALL, verdicts.CLEAR, "Under the model all 3 stay within 15°."),
+        (0.4 * ALL, ALL, 5 * ALL, verdicts.CLEAR, "Among restarts 3 of 3 are ambiguous."),
+        (ALL, ALL, np.array([2, 27.0, 3]), verdicts.UNCLEAR, "Component 2 is not determined."),
+        (ALL, ALL, np.nan * ALL, verdicts.LIKELY, "draws have not confirmed it"),
+        (np.array([1, 0.5, 1]), np.nan * ALL, np.nan * ALL, verdicts.WAITING, "1 of 3"),
+    ],
+)
+def test_components_are_judged_by_restarts_masses_and_draws(again, held, turned, grade, said):
+    states = tuple(verdicts._state(*each) for each in zip(again, held, turned, strict=True))
+    found = verdicts.components(ComponentFacts(again, held, turned, states))
+    assert found.grade == grade and said in found.said
+
+
+def test_chains_within_modes_do_not_make_those_of_a_run_settled():
+    bad = Verdict("a", "Gibbs", 4, 100, False, 1.9, 5.0, 4.0, (0,) * 4, "Worst: log joint.")
+    good = Verdict("b", "Gibbs", 4, 100, True, 1.01, 300.0, 280.0, (0,) * 4, "")
+    apart = Verdict("c", "Gibbs", 4, 100, True, 1.01, 300.0, 280.0, (0, 0, 1, 1), "")
+    within = SimpleNamespace(modes=(1,), settled=True)
+    found = verdicts.chains(answer(verdicts=Verdicts({"a": bad}), posterior=within))
+    assert found.grade == verdicts.UNCLEAR and "within the modes have settled" in found.said
+    found = verdicts.chains(answer(verdicts=Verdicts({"b": good})))
+    assert found.grade == verdicts.CLEAR and "R̂ ≤ 1.01, ESS ≥ 280" in found.said
+    assert verdicts.chains(answer(verdicts=Verdicts({"c": apart}))).grade == verdicts.LIKELY
+    assert verdicts.chains(answer()).word == "none"
+
+
+def test_a_class_that_changes_makes_the_choice_matter():
+    labels = SimpleNamespace(optima=np.ones(4, bool), dataset=SimpleNamespace(labels={"kind": ()}))
+    for verdict, grade in (("matters", "open"), ("open", "leaning"), ("does not matter", "clear")):
+        table = pd.DataFrame({"verdict": ["does not matter", verdict]})
+        found = answer(comparison=labels, conclusions=Conclusions("", (0, 1), table))
+        assert verdicts.matters(found).grade == grade
+    assert verdicts.matters(answer()) is None

@@ -1,0 +1,28 @@
+"""Overview: the map and four verdicts, whatever is known so far."""
+
+import json
+
+from tests.pages.apps import page, words
+
+
+def titles(app):
+    return [
+        json.loads(one.proto.spec)["layout"].get("title", {}).get("text")
+        for one in app.get("plotly_chart")
+    ]
+
+
+def test_the_map_and_its_verdicts_come_before_the_sentences(finished):
+    app = page("overview", runs=",".join(finished))
+    assert not app.exception and not app.error
+    assert "modes of" in titles(app)[0] or "mode of" in titles(app)[0]
+    shown = [element.value for element in app.markdown]
+    tiles = [shown.index(f"**{name}**") for name in ("Explanations", "Components", "Chains")]
+    assert tiles == sorted(tiles)
+    assert "**Does the choice matter?**" in shown  # the data have labels
+    assert "What was found" in [heading.value for heading in app.header]
+
+
+def test_an_old_address_leads_here(finished):
+    app = page("overview", runs=",".join(finished))
+    assert app.title[0].value == "Overview" and "Circle: a mode" in words(app)

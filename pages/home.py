@@ -1,5 +1,7 @@
 """Home: what this is, and one click to a real example."""
 
+from pathlib import Path
+
 import streamlit as st
 
 from bnmf_core.lazy import lazy
@@ -10,6 +12,9 @@ from pages.frame.services import dataset_names, launch_label, make_ready, runner
 from pages.frame.words import plain
 
 panel = lazy("pages.frame.panel")
+
+CARDS = Path(__file__).resolve().parent / "home_parts" / "cards"
+IN_A_ROW = 3
 
 guard.enter("home")
 hints.show("home")
@@ -35,43 +40,34 @@ if started := st.session_state.pop("home_started", None):
 if message := st.session_state.pop("home_error", None):
     view.problem(message)
 
-first, *others = EXAMPLES.values()
-with st.container(border=True):
-    st.header(plain(first.question), anchor=False)
-    st.markdown(plain(first.told))
-    st.button(
-        f"Analyse {plain(first.label)}",
-        type="primary",
-        icon=":material/play_arrow:",
-        key=f"start_{first.key}",
-        on_click=start,
-        args=(first.key,),
-    )
-
-st.header("Other questions", anchor=False)
-for column, example in zip(st.columns(len(others)), others, strict=True):
-    with column.container(border=True, height="stretch"):
-        with st.container(height="stretch"):  # so that buttons stand in one line
-            st.markdown(f"**{plain(example.label)}**")
-            st.markdown(plain(example.question))
-            st.caption(plain(example.told))
-        st.button("Start", key=f"start_{example.key}", on_click=start, args=(example.key,))
-
-left, right = st.columns(2)
-with left:
-    st.header("Your own matrix", anchor=False)
-    st.markdown(
-        "A table (CSV, TSV, XLSX, Parquet, GCT), a matrix (NPY, NPZ, Matrix Market, MATLAB, H5AD, "
-        "10x), a zip of images or of texts, up to 256 MB. You see how it is read before it is."
-    )
+with st.container(horizontal=True, vertical_alignment="center"):
     link.to("data", source="upload")
+    st.caption("A table, a matrix, a zip of images or of texts, up to 256 MB.")
+st.header("Or start an example", anchor=False)
+for first in range(0, len(EXAMPLES), IN_A_ROW):
+    row = list(EXAMPLES.values())[first : first + IN_A_ROW]
+    for column, example in zip(st.columns(IN_A_ROW), row, strict=False):
+        with column.container(border=True, height="stretch"):
+            picture = CARDS / f"{example.key}.png"
+            if picture.exists():
+                view.image(picture, example.told)
+            st.markdown(f"**{plain(example.question)}**")
+            st.button(
+                f"Analyse {plain(example.label[:1].lower() + example.label[1:])}",
+                type="primary" if example is EXAMPLES["digits"] else "secondary",
+                icon=":material/play_arrow:",
+                key=f"start_{example.key}",
+                on_click=start,
+                args=(example.key,),
+                help=plain(example.told),
+            )
+
 if recent := store().launches()[:4]:
-    with right:
-        st.header("Recent", anchor=False)
-        names = dataset_names()
-        for launch in recent:
-            words = launch_label(launch, names.get(launch.dataset, "deleted data"))
-            if launch.shown:
-                link.to("overview", f"{words} · {launch.status}", runs=",".join(launch.shown))
-        link.to("runs")
+    st.header("Recent", anchor=False)
+    names = dataset_names()
+    for launch in recent:
+        words = launch_label(launch, names.get(launch.dataset, "deleted data"))
+        if launch.shown:
+            link.to("overview", f"{words} · {launch.status}", runs=",".join(launch.shown))
+    link.to("runs")
 make_ready()

@@ -19,6 +19,8 @@ from pages.frame import link
 from pages.frame.words import plain
 
 if TYPE_CHECKING:  # loads what the first page does not need
+    from pathlib import Path
+
     import pandas as pd
     import plotly.graph_objects as go
     from pandas.io.formats.style import Styler
@@ -120,6 +122,11 @@ def chart(
     _below(figure, reading, name, origin, title, table)
     origin_line(origin, of=name)
     return event
+
+
+def image(file: "Path", words: str) -> None:
+    """Draw a picture that comes with the program."""
+    st.image(str(file), alt=words)
 
 
 def sketch_of(figure: "go.Figure", name: str, words: str) -> None:

@@ -187,4 +187,4 @@ def _scale_bar(figure: Sketch, points: np.ndarray, scale: float, unit: str) -> d
     figure.add_shape(type="line", line={"color": MIDDLE, "width": 2}, **ends)
     note = {"x": x, "y": 0.02, "yref": "paper", "xanchor": "left", "yanchor": "bottom"}
     said = {"text": f"{length:g}{unit if unit == '°' else f' {unit}'}", "showarrow": False}
-    return note | said | {"font": {"color": MIDDLE, "size": 12}}
+    return note | said | {"font": {"size": 12}}

@@ -160,7 +160,9 @@ def test_every_chart_says_what_is_seen_and_has_a_table(page):
         title, _, reading = (chart["said"] or "").partition(". ")
         assert title and len(reading.split()) > 3
     tables = page.get_by_test_id("stPopoverButton").filter(has_text="Table", visible=True)
-    assert tables.count() == len(charts)
+    # The small pictures of verdicts stand for charts of other pages.
+    small = page.locator("[class*='st-key-chart_tile_']").count()
+    assert tables.count() == len(charts) - small
     assert page.evaluate("audit.without_words()") == []
 
 

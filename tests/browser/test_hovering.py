@@ -16,6 +16,7 @@ WHERE = """word => {
     const range = new Range();
     range.setStart(node, at);
     range.setEnd(node, at + word.length);
+    node.parentElement.scrollIntoView({ block: "center" });
     const place = range.getBoundingClientRect();
     if (place.width) return [place.x + place.width / 2, place.y + place.height / 2];
   }

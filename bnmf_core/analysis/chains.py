@@ -168,7 +168,7 @@ STAGE = Stage(
     key="chains",
     label="Checking whether chains have settled",
     needs=(distances.STAGE, basins.STAGE),
-    version=2,
+    version=3,
     compute=compute,
     read=read,
 )

@@ -177,9 +177,11 @@ def matters(answer: Answer) -> Verdict | None:
     verdicts = found.table["verdict"]
     changed, undecided = int((verdicts == MATTERS).sum()), int((verdicts == OPEN).sum())
     if changed:
-        return Verdict("yes", UNCLEAR, f"The AUC of {changed} of {len(verdicts)} classes changes.")
+        return Verdict(
+            "yes", UNCLEAR, f"The AUC of {changed} of {len(verdicts)} classes depends on the mode."
+        )
     if undecided:
         same = len(verdicts) - undecided
-        said = f"AUC is the same for {same} of {len(verdicts)} classes, open for {undecided}."
+        said = f"AUC depends on the mode for none of {same} classes; open for {undecided}."
         return Verdict("open", LIKELY, said)
-    return Verdict("no", CLEAR, f"AUC is the same for all {len(verdicts)} classes.")
+    return Verdict("no", CLEAR, f"No AUC of {len(verdicts)} classes depends on the mode.")

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from bnmf_core.compare.alignment import component_angles, matching
+from bnmf_core.compare.alignment import component_angles, largest_first, matching
 from bnmf_core.compare.distances.scaling import unit_l2_columns
 from bnmf_core.compare.mixing import SHORTEST, effective_size, split_r_hat, why_unknown
 from bnmf_core.nouns.errors import DataError
@@ -129,7 +129,9 @@ def settled(
         if reference is None:
             best = index[np.asarray(log_joint)[index].argmax()]
             reference = A[best], W[best]
-        series = component_series(A[index], W[index], *reference)
+        # Numbered as on every page: the component that explains most of X comes first.
+        order = largest_first(*reference)
+        series = component_series(A[index], W[index], reference[0][:, order], reference[1][order])
         series = {"log joint": np.asarray(log_joint)[index]} | series
         for quantity, values in series.items():
             rows.append(

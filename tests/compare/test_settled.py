@@ -94,3 +94,14 @@ def test_as_many_modes_as_chains_are_needed():
     rng = np.random.default_rng(4)
     with pytest.raises(DataError, match="4 chains need as many modes"):
         settled(*of_chains(rng), groups=np.array([0, 1]))
+
+
+def test_components_are_numbered_by_what_they_explain():
+    """The reference's second component is the larger one, so it is component 1 in what is said."""
+    rng = np.random.default_rng(0)
+    A, W = rng.gamma(50.0, size=(400, 5, 2)), rng.gamma(50.0, size=(400, 2, 6))
+    A[:, :, 1] *= 9.0
+    A[200:, 0, 1] *= 4.0  # the larger one changes half-way
+    found = settled(A, W, rng.normal(size=400), np.repeat(np.arange(4), 100))
+    assert not found.settled
+    assert "component 1" in found.reason or "weights 1" in found.reason

@@ -138,9 +138,11 @@ def _found(
         found = table[table["found_by"] > 0]
         if len(found) == 1:
             widest = _widest(comparison, metric, modes)
-            apart = f"any two are at most {widest:.2g}{unit} apart"
-            if widest < IDENTICAL:
-                apart = f"they are identical (to {IDENTICAL:g}{unit})"
+            apart = (
+                f"they are identical (to {IDENTICAL:g}{unit})"
+                if widest < IDENTICAL
+                else f"any two are at most {_rounded_up(widest):.3g}{unit} apart"
+            )
             yield f"All {converged} converged restarts found one mode: {apart}."
             return
         good = found[found["as_good_as_best"]]
@@ -227,7 +229,7 @@ def _probable(
         number = int(table["weighed"].argmax()) + 1
         yield (
             f"Mode {number} is the only one that was weighed: its share is not known."
-            if evidence.left_out
+            if evidence.left_out or unweighed > 0
             else f"Mode {number} has all of the posterior mass that was found: no restart ended in "
             "another mode."
         )
@@ -372,6 +374,12 @@ def _span(values: pd.Series, unit: str) -> str:
     """The smallest and the largest, "30.6 to 40.5°", or one where they read alike."""
     low, high = f"{values.min():.3g}", f"{values.max():.3g}"
     return f"{high}{unit}" if low == high else f"{low} to {high}{unit}"
+
+
+def _rounded_up(value: float) -> float:
+    """A number above 0 to three digits, never below itself."""
+    step = 10.0 ** (math.floor(math.log10(value)) - 2)
+    return math.ceil(value / step) * step
 
 
 def mass_in_words(mode: pd.Series) -> str:

@@ -91,8 +91,8 @@ def _of_label(label: str, tasks: pd.DataFrame, compared: int, beginning: str = "
 def _no_choice(labels: Sequence[str]) -> str:
     named = listed(labels)
     return (
-        f"What is concluded from {named} does not hang on a choice: the restarts found one "
-        "explanation."
+        f"What is concluded from {named} does not hang on a choice: at the default threshold the "
+        "restarts found one explanation."
     )
 
 

@@ -1,7 +1,5 @@
 """The map of all modes, and what the best one is made of."""
 
-import numpy as np
-
 from bnmf_core.analysis.answer import mass_in_words
 from bnmf_core.figures.factorization_map import left_out
 from bnmf_core.figures.mode_map import mode_map
@@ -19,9 +17,10 @@ def show(look: Lens, found: Answer) -> None:
     points, stress = look.structure.projection(look.metric)
     known = table["mass"].notna() & (table["weighed"] > 0)
     masses = [
-        mass_in_words(row) if known[k] and len(table) > 1 else "" for k, row in table.iterrows()
+        mass_in_words(row) if known[k] and known.sum() > 1 else "" for k, row in table.iterrows()
     ]
-    heavy = np.array([bool(mass) for mass in masses]) & (table["mass"] >= LEAST).to_numpy()
+    # The mass of a mode means something beside that of others.
+    heavy = ((table["mass"] >= LEAST) & (known.sum() > 1)).to_numpy()
     event = view.chart(
         mode_map(
             points,

@@ -16,7 +16,7 @@ from pages.frame.words import duration, plain, shown
 from pages.parts import make_study
 
 NEW = ""
-NOISES = {"free": "free at each rank", "same": "the same at all ranks"}
+NOISES = {"free": "fitted at each rank", "same": "the same at all ranks"}
 LARGEST = 40
 
 

@@ -342,3 +342,11 @@ def test_which_starts_are_counted_is_said_where_there_are_several_kinds(two, tol
     assert len(said) == 1 + mixed  # both modes were found many times
     assert said[0].startswith("Every mode was found more than once")
     assert not mixed or "10 by Q-Transform, 20 by Random restarts" in said[-1]
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(10.395, "10.4"), (0.00351001, "0.00352"), (9.0, "9")]
+)
+def test_a_largest_distance_is_never_rounded_down(value, shown):
+    assert f"{answer._rounded_up(value):.3g}" == shown
+    assert answer._rounded_up(value) >= value

@@ -51,7 +51,6 @@ def test_runs_are_their_owners_are_shown_by_a_link_and_no_longer_when_it_is_take
         ben.get_by_text("Hand it on").wait_for()
         # A page that is drawn again while it is clicked, as a stage ends, may lose the click.
         ben.get_by_role("progressbar").first.wait_for(state="detached", timeout=300_000)
-        settle(ben, 500)
         with ben.expect_download() as archive:
             ben.get_by_role("button", name="Archive (ZIP)").click()
         archive.value.save_as(tmp_path / "shown.zip")

@@ -122,7 +122,8 @@ def of_restarts(study: RankStudy) -> str:
     """At which ranks restarts find the same components, and at which they are one mode."""
     made = int(study.table["restarts"].iloc[0])
     return (
-        f"{made} restarts of each rank find the same components (within {THRESHOLD:g}° on average) "
+        f"Of {made} restarts of each rank those that have converged find components that are on "
+        f"average within {THRESHOLD:g}° of the best one's "
         f"{_held(study.criteria['stability'])}. They are one mode "
         f"{_held(study.criteria['modes'])}."
     )

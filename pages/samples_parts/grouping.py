@@ -14,7 +14,7 @@ from pages.frame.lens import Lens
 from pages.frame.words import plain
 
 # Optima, or draws where none is known, that are asked for the group of each observation.
-MOST = 60
+MOST = 200
 # Observations in the table of those that change.
 MOST_SHOWN = 200
 

@@ -40,7 +40,8 @@ class ComponentFacts:
     ----------
     found_again : (R,) part of the optima with a partner within 15°; NaN without optima.
     held : (R,) part of the posterior mass in modes with a partner within 15°; NaN while unknown.
-    turned : (R,) median angle of draws within the most probable mode, degrees; NaN while unknown.
+    turned : (R,) the angle within which 95 % of the draws in the most probable mode lie, degrees;
+        NaN while unknown.
     states : of each "determined", "provisional" or "ambiguous".
     """
 
@@ -97,7 +98,7 @@ def component_facts(answer: Answer) -> ComponentFacts:
     if posterior is not None and posterior.modes and posterior.modes[0].settled:
         first = comparison.bases([posterior.modes[0].row])
         order = matching(first, reference)[0]
-        turned = posterior.turned()[order]
+        turned = np.quantile(posterior.draws[0]["turned"], AGREED, axis=0)[order]
     states = tuple(map(_state, found_again, held, turned))
     return ComponentFacts(found_again, held, turned, states)
 
@@ -132,7 +133,9 @@ def components(facts: ComponentFacts) -> Verdict:
     if certain < R:
         said = f"Restarts or masses agree on all {R}; draws have not confirmed it.{among}"
         return Verdict(PROVISIONAL, LIKELY, said)
-    return Verdict(DETERMINED, CLEAR, f"Under the model all {R} stay within 15°.{among}")
+    return Verdict(
+        DETERMINED, CLEAR, f"Under the model all {R} stay within 15° (95 % of draws).{among}"
+    )
 
 
 def _numbers(components: Sequence[int]) -> str:

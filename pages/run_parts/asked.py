@@ -124,10 +124,11 @@ def _begin_with(recommended: Preset) -> None:
     second drawing only would take one that is not set then for an empty one.
     """
     explorers = [s for s in recommended.specs if ALGORITHMS[s.algorithm].family == "explorer"]
+    samplers = [s for s in recommended.specs if ALGORITHMS[s.algorithm].family == "sampler"]
     first = {
         "algorithms": [spec.algorithm for spec in recommended.specs],
         "particles": explorers[0].particles,
-        "draws": DRAWS,
+        "draws": samplers[0].particles if samplers else DRAWS,
         "model": recommended.specs[0].model,
     }
     changed = st.session_state.get(RECOMMENDED) != first

@@ -48,7 +48,13 @@ def test_nothing_is_called_clear_before_masses_are_known():
 @pytest.mark.parametrize(
     ("again", "held", "turned", "grade", "said"),
     [
-        (ALL, ALL, 5 * ALL, verdicts.CLEAR, "Under the model all 3 stay within 15°."),
+        (
+            ALL,
+            ALL,
+            5 * ALL,
+            verdicts.CLEAR,
+            "Under the model all 3 stay within 15° (95 % of draws).",
+        ),
         (0.4 * ALL, ALL, 5 * ALL, verdicts.CLEAR, "Among restarts 3 of 3 are ambiguous."),
         (ALL, ALL, np.array([2, 27.0, 3]), verdicts.UNCLEAR, "Component 2 is not determined."),
         (ALL, ALL, np.nan * ALL, verdicts.LIKELY, "draws have not confirmed it"),

@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 
-from bnmf_core import RunSpec, boolean_tiles, laurberg
+from bnmf_core import RunSpec, boolean_tiles, laurberg, preset
 from bnmf_core.registry import ALGORITHMS
 from bnmf_core.runs import jobs
 from pages.run_parts import asked
@@ -27,7 +27,7 @@ def test_one_button_starts_what_is_recommended_and_opens_the_findings(server):
     app = page("run")
     said = words(app)
     assert "60 random restarts run until they converge" in said
-    assert "4 Gibbs chains of 25 draws" in said
+    assert "4 Gibbs chains of 100 draws" in said
     assert "is being measured on these data" in said and "First findings in about" not in said
     end = time.monotonic() + 60
     while "First findings in about" not in words(app.run()):
@@ -42,6 +42,8 @@ def test_one_button_starts_what_is_recommended_and_opens_the_findings(server):
         "q_transform",
         "gibbs",
     ]
+    recommended = preset(laurberg("two"), 3).specs
+    assert [run.spec.particles for run in launch.runs] == [one.particles for one in recommended]
     assert launch.rank == 3 and launch.runs[2].spec.settings["chains"] == 4
     assert app.session_state["view_runs"] == launch.shown
     for run in launch.runs:

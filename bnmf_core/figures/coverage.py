@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 import plotly.graph_objects as go
-from plotly.colors import hex_to_rgb
 
 from bnmf_core.figures.sketch import Sketch
-from bnmf_core.figures.style import ROUNDING, RunStyle, count_axis, layout, rounded
+from bnmf_core.figures.style import ROUNDING, RunStyle, count_axis, layout, rounded, translucent
 
 # Pixels by which the first of many curves is thicker than the last.
 THICKEST = 8
@@ -83,12 +82,11 @@ def _curve(figure: go.Figure, part: pd.DataFrame, style: RunStyle, width: float,
     repeated = int(part["size"].max())
     name = style.label + (f", mean of {repeated}" if repeated > 1 else "")
     if repeated > 1:
-        red, green, blue = hex_to_rgb(style.color)
         figure.add_scatter(
             x=[*part["epsilon"], *part["epsilon"][::-1]],
             y=[*part["max"], *part["min"][::-1]],
             fill="toself",
-            fillcolor=f"rgba({red}, {green}, {blue}, 0.2)",
+            fillcolor=translucent(style.color, 0.2),
             line={"width": 0},
             mode="lines",
             hoverinfo="skip",

@@ -5,10 +5,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from plotly.colors import hex_to_rgb
 
 from bnmf_core.figures.sketch import Sketch
-from bnmf_core.figures.style import DASHES, FALLBACK, MUTED, layout, safe
+from bnmf_core.figures.style import DASHES, FALLBACK, MUTED, layout, safe, translucent
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 # Lines across: dash, and where its name stands, so that near ones do not cover each other.
@@ -95,12 +94,11 @@ def bands(
 
 
 def _add_band(figure: go.Figure, part: pd.DataFrame, name: str, color: str, dash: str) -> None:
-    red, green, blue = hex_to_rgb(color)
     figure.add_scatter(
         x=[*part["x"], *part["x"][::-1]],
         y=[*part["upper"], *part["lower"][::-1]],
         fill="toself",
-        fillcolor=f"rgba({red}, {green}, {blue}, 0.15)",
+        fillcolor=translucent(color, 0.15),
         line={"width": 0},
         mode="lines",
         hoverinfo="skip",

@@ -10,7 +10,7 @@ from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import MIDDLE, MUTED, ROUNDING, layout, safe
 from bnmf_core.figures.thinning import thinned
 
-# Okabe and Ito (2008), told apart by the colour-blind; further modes are grey.
+# The first six are from Okabe and Ito (2008); modes beyond the last colour are grey.
 MODE_COLORS = (
     "#0072B2",
     "#D55E00",
@@ -27,6 +27,8 @@ SMALLEST, LARGEST = 12.0, 96.0
 # A circle at least so wide has its number inside. Modes that are labelled.
 WIDE, LABELLED = 20.0, 8
 LETTER, LINE = 7.0, 15.0
+# Where a label may stand, in half widths from the middle of its circle.
+AROUND = ((1, 0), (-1, 0), (0, 1), (0, -1), (0.8, 0.8), (-0.8, 0.8), (0.8, -0.8), (-0.8, -0.8))
 
 
 def mode_color(mode: int) -> str:
@@ -149,17 +151,7 @@ def _placed(
         lines = text.replace("<b>", "").replace("</b>", "").split("<br>")
         w, h = LETTER * max(map(len, lines)) + 4, LINE * len(lines)
         (x, y), r = places[k], radii[k]
-        around = [
-            (1, 0),
-            (-1, 0),
-            (0, 1),
-            (0, -1),
-            (0.8, 0.8),
-            (-0.8, 0.8),
-            (0.8, -0.8),
-            (-0.8, -0.8),
-        ]
-        away = [(a * (r + w / 2 + 4), b * (r + h / 2 + 2)) for a, b in around]
+        away = [(a * (r + w / 2 + 4), b * (r + h / 2 + 2)) for a, b in AROUND]
         boxes = [(x + u - w / 2, y + v - h / 2, x + u + w / 2, y + v + h / 2) for u, v in away]
         best = int(np.argmin([_overlap(box, taken) for box in boxes]))
         taken.append(boxes[best])

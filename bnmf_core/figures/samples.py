@@ -6,17 +6,29 @@ import numpy as np
 import plotly.graph_objects as go
 
 from bnmf_core.figures.sketch import Sketch
-from bnmf_core.figures.style import LINE, component_color, component_titles, layout, safe
+from bnmf_core.figures.style import (
+    INK,
+    LINE,
+    MUTED,
+    PAPER,
+    component_color,
+    component_titles,
+    layout,
+    safe,
+    translucent,
+)
 
 # Columns of a strip: of more observations, neighbours in the order are averaged.
 MOST_COLUMNS = 400
 # Of more observations than this names do not fit; of more classes none are drawn.
 MOST_NAMED = 40
 MOST_CLASSES = 20
-PAPER, INK, EDGE = "#EEF1F4", "#1F2933", "#FFFFFF"
+EDGE = "#FFFFFF"
 # Weights above this quantile of their component are as dark as it.
 BRIGHTEST = 0.995
 NAMES = 150
+# Pixels: of the strips, and of the pictures below them.
+HEIGHT, BELOW = 560, 360
 # Parts of the height: weights, shares, classes; and what is left between them.
 PARTS, BETWEEN = (5.0, 3.0, 3.0), 0.03
 
@@ -29,8 +41,6 @@ def sample_strips(
     observations: Sequence[str],
     classes: Sequence[str] | None = None,
     called: Sequence[str] = (),
-    noun: str = "observations",
-    height: int = 560,
 ) -> go.Figure:
     """Weights, shares and classes of all observations, group by group.
 
@@ -39,7 +49,6 @@ def sample_strips(
     W, shares : (R, N), of components that have these numbers everywhere. order : (N,) indices.
     groups : (N,) the component of each observation; −1 for none. observations : N names.
     classes : N words, "" where there is none; None: no classes. called : R names of components.
-    noun : what observations are called.
     """
     rank, count = W.shape
     edges = np.linspace(0, count, min(count, MOST_COLUMNS) + 1).astype(int)
@@ -132,9 +141,9 @@ def sample_strips(
     )
     _part(figure, groups[order], count)
     shown = "Weights, shares and classes" if words else "Weights and shares"
-    title = f"{shown} of {count:,} {safe(noun)}"
+    title = f"{shown} of {count:,} observations"
     margin: dict[str, object] = {"l": 160 if any(called) else 70, "t": 66, "b": 70 if named else 16}
-    return layout(figure, title, height, margin=margin)
+    return layout(figure, title, HEIGHT, margin=margin)
 
 
 def _averaged(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
@@ -183,7 +192,7 @@ def _part(figure: Sketch, groups: np.ndarray, count: int) -> None:
 
 
 def group_flow(
-    changes: np.ndarray, names: tuple[str, str], called: Sequence[str] = (), height: int = 360
+    changes: np.ndarray, names: tuple[str, str], called: Sequence[str] = ()
 ) -> go.Figure:
     """Groups under one factorization at the left, under another at the right.
 
@@ -193,7 +202,7 @@ def group_flow(
     rank = len(changes)
     i, j = np.nonzero(changes)
     colors = [
-        "rgba(138, 148, 158, 0.35)" if a == b else _pale(component_color(int(a)))
+        translucent(MUTED, 0.35) if a == b else translucent(component_color(int(a)), 0.7)
         for a, b in zip(i, j, strict=True)
     ]
     told = [safe(name, 18) if name else str(r + 1) for r, name in enumerate(called or [""] * rank)]
@@ -220,7 +229,7 @@ def group_flow(
     )
     moved = 1.0 - np.trace(changes) / max(changes.sum(), 1)
     title = f"{moved:.0%} change group from {safe(names[0])} to {safe(names[1])}"
-    return layout(figure, title, height, margin={"l": 16, "r": 16, "b": 16})
+    return layout(figure, title, BELOW, margin={"l": 16, "r": 16, "b": 16})
 
 
 def _middles(sizes: np.ndarray) -> list[float]:
@@ -228,11 +237,6 @@ def _middles(sizes: np.ndarray) -> list[float]:
     parts = np.maximum(sizes / max(sizes.sum(), 1), 1e-3)
     parts = parts / parts.sum()
     return np.clip(np.cumsum(parts) - parts / 2, 0.001, 0.999).tolist()
-
-
-def _pale(color: str) -> str:
-    red, green, blue = (int(color[k : k + 2], 16) for k in (1, 3, 5))
-    return f"rgba({red}, {green}, {blue}, 0.7)"
 
 
 def consensus_picture(
@@ -266,4 +270,4 @@ def consensus_picture(
     figure.update_xaxes(constrain="domain", **ticks)
     figure.update_yaxes(autorange="reversed", scaleanchor="x", constrain="domain", **ticks)
     title = f"Together in how many of {safe(of)} (cophenetic correlation {correlation:.3f})"
-    return layout(figure, title, 360, margin={"b": 30})
+    return layout(figure, title, BELOW, margin={"b": 30})

@@ -13,6 +13,8 @@ from bnmf_core.nouns.names import numbered
 from bnmf_core.registry import ALGORITHMS
 
 MUTED = "#8A949E"
+# An empty cell, and what is written or drawn darkest.
+PAPER, INK = "#EEF1F4", "#1F2933"
 HIGHLIGHT = "#E6007A"
 FALLBACK = "#7A7A7A"
 # A line that is nobody's, and a bar across points.
@@ -105,6 +107,12 @@ def ink(color: str) -> str:
     red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
     # Where both have the same contrast, as WCAG 2 defines it.
     return "#000000" if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179 else "#FFFFFF"
+
+
+def translucent(color: str, opacity: float) -> str:
+    """A colour such as ``#0072B2`` that lets through what lies below."""
+    red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red}, {green}, {blue}, {opacity:g})"
 
 
 def component_name(identity: int, told: str = "") -> str:

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 from bnmf_core.compare.conclusions import SAME
 from bnmf_core.figures.mode_map import mode_color
 from bnmf_core.figures.sketch import Sketch
-from bnmf_core.figures.style import LINE, MIDDLE, MUTED, component_color, safe
+from bnmf_core.figures.style import INK, LINE, MIDDLE, MUTED, component_color, safe
 
 HEIGHT = 120
 # Pixels of the largest circle.
@@ -21,11 +21,12 @@ def by_error(table: pd.DataFrame) -> go.Figure:
 
     table : a row per mode, columns best_error and found_by.
     """
+    errors = 100 * np.nan_to_num(table["best_error"].to_numpy(dtype=float))
     found = table["found_by"].fillna(0.0).to_numpy(dtype=float)
     order = np.argsort(-found, kind="stable")
     figure = Sketch()
     figure.add_scatter(
-        x=100 * table["best_error"].to_numpy(dtype=float)[order],
+        x=errors[order],
         y=np.zeros(len(table)),
         mode="markers",
         marker={
@@ -38,7 +39,6 @@ def by_error(table: pd.DataFrame) -> go.Figure:
         hovertemplate="%{text}: error %{x:.3f} %<extra></extra>",
         showlegend=False,
     )
-    errors = 100 * np.nan_to_num(table["best_error"].to_numpy(dtype=float))
     figure.update_yaxes(visible=False, range=[-1, 1])
     digits = _digits(errors)
     ends = [float(errors.min()), float(errors.max())]
@@ -70,11 +70,10 @@ def found_again(found: np.ndarray, held: np.ndarray, agreed: float) -> go.Figure
     """
     R = found.size
     x = list(range(1, R + 1))
-    shown = np.nan_to_num(found)
     figure = Sketch()
     figure.add_bar(
         x=x,
-        y=shown,
+        y=np.nan_to_num(found),
         marker={"color": [component_color(r) for r in range(R)]},
         hovertemplate="component %{x}: found again by %{y:.0%} of restarts<extra></extra>",
         showlegend=False,
@@ -84,7 +83,7 @@ def found_again(found: np.ndarray, held: np.ndarray, agreed: float) -> go.Figure
             x=x,
             y=held,
             mode="markers",
-            marker={"size": 8, "color": "#FFFFFF", "line": {"width": 2, "color": "#1F2933"}},
+            marker={"size": 8, "color": "#FFFFFF", "line": {"width": 2, "color": INK}},
             hovertemplate="component %{x}: in %{y:.1%} of the posterior mass<extra></extra>",
             showlegend=False,
         )
@@ -101,9 +100,8 @@ def chain_angles(angles: np.ndarray, chain: np.ndarray) -> go.Figure:
     angles, chain : (M,), in the order in which draws were made.
     """
     figure = Sketch()
-    shades = (LINE, "#D55E00", "#009E73", "#7E57A5")
-    numbers = np.unique(chain)
-    for i, number in enumerate(numbers):
+    shades = (LINE, mode_color(1), mode_color(2), mode_color(6))
+    for i, number in enumerate(np.unique(chain)):
         values = angles[chain == number]
         figure.add_scatter(
             x=np.arange(1, values.size + 1),
@@ -132,7 +130,7 @@ def class_ranges(table: pd.DataFrame) -> go.Figure:
     rows = table.reset_index(drop=True)
     named = len(rows) <= MOST_NAMED
     figure = Sketch()
-    for same, color in ((True, MUTED), (False, "#D55E00")):
+    for same, color in ((True, MUTED), (False, mode_color(1))):
         part = rows[(rows["verdict"] == SAME) == same]
         if part.empty:
             continue

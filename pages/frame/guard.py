@@ -30,7 +30,7 @@ def admit() -> StreamlitPage:
 def _sent_on(address: str) -> Callable[[], None]:
     def send() -> None:
         page, parameters = declared.MOVED[address]
-        link.go(page, **parameters)
+        link.go(page, **st.query_params.to_dict() | parameters)
 
     return send
 

@@ -28,11 +28,15 @@ GRADES = {
 
 def show(look: Lens, found: Answer) -> None:
     """Two rows of two; those that these data have nothing to say of are left out."""
-    facts = _facts(look.analysis.kept_under, look.modes.threshold, _ready(found), found)
+    facts = found.component_facts
     labels = verdicts.matters(found)
     tiles: list[tuple[str, Verdict, go.Figure | None]] = [
         ("Explanations", verdicts.explanations(found), verdict_pictures.by_error(found.table)),
-        ("Components", verdicts.components(facts), _again(facts)),
+        (
+            "Components",
+            verdicts.components(facts),
+            verdict_pictures.found_again(facts.found_again, facts.held, verdicts.AGREED),
+        ),
         ("Chains", verdicts.chains(found), _chains(look, found)),
     ]
     if labels is not None:
@@ -43,10 +47,6 @@ def show(look: Lens, found: Answer) -> None:
         for column, tile in zip(st.columns(2, gap="small"), tiles[first : first + 2], strict=False):
             with column:
                 _tile(*tile)
-
-
-def _again(facts: verdicts.ComponentFacts) -> "go.Figure":
-    return verdict_pictures.found_again(facts.found_again, facts.held, verdicts.AGREED)
 
 
 def _tile(title: str, verdict: Verdict, drawn: "go.Figure | None") -> None:
@@ -60,18 +60,6 @@ def _tile(title: str, verdict: Verdict, drawn: "go.Figure | None") -> None:
         st.caption(f":small[{plain(verdict.said)}]")
 
 
-def _ready(found: Answer) -> tuple[bool, bool]:
-    return found.evidence is not None, found.posterior is not None
-
-
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _facts(
-    kept_under: str, threshold: float, ready: tuple[bool, bool], _found: Answer
-) -> verdicts.ComponentFacts:
-    """Those of the comparison that is kept under this, with these stages there."""
-    return verdicts.component_facts(_found)
-
-
 def _chains(look: Lens, found: Answer) -> "go.Figure | None":
     """The first run of chains against the best mode; None without one."""
     comparison = look.analysis
@@ -80,14 +68,15 @@ def _chains(look: Lens, found: Answer) -> "go.Figure | None":
         return None
     first = comparison.members.loc[sampled, "run"].iloc[0]
     rows = np.flatnonzero((comparison.members["run"] == first).to_numpy())
-    angles = _angles(comparison.kept_under, verdicts.best_mode(found), first, look, rows)
+    best = int(look.modes.representative[verdicts.best_mode(found)])
+    angles = _angles(comparison.kept_under, best, first, look, rows)
     chain = comparison.members["chain"].to_numpy()[rows]
     return verdict_pictures.chain_angles(angles, chain)
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def _angles(kept_under: str, mode: int, run: str, _look: Lens, _rows: np.ndarray) -> np.ndarray:
-    """(M,) degrees from the worst component of each draw to its partner in a mode's optimum."""
-    reference = _look.analysis.bases([int(_look.modes.representative[mode])])[0]
+def _angles(kept_under: str, best: int, run: str, _look: Lens, _rows: np.ndarray) -> np.ndarray:
+    """(M,) degrees from the worst component of each draw to its partner in the member ``best``."""
+    reference = _look.analysis.bases([best])[0]
     A = _look.analysis.bases(_rows)
     return component_angles(A, reference, matching(A, reference)).max(axis=1)

@@ -1,4 +1,4 @@
-"""The map of all modes, and what the best one is made of."""
+"""The map of all modes."""
 
 from bnmf_core.analysis.answer import mass_in_words
 from bnmf_core.figures.factorization_map import left_out

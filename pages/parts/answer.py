@@ -18,6 +18,7 @@ from bnmf_core.analysis import (
     posterior,
     stein,
     tiles,
+    verdicts,
 )
 from bnmf_core.analysis.evidence import Evidence
 from bnmf_core.analysis.islands import Islands
@@ -38,8 +39,14 @@ LATER: dict[Stage[Any], str] = {
     belief.STAGE: "How masses hang on the noise model",
 }
 
-# What sentences and the table of modes are made of, beside the modes.
-BEHIND: tuple[Stage[Any], ...] = (evidence.STAGE, belief.STAGE, islands.STAGE, chains.STAGE)
+# What sentences, the table of modes and facts of components are made of, beside the modes.
+BEHIND: tuple[Stage[Any], ...] = (
+    evidence.STAGE,
+    belief.STAGE,
+    islands.STAGE,
+    chains.STAGE,
+    posterior.STAGE,
+)
 
 
 class Answer(findings.Answer):
@@ -73,6 +80,11 @@ class Answer(findings.Answer):
     def sentences(self) -> dict[str, list[str]]:
         """The answer with the numbers of modes, kept from one redraw to the next."""
         return self._kept("sentences", lambda: super(Answer, self).sentences)
+
+    @cached_property
+    def component_facts(self) -> verdicts.ComponentFacts:
+        """How far components are determined, kept from one redraw to the next."""
+        return self._kept("components", lambda: verdicts.component_facts(self))
 
     def _kept(self, what: str, make: Callable[[], Any]) -> Any:
         modes = (self.comparison.kept_under, self.metric, self.modes.threshold)

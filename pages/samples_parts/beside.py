@@ -4,23 +4,21 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.compare.alignment import matching
 from bnmf_core.compare.samples import (
     consensus_matrix,
     cophenetic_correlation,
     group_changes,
-    sample_groups,
-    sample_shares,
     typical_samples,
 )
 from bnmf_core.figures.gallery import basis_images
 from bnmf_core.figures.samples import consensus_picture, group_flow
 from bnmf_core.nouns.names import numbered
 from bnmf_core.numerics.linalg import evenly_spaced
+from bnmf_core.numerics.matrix import dense
 from pages.frame import view
 from pages.frame.lens import Lens
 from pages.frame.words import plain
-from pages.samples_parts.grouping import Grouping
+from pages.samples_parts.grouping import Grouping, groups_of, shares_table
 
 # Observations shown of each component, and the features that are named of each.
 IMAGES, NAMED, FEATURES = 5, 4, 4
@@ -46,32 +44,26 @@ def typical(look: Lens, found: Grouping, called: list[str]) -> None:
         ]
     )
     if dataset.image_shape is not None:
-        columns = [dataset.X[:, few] for few in chosen.T]
-        images = np.stack([c.toarray() if hasattr(c, "toarray") else c for c in columns])
+        images = np.stack([dense(dataset.X[:, few]) for few in chosen.T])
         ranks = [f"{i + 1}." for i in range(len(images))]
         view.chart(
             basis_images(
                 images, dataset.image_shape, ranks, title="Most typical observations", called=called
             ),
-            "Of each component the observations that hold much of it and little else.",
+            "Observations that hold much of one component and little else.",
             name="typical",
             origin=look.origin,
             table=rows,
         )
         return
     st.header("Most typical observations", anchor=False)
-    percent = st.column_config.ProgressColumn(format="percent", min_value=0, max_value=1)
-    if dataset.features_are == "":
-        rows = rows.drop(columns="strongest there") if dataset.D < FEATURES else rows
-    view.table(rows, "Most typical observations", column_config={"share": percent}, height=300)
+    shares_table(rows, "Most typical observations", "share")
 
 
 def _strongest(look: Lens, component: np.ndarray, n: int) -> list[str]:
     """The features of an observation that the component makes most of."""
     dataset = look.analysis.seen_dataset
-    column = dataset.X[:, [n]]
-    values = (column.toarray() if hasattr(column, "toarray") else column).ravel()
-    score = values * component
+    score = dense(dataset.X[:, [n]]).ravel() * component
     best = np.argsort(-score, kind="stable")[:FEATURES]
     return [dataset.features[d] for d in best if score[d] > 0]
 
@@ -91,9 +83,7 @@ def changes(look: Lens, found: Grouping, called: list[str]) -> None:
         format_func=lambda k: plain(look.mode_names[k]),
         key="samples_with",
     )
-    A, W = look.analysis.factors([int(look.modes.representative[k])])
-    order = matching(A, found.A)[0]
-    second = sample_groups(sample_shares(A[0][:, order], W[0][order]))
+    second = groups_of(look, int(look.modes.representative[k]), found.A)
     flow = group_changes(found.groups, second, len(found.W))
     names = (look.mode_names[0], look.mode_names[k])
     i, j = np.nonzero(flow)

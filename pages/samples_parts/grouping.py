@@ -9,6 +9,7 @@ import streamlit as st
 from bnmf_core.compare.alignment import largest_first, matching
 from bnmf_core.compare.samples import in_groups, sample_groups, sample_shares
 from bnmf_core.nouns.names import numbered
+from bnmf_core.numerics.linalg import evenly_spaced
 from pages.frame import view
 from pages.frame.lens import Lens
 from pages.frame.words import plain
@@ -54,16 +55,16 @@ def _of(kept_under: str, row: int, _look: Lens) -> Grouping:
     first = largest_first(A, W)
     A, W = A[:, first], W[first]
     shares = sample_shares(A, W)
-    asked = comparison.grouped
-    asked = asked[np.unique(np.linspace(0, asked.size - 1, min(asked.size, MOST)).astype(int))]
-    of_all = [_groups(*comparison.factors([other]), A) for other in asked]
+    asked = comparison.grouped[evenly_spaced(comparison.grouped.size, MOST)]
+    of_all = [groups_of(_look, int(other), A) for other in asked]
     what = f"{len(asked)} {'optima' if comparison.optima.any() else 'draws'}"
     groups = sample_groups(shares)
     return Grouping(A, W, shares, groups, in_groups(shares), np.array(of_all), what)
 
 
-def _groups(A: np.ndarray, W: np.ndarray, reference: np.ndarray) -> np.ndarray:
-    """Groups (N,) of one factorization (1, …), by components matched with the reference (D, R)."""
+def groups_of(look: Lens, row: int, reference: np.ndarray) -> np.ndarray:
+    """Groups (N,) of a member, by components matched with those of the reference (D, R)."""
+    A, W = look.analysis.factors([row])
     order = matching(A, reference)[0]
     return sample_groups(sample_shares(A[0][:, order], W[0][order]))
 
@@ -87,6 +88,12 @@ def table(look: Lens, found: Grouping, called: list[str]) -> pd.DataFrame:
     return rows.iloc[found.order].reset_index(drop=True)
 
 
+def shares_table(rows: pd.DataFrame, called: str, share: str) -> None:
+    """A table in which one column, ``share``, is drawn as bars from 0 to 100 %."""
+    percent = st.column_config.ProgressColumn(format="percent", min_value=0, max_value=1)
+    view.table(rows, called, column_config={share: percent}, height=300)
+
+
 def unsteady(look: Lens, found: Grouping, called: list[str]) -> None:
     """A table of the observations that change group most."""
     steady = found.steady
@@ -96,28 +103,24 @@ def unsteady(look: Lens, found: Grouping, called: list[str]) -> None:
         st.caption(plain(f"None does: all {found.what} agree on every observation."))
         return
     names = numbered(called or [""] * len(found.W))
-    second = [_second(found, n) for n in doubted[:MOST_SHOWN]]
+    listed = doubted[:MOST_SHOWN]
+    second = [_second(found, n) for n in listed]
     rows = pd.DataFrame(
         {
-            "observation": [
-                look.analysis.seen_dataset.observations[n] for n in doubted[:MOST_SHOWN]
-            ],
-            "group": [names[found.groups[n]] for n in doubted[:MOST_SHOWN]],
-            "same group": steady[doubted[:MOST_SHOWN]],
+            "observation": [look.analysis.seen_dataset.observations[n] for n in listed],
+            "group": [names[found.groups[n]] for n in listed],
+            "same group": steady[listed],
             "else most often": [names[r] if r >= 0 else "none" for r in second],
         }
     )
-    shown = " The first 200 are listed." if doubted.size > MOST_SHOWN else ""
+    shown = f" The first {MOST_SHOWN} are listed." if doubted.size > MOST_SHOWN else ""
     st.caption(
         plain(
             f"{doubted.size:,} of {steady.size:,} do in at least one of {found.what}. Components "
             f"are matched with those above.{shown}"
         )
     )
-    percent = st.column_config.ProgressColumn(format="percent", min_value=0, max_value=1)
-    view.table(
-        rows, "Observations that change group", column_config={"same group": percent}, height=300
-    )
+    shares_table(rows, "Observations that change group", "same group")
 
 
 def _second(found: Grouping, n: int) -> int:

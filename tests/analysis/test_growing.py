@@ -14,6 +14,16 @@ from bnmf_core.store.run_store import RunStore
 DATA = laurberg("two", noise=0.001, rng=np.random.default_rng(0))
 
 
+def made_in(store, claim, spec):
+    """Make a run step by step in its folder, without saying that it has ended."""
+    store.life.begin(claim)
+    plan = planning.make_plan(DATA, spec)
+    sink = folders.FolderSink(store.run_folder(claim.run_id))
+    sink.write_plan({}, [shard.start for shard in plan.shards])
+    with engine.ThreadPoolExecutor(1) as steps:
+        engine.drive(plan, sink, steps)
+
+
 def test_at_every_time_it_is_the_covering_number_of_what_was_there():
     rng = np.random.default_rng(0)
     points = rng.random((30, 2))
@@ -38,12 +48,7 @@ def test_a_run_is_read_while_it_is_being_made(tmp_path):
     spec = RunSpec("random_restarts", 3, particles=12)
     claim = store.life.enter(store.add_dataset(DATA), spec)
     assert growth(store, claim.run_id, "max_angle", 15.0).empty
-    store.life.begin(claim)
-    plan = planning.make_plan(DATA, spec)
-    sink = folders.FolderSink(store.run_folder(claim.run_id))
-    sink.write_plan({}, [shard.start for shard in plan.shards])
-    with engine.ThreadPoolExecutor(1) as steps:
-        engine.drive(plan, sink, steps)
+    made_in(store, claim, spec)
     found = growth(store, claim.run_id, "max_angle", 15.0)
     whole = run(DATA, spec)
     at_end = covering_numbers(distances(whole, "max_angle"), np.array([15.0]))[0]
@@ -59,12 +64,7 @@ def test_running_chains_are_judged_by_what_they_have_drawn(tmp_path):
     spec = RunSpec("gibbs", 3, particles=120, settings=settings, model_settings={"sigma": 0.01})
     claim = store.life.enter(store.add_dataset(DATA), spec)
     assert settling(store, claim.run_id) is None
-    store.life.begin(claim)
-    plan = planning.make_plan(DATA, spec)
-    sink = folders.FolderSink(store.run_folder(claim.run_id))
-    sink.write_plan({}, [shard.start for shard in plan.shards])
-    with engine.ThreadPoolExecutor(1) as steps:
-        engine.drive(plan, sink, steps)
+    made_in(store, claim, spec)
     made = run(DATA, spec)
     apart = distances(made, "max_angle")
     firsts = [np.flatnonzero(made.chain == c) for c in range(2)]

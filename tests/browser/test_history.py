@@ -89,3 +89,12 @@ def test_a_link_is_one_entry_on_a_server_that_has_just_started(chromium, tmp_pat
         page.go_forward()
         page.get_by_text("In focus: mode 1").first.wait_for()
         assert where(page) == (path, asked)
+
+
+def test_an_old_address_leads_to_the_overview_of_the_same_runs(chromium, tmp_path):
+    run_ids = finished_runs(tmp_path)
+    with chromium() as page, running_server(tmp_path) as address:
+        page.goto(f"{address}/findings?runs={run_ids[0]}")
+        page.wait_for_url(f"**/overview?*runs={run_ids[0]}*")
+        page.get_by_role("heading", level=1, name="Overview").wait_for()
+        assert run_ids[1] not in page.url

@@ -43,8 +43,8 @@ MUTANTS = (
     Mutant(
         "integrity: the checksum of JSON is not looked at",
         "store/integrity.py",
-        "if seal is not None and seal != _of_json(value):",
-        "if seal is not None and seal == value:",
+        "(seal is not None and seal != _of_json(value))",
+        "(seal is not None and seal == value)",
         "tests/store/test_store.py",
     ),
 )

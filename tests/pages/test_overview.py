@@ -20,9 +20,5 @@ def test_the_map_and_its_verdicts_come_before_the_sentences(finished):
     tiles = [shown.index(f"**{name}**") for name in ("Explanations", "Components", "Chains")]
     assert tiles == sorted(tiles)
     assert "**Does the choice matter?**" in shown  # the data have labels
+    assert "Circle: a mode" in words(app)
     assert "What was found" in [heading.value for heading in app.header]
-
-
-def test_an_old_address_leads_here(finished):
-    app = page("overview", runs=",".join(finished))
-    assert app.title[0].value == "Overview" and "Circle: a mode" in words(app)

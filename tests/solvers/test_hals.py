@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.decomposition import NMF
@@ -49,14 +49,22 @@ def factorizations(draw):
     )
 
 
+SUBNORMAL = (
+    np.full((2, 3), 4.6018236e-159),
+    np.zeros((1, 2, 2)),
+    np.array([[[0.0, 1, 1], [1, 0, 1]]]),
+)
+
+
 @pytest.mark.parametrize("solver", SOLVERS)
 @given(factorizations())
+@example(SUBNORMAL)
 @generated(60)
 def test_the_objective_never_rises(solver, factorization):
     X, A, W = factorization
     problem = make_problem(X, A.shape[2])
-    # Rounding is relative to the largest numbers that are subtracted.
-    slack = 1e-12 * ((X**2).sum() + ((A[0] @ W[0]) ** 2).sum())
+    # Rounding is relative to the largest numbers that are subtracted, down to subnormal squares.
+    slack = 1e-12 * ((X**2).sum() + ((A[0] @ W[0]) ** 2).sum()) + np.finfo(float).tiny
     before = squared_error(X, A[0], W[0])
     for _ in range(6):
         A, W = solution.solve_with(SOLVERS[solver], problem, A, W, Stopping(1, 0.0))

@@ -4,7 +4,8 @@ import pandas as pd
 import streamlit as st
 
 from bnmf_core.analysis import chains, mixing
-from bnmf_core.compare.distances.invariants import QUANTITIES
+from bnmf_core.compare.distances.invariants import QUANTITIES, Invariant
+from bnmf_core.compare.settled import FOLLOWED
 from bnmf_core.figures.trace import trace_plot
 from pages.frame import guard, link, panel, view
 from pages.frame.words import NATS
@@ -24,20 +25,42 @@ if not traces:
         "run",
     )
 settled.show(look)
-known = [key for key in QUANTITIES if all(key in table for table in traces.values())]
-link.one_of("quantity", known)
+verdicts = chains.STAGE.of(analysis)
+quantities = {
+    key: known
+    for key, known in QUANTITIES.items()
+    if all(key in table for table in traces.values())
+} | {
+    f"{name} {r}": Invariant(f"{name} {r}", f"{name} {r}".capitalize(), unit, summary)
+    for r in range(1, 1 + (analysis.runs[0].spec.rank if verdicts.by_run else 0))
+    for name, unit, summary in FOLLOWED
+}
+worst = [one.worst for one in verdicts.unsettled if one.worst in quantities]
+link.one_of("quantity", quantities, *worst[:1])
 quantity = st.sidebar.selectbox(
     "Quantity",
-    known,
+    quantities,
     key=link.key("quantity"),
-    format_func=lambda key: QUANTITIES[key].label,
+    format_func=lambda key: quantities[key].label,
     help="All of them stay the same when components change places or scale.",
 )
 link.share("quantity")
-described = QUANTITIES[quantity]
-styles = {run_id: look.styles[run_id] for run_id in traces}
+described = quantities[quantity]
+if quantity not in QUANTITIES:  # known of draws, not of every state
+    traces = {
+        run_id: verdicts.series(run_id).assign(warm_up=False)[
+            ["chain", "sweep", "warm_up", quantity]
+        ]
+        for run_id in verdicts.by_run
+    }
 view.chart(
-    trace_plot(traces, styles, quantity, described.label, described.unit),
+    trace_plot(
+        traces,
+        {run_id: look.styles[run_id] for run_id in traces},
+        quantity,
+        described.label,
+        described.unit,
+    ),
     f"{described.summary} A chain that has settled wanders around a level that does not drift; "
     f"chains at different levels have not mixed.{f' {NATS}' if described.unit == 'nats' else ''}",
     name="trace",

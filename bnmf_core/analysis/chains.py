@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 
 from bnmf_core import registry
@@ -32,8 +33,9 @@ class Verdict:
     settled : whether all chains have settled within their modes.
     r_hat, ess_bulk, ess_tail : the worst of any quantity in any mode; NaN where chains are too
         short.
-    groups : of each chain, the mode that it shares with others, 0-based.
-    reason : why they have not settled; "" where they have.
+    groups : of each chain, the group that it shares with others, 0-based: optima that draws of
+        different groups belong to are more than 15° apart.
+    reason : why they have not settled; "" where they have. worst : the quantity that mixes worst.
     """
 
     run: str
@@ -46,10 +48,11 @@ class Verdict:
     ess_tail: float
     groups: tuple[int, ...]
     reason: str
+    worst: str
 
     @property
     def modes(self) -> int:
-        """How many modes the chains sit in."""
+        """How many groups of modes the chains sit in."""
         return max(self.groups) + 1
 
     @property
@@ -64,9 +67,13 @@ class Verdict:
         numbers = f"R̂ ≤ {self.r_hat:.2f}, ESS ≥ {min(self.ess_bulk, self.ess_tail):.0f}"
         if self.modes == 1:
             return f"{who} settled in one mode ({numbers})."
+        shared = "; ".join(
+            ", ".join(str(c + 1) for c, group in enumerate(self.groups) if group == one)
+            for one in range(self.modes)
+        )
         return (
-            f"The {self.chains} {self.label} chains sit in {self.modes} modes and have settled "
-            f"within them ({numbers})."
+            f"The {self.chains} {self.label} chains sit in {self.modes} different modes (chains "
+            f"{shared}) and have settled within them ({numbers})."
         )
 
 
@@ -75,6 +82,14 @@ class Verdicts:
     """The verdicts on the runs of exact samplers, by run id."""
 
     by_run: dict[str, Verdict]
+    folder: Path
+
+    def series(self, run: str) -> pd.DataFrame:
+        """What was judged: a row per draw, ``chain``, ``sweep`` and a column for each quantity.
+
+        ``sweep`` counts the states of the chain from the first kept one.
+        """
+        return pd.DataFrame(files.read_arrays(_series(self.folder, run)))
 
     @property
     def settled(self) -> bool | None:
@@ -112,7 +127,13 @@ def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopp
                 ess_tail=found.ess_tail,
                 groups=tuple(found.groups.tolist()),
                 reason=found.reason,
+                worst=str(found.worst["quantity"]),
             )
+            states = np.count_nonzero(~np.asarray(particles.trace["warm_up"], dtype=bool))
+            apart = max(1, int(states) // particles.M)
+            series = {str(key): values.to_numpy() for key, values in found.series.items()}
+            series["sweep"] = (series.pop("draw") + 1) * apart - 1
+            files.write_arrays(_series(folder, run_id), series)
             verdicts.append(asdict(verdict))
         report((i + 1) / len(comparison.runs))
     files.write_json(folder / "chains.json", verdicts)
@@ -156,11 +177,15 @@ def _joined(
     return np.asarray(csgraph.connected_components(sparse.csr_array(near), directed=False)[1])
 
 
+def _series(folder: Path, run: str) -> Path:
+    return folder / f"{run}.npz"
+
+
 def read(comparison: Comparison, folder: Path) -> Verdicts:
     """The stored verdicts."""
     stored = files.read_json(folder / "chains.json")
     return Verdicts(
-        {one["run"]: Verdict(**one | {"groups": tuple(one["groups"])}) for one in stored}
+        {one["run"]: Verdict(**one | {"groups": tuple(one["groups"])}) for one in stored}, folder
     )
 
 
@@ -168,7 +193,7 @@ STAGE = Stage(
     key="chains",
     label="Checking whether chains have settled",
     needs=(distances.STAGE, basins.STAGE),
-    version=3,
+    version=4,
     compute=compute,
     read=read,
 )

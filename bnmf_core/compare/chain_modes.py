@@ -99,9 +99,8 @@ def _sentence(
         )
     if count == 1:
         return (
-            f"The {labels.size} chains all sit in one mode: they come as near to each other as the "
-            "draws of one of them are spread, whatever threshold is set for modes elsewhere. Modes "
-            "that none of them has visited remain possible."
+            f"No gap separates the {labels.size} chains: they come as near to each other as the "
+            "draws of one of them are spread. Modes that none of them has visited remain possible."
         )
     apart = closest[labels[:, None] != labels[None, :]].min()
     return (

@@ -30,6 +30,23 @@ SMALLEST_SIZE = (10.0, 40.0, 75.0, 100.0)
 LARGEST_DRIFT = (0.8, 0.5, 0.5, 0.5)
 
 
+# What is followed of every component: its name before the number, unit and meaning.
+FOLLOWED = (
+    ("angle of component", "°", "Angle between the component and the one it is matched with."),
+    ("angle of weights", "°", "Angle between its weights and those it is matched with."),
+    (
+        "largest loading of component",
+        "",
+        "Loading where the mode's component is largest, as a share of the component's sum.",
+    ),
+    (
+        "largest weight of component",
+        "",
+        "Weight where the mode's is largest, times the sum of the component.",
+    ),
+)
+
+
 @dataclass(frozen=True, eq=False)
 class Settled:
     """The verdict on a set of chains.
@@ -40,11 +57,14 @@ class Settled:
     groups : (C,) which of the chains share a mode, 0-based.
     table : one row per mode and quantity: ``group``, ``quantity``, ``r_hat``, ``ess_bulk``,
         ``ess_tail``, ``drift`` (standard deviations) and ``passes``.
+    series : one row per draw that was judged: ``chain``, ``draw`` (its place in its chain) and a
+        column for each quantity.
     """
 
     settled: bool
     groups: np.ndarray
     table: pd.DataFrame
+    series: pd.DataFrame
 
     @property
     def r_hat(self) -> float:
@@ -67,13 +87,21 @@ class Settled:
         return int(self.groups.max(initial=-1)) + 1
 
     @property
+    def worst(self) -> pd.Series:
+        """The row of the quantity that mixes worst, of those that fail where some do."""
+        of = self.table if self.settled else self.table[~self.table["passes"]]
+        return of.iloc[int(of["r_hat"].fillna(np.inf).to_numpy().argmax())]
+
+    @property
     def reason(self) -> str:
         """Why the chains have not settled, by the quantity that fails most; "" where they have."""
         if self.settled:
             return ""
-        failed = self.table[~self.table["passes"]]
-        worst = failed.iloc[int(failed["r_hat"].fillna(np.inf).to_numpy().argmax())]
-        where = f" in mode group {int(worst['group']) + 1}" if self.modes > 1 else ""
+        worst = self.worst
+        where = ""
+        if self.modes > 1:
+            members = np.flatnonzero(self.groups == worst["group"]) + 1
+            where = f" in chain{'s' if members.size > 1 else ''} {', '.join(map(str, members))}"
         if np.isnan(worst["r_hat"]):
             return f"Worst: {worst['quantity']}{where} (chains too short, or standing still)."
         return (
@@ -120,7 +148,7 @@ def settled(
         raise DataError(
             f"{numbers.size} chains need as many modes, at least one; got {groups.size}."
         )
-    rows = []
+    rows, judged = [], []
     for group in np.unique(groups):
         members = [np.flatnonzero(chain == number) for number in numbers[groups == group]]
         shortest = min(map(len, members))
@@ -133,13 +161,15 @@ def settled(
         order = largest_first(*reference)
         series = component_series(A[index], W[index], reference[0][:, order], reference[1][order])
         series = {"log joint": np.asarray(log_joint)[index]} | series
+        place = np.tile(np.arange(shortest), len(members))
+        judged.append(pd.DataFrame({"chain": np.asarray(chain)[index], "draw": place} | series))
         for quantity, values in series.items():
             rows.append(
                 {"group": int(group), "quantity": quantity}
                 | _judged(values.reshape(len(members), shortest))
             )
     table = pd.DataFrame(rows)
-    return Settled(bool(table["passes"].all()), groups, table)
+    return Settled(bool(table["passes"].all()), groups, table, pd.concat(judged))
 
 
 def component_series(
@@ -166,13 +196,12 @@ def component_series(
     largest_W = np.take_along_axis(W, reference_W.argmax(axis=1)[None, :, None], axis=2)[:, :, 0]
     loadings = np.divide(largest_A, sums, out=np.zeros_like(sums), where=sums > 0)
     weights = largest_W * sums
-    found = {}
-    for r in range(reference_A.shape[1]):
-        found[f"angle of component {r + 1}"] = turned[:, r]
-        found[f"angle of weights {r + 1}"] = turned_W[:, r]
-        found[f"largest loading of component {r + 1}"] = loadings[:, r]
-        found[f"largest weight of component {r + 1}"] = weights[:, r]
-    return found
+    values = (turned, turned_W, loadings, weights)
+    return {
+        f"{name} {r + 1}": found[:, r]
+        for r in range(reference_A.shape[1])
+        for (name, _, _), found in zip(FOLLOWED, values, strict=True)
+    }
 
 
 def _judged(values: np.ndarray) -> dict[str, float | bool]:

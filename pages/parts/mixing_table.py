@@ -17,9 +17,9 @@ HELP = {
     "r_hat": "Rank-normalised split R̂: above 1.01 the chains differ. Read the sentence below too.",
 }
 MORE_THAN_MADE = (
-    "Some quantities have more effective {made} than there are {made}. There a chain goes from one "
-    "side of the middle to the other more often than chance would, its errors cancel, and its mean "
-    "is nearer to the truth than that of as many independent ones (an antithetic chain)."
+    "Some quantities have far more effective {made} than there are {made}. There a chain changes "
+    "sides of the middle more often than chance would (an antithetic chain). Its mean is nearer to "
+    "the truth than that of as many independent {made}."
 )
 LABELS = {
     "iat": "autocorrelation time ({made})",
@@ -65,8 +65,4 @@ def show(look: Lens, reports: dict[str, MixingReport]) -> None:
             st.caption(plain(MORE_THAN_MADE.format(made=made[run_id])))
         if len(reasons) == 1 and (reason := reasons.pop()):
             st.caption(plain(reason))
-        different = len(set(report.modes)) > 1
-        (st.warning if different else st.caption)(plain(report.sentence))
-        if different:
-            modes = ", ".join(f"chain {c + 1}: mode {m + 1}" for c, m in enumerate(report.modes))
-            st.caption(plain(modes))
+        (st.warning if len(set(report.groups)) > 1 else st.caption)(plain(report.sentence))

@@ -165,7 +165,7 @@ def test_r_hat_sees_no_second_mode_and_the_sentence_says_it():
         assert found.modes.count == count
         assert sentence == f"{WARNING} {found.modes.sentence}"
     assert "2 different modes" in apart.report[1]
-    assert "all sit in one mode" in together.report[1]
+    assert "No gap separates the 2 chains" in together.report[1]
 
 
 def test_quantities_come_chain_by_chain_in_order_and_cut_to_the_shortest():

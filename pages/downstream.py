@@ -38,7 +38,8 @@ of_factorizations = (
     if analysis.holdout
     else "the factorizations had seen all observations, but no label"
 )
-sentences = conclusions.STAGE.of(analysis).sentences()
+explained = conclusions.STAGE.of(analysis)
+sentences = explained.sentences()
 st.markdown("  \n".join(f"**{plain(said)}**" for said, *_ in sentences))
 mixture = posterior.STAGE.perhaps(analysis)
 mixed = None if mixture is None else mixture.scores_of(link.get("label"))
@@ -53,15 +54,20 @@ event = view.chart(
     select=view.MARKS,
 )
 focusing.on_selection(event, "auc")
+st.caption(
+    "Bars and points leave out chance in the observations: it gives an AUC a standard error of "
+    f"{of_label.chance.min():.2g} to {of_label.chance.max():.2g} here."
+)
 columns = st.columns(3)
 columns[0].metric("Classes", f"{len(spread):d}")
 columns[1].metric("Largest spread of AUC", f"{(spread['max'] - spread['min']).max():.3f}")
-columns[2].metric(
-    "Winners that suffice",
-    f"{of_label.suffice:d} for {len(of_label.best):d} classes",
-    help="With so many factorizations, every class has one of its best among them; 1 when a single "
-    "one is the best of all classes, or as good as the best.",
-)
+if len(explained.rows) > 1:
+    columns[2].metric(
+        "Winners that suffice",
+        f"{of_label.suffice:d} for {len(of_label.best):d} classes",
+        help="With so many factorizations, every class has one of its best among them; 1 when a "
+        "single one is the best of all classes, or as good as the best.",
+    )
 if analysis.holdout:
     st.caption(
         f"{analysis.holdout:.0%} of the observations were kept from every factorization; scores "
@@ -78,6 +84,7 @@ if left_out := found.left_out.get(link.get("label")):
     st.caption(f"Too few members to score: {plain(', '.join(left_out))}.")
 table = spread.join(of_label.best).reset_index()
 table["best factorization"] = [look.name(int(row)) for row in table["particle"]]
+table["standard error"] = of_label.chance.reindex(table["task"]).to_numpy()
 table["others as good"] = of_label.tied.reindex(table["task"]).to_numpy() - 1
 inside = chosen[look.focus[chosen["member"].to_numpy()]].groupby("task")["auc"].median()
 if mixed is not None:

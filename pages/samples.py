@@ -27,8 +27,8 @@ view.chart(
     sample_strips(
         found.W, found.shares, found.order, found.groups, dataset.observations, classes, called
     ),
-    "An observation stands in the group of the component that has its largest share, the purest "
-    "first. Dark is much of a component; below are shares of each observation.",
+    "An observation stands in the group of the component with its largest share. In each group "
+    "larger shares come first. Dark is much of a component; below are shares of each observation.",
     name="samples",
     origin=look.origin,
     table=lambda: grouping.table(look, found, called),

@@ -48,7 +48,7 @@ class Verdict:
     ess_tail: float
     groups: tuple[int, ...]
     reason: str
-    worst: str
+    worst: str = ""
 
     @property
     def modes(self) -> int:
@@ -82,7 +82,7 @@ class Verdicts:
     """The verdicts on the runs of exact samplers, by run id."""
 
     by_run: dict[str, Verdict]
-    folder: Path
+    folder: Path = Path()
 
     def series(self, run: str) -> pd.DataFrame:
         """What was judged: a row per draw, ``chain``, ``sweep`` and a column for each quantity.

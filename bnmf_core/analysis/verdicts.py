@@ -14,6 +14,7 @@ from bnmf_core.analysis.evidence import clear_winner
 from bnmf_core.analysis.findings import Answer
 from bnmf_core.compare.alignment import component_angles, largest_first, matching
 from bnmf_core.compare.conclusions import MATTERS, OPEN
+from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.modes import SAME_MODE
 from bnmf_core.nouns.names import listed
 
@@ -64,7 +65,8 @@ def explanations(answer: Answer) -> Verdict:
         return Verdict("unknown", UNCLEAR, "Draws alone do not tell how many modes there are.")
     count, good = len(table), int(table["as_good_as_best"].sum())
     if count == 1:
-        return Verdict("one", CLEAR, "All converged restarts found one mode.")
+        threshold = f"{answer.modes.threshold:.3g}{DISTANCES[answer.metric].unit_behind}"
+        return Verdict("one", CLEAR, f"All converged restarts lie within {threshold}: one mode.")
     found = f"{count} modes, {good} as good as the best."
     if evidence is None:
         return Verdict("weighing", WAITING, found)
@@ -74,8 +76,13 @@ def explanations(answer: Answer) -> Verdict:
     if winner is None:
         return Verdict("open", UNCLEAR, f"{found} The posterior does not tell them apart.")
     share = f"Mode {winner + 1} has {mass_in_words(table.iloc[winner])} of the posterior mass."
-    grade = CLEAR if evidence.settled else LIKELY
-    return Verdict(grade, grade, f"{found} {share}")
+    doubted = [
+        f" At likelihood power {belief:g} it does not lead clearly."
+        for belief in evidence.beliefs
+        if belief < 1 and evidence.winner(answer.modes.labels, belief) != winner
+    ]
+    grade = CLEAR if evidence.settled and not doubted else LIKELY
+    return Verdict(grade, grade, f"{found} {share}{''.join(doubted[:1])}")
 
 
 def component_facts(answer: Answer) -> ComponentFacts:

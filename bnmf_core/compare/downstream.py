@@ -47,6 +47,25 @@ class _Plan:
         return self.codes[judged, None] == np.arange(len(self.tasks))
 
 
+def standard_error(auc: np.ndarray, positive: np.ndarray, negative: np.ndarray) -> np.ndarray:
+    """Standard error of areas under the ROC curve, from the numbers of members and non-members.
+
+    What chance in the observations does to an area, the classifier given: Hanley & McNeil (1982),
+    The meaning and use of the area under a ROC curve, Radiology 143, equation 1 with Q1 = a/(2 − a)
+    and Q2 = 2a²/(1 + a).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bnmf_core.compare.downstream import standard_error
+    >>> standard_error(np.array(0.9), np.array(20), np.array(40)).round(3)
+    np.float64(0.049)
+    """
+    first, second = auc / (2 - auc), 2 * auc**2 / (1 + auc)
+    spread = (positive - 1) * (first - auc**2) + (negative - 1) * (second - auc**2)
+    return np.sqrt((auc * (1 - auc) + spread) / (positive * negative))
+
+
 def downstream_auc(
     A: np.ndarray,
     dataset: Dataset,

@@ -55,9 +55,13 @@ def recommend(study: RankStudy) -> Recommendation:
     evidence, hidden = study.criteria["evidence"], study.criteria["hidden"]
     chosen = evidence.chosen
     if chosen is None:
-        rank = hidden.chosen or int(study.table["rank"].iloc[0])
-        others = tuple(r for r in hidden.runners_up if r != rank)
-        return _open(rank, others, f"The evidence does not settle: {evidence.problem}.")
+        reason = f"The evidence does not settle: {evidence.problem}."
+        if hidden.chosen is None:
+            rank = int(study.table["rank"].iloc[0])
+            return Recommendation(rank, OPEN, (), "The number of components is open.", reason)
+        others = tuple(r for r in hidden.runners_up if r != hidden.chosen)
+        said = f"The number of components is open: hidden entries choose {hidden.chosen}."
+        return Recommendation(hidden.chosen, OPEN, others, said, reason)
     hinted = () if hidden.chosen is None else (hidden.chosen, *hidden.runners_up)
     named = dict.fromkeys((chosen, *evidence.runners_up, *hinted))
     fewest = min(hinted, default=chosen)
@@ -103,7 +107,7 @@ def _of_hidden(hidden: Criterion, chosen: int) -> str:
 
 
 def _open(rank: int, alternatives: tuple[int, ...], reason: str) -> Recommendation:
-    beside = f"; also possible: {listed(alternatives)}" if alternatives else ""
+    beside = f"; other criteria name {listed(sorted(alternatives))}" if alternatives else ""
     said = f"The number of components is open: {rank} has the highest evidence{beside}."
     return Recommendation(rank, OPEN, alternatives, said, reason)
 

@@ -127,7 +127,7 @@ def mode_map(
     figure.update_xaxes(visible=False)
     figure.update_yaxes(visible=False, scaleanchor="x", scaleratio=1)
     plural = "modes" if K > 1 else "mode"
-    draws = f", {dots.size} draws or unfinished runs" if dots.size else ""
+    draws = f", {dots.size} other factorizations" if dots.size else ""
     title = f"{K} {plural} of {int(count.sum())} restarts{draws}"
     margin: dict[str, object] = {"l": 8, "r": 40, "b": 8}
     return layout(figure, title, HEIGHT, margin=margin, dragmode="lasso")

@@ -35,6 +35,17 @@ def rank_criteria(table: pd.DataFrame, criteria: Mapping[str, Criterion]) -> go.
     figure.update_yaxes(rangemode="tozero", row=1, col=3)
     figure.update_yaxes(rangemode="tozero", row=1, col=4)
     ranks = table["rank"].tolist()
+    for number, (column, *_) in enumerate(PANELS.values(), 1):
+        if shown[column].isna().all():  # an axis without values says nothing
+            figure.update_yaxes(visible=False, row=1, col=number)
+            figure.add_annotation(
+                text="not computed yet",
+                showarrow=False,
+                row=1,
+                col=number,
+                x=float(table["rank"].mean()),
+                y=0,
+            )
     figure.update_xaxes(title="rank", tickvals=ranks, range=[ranks[0] - 0.5, ranks[-1] + 0.5])
     figure.update_annotations(font={"size": 13})
     return layout(figure, "", height=290, margin={"t": 42, "b": 42})

@@ -6,7 +6,12 @@ import pandas as pd
 import streamlit as st
 
 from bnmf_core.analysis.downstream import Scores
-from bnmf_core.compare.downstream import best_per_task, winners, winners_that_suffice
+from bnmf_core.compare.downstream import (
+    best_per_task,
+    standard_error,
+    winners,
+    winners_that_suffice,
+)
 
 
 @dataclass(frozen=True)
@@ -16,7 +21,8 @@ class Classes:
     scores : a row per factorization and class, as :class:`Scores` has them. spread : by class its
     least, median and largest AUC. best : a row per class, the best factorization and its AUC.
     tied : by class how many are as good. suffice : how many factorizations have, together, a best
-    one of every class.
+    one of every class. chance : by class the standard error of the median AUC that the choice of
+    observations makes.
     """
 
     scores: pd.DataFrame
@@ -24,6 +30,7 @@ class Classes:
     best: pd.DataFrame
     tied: pd.Series
     suffice: int
+    chance: pd.Series
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
@@ -39,4 +46,11 @@ def of(kept_under: str, label: str, _found: Scores) -> Classes:
         best_per_task(scored).set_index("task")[["particle", "auc"]],
         winners(scored).groupby("task").size(),
         winners_that_suffice(scored),
+        _chance(chosen, spread["median"]),
     )
+
+
+def _chance(scores: pd.DataFrame, median: pd.Series) -> pd.Series:
+    positive = scores.groupby("task")["n_positive"].first().reindex(median.index)
+    errors = standard_error(median.to_numpy(), positive, positive.sum() - positive)
+    return pd.Series(errors, index=median.index)

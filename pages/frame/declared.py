@@ -126,7 +126,7 @@ PAGES = [
         "Explore",
         "Which observations belong together, and who changes group with the factorization?",
         icon="groups",
-        parameters=(*LENS, "label"),
+        parameters=(*LENS, "label", "with"),
     ),
     Page(
         "downstream",

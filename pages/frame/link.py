@@ -47,6 +47,7 @@ LINKED: dict[str, Callable[[str], Any]] = {
     "problem": str,
     "part": str,
     "study": str,
+    "with": int,
     "lesson": str,
     "step": int,
     "pane": str,

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.analysis import answer
+from bnmf_core.analysis import answer, chains
 from bnmf_core.compare.alignment import component_stability
 from bnmf_core.nouns.names import clean_name, numbered
 from pages.frame import focusing, view
@@ -87,11 +87,11 @@ def _columns(shown: pd.DataFrame, unit: str) -> dict[str, object]:
             "there, whatever the mode weighs.",
         ),
         "below the best": number(
-            "below best (nats)",
+            "log joint below best (nats)",
             format="%.1f",
-            width=112,
-            help="Its height: how far the logarithm of the density of its best factorization is "
-            "below that of the best of all. "
+            width=150,
+            help="Its height: how far the log joint of its best factorization is below that of the "
+            "best of all. Which fits best is judged by the likelihood alone, without the prior. "
             f"{plain(NATS)}",
         ),
         "posterior mass": text(
@@ -141,6 +141,9 @@ def stability(look: Lens, row: int, name: str) -> None:
     optima, draws = look.focus & look.analysis.optima, look.focus & ~look.analysis.optima
     # Optima of one mode are all the same; what the data leave open there, draws tell.
     alone = np.unique(look.modes.labels[optima]).size <= 1 and draws.any()
+    verdicts = chains.STAGE.perhaps(look.analysis)
+    unsettled = [] if verdicts is None else [verdict.run for verdict in verdicts.unsettled]
+    draws &= ~look.analysis.members["run"].isin(unsettled).to_numpy()
     drawn = look.analysis.members["algorithm"].isin(look.analysis.exact_samplers)
     kind = "draw" if drawn[draws].all() else "factorization"
     counted, what = (draws, kind) if alone else (optima, "converged factorization")

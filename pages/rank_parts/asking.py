@@ -77,10 +77,11 @@ def _so_far(work: RankWork) -> None:
     if found is None:
         return
     known = int(found.table["log_evidence"].notna().sum())
+    weighed = f"The evidence of {known} is known" if known else "The evidence comes last"
     view.chart(
         rank_criteria(found.table, found.criteria),
-        f"So far: {len(found.table)} of {len(work.question.ranks)} ranks tried, the evidence of "
-        f"{known}. The recommendation follows when all are done.",
+        f"So far {len(found.table)} of {len(work.question.ranks)} ranks are tried. {weighed}. The "
+        "recommendation follows when all are done.",
         name="rank_so_far",
         origin=described(work.question),
         table=found.table,

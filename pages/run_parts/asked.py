@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import streamlit as st
 
 from bnmf_core import Dataset, RunSpec, preset
-from bnmf_core.analysis import tiles
+from bnmf_core.analysis import ranks, tiles
 from bnmf_core.data.samples import SAMPLES
+from bnmf_core.evidence import verdict
 from bnmf_core.probability import MODELS
 from bnmf_core.registry import ALGORITHMS
 from bnmf_core.runs.launch import DRAWS, KINDS, SETTINGS, Preset
@@ -37,22 +38,26 @@ class Asked:
 
 def rank(dataset: Dataset, dataset_id: str) -> int:
     """The number of components, with what is known of it."""
-    ranks = {sample.label: sample.suggested_rank for sample in SAMPLES.values()}
+    samples = {sample.label: sample.suggested_rank for sample in SAMPLES.values()}
     made = dataset.truth[0].A.shape[1] if dataset.truth else None
-    suggested = made or ranks.get(dataset.name)
+    suggested = made or samples.get(dataset.name)
     # Newest first: who analysed these data goes on from what was asked for then.
     last = next((run.spec.rank for run in store().runs() if run.dataset == dataset_id), None)
+    study = ranks.newest(store().root, dataset_id)
+    advice = None if study is None else verdict.recommend(study)
+    advised = advice.rank if advice is not None and advice.grade != verdict.OPEN else None
     largest = min(dataset.D, dataset.N)
-    usual = min(last or suggested or USUAL_RANK, largest)
+    usual = min(advised or last or suggested or USUAL_RANK, largest)
     told = (
         f"These data were made of {made}."
         if made
+        else f"The page Rank recommends {advised}."
+        if advised
         else f"{suggested} is suggested for this sample."
         if suggested
         else f"{last} is what these data were last analysed with. The page Rank compares several."
         if last
-        else f"{usual} is only a number to begin with: nothing is known yet of how many these data "
-        "have. The page Rank compares several."
+        else f"{usual} is a first guess. The page Rank compares several."
     )
     key = f"rank_{dataset_id}"
     st.session_state[key] = st.session_state.get(key, usual)

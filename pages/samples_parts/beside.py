@@ -15,7 +15,7 @@ from bnmf_core.figures.samples import consensus_picture, group_flow
 from bnmf_core.nouns.names import numbered
 from bnmf_core.numerics.linalg import evenly_spaced
 from bnmf_core.numerics.matrix import dense
-from pages.frame import view
+from pages.frame import link, view
 from pages.frame.lens import Lens
 from pages.frame.words import plain
 from pages.samples_parts.grouping import Grouping, groups_of, shares_table
@@ -77,12 +77,18 @@ def changes(look: Lens, found: Grouping, called: list[str]) -> None:
         st.header("One mode", anchor=False)
         st.caption("The restarts found one mode, so no observation changes group between modes.")
         return
-    k = st.selectbox(
-        "Compared with",
-        others[1:],
-        format_func=lambda k: plain(look.mode_names[k]),
-        key="samples_with",
+    numbers = [k + 1 for k in others[1:]]
+    link.one_of("with", numbers)
+    k = (
+        st.selectbox(
+            "Compared with",
+            numbers,
+            format_func=lambda number: plain(look.mode_names[number - 1]),
+            key=link.key("with"),
+        )
+        - 1
     )
+    link.share("with")
     second = groups_of(look, int(look.modes.representative[k]), found.A)
     flow = group_changes(found.groups, second, len(found.W))
     names = (look.mode_names[0], look.mode_names[k])

@@ -14,13 +14,24 @@ from bnmf_core.analysis.verdicts import ComponentFacts
 ALL = np.ones(3)
 
 
+def weighed(settled=True, at_a_tenth=0):
+    """Masses at likelihood power 1, where mode 1 wins, and at 0.1."""
+    return SimpleNamespace(
+        problem="",
+        settled=settled,
+        beliefs=(1.0, 0.1),
+        winner=lambda labels, belief: 0 if belief == 1 else at_a_tenth,
+    )
+
+
 def answer(mass=(0.7, 0.3), low=(0.6, 0.2), high=(0.8, 0.4), **further):
     table = pd.DataFrame({"mode": [0, 1], "joined": [0, 1], "stays": [True, True]})
     table = table.assign(mass=mass, mass_low=low, mass_high=high, weighed=[1, 1])
     table["as_good_as_best"] = [True, False]
     found = {
         "table": table,
-        "evidence": SimpleNamespace(problem="", settled=True),
+        "evidence": weighed(),
+        "modes": SimpleNamespace(labels=np.array([0, 0, 0, 1]), threshold=15.0),
         "comparison": SimpleNamespace(optima=np.ones(4, bool), dataset=SimpleNamespace(labels={})),
         "verdicts": Verdicts({}),
         "posterior": None,
@@ -33,8 +44,12 @@ def test_a_mode_that_outweighs_all_others_whatever_the_errors_is_clear():
     found = verdicts.explanations(answer())
     assert (found.word, found.grade) == ("clear", verdicts.CLEAR)
     assert "2 modes, 1 as good as the best. Mode 1 has 70 % (60 % to 80 %)" in found.said
-    rough = answer(evidence=SimpleNamespace(problem="", settled=False))
+    rough = answer(evidence=weighed(settled=False))
     assert verdicts.explanations(rough).grade == verdicts.LIKELY
+    for other in (1, None):  # who trusts the noise model less comes to another answer
+        found = verdicts.explanations(answer(evidence=weighed(at_a_tenth=other)))
+        assert found.grade == verdicts.LIKELY
+        assert "At likelihood power 0.1 it does not lead clearly." in found.said
     near = verdicts.explanations(answer(low=(0.35, 0.1), high=(0.9, 0.65)))
     assert near.grade == verdicts.UNCLEAR and "does not tell them apart" in near.said
 

@@ -12,6 +12,7 @@ from bnmf_core.compare.downstream import (
     best_per_task,
     classifier,
     downstream_auc,
+    standard_error,
     winners,
     winners_that_suffice,
 )
@@ -198,3 +199,12 @@ def test_ties_do_not_make_different_winners():
     assert len(winners(tied)) == 10
     apart = scores([0.9, 0.8, 0.8], [0.8, 0.9, 0.8], [0.8, 0.8, 0.9])
     assert winners_that_suffice(apart) == 3
+
+
+def test_the_standard_error_is_that_of_exponential_scores():
+    # Hanley & McNeil derive it for exponential scores, where it is exact.
+    rng = np.random.default_rng(4)
+    members, others = rng.exponential(4.0, (20_000, 12)), rng.exponential(1.0, (20_000, 30))
+    ranks = (members[:, :, None] > others[:, None, :]).mean(axis=(1, 2))
+    expected = standard_error(np.array(4 / 5), np.array(12), np.array(30))
+    np.testing.assert_allclose(ranks.std(), expected, rtol=0.03)

@@ -38,4 +38,4 @@ def test_only_heavy_modes_have_their_mass_beside_them(drawn):
     notes = " ".join(note.text for note in drawn.layout.annotations)
     assert "> 99.9 % of the mass" in notes and "< 0.1 %" not in notes
     assert "posterior mass < 0.1 %" in drawn.data[1].hovertext[1]
-    assert drawn.layout.title.text == "2 modes of 20 restarts, 5 draws or unfinished runs"
+    assert drawn.layout.title.text == "2 modes of 20 restarts, 5 other factorizations"

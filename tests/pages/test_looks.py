@@ -95,7 +95,7 @@ def test_units_stand_above_the_columns_of_modes_and_empty_columns_are_left_out(s
     app = page("modes", runs=",".join(finished))
     table = next(t for t in app.dataframe if "factorizations" in t.value)
     heads = {key: column.get("label") for key, column in _columns(table).items()}
-    assert heads["below the best"] == "below best (nats)"
+    assert heads["below the best"] == "log joint below best (nats)"
     assert heads["spread"] == "spread (°)"
     assert int(table.value["factorizations"].sum()) == 12
     assert not any((column == "means nothing").all() for _, column in table.value.items())

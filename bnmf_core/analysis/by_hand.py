@@ -286,12 +286,11 @@ def posterior_shares(
     (D, 2) shares of the component's sum; None where no chains have settled within the mode.
     """
     found = posterior.STAGE.perhaps(comparison)
-    for k, mode in enumerate(found.modes if found is not None else ()):
-        if mode.settled and labels[mode.row] == labels[row]:
-            assert found is not None
-            A = found.draws[k]["A"].astype(np.float64)
-            order = matching(A, comparison.aligned([row])[0])[:, component]
-            chosen = np.take_along_axis(A, order[:, None, None], axis=2)[:, :, 0]
-            shares = chosen / np.maximum(chosen.sum(axis=1, keepdims=True), 1e-300)
-            return np.asarray(np.quantile(shares, (0.05, 0.95), axis=0)).T
-    return None
+    k = None if found is None else found.within(labels, row)
+    if found is None or k is None:
+        return None
+    A = found.draws[k]["A"].astype(np.float64)
+    order = matching(A, comparison.aligned([row])[0])[:, component]
+    chosen = np.take_along_axis(A, order[:, None, None], axis=2)[:, :, 0]
+    shares = chosen / np.maximum(chosen.sum(axis=1, keepdims=True), 1e-300)
+    return np.asarray(np.quantile(shares, (0.05, 0.95), axis=0)).T

@@ -116,6 +116,11 @@ class Posterior:
         """
         return [files.read_arrays(self.folder / f"draws-{k}.npz") for k in range(len(self.modes))]
 
+    def within(self, labels: np.ndarray, row: int) -> int | None:
+        """Which of ``modes`` has settled and is the mode of a member; labels (m,): modes of all."""
+        held = (k for k, one in enumerate(self.modes) if one.settled)
+        return next((k for k in held if labels[self.modes[k].row] == labels[row]), None)
+
     def turned(self, k: int = 0) -> np.ndarray:
         """(R,) the median angle between a draw's component and that of the k-th mode, degrees."""
         return np.asarray(np.median(self.draws[k]["turned"], axis=0))

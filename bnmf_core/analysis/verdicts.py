@@ -35,14 +35,14 @@ class Verdict:
 
 @dataclass(frozen=True, eq=False)
 class ComponentFacts:
-    """How far the components of the best mode are determined; R of them, the largest first.
+    """How far the components of a mode are determined; R of them, the largest first.
 
     Attributes
     ----------
     found_again : (R,) part of the optima with a partner within 15°; NaN without optima.
     held : (R,) part of the posterior mass in modes with a partner within 15°; NaN while unknown.
-    turned : (R,) the angle within which 95 % of the draws in the most probable mode lie, degrees;
-        NaN while unknown.
+    turned : (R,) the angle within which 95 % of the draws in this mode lie, degrees; NaN while
+        unknown.
     states : of each "determined", "provisional" or "ambiguous".
     """
 
@@ -85,10 +85,14 @@ def explanations(answer: Answer) -> Verdict:
     return Verdict(grade, grade, f"{found} {share}{''.join(doubted[:1])}")
 
 
-def component_facts(answer: Answer) -> ComponentFacts:
-    """Of every component of the best mode, how often it is found again, and how far it turns."""
+def component_facts(answer: Answer, row: int | None = None) -> ComponentFacts:
+    """Of every component of a mode, how often it is found again, and how far draws turn it.
+
+    ``row`` : the member that is compared with; None: the representative of the best mode.
+    """
     comparison, table = answer.comparison, answer.table
-    row = int(answer.modes.representative[best_mode(answer)])
+    if row is None:
+        row = int(answer.modes.representative[best_mode(answer)])
     A, W = (part[0] for part in comparison.factors([row]))
     reference = A[:, largest_first(A, W)]
     R = reference.shape[1]
@@ -102,10 +106,10 @@ def component_facts(answer: Answer) -> ComponentFacts:
         bases = comparison.bases(answer.modes.representative[heavy])
         held = mass[heavy] @ _partners(bases, reference) / mass.sum()
     posterior = answer.posterior
-    if posterior is not None and posterior.modes and posterior.modes[0].settled:
-        first = comparison.bases([posterior.modes[0].row])
-        order = matching(first, reference)[0]
-        turned = np.quantile(posterior.draws[0]["turned"], AGREED, axis=0)[order]
+    k = None if posterior is None else posterior.within(answer.modes.labels, row)
+    if posterior is not None and k is not None:
+        order = matching(comparison.bases([posterior.modes[k].row]), reference)[0]
+        turned = np.quantile(posterior.draws[k]["turned"], AGREED, axis=0)[order]
     states = tuple(map(_state, found_again, held, turned))
     return ComponentFacts(found_again, held, turned, states)
 

@@ -86,6 +86,10 @@ class Answer(findings.Answer):
         """How far components are determined, kept from one redraw to the next."""
         return self._kept("components", lambda: verdicts.component_facts(self))
 
+    def facts_of(self, row: int) -> verdicts.ComponentFacts:
+        """The same beside a member."""
+        return self._kept(f"components {row}", lambda: verdicts.component_facts(self, row))
+
     def _kept(self, what: str, make: Callable[[], Any]) -> Any:
         modes = (self.comparison.kept_under, self.metric, self.modes.threshold)
         return _made(what, *modes, self._ready, make)

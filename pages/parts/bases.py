@@ -36,7 +36,7 @@ def show(
     with places[0]:
         figure, reading = picture(dataset, A, names, width, called)
         chart(figure, reading, name=name, origin=look.origin, table=table)
-        _notes(look, rows, A[0])
+        notes(look, rows, A[0])
     if difference:
         with places[1]:
             figure, reading = differences(dataset, A, names, width, called)
@@ -49,7 +49,7 @@ def show(
             )
 
 
-def _notes(look: Lens, rows: np.ndarray, A: np.ndarray) -> None:
+def notes(look: Lens, rows: np.ndarray, A: np.ndarray) -> None:
     """What people have noted on the components of the first basis A (D, R), and on these modes."""
     of_modes = look.notes.of_modes(look.analysis, look.modes)
     shown = dict.fromkeys(look.modes.labels[rows].tolist())

@@ -123,8 +123,9 @@ def test_ranges_are_quantiles_of_settled_draws_in_the_order_of_the_row(
     row = int(np.flatnonzero(comparison.optima)[0])
     base = comparison.aligned([row])[0]
     A = base * np.random.default_rng(0).uniform(0.9, 1.1, (41, *base.shape))
-    mode = SimpleNamespace(row=row, settled=settled)
-    found = SimpleNamespace(modes=[mode], draws=[{"A": A[:, :, ::-1]}])  # in another order
+    mode = posterior.ModeDraws(row, 1.0, 1.0, 1.0, settled, "", 1.0, 400.0, 0.0)
+    found = posterior.Posterior("", (mode,))
+    vars(found)["draws"] = [{"A": A[:, :, ::-1]}]  # in another order
     monkeypatch.setattr(posterior, "STAGE", SimpleNamespace(perhaps=lambda _: found))
     shares = posterior_shares(comparison, row, np.zeros(len(comparison.members), int), 2)
     assert (shares is not None) == settled

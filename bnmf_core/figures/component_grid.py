@@ -1,0 +1,280 @@
+"""Components at a glance: a row per factorization, a column per component, and what varies."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import plotly.graph_objects as go
+
+from bnmf_core.compare.alignment import NO_COUNTERPART
+from bnmf_core.compare.modes import SAME_MODE
+from bnmf_core.compare.topics import aligned_words
+from bnmf_core.figures.component_words import details, pictures
+from bnmf_core.figures.gallery import FRAME, shares
+from bnmf_core.figures.mode_map import mode_color
+from bnmf_core.figures.sketch import Sketch
+from bnmf_core.figures.style import (
+    LETTER,
+    LINE,
+    LINE_HEIGHT,
+    MUTED,
+    component_color,
+    component_titles,
+    layout,
+    lines_of,
+    safe,
+    translucent,
+)
+from bnmf_core.nouns.dataset import Dataset
+
+# Pixels: what a row of cells usually has, what it is called, and a row of each kind.
+WIDTH, NAME = 820, 120
+IMAGE, LINES, WORDS = 96, 84, 108
+# Above the rows: numbers and verdicts, then the scale of angles.
+SCALE = 34
+# Features whose profile is drawn as a line; of more, the strongest are named.
+MOST_ON_LINE = 1000
+# Names in a cell, how relevant they are, and letters of one where components are few.
+NAMED, RELEVANCE, LONGEST = 5, 0.6, 22
+ALERT = str(FRAME["color"])
+# How full a circle is: the verdict on a component.
+MARKS = {"determined": "●", "provisional": "◐", "ambiguous": "○"}
+# Components beside whose mark the word has room.
+SPELT = 9
+
+
+@dataclass(frozen=True, eq=False)
+class Bands:
+    """What is known of the components of the first row.
+
+    states : R words, "determined", "provisional" or "ambiguous". turned : (R,) degrees within which
+    95 % of the draws turn each; NaN where no draws tell.
+    """
+
+    states: Sequence[str]
+    turned: np.ndarray
+
+
+def component_grid(
+    dataset: Dataset,
+    A: np.ndarray,
+    angles: np.ndarray,
+    names: Sequence[str],
+    modes: Sequence[int],
+    bands: Bands | None = None,
+    called: Sequence[str] = (),
+    relevance: float = RELEVANCE,
+) -> go.Figure:
+    """Images, profiles or strongest features of aligned components, with their angles.
+
+    Parameters
+    ----------
+    A : (K, D, R) aligned bases. angles : (K, R) degrees to the first row's components.
+    names : K, in which a line break is "<br>" and all else is text. modes : K, 0-based.
+    bands : see :class:`Bands`; None where nothing is known. called : R names given by people.
+    """
+    K, _, R = A.shape
+    figure = Sketch()
+    notes: list[dict[str, object]] = []
+    if dataset.image_shape is not None:
+        row = IMAGE
+        _images(figure, A, dataset.image_shape)
+    elif dataset.D <= MOST_ON_LINE and _ordered(dataset):
+        row = LINES
+        _profiles(figure, A)
+    else:
+        row = WORDS
+        notes += _words(A, dataset, relevance, angles)
+    _hover(figure, dataset, A, angles)
+    shapes = _scale(figure, angles, modes, bands)
+    for k in range(K):
+        notes.append(
+            _note(f"<b>{k + 1}</b>" if not names[k] else names[k], -0.02, k + 0.42, "right")
+        )
+        for r in range(R if k else 0):
+            alone = angles[k, r] > NO_COUNTERPART
+            if alone:
+                frame = FRAME | {"dash": "dot", "width": 1}
+                box = {"x0": r + 0.04, "x1": r + 0.96, "y0": k + 0.02, "y1": k + 0.8}
+                shapes.append({"type": "rect", "line": frame, **box})
+            notes.append(_note(_angle(angles[k, r], R), r + 0.5, k + 0.89, "center"))
+    above = component_titles(R, called, WIDTH / R)
+    if bands is not None:
+        above = [f"{one}<br>{_state(s, R)}" for one, s in zip(above, bands.states, strict=True)]
+    notes.append(_note("0 to 90°", -0.02, -0.2, "right"))
+    figure.update_xaxes(
+        range=[0, R],
+        tickvals=[r + 0.5 for r in range(R)],
+        ticktext=above,
+        side="top",
+        tickangle=0,
+        showgrid=False,
+        zeroline=False,
+        fixedrange=True,
+    )
+    top = 52 + LINE_HEIGHT * lines_of(above)
+    figure.update_yaxes(visible=False, range=[K, -SCALE / row], fixedrange=True)
+    figure.update_layout(annotations=notes, shapes=shapes)
+    title = f"{R} components" if K == 1 else f"{R} components, a row per factorization"
+    margin: dict[str, object] = {"l": NAME, "t": top, "b": 6}
+    return layout(figure, title, int(top + 6 + SCALE + K * row), margin=margin)
+
+
+def _ordered(dataset: Dataset) -> bool:
+    """Whether features are places on an axis or unnamed, so that a profile says more than names."""
+    return dataset.D <= 120 or dataset.features[0] == "feature 1"
+
+
+def _note(text: str, x: float, y: float, anchor: str) -> dict[str, object]:
+    """Small text at a place of the grid; left of it where x is below 0."""
+    beside = {"xref": "paper", "x": 0, "xshift": -8} if x < 0 else {"x": x}
+    return {
+        "text": text,
+        "y": y,
+        "xanchor": anchor,
+        "yanchor": "middle",
+        "showarrow": False,
+        "font": {"size": 11},
+        "align": anchor,
+        **beside,
+    }
+
+
+def _angle(angle: float, R: int) -> str:
+    if angle > NO_COUNTERPART:
+        said = "no counterpart" if R <= SPELT else f"{angle:.0f}°"
+        return f'<span style="color:{ALERT}">{said}</span>'
+    if angle > SAME_MODE:
+        return f'<span style="color:{ALERT}">{angle:.0f}°</span>'
+    return f'<span style="color:{MUTED}">{angle:.0f}°</span>'
+
+
+def _state(state: str, R: int) -> str:
+    word = f" {state}" if R <= SPELT else ""
+    color = ALERT if state == "ambiguous" else MUTED
+    return f'<span style="color:{color};font-size:11px">{MARKS[state]}{word}</span>'
+
+
+def _images(figure: Sketch, A: np.ndarray, image_shape: tuple[int, int]) -> None:
+    figure.update_layout(
+        images=[
+            {
+                "source": source,
+                "xref": "x",
+                "yref": "y",
+                "x": r + 0.5,
+                "y": k + 0.04,
+                "sizex": 0.9,
+                "sizey": 0.74,
+                "xanchor": "center",
+                "yanchor": "top",
+                "sizing": "contain",
+                "layer": "below",
+            }
+            for k, basis in enumerate(A)
+            for r, source in enumerate(pictures(basis, image_shape))
+        ]
+    )
+
+
+def _profiles(figure: Sketch, A: np.ndarray) -> None:
+    """Shares of each component's sum along the features, on one scale per column."""
+    K, D, R = A.shape
+    shown = shares(A)
+    height = shown / np.maximum(shown.max(axis=(0, 1)), 1e-300)
+    place = np.repeat(np.linspace(0.06, 0.94, D + 1), 2)[1:-1]
+    for k in range(K):
+        for r in range(R):
+            outline = k + 0.78 - 0.72 * np.repeat(height[k, :, r], 2)
+            figure.add_scatter(
+                x=r + np.concatenate([place[:1], place, place[-1:]]),
+                y=np.concatenate([[k + 0.78], outline, [k + 0.78]]),
+                mode="lines",
+                fill="toself",
+                hoverinfo="skip",
+                showlegend=False,
+                line={"width": 0.5, "color": component_color(r)},
+                fillcolor=translucent(component_color(r), 0.75),
+            )
+
+
+def _words(
+    A: np.ndarray, dataset: Dataset, relevance: float, angles: np.ndarray
+) -> list[dict[str, object]]:
+    """The strongest features in every cell; those that the first row lacks are coloured."""
+    R = A.shape[2]
+    longest = min(LONGEST, int(WIDTH / R / LETTER))
+    found = aligned_words(A, dataset.features, NAMED, relevance)
+    lines: dict[tuple[int, int], list[str]] = {}
+    columns = (found[key] for key in ("factorization", "component", "word", "changed"))
+    for k, r, word, changed in zip(*columns, strict=True):
+        told = safe(word, longest)
+        lone = angles[k, r] > NO_COUNTERPART
+        told = f'<span style="color:{ALERT}">{told}</span>' if changed and not lone else told
+        lines.setdefault((int(k), int(r)), []).append(told)
+    return [
+        _note("<br>".join(told), r + 0.5, k + 0.4, "center")
+        | {"opacity": 0.55 if angles[k, r] > NO_COUNTERPART else 1.0}
+        for (k, r), told in lines.items()
+    ]
+
+
+def _hover(figure: Sketch, dataset: Dataset, A: np.ndarray, angles: np.ndarray) -> None:
+    """What a cell says where the pointer rests on it."""
+    K, _, R = A.shape
+    told = [
+        f"component {r + 1}, {angles[k, r]:.1f}° from the first row's"
+        + ("<br>" + one if one else "")
+        for k in range(K)
+        for r, one in enumerate(details(dataset, A[k]))
+    ]
+    figure.add_scatter(
+        x=np.tile(np.arange(R) + 0.5, K),
+        y=np.repeat(np.arange(K) + 0.42, R),
+        mode="markers",
+        marker={"size": 44, "symbol": "square", "opacity": 0},
+        hovertext=told,
+        hovertemplate="%{hovertext}<extra></extra>",
+        showlegend=False,
+    )
+
+
+def _scale(
+    figure: Sketch, angles: np.ndarray, modes: Sequence[int], bands: Bands | None
+) -> list[dict[str, object]]:
+    """Over each column an axis of angles: green up to 15°, a bar for draws, dots for the rows."""
+    K, R = angles.shape
+    left, wide, y = 0.08, 0.84, -0.2
+    shapes: list[dict[str, object]] = []
+    for r in range(R):
+        ends = {
+            "x0": r + left,
+            "x1": r + left + wide * SAME_MODE / 90,
+            "y0": y - 0.09,
+            "y1": y + 0.09,
+        }
+        fill = {"fillcolor": "rgba(0, 158, 115, 0.25)", "line": {"width": 0}, "layer": "below"}
+        shapes.append({"type": "rect", **ends, **fill})
+        axis = {"x0": r + left, "x1": r + left + wide, "y0": y, "y1": y}
+        shapes.append({"type": "line", "line": {"color": MUTED, "width": 0.7}, **axis})
+        if bands is not None and np.isfinite(bands.turned[r]):
+            reach = wide * min(float(bands.turned[r]), 90.0) / 90
+            bar = {"x0": r + left, "x1": r + left + reach, "y0": y - 0.045, "y1": y + 0.045}
+            shapes.append({"type": "rect", "fillcolor": LINE, "line": {"width": 0}, **bar})
+    if K > 1:
+        figure.add_scatter(
+            x=[r + left + wide * angles[k, r] / 90 for k in range(1, K) for r in range(R)],
+            y=[y] * (K - 1) * R,
+            mode="markers",
+            marker={
+                "size": 7,
+                "color": [mode_color(modes[k]) for k in range(1, K) for _ in range(R)],
+                "line": {"width": 0.5, "color": "#FFFFFF"},
+            },
+            hovertext=[
+                f"mode {modes[k] + 1}: {angles[k, r]:.1f}°" for k in range(1, K) for r in range(R)
+            ],
+            hovertemplate="%{hovertext}<extra></extra>",
+            showlegend=False,
+        )
+    return shapes

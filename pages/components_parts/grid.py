@@ -1,0 +1,80 @@
+"""The grid of components: a row per factorization, with how far each component is determined."""
+
+import numpy as np
+
+from bnmf_core.analysis.verdicts import ComponentFacts
+from bnmf_core.compare.alignment import component_angles, matching
+from bnmf_core.figures.bases import named_table
+from bnmf_core.figures.component_grid import Bands, component_grid
+from bnmf_core.figures.mode_map import mode_color
+from bnmf_core.figures.style import safe
+from pages.frame import view
+from pages.frame.lens import Lens
+from pages.parts.answer import Answer
+
+READING = (
+    "Angles are measured to the first row; green reaches to 15°. Dots on the scale are the other "
+    "rows, the bar 95 % of the draws. An orange word is not among the first row's."
+)
+
+
+def show(
+    look: Lens, found: Answer, rows: np.ndarray, names: list[str], by_run: bool, relevance: float
+) -> None:
+    """Draw it; of a single factorization the median of settled draws is the second row."""
+    dataset, A = look.analysis.dataset, look.aligned(rows)
+    facts = found.facts_of(int(rows[0]))
+    modes = look.modes.labels[rows].tolist()
+    titles = names if by_run else [_titled(look, found, row) for row in rows]
+    titles = [safe(one, 34) if by_run else one for one in titles]
+    median = _median(look, found, int(rows[0]), A[0]) if len(rows) == 1 else None
+    if median is not None:
+        A = np.concatenate([A, median[None]])
+        modes, names = [*modes, modes[0]], [*names, "posterior median"]
+        titles.append("median of<br>the draws")
+    called = look.notes.components(A[0])
+    view.chart(
+        component_grid(
+            dataset,
+            A,
+            component_angles(A, A[0]),
+            titles,
+            modes,
+            _bands(facts),
+            called,
+            relevance,
+        ),
+        READING,
+        name="components",
+        origin=look.origin,
+        table=lambda: named_table(dataset.features, A, names, called),
+    )
+
+
+def _titled(look: Lens, found: Answer, row: int) -> str:
+    """Mode, restarts that end in it and error, in three lines."""
+    mode = int(look.modes.labels[row])
+    dot = f'<span style="color:{mode_color(mode)}">●</span>'
+    lines = [f"{dot} <b>{safe(look.mode_names[mode], 20)}</b>"]
+    share = found.table["found_by"].iloc[mode]
+    if np.isfinite(share) and look.analysis.optima[row]:
+        lines.append(f"{share:.0%} of restarts")
+    lines.append(f"error {look.analysis.members['error'].iloc[row]:.4g}")
+    return "<br>".join(lines)
+
+
+def _bands(facts: ComponentFacts) -> Bands | None:
+    """None where neither restarts nor masses tell of any component."""
+    if np.isnan(facts.found_again).all() and np.isnan(facts.held).all():
+        return None
+    return Bands(facts.states, facts.turned)
+
+
+def _median(look: Lens, found: Answer, row: int, reference: np.ndarray) -> np.ndarray | None:
+    """(D, R) the median of each loading over settled draws in the mode of a member."""
+    posterior = found.posterior
+    k = None if posterior is None else posterior.within(look.modes.labels, row)
+    if posterior is None or k is None:
+        return None
+    median = np.asarray(posterior.draws[k]["loadings"][1], dtype=np.float64)
+    return median[:, matching(median[None], reference)[0]]

@@ -1,4 +1,4 @@
-"""How sure?: is each factorization good enough, and what do they weigh together?"""
+"""Fit and weights: is each factorization good enough, and what do they weigh together?"""
 
 import streamlit as st
 

@@ -1,1 +1,1 @@
-"""What only the page Parts uses."""
+"""What only the page Components uses."""

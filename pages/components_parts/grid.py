@@ -13,8 +13,9 @@ from pages.frame.lens import Lens
 from pages.parts.answer import Answer
 
 READING = (
-    "Angles are measured to the first row; green reaches to 15°. Dots on the scale are the other "
-    "rows, the bar 95 % of the draws. An orange word is not among the first row's."
+    "Angles are to the first row; green reaches to 15°. On each scale dots are the other rows, the "
+    "bar 95 % of the draws. A circle is full where a component is determined, half where draws do "
+    "not tell, open where it is ambiguous."
 )
 
 

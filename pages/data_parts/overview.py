@@ -147,8 +147,8 @@ def _hide(dataset: Dataset) -> None:
             rng = np.random.default_rng(int(seed))
             _change(lambda data: repair.hide_entries(data, percent / 100, rng), dataset)
         st.caption(
-            "The result is a dataset of its own. No run sees what was hidden; the page How sure? "
-            "compares it with what each factorization says."
+            "The result is a dataset of its own. No run sees what was hidden; the page Fit and "
+            "weights compares it with what each factorization says."
         )
 
 

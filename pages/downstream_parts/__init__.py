@@ -1,1 +1,1 @@
-"""What only the page Does it matter? uses."""
+"""What only the page Labels uses."""

@@ -19,10 +19,10 @@ class Page:
     """A page: where it stands in the menus, what it answers, how others invite to it.
 
     ``key`` is its name in addresses and of its script, ``pages/<key>.py`` unless ``file`` says
-    otherwise; ``section`` its menu, "" for a place of its own; ``question`` stands under its
-    heading, which is its title unless ``heading`` is given; ``invitation`` is what links to it
-    say, its title if left out; ``parameters`` are the values of :mod:`pages.frame.link` that its
-    address holds.
+    otherwise; ``section`` the entry of the navigation that it belongs to, which opens the first
+    page of the section; ``question`` stands under its heading, which is its title unless
+    ``heading`` is given; ``invitation`` is what links to it say, its title if left out;
+    ``parameters`` are the values of :mod:`pages.frame.link` that its address holds.
     """
 
     key: str
@@ -51,7 +51,7 @@ PAGES = [
     Page(
         "home",
         "Home",
-        "",
+        "Home",
         "Non-negative matrix factorization explains a matrix as parts times weights, **X ≈ A W**. "
         "Often many different parts explain it equally well, and one run shows you one of them. "
         "Here you see how many there are, how different they are, and whether it matters.",
@@ -62,7 +62,7 @@ PAGES = [
     Page(
         "data",
         "Data",
-        "Prepare",
+        "Data",
         "Is the matrix what you think it is? Here features are rows and observations are columns, "
         "whichever way round the file has them.",
         icon="table_chart",
@@ -72,7 +72,7 @@ PAGES = [
     Page(
         "run",
         "Analyse",
-        "Prepare",
+        "Analyse",
         "One click, and the data are factorized many times over; what was found opens by itself.",
         icon="play_circle",
         parameters=("data", "rank"),
@@ -81,7 +81,7 @@ PAGES = [
     Page(
         "runs",
         "Runs",
-        "Prepare",
+        "Analyse",
         "What was started, what is running, what failed. Runs go on when you close this tab.",
         icon="list_alt",
         invitation="All runs",
@@ -89,7 +89,7 @@ PAGES = [
     Page(
         "overview",
         "Overview",
-        "Explore",
+        "Overview",
         "How many explanations do the data have, and which can you believe?",
         icon="bubble_chart",
         parameters=LENS,
@@ -97,67 +97,58 @@ PAGES = [
     Page(
         "modes",
         "Modes",
-        "Explore",
+        "Overview",
         "How many different explanations do the data have, how different are they, and how much "
         "of each run lies in each?",
         icon="scatter_plot",
         parameters=(*LENS, *BY_HAND),
     ),
     Page(
-        "rank",
-        "Rank",
-        "Explore",
-        "How many components do the data need, and what becomes of each with one more?",
-        icon="format_list_numbered",
-        parameters=("data",),
-        invitation="How many components?",
-    ),
-    Page(
         "components",
-        "Parts",
-        "Explore",
-        "What are the parts, and where do factorizations differ?",
+        "Components",
+        "Components",
+        "What are the components, and which of them are determined?",
         icon="category",
         parameters=(*LENS, "relevance", *BY_HAND),
     ),
     Page(
-        "samples",
-        "Samples",
-        "Explore",
-        "Which observations belong together, and who changes group with the factorization?",
-        icon="groups",
-        parameters=(*LENS, "label", "with"),
-    ),
-    Page(
-        "downstream",
-        "Does it matter?",
-        "Explore",
-        "If you predict a label from the weights, does it matter which factorization you took?",
-        icon="call_split",
-        parameters=(*LENS, "label"),
-    ),
-    Page(
-        "quality",
-        "How sure?",
-        "Explore",
-        "Is each factorization good enough to be believed, and what do they weigh together?",
-        icon="verified",
-        parameters=(*LENS, "part"),
-        invitation="How sure is it?",
-    ),
-    Page(
         "boolean",
         "Boolean",
-        "Explore",
+        "Components",
         "Which tiles of my table of yes and no can I believe?",
         icon="grid_on",
         parameters=("runs", "part"),
         invitation="Tiles of yes and no",
     ),
     Page(
+        "samples",
+        "Samples",
+        "Samples",
+        "Which observations belong together, and who changes group with the factorization?",
+        icon="groups",
+        parameters=(*LENS, "label", "with"),
+    ),
+    Page(
+        "rank",
+        "Rank",
+        "Rank",
+        "How many components do the data need, and what becomes of each with one more?",
+        icon="format_list_numbered",
+        parameters=("data",),
+        invitation="How many components?",
+    ),
+    Page(
+        "downstream",
+        "Labels",
+        "Labels",
+        "If you predict a label from the weights, does it matter which factorization you took?",
+        icon="call_split",
+        parameters=(*LENS, "label"),
+    ),
+    Page(
         "coverage",
         "Coverage",
-        "Compare",
+        "Sessions",
         "Which method saw more different factorizations?",
         icon="blur_on",
         parameters=LENS,
@@ -165,7 +156,7 @@ PAGES = [
     Page(
         "scoreboard",
         "Scoreboard",
-        "Compare",
+        "Sessions",
         "Which method did best, and at what?",
         icon="leaderboard",
         parameters=LENS,
@@ -173,7 +164,7 @@ PAGES = [
     Page(
         "panes",
         "Side by side",
-        "Compare",
+        "Sessions",
         "The same page of two runs, or of two groups of runs, beside each other.",
         icon="splitscreen_right",
         parameters=("pane", "left", "right"),
@@ -181,15 +172,32 @@ PAGES = [
     Page(
         "traces",
         "Traces",
-        "Compare",
+        "Diagnostics",
         "Have the chains settled, and how much is a draw worth?",
         icon="timeline",
         parameters=(*LENS, "quantity"),
     ),
     Page(
+        "quality",
+        "Fit and weights",
+        "Diagnostics",
+        "Is each factorization good enough to be believed, and what do they weigh together?",
+        icon="verified",
+        parameters=(*LENS, "part"),
+        invitation="How sure is it?",
+    ),
+    Page(
+        "discrepancy",
+        "Discrepancy",
+        "Diagnostics",
+        "Which is the better posterior per second?",
+        icon="trending_down",
+        parameters=LENS,
+    ),
+    Page(
         "study",
         "Study",
-        "Compare",
+        "Laboratory",
         "Which sampler sees more than one mode, when the modes are known?",
         icon="science",
         parameters=("study", "quantity", "problem"),
@@ -198,23 +206,15 @@ PAGES = [
     Page(
         "mixture",
         "Mixture",
-        "Advanced",
+        "Laboratory",
         "Which factorizations does a variational posterior need, and what did each proposal gain?",
         icon="join",
         parameters=LENS,
     ),
     Page(
-        "discrepancy",
-        "Discrepancy",
-        "Advanced",
-        "Which is the better posterior per second?",
-        icon="trending_down",
-        parameters=LENS,
-    ),
-    Page(
         "tree",
         "Tree",
-        "Advanced",
+        "Laboratory",
         "Where did the tree go that the chains did not?",
         icon="account_tree",
         parameters=LENS,
@@ -222,7 +222,7 @@ PAGES = [
     Page(
         "starts",
         "Starts",
-        "Advanced",
+        "Laboratory",
         "What does Q-Transform carry over from small data?",
         icon="start",
         parameters=("part", "data"),
@@ -230,7 +230,7 @@ PAGES = [
     Page(
         "lessons",
         "Lessons",
-        "Learn",
+        "Lessons",
         "Eight ideas behind these pages. Each is one picture to touch, in three steps.",
         icon="school",
         parameters=("lesson", "step", "present"),
@@ -238,7 +238,7 @@ PAGES = [
     Page(
         "glossary",
         "Glossary",
-        "Learn",
+        "Lessons",
         "What do the words on screen mean?",
         icon="dictionary",
     ),
@@ -258,7 +258,7 @@ def page(key: str) -> Page:
 
 
 def sections() -> dict[str, list[Page]]:
-    """The pages of every menu, in order."""
+    """The pages of every entry of the navigation, in order."""
     return {
         section: [page for page in PAGES if page.section == section]
         for section in dict.fromkeys(page.section for page in PAGES)

@@ -10,21 +10,25 @@ from pages.frame.words import plain
 
 
 def admit() -> StreamlitPage:
-    """Draw the menus of all declared pages; the page that was asked for."""
+    """Draw the navigation, an entry per section; the page that was asked for."""
     st.session_state["admitted"] = True
     first = declared.PAGES[0]
-    menus = {
-        section: [
-            st.Page(page.script, title=page.title, url_path=page.key, default=page is first)
-            for page in pages
-        ]
-        for section, pages in declared.sections().items()
-    }
-    menus[""] += [
+    pages = [
+        st.Page(
+            page.script,
+            title=page.title if number else section,
+            url_path=page.key,
+            default=page is first,
+            visibility="hidden" if number else "visible",
+        )
+        for section, members in declared.sections().items()
+        for number, page in enumerate(members)
+    ]
+    pages += [
         st.Page(_sent_on(address), url_path=address, title="Moved", visibility="hidden")
         for address in declared.MOVED
     ]
-    return st.navigation(menus, position="top")
+    return st.navigation(pages, position="top")
 
 
 def _sent_on(address: str) -> Callable[[], None]:
@@ -38,7 +42,12 @@ def _sent_on(address: str) -> Callable[[], None]:
 def enter(key: str) -> None:
     """Take up the page's values from its address and draw its heading and question."""
     page = arrive(key)
-    st.title(plain(page.heading or page.title), anchor=False)
+    views = declared.sections()[page.section]
+    with st.container(horizontal=True, vertical_alignment="center", key="heading"):
+        st.title(plain(page.heading or page.title), anchor=False, width="content")
+        if len(views) > 1 and not st.context.is_embedded:
+            for one in views:
+                link.to(one.key, one.title)
     st.markdown(page.question)
 
 

@@ -7,7 +7,7 @@ from pages.frame import declared, link, owners, services, view
 from pages.frame.words import plain
 
 # Sections in which nothing is anybody's.
-OPEN = ("Learn",)
+OPEN = ("Lessons",)
 
 
 def ask_to_sign_in() -> None:

@@ -57,7 +57,7 @@ HINTS = {
     ),
     "modes": Hint(
         "A mode is one explanation of the data. Tick one in the table: every page then shows that "
-        "one. Go on with Parts, to see what it is made of, or with Does it matter?, to see what "
+        "one. Go on with Components, to see what it is made of, or with Labels, to see what "
         "depends on it.",
         ("components", "downstream"),
         beginning=False,

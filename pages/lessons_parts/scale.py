@@ -128,6 +128,6 @@ LESSON = Lesson(
     ),
     show,
     "components",
-    "The page Parts shows the parts of all your factorizations, brought to one order and scale.",
+    "The page Components shows those of all your factorizations in one order and scale.",
     facts,
 )

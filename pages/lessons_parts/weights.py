@@ -137,6 +137,6 @@ LESSON = Lesson(
     ),
     show,
     "quality",
-    "The page How sure? weighs the factorizations of your runs in this way.",
+    "The page Fit and weights weighs the factorizations of your runs in this way.",
     facts,
 )

@@ -103,7 +103,7 @@ def _columns(shown: pd.DataFrame, unit: str) -> dict[str, object]:
             width=110,
             help="Sum of the Stein weights of its factorizations, no probability: a Stein "
             "discrepancy sees neither a missing mode nor how much of the posterior lies in one. "
-            "See How sure?, Weights.",
+            "See Fit and weights, Weights.",
         ),
         "mixture weight": text(
             width=110,

@@ -1,1 +1,1 @@
-"""What only the page How sure? uses."""
+"""What only the page Fit and weights uses."""

@@ -1,4 +1,4 @@
-"""What the pictures of the page How sure? are called, and how they are read."""
+"""What the pictures of the page Fit and weights are called, and how they are read."""
 
 from bnmf_core.compare.distances.pairwise import Distance
 from pages.frame.words import with_unit

@@ -47,7 +47,7 @@ def test_from_a_launch_to_a_report_and_an_archive(chromium, tmp_path):
             assert {run.spec.seconds for run in kept} == {20.0}
 
             # One scoreboard, of which every number leads to where it comes from.
-            visit(page, "Compare", "Scoreboard")
+            visit(page, "Scoreboard")
             page.get_by_text("Of repetitions: the median").wait_for(timeout=240_000)
             settle(page)
             board = page.get_by_test_id("stDataFrame").first.bounding_box()
@@ -83,6 +83,6 @@ def test_from_a_launch_to_a_report_and_an_archive(chromium, tmp_path):
             page.locator("input[type=file]").set_input_files(tmp_path / "some.zip")
             page.get_by_role("button", name="Open what they say").click()
             page.get_by_text(said).wait_for()
-            visit(page, "Compare", "Scoreboard")
+            visit(page, "Scoreboard")
             page.get_by_text("Of repetitions: the median").wait_for(timeout=240_000)
         assert errors == []

@@ -1,6 +1,5 @@
 """The browser's Back and Forward, in a real browser."""
 
-import re
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -24,13 +23,13 @@ def test_back_returns_to_the_page_before_with_its_own_parameters(chromium, tmp_p
         page.goto(address)
         page.get_by_role("button", name="Analyse 1,797 digits").wait_for()
         settle(page)
-        visit(page, "Prepare", "Data")
+        visit(page, "Data")
         page.get_by_text("Spectrum").first.wait_for()
         data = where(page)
         assert list(data[1]) == ["data"]
 
-        visit(page, "Explore", "Modes")
-        page.get_by_text(re.compile(r"Map of \d+ factorizations")).first.wait_for()
+        visit(page, "Coverage")
+        page.get_by_text("Persistence of the covering").first.wait_for()
         before = where(page)
         assert before[1]["runs"] == [",".join(run_ids)]
         assert "data" not in before[1]
@@ -39,11 +38,11 @@ def test_back_returns_to_the_page_before_with_its_own_parameters(chromium, tmp_p
         settle(page)
         page.keyboard.press("ArrowRight")
         page.wait_for_timeout(500)
-        modes = where(page)
-        assert float(modes[1]["threshold"][0]) > float(before[1]["threshold"][0])
+        covered = where(page)
+        assert float(covered[1]["threshold"][0]) > float(before[1]["threshold"][0])
 
-        visit(page, "Explore", "Parts")
-        page.get_by_text("In focus").first.wait_for()
+        visit(page, "Components")
+        page.get_by_text("a row per factorization").first.wait_for()
         page.get_by_role("combobox", name="Focus").click()
         page.get_by_role("option").nth(1).click()
         page.wait_for_url("**focus=mode*")
@@ -54,8 +53,8 @@ def test_back_returns_to_the_page_before_with_its_own_parameters(chromium, tmp_p
             assert where(page) == expected
 
         page.go_back()
-        page.get_by_text(re.compile(r"Map of \d+ factorizations")).first.wait_for()
-        stands_at(modes)
+        page.get_by_text("Persistence of the covering").first.wait_for()
+        stands_at(covered)
         assert page.get_by_role("combobox", name="Focus").input_value() == "all factorizations"
         page.go_back()
         page.get_by_text("Spectrum").first.wait_for()
@@ -63,7 +62,7 @@ def test_back_returns_to_the_page_before_with_its_own_parameters(chromium, tmp_p
         page.go_back()
         page.get_by_role("button", name="Analyse 1,797 digits").wait_for()
         stands_at(("/", {}))
-        for expected in (data, modes, parts):
+        for expected in (data, covered, parts):
             page.go_forward()
             stands_at(expected)
         assert page.get_by_role("combobox", name="Focus").input_value().startswith("mode 1 ")

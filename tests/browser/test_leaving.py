@@ -48,16 +48,15 @@ def test_a_click_on_a_page_that_is_being_left_does_no_harm(chromium, tmp_path):
         expect(cancel).to_have_count(1, timeout=60_000)
         settle(page)
         line.held = []
-        page.get_by_role("navigation").get_by_role("button", name="Prepare").click()
-        page.get_by_role("menuitem", name="Runs", exact=True).click()
+        page.get_by_role("navigation").get_by_role("link", name="Rank", exact=True).click()
         cancel.click()
         page.wait_for_timeout(1000)
         line.release()
-        page.get_by_role("heading", level=1, name="Runs", exact=True).wait_for()
+        page.get_by_role("heading", level=1, name="Rank", exact=True).wait_for()
         settle(page)
         assert errors == []
         # The menus, and what stands on the page that was asked for, take clicks again.
-        visit(page, "Prepare", "Data")
-        visit(page, "Prepare", "Runs")
+        visit(page, "Data")
+        visit(page, "Runs")
         cancel.first.click()
         page.get_by_text("cancelled").first.wait_for()

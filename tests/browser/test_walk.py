@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from pages.frame import declared
 from tests.browser.conftest import running_server, settle
 
 pytestmark = pytest.mark.browser
@@ -18,10 +19,14 @@ def focus(page) -> str:
     return page.get_by_role("combobox", name="Focus").input_value()
 
 
-def visit(page, menu: str, name: str) -> None:
-    """Choose a page in one of the menus at the top."""
-    page.get_by_role("navigation").get_by_role("button", name=menu).click()
-    page.get_by_role("menuitem", name=name, exact=True).click()
+def visit(page, name: str) -> None:
+    """Choose a page in the navigation at the top, and beside the heading there."""
+    section = next(one.section for one in declared.PAGES if one.title == name)
+    page.get_by_role("navigation").get_by_role("link", name=section, exact=True).click()
+    first = declared.sections()[section][0].title
+    if name != first:
+        page.get_by_role("heading", level=1, name=first, exact=True).wait_for()
+        page.locator(".st-key-heading").get_by_role("link", name=name, exact=True).click()
     # Until then the page before is still there, with buttons that are called the same.
     page.get_by_role("heading", level=1, name=name, exact=True).wait_for()
     settle(page)
@@ -37,7 +42,7 @@ def test_from_one_click_to_a_restored_link(chromium, tmp_path):  # noqa: PLR0915
         page.get_by_role("button", name="Analyse 1,797 digits").click()
         page.wait_for_url("**/overview**", timeout=60_000)
         page.get_by_text("converged restarts", exact=False).first.wait_for(timeout=240_000)
-        visit(page, "Explore", "Modes")
+        visit(page, "Modes")
         page.get_by_text(re.compile(r"Map of \d+ factorizations"), exact=False).first.wait_for()
         settle(page)
         page.get_by_text("converged restarts", exact=False).first.wait_for()
@@ -48,13 +53,13 @@ def test_from_one_click_to_a_restored_link(chromium, tmp_path):  # noqa: PLR0915
         page.get_by_role("combobox", name="Focus").click()
         page.get_by_role("option", name=re.compile("^mode 1 ")).click()
         page.wait_for_url("**focus=mode*")
-        visit(page, "Explore", "Parts")
+        visit(page, "Components")
         page.get_by_text("In focus: mode 1").first.wait_for()
-        page.get_by_text("Components as images").first.wait_for()
+        page.get_by_text("a row per factorization").first.wait_for()
         settle(page)
 
         # Points chosen with a box on the scores come into focus, too.
-        visit(page, "Explore", "Does it matter?")
+        visit(page, "Labels")
         page.get_by_text("AUC of each class").first.wait_for(timeout=120_000)
         settle(page, 1500)
         link = page.url
@@ -98,7 +103,7 @@ def test_from_one_click_to_a_restored_link(chromium, tmp_path):  # noqa: PLR0915
         settle(page)
         page.get_by_test_id("stBaseButton-primary").filter(has_text="Analyse").click()
         page.wait_for_url("**/overview**")
-        visit(page, "Prepare", "Runs")
+        visit(page, "Runs")
         cancel = page.get_by_role("button", name="Cancel", exact=True)
         expect(cancel).to_have_count(1)
         cancel.click()

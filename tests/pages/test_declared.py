@@ -29,7 +29,7 @@ def ratio(tmp_path, monkeypatch):
     """A page of one file outside the program, and the one line that declares it."""
     script = tmp_path / "ratio.py"
     script.write_text(WRITTEN)
-    line = Page("ratio", "Ratio", "Learn", "How much?", "percent", ("threshold",), file=script)
+    line = Page("ratio", "Ratio", "Ratio", "How much?", "percent", ("threshold",), file=script)
     monkeypatch.setattr(declared, "PAGES", [*declared.PAGES, line])
 
 
@@ -54,6 +54,9 @@ def test_a_page_is_added_by_one_file_and_one_line(server, ratio):
 
 def test_the_menus_have_every_page_in_its_section():
     sections = declared.sections()
-    assert [key for key in sections] == ["", "Prepare", "Explore", "Compare", "Advanced", "Learn"]
+    assert list(sections) == [
+        *("Home", "Data", "Analyse", "Overview", "Components", "Samples", "Rank", "Labels"),
+        *("Sessions", "Diagnostics", "Laboratory", "Lessons"),
+    ]
     assert sum(map(len, sections.values())) == len(declared.PAGES)
     assert declared.PAGES[0].key == "home"

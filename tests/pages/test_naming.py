@@ -1,4 +1,4 @@
-"""Names and notes on Modes and Parts: given once, they stand on every page."""
+"""Names and notes on Modes and Components: given once, they stand on every page."""
 
 from tests.pages.apps import page, words
 

@@ -1,0 +1,39 @@
+"""How long this thread has compiled: the first run on a machine does, and later ones do not."""
+
+import threading
+import time
+from functools import cache
+
+from numba.core import event
+
+
+class _Clock(event.Listener):
+    """Counts processor seconds of the compilations of each thread, one inside another once."""
+
+    def __init__(self) -> None:
+        self.of_thread = threading.local()
+
+    def on_start(self, event: event.Event) -> None:
+        own = vars(self.of_thread)
+        own["depth"] = own.get("depth", 0) + 1
+        if own["depth"] == 1:
+            own["began"] = time.thread_time()
+
+    def on_end(self, event: event.Event) -> None:
+        own = vars(self.of_thread)
+        if own.get("depth"):  # else it began before anybody listened
+            own["depth"] -= 1
+            if not own["depth"]:
+                own["seconds"] = own.get("seconds", 0.0) + time.thread_time() - own["began"]
+
+
+@cache
+def _clock() -> _Clock:
+    clock = _Clock()
+    event.register("numba:compile", clock)
+    return clock
+
+
+def seconds_compiled() -> float:
+    """Processor seconds for which this thread has compiled since it was first asked."""
+    return float(getattr(_clock().of_thread, "seconds", 0.0))

@@ -15,10 +15,12 @@ dataset = store().dataset(dataset_id)
 with right:
     rank = asked.rank(dataset, dataset_id)
     kind = asked.kind(dataset)
+with left:
+    plan = asked.plan(kind)
 hints.show("run")
 above = st.container()
 with st.expander("Advanced: algorithms, model, settings, seed, budget, where it runs"):
-    wanted = asked.everything(dataset, rank, kind)
+    wanted = asked.everything(dataset, rank, kind, plan)
     scheduler, local_otherwise = where.choose()
 try:
     if not wanted.specs:

@@ -204,8 +204,8 @@ CRITERIA: Registry[Criterion] = Registry(
             unit="s",
             better="less",
             page="runs",
-            about="What processors worked on a run, all together, whatever else ran beside it. What "
-            "is compiled the first time on a machine does not count.",
+            about="What processors worked on a run, all together, whatever else ran beside it. "
+            "Compiling on the first run of a machine does not count.",
             doubt=Board.poor,
         ),
     ),

@@ -82,6 +82,33 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
 
 
 @dataclass(frozen=True)
+class Plan:
+    """What a launch is for: how many factorizations of each explorer at most, and which chains.
+
+    samplers : keys beside the chain of the kind.
+    """
+
+    label: str
+    help: str
+    most: int = COUNTS[0]
+    samplers: tuple[str, ...] = ()
+
+
+QUICK = "quick"
+PLANS: Mapping[str, Plan] = MappingProxyType(
+    {
+        QUICK: Plan("Quick", "What a first look needs."),
+        "thorough": Plan("Thorough", "More restarts, so that rarer modes are found.", most=200),
+        "compare": Plan(
+            "Compare samplers",
+            "Gibbs, HMC and Mode jumps beside the restarts.",
+            samplers=("hmc", "mode_jumps"),
+        ),
+    }
+)
+
+
+@dataclass(frozen=True)
 class Preset:
     """The runs recommended for a dataset.
 
@@ -124,12 +151,14 @@ def preset(
     holdout: float = 0.0,
     restarts: int | None = None,
     kind: str = "parts",
+    plan: str = QUICK,
 ) -> Preset:
     """The runs recommended for a dataset and a number of components.
 
     Restarts and Q-Transform until they have converged, ``restarts`` of each, or if None 60 and
     fewer where these take too long; and four chains where there is time for them. ``kind``: "parts"
-    that add up, or "tiles" of a table of yes and no, by box restarts and box Gibbs.
+    that add up, or "tiles" of a table of yes and no, by box restarts and box Gibbs. ``plan``: one
+    of ``PLANS``.
 
     Raises
     ------
@@ -144,7 +173,8 @@ def preset(
     [('random_restarts', 60), ('q_transform', 60), ('gibbs', 400)]
     """
 
-    runs = KINDS[kind]
+    runs, wanted = KINDS[kind], PLANS[plan]
+    counts = sorted({wanted.most, *COUNTS}, reverse=True)
 
     def specs_of(count: int) -> list[RunSpec]:
         return [
@@ -156,19 +186,28 @@ def preset(
 
     left_out = []
     if restarts is None:
-        fits = [count for count in COUNTS if seconds(specs_of(count)) <= PATIENCE]
+        fits = [count for count in counts if seconds(specs_of(count)) <= PATIENCE]
         restarts = max(fits, default=COUNTS[-1])
-        if restarts < COUNTS[0]:
+        if restarts < wanted.most:
             left_out.append(
                 f"The data are large, so there are {restarts} factorizations of each kind instead "
-                f"of {COUNTS[0]}; the fewer there are, the less is known of what none has found."
+                f"of {wanted.most}; the fewer there are, the less is known of what none has found."
             )
     specs = specs_of(restarts)
     chain = chains_of(dataset, rank, seed, holdout, kind)
-    if seconds([chain]) <= PATIENCE:
-        specs.append(chain)
-    else:
-        left_out.append("Chains would take too long on data of this size, and are left out.")
+    others = [
+        replace(chain, algorithm=key, settings=dict(SETTINGS.get(key, {})))
+        for key in wanted.samplers
+        if kind == "parts"
+    ]
+    affordable = [spec for spec in (chain, *others) if seconds([spec]) <= PATIENCE]
+    specs += affordable
+    if len(affordable) < 1 + len(others):
+        missing = [label_of(s.algorithm) for s in (chain, *others) if s not in affordable]
+        left_out.append(
+            f"{listed(missing)} would take too long on data of this size, and "
+            f"{'is' if len(missing) == 1 else 'are'} left out."
+        )
     return Preset(tuple(specs), tuple(left_out))
 
 

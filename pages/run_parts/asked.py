@@ -11,7 +11,7 @@ from bnmf_core.data.samples import SAMPLES
 from bnmf_core.evidence import verdict
 from bnmf_core.probability import MODELS
 from bnmf_core.registry import ALGORITHMS
-from bnmf_core.runs.launch import DRAWS, KINDS, SETTINGS, Preset
+from bnmf_core.runs.launch import DRAWS, KINDS, PLANS, QUICK, SETTINGS, Preset
 from pages.frame import link
 from pages.frame.services import store
 from pages.frame.words import plain, shown
@@ -96,9 +96,26 @@ def kind(dataset: Dataset) -> str:
     )
 
 
-def everything(dataset: Dataset, rank: int, kind: str) -> Asked:
+def plan(kind: str) -> str:
+    """What the launch is for; tiles have one plan."""
+    if kind != "parts":
+        return QUICK
+    return str(
+        st.segmented_control(
+            "Plan",
+            list(PLANS),
+            default=QUICK,
+            key="plan",
+            required=True,
+            format_func=shown({key: one.label for key, one in PLANS.items()}),
+            help=plain(" ".join(f"{one.label}: {one.help}" for one in PLANS.values())),
+        )
+    )
+
+
+def everything(dataset: Dataset, rank: int, kind: str, plan: str) -> Asked:
     """Everything else, in groups; where nothing is changed, what is recommended."""
-    _begin_with(recommended := preset(dataset, rank, kind=kind))
+    _begin_with(recommended := preset(dataset, rank, kind=kind, plan=plan))
     one, two, three, four = st.tabs(
         ["Algorithms", "Model", "Settings of the algorithms", "Seed, repetitions, budget, name"]
     )

@@ -51,6 +51,17 @@ def test_one_button_starts_what_is_recommended_and_opens_the_findings(server):
     server.wait([run.id for run in launch.runs])
 
 
+def test_a_plan_sets_what_is_run(server, labelled):
+    server.store.add_dataset(labelled)
+    app = page("run")
+    app.segmented_control(key="plan").set_value("compare").run()
+    assert app.pills(key="algorithms").value == [
+        *("random_restarts", "q_transform", "gibbs", "hmc", "mode_jumps")
+    ]
+    app.segmented_control(key="plan").set_value("thorough").run()
+    assert app.number_input(key="particles").value == 200
+
+
 def test_the_number_of_components_is_what_the_data_were_last_analysed_with(server, labelled):
     dataset_id = server.store.add_dataset(labelled)
     rank = f"rank_{dataset_id}"

@@ -26,6 +26,15 @@ def test_samples_get_everything(name):
     assert found.left_out == ()
 
 
+def test_plans_have_more_restarts_or_more_samplers(small):
+    thorough = preset(small, 3, plan="thorough").specs
+    assert [spec.particles for spec in thorough] == [200, 200, 400]
+    compared = preset(small, 3, plan="compare").specs
+    assert [spec.algorithm for spec in compared[2:]] == ["gibbs", "hmc", "mode_jumps"]
+    for spec in compared:
+        check(small, spec)
+
+
 def test_chains_are_several_and_explorers_converge(small):
     *explorers, chain = preset(small, 3).specs
     assert check(small, chain)[1].chains == 4

@@ -9,7 +9,7 @@ from bnmf_core.compare.settled import FOLLOWED
 from bnmf_core.figures.trace import trace_plot
 from pages.frame import guard, link, panel, view
 from pages.frame.words import NATS
-from pages.parts import mixing_table, settled
+from pages.parts import chain_pictures, mixing_table, settled
 
 MOST_STATES = 1500
 
@@ -69,4 +69,5 @@ view.chart(
         ["run", *next(iter(traces.values())).columns]
     ],
 )
+chain_pictures.show(look, traces, verdicts, quantity, described.label)
 mixing_table.show(look, mixing.STAGE.of(analysis))

@@ -23,7 +23,7 @@ class MixingReport(NamedTuple):
     """How well the chains of one run have mixed.
 
     table : one row per quantity, with columns quantity, label, unit, iat, ess_bulk, ess_tail,
-        r_hat and reason (why numbers are missing). sentence : what must be shown with R̂.
+        mcse, r_hat and reason (why numbers are missing). sentence : what must be shown with R̂.
     chains, draws : how many, and how long. groups : of each chain, the group that it shares.
     proposals : how proposals fared, in words; "" for samplers that accept every one.
     """
@@ -97,7 +97,7 @@ STAGE = Stage(
     key="mixing",
     label="Measuring how well chains have mixed",
     needs=(chains.STAGE,),
-    version=2,
+    version=3,
     compute=compute,
     read=read,
 )

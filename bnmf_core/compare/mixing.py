@@ -44,8 +44,8 @@ class Mixing:
     report : a table and the sentence that must be shown with it. They come as one, because R̂
         alone misleads: it cannot see a mode that no chain has visited. The table has one row
         per quantity and the columns ``label``, ``unit``, ``iat`` (draws; mean over the chains),
-        ``ess_bulk`` and ``ess_tail`` (draws), ``r_hat``, and ``reason``, which says why numbers
-        are missing, "" where none are.
+        ``ess_bulk`` and ``ess_tail`` (draws), ``mcse`` (Monte Carlo standard error of the mean),
+        ``r_hat``, and ``reason``, which says why numbers are missing, "" where none are.
     modes : which chains sit in the same mode; None where that was not looked at.
     chains, draws : C and K.
     """
@@ -159,6 +159,7 @@ def _row(key: str, values: np.ndarray) -> dict[str, str | float]:
         "iat": np.nan,
         "ess_bulk": np.nan,
         "ess_tail": np.nan,
+        "mcse": np.nan,
     }
     row |= {"r_hat": np.nan, "reason": why_unknown(values)}
     if row["reason"]:
@@ -166,6 +167,7 @@ def _row(key: str, values: np.ndarray) -> dict[str, str | float]:
     row["iat"] = float(np.mean([autocorrelation_time(chain) for chain in values]))
     row["ess_bulk"] = effective_size(values, "bulk")
     row["ess_tail"] = effective_size(values, "tail")
+    row["mcse"] = float(values.std(ddof=1) / np.sqrt(effective_size(values, "mean")))
     if len(values) < 2:
         row["reason"] = "R̂ compares chains, and there is only one."
     else:
@@ -187,7 +189,8 @@ def why_unknown(values: np.ndarray) -> str:
 
 
 def effective_size(values: np.ndarray, method: str) -> float:
-    """Effective sample size of (C, K) draws; ``method``: "bulk", "tail" (5 %) or "identity"."""
+    """Effective sample size of (C, K) draws; ``method``: "bulk", "tail" (5 %),
+    "mean" or "identity"."""
     # The library takes differences below 1e-15 for none: bring every quantity to one scale.
     centred = values - values.mean()
     tail = TAIL if method == "tail" else None

@@ -169,7 +169,8 @@ def settled(
                 | _judged(values.reshape(len(members), shortest))
             )
     table = pd.DataFrame(rows)
-    return Settled(bool(table["passes"].all()), groups, table, pd.concat(judged))
+    found = pd.concat(judged).sort_values(["chain", "draw"], kind="stable")
+    return Settled(bool(table["passes"].all()), groups, table, found)
 
 
 def component_series(

@@ -14,6 +14,8 @@ HELP = {
     "ess_bulk": "Effective sample size for the middle of the distribution, all chains together: so "
     "many independent draws tell as much of a mean.",
     "ess_tail": "Effective sample size for its 5 % and 95 % quantiles.",
+    "mcse": "Monte Carlo standard error of the mean, in the quantity's unit: how far the mean of "
+    "these draws is from that of the posterior where chains have settled.",
     "r_hat": "Rank-normalised split R̂: above 1.01 the chains differ. Read the sentence below too.",
 }
 MORE_THAN_MADE = (
@@ -25,6 +27,7 @@ LABELS = {
     "iat": "autocorrelation time ({made})",
     "ess_bulk": "effective {made}, middle",
     "ess_tail": "effective {made}, tails",
+    "mcse": "error of the mean",
     "r_hat": "R̂",
 }
 

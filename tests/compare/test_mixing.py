@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from arviz_stats.base import array_stats
 from scipy.signal import lfilter
 
 from bnmf_core import registry
@@ -216,3 +217,10 @@ def test_a_run_of_gibbs_is_measured_as_it_comes():
     kept = quantities_of(SimpleNamespace(**{**vars(particles), "trace": {}}), data)
     np.testing.assert_allclose(kept["log_likelihood"].ravel(), expected, rtol=1e-9)
     assert chain_modes_of(particles, "l1_max").labels.shape == (2,)
+
+
+def test_the_error_of_the_mean_is_that_of_the_library():
+    rng = np.random.default_rng(3)
+    values = 0.1 * rng.normal(size=(4, 100)).cumsum(axis=1) + rng.normal(size=(4, 100))
+    row = mixing({"error": values}).report[0].loc["error"]
+    assert row["mcse"] == pytest.approx(array_stats.mcse(values, method="mean"), rel=1e-9)

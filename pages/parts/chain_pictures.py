@@ -1,0 +1,75 @@
+"""Pictures of one quantity over the chains of a run: ranks, effective sizes, intervals."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from bnmf_core.analysis.chains import Verdicts
+from bnmf_core.compare.mixing import SHORTEST
+from bnmf_core.compare.settled import FOLLOWED, SMALLEST_SIZE
+from bnmf_core.figures.mixing import forest_plot, rank_plot, size_over_draws
+from pages.frame import view
+from pages.frame.lens import Lens
+from pages.frame.words import plain
+
+
+def show(
+    look: Lens, traces: dict[str, pd.DataFrame], verdicts: Verdicts, quantity: str, label: str
+) -> None:
+    """Of the run that is chosen, or of the only one."""
+    run_id = next(iter(traces))
+    if len(traces) > 1:
+        run_id = st.selectbox(
+            "Chains of", list(traces), format_func=lambda key: plain(look.run_names[key])
+        )
+    values = _by_chain(traces[run_id], quantity)
+    if values.shape[1] < SHORTEST or not np.isfinite(values).all():
+        return
+    wanted = SMALLEST_SIZE[min(len(values), len(SMALLEST_SIZE)) - 1]
+    left, right = st.columns(2)
+    with left:
+        view.chart(
+            rank_plot(values, label),
+            "Level lines: all chains describe one distribution. A slope or a hump: they do not.",
+            name="ranks",
+            origin=look.origin,
+            table=lambda: _table(values, label),
+        )
+    with right:
+        view.chart(
+            size_over_draws(values, label, wanted),
+            f"A line that goes on rising is still learning; {wanted:g} are asked for (dotted).",
+            name="sizes",
+            origin=look.origin,
+            table=lambda: _table(values, label),
+        )
+    if run_id in verdicts.by_run:
+        table = verdicts.series(run_id)
+        name, unit, _ = FOLLOWED[0]
+        angles = {
+            f"component {column.removeprefix(name).strip()}": _by_chain(table, column)
+            for column in table
+            if column.startswith(name)
+        }
+        view.chart(
+            forest_plot(angles, "Angle to the mode", unit),
+            "Bars of one component overlap where chains agree on it.",
+            name="forest",
+            origin=look.origin,
+            table=lambda: pd.concat(
+                [_table(each, "angle (°)").assign(component=one) for one, each in angles.items()]
+            ),
+        )
+
+
+def _by_chain(table: pd.DataFrame, column: str) -> np.ndarray:
+    """(C, K) draws after the warm-up, every chain cut to the shortest."""
+    kept = table[~table["warm_up"].astype(bool)] if "warm_up" in table else table
+    parts = [part[column].to_numpy(dtype=float) for _, part in kept.groupby("chain", sort=True)]
+    return np.stack([part[: min(map(len, parts))] for part in parts])
+
+
+def _table(values: np.ndarray, label: str) -> pd.DataFrame:
+    chain, draw = np.indices(values.shape)
+    rows = {"chain": chain.ravel() + 1, "draw": draw.ravel() + 1, label: values.ravel()}
+    return pd.DataFrame(rows)

@@ -10,8 +10,10 @@ from bnmf_core.runs.examples import EXAMPLES
 from pages.frame import guard, hints, link, view
 from pages.frame.services import dataset_names, launch_label, make_ready, runner, store
 from pages.frame.words import plain
+from pages.parts import dropping
 
 panel = lazy("pages.frame.panel")
+conversation = lazy("pages.data_parts.conversation")
 
 CARDS = Path(__file__).resolve().parent / "home_parts" / "cards"
 IN_A_ROW = 3
@@ -40,9 +42,12 @@ if started := st.session_state.pop("home_started", None):
 if message := st.session_state.pop("home_error", None):
     view.problem(message)
 
-with st.container(horizontal=True, vertical_alignment="center"):
-    link.to("data", source="upload")
-    st.caption("A table, a matrix, a zip of images or of texts, up to 256 MB.")
+if st.session_state.get(dropping.KEY) is None:
+    dropping.ask()
+elif conversation.upload():
+    st.stop()
+else:
+    link.go("run", data=link.get("data"))
 st.header("Or start an example", anchor=False)
 for first in range(0, len(EXAMPLES), IN_A_ROW):
     row = list(EXAMPLES.values())[first : first + IN_A_ROW]

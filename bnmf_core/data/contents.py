@@ -64,6 +64,8 @@ def inspect_content(
         When they cannot be opened as anything.
     """
     content = unpacked(content, limit_bytes)
+    if not content or content.isspace():
+        raise DataError("The file is empty; choose one with a table or an array in it.")
     found = format_of(content, filename, chosen.get("format"))
     reading = _guarded(found, found.inspect, content, chosen, limit_bytes)
     if "image_shape" in chosen:

@@ -222,8 +222,6 @@ def _read_bytes(source: Source, limit_bytes: int) -> bytes:
         raise DataError(
             f"The file is larger than {limit_bytes / 2**20:,.4g} MB, the most that can be read."
         )
-    if not content or content.isspace():
-        raise DataError("The file is empty; choose one with a table or an array in it.")
     return content
 
 

@@ -17,18 +17,14 @@ from pages.data_parts import choices, preview, waiting
 from pages.frame import link, view
 from pages.frame.services import store
 from pages.frame.words import capital, plain
+from pages.parts import dropping
 
 _READER, _FOUND, _TAKING = "upload_reader", "upload_found", "upload_taking"
 
 
 def upload() -> bool:
     """Ask for a file and talk about it; whether one is there that has not been taken."""
-    file = st.file_uploader(
-        "A table (CSV, TSV, XLSX, Parquet, GCT), a matrix (NPY, NPZ, MTX, MAT, H5AD, 10x), or a "
-        "zip of images or texts; up to 256 MB",
-        key="upload",
-        help="What counts is the content, not the ending. Each may be compressed (.gz).",
-    )
+    file = dropping.ask()
     if file is None:
         _forget()
         return False

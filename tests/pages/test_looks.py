@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 
 import pytest
 
@@ -72,6 +73,15 @@ def test_no_page_shows_the_key_of_a_run(server, finished, name):
         assert not HEXADECIMAL.search(shown)
 
 
+def until(app, found) -> None:
+    """Draw the page again until something is there that a process of its own makes."""
+    end = time.monotonic() + 60
+    while not found():
+        assert time.monotonic() < end, words(app)
+        time.sleep(0.1)
+        app.run()
+
+
 def test_the_page_of_data_shows_no_key_and_calls_features_what_they_are(server):
     data = laurberg("two")
     named = type(data).from_array(data.X, name="Votes", features_are="species")
@@ -82,13 +92,25 @@ def test_the_page_of_data_shows_no_key_and_calls_features_what_they_are(server):
     assert "species (1 to 6)" in app.get("plotly_chart")[0].proto.spec
 
 
-def test_home_leads_to_where_files_are_brought_in(server):
-    (link,) = (
-        shown for shown in page("home").get("page_link") if shown.proto.label == "Bring in data"
-    )
-    assert link.proto.query_string == "source=upload"
+def test_a_file_dropped_on_home_leads_to_its_analysis(server):
     tabs = page("data", source="upload").get("tab_container")[0]
     assert tabs.proto.tab_container.default_tab_index == 1
+    app = page("home")
+    table = b"a,b,c\n1,2,3\n4,5,6\n7,8,10\n"
+    app.file_uploader(key="upload").set_value(("mine.csv", table, "text/csv")).run()
+    until(app, lambda: any(button.key == "upload_read" for button in app.button))
+    assert not any(button.label.startswith("Analyse") for button in app.button)
+    app.button(key="upload_read").click().run()
+    until(app, lambda: app.title[0].value == "Analyse")
+    (entry,) = server.store.dataset_entries()
+    assert app.query_params["data"] == entry.id and "mine" in entry.name
+
+
+def test_a_file_that_cannot_be_read_is_refused_on_home(server):
+    app = page("home")
+    app.file_uploader(key="upload").set_value(("empty.csv", b"", "text/csv")).run()
+    until(app, lambda: "The file is empty" in words(app))
+    assert not server.store.dataset_entries()
 
 
 def test_units_stand_above_the_columns_of_modes_and_empty_columns_are_left_out(server, finished):

@@ -319,7 +319,10 @@ def _whole_numbers(dataset: Dataset) -> bool:
 
 def _prior(rate: float | None) -> str:
     if rate is None:
-        return "λ is √(R/mean X), so that X is expected to have the same mean at every rank."
+        return (
+            "λ is √(R/mean X), so that X is expected to have the same mean at every rank. A run "
+            "estimates a λ of its own from a factorization."
+        )
     return f"λ is {rate:.4g} at every rank, as given."
 
 

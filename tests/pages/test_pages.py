@@ -72,7 +72,7 @@ def test_a_link_restores_runs_distance_threshold_and_focus(server, finished):
 def test_a_focus_that_does_not_exist_falls_back_to_everything(server, finished, focus):
     app = page("components", runs=",".join(finished), focus=focus)
     assert not app.exception
-    assert "In focus: all factorizations" in words(app)
+    assert not app.selectbox(key="view_focus").value and "In focus" not in words(app)
 
 
 def test_the_focus_of_one_page_holds_on_the_next(server, finished):

@@ -81,7 +81,7 @@ numbers = st.column_config.NumberColumn
 columns_shown = {
     "largest": numbers(with_unit("largest distance", distance.unit), format="%.4g"),
     "mean": numbers(
-        with_unit("mean distance, itself included", distance.unit),
+        with_unit("mean pairwise distance, itself included", distance.unit),
         format="%.4g",
         help="Over all ordered pairs, a factorization with itself included, as published; How "
         "sure? has the mean distance to the others.",

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from bnmf_core.analysis import conclusions, downstream, posterior
+from bnmf_core.compare.conclusions import MATTERS
 from bnmf_core.figures.downstream import MOST_FOLLOWED, auc_plot
 from pages.downstream_parts import classes
 from pages.frame import focusing, guard, link, panel, view
@@ -61,7 +62,7 @@ st.caption(
 columns = st.columns(3)
 columns[0].metric("Classes", f"{len(spread):d}")
 columns[1].metric("Largest spread of AUC", f"{(spread['max'] - spread['min']).max():.3f}")
-if len(explained.rows) > 1:
+if explained.table is not None and (explained.table["verdict"] == MATTERS).any():
     columns[2].metric(
         "Winners that suffice",
         f"{of_label.suffice:d} for {len(of_label.best):d} classes",

@@ -312,7 +312,12 @@ def _by_belief(evidence: Evidence, labels: np.ndarray, winner: int | None) -> It
     still = winner is not None
     for belief in sorted((b for b in evidence.beliefs if b < 1.0), reverse=True):
         found = evidence.winner(labels, belief)
-        if found is None:
+        if found is None and winner is not None and evidence.merged(labels, belief, winner):
+            yield (
+                f"At likelihood power {belief:g} the posterior does not separate mode {winner + 1} "
+                "from another mode."
+            )
+        elif found is None:
             yield (
                 f"At likelihood power {belief:g} errors and repeats leave open which mode is the "
                 "most probable."

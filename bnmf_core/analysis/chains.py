@@ -9,10 +9,11 @@ import pandas as pd
 from scipy import sparse
 
 from bnmf_core import registry
-from bnmf_core.analysis import basins, distances
+from bnmf_core.analysis import basins, distances, structure
 from bnmf_core.analysis.basins import METRIC, Basins
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.stage import Report, Stage, Stopped
+from bnmf_core.compare.alignment import matching
 from bnmf_core.compare.chain_modes import chain_modes_of
 from bnmf_core.compare.modes import SAME_MODE
 from bnmf_core.compare.settled import Settled, settled
@@ -91,6 +92,10 @@ class Verdicts:
         """
         return pd.DataFrame(files.read_arrays(_series(self.folder, run)))
 
+    def table(self, run: str) -> pd.DataFrame:
+        """How every quantity of a run fared, see :class:`Settled`."""
+        return pd.DataFrame(files.read_json(_table(self.folder, run)))
+
     @property
     def settled(self) -> bool | None:
         """Whether the chains of all runs have settled; None where there are no chains."""
@@ -134,6 +139,7 @@ def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopp
             series = {str(key): values.to_numpy() for key, values in found.series.items()}
             series["sweep"] = (series.pop("draw") + 1) * apart - 1
             files.write_arrays(_series(folder, run_id), series)
+            files.write_json(_table(folder, run_id), found.table.to_dict("list"))
             verdicts.append(asdict(verdict))
         report((i + 1) / len(comparison.runs))
     files.write_json(folder / "chains.json", verdicts)
@@ -153,10 +159,13 @@ def _judged(comparison: Comparison, ends: Basins, i: int) -> Settled:
         groups = chain_modes_of(particles, METRIC).labels
     else:
         groups = _joined(comparison, numbers, chain, ends_of)
+        modes = structure.modes_at(comparison, METRIC, SAME_MODE)
+        numbered = comparison.aligned([int(modes.representative[0])])[0]
         for group in np.unique(groups):
             held = ends_of[np.isin(chain, numbers[groups == group])]
             A, W = comparison.factors([int(np.bincount(held).argmax())])
-            references[int(group)] = A[0], W[0]
+            order = matching(A, numbered)[0]
+            references[int(group)] = A[0][:, order], W[0][order]
     return settled(
         np.asarray(particles.A),
         np.asarray(particles.W),
@@ -181,6 +190,10 @@ def _series(folder: Path, run: str) -> Path:
     return folder / f"{run}.npz"
 
 
+def _table(folder: Path, run: str) -> Path:
+    return folder / f"quantities-{run}.json"
+
+
 def read(comparison: Comparison, folder: Path) -> Verdicts:
     """The stored verdicts."""
     stored = files.read_json(folder / "chains.json")
@@ -192,8 +205,8 @@ def read(comparison: Comparison, folder: Path) -> Verdicts:
 STAGE = Stage(
     key="chains",
     label="Checking whether chains have settled",
-    needs=(distances.STAGE, basins.STAGE),
-    version=4,
+    needs=(distances.STAGE, basins.STAGE, structure.STAGE),
+    version=5,
     compute=compute,
     read=read,
 )

@@ -105,18 +105,26 @@ class Evidence:
         Below a belief of 1, a repeat with another seed has to name the same, and the posterior
         has to separate it from others. ``labels`` as of :meth:`of_modes`.
         """
+        found = {clear_winner(masses) for masses in self._repeats(labels, belief)}
+        if len(found) > 1:
+            return None
+        winner = found.pop()
+        alone = winner is not None and not self.merged(labels, belief, winner)
+        return winner if belief == 1.0 or alone else None
+
+    def merged(self, labels: np.ndarray, belief: float, mode: int) -> bool:
+        """Whether the posterior does not separate a mode from another, in any repeat."""
+        joined = [masses["joined"].to_numpy() for masses in self._repeats(labels, belief)]
+        return any((one == one[mode]).sum() > 1 for one in joined)
+
+    def _repeats(self, labels: np.ndarray, belief: float) -> list[pd.DataFrame]:
+        """The masses of modes by every repeat."""
         tables = [(self.tables or {})[belief]]
         if belief < 1.0:
             tables.append((self.repeated or {})[belief])
         groups = labels[list(self.rows)]
         frame = pd.DataFrame(np.nan, index=range(int(labels.max()) + 1), columns=MASSES)
-        weighed = [self._weighed(frame.copy(), groups, table) for table in tables]
-        found = {clear_winner(masses) for masses in weighed}
-        if len(found) > 1:
-            return None
-        winner = found.pop()
-        alone = all((masses["joined"] == winner).sum() == 1 for masses in weighed)
-        return winner if belief == 1.0 or alone else None
+        return [self._weighed(frame.copy(), groups, table) for table in tables]
 
     def of_modes(self, labels: np.ndarray, belief: float = 1.0) -> pd.DataFrame:
         """The mass of modes, given the mode of every member, labels (m,).

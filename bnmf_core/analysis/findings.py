@@ -29,9 +29,9 @@ from bnmf_core.analysis.evidence import Evidence
 from bnmf_core.analysis.islands import Islands
 from bnmf_core.analysis.named import NOTHING_NAMED, Named, in_words
 from bnmf_core.analysis.posterior import Posterior
-from bnmf_core.compare.alignment import component_stability, largest_first
+from bnmf_core.compare.alignment import component_stability, matching
 from bnmf_core.compare.modes import SAME_MODE, Modes
-from bnmf_core.compare.topics import top_words
+from bnmf_core.compare.topics import naming_relevance, top_words
 from bnmf_core.compare.unseen import Unseen
 from bnmf_core.evidence import verdict
 from bnmf_core.evidence.rank_study import RankStudy
@@ -281,8 +281,9 @@ def uncertainty(
     ``found`` : whose first mode has settled. ``named`` : what components are called.
     """
     first = found.modes[0]
-    A, W = comparison.factors([first.row])
-    order = largest_first(A[0], W[0])
+    A = comparison.bases([first.row])
+    # Numbered as beside the first mode, on every page.
+    order = matching(A, comparison.aligned([int(modes.representative[0])])[0])[0]
     turned = found.turned()[order]
     names = component_names(
         comparison.dataset,
@@ -308,10 +309,12 @@ def _by_mass(table: pd.DataFrame | None) -> str:
     """Whether the first mode is the most probable, as far as masses tell; ends a sentence."""
     mass = None if table is None or "mass_high" not in table else table["mass_high"]
     if mass is None or mass.isna().any():
-        least = None if table is None or "mass_low" not in table else table["mass_low"].iloc[0]
-        if least is not None and least > 0.5:
-            return "; it is also the most probable of those that were weighed."
-        return ", which does not make it the most probable."
+        low = np.zeros(1) if table is None or mass is None else np.nan_to_num(table["mass_low"])
+        heaviest = int(low.argmax())
+        if low[heaviest] <= 0.5:
+            return ", which does not make it the most probable."
+        one = "it is also" if heaviest == 0 else f"mode {heaviest + 1} is"
+        return f"; {one} the most probable of those that were weighed."
     if mass.iloc[1:].sum() < LITTLE:
         return (
             f"; it is also the most probable: all others together have less than {LITTLE:.0%} of "
@@ -335,7 +338,7 @@ def component_names(dataset: Dataset, A: np.ndarray, called: Sequence[str] = ())
     unnamed = dataset.features[0] == "feature 1"
     if dataset.image_shape is not None or unnamed:
         return numbers
-    words = top_words(A, dataset.features, count=2, relevance=0.6)
+    words = top_words(A, dataset.features, count=2, relevance=naming_relevance(A))
     return [
         f"{number} ({', '.join(word for word in some if word)})"
         for number, some in zip(numbers, words, strict=True)

@@ -12,7 +12,7 @@ import numpy as np
 from bnmf_core.analysis.answer import mass_in_words
 from bnmf_core.analysis.evidence import clear_winner
 from bnmf_core.analysis.findings import Answer
-from bnmf_core.compare.alignment import component_angles, largest_first, matching
+from bnmf_core.compare.alignment import component_angles, matching
 from bnmf_core.compare.conclusions import MATTERS, OPEN
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.modes import SAME_MODE
@@ -75,11 +75,15 @@ def explanations(answer: Answer) -> Verdict:
     winner = clear_winner(table)
     if winner is None:
         return Verdict("open", UNCLEAR, f"{found} The posterior does not tell them apart.")
-    share = f"Mode {winner + 1} has {mass_in_words(table.iloc[winner])} of the posterior mass."
+    labels, weighed = answer.modes.labels, int((table["weighed"] > 0).sum())
+    share = f"Mode {winner + 1} has {mass_in_words(table.iloc[winner])} of the posterior mass"
+    share += f" of the {weighed} modes weighed." if weighed < count else "."
     doubted = [
         f" At likelihood power {belief:g} it does not lead clearly."
         for belief in evidence.beliefs
-        if belief < 1 and evidence.winner(answer.modes.labels, belief) != winner
+        if belief < 1
+        and evidence.winner(labels, belief) != winner
+        and not evidence.merged(labels, belief, winner)
     ]
     grade = CLEAR if evidence.settled and not doubted else LIKELY
     return Verdict(grade, grade, f"{found} {share}{''.join(doubted[:1])}")
@@ -88,13 +92,15 @@ def explanations(answer: Answer) -> Verdict:
 def component_facts(answer: Answer, row: int | None = None) -> ComponentFacts:
     """Of every component of a mode, how often it is found again, and how far draws turn it.
 
-    ``row`` : the member that is compared with; None: the representative of the best mode.
+    ``row`` : the member that is compared with, its largest component first; None: that of the best
+    mode, with the numbers that components have beside the first mode's.
     """
     comparison, table = answer.comparison, answer.table
     if row is None:
         row = int(answer.modes.representative[best_mode(answer)])
-    A, W = (part[0] for part in comparison.factors([row]))
-    reference = A[:, largest_first(A, W)]
+        reference = comparison.aligned([int(answer.modes.representative[0]), row])[1]
+    else:
+        reference = comparison.aligned([row])[0]
     R = reference.shape[1]
     found_again = held = turned = np.full(R, np.nan)
     if comparison.optima.any():
@@ -134,15 +140,15 @@ def components(facts: ComponentFacts) -> Verdict:
     doubted = [r for r, state in enumerate(facts.states) if state == AMBIGUOUS]
     lost = int((facts.found_again < AGREED).sum())
     if np.isnan(facts.held).all() and lost:
-        said = f"Among restarts {lost} of {R} are ambiguous; the masses are not known."
+        said = f"Restarts differ on {lost} of {R}; the masses are not known."
         return Verdict(f"{R - lost} of {R}", WAITING, said)
-    among = f" Among restarts {lost} of {R} are ambiguous." if lost > len(doubted) else ""
+    among = f" Restarts differ on {lost} of {R}." if lost > len(doubted) else ""
     if doubted:
         named = _numbers(doubted)
         said = f"{named} {'is' if len(doubted) == 1 else 'are'} not determined.{among}"
         return Verdict(f"{R - len(doubted)} of {R}", UNCLEAR, said)
     if certain < R:
-        said = f"Restarts or masses agree on all {R}; draws have not confirmed it.{among}"
+        said = f"Restarts or masses agree on all {R}; draws do not tell yet.{among}"
         return Verdict(PROVISIONAL, LIKELY, said)
     return Verdict(
         DETERMINED, CLEAR, f"Under the model all {R} stay within 15° (95 % of draws).{among}"

@@ -11,6 +11,8 @@ from scipy.spatial.distance import squareform
 
 # The group of an observation of which AW holds nothing but zeros.
 NOBODY = -1
+# Observations that sum to less than this part of the median are typical of nothing.
+FAINT = 0.5
 
 
 def sample_shares(A: np.ndarray, W: np.ndarray) -> np.ndarray:
@@ -90,9 +92,11 @@ def group_changes(first: np.ndarray, second: np.ndarray, rank: int) -> np.ndarra
 
 
 def typical_samples(A: np.ndarray, W: np.ndarray, most: int) -> np.ndarray:
-    """(R, most) observations that hold much of a component and little else, the first most so.
+    """(R, most) observations with the largest shares of each component, the largest first.
 
-    By weight times share. A (D, R), W (R, N).
+    Of those whose column of AW sums to at least half of the median: of nearly nothing, a large
+    share says little. A (D, R), W (R, N).
     """
-    score = W * sample_shares(A, W)
+    shares, amount = sample_shares(A, W), A.sum(axis=0) @ W
+    score = shares - (amount < FAINT * np.median(amount))
     return np.argsort(-score, axis=1, kind="stable")[:, :most]

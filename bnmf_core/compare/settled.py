@@ -56,7 +56,8 @@ class Settled:
     settled : whether all chains have settled within their modes.
     groups : (C,) which of the chains share a mode, 0-based.
     table : one row per mode and quantity: ``group``, ``quantity``, ``r_hat``, ``ess_bulk``,
-        ``ess_tail``, ``drift`` (standard deviations) and ``passes``.
+        ``ess_tail``, ``drift`` (standard deviations), ``strain`` (the largest of these as a part
+        of what its limit allows) and ``passes``: a strain of at most 1.
     series : one row per draw that was judged: ``chain``, ``draw`` (its place in its chain) and a
         column for each quantity.
     """
@@ -88,9 +89,8 @@ class Settled:
 
     @property
     def worst(self) -> pd.Series:
-        """The row of the quantity that mixes worst, of those that fail where some do."""
-        of = self.table if self.settled else self.table[~self.table["passes"]]
-        return of.iloc[int(of["r_hat"].fillna(np.inf).to_numpy().argmax())]
+        """The row of the quantity with the largest strain."""
+        return self.table.iloc[int(self.table["strain"].to_numpy().argmax())]
 
     @property
     def reason(self) -> str:
@@ -125,8 +125,9 @@ def settled(
     A : (M, D, R), W : (M, R, N), log_joint (M,), chain (M,) : draws, those of each chain in their
         order. Chains of different length are cut to the shortest of their mode.
     groups : (C,) the mode of each chain, in the order of their numbers; None: they share one.
-    references : group → the A (D, R) and W (R, N) that components are compared with; where it is
-        left out, the draw with the largest log joint.
+    references : group → the A (D, R) and W (R, N) that components are compared with, and whose
+        numbers they have; where it is left out, the draw with the largest log joint, its largest
+        component first.
 
     Raises
     ------
@@ -156,10 +157,9 @@ def settled(
         reference = (references or {}).get(int(group))
         if reference is None:
             best = index[np.asarray(log_joint)[index].argmax()]
-            reference = A[best], W[best]
-        # Numbered as on every page: the component that explains most of X comes first.
-        order = largest_first(*reference)
-        series = component_series(A[index], W[index], reference[0][:, order], reference[1][order])
+            order = largest_first(A[best], W[best])
+            reference = A[best][:, order], W[best][order]
+        series = component_series(A[index], W[index], *reference)
         series = {"log joint": np.asarray(log_joint)[index]} | series
         place = np.tile(np.arange(shortest), len(members))
         judged.append(pd.DataFrame({"chain": np.asarray(chain)[index], "draw": place} | series))
@@ -212,10 +212,12 @@ def _judged(values: np.ndarray) -> dict[str, float | bool]:
     if still:  # the same number in every draw: nothing is open
         return {"r_hat": 1.0, "ess_bulk": values.size, "ess_tail": values.size} | {
             "drift": 0.0,
+            "strain": 0.0,
             "passes": True,
         }
     if why_unknown(values):
-        return dict.fromkeys(("r_hat", "ess_bulk", "ess_tail", "drift"), np.nan) | {"passes": False}
+        unknown = dict.fromkeys(("r_hat", "ess_bulk", "ess_tail", "drift"), np.nan)
+        return unknown | {"strain": np.inf, "passes": False}
     i = min(chains, len(LARGEST_R_HAT)) - 1
     half = draws // 2
     drift = abs(values[:, half:].mean() - values[:, :half].mean()) / values.std()
@@ -225,9 +227,9 @@ def _judged(values: np.ndarray) -> dict[str, float | bool]:
         "ess_tail": effective_size(values, "tail"),
         "drift": float(drift),
     }
-    passes = (
-        found["r_hat"] <= LARGEST_R_HAT[i]
-        and min(found["ess_bulk"], found["ess_tail"]) >= SMALLEST_SIZE[i]
-        and found["drift"] <= LARGEST_DRIFT[i]
+    strain = max(
+        (found["r_hat"] - 1.0) / (LARGEST_R_HAT[i] - 1.0),
+        SMALLEST_SIZE[i] / min(found["ess_bulk"], found["ess_tail"]),
+        found["drift"] / LARGEST_DRIFT[i],
     )
-    return found | {"passes": bool(passes)}
+    return found | {"strain": strain, "passes": bool(strain <= 1.0)}

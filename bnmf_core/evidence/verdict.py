@@ -107,8 +107,7 @@ def _of_hidden(hidden: Criterion, chosen: int) -> str:
 
 
 def _open(rank: int, alternatives: tuple[int, ...], reason: str) -> Recommendation:
-    beside = f"; other criteria name {listed(sorted(alternatives))}" if alternatives else ""
-    said = f"The number of components is open: {rank} has the highest evidence{beside}."
+    said = f"The number of components is open: {rank} has the highest evidence."
     return Recommendation(rank, OPEN, alternatives, said, reason)
 
 

@@ -43,7 +43,7 @@ class SolverSettings:
     )
     max_iterations: int = setting(
         10_000,
-        "Most iterations",
+        "Maximum iterations",
         "A factorization stops here at the latest, converged or not.",
         minimum=10,
         maximum=100_000,

@@ -65,7 +65,7 @@ class Settings:
     )
     polish: int = setting(
         10_000,
-        "Most iterations of polishing",
+        "Maximum iterations of polishing",
         "Where a component starts, the solver goes on until the factorization has converged, for "
         "at most this many iterations.",
         minimum=1,

@@ -47,7 +47,7 @@ class Settings:
     )
     max_iterations: int = setting(
         2000,
-        "Most iterations",
+        "Maximum iterations",
         "A factorization stops here at the latest.",
         minimum=1,
         maximum=1_000_000,

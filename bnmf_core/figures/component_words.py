@@ -6,17 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bnmf_core.compare.topics import top_indices
+from bnmf_core.compare.topics import naming_relevance, top_indices
 from bnmf_core.figures.style import safe
 from bnmf_core.lazy import lazy
 from bnmf_core.nouns.dataset import Dataset
 
 Image = lazy("PIL.Image")
 
-# Features told on hover; the longest bar of blocks; their relevance (see
-# compare.topics) where features are many.
-TOLD, BLOCKS, RELEVANCE = 8, 16, 0.6
-MANY = 200
+# Features told on hover; the longest bar of blocks.
+TOLD, BLOCKS = 8, 16
 # Pixels that the longer side of a picture has at least.
 PICTURE = 64
 
@@ -57,8 +55,7 @@ def pictures(A: np.ndarray, image_shape: tuple[int, int]) -> list[str]:
 
 
 def _strongest(A: np.ndarray) -> list[np.ndarray]:
-    relevance = RELEVANCE if A.shape[0] > MANY and A.shape[1] > 1 else 1.0
-    return [found[found >= 0] for found in top_indices(A, TOLD, relevance)]
+    return [found[found >= 0] for found in top_indices(A, TOLD, naming_relevance(A))]
 
 
 def _bar(features: Sequence[str], strong: np.ndarray, parts: np.ndarray) -> list[str]:

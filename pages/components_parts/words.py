@@ -34,11 +34,11 @@ def ask(dataset: Dataset) -> Asked:
         return Asked(0, 1.0)
     noun = plain(dataset.feature_noun)
     title = plain(capital(dataset.feature_noun))
-    count = st.number_input(f"{title} per part", 3, 30, 10, key="components_words")
+    count = st.number_input(f"{title} per component", 3, 30, 10, key="components_words")
     if link.get("relevance") is None:
         link.put("relevance", 0.6)
     st.slider(
-        "Particular or frequent",
+        "Relevance λ",
         0.0,
         1.0,
         step=0.05,
@@ -57,7 +57,7 @@ def show(look: Lens, rows: np.ndarray, names: list[str], asked: Asked) -> None:
     angles = component_angles(A, A[0])
     noun = plain(dataset.feature_noun)
     title = plain(capital(dataset.feature_noun))
-    st.header(f"Strongest {noun} of each part", anchor=False)
+    st.header(f"Strongest {noun} of each component", anchor=False)
     st.markdown(
         f":small[{title} that the first factorization's part lacks are marked **●**; "
         f"a part more than {NO_COUNTERPART:.0f}° from the first factorization's has no "
@@ -100,7 +100,7 @@ def _component(
         told += f" where it has a counterpart; none in {without:d}"
     if len(partners) == 1:
         told = "in the first factorization only" if len(names) > 1 else ""
-    lines = [f"| Part {plain(heading)} | {told} |", "|:--|:--|"]
+    lines = [f"| Component {plain(heading)} | {told} |", "|:--|:--|"]
     for k, name in enumerate(names):
         line = [(clean_name(word, LONGEST_NAME), new) for word, new in words.get(k, ())]
         alone = angles[k] > NO_COUNTERPART

@@ -41,7 +41,7 @@ def draw(reading: Reading, file_id: str) -> None:
         st.markdown("**How it is read**")
         if len(reading.formats) > 1:
             kinds = {key: FORMATS[key].what for key in reading.formats}
-            _choice(file_id, "format", "Taken as", kinds, reading.format, reading)
+            _choice(file_id, "format", "Format", kinds, reading.format, reading)
         _of_every_file(reading, file_id)
         if reading.is_table:
             _of_tables(reading, file_id)

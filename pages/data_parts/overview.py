@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from bnmf_core.analysis.answer import percent
 from bnmf_core.data import repair
 from bnmf_core.figures.data import least_errors, matrix_preview, spectrum
 from bnmf_core.nouns.dataset import Dataset
@@ -84,7 +85,7 @@ def facts(dataset: Dataset) -> None:
     columns[0].metric(plain(capital(dataset.feature_noun)), f"{dataset.D:,}")
     columns[1].metric("Observations", f"{dataset.N:,}")
     filled = np.count_nonzero(dataset.X.data if dataset.is_sparse else dataset.X)
-    columns[2].metric("Entries above zero", f"{filled / dataset.observed:.0%}")
+    columns[2].metric("Entries above zero", percent(filled / dataset.observed))
     columns[3].metric("Missing entries", f"{dataset.missing:,}")
 
 

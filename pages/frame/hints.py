@@ -44,9 +44,8 @@ HINTS = {
         ("run",),
     ),
     "run": Hint(
-        "Press Analyse. What is set is what is recommended for these data, but for the number of "
-        "components, which is one to begin with. Overview opens by itself and fills while the runs "
-        "are being made.",
+        "Choose the number of components and press Analyse. All else is set as recommended for "
+        "these data. Overview opens and fills in while the runs go on.",
         ("overview", "boolean"),
     ),
     "overview": Hint(

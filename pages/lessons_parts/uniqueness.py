@@ -124,8 +124,8 @@ LESSON = Lesson(
     (
         "The six dots are the columns of X. X = A W with nothing negative says two things: every "
         "dot lies in the triangle whose corners are the columns of A, and the triangle lies in the "
-        "grey room, where no entry is negative. Drag the inside of the triangle to turn it, or "
-        "drag a corner: the error is zero only where all dots are inside. At a = 0.5 that happens "
+        "feasible region, where no entry is negative. Drag the inside of the triangle to turn it, "
+        "or drag a corner: the error is zero only where all dots are inside. At a = 0.5 that is so "
         "twice, at 0° and at 60°; the two bases are {angle:.0f}° apart.",
         "With a smaller a the dots lie farther out and the room is narrower. Only one triangle is "
         "left. Whether a factorization is unique is a matter of the data, not of the algorithm.",
@@ -135,7 +135,7 @@ LESSON = Lesson(
     ),
     (
         Question(
-            "Why may a corner not leave the grey room?",
+            "Why may a corner not leave the feasible region?",
             "Outside it, some entry of that column of A would be negative.",
         ),
         Question(

@@ -115,7 +115,7 @@ def bounds(look: Lens, found: dict[str, Proposals], where: str) -> None:
         key="mixture_quantity",
     )
     from_best = st.sidebar.toggle(
-        "Difference from the best, logarithmic",
+        "Log scale, relative to the best",
         True,
         key="mixture_from_best",
         help="Early gains can be millions of nats; the logarithm keeps late ones readable.",

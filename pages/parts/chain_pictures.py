@@ -12,6 +12,8 @@ from pages.frame import view
 from pages.frame.lens import Lens
 from pages.frame.words import plain
 
+COLUMNS = {"group": "group of chains", "r_hat": "R̂", "ess_bulk": "bulk ESS", "ess_tail": "tail ESS"}
+
 
 def show(
     look: Lens, traces: dict[str, pd.DataFrame], verdicts: Verdicts, quantity: str, label: str
@@ -60,6 +62,15 @@ def show(
                 [_table(each, "angle (°)").assign(component=one) for one, each in angles.items()]
             ),
         )
+        with st.expander("Every quantity of the verdict"):
+            rows = verdicts.table(run_id)
+            rows["group"] += 1
+            rows = rows.sort_values("strain", ascending=False).rename(columns=COLUMNS)
+            view.table(rows.round(3), "Every quantity of the verdict", height=300)
+            st.caption(
+                "Chains in different modes are judged group by group. A strain above 1 is beyond "
+                "a limit of R̂, of an effective sample size or of drift."
+            )
 
 
 def _by_chain(table: pd.DataFrame, column: str) -> np.ndarray:

@@ -25,8 +25,8 @@ MORE_THAN_MADE = (
 )
 LABELS = {
     "iat": "autocorrelation time ({made})",
-    "ess_bulk": "effective {made}, middle",
-    "ess_tail": "effective {made}, tails",
+    "ess_bulk": "bulk ESS",
+    "ess_tail": "tail ESS",
     "mcse": "error of the mean",
     "r_hat": "R̂",
 }

@@ -20,7 +20,7 @@ code = lazy("bnmf_core.share.code")
 
 def show(found: Answer) -> None:
     """A download for each; a file is made when it is asked for."""
-    st.header("Hand it on", anchor=False)
+    st.header("Export", anchor=False)
     name = f"bnmf-{found.comparison.key}"
     shown, everywhere = link.get("shown"), places()
 

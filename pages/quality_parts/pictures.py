@@ -10,13 +10,13 @@ def pictures_of(distance: Distance) -> dict[str, tuple[str, str, str]]:
     """Column of the table → title, axis and reading help."""
     return {
         "movement": (
-            "How far each factorization still turns",
+            "Remaining rotation of each factorization",
             "movement (°)",
             "Degrees by which a factorization would turn, at most, if its iterations doubled. "
             "Differences below this are no differences.",
         ),
         "kkt": (
-            "How far each factorization is from standing still",
+            "KKT residual of each factorization",
             "part left to go (KKT residual)",
             "The part of the factorization by which its entries are away from where each would go "
             "by itself; 0 where all of them stay, as at a minimum.",

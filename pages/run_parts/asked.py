@@ -162,7 +162,7 @@ def _begin_with(recommended: Preset) -> None:
 def _algorithms() -> tuple[list[str], int, int]:
     """Keys of the algorithms that run side by side, factorizations and draws of each."""
     keys = st.pills(
-        "They run side by side",
+        "Run in parallel",
         list(ALGORITHMS),
         selection_mode="multi",
         format_func=shown({key: algorithm.label for key, algorithm in ALGORITHMS.items()}),

@@ -27,7 +27,7 @@ MOST = 240
 
 
 def typical(look: Lens, found: Grouping, called: list[str]) -> None:
-    """The observations that hold much of a component and little else."""
+    """The observations with the largest shares of each component."""
     dataset = look.analysis.seen_dataset
     names = numbered(called or [""] * len(found.W))
     chosen = typical_samples(found.A, found.W, IMAGES if dataset.image_shape else NAMED)
@@ -50,7 +50,7 @@ def typical(look: Lens, found: Grouping, called: list[str]) -> None:
             basis_images(
                 images, dataset.image_shape, ranks, title="Most typical observations", called=called
             ),
-            "Observations that hold much of one component and little else.",
+            "Observations with the largest share of each component, the largest first.",
             name="typical",
             origin=look.origin,
             table=rows,

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from bnmf_core import RunSpec, laurberg
-from bnmf_core.analysis import basins, chains, posterior, structure
+from bnmf_core.analysis import basins, chains, posterior, structure, verdicts
 from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.findings import Answer
 from bnmf_core.analysis.stages import compute
+from bnmf_core.compare.alignment import matching
 from bnmf_core.compare.distances import find_distance
 from bnmf_core.compare.distances.pairwise import cross
 from bnmf_core.runs.jobs import JobRunner
@@ -122,3 +123,23 @@ def test_where_nothing_is_exact_there_is_no_verdict(tmp_path):
         tmp_path, RunSpec("random_restarts", rank=3, particles=6, model_settings=MODEL)
     )
     assert chains.STAGE.of(found).settled is None
+
+
+def test_facts_of_another_mode_have_the_numbers_of_the_first(two, monkeypatch):
+    modes = structure.modes_at(two, "max_angle", 15.0)
+    answer = Answer(two, "max_angle", modes)
+    first, other = (int(row) for row in modes.representative[:2])
+    monkeypatch.setattr(verdicts, "best_mode", lambda answer: 1)
+    facts, own = verdicts.component_facts(answer), verdicts.component_facts(answer, other)
+    order = matching(two.aligned([other]), two.aligned([first])[0])[0]
+    np.testing.assert_array_equal(facts.found_again, own.found_again[order])
+    np.testing.assert_array_equal(facts.held, own.held[order])
+
+
+def test_what_is_worst_is_farthest_beyond_its_limit(two):
+    found = chains.STAGE.of(two)
+    for run, verdict in found.by_run.items():
+        table = found.table(run)
+        assert verdict.worst == table["quantity"][table["strain"].argmax()]
+        assert verdict.settled == (table["strain"] <= 1.0).all()
+        assert set(table["quantity"]) <= set(found.series(run))

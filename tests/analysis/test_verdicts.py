@@ -14,13 +14,14 @@ from bnmf_core.analysis.verdicts import ComponentFacts
 ALL = np.ones(3)
 
 
-def weighed(settled=True, at_a_tenth=0):
+def weighed(settled=True, at_a_tenth=0, merged=False):
     """Masses at likelihood power 1, where mode 1 wins, and at 0.1."""
     return SimpleNamespace(
         problem="",
         settled=settled,
         beliefs=(1.0, 0.1),
         winner=lambda labels, belief: 0 if belief == 1 else at_a_tenth,
+        merged=lambda labels, belief, mode: merged,
     )
 
 
@@ -50,6 +51,8 @@ def test_a_mode_that_outweighs_all_others_whatever_the_errors_is_clear():
         found = verdicts.explanations(answer(evidence=weighed(at_a_tenth=other)))
         assert found.grade == verdicts.LIKELY
         assert "At likelihood power 0.1 it does not lead clearly." in found.said
+    one_region = answer(evidence=weighed(at_a_tenth=None, merged=True))
+    assert verdicts.explanations(one_region).grade == verdicts.CLEAR
     near = verdicts.explanations(answer(low=(0.35, 0.1), high=(0.9, 0.65)))
     assert near.grade == verdicts.UNCLEAR and "does not tell them apart" in near.said
 
@@ -70,9 +73,9 @@ def test_nothing_is_called_clear_before_masses_are_known():
             verdicts.CLEAR,
             "Under the model all 3 stay within 15° (95 % of draws).",
         ),
-        (0.4 * ALL, ALL, 5 * ALL, verdicts.CLEAR, "Among restarts 3 of 3 are ambiguous."),
+        (0.4 * ALL, ALL, 5 * ALL, verdicts.CLEAR, "Restarts differ on 3 of 3."),
         (ALL, ALL, np.array([2, 27.0, 3]), verdicts.UNCLEAR, "Component 2 is not determined."),
-        (ALL, ALL, np.nan * ALL, verdicts.LIKELY, "draws have not confirmed it"),
+        (ALL, ALL, np.nan * ALL, verdicts.LIKELY, "draws do not tell yet"),
         (np.array([1, 0.5, 1]), np.nan * ALL, np.nan * ALL, verdicts.WAITING, "1 of 3"),
     ],
 )

@@ -54,7 +54,7 @@ def prepare(page, address: str) -> None:
     page.get_by_role("button", name="Analyse 1,797 digits").click()
     page.wait_for_url("**/overview**")
     page.goto(f"{address}/downstream")
-    page.get_by_text("How well labels kept").first.wait_for(timeout=PATIENCE)
+    page.get_by_text("AUC of each class").first.wait_for(timeout=PATIENCE)
     page.goto(f"{address}/modes")
     # What the pictures are for: the masses, with what they depend on.
     page.get_by_text("of the posterior mass of").first.wait_for(timeout=PATIENCE)

@@ -16,7 +16,7 @@ def test_a_closed_hint_stays_away_from_the_browser_that_closed_it(chromium, tmp_
             page.get_by_role("button", name="Got it").wait_for(state="detached")
             settle(page)
             page.reload()
-            page.get_by_role("heading", name="Hand it on").wait_for()
+            page.get_by_role("heading", name="Export").wait_for()
             settle(page)
             assert page.get_by_role("button", name="Got it").count() == 0
         with chromium() as other:

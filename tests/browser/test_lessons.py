@@ -213,7 +213,7 @@ def test_particles_are_weighed_in_the_browser_as_by_the_engine(chromium, address
         expect(page.get_by_text("4 and 5 are in one place")).to_be_visible()
         weight = [number(text) for text in shown.all_text_contents()]
         assert weight[3] == weight[4]
-        page.get_by_role("button", name="As at first").click()
+        page.get_by_role("button", name="Reset").click()
         compared(weights.places_of(1))
 
 

@@ -30,7 +30,7 @@ def test_runs_are_their_owners_are_shown_by_a_link_and_no_longer_when_it_is_take
     with chromium() as anna, running_server(tmp_path) as address, browser_of_another(anna) as ben:
         anna.goto(address)
         anna.get_by_role("button", name=f"Analyse {example.label}").click()
-        anna.get_by_text("Hand it on").wait_for()
+        anna.get_by_text("Export").wait_for()
         settle(anna, 500)
         (cookie,) = [one for one in anna.context.cookies() if one["name"] == "bnmf_owner"]
         assert cookie["httpOnly"] and cookie["sameSite"] == "Lax"
@@ -48,7 +48,7 @@ def test_runs_are_their_owners_are_shown_by_a_link_and_no_longer_when_it_is_take
         ben.goto(link)
         ben.get_by_text("somebody shows this to you").wait_for()
         ben.get_by_role("heading", level=1, name="Overview").wait_for()
-        ben.get_by_text("Hand it on").wait_for()
+        ben.get_by_text("Export").wait_for()
         # A page that is drawn again while it is clicked, as a stage ends, may lose the click.
         ben.get_by_role("progressbar").first.wait_for(state="detached", timeout=300_000)
         with ben.expect_download() as archive:

@@ -80,3 +80,10 @@ def test_typical_observations_hold_much_of_a_component_and_little_else():
     W = np.array([[5.0, 5.0, 1.0, 0.0], [0.0, 5.0, 0.0, 1.0]])
     assert typical_samples(A, W, 2)[0].tolist() == [0, 1]
     assert typical_samples(A, W, 1)[1].tolist() == [1]
+
+
+def test_bright_or_empty_observations_are_not_typical_for_that():
+    A = np.eye(2)
+    # Much of both; little of the first alone; nearly nothing, all of it of the first.
+    W = np.array([[9.0, 2.0, 1e-9, 1.0], [9.0, 0.1, 0.0, 3.0]])
+    assert typical_samples(A, W, 3)[0].tolist() == [1, 0, 3]

@@ -32,7 +32,7 @@ def two(server):
 def test_a_part_without_a_partner_is_said_to_have_none(two):
     app = page("components", runs=two, threshold="1")
     assert not app.exception
-    tables = [element.value for element in app.markdown if element.value.startswith("| Part")]
+    tables = [element.value for element in app.markdown if element.value.startswith("| Component")]
     assert len(tables) == 2
     (alone,) = (table for table in tables if "no counterpart" in table)
     assert "no counterpart, 90° away" in alone and "in the first factorization only" in alone
@@ -43,8 +43,8 @@ def test_a_part_without_a_partner_is_said_to_have_none(two):
 
 def test_features_are_called_by_their_name(two):
     app = page("components", runs=two)
-    assert "Strongest genes of each part" in [heading.value for heading in app.header]
-    assert any(asked.label == "Genes per part" for asked in app.number_input)
+    assert "Strongest genes of each component" in [heading.value for heading in app.header]
+    assert any(asked.label == "Genes per component" for asked in app.number_input)
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,7 @@ export default function (component) {
       row.append(made);
     };
     button("Put 5 where 4 is", () => (places[4] = [...places[3]]));
-    button("As at first", () => (places = data.places.map(place => [...place])));
+    button("Reset", () => (places = data.places.map(place => [...place])));
     box.append(row);
     draw();
   });

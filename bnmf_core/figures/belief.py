@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from bnmf_core.figures.mode_map import mode_color
 from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import DASHES, layout, safe
 
 # A mode with less than this at every belief is not drawn.
 SMALLEST, MOST = 0.01, 6
-GREYS = ("#4C6E8F", "#8A7A66", "#8A949E", "#6F8F7F", "#8C8CBF", "#7A7A7A")
 
 
 def belief_chart(masses: Mapping[float, pd.DataFrame], names: Sequence[str] = ()) -> go.Figure:
@@ -26,7 +26,7 @@ def belief_chart(masses: Mapping[float, pd.DataFrame], names: Sequence[str] = ()
     largest = np.max([masses[belief]["mass"].fillna(0.0) for belief in beliefs], axis=0)
     drawn = [mode for mode in np.argsort(-largest, kind="stable") if largest[mode] >= SMALLEST]
     figure = Sketch()
-    for i, (mode, dash) in enumerate(zip(drawn[:MOST], DASHES.values(), strict=False)):
+    for mode, dash in zip(drawn[:MOST], DASHES.values(), strict=False):
         name = safe(names[mode] if names else f"mode {mode + 1}")
         rows = pd.DataFrame([masses[belief].iloc[mode] for belief in beliefs])
         figure.add_scatter(
@@ -39,10 +39,11 @@ def belief_chart(masses: Mapping[float, pd.DataFrame], names: Sequence[str] = ()
             },
             mode="lines+markers",
             name=name,
-            line={"color": GREYS[i], "dash": dash, "width": 2},
+            line={"color": mode_color(mode), "dash": dash, "width": 2},
             marker={"size": 9},
             hovertemplate=f"{name}: %{{y:.1%}} at likelihood power %{{x}}<extra></extra>",
         )
     figure.update_xaxes(title="power of the likelihood", type="category")
     figure.update_yaxes(title="posterior mass", tickformat=".0%", range=[-0.03, 1.05])
-    return layout(figure, "Posterior mass by belief in the noise model", height=300)
+    title = "Posterior mass by belief in the noise model"
+    return layout(figure, title, height=300, showlegend=True)

@@ -6,14 +6,13 @@ from pathlib import Path
 import plotly.graph_objects as go
 import pytest
 
-from bnmf_core.figures import belief, elbo, style
+from bnmf_core.figures import elbo, style
 from bnmf_core.registry import ALGORITHMS
 
 CONFIG = Path(__file__).parents[2] / ".streamlit/config.toml"
 THEMES = tomllib.loads(CONFIG.read_text())["theme"]
 MARKS = {
     **{key: algorithm.color for key, algorithm in ALGORITHMS.items()},
-    **{f"belief {number}": color for number, color in enumerate(belief.GREYS)},
     **{fate: color for fate, (_, color) in elbo.FATES.items()},
     **{f"component {number}": color for number, color in enumerate(style.COMPONENT_COLORS, 1)},
     "muted": style.MUTED,

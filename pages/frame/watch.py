@@ -18,6 +18,8 @@ from pages.frame.words import left, plain
 EVERY = 1.0
 # The part of a run that has to be made before the time left is told: the beginning misleads.
 ENOUGH = 0.1
+# Above this part nothing is said of the time left.
+ALMOST = 0.97
 
 
 def progress_bar(run: RunRecord) -> None:
@@ -32,6 +34,8 @@ def progress_bar(run: RunRecord) -> None:
         made += _settling(str(store().run_folder(run.id)), tenth, run.id)
     known = run.remaining if run.fraction >= ENOUGH else None
     soon = "preparing" if run.fraction == 0 else left(known)
+    if run.fraction > ALMOST:  # a share of typical iterations: some take longer
+        soon = "finishing"
     st.progress(min(run.fraction, 1.0), text=plain(f"{made}, {soon}"))
 
 

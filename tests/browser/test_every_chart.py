@@ -49,8 +49,18 @@ PAGES += [("lessons", f"lesson={key}&step={step}") for key in LESSONS for step i
 # Pages that have something to draw of these data.
 WITH_CHARTS = {
     *("modes", "components", "downstream", "quality", "coverage", "panes", "traces"),
-    *("scoreboard", "mixture", "discrepancy", "study", "starts"),
+    *("scoreboard", "mixture", "discrepancy", "study", "starts", "overview", "samples"),
 }
+# Pages whose first chart is whole on the first screen.
+WHOLE = {
+    *("overview", "modes", "components", "samples", "downstream", "quality", "coverage"),
+    *("traces", "mixture", "discrepancy"),
+}
+FIRST = """() => {
+    const charts = [...document.querySelectorAll(".js-plotly-plot")];
+    const place = charts.map(chart => chart.getBoundingClientRect()).find(box => box.width > 40);
+    return [place.top, place.bottom, innerHeight];
+}"""
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +108,9 @@ def test_every_chart_is_drawn_and_nothing_is_refused(opened, where, view):
         assert chart["marks"] > 0 and chart["canvases"] == 0, chart
     if where in WITH_CHARTS:
         assert charts
+    if where in WHOLE:
+        top, bottom, height = page.evaluate(FIRST)
+        assert 0 <= top and bottom <= height
 
 
 def test_a_chart_without_marks_and_one_that_says_so_are_found(opened):

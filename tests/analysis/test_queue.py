@@ -184,7 +184,7 @@ def test_a_new_distance_does_not_break_what_is_stored(runner, run_ids, monkeypat
     before = runner.wait_analysis(run_ids[:2])
     monkeypatch.setitem(DISTANCES, "second_wad", DISTANCES["wad"])
     assert not stages.complete(before) and not STAGES["structure"].ready(before)
-    assert STAGES["mixing"].ready(before)  # knows no distances
+    assert STAGES["downstream"].ready(before)  # knows no distances
     after = runner.wait_analysis(run_ids[:2])
     matrices = STAGES["distances"].of(after)
     np.testing.assert_array_equal(matrices.matrix("second_wad"), matrices.matrix("wad"))

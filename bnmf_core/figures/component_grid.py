@@ -36,7 +36,6 @@ SCALE = 34
 MOST_ON_LINE = 1000
 # Names in a cell, how relevant they are, and letters of one where components are few.
 NAMED, RELEVANCE, LONGEST = 5, 0.6, 22
-ALERT = str(FRAME["color"])
 # How full a circle is: the verdict on a component.
 MARKS = {"determined": "●", "provisional": "◐", "ambiguous": "○"}
 # Components beside whose mark the word has room.
@@ -141,18 +140,14 @@ def _note(text: str, x: float, y: float, anchor: str) -> dict[str, object]:
 
 
 def _angle(angle: float, R: int) -> str:
-    if angle > NO_COUNTERPART:
-        said = "no counterpart" if R <= SPELT else f"{angle:.0f}°"
-        return f'<span style="color:{ALERT}">{said}</span>'
-    if angle > SAME_MODE:
-        return f'<span style="color:{ALERT}">{angle:.0f}°</span>'
-    return f'<span style="color:{MUTED}">{angle:.0f}°</span>'
+    if angle > NO_COUNTERPART and R <= SPELT:
+        return "<b>no counterpart</b>"
+    return f"<b>{angle:.0f}°</b>" if angle > SAME_MODE else f"{angle:.0f}°"
 
 
 def _state(state: str, R: int) -> str:
-    word = f" {state}" if R <= SPELT else ""
-    color = ALERT if state == "ambiguous" else MUTED
-    return f'<span style="color:{color};font-size:11px">{MARKS[state]}{word}</span>'
+    words = f"{MARKS[state]} {state}" if R <= SPELT else MARKS[state]
+    return f'<span style="font-size:11px">{words}</span>'
 
 
 def _images(figure: Sketch, A: np.ndarray, image_shape: tuple[int, int]) -> None:
@@ -201,7 +196,7 @@ def _profiles(figure: Sketch, A: np.ndarray) -> None:
 def _words(
     A: np.ndarray, dataset: Dataset, relevance: float, angles: np.ndarray
 ) -> list[dict[str, object]]:
-    """The strongest features in every cell; those that the first row lacks are coloured."""
+    """The strongest features in every cell; those that the first row lacks are bold."""
     R = A.shape[2]
     longest = min(LONGEST, int(WIDTH / R / LETTER))
     found = aligned_words(A, dataset.features, NAMED, relevance)
@@ -209,14 +204,9 @@ def _words(
     columns = (found[key] for key in ("factorization", "component", "word", "changed"))
     for k, r, word, changed in zip(*columns, strict=True):
         told = safe(word, longest)
-        lone = angles[k, r] > NO_COUNTERPART
-        told = f'<span style="color:{ALERT}">{told}</span>' if changed and not lone else told
+        told = f"<b>{told}</b>" if changed and angles[k, r] <= NO_COUNTERPART else told
         lines.setdefault((int(k), int(r)), []).append(told)
-    return [
-        _note("<br>".join(told), r + 0.5, k + 0.4, "center")
-        | {"opacity": 0.55 if angles[k, r] > NO_COUNTERPART else 1.0}
-        for (k, r), told in lines.items()
-    ]
+    return [_note("<br>".join(told), r + 0.5, k + 0.4, "center") for (k, r), told in lines.items()]
 
 
 def _hover(figure: Sketch, dataset: Dataset, A: np.ndarray, angles: np.ndarray) -> None:

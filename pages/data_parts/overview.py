@@ -85,7 +85,7 @@ def facts(dataset: Dataset) -> None:
     columns[0].metric(plain(capital(dataset.feature_noun)), f"{dataset.D:,}")
     columns[1].metric("Observations", f"{dataset.N:,}")
     filled = np.count_nonzero(dataset.X.data if dataset.is_sparse else dataset.X)
-    columns[2].metric("Entries above zero", percent(filled / dataset.observed))
+    columns[2].metric("Entries above zero", plain(percent(filled / dataset.observed)))
     columns[3].metric("Missing entries", f"{dataset.missing:,}")
 
 

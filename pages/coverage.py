@@ -83,8 +83,8 @@ columns_shown = {
     "mean": numbers(
         with_unit("mean pairwise distance, itself included", distance.unit),
         format="%.4g",
-        help="Over all ordered pairs, a factorization with itself included, as published; How "
-        "sure? has the mean distance to the others.",
+        help="Over all ordered pairs, a factorization with itself included, as published; Fit and "
+        "weights has the mean distance to the others.",
     ),
     "members": numbers("factorizations compared"),
     "widest": numbers(with_unit("largest distance within one chain", distance.unit), format="%.4g"),

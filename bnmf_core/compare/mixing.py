@@ -113,7 +113,7 @@ def quantities_of(particles: Particles, dataset: Dataset | None = None) -> dict[
     if trace:
         kept = ~np.asarray(trace["warm_up"], dtype=bool)
         values = {key: np.asarray(trace[key])[kept] for key in QUANTITIES if key in trace}
-        return _by_chain(values, np.asarray(trace["chain"])[kept], np.asarray(trace["sweep"])[kept])
+        return by_chain(values, np.asarray(trace["chain"])[kept], np.asarray(trace["sweep"])[kept])
     values = {"log_joint": particles.log_joint}
     sigma = particles.info.get("model_settings", {}).get("sigma")
     if dataset is not None and isinstance(sigma, int | float) and sigma > 0:
@@ -121,7 +121,7 @@ def quantities_of(particles: Particles, dataset: Dataset | None = None) -> dict[
         values["log_likelihood"] = -squared / (2 * sigma**2)
     values["error"] = particles.error
     values |= invariants(particles.A, particles.W)
-    return _by_chain(values, particles.chain, particles.draw)
+    return by_chain(values, particles.chain, particles.draw)
 
 
 def autocorrelation_time(draws: np.ndarray) -> float:
@@ -205,7 +205,7 @@ def split_r_hat(values: np.ndarray) -> float:
     return float(arviz.array_stats.rhat(values, method="rank"))
 
 
-def _by_chain(
+def by_chain(
     values: Mapping[str, np.ndarray], chain: np.ndarray, position: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Each (M,) array as (C, K), every chain in its own order and cut to the shortest."""

@@ -10,7 +10,7 @@ from bnmf_core.compare.alignment import NO_COUNTERPART
 from bnmf_core.compare.modes import SAME_MODE
 from bnmf_core.compare.topics import aligned_words
 from bnmf_core.figures.component_words import details, pictures
-from bnmf_core.figures.gallery import FRAME, shares
+from bnmf_core.figures.gallery import FRAME, MOST_BARS, shares
 from bnmf_core.figures.mode_map import mode_color
 from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import (
@@ -87,9 +87,7 @@ def component_grid(
     _hover(figure, dataset, A, angles)
     shapes = _scale(figure, angles, modes, bands)
     for k in range(K):
-        notes.append(
-            _note(f"<b>{k + 1}</b>" if not names[k] else names[k], -0.02, k + 0.42, "right")
-        )
+        notes.append(_note(names[k], -0.02, k + 0.42, "right"))
         for r in range(R if k else 0):
             alone = angles[k, r] > NO_COUNTERPART
             if alone:
@@ -121,7 +119,7 @@ def component_grid(
 
 def _ordered(dataset: Dataset) -> bool:
     """Whether features are places on an axis or unnamed, so that a profile says more than names."""
-    return dataset.D <= 120 or dataset.features[0] == "feature 1"
+    return dataset.D <= MOST_BARS or dataset.features[0] == "feature 1"
 
 
 def _note(text: str, x: float, y: float, anchor: str) -> dict[str, object]:

@@ -174,7 +174,6 @@ def preset(
     """
 
     runs, wanted = KINDS[kind], PLANS[plan]
-    counts = sorted({wanted.most, *COUNTS}, reverse=True)
 
     def specs_of(count: int) -> list[RunSpec]:
         return [
@@ -186,6 +185,7 @@ def preset(
 
     left_out = []
     if restarts is None:
+        counts = {wanted.most, *COUNTS}
         fits = [count for count in counts if seconds(specs_of(count)) <= PATIENCE]
         restarts = max(fits, default=COUNTS[-1])
         if restarts < wanted.most:

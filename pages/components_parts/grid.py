@@ -26,8 +26,10 @@ def show(
     dataset, A = look.analysis.dataset, look.aligned(rows)
     facts = found.facts_of(int(rows[0]))
     modes = look.modes.labels[rows].tolist()
-    titles = names if by_run else [_titled(look, found, row) for row in rows]
-    titles = [safe(one, 34) if by_run else one for one in titles]
+    titles = [
+        safe(name, 34) if by_run else _titled(look, found, row)
+        for row, name in zip(rows, names, strict=True)
+    ]
     median = _median(look, found, int(rows[0]), A[0]) if len(rows) == 1 else None
     if median is not None:
         A = np.concatenate([A, median[None]])

@@ -5,7 +5,7 @@ import pandas as pd
 import streamlit as st
 
 from bnmf_core.analysis.chains import Verdicts
-from bnmf_core.compare.mixing import SHORTEST
+from bnmf_core.compare.mixing import SHORTEST, by_chain
 from bnmf_core.compare.settled import FOLLOWED, SMALLEST_SIZE
 from bnmf_core.figures.mixing import forest_plot, rank_plot, size_over_draws
 from pages.frame import view
@@ -74,10 +74,10 @@ def show(
 
 
 def _by_chain(table: pd.DataFrame, column: str) -> np.ndarray:
-    """(C, K) draws after the warm-up, every chain cut to the shortest."""
+    """(C, K) draws after the warm-up."""
     kept = table[~table["warm_up"].astype(bool)] if "warm_up" in table else table
-    parts = [part[column].to_numpy(dtype=float) for _, part in kept.groupby("chain", sort=True)]
-    return np.stack([part[: min(map(len, parts))] for part in parts])
+    values, chain, sweep = (kept[key].to_numpy() for key in (column, "chain", "sweep"))
+    return by_chain({column: values}, chain, sweep)[column]
 
 
 def _table(values: np.ndarray, label: str) -> pd.DataFrame:

@@ -30,7 +30,9 @@ if (!window.panesLinked) {
   // Charts: those with the same title and the same axes show the same part of them.
   const charts = frame => [...frame.contentDocument.querySelectorAll(".js-plotly-plot")];
   const axes = chart => Object.keys(chart._fullLayout ?? {}).filter(name => /^[xy]axis[0-9]*$/.test(name));
-  const kind = chart => JSON.stringify([chart.layout?.title?.text, ...axes(chart).map(name => {
+  // Streamlit makes a title bold once more each time it draws the chart.
+  const title = chart => chart.layout?.title?.text?.replace(/<[/]?b>/g, "");
+  const kind = chart => JSON.stringify([title(chart), ...axes(chart).map(name => {
     const axis = chart._fullLayout[name];
     return [name, axis.type, axis.title?.text];
   })]);
@@ -83,14 +85,17 @@ if (!window.panesLinked) {
     there.meant = ranges(chart);
     show(there, there.meant);
   };
-  // A chart that the app drew anew shows its own whole again. One that cannot be where it is meant
-  // to be, as its axes depend on each other, is left there after TRIES.
+  // A chart that the app drew anew shows its own whole again; one whose twin has come since is shown
+  // with it. One that cannot be where it is meant to be, as its axes depend on each other, is left
+  // there after TRIES.
   const TRIES = 25, IN_HAND = 1000;
   const settle = (chart, frame, other) => {
-    if (bySomebody(frame, IN_HAND) || bySomebody(other, IN_HAND)) chart.tries = 0;
-    else if (!same(ranges(chart), chart.meant) && chart.tries++ < TRIES) {
-      if (!same(ranges(chart), chart.whole)) chart.whole = ranges(chart);
-      const there = twin(chart, frame, other);
+    if (bySomebody(frame, IN_HAND) || bySomebody(other, IN_HAND)) return chart.tries = 0;
+    const there = twin(chart, frame, other), found = there && there !== chart.twin;
+    if (found) [chart.twin, chart.tries] = [there, 0];
+    const drawn = !same(ranges(chart), chart.meant);
+    if ((drawn || found) && chart.tries++ < TRIES) {
+      if (drawn) chart.whole = ranges(chart);
       there ? level(chart, there) : (chart.meant = chart.whole);
     }
   };

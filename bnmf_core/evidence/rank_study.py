@@ -127,7 +127,10 @@ def rank_study(
     work, kept = Work(rng, executor, stopped, on_progress), Kept(keep)
     problems = {
         rank: Problem(
-            dataset, gaussian.MODEL, gaussian.Settings(rate=_rate(dataset, rank, rate)), rank
+            dataset,
+            gaussian.MODEL,
+            gaussian.Settings(rate=rate or gaussian.typical_rate(dataset, rank)),
+            rank,
         )
         for rank in tried
     }
@@ -229,10 +232,6 @@ def _checked(
     return [int(rank) for rank in tried]
 
 
-def _rate(dataset: Dataset, rank: int, rate: float | None) -> float:
-    return float(np.sqrt(rank / dataset.mean)) if rate is None else rate
-
-
 # Names of parts.
 def _restarts_of(rank: int) -> str:
     return f"restarts-{rank}"
@@ -319,10 +318,7 @@ def _whole_numbers(dataset: Dataset) -> bool:
 
 def _prior(rate: float | None) -> str:
     if rate is None:
-        return (
-            "λ is √(R/mean X), so that X is expected to have the same mean at every rank. A run "
-            "estimates a λ of its own from a factorization."
-        )
+        return "λ is √(R/mean X), as in a run, so that every rank expects the mean of X."
     return f"λ is {rate:.4g} at every rank, as given."
 
 

@@ -13,7 +13,7 @@ from bnmf_core.nouns.model import Conditionals, EntryPrior, Model, Support
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.settings import setting
 from bnmf_core.probability import likelihood
-from bnmf_core.probability.reference import reference_errors, reference_factors, typical_rate
+from bnmf_core.probability.reference import reference_errors
 
 # An exact factorization leaves no residual; a smaller σ than this would be rounding noise.
 SMALLEST_RELATIVE_SIGMA = 1e-3
@@ -33,8 +33,8 @@ class Settings:
     rate: float | None = setting(
         None,
         "Prior rate λ",
-        "Rate of the exponential prior on every entry of A and W. Left open: 1 over their mean in "
-        "a reference NMF; 1 is as published, and fits data whose entries are about R.",
+        "Rate of the exponential prior on every entry of A and W. Left open: √(R / mean of X), at "
+        "which AW has the mean of X; 1 is as published, and fits data whose entries are about R.",
         minimum=0,
     )
 
@@ -63,15 +63,18 @@ class Resolved(Protocol):
 
 
 def resolve(dataset: Dataset, rank: int, settings: Settings) -> Settings:
-    """Take an open σ from the data: paper 3, §6.1 (residual of a reference NMF); λ from the same.
+    """Take an open σ from the data: paper 3, §6.1 (residual of a reference NMF), and λ."""
+    rate = typical_rate(dataset, rank) if settings.rate is None else settings.rate
+    return with_noise(dataset, rank, replace(settings, rate=rate))
 
-    The prior is the same on A and W, so λ is 1 over the mean entry of both once every component
-    has the scale that the prior favours.
+
+def typical_rate(dataset: Dataset, rank: int) -> float:
+    """λ at which AW has the mean of X, as its mean under the prior is R/λ².
+
+    Of one component that fits exactly, it maximizes the marginal likelihood with the scale
+    integrated out, up to a part of order 1/D + 1/N.
     """
-    if settings.rate is None:
-        A, W = scale(*reference_factors(dataset, rank, restarts=1))
-        settings = replace(settings, rate=typical_rate(A, W))
-    return with_noise(dataset, rank, settings)
+    return float(np.sqrt(rank / dataset.mean))
 
 
 def with_noise(dataset: Dataset, rank: int, settings: SettingsT) -> SettingsT:

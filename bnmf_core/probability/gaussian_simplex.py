@@ -14,7 +14,6 @@ from bnmf_core.nouns.model import Model, Support
 from bnmf_core.nouns.problem import Problem
 from bnmf_core.nouns.settings import setting
 from bnmf_core.probability import gaussian, likelihood
-from bnmf_core.probability.reference import reference_factors, typical_rate
 
 
 @dataclass(frozen=True)
@@ -24,22 +23,22 @@ class Settings(gaussian.Settings):
     rate: float | None = setting(
         None,
         "Prior rate λ",
-        "Rate of the exponential prior on every entry of W. Left open: 1 over their mean in a "
-        "reference NMF; 1 is as published.",
+        "Rate of the exponential prior on every entry of W. Left open: R / (D × mean of X), at "
+        "which AW has the mean of X; 1 is as published.",
         minimum=0,
     )
 
 
 def resolve(dataset: Dataset, rank: int, settings: Settings) -> Settings:
-    """Take an open λ and an open σ from a reference NMF."""
+    """Take an open λ from the mean of the data, an open σ from a reference NMF."""
     return gaussian.with_noise(dataset, rank, replace(settings, rate=rate(dataset, rank, settings)))
 
 
 def rate(dataset: Dataset, rank: int, settings: gaussian.Rated) -> float:
-    """λ of the prior on W; where it is open, 1 over the mean entry of W of a reference NMF."""
+    """λ of the prior on W; where it is open, AW, of mean R/(Dλ), has the mean of X."""
     if settings.rate is not None:
         return settings.rate
-    return typical_rate(scale(*reference_factors(dataset, rank, restarts=1))[1])
+    return rank / (dataset.D * dataset.mean)
 
 
 def log_joint(

@@ -36,15 +36,6 @@ def reference_factors(dataset: Dataset, rank: int, restarts: int) -> tuple[np.nd
     return A.copy(), W.copy()
 
 
-def typical_rate(*factors: np.ndarray) -> float:
-    """λ of the exponential prior that fits the entries best: 1 over their mean; 1 where all are 0.
-
-    Of entries that are Exp(λ), the number over the sum is the maximum likelihood estimate.
-    """
-    total = sum(float(F.sum()) for F in factors)
-    return sum(F.size for F in factors) / total if total > 0 else 1.0
-
-
 def _solved(dataset: Dataset, rank: int, restarts: int) -> tuple[np.ndarray, np.ndarray]:
     problem = Problem.without_model(dataset, rank)
     solved = []

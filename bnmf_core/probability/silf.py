@@ -80,8 +80,8 @@ class Settings:
     rate: float | None = setting(
         None,
         "Prior rate λ",
-        "Rate of the exponential prior on every entry of W. Left open: 1 over their mean in a "
-        "reference NMF; 1 is as published, and on data of large entries favours AW near 0.",
+        "Rate of the exponential prior on every entry of W. Left open: R / (D × mean of X), at "
+        "which AW has the mean of X; 1 is as published, and on large entries favours AW near 0.",
         minimum=0,
     )
 
@@ -104,7 +104,7 @@ def silf_slope(y: ArrayLike, epsilon: float, beta: float) -> np.ndarray:
 
 
 def resolve(dataset: Dataset, rank: int, settings: Settings) -> Settings:
-    """Take an open ε from the data: paper 3, §6.1; an open λ from a reference NMF."""
+    """Take an open ε from the data: paper 3, §6.1; an open λ from the mean of the data."""
     settings = replace(settings, rate=gaussian_simplex.rate(dataset, rank, settings))
     if settings.epsilon is not None:
         return settings

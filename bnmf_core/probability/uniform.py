@@ -16,7 +16,7 @@ from bnmf_core.nouns.settings import setting
 from bnmf_core.nouns.threshold import Threshold
 from bnmf_core.numerics.deviations import culprits, largest_deviations
 from bnmf_core.probability import gaussian
-from bnmf_core.probability.reference import reference_factors, typical_rate
+from bnmf_core.probability.reference import reference_factors
 
 # Paper 2, §6: as many restarts give ε.
 REFERENCES = 10
@@ -47,8 +47,8 @@ class Settings:
     rate: float | None = setting(
         None,
         "Prior rate λ",
-        "Rate of the exponential prior on every entry of A and W. Left open: 1 over their mean in "
-        "a reference NMF; 1 is as published.",
+        "Rate of the exponential prior on every entry of A and W. Left open: √(R / mean of X), at "
+        "which AW has the mean of X; 1 is as published.",
         minimum=0,
     )
 
@@ -59,15 +59,12 @@ class Settings:
 
 
 def resolve(dataset: Dataset, rank: int, settings: Settings) -> Settings:
-    """Take an open ε from the data: paper 2, §6; an open λ from the same reference NMFs."""
-    if settings.epsilon is not None and settings.rate is not None:
-        return settings
-    restarts = 1 if settings.epsilon is not None else REFERENCES
-    A, W = reference_factors(dataset, rank, restarts)
+    """Take an open ε from reference NMFs: paper 2, §6; an open λ from the mean of the data."""
     if settings.rate is None:
-        settings = replace(settings, rate=typical_rate(*gaussian.scale(A[:1], W[:1])))
+        settings = replace(settings, rate=gaussian.typical_rate(dataset, rank))
     if settings.epsilon is not None:
         return settings
+    A, W = reference_factors(dataset, rank, REFERENCES)
     largest = float(largest_deviations(dataset.X, A, W, dataset.mask).max())
     smallest = SMALLEST_RELATIVE_EPSILON * float(dataset.X.max())
     return replace(settings, epsilon=settings.times * max(largest, smallest), times=1.0)

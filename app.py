@@ -1,19 +1,29 @@
 """The dashboard, as a server runs it: streamlit run app.py."""
 
 import logging
+from threading import Timer
 
 import streamlit as st
 from starlette.middleware import Middleware
 from starlette.routing import Route
 
+from bnmf_core.lazy import lazy
 from bnmf_core.nouns import events
 from pages.frame import declared
 from pages.serving import front, health
+
+warming = lazy("bnmf_core.runs.warming")
+
+COMPILE_AFTER = 3.0  # seconds
 
 events.to_standard_error()
 # Addresses hold the secret of links that are shown to others; Streamlit would write them down again
 # whenever it reads its configuration anew.
 logging.getLogger("uvicorn.access").addFilter(lambda record: False)
+# A first analysis would wait for its kernels; the first page is drawn before.
+compiling = Timer(COMPILE_AFTER, warming.warm_up)
+compiling.daemon = True
+compiling.start()
 app = st.App(
     declared.SHELL,
     middleware=[Middleware(front.Front)],

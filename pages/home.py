@@ -6,7 +6,7 @@ import streamlit as st
 
 from bnmf_core.lazy import lazy
 from bnmf_core.nouns.errors import BNMFError
-from bnmf_core.runs.examples import EXAMPLES
+from bnmf_core.runs.examples import EXAMPLES, Example
 from pages.frame import guard, hints, link, view
 from pages.frame.services import dataset_names, launch_label, make_ready, runner, store
 from pages.frame.words import plain
@@ -14,6 +14,7 @@ from pages.parts import dropping
 
 panel = lazy("pages.frame.panel")
 conversation = lazy("pages.data_parts.conversation")
+opening = lazy("bnmf_core.share.opening")
 
 CARDS = Path(__file__).resolve().parent / "home_parts" / "cards"
 IN_A_ROW = 3
@@ -22,12 +23,14 @@ guard.enter("home")
 hints.show("home")
 
 
-def start(example_key: str) -> None:
-    """Start an example; the page that it ends on opens by itself."""
-    example = EXAMPLES[example_key]
-    dataset = example.dataset()
+def show(example: Example, finished: bool) -> None:
+    """Open a finished analysis of an example, or start one; Overview opens by itself."""
     try:
-        run_ids = runner().start(dataset, example.runs(dataset), launch_name=example.label)
+        if finished:
+            run_ids = opening.open_archive(store(), example.finished).run_ids
+        else:
+            dataset = example.dataset()
+            run_ids = runner().start(dataset, example.runs(dataset), launch_name=example.label)
     except BNMFError as error:
         st.session_state["home_error"] = str(error)
         return
@@ -62,10 +65,19 @@ for first in range(0, len(EXAMPLES), IN_A_ROW):
                 type="primary" if example is EXAMPLES["digits"] else "secondary",
                 icon=":material/play_arrow:",
                 key=f"start_{example.key}",
-                on_click=start,
-                args=(example.key,),
+                on_click=show,
+                args=(example, False),
                 help=plain(example.told),
             )
+            if example.finished:
+                st.button(
+                    "Look at a finished analysis",
+                    type="tertiary",
+                    icon=":material/visibility:",
+                    key=f"finished_{example.key}",
+                    on_click=show,
+                    args=(example, True),
+                )
 
 if recent := store().launches()[:4]:
     st.header("Recent", anchor=False)

@@ -2,14 +2,18 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
-from bnmf_core.data.samples import SAMPLES, load_sample
+from bnmf_core.data.samples import FOLDER, SAMPLES, load_sample
 from bnmf_core.data.synthetic import laurberg
 from bnmf_core.lazy import lazy
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.spec import RunSpec
 
 launch = lazy("bnmf_core.runs.launch")
+
+# Archives of examples that have been analysed.
+FINISHED = FOLDER / "finished"
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,12 @@ class Example:
     dataset: Callable[[], Dataset]
     rank: int
     specs: tuple[RunSpec, ...] = ()
+
+    @property
+    def finished(self) -> Path | None:
+        """The archive of a finished analysis of it, where one comes with the program."""
+        path = FINISHED / f"{self.key}.zip"
+        return path if path.is_file() else None
 
     def runs(self, dataset: Dataset) -> tuple[RunSpec, ...]:
         """The runs to make of its dataset."""

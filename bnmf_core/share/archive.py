@@ -40,26 +40,28 @@ KEPT = (
 )
 
 
-def write(path: Path, answer: Answer) -> None:
+def write(path: Path, answer: Answer, readable: bool = True) -> None:
     """Put the archive of a comparison there, in full or not at all.
+
+    ``readable``: with the report and the program, which are not needed to open it again.
 
     Raises
     ------
     StoreError
         When the file cannot be written.
     """
-    files.hand_over(path, "archive", lambda file: write_to(file, answer))
+    files.hand_over(path, "archive", lambda file: write_to(file, answer, readable))
 
 
-def write_to(file: BinaryIO, answer: Answer) -> None:
-    """Write the archive of a comparison into an open file."""
+def write_to(file: BinaryIO, answer: Answer, readable: bool = True) -> None:
+    """Write the archive of a comparison into an open file; see :func:`write`."""
     comparison = answer.comparison
     with tempfile.TemporaryDirectory() as aside:
         members = dict(_members(answer, Path(aside)))
-        texts = {
-            REPORT: report.report(answer),
-            PROGRAM: code.script(comparison, f"bnmf-{comparison.key}.zip").encode(),
-        }
+        texts = {}
+        if readable:
+            texts[REPORT] = report.report(answer)
+            texts[PROGRAM] = code.script(comparison, f"bnmf-{comparison.key}.zip").encode()
         sums = {name: _sum(path.read_bytes()) for name, path in members.items()}
         manifest = {
             "format": FORMAT,

@@ -9,11 +9,14 @@ from bnmf_core.analysis import growing
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.queue import AnalysisStatus
 from bnmf_core.analysis.stage import Stage
+from bnmf_core.lazy import lazy
 from bnmf_core.nouns.errors import NotFoundError
 from bnmf_core.registry import ALGORITHMS
 from bnmf_core.store.records import RunRecord
 from pages.frame.services import run_words, runner, store
 from pages.frame.words import left, plain
+
+compiling = lazy("bnmf_core.numerics.compiling")
 
 EVERY = 1.0
 # The part of a run that has to be made before the time left is told: the beginning misleads.
@@ -33,10 +36,15 @@ def progress_bar(run: RunRecord) -> None:
         tenth = 10 * run.done // run.spec.particles
         made += _settling(str(store().run_folder(run.id)), tenth, run.id)
     known = run.remaining if run.fraction >= ENOUGH else None
-    soon = "preparing" if run.fraction == 0 else left(known)
+    soon = _preparing() if run.fraction == 0 else left(known)
     if run.fraction > ALMOST:  # a share of typical iterations: some take longer
         soon = "finishing"
     st.progress(min(run.fraction, 1.0), text=plain(f"{made}, {soon}"))
+
+
+def _preparing() -> str:
+    """Why nothing is made yet: on a new machine kernels are compiled first."""
+    return "compiling, once on this machine" if compiling.is_compiling() else "preparing"
 
 
 @st.cache_data(max_entries=128, show_spinner=False)

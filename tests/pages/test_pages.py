@@ -401,3 +401,15 @@ def test_a_table_with_one_other_value_says_why_it_has_no_tiles(server):
     dataset_id = server.store.add_dataset(Dataset.from_array(X, name="nearly"))
     said = words(page("run", data=dataset_id))
     assert "No tiles of yes and no: 1 cell is neither 0 nor 1, 2 for one" in said
+
+
+def test_home_opens_a_finished_analysis_at_once(server):
+    app = page("home")
+    app.button(key="finished_two_solutions").click().run()
+    assert not app.exception and app.title[0].value == "Overview"
+    assert "40 converged restarts found 2 modes" in words(app)
+    assert not any(run.active for run in server.store.runs())
+    # A second visit opens what is there.
+    app = page("home")
+    app.button(key="finished_two_solutions").click().run()
+    assert len(server.store.launches()) == 1

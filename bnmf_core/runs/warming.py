@@ -1,0 +1,70 @@
+"""Compile what a first analysis needs before anybody waits for it."""
+
+import hashlib
+import tempfile
+from contextlib import closing, suppress
+from dataclasses import replace
+from pathlib import Path
+
+import numba
+
+from bnmf_core.lazy import lazy
+from bnmf_core.numerics.compiling import listen
+from bnmf_core.runs.examples import EXAMPLES
+
+launch, jobs, run_store = (
+    lazy(f"bnmf_core.{name}") for name in ("runs.launch", "runs.jobs", "store.run_store")
+)
+
+ENGINE = Path(__file__).resolve().parents[1]
+PATIENCE = 600.0
+PARTICLES, CHAIN = 4, {"chains": 4, "longest": 100}
+# Examples, the one that most begin with first, and stages of the analysis; none: every stage.
+MADE = {"digits": ("structure",), "two_solutions": (), "newsgroups": ("structure",)}
+
+
+def warm_up(mark: Path | None = None) -> bool:
+    """Make small analyses of examples, dense and sparse, so that Numba caches their kernels.
+
+    Returns whether they were made: once for each state of the program, which the name of ``mark``
+    stands for, an empty file beside Numba's own.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from bnmf_core.runs.warming import warm_up
+    >>> with tempfile.NamedTemporaryFile() as there:
+    ...     warm_up(Path(there.name))
+    False
+    """
+    mark = mark or _mark()
+    if mark.exists():
+        return False
+    listen()
+    for key, stages in MADE.items():
+        data, rank = EXAMPLES[key].dataset(), EXAMPLES[key].rank
+        with (
+            tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
+            closing(jobs.JobRunner(run_store.RunStore(Path(folder)))) as runner,
+        ):
+            specs = [
+                replace(spec, particles=40, settings={**spec.settings, **CHAIN})
+                if spec.algorithm == "gibbs"
+                else replace(spec, particles=PARTICLES)
+                for spec in launch.preset(data, rank).specs
+            ]
+            run_ids = runner.start(data, specs)
+            runner.wait(run_ids, PATIENCE)
+            runner.wait_analysis(run_ids, *stages, timeout=PATIENCE)
+    with suppress(OSError):  # then it is done again the next time
+        mark.parent.mkdir(exist_ok=True)
+        mark.touch()
+    return True
+
+
+def _mark() -> Path:
+    files = sorted(ENGINE.rglob("*.py"))
+    state = [numba.__version__, *((path.name, path.stat().st_mtime_ns) for path in files)]
+    name = hashlib.sha256(repr(state).encode()).hexdigest()[:12]
+    return ENGINE / "runs" / "__pycache__" / f"warm-{name}"

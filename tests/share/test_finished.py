@@ -1,0 +1,55 @@
+"""The finished analyses that come with the program: whole, of this version, and true."""
+
+import numpy as np
+import pytest
+
+from bnmf_core.analysis import structure
+from bnmf_core.analysis.comparison import open_comparison
+from bnmf_core.analysis.findings import Answer
+from bnmf_core.analysis.stages import STAGES
+from bnmf_core.compare.modes import SAME_MODE
+from bnmf_core.runs.examples import EXAMPLES
+from bnmf_core.share.opening import open_archive
+from bnmf_core.store.run_store import RunStore
+from sample_data import sessions
+
+FINISHED = [example for example in EXAMPLES.values() if example.finished]
+
+
+@pytest.fixture(scope="module", params=FINISHED, ids=lambda example: example.key)
+def opened(request, tmp_path_factory):
+    store = RunStore(tmp_path_factory.mktemp("finished"))
+    found = open_archive(store, request.param.finished)
+    assert not found.said
+    return request.param, open_comparison(store, found.run_ids)
+
+
+def test_examples_that_are_made_are_there():
+    assert [example.key for example in FINISHED] == [
+        key for key in EXAMPLES if key in sessions.EXAMPLES_MADE
+    ]
+
+
+def test_nothing_has_to_be_computed_again(opened):
+    """Otherwise: python -m sample_data.sessions."""
+    _, comparison = opened
+    stages = {key: STAGES[key] for key in sessions.STAGES}
+    assert all(stage.ready(comparison) for stage in stages.values())
+    current = {stage.name(comparison.metrics) for stage in STAGES.values()}
+    assert {path.name for path in comparison.folder.iterdir() if path.is_dir()} <= current
+
+
+def test_the_errors_are_those_of_the_factorizations(opened):
+    example, comparison = opened
+    X = example.dataset().X
+    for run in comparison.particles:
+        residuals = X - np.array(run.A) @ np.array(run.W)
+        errors = np.linalg.norm(residuals, axis=(1, 2)) / np.linalg.norm(X)
+        np.testing.assert_allclose(run.error, errors, rtol=1e-6, atol=1e-8)
+
+
+def test_every_sentence_is_there_and_nothing_is_withheld(opened):
+    _, comparison = opened
+    answer = Answer(comparison, "max_angle", structure.modes_at(comparison, "max_angle", SAME_MODE))
+    assert {"found", "probable", "uncertainty", "fit"} <= {one.key for one in answer.findings}
+    assert not answer.withheld

@@ -92,7 +92,7 @@ columns_shown = {
 widest = chain_spread.groupby("run")["largest"].max()
 shown_spread = look.named(spread.assign(widest=spread["run"].map(widest)))
 view.table(shown_spread, "Spread of each run", column_config=columns_shown)
-view.origin_line(look.origin, f"{method} covering numbers, {structure.COVERAGE_POINTS} radii")
+st.caption(plain(f"{methods[method]} covering numbers at {structure.COVERAGE_POINTS} radii."))
 if spread["members"].nunique() > 1:
     st.warning("The runs have different numbers of factorizations; more of them cover more.")
 if reports := mixing.STAGE.of(analysis):

@@ -31,8 +31,9 @@ else:
     look = panel.look(stein.STAGE)
     form, part = kernel.ask(look)
     runs_part.show(look, part, form)
-st.caption(
-    "The Stein discrepancy is small where weighted factorizations are unlike each other and have "
-    "small slopes, or slopes that cancel. It does not say whether a mode was missed: one that no "
-    "factorization has reached does not count."
-)
+with st.expander("What the Stein discrepancy says"):
+    st.markdown(
+        "The Stein discrepancy is small where weighted factorizations are unlike each other and "
+        "have small slopes, or slopes that cancel. It does not say whether a mode was missed: one "
+        "that no factorization has reached does not count."
+    )

@@ -34,11 +34,6 @@ chosen, spread = of_label.scores, of_label.spread
 followed = " Dotted lines follow a class's winner across the others." * (
     1 < len(spread) <= MOST_FOLLOWED
 )
-of_factorizations = (
-    "the factorizations had not seen these either"
-    if analysis.holdout
-    else "the factorizations had seen all observations, but no label"
-)
 explained = conclusions.STAGE.of(analysis)
 sentences = explained.sentences()
 st.markdown("  \n".join(f"**{plain(said)}**" for said, *_ in sentences))
@@ -46,43 +41,23 @@ mixture = posterior.STAGE.perhaps(analysis)
 mixed = None if mixture is None else mixture.scores_of(link.get("label"))
 event = view.chart(
     auc_plot(chosen, analysis.members, look.styles, look.focus, mixed),
-    "Each point is a classifier trained on the weights of one factorization, and scored on "
-    f"observations whose label it was not shown; {of_factorizations}. Stars mark the best of each "
-    f"class.{followed} Classes that depend most on the factorization stand first.",
+    "Each point scores the weights of one factorization on observations whose label was not "
+    f"shown. Stars mark the best of each class.{followed}",
     name="auc",
     origin=look.origin,
     table=chosen,
     select=view.MARKS,
 )
 focusing.on_selection(event, "auc")
-st.caption(
-    "Bars and points leave out chance in the observations: it gives an AUC a standard error of "
-    f"{of_label.chance.min():.2g} to {of_label.chance.max():.2g} here."
-)
-columns = st.columns(3)
-columns[0].metric("Classes", f"{len(spread):d}")
-columns[1].metric("Largest spread of AUC", f"{(spread['max'] - spread['min']).max():.3f}")
 if explained.table is not None and (explained.table["verdict"] == MATTERS).any():
-    columns[2].metric(
+    st.metric(
         "Winners that suffice",
         f"{of_label.suffice:d} for {len(of_label.best):d} classes",
         help="With so many factorizations, every class has one of its best among them; 1 when a "
         "single one is the best of all classes, or as good as the best.",
     )
-if analysis.holdout:
-    st.caption(
-        f"{analysis.holdout:.0%} of the observations were kept from every factorization; scores "
-        "are on those only, their weights solved with A fixed."
-    )
-else:
-    st.caption(
-        "Five-fold cross-validation, the same folds for all; weights are solved with A fixed. "
-        "Hold observations out on the page Analyse for scores on unseen ones."
-    )
 if mixture is not None and mixed is None and mixture.reason:
     st.caption(plain(f"The posterior's AUC is not shown. {mixture.reason}"))
-if left_out := found.left_out.get(link.get("label")):
-    st.caption(f"Too few members to score: {plain(', '.join(left_out))}.")
 table = spread.join(of_label.best).reset_index()
 table["best factorization"] = [look.name(int(row)) for row in table["particle"]]
 table["standard error"] = of_label.chance.reindex(table["task"]).to_numpy()
@@ -93,11 +68,13 @@ if mixed is not None:
     for column in ("auc", "low", "high"):
         table[POSTERIOR[column]] = of_class[column].to_numpy()
 table[f"median of {look.focus_name}"] = inside.reindex(table["task"]).to_numpy()
-for _, *details in sentences:
-    st.caption(plain(" ".join(details)))
 st.header("Class by class", anchor=False)
 view.table(
     table.drop(columns=["particle", "auc"]).rename(columns=COLUMNS).round(3),
     "Class by class",
     height=min(38 + 35 * len(table), 420),
 )
+with st.expander("What this rests on"):
+    classes.rests_on(analysis.holdout, of_label, [" ".join(details) for _, *details in sentences])
+    if left_out := found.left_out.get(link.get("label")):
+        st.markdown(f"- Too few members to score: {plain(', '.join(left_out))}.")

@@ -29,11 +29,12 @@ mixture.numbers(mixtures, variant, run_id)
 mixture.fates(look, found, where)
 mixture.spread(look, stored, variant, where)
 mixture.components(look, run_id, found[run_id])
-st.caption(
-    "Every factorization of a run is proposed, one after the other, to a mixture of Gaussians; it "
-    "joins where that raises the evidence lower bound (online variational inference, “Rapid "
-    "posterior exploration in Bayesian NMF”). The energy is that of a parabola at each component, "
-    "so the bound is one to second order. Under Gaussian noise one component usually remains, as "
-    "in the paper: energies differ by thousands of nats, and a further component that is equally "
-    "good adds 0.7. Small or very noisy data keep more."
-)
+with st.expander("How the mixture is made"):
+    st.markdown(
+        "Every factorization of a run is proposed, one after the other, to a mixture of Gaussians. "
+        "It joins where that raises the evidence lower bound (online variational inference, "
+        "“Rapid posterior exploration in Bayesian NMF”). The energy is that of a parabola at each "
+        "component, so the bound is one to second order. Under Gaussian noise one component "
+        "usually remains, as in the paper: energies differ by thousands of nats, and a further "
+        "component that is equally good adds 0.7. Small or very noisy data keep more."
+    )

@@ -12,11 +12,6 @@ from studies.transfer.own import OwnStarts
 from studies.transfer.plan import PARTS
 
 guard.enter("starts")
-st.markdown(
-    "Q-Transform bends the singular vectors of the data by transforms learned on many small "
-    "matrices. Here is what the quality of these starts depends on: the experiments of “A "
-    "particle-based variational approach to Bayesian NMF”, made again."
-)
 study = full("transfer")
 if study is None:
     st.info("The stored study is missing; `python -m studies transfer --keep` makes it.")
@@ -45,6 +40,12 @@ else:
     )
     study_parts.part(study, which, quantity, origin)
     study_parts.what_holds(study)
+with st.expander("What Q-Transform does"):
+    st.markdown(
+        "Q-Transform bends the singular vectors of the data by transforms learned on many small "
+        "matrices. Here is what the quality of these starts depends on: the experiments of “A "
+        "particle-based variational approach to Bayesian NMF”, made again."
+    )
 libraries.show()
 
 st.header("On your own data", anchor=False)

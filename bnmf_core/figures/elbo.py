@@ -1,5 +1,6 @@
 """A mixture that takes in one factorization after the other (paper 2, §3.1)."""
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -7,10 +8,10 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from bnmf_core.figures.sketch import Sketch
-from bnmf_core.figures.style import MUTED, RunStyle, layout, logarithmic_axis
+from bnmf_core.figures.style import MUTED, RunStyle, layout
 
-# A smaller difference from the best, in nats, is drawn as this one.
-SMALLEST_DIFFERENCE = 1e-4
+# A smaller difference from the best, in nats, is drawn as this one: nobody would act on it.
+SMALLEST_DIFFERENCE = 1.0
 # Colours of what became of proposals, none of them an algorithm's: components, then shades of grey.
 FATES = {
     "remain": ("joined, remain", "#6A3FC0"),
@@ -73,9 +74,12 @@ def bound_over_proposals(
     figure.update_xaxes(title="proposals so far", rangemode="tozero")
     if from_best:
         drawn = np.maximum(table["best"] - table["value"], SMALLEST_DIFFERENCE)
+        powers = range(math.ceil(math.log10(max(1.0, drawn.max()))) + 1)
         figure.update_yaxes(
             title=f"{quantity}: nats below the best",
-            **logarithmic_axis(drawn.min(), drawn.max()),
+            type="log",
+            tickvals=[10**power for power in powers],
+            ticktext=["≤ 1", *(f"{10**power:,}" for power in powers[1:])],
         )
     else:
         figure.update_yaxes(title=f"{quantity} (nats)", tickformat=",")

@@ -237,6 +237,10 @@ def layout(
     return figure.update_layout(common | changes, overwrite=True)
 
 
+# Over fewer decades 1, 2 and 5 are too far apart to be ticks.
+CLOSE = 0.6
+
+
 def logarithmic_axis(smallest: float, largest: float) -> dict[str, object]:
     """A logarithmic axis: ticks at 1, 2, 5, 10 … over a few decades, at powers of ten over many."""
     if not 0 < smallest <= largest < math.inf:
@@ -244,20 +248,30 @@ def logarithmic_axis(smallest: float, largest: float) -> dict[str, object]:
     decades = math.log10(largest / smallest)
     if decades >= 3:
         return {"type": "log", "exponentformat": "power", "dtick": max(1, round(decades / 6))}
+    if 0 < decades < CLOSE:
+        values = _evenly(smallest, largest)
+    else:
+        powers = range(math.floor(math.log10(smallest)) - 1, math.ceil(math.log10(largest)) + 2)
+        values = [step * 10.0**power for power in powers for step in (1, 2, 5)]
     # Written out: Plotly says "2" and "5" of any decade, also where no power of ten is near.
-    powers = range(math.floor(math.log10(smallest)) - 1, math.ceil(math.log10(largest)) + 2)
-    ticks = [(step, power) for power in powers for step in (1, 2, 5)]
-    return {
-        "type": "log",
-        "tickvals": [step * 10.0**power for step, power in ticks],
-        "ticktext": [_in_short(step, power) for step, power in ticks],
-    }
+    return {"type": "log", "tickvals": values, "ticktext": list(map(_in_short, values))}
 
 
-def _in_short(step: int, power: int) -> str:
+def _evenly(smallest: float, largest: float) -> list[float]:
+    """Three to seven round numbers from about the smallest to the largest."""
+    span = largest - smallest
+    unit = 10.0 ** math.floor(math.log10(span))
+    apart = next(size * unit for size in (0.2, 0.5, 1, 2, 5) if span / (size * unit) <= 5)
+    first, last = math.floor(smallest / apart), math.ceil(largest / apart)
+    return [number * apart for number in range(max(first, 1), last + 1)]
+
+
+def _in_short(value: float) -> str:
+    power = math.floor(math.log10(value) + 1e-9)
     if -4 <= power <= 4:
-        return f"{step * 10.0**power:g}"
-    return f"{'' if step == 1 else f'{step}·'}10<sup>{power}</sup>"
+        return f"{value:.6g}"
+    step = f"{value / 10.0**power:.3g}"
+    return f"{'' if step == '1' else f'{step}·'}10<sup>{power}</sup>"
 
 
 def count_axis(largest: float, logarithmic: bool) -> dict[str, object]:

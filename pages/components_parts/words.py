@@ -67,9 +67,7 @@ def show(look: Lens, rows: np.ndarray, names: list[str], asked: Asked) -> None:
     for component, part in found.groupby("component"):
         heading = numbered(called)[component]
         _component(heading, part, names, angles[:, component], asked.count, dataset)
-    view.origin_line(
-        look.origin, f"ranked by {asked.relevance:g}, from particular (0) to frequent (1)"
-    )
+    st.caption(f"Ranked by {asked.relevance:g}, from particular (0) to frequent (1).")
     notes = [note.said if note else "" for note in look.notes.of_components(A[0])]
     named = found.assign(factorization=[names[k] for k in found["factorization"]])
     if any(notes):

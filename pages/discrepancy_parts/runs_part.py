@@ -11,10 +11,9 @@ from pages.frame.view import chart
 from studies.stein.arrival import WEIGHTS, as_they_arrive
 
 READING = {
-    "weighted": "Lower and further left is better: fewer seconds for particles whose best weights "
-    "come nearer to the posterior.",
-    "equal": "Solved factorizations have small slopes and draws of a posterior large ones: "
-    "solvers come out low here without being nearer.",
+    "weighted": "Lower and further left is better: nearer to the posterior in fewer seconds.",
+    "equal": "Solvers come out low here without being nearer: solved factorizations have small "
+    "slopes.",
 }
 
 

@@ -100,7 +100,7 @@ def _tables(study: StudyResult, chosen: Selection, quantity: str) -> None:
     title, where = QUANTITIES[which]
     view.table(findings.table(study, chosen, which), title)
     words = f"{title}, M = {chosen.M}. Mean over the repetitions and, in brackets, the range"
-    view.origin_line(words + (f"; published: {where} of the paper." if where else "."))
+    st.caption(plain(words + (f"; published: {where} of the paper." if where else ".")))
 
 
 def notes(study: StudyResult) -> None:

@@ -1,5 +1,6 @@
 """What the scores of a label say of its classes: the same for every focus and every threshold."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -12,6 +13,7 @@ from bnmf_core.compare.downstream import (
     winners,
     winners_that_suffice,
 )
+from pages.frame.words import plain
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,24 @@ def of(kept_under: str, label: str, _found: Scores) -> Classes:
         winners_that_suffice(scored),
         _chance(chosen, spread["median"]),
     )
+
+
+def rests_on(holdout: float, of_label: Classes, details: Sequence[str]) -> None:
+    """How AUC is measured, in a list: what was seen, the error by chance, and ``details``."""
+    scored = (
+        f"Scores are on the {holdout:.0%} of the observations that were kept from every "
+        "factorization. Their weights are solved with A fixed."
+        if holdout
+        else "Five-fold cross-validation, the same folds for all. The factorizations had seen all "
+        "observations, but no label. Hold observations out on the page Analyse for scores on "
+        "unseen ones."
+    )
+    chance = (
+        "Bars and points leave out chance in the observations: it gives an AUC a standard error "
+        f"of {of_label.chance.min():.2g} to {of_label.chance.max():.2g} here."
+    )
+    order = "Classes that depend most on the factorization stand first."
+    st.markdown("\n".join(f"- {plain(words)}" for words in (scored, chance, order, *details)))
 
 
 def _chance(scores: pd.DataFrame, median: pd.Series) -> pd.Series:

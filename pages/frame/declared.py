@@ -52,9 +52,8 @@ PAGES = [
         "home",
         "Home",
         "Home",
-        "Non-negative matrix factorization explains a matrix as parts times weights, **X ≈ A W**. "
-        "Often many different parts explain it equally well, and one run shows you one of them. "
-        "Here you see how many there are, how different they are, and whether it matters.",
+        "Many non-negative factorizations **X ≈ A W** can explain the same data equally well, and "
+        "one run shows you one of them. See how many there are, and whether it matters.",
         icon="home",
         heading="What does your factorization hide?",
         invitation="Start an example",

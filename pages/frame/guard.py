@@ -5,7 +5,7 @@ from collections.abc import Callable
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from pages.frame import declared, guests, hints, link, owners, view
+from pages.frame import declared, guests, hints, link, owners
 from pages.frame.words import plain
 
 
@@ -57,7 +57,6 @@ def arrive(key: str) -> declared.Page:
     On a server that has just started, Streamlit runs the script of a page that a link names
     before ``app.py`` has said which pages there are; then it is begun again.
     """
-    view.forget_origins()
     if "admitted" not in st.session_state:
         admit()
         st.rerun()

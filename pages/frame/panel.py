@@ -34,7 +34,7 @@ def look(*needed: Stage[Any], meanwhile: Callable[[list[RunRecord]], None] | Non
     analysis = analysed(ended, structure.STAGE, *needed)
     with st.sidebar:
         looked_at = _panel(analysis, passing)
-        view.origin_line(looked_at.origin, of="panel")
+        st.caption(plain(looked_at.origin))
     link.share(*declared.LENS)
     return looked_at
 

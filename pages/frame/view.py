@@ -40,7 +40,6 @@ CONFIG = {
 }
 MARKS = ("points", "box", "lasso")
 # Origins that stand on the page, by the chart that they stand below.
-_SAID = "origins_said"
 # Pixels of the menu below a chart.
 MENU = 430
 BEHIND = "The table behind the chart, and downloads"
@@ -70,22 +69,6 @@ def nothing(words: str, *page_keys: str) -> NoReturn:
     st.stop()
 
 
-def forget_origins() -> None:
-    """A page begins, and has said of nothing yet where it comes from."""
-    st.session_state[_SAID] = {}
-
-
-def origin_line(*parts: str, of: str = "") -> None:
-    """Where numbers come from, in small print; a page says it once.
-
-    ``of`` : the chart that it stands below. One that is drawn again by itself, as while something
-    is being made, says again what it has said.
-    """
-    said = st.session_state.setdefault(_SAID, {})
-    if new := [part for part in parts if said.setdefault(part, of) == of]:
-        st.caption(plain(" · ".join(new)))
-
-
 def chart(
     figure: "go.Figure",
     reading: str,
@@ -96,9 +79,8 @@ def chart(
     select: tuple[str, ...] = (),
     talk: bool = False,
 ) -> Any:
-    """Draw a figure, and below it its reading help, its table and downloads, and its origin.
+    """Draw a figure; below it, how to read it and a menu with its table, downloads and origin.
 
-    Where the same page has told the origin already, it stands with the downloads only.
     ``table`` : what takes long to put together is handed over as a function, called when needed.
     ``talk`` : it has no buttons, and is as high as what it stands in.
 
@@ -120,7 +102,6 @@ def chart(
     else:
         st.plotly_chart(figure, **options)
     _below(figure, reading, name, origin, title, table)
-    origin_line(origin, of=name)
     return event
 
 

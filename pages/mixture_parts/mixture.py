@@ -101,7 +101,8 @@ def numbers(mixtures: dict[str, dict[str, Proposals]], variant: str, run_id: str
             " With equal weights and its own variances, the mixture that this run fitted has a "
             f"bound of {max(of_run.own_bounds):,.3f} nats{of_which}."
         )
-    st.caption(plain(words))
+    with st.expander("What this rests on"):
+        st.markdown(plain(f"{words} {NATS}"))
 
 
 def bounds(look: Lens, found: dict[str, Proposals], where: str) -> None:
@@ -132,14 +133,13 @@ def bounds(look: Lens, found: dict[str, Proposals], where: str) -> None:
     table["best"] = table.groupby("model")["value"].transform("max")
     view.chart(
         bound_over_proposals(table, look.styles, QUANTITIES[key], from_best),
-        "The bound (the evidence lower bound, ELBO) is higher the nearer the mixture is to the "
-        "posterior. A mark is a factorization that joined. "
+        "The bound (ELBO) is higher the nearer the mixture is to the posterior. A mark is a "
+        "factorization that joined. "
         + (
-            "A line that falls to the bottom has reached the best value of all runs. "
+            "At the bottom a run is within 1 nat of the best."
             if from_best
-            else "Where the line is level, proposals were rejected. "
-        )
-        + NATS,
+            else "Where the line is level, proposals were rejected."
+        ),
         name="bound_over_proposals",
         origin=where,
         table=look.named(table),

@@ -163,7 +163,6 @@ def stability(look: Lens, row: int, name: str) -> None:
     table = table.assign(component=called).round(2)
     names = {"mean_angle": "mean angle (°)", "max_angle": "largest angle (°)"}
     view.table(table.rename(columns=names), title, height=min(38 + 35 * len(table), 260))
-    view.origin_line(look.origin)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)

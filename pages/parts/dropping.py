@@ -10,8 +10,8 @@ KEY = "upload"
 def ask() -> Any:
     """The file that was dropped; None without one."""
     return st.file_uploader(
-        "A table (CSV, TSV, XLSX, Parquet, GCT), a matrix (NPY, NPZ, MTX, MAT, H5AD, 10x), or a "
-        "zip of images or texts; up to 256 MB",
+        "Drop a table, a matrix, or a zip of images or texts",
         key=KEY,
-        help="What counts is the content, not the ending. Each may be compressed (.gz).",
+        help="CSV, TSV, XLSX, Parquet, GCT, NPY, NPZ, MTX, MAT, H5AD, 10x; up to 256 MB. What "
+        "counts is the content, not the ending. Each may be compressed (.gz).",
     )

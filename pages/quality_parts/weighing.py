@@ -61,9 +61,8 @@ def weights(part: SteinPart, kept: np.ndarray) -> np.ndarray:
         result[kept], used = _weighed(part.K[np.ix_(kept, kept)], solver)
     residual = stein_stage.residual(part.K[np.ix_(kept, kept)], result[kept])
     instead = "" if used == solver else f", as {solver} found none in five seconds"
-    view.origin_line(
-        f"Weights by {used}{instead}; largest violation of the optimality conditions {residual:.1e}"
-    )
+    far = f"largest violation of the optimality conditions {residual:.1e}"
+    st.caption(plain(f"Weights by {used}{instead}; {far}"))
     return result
 
 

@@ -42,7 +42,7 @@ def show(launch: Launch, data: str) -> None:
                 disabled=not launch.shown,
             )
             of = [data_and_rank(data, launch.rank)] if launch.name else []
-            view.origin_line(*of, moment(launch.created))
+            st.caption(plain(" · ".join([*of, moment(launch.created)])))
         with right:
             _buttons(launch, data)
         for run in launch.runs:

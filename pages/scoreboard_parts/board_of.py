@@ -96,7 +96,6 @@ def table(look: Lens, board: Board, names: dict[str, str]) -> None:
     if found["doubt"].any():
         words += " A number with a reason behind it cannot be the best; below is why."
     st.caption(plain(words))
-    view.origin_line(look.origin)
     with st.expander("What each row is"):
         st.markdown(
             "\n".join(f"- **{plain(CRITERIA[k].label)}**: {plain(CRITERIA[k].about)}" for k in keys)

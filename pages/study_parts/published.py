@@ -53,7 +53,7 @@ def show(key: str) -> None:
     with st.expander("What differs from the publication, and why"):
         for note in study.notes:
             st.markdown(f"- {plain(note)}")
-    view.origin_line(f"Made with python -m studies {key}: seed {study.settings['seed']}")
+    st.caption(plain(f"Made with python -m studies {key}: seed {study.settings['seed']}"))
 
 
 def _trees(study: StudyResult) -> None:

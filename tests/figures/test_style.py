@@ -63,14 +63,21 @@ def test_a_legend_begins_below_the_title_and_pushes_the_plot_down(height):
 
 @pytest.mark.parametrize(
     ("limits", "told"),
-    [((2.1e-6, 4.9e-6), "2·10<sup>-6</sup>"), ((0.003, 0.004), "0.005"), ((3.0, 900.0), "200")],
+    [((2.1e-6, 4.9e-6), "3·10<sup>-6</sup>"), ((0.003, 0.004), "0.0034"), ((3.0, 900.0), "200")],
 )
 def test_a_short_logarithmic_axis_tells_its_decade(limits, told):
     axis = style.logarithmic_axis(*limits)
     place = axis["tickvals"][axis["ticktext"].index(told)]
     number = told.replace("·10<sup>", "e").replace("</sup>", "")
     assert place == pytest.approx(float(number))
-    assert axis["tickvals"][0] < limits[0] and limits[1] < axis["tickvals"][-1]
+    assert axis["tickvals"][0] <= limits[0] and limits[1] <= 1.001 * axis["tickvals"][-1]
+
+
+@pytest.mark.parametrize("limits", [(2.0, 2.001), (0.9, 1.1), (433.0, 512.0), (6.0, 20.0)])
+def test_a_logarithmic_axis_has_ticks_however_near_its_ends_are(limits):
+    axis = style.logarithmic_axis(*limits)
+    within = [tick for tick in axis["tickvals"] if limits[0] <= tick <= limits[1]]
+    assert 2 <= len(within) <= 7
 
 
 @pytest.mark.parametrize(("limits", "step"), [((1e-9, 1.0), 2), ((1e-4, 1.0), 1)])

@@ -119,12 +119,8 @@ class Evidence:
 
     def _repeats(self, labels: np.ndarray, belief: float) -> list[pd.DataFrame]:
         """The masses of modes by every repeat."""
-        tables = [(self.tables or {})[belief]]
-        if belief < 1.0:
-            tables.append((self.repeated or {})[belief])
-        groups = labels[list(self.rows)]
-        frame = pd.DataFrame(np.nan, index=range(int(labels.max()) + 1), columns=MASSES)
-        return [self._weighed(frame.copy(), groups, table) for table in tables]
+        repeats = 2 if belief < 1.0 else 1
+        return [self._weighed(labels, belief, repeat) for repeat in range(repeats)]
 
     def of_modes(self, labels: np.ndarray, belief: float = 1.0) -> pd.DataFrame:
         """The mass of modes, given the mode of every member, labels (m,).
@@ -142,33 +138,38 @@ class Evidence:
         if len(self.rows) == 1 and self.left_out:  # a share of what, nobody knows
             weighed = np.bincount(labels[list(self.rows)], minlength=count)
             return found.assign(weighed=weighed, stays=True, joined=np.arange(count))
-        groups = labels[list(self.rows)]
-        asked = (belief, count, groups.tobytes())
+        return self._weighed(labels, belief, 0)
+
+    @cached_property
+    def _known(self) -> dict[tuple[float, int, int, bytes], pd.DataFrame]:
+        """What has been asked: pages ask for the same masses again and again."""
+        return {}
+
+    def _weighed(self, labels: np.ndarray, belief: float, repeat: int) -> pd.DataFrame:
+        """The masses of modes by the first populations (0) or by those of the repeat (1)."""
+        groups, count = labels[list(self.rows)], int(labels.max()) + 1
+        asked = (belief, repeat, count, groups.tobytes())
         known = self._known.get(asked)
         if known is None:
             if len(self._known) >= MOST_KNOWN:  # others may ask at this moment
                 self._known.clear()
-            known = self._known[asked] = self._weighed(found, groups, self.tables[belief])
+            table = ((self.tables, self.repeated)[repeat] or {})[belief]
+            known = self._known[asked] = _masses(groups, count, table)
         return known.copy()
 
-    @cached_property
-    def _known(self) -> dict[tuple[float, int, bytes], pd.DataFrame]:
-        """What has been asked: pages ask for the same masses again and again."""
-        return {}
 
-    def _weighed(
-        self, found: pd.DataFrame, groups: np.ndarray, table: pd.DataFrame
-    ) -> pd.DataFrame:
-        count, columns = len(found), list(found)
-        joined = _united(groups, table["joined"].to_numpy(), count)
-        evidence = np.where(table["keeps"], table["log_evidence"], -np.inf)
-        rng = np.random.default_rng(SEED)
-        masses = shares(evidence, table["error"].to_numpy(), rng, joined[groups])
-        weighed = np.bincount(groups, minlength=count)
-        held = np.flatnonzero((weighed > 0) & (joined == np.arange(count)))
-        found.loc[held, columns] = np.stack(masses, axis=1)[held]
-        kept = np.bincount(groups, table["keeps"], minlength=count) > 0
-        return found.assign(weighed=weighed, stays=kept | (weighed == 0), joined=joined)
+def _masses(groups: np.ndarray, count: int, table: pd.DataFrame) -> pd.DataFrame:
+    """The masses of ``count`` modes, given the mode of each population, groups (K,)."""
+    found = pd.DataFrame(np.nan, index=range(count), columns=MASSES)
+    joined = _united(groups, table["joined"].to_numpy(), count)
+    evidence = np.where(table["keeps"], table["log_evidence"], -np.inf)
+    rng = np.random.default_rng(SEED)
+    masses = shares(evidence, table["error"].to_numpy(), rng, joined[groups])
+    weighed = np.bincount(groups, minlength=count)
+    held = np.flatnonzero((weighed > 0) & (joined == np.arange(count)))
+    found.loc[held, list(found)] = np.stack(masses, axis=1)[held]
+    kept = np.bincount(groups, table["keeps"], minlength=count) > 0
+    return found.assign(weighed=weighed, stays=kept | (weighed == 0), joined=joined)
 
 
 def clear_winner(masses: pd.DataFrame) -> int | None:

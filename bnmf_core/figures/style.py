@@ -269,7 +269,7 @@ def _evenly(smallest: float, largest: float) -> list[float]:
 def _in_short(value: float) -> str:
     power = math.floor(math.log10(value) + 1e-9)
     if -4 <= power <= 4:
-        return f"{value:.6g}"
+        return f"{value:,.6g}"
     step = f"{value / 10.0**power:.3g}"
     return f"{'' if step == '1' else f'{step}·'}10<sup>{power}</sup>"
 

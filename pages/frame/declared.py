@@ -97,8 +97,7 @@ PAGES = [
         "modes",
         "Modes",
         "Overview",
-        "How many different explanations do the data have, how different are they, and how much "
-        "of each run lies in each?",
+        "How different are the explanations of the data, and how much of each run lies in each?",
         icon="scatter_plot",
         parameters=(*LENS, *BY_HAND),
     ),

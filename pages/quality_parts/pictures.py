@@ -18,8 +18,8 @@ def pictures_of(distance: Distance) -> dict[str, tuple[str, str, str]]:
         "kkt": (
             "KKT residual of each factorization",
             "part left to go (KKT residual)",
-            "The part of the factorization by which its entries are away from where each would go "
-            "by itself; 0 where all of them stay, as at a minimum.",
+            "How far entries are from where each would go by itself, as a part of the "
+            "factorization. At a minimum it is 0.",
         ),
         "log_joint": (
             "Joint density of every factorization",

@@ -41,8 +41,6 @@ def show(dataset: Dataset, dataset_id: str, wanted: Asked) -> None:
         found = cost(dataset, wanted.specs[0].rank, estimates)
         promised = MEASURING if measuring() else found.said
         st.markdown(f"{plain(told(wanted.specs))} **{plain(promised)}**")
-        used = [ALGORITHMS[key] for key in dict.fromkeys(spec.algorithm for spec in wanted.specs)]
-        st.caption("\n".join(f"- **{plain(one.label)}**: {plain(one.summary)}" for one in used))
         for sentence in wanted.left_out:
             st.caption(plain(sentence))
         memory = max(one.memory for one in estimates)
@@ -51,3 +49,6 @@ def show(dataset: Dataset, dataset_id: str, wanted: Asked) -> None:
             st.caption(plain(f"Up to {size(memory)} of memory, {size(kept)} kept on disk."))
 
     watch.until_done(measuring, draw)
+    used = [ALGORITHMS[key] for key in dict.fromkeys(spec.algorithm for spec in wanted.specs)]
+    with st.expander("What these algorithms do"):
+        st.markdown("\n".join(f"- **{plain(one.label)}**: {plain(one.summary)}" for one in used))

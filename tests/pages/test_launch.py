@@ -208,8 +208,9 @@ def test_tiles_are_looked_for_in_a_table_of_yes_and_no_where_that_is_asked(serve
     app.segmented_control(key="kind").set_value("tiles").run()
     assert app.session_state["model"] == "boolean"
     assert app.session_state["algorithms"] == ["box_restarts", "box_gibbs"]
-    # What they do is said where they are offered, and not only in the fold below.
-    summaries = [ALGORITHMS[key].summary for key in ("box_restarts", "box_gibbs")]
-    (told,) = (e.value for e in app.caption if all(one in e.value for one in summaries))
-    assert len(told.splitlines()) == 2
+    # What they do is said where they are offered.
+    (offered,) = (fold for fold in app.expander if fold.label == "What these algorithms do")
+    (told,) = (element.value for element in offered.markdown)
+    for key, line in zip(("box_restarts", "box_gibbs"), told.splitlines(), strict=True):
+        assert ALGORITHMS[key].summary in line
     assert not app.exception

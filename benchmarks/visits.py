@@ -7,15 +7,12 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
-from bnmf_core.lazy import lazy
 from pages.frame.declared import Page
-
-playwright = lazy("playwright.sync_api")
 
 # Nothing may change on the page for so long before it counts as settled.
 QUIET_MS = 300
 # Watches a page from before its first line, in milliseconds since 1970: when something was asked of
-# it, and when it last changed. Pages inside a page each have their own.
+# it, and when it last changed.
 WATCH = """
 window.bench = {began: performance.timeOrigin, last: 0};
 const now = () => performance.timeOrigin + performance.now();
@@ -115,12 +112,10 @@ class Visitor:
         return [i for i, control in each if control.is_visible() and control.is_enabled()]
 
     def _answer(self, address: str | None) -> Answer:
-        """Wait until nothing changes any more, here and in pages inside this page."""
+        """Wait until nothing changes any more."""
         self._page.wait_for_function(SETTLED, arg=[address, QUIET_MS], polling=50)
         began = self._page.evaluate("bench.began")
-        # What else is framed are drawings, which may move for ever.
-        framed = [frame for frame in self._page.frames[1:] if "beside=" in frame.url]
-        last = max(self._last(frame) for frame in (self._page.main_frame, *framed))
+        last = float(self._page.evaluate("bench.last"))
         with self._answers.open() as lines:
             lines.seek(self._read)
             noted = [json.loads(line) for line in lines]
@@ -131,17 +126,6 @@ class Visitor:
             (last - began) / 1000,
             sum(one["bytes"] for one in noted),
         )
-
-    def _last(self, frame: Any) -> float:
-        """When a settled page, or one inside it, last changed."""
-        try:
-            if frame != self._page.main_frame:
-                frame.wait_for_function(SETTLED, arg=[None, QUIET_MS], polling=50)
-            return float(frame.evaluate("bench.last"))
-        except playwright.Error:
-            if frame.is_detached():  # another one stands in its place
-                return 0.0
-            raise
 
 
 def together(spans: list[tuple[float, float]]) -> float:

@@ -68,10 +68,10 @@ def mode_table(
     return table.join(found.of_modes(labels))
 
 
-def share_by_run(comparison: Comparison, modes: Modes) -> pd.DataFrame:
-    """Share of each run in each of the ten largest modes: columns mode (1-based), run, share."""
+def share_by_run(comparison: Comparison, modes: Modes, most: int = MOST_SHARED) -> pd.DataFrame:
+    """Share of each run in each of the first modes: columns mode (1-based), run, share."""
     weights = comparison.members["weight"].to_numpy()
-    shown = min(modes.count, MOST_SHARED)
+    shown = min(modes.count, most)
     shares = [
         math.fsum(weights[rows][modes.labels[rows] == mode])
         for rows in comparison.rows_by_run()

@@ -121,7 +121,7 @@ class Board:
     def covering(self, run_id: str) -> float:
         """How many balls of the radius cover a run."""
         rows = self.rows[run_id]
-        within = self._apart[np.ix_(rows, rows)]
+        within = self.apart[np.ix_(rows, rows)]
         return float(covering_numbers(within, np.array([self.radius]))[0])
 
     def errors(self, run_id: str) -> np.ndarray:
@@ -196,7 +196,8 @@ class Board:
     # What is read for every run is read once.
 
     @cached_property
-    def _apart(self) -> np.ndarray:
+    def apart(self) -> np.ndarray:
+        """Distances (m, m) between the members."""
         return np.array(distances.STAGE.of(self.comparison).matrix(self.metric))
 
     @cached_property

@@ -78,7 +78,7 @@ def component_grid(
     if dataset.image_shape is not None:
         row = IMAGE
         _images(figure, A, dataset.image_shape)
-    elif dataset.D <= MOST_ON_LINE and _ordered(dataset):
+    elif has_profiles(dataset):
         row = LINES
         _profiles(figure, A)
     else:
@@ -117,9 +117,16 @@ def component_grid(
     return layout(figure, title, int(top + 6 + SCALE + K * row), margin=margin)
 
 
-def _ordered(dataset: Dataset) -> bool:
+def has_profiles(dataset: Dataset) -> bool:
     """Whether features are places on an axis or unnamed, so that a profile says more than names."""
-    return dataset.D <= MOST_BARS or dataset.features[0] == "feature 1"
+    ordered = dataset.D <= MOST_BARS or dataset.features[0] == "feature 1"
+    return dataset.D <= MOST_ON_LINE and ordered
+
+
+def outline(height: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A profile (D,) of steps from the ground and back: places from 0 to 1, and heights."""
+    place = np.repeat(np.linspace(0, 1, height.size + 1), 2)
+    return place, np.concatenate([[0.0], np.repeat(height, 2), [0.0]])
 
 
 def _note(text: str, x: float, y: float, anchor: str) -> dict[str, object]:
@@ -172,16 +179,15 @@ def _images(figure: Sketch, A: np.ndarray, image_shape: tuple[int, int]) -> None
 
 def _profiles(figure: Sketch, A: np.ndarray) -> None:
     """Shares of each component's sum along the features, on one scale per column."""
-    K, D, R = A.shape
+    K, _, R = A.shape
     shown = shares(A)
     height = shown / np.maximum(shown.max(axis=(0, 1)), 1e-300)
-    place = np.repeat(np.linspace(0.06, 0.94, D + 1), 2)[1:-1]
     for k in range(K):
         for r in range(R):
-            outline = k + 0.78 - 0.72 * np.repeat(height[k, :, r], 2)
+            place, up = outline(height[k, :, r])
             figure.add_scatter(
-                x=r + np.concatenate([place[:1], place, place[-1:]]),
-                y=np.concatenate([[k + 0.78], outline, [k + 0.78]]),
+                x=r + 0.06 + 0.88 * place,
+                y=k + 0.78 - 0.72 * up,
                 mode="lines",
                 fill="toself",
                 hoverinfo="skip",

@@ -7,9 +7,6 @@ PAGES_FOLDER = Path(__file__).resolve().parents[1]
 # What a server runs for every page.
 SHELL = PAGES_FOLDER / "frame" / "shell.py"
 LENS = ("runs", "metric", "threshold", "focus")
-# Of a page that stands beside another: the other's runs, those whose components and modes have
-# letters, and what the other has in focus.
-BESIDE = ("beside", "lettered", "there")
 # What is tried by hand: the components that are held, the one that is moved, the rise allowed.
 BY_HAND = ("lock", "moved", "rise")
 
@@ -144,6 +141,14 @@ PAGES = [
         parameters=(*LENS, "label"),
     ),
     Page(
+        "sessions",
+        "Sessions",
+        "Sessions",
+        "What did each run find, on the same axes?",
+        icon="view_column",
+        parameters=LENS,
+    ),
+    Page(
         "coverage",
         "Coverage",
         "Sessions",
@@ -158,14 +163,6 @@ PAGES = [
         "Which method did best, and at what?",
         icon="leaderboard",
         parameters=LENS,
-    ),
-    Page(
-        "panes",
-        "Side by side",
-        "Sessions",
-        "The same page of two runs, or of two groups of runs, beside each other.",
-        icon="splitscreen_right",
-        parameters=("pane", "left", "right"),
     ),
     Page(
         "traces",
@@ -246,6 +243,7 @@ PAGES = [
 MOVED: dict[str, tuple[str, dict[str, str]]] = {
     "findings": ("overview", {}),
     "lesson": ("lessons", {"lesson": "crossing"}),
+    "panes": ("sessions", {}),
     "boolean_lesson": ("lessons", {"lesson": "yes_no"}),
 }
 

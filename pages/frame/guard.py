@@ -34,7 +34,12 @@ def admit() -> StreamlitPage:
 def _sent_on(address: str) -> Callable[[], None]:
     def send() -> None:
         page, parameters = declared.MOVED[address]
-        link.go(page, **st.query_params.to_dict() | parameters)
+        given = st.query_params.to_dict()
+        # Runs stood on two sides once.
+        if sides := [runs for side in ("left", "right") if (runs := given.pop(side, ""))]:
+            given["runs"] = ",".join(dict.fromkeys(",".join(sides).split(",")))
+            given.pop("pane", None)
+        link.go(page, **given | parameters)
 
     return send
 
@@ -45,7 +50,7 @@ def enter(key: str) -> None:
     views = declared.sections()[page.section]
     with st.container(horizontal=True, vertical_alignment="center", key="heading"):
         st.title(plain(page.heading or page.title), anchor=False, width="content")
-        if len(views) > 1 and not st.context.is_embedded:
+        if len(views) > 1:
             for one in views:
                 link.to(one.key, one.title)
     st.markdown(page.question)
@@ -62,9 +67,8 @@ def arrive(key: str) -> declared.Page:
         st.rerun()
     page = declared.page(key)
     guests.ask_to_sign_in()
-    beside = declared.BESIDE if "runs" in page.parameters else ()
     shown = owners.SHOWN if owners.is_shared() else ()
-    link.sync(key, (*shown, *page.parameters, *beside))
+    link.sync(key, (*shown, *page.parameters))
     guests.draw(page)
     hints.opened(key)
     return page

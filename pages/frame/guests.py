@@ -46,8 +46,6 @@ def _guest(page: declared.Page, shown: str) -> None:
         view.problem(error)
         _home()
         st.stop()
-    if st.context.is_embedded:  # beside another page, above which it is said
-        return
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
         name = services.places().shares.find(shown).name or "These runs"
         st.markdown(
@@ -55,7 +53,7 @@ def _guest(page: declared.Page, shown: str) -> None:
             "all of it, and change nothing."
         )
         _home()
-    if not {"runs", "left"} & set(page.parameters) and page.section not in OPEN:
+    if "runs" not in page.parameters and page.section not in OPEN:
         view.nothing("This page is for runs of your own.", "overview", "modes")
 
 

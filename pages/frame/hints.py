@@ -67,7 +67,7 @@ HINTS = {
 def show(key: str) -> None:
     """The hint of the page of this key, unless it is done with."""
     hint = HINTS[key]
-    if st.context.is_embedded or key in _done() or (hint.beginning and store().runs()):
+    if key in _done() or (hint.beginning and store().runs()):
         return
     st.session_state.setdefault(_SHOWN, set()).add(key)
     beside = {"horizontal": True, "wrap": False, "vertical_alignment": "center"}

@@ -18,7 +18,7 @@ from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.modes import Modes
 from bnmf_core.registry import ALGORITHMS
 from bnmf_core.store.records import RunRecord
-from pages.frame import beside, choosing, declared, focusing, link, view, watch
+from pages.frame import choosing, declared, focusing, link, view, watch
 from pages.frame.lens import Compared, Lens
 from pages.frame.services import run_words, runner, store
 from pages.frame.words import plain, with_unit
@@ -129,11 +129,9 @@ def _panel(analysis: Comparison, passing: bool) -> Lens:
     finest = structure.finest_threshold(analysis, metric)
     threshold = _threshold(suggested, finest, largest)
     modes = _modes(analysis.kept_under, metric, threshold, analysis)
-    here = beside.Side(analysis, modes)
     if damaged := store().notes.damaged(analysis.runs[0].dataset):
         st.caption(plain(damaged))
-    named = beside.named(here, Named(tuple(store().notes.of(analysis.runs[0].dataset))))
-    beside.follow(here, metric)
+    named = Named(tuple(store().notes.of(analysis.runs[0].dataset)))
     names = named.modes(analysis, modes)
     focus, focus_name = focusing.ask(modes, names)
     return Lens(analysis, metric, modes, focus, focus_name, names, passing, named)

@@ -8,7 +8,7 @@ import streamlit as st
 from bnmf_core.analysis.named import LIMIT
 from bnmf_core.nouns.names import numbered
 from bnmf_core.store.notes import COMPONENT, LONGEST_NAME, LONGEST_TEXT, MODE, Note
-from pages.frame import beside, view
+from pages.frame import view
 from pages.frame.lens import Lens
 from pages.frame.services import store
 from pages.frame.words import plain, shown
@@ -17,9 +17,9 @@ MOST_MODES = 12
 
 
 def show(look: Lens) -> None:
-    """The fold in which names are given, read and taken back; not beside another page."""
+    """The fold in which names are given, read and taken back."""
     rows, first = look.shown(1)
-    if not rows.size or beside.stands():
+    if not rows.size:
         return
     with st.expander("Names and notes"):
         st.markdown(

@@ -19,12 +19,17 @@ def show(look: Lens) -> None:
     """A badge and a sentence for every run of chains."""
     found = chains.STAGE.perhaps(look.analysis)
     for verdict in () if found is None else found.by_run.values():
-        label, color, icon = SETTLED if verdict.settled else NOT_SETTLED
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.badge(plain(label), color=color, icon=icon)
+            badge(verdict)
             st.markdown(plain(verdict.sentence))
             if not verdict.settled and not link.get("shown"):
                 _continue(look, verdict)
+
+
+def badge(verdict: Verdict) -> None:
+    """The verdict in a word, a colour and a shape."""
+    label, color, icon = SETTLED if verdict.settled else NOT_SETTLED
+    st.badge(plain(label), color=color, icon=icon)
 
 
 def _continue(look: Lens, verdict: Verdict) -> None:

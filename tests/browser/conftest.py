@@ -110,17 +110,14 @@ def settle(page, extra: int = 400) -> None:
     running.wait_for(state="attached")
 
 
-# The page, and the panes in it.
-DOCUMENTS = """[document, ...[...document.querySelectorAll(".st-key-panes iframe")]
-    .map(pane => pane.contentDocument)]"""
-# They have come to rest: nothing runs, nothing is awaited.
+# It has come to rest: nothing runs, nothing is awaited.
 BUSY = "[data-testid=stProgress], [data-testid=stSkeleton], [data-stale=true]"
-AT_REST = f"""() => {DOCUMENTS}.every(page => !page?.querySelector("{BUSY}")
-    && page?.querySelector('[data-test-script-state="notRunning"]'))"""
+AT_REST = f"""() => !document.querySelector("{BUSY}")
+    && document.querySelector('[data-test-script-state="notRunning"]')"""
 
 
 def rest(page, at_most: int = 240) -> None:
-    """Wait until a page and its panes have come to rest and stay so; seconds at most."""
+    """Wait until a page has come to rest and stays so; seconds at most."""
     for _ in range(3):
         page.wait_for_function(AT_REST, timeout=1000 * at_most, polling=200)
         page.wait_for_timeout(400)

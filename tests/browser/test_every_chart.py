@@ -6,7 +6,7 @@ import pytest
 
 from pages.frame import declared
 from pages.lessons_parts.registry import LESSONS
-from tests.browser.conftest import CHROMIUM, DOCUMENTS, browser_page, rest, running_server
+from tests.browser.conftest import CHROMIUM, browser_page, rest, running_server
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(3000)]
 
@@ -26,7 +26,7 @@ MARKS = (
     ".imagelayer image, .shapelayer path, .sankey path"
 )
 # Of every chart its title, how many marks of some size it has, and all that is written in it.
-CHARTS = f"""() => {DOCUMENTS}.flatMap(page => [...page.querySelectorAll(".js-plotly-plot")])
+CHARTS = f"""() => [...document.querySelectorAll(".js-plotly-plot")]
     .filter(chart => chart.checkVisibility() && chart.getBoundingClientRect().width > 40)
     .map(chart => ({{
         title: chart.querySelector(".gtitle")?.textContent ?? "",
@@ -37,24 +37,21 @@ CHARTS = f"""() => {DOCUMENTS}.flatMap(page => [...page.querySelectorAll(".js-pl
         canvases: chart.querySelectorAll("canvas").length,
         said: chart.textContent,
     }}))"""
-# Both panes have a chart.
-BOTH = f"""{DOCUMENTS}.slice(1).length === 2
-    && {DOCUMENTS}.slice(1).every(pane => pane?.querySelector(".js-plotly-plot .main-svg"))"""
 BROKEN = re.compile(
     r"webgl|not supported|cannot be drawn|undefined|\bNaN\b|\bError\b:", re.IGNORECASE
 )
 PAGES = [(page.address, "") for page in declared.PAGES]
-PAGES += [("quality", "part=weights"), ("panes", "pane=coverage")]
+PAGES += [("quality", "part=weights")]
 PAGES += [("lessons", f"lesson={key}&step={step}") for key in LESSONS for step in (1, 2, 3)]
 # Pages that have something to draw of these data.
 WITH_CHARTS = {
-    *("modes", "components", "downstream", "quality", "coverage", "panes", "traces"),
+    *("modes", "components", "downstream", "quality", "coverage", "sessions", "traces"),
     *("scoreboard", "mixture", "discrepancy", "study", "starts", "overview", "samples"),
 }
 # Pages whose first chart is whole on the first screen.
 WHOLE = {
     *("overview", "modes", "components", "samples", "downstream", "quality", "coverage"),
-    *("traces", "mixture", "discrepancy"),
+    *("traces", "mixture", "discrepancy", "sessions"),
 }
 FIRST = """() => {
     const charts = [...document.querySelectorAll(".js-plotly-plot")];
@@ -94,10 +91,7 @@ def test_every_chart_is_drawn_and_nothing_is_refused(opened, where, view):
     asked = [f"runs={runs}"] if "runs" in own else []
     page.goto(f"{address}/{where}?{'&'.join([*asked, view])}")
     page.get_by_role("heading", level=1).first.wait_for()
-    if where == "panes":  # two comparisons more, which are drawn long before all is computed
-        page.wait_for_function(f"() => {BOTH}", timeout=1000 * AT_MOST)
-    else:
-        rest(page, AT_MOST)
+    rest(page, AT_MOST)
     page.evaluate("document.fonts.ready.then(() => true)")
     charts = page.evaluate(CHARTS)
     refused = [one for frame in page.frames for one in frame.evaluate("window.refused ?? []")]

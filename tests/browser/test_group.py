@@ -58,12 +58,9 @@ def test_from_a_launch_to_a_report_and_an_archive(chromium, tmp_path):
             page.wait_for_url(re.compile("/(modes|coverage|quality|findings)"))
             settle(page)
 
-            # Two panes: one method on either side.
-            first, second = list(methods.values())[:2]
-            page.goto(f"{address}/panes?pane=modes&left={first}&right={second}")
-            for i in (0, 1):
-                pane = page.frame_locator(f"iframe >> nth={i}")
-                pane.get_by_text("Each point is one whole factorization").first.wait_for()
+            # Two columns: a method in each.
+            page.goto(f"{address}/sessions?runs={','.join(list(methods.values())[:2])}")
+            page.get_by_text("The number counts the balls").first.wait_for()
 
             # What is handed on.
             page.goto(f"{address}/overview?runs={runs}")

@@ -21,8 +21,8 @@ MORE = {
     "starts": 100,
     "lessons": 190,
 }
-# A page of two others, which are measured as themselves, and a list of terms.
-OTHERS = ("panes", "glossary")
+# A list of terms.
+OTHERS = ("glossary",)
 # Texts that can be read without scrolling, but for those of charts, tables and icons.
 FIRST_SCREEN = """() => {
     const walk = document.createTreeWalker(

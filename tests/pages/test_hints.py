@@ -72,8 +72,3 @@ def test_what_a_browser_remembers_is_not_hinted_at_there(server, finished, monke
     monkeypatch.setattr(type(st.context), "cookies", property(lambda self: kept))
     assert not hinted(page("overview", runs=",".join(finished)), "overview")
     assert hinted(page("modes", runs=",".join(finished)), "modes")
-
-
-def test_a_page_beside_another_has_no_hints(server, finished, monkeypatch):
-    monkeypatch.setattr(type(st.context), "is_embedded", property(lambda self: True))
-    assert not hinted(page("modes", runs=",".join(finished)), "modes")

@@ -1,0 +1,24 @@
+"""Sessions: what did each run find, on shared axes?"""
+
+import streamlit as st
+
+from bnmf_core.analysis import chains
+from bnmf_core.analysis.board import Board
+from bnmf_core.analysis.scoreboard import found_in_words
+from bnmf_core.compare.mixing import WARNING
+from bnmf_core.runs.launch import group_names
+from pages.frame import guard, panel, watch
+from pages.frame.words import plain
+from pages.parts import growing
+from pages.sessions_parts import columns
+
+guard.enter("sessions")
+look = panel.look(meanwhile=growing.show)
+board = Board(look.analysis, look.metric, look.modes, look.modes.threshold)
+found = columns.found(look, board)
+columns.show(look, found)
+names = group_names(look.analysis.runs, board.groups)
+st.markdown(f"**{plain(found_in_words(board, names))}**")
+if any(one.verdict for one in found):
+    st.caption(plain(WARNING))
+watch.beside(look.analysis, chains.STAGE, chains.STAGE.label)

@@ -1,0 +1,139 @@
+"""The picture of the columns, and below each of them its numbers in groups."""
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from bnmf_core.analysis import chains
+from bnmf_core.analysis.board import Board
+from bnmf_core.analysis.scoreboard import number
+from bnmf_core.analysis.sessions import Session, sessions
+from bnmf_core.figures import sessions as figures
+from bnmf_core.figures.factorization_map import left_out
+from bnmf_core.figures.style import BESIDE, rounded
+from pages.frame import focusing, link, view
+from pages.frame.lens import Lens
+from pages.frame.words import plain
+from pages.parts import settled
+
+READING = (
+    "The number counts the balls of {radius} that cover a run. Pale curves and points belong to "
+    "other runs. Where chains do not change mode, shares are not posterior masses."
+)
+
+
+def found(look: Lens, board: Board) -> list[Session]:
+    """What each run found, kept from one redraw to the next."""
+    # A run that was resumed in vain has taken longer and made nothing.
+    busy = [run.busy for run in look.analysis.runs]
+    ready = chains.STAGE.ready(look.analysis)
+    return _kept(look.analysis.kept_under, look.metric, board.radius, ready, busy, board)
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _kept(
+    kept_under: str, metric: str, radius: float, ready: bool, busy: list[float], _board: Board
+) -> list[Session]:
+    """Those of the comparison that is kept under this."""
+    return sessions(_board)
+
+
+def show(look: Lens, runs: Sequence[Session]) -> None:
+    """Pictures and numbers of all runs, at most six side by side."""
+    points, stress = look.structure.projection(look.metric)
+    shared = figures.Shared(
+        look.analysis.dataset,
+        look.structure.coverage(look.metric),
+        points,
+        look.analysis.members["run"].to_numpy(),
+        look.modes.labels,
+        look.focus,
+        look.modes.threshold,
+        look.distance.unit,
+    )
+    radius = f"{look.modes.threshold:.3g}{look.distance.unit_behind}"
+    for at, band in enumerate(figures.bands(len(runs))):
+        name, columns = f"sessions_{at}" if at else "sessions", runs[band]
+        event = view.chart(
+            figures.session_columns(columns, [look.run_names[one.run] for one in columns], shared),
+            f"{READING.format(radius=radius)}{left_out(stress)}",
+            name=name,
+            origin=look.origin,
+            table=lambda columns=columns: _table(look, columns),
+            select=view.MARKS,
+        )
+        focusing.on_selection(event, name)
+        _numbers(look, columns)
+
+
+def _numbers(look: Lens, columns: Sequence[Session]) -> None:
+    """A row for each group, under the columns of the picture; its name opens its page."""
+    wide = (figures.WIDTH - figures.LABEL) / max(len(columns), figures.FEWEST)
+    rest = figures.WIDTH - figures.LABEL - wide * len(columns) + BESIDE
+    widths = [figures.LABEL, *[wide] * len(columns)]
+    rows: dict[str, tuple[str, Callable[[Lens, Session], None]]] = {
+        "quality": ("Fit", _fit),
+        "coverage": ("Coverage", _coverage),
+        "traces": ("Chains", _chains),
+        "scoreboard": ("Cost", _cost),
+    }
+    for page, (label, say) in rows.items():
+        places = st.columns([*(w - figures.GAP for w in widths), rest], gap="small")
+        with places[0]:
+            link.to(page, label, runs=",".join(look.analysis.run_ids))
+        for place, column in zip(places[1:], columns, strict=False):
+            with place:
+                say(look, column)
+
+
+def _fit(look: Lens, one: Session) -> None:
+    st.markdown(f"**{number(one.error)}** :small[relative error]")
+
+
+def _coverage(look: Lens, one: Session) -> None:
+    far = f"{float(rounded(np.array(one.largest), look.distance.unit)):.3g}"
+    far += plain(look.distance.unit_behind)
+    st.markdown(f"**{one.reached}** :small[of {one.every} modes, up to {far}]")
+
+
+def _chains(look: Lens, one: Session) -> None:
+    if one.verdict is None:
+        st.markdown(f":small[{plain(one.kind)}]")
+        return
+    told = "" if math.isnan(one.verdict.r_hat) else f"R̂ ≤ {one.verdict.r_hat:.2f}; "
+    with st.container(gap=None):
+        settled.badge(one.verdict)
+        st.markdown(f":small[{told}{plain(one.changes or 'one chain')}]")
+
+
+def _cost(look: Lens, one: Session) -> None:
+    told = "not measured" if math.isnan(one.busy) else f"**{number(one.busy)} s** :small[CPU time]"
+    if not math.isnan(one.effective):
+        why = f"; {plain(one.doubt)}" if one.doubt else ""
+        told += f"  \n:small[{number(one.effective)} ESS per CPU second{why}]"
+    st.markdown(told)
+
+
+def _table(look: Lens, columns: Sequence[Session]) -> pd.DataFrame:
+    """The numbers in the picture and below it, a row for each run."""
+    rows = [
+        {
+            "run": look.run_names[one.run],
+            "made": one.made,
+            "covering number": one.covering,
+            "modes reached": one.reached,
+            "largest distance": one.largest,
+            "best relative error": one.error,
+            "chains": one.changes or one.kind,
+            "settled": None if one.verdict is None else one.verdict.settled,
+            "worst R̂": math.nan if one.verdict is None else one.verdict.r_hat,
+            "CPU seconds": one.busy,
+            "ESS per CPU second": one.effective,
+        }
+        | {f"share of mode {k + 1}": share for k, share in enumerate(one.shares)}
+        for one in columns
+    ]
+    return pd.DataFrame(rows)

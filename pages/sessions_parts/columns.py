@@ -90,13 +90,13 @@ def _numbers(look: Lens, columns: Sequence[Session]) -> None:
 
 
 def _fit(look: Lens, one: Session) -> None:
-    st.markdown(f"**{number(one.error)}** :small[relative error]")
+    st.markdown(f"**{plain(number(one.error))}** :small[relative error]")
 
 
 def _coverage(look: Lens, one: Session) -> None:
-    far = f"{float(rounded(np.array(one.largest), look.distance.unit)):.3g}"
-    far += plain(look.distance.unit_behind)
-    st.markdown(f"**{one.reached}** :small[of {one.every} modes, up to {far}]")
+    far = float(rounded(np.array(one.largest), look.distance.unit))
+    apart = f"up to {far:.3g}{plain(look.distance.unit_behind)}"
+    st.markdown(f"**{one.reached:,}** :small[of {one.every:,} modes, {apart}]")
 
 
 def _chains(look: Lens, one: Session) -> None:
@@ -105,15 +105,19 @@ def _chains(look: Lens, one: Session) -> None:
         return
     told = "" if math.isnan(one.verdict.r_hat) else f"R̂ ≤ {one.verdict.r_hat:.2f}; "
     with st.container(gap=None):
-        settled.badge(one.verdict)
+        settled.word(one.verdict)
         st.markdown(f":small[{told}{plain(one.changes or 'one chain')}]")
 
 
 def _cost(look: Lens, one: Session) -> None:
-    told = "not measured" if math.isnan(one.busy) else f"**{number(one.busy)} s** :small[CPU time]"
+    told = (
+        "not measured"
+        if math.isnan(one.busy)
+        else f"**{plain(number(one.busy))} s** :small[CPU time]"
+    )
     if not math.isnan(one.effective):
         why = f"; {plain(one.doubt)}" if one.doubt else ""
-        told += f"  \n:small[{number(one.effective)} ESS per CPU second{why}]"
+        told += f"  \n:small[{plain(number(one.effective))} ESS per CPU second{why}]"
     st.markdown(told)
 
 

@@ -81,9 +81,7 @@ def session_columns(columns: Sequence[Session], names: Sequence[str], shared: Sh
     images: list[dict[str, object]] = []
     for number, (column, name) in enumerate(zip(columns, names, strict=True)):
         place = _Place(figure, notes, number, len(columns))
-        told = f"<b>{in_lines(name, place.pixels, 2)}</b><br>{column.made}"
-        if column.verdict is not None and not column.verdict.settled:
-            told += "<br>○ not settled"
+        told = f"<b>{in_lines(name, place.pixels, 2)}</b><br>{column.made}<br>{_state(column)}"
         place.note(told, place.left, 1.0, anchor="bottom")
         _covering(place, column, shared)
         _map(place, column, shared)
@@ -95,6 +93,12 @@ def session_columns(columns: Sequence[Session], names: Sequence[str], shared: Sh
     return layout(
         figure, title, HEIGHT + TOP + 4, margin=margin, dragmode="lasso", showlegend=False
     )
+
+
+def _state(column: Session) -> str:
+    if column.verdict is None:
+        return column.kind
+    return "● settled" if column.verdict.settled else "○ not settled"
 
 
 class _Place:

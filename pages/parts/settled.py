@@ -20,13 +20,13 @@ def show(look: Lens) -> None:
     found = chains.STAGE.perhaps(look.analysis)
     for verdict in () if found is None else found.by_run.values():
         with st.container(horizontal=True, vertical_alignment="center"):
-            badge(verdict)
+            word(verdict)
             st.markdown(plain(verdict.sentence))
             if not verdict.settled and not link.get("shown"):
                 _continue(look, verdict)
 
 
-def badge(verdict: Verdict) -> None:
+def word(verdict: Verdict) -> None:
     """The verdict in a word, a colour and a shape."""
     label, color, icon = SETTLED if verdict.settled else NOT_SETTLED
     st.badge(plain(label), color=color, icon=icon)

@@ -19,6 +19,8 @@ from pages.frame.lens import Lens
 from pages.frame.words import plain
 from pages.parts import settled
 
+# Pixels from the edge of a chart to its plot.
+INSET = 5
 READING = (
     "The number counts the balls of {radius} that cover a run. Pale curves and points belong to "
     "other runs. Where chains do not change mode, shares are not posterior masses."
@@ -73,7 +75,9 @@ def _numbers(look: Lens, columns: Sequence[Session]) -> None:
     """A row for each group, under the columns of the picture; its name opens its page."""
     wide = (figures.WIDTH - figures.LABEL) / max(len(columns), figures.FEWEST)
     rest = figures.WIDTH - figures.LABEL - wide * len(columns) + BESIDE
-    widths = [figures.LABEL, *[wide] * len(columns)]
+    widths = [figures.LABEL + INSET, *[wide] * len(columns), rest - INSET + figures.GAP]
+    # Streamlit takes the gap from every column, and gives each the same part of what is left.
+    widths = [width - figures.GAP / len(widths) for width in widths]
     rows: dict[str, tuple[str, Callable[[Lens, Session], None]]] = {
         "quality": ("Fit", _fit),
         "coverage": ("Coverage", _coverage),
@@ -81,7 +85,7 @@ def _numbers(look: Lens, columns: Sequence[Session]) -> None:
         "scoreboard": ("Cost", _cost),
     }
     for page, (label, say) in rows.items():
-        places = st.columns([*(w - figures.GAP for w in widths), rest], gap="small")
+        places = st.columns(widths, gap="small")
         with places[0]:
             link.to(page, label, runs=",".join(look.analysis.run_ids))
         for place, column in zip(places[1:], columns, strict=False):
@@ -90,13 +94,13 @@ def _numbers(look: Lens, columns: Sequence[Session]) -> None:
 
 
 def _fit(look: Lens, one: Session) -> None:
-    st.markdown(f"**{number(one.error)}** :small[relative error]")
+    st.markdown(f"**{plain(number(one.error))}** :small[relative error]")
 
 
 def _coverage(look: Lens, one: Session) -> None:
-    far = f"{float(rounded(np.array(one.largest), look.distance.unit)):.3g}"
-    far += plain(look.distance.unit_behind)
-    st.markdown(f"**{one.reached}** :small[of {one.every} modes, up to {far}]")
+    far = float(rounded(np.array(one.largest), look.distance.unit))
+    apart = f"up to {far:.3g}{plain(look.distance.unit_behind)}"
+    st.markdown(f"**{one.reached:,}** :small[of {one.every:,} modes, {apart}]")
 
 
 def _chains(look: Lens, one: Session) -> None:
@@ -105,15 +109,19 @@ def _chains(look: Lens, one: Session) -> None:
         return
     told = "" if math.isnan(one.verdict.r_hat) else f"R̂ ≤ {one.verdict.r_hat:.2f}; "
     with st.container(gap=None):
-        settled.badge(one.verdict)
+        settled.word(one.verdict)
         st.markdown(f":small[{told}{plain(one.changes or 'one chain')}]")
 
 
 def _cost(look: Lens, one: Session) -> None:
-    told = "not measured" if math.isnan(one.busy) else f"**{number(one.busy)} s** :small[CPU time]"
+    told = (
+        "not measured"
+        if math.isnan(one.busy)
+        else f"**{plain(number(one.busy))} s** :small[CPU time]"
+    )
     if not math.isnan(one.effective):
         why = f"; {plain(one.doubt)}" if one.doubt else ""
-        told += f"  \n:small[{number(one.effective)} ESS per CPU second{why}]"
+        told += f"  \n:small[{plain(number(one.effective))} ESS per CPU second{why}]"
     st.markdown(told)
 
 

@@ -68,11 +68,12 @@ class Thinned:
 
 
 def named_by(told: Any) -> list[int]:
-    """The names that begin the customdata of one point.
+    """The names that begin the customdata of one point; a browser may number what it lists.
 
-    >>> named_by(7), named_by([7, 0.2]), named_by([[7, 8], 0.2])
-    ([7], [7], [7, 8])
+    >>> named_by(7), named_by([7, 0.2]), named_by([[7, 8], 0.2]), named_by({"0": 7, "1": 2})
+    ([7], [7], [7, 8], [7])
     """
+    told = told["0"] if isinstance(told, dict) else told
     first = told if np.isscalar(told) else told[0]
     return [int(name) for name in np.atleast_1d(first)]
 

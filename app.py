@@ -20,8 +20,14 @@ events.to_standard_error()
 # Addresses hold the secret of links that are shown to others; Streamlit would write them down again
 # whenever it reads its configuration anew.
 logging.getLogger("uvicorn.access").addFilter(lambda record: False)
-# A first analysis would wait for its kernels; the first page is drawn before.
-compiling = Timer(COMPILE_AFTER, warming.warm_up)
+
+
+def compile_kernels() -> None:
+    """What a first analysis would wait for; the engine is loaded here, after the first page."""
+    warming.warm_up()
+
+
+compiling = Timer(COMPILE_AFTER, compile_kernels)
 compiling.daemon = True
 compiling.start()
 app = st.App(

@@ -120,9 +120,12 @@ class Board:
 
     def covering(self, run_id: str) -> float:
         """How many balls of the radius cover a run."""
-        rows = self.rows[run_id]
-        within = self.apart[np.ix_(rows, rows)]
-        return float(covering_numbers(within, np.array([self.radius]))[0])
+        return float(self.balls(self.rows[run_id]))
+
+    def balls(self, rows: np.ndarray) -> int:
+        """How many balls of the radius cover these members."""
+        within = self._apart[np.ix_(rows, rows)]
+        return int(covering_numbers(within, np.array([self.radius]))[0])
 
     def errors(self, run_id: str) -> np.ndarray:
         """Relative errors of all of a run's factorizations."""
@@ -196,8 +199,7 @@ class Board:
     # What is read for every run is read once.
 
     @cached_property
-    def apart(self) -> np.ndarray:
-        """Distances (m, m) between the members."""
+    def _apart(self) -> np.ndarray:
         return np.array(distances.STAGE.of(self.comparison).matrix(self.metric))
 
     @cached_property

@@ -132,13 +132,13 @@ class Evidence:
         one have their mass at the first of them, and NaN at the others.
         """
         count = int(labels.max()) + 1
+        alone = len(self.rows) == 1 and self.left_out  # a share of what, nobody knows
+        if self.tables is not None and not alone:
+            return self._weighed(labels, belief, 0)
         found = pd.DataFrame(np.nan, index=range(count), columns=MASSES)
-        if self.tables is None:
-            return found.assign(weighed=0, stays=True, joined=np.arange(count))
-        if len(self.rows) == 1 and self.left_out:  # a share of what, nobody knows
-            weighed = np.bincount(labels[list(self.rows)], minlength=count)
-            return found.assign(weighed=weighed, stays=True, joined=np.arange(count))
-        return self._weighed(labels, belief, 0)
+        rows = [] if self.tables is None else list(self.rows)
+        weighed = np.bincount(labels[rows], minlength=count)
+        return found.assign(weighed=weighed, stays=True, joined=np.arange(count))
 
     @cached_property
     def _known(self) -> dict[tuple[float, int, int, bytes], pd.DataFrame]:

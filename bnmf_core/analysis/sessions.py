@@ -14,7 +14,6 @@ from bnmf_core.analysis.board import Board
 from bnmf_core.analysis.chains import Verdict
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.compare.alignment import matching
-from bnmf_core.compare.coverage import covering_numbers
 from bnmf_core.nouns.particles import Particles
 
 
@@ -76,15 +75,15 @@ def sessions(board: Board) -> list[Session]:
     reference = comparison.aligned(modes.representative[:1])[0]
     found = []
     for run, particles in zip(comparison.run_ids, comparison.particles, strict=True):
-        covering, crossing = _of_chains(board, run)
+        each_chain, crossing = _of_chains(board, run)
         errors = board.errors(run)
         A = np.asarray(particles.A[int(errors.argmin())], dtype=np.float64)
         found.append(
             Session(
                 run=run,
                 made=f"{particles.M:,} {registry.members_of(comparison.algorithm_of[run])}",
-                covering=int(board.covering(run)),
-                each_chain=covering,
+                covering=board.balls(board.rows[run]),
+                each_chain=each_chain,
                 crossing=crossing,
                 shares=of_run[run],
                 reached=int(board.found(run).sum()),
@@ -112,10 +111,7 @@ def _of_chains(board: Board, run: str) -> tuple[tuple[int, ...], int]:
         return (), 0
     parts = [rows[chain == number] for number in numbers]
     crossing = sum(np.unique(board.modes.labels[part]).size > 1 for part in parts)
-    radius = np.array([board.radius])
-    apart = board.apart
-    covering = [int(covering_numbers(apart[np.ix_(part, part)], radius)[0]) for part in parts]
-    return tuple(covering), crossing
+    return tuple(map(board.balls, parts)), crossing
 
 
 def _kind(comparison: Comparison, run: str, particles: Particles) -> str:

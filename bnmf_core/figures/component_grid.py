@@ -123,10 +123,30 @@ def has_profiles(dataset: Dataset) -> bool:
     return dataset.D <= MOST_ON_LINE and ordered
 
 
-def outline(height: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A profile (D,) of steps from the ground and back: places from 0 to 1, and heights."""
-    place = np.repeat(np.linspace(0, 1, height.size + 1), 2)
-    return place, np.concatenate([[0.0], np.repeat(height, 2), [0.0]])
+def draw_profile(
+    figure: Sketch,
+    heights: np.ndarray,
+    component: int,
+    corner: tuple[float, float],
+    size: tuple[float, float],
+    **axes: str,
+) -> None:
+    """Fill a component's profile, heights (D,) up to 1, into a box of this lower left corner."""
+    (left, ground), (wide, tall) = corner, size
+    place = np.repeat(np.linspace(0, 1, heights.size + 1), 2)
+    up = np.concatenate([[0.0], np.repeat(heights, 2), [0.0]])
+    color = component_color(component)
+    figure.add_scatter(
+        x=left + wide * place,
+        y=ground - tall * up,
+        mode="lines",
+        fill="toself",
+        hoverinfo="skip",
+        showlegend=False,
+        line={"width": 0.5, "color": color},
+        fillcolor=translucent(color, 0.75),
+        **axes,
+    )
 
 
 def _note(text: str, x: float, y: float, anchor: str) -> dict[str, object]:
@@ -184,17 +204,7 @@ def _profiles(figure: Sketch, A: np.ndarray) -> None:
     height = shown / np.maximum(shown.max(axis=(0, 1)), 1e-300)
     for k in range(K):
         for r in range(R):
-            place, up = outline(height[k, :, r])
-            figure.add_scatter(
-                x=r + 0.06 + 0.88 * place,
-                y=k + 0.78 - 0.72 * up,
-                mode="lines",
-                fill="toself",
-                hoverinfo="skip",
-                showlegend=False,
-                line={"width": 0.5, "color": component_color(r)},
-                fillcolor=translucent(component_color(r), 0.75),
-            )
+            draw_profile(figure, height[k, :, r], r, (r + 0.06, k + 0.78), (0.88, 0.72))
 
 
 def _words(

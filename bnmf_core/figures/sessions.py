@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from bnmf_core.analysis.sessions import Session
 from bnmf_core.compare.topics import naming_relevance, top_words
-from bnmf_core.figures.component_grid import has_profiles, outline
+from bnmf_core.figures.component_grid import draw_profile, has_profiles
 from bnmf_core.figures.component_words import pictures
 from bnmf_core.figures.gallery import shares
 from bnmf_core.figures.mode_map import mode_color
@@ -20,7 +20,6 @@ from bnmf_core.figures.style import (
     LINE,
     MUTED,
     ROUNDING,
-    component_color,
     component_name,
     in_lines,
     ink,
@@ -308,15 +307,18 @@ def _shares(place: _Place, column: Session) -> None:
 
 def _shown(R: int, dataset: Dataset) -> int:
     """How many components have room."""
-    by_words = dataset.image_shape is None and not has_profiles(dataset)
-    return min(R, int(ROWS["parts"] / LINE_HEIGHT) if by_words else DRAWN)
+    return min(R, int(ROWS["parts"] / LINE_HEIGHT) if _by_words(dataset) else DRAWN)
+
+
+def _by_words(dataset: Dataset) -> bool:
+    return dataset.image_shape is None and not has_profiles(dataset)
 
 
 def _components(place: _Place, column: Session, dataset: Dataset) -> list[dict[str, object]]:
     """Draw profiles, or a line of words each, of the run's best factorization; or its images."""
     count = _shown(column.A.shape[1], dataset)
     A = column.A[:, :count]
-    if dataset.image_shape is None and not has_profiles(dataset):
+    if _by_words(dataset):
         lines = _words(column.A, count, dataset, place.pixels)
         place.note("<br>".join(lines), place.left, _edges("parts")[1])
         return []
@@ -329,18 +331,7 @@ def _components(place: _Place, column: Session, dataset: Dataset) -> list[dict[s
         heights = shares(A[None])[0]
         heights = heights / max(heights.max(), 1e-300)
         for r, (x, y) in enumerate(at):
-            along, up = outline(heights[:, r])
-            place.figure.add_scatter(
-                x=x + 0.92 * along,
-                y=y + 0.92 - 0.86 * up,
-                mode="lines",
-                fill="toself",
-                hoverinfo="skip",
-                showlegend=False,
-                line={"width": 0.5, "color": component_color(r)},
-                fillcolor=translucent(component_color(r), 0.75),
-                **axes,
-            )
+            draw_profile(place.figure, heights[:, r], r, (x, y + 0.92), (0.92, 0.86), **axes)
         return []
     size = {"sizex": 0.94, "sizey": 0.94, "sizing": "contain", "layer": "below"}
     refs = {"xref": axes["xaxis"], "yref": axes["yaxis"], "xanchor": "left", "yanchor": "top"}
@@ -362,7 +353,7 @@ def _across(count: int, image_shape: tuple[int, int] | None, pixels: float) -> i
 
 
 def _words(A: np.ndarray, count: int, dataset: Dataset, pixels: float) -> list[str]:
-    """Of each of the first components as many of its strongest features as have room."""
+    """A line for each of the first components: its strongest features, as many as have room."""
     lines = []
     for r, words in enumerate(top_words(A, dataset.features, NAMED, naming_relevance(A))[:count]):
         told: list[str] = []

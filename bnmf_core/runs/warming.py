@@ -8,13 +8,11 @@ from pathlib import Path
 
 import numba
 
-from bnmf_core.lazy import lazy
 from bnmf_core.numerics.compiling import listen
 from bnmf_core.runs.examples import EXAMPLES
-
-launch, jobs, run_store = (
-    lazy(f"bnmf_core.{name}") for name in ("runs.launch", "runs.jobs", "store.run_store")
-)
+from bnmf_core.runs.jobs import JobRunner
+from bnmf_core.runs.launch import preset
+from bnmf_core.store.run_store import RunStore
 
 ENGINE = Path(__file__).resolve().parents[1]
 PATIENCE = 600.0
@@ -46,13 +44,13 @@ def warm_up(mark: Path | None = None) -> bool:
         data, rank = EXAMPLES[key].dataset(), EXAMPLES[key].rank
         with (
             tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
-            closing(jobs.JobRunner(run_store.RunStore(Path(folder)))) as runner,
+            closing(JobRunner(RunStore(Path(folder)))) as runner,
         ):
             specs = [
                 replace(spec, particles=40, settings={**spec.settings, **CHAIN})
                 if spec.algorithm == "gibbs"
                 else replace(spec, particles=PARTICLES)
-                for spec in launch.preset(data, rank).specs
+                for spec in preset(data, rank).specs
             ]
             run_ids = runner.start(data, specs)
             runner.wait(run_ids, PATIENCE)

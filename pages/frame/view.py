@@ -39,7 +39,6 @@ CONFIG = {
     "modeBarButtonsToRemove": ["autoScale2d"],
 }
 MARKS = ("points", "box", "lasso")
-# Origins that stand on the page, by the chart that they stand below.
 # Pixels of the menu below a chart.
 MENU = 430
 BEHIND = "The table behind the chart, and downloads"

@@ -57,7 +57,7 @@ def test_damaged_data_are_refused_in_a_sentence(server, finished, name):
     flipped(server.store.root / "datasets" / dataset_id / "X.npy")
     app = page(name)
     assert not app.exception
-    (said,) = {element.value for element in app.error}  # Data says it in two of its tabs
+    (said,) = [element.value for element in app.error]
     assert "Labelled" in said and "damaged on the disk" in said and "Import them again" in said
 
 

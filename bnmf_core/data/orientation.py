@@ -40,6 +40,8 @@ user user_id customer customer_id country city station student respondent time d
 timestamp docs
 """
 _FEATURE_HEADS = frozenset(_FEATURE_WORDS.split())
+# Features where they name rows; in other columns they are classes, as those of irises.
+_FEATURE_CORNERS = _FEATURE_HEADS | {"species", "genus", "genera"}
 _OBSERVATION_HEADS = frozenset(_OBSERVATION_WORDS.split())
 SHARE = 0.8
 UNSAID = "nothing in the file says otherwise, and most tables have one observation a row"
@@ -81,7 +83,7 @@ def find_side(
         what, count, of_features = columns
         axis = "rows" if of_features else "columns"
         votes.append((axis, f"{count:,} columns are named like {what}"))
-    if corner_word in _FEATURE_HEADS:
+    if corner_word in _FEATURE_CORNERS:
         votes.append(("columns", f"the first column is headed {corner.strip()!r}"))
     if corner_word in _OBSERVATION_HEADS:
         votes.append(("rows", f"the first column is headed {corner.strip()!r}"))

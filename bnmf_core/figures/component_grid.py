@@ -119,7 +119,7 @@ def component_grid(
 
 def _ordered(dataset: Dataset) -> bool:
     """Whether features are places on an axis or unnamed, so that a profile says more than names."""
-    return dataset.D <= MOST_BARS or dataset.features[0] == "feature 1"
+    return dataset.D <= MOST_BARS or not dataset.named
 
 
 def _note(text: str, x: float, y: float, anchor: str) -> dict[str, object]:

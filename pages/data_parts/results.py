@@ -33,7 +33,7 @@ def draw() -> None:
     )
     names = dataset_names()
     if not names:
-        st.info("First upload the data that they belong to.")
+        st.caption("First upload the data that they belong to.")
         return
     dataset_id = st.selectbox(
         "They are factorizations of",

@@ -47,3 +47,17 @@ def label_counts(dataset: Dataset) -> list[str]:
         more = f" and {len(counts) - MOST_CLASSES:,} more" if len(counts) > MOST_CLASSES else ""
         told.append(f"Label {key}: {words}{more}.")
     return told
+
+
+def binary_facts(binary: Dataset) -> str:
+    """How many entries of a binary matrix are 1, and which rows and columns say nothing."""
+    ones = [np.asarray((binary.X > 0).sum(axis=axis)).ravel() for axis in (1, 0)]
+    share = ones[0].sum() / binary.observed
+    empty = [int((count == 0).sum()) for count in ones]
+    full = int((ones[0] == binary.N).sum())
+    told = f"{ones[0].sum():,} of {binary.observed:,} cells would be yes, {share:.0%}."
+    if any(empty):
+        told += f" {empty[0]:,} features and {empty[1]:,} observations would have none."
+    if full:
+        told += f" {full:,} features would be yes everywhere, and tell nothing."
+    return told

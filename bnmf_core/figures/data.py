@@ -141,6 +141,17 @@ def spectrum(values: np.ndarray, total: float) -> go.Figure:
     return layout(figure, "Spectrum: the least error that each rank allows", height=400)
 
 
+def spectrum_table(values: np.ndarray, total: float) -> pd.DataFrame:
+    """The numbers of :func:`spectrum`, a row per rank."""
+    return pd.DataFrame(
+        {
+            "rank": np.arange(1, len(values) + 1),
+            "singular value": values,
+            "least relative error": least_errors(values, total),
+        }
+    )
+
+
 def least_errors(values: np.ndarray, total: float) -> np.ndarray:
     """√(1 − Σ σ²/‖X‖²) over the first 1, 2, … singular values, (k,)."""
     return np.sqrt(np.maximum(1.0 - np.cumsum(values**2) / total, 0.0))

@@ -30,7 +30,8 @@ def upload() -> bool:
         return False
     taken = st.session_state.get("upload_taken", ("", ""))
     if taken[0] == file.file_id:
-        st.caption(f"The file is taken, and shown below. {plain(taken[1])}")
+        if taken[1]:
+            st.caption(plain(taken[1]))
         return False
     reading = _reading(file)
     if reading is None:

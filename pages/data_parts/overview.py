@@ -3,12 +3,11 @@
 from collections.abc import Callable
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from bnmf_core.analysis.described import described, label_counts
 from bnmf_core.data import repair
-from bnmf_core.figures.data import corner, least_errors, matrix_preview, spectrum
+from bnmf_core.figures.data import corner, matrix_preview, spectrum, spectrum_table
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.numerics.boolean import only_yes_and_no
 from bnmf_core.numerics.completion import completed
@@ -38,7 +37,7 @@ def show(dataset_id: str) -> None:
             st.markdown(f":small[{plain(' · '.join(described(dataset)))}]")
         chart(
             matrix_preview(dataset.X, dataset.mask, dataset.unit, dataset.feature_noun),
-            "Bright is large. A stripe is a feature or an observation that dominates.",
+            "Bright is large. A bright stripe dominates the fit.",
             name="matrix",
             origin=origin,
             table=lambda: corner(dataset),
@@ -64,13 +63,7 @@ def _least_error(dataset_id: str, dataset: Dataset, origin: str) -> None:
         + filling * bool(dataset.missing),
         name="spectrum",
         origin=origin,
-        table=pd.DataFrame(
-            {
-                "rank": np.arange(1, len(values) + 1),
-                "singular value": values,
-                "least relative error": least_errors(values, squared_norm),
-            }
-        ),
+        table=spectrum_table(values, squared_norm),
     )
 
 

@@ -1,12 +1,13 @@
 """Every page in its states, by Streamlit's own test harness."""
 
 import io
+import json
 import zipfile
 
 import numpy as np
 import pytest
 
-from bnmf_core import Dataset, RunSpec, laurberg
+from bnmf_core import Dataset, RunSpec, laurberg, load_sample
 from bnmf_core.analysis import structure
 from bnmf_core.data import foreign
 from bnmf_core.data.repair import hide_entries
@@ -401,3 +402,27 @@ def test_a_table_with_one_other_value_says_why_it_has_no_tiles(server):
     dataset_id = server.store.add_dataset(Dataset.from_array(X, name="nearly"))
     said = words(page("run", data=dataset_id))
     assert "No tiles of yes and no: 1 cell is neither 0 nor 1, 2 for one" in said
+
+
+def test_the_page_of_data_shows_observations_beside_the_matrix_and_leads_on(server):
+    dataset_id = server.store.add_dataset(load_sample("digits"))
+    app = page("data", data=dataset_id)
+    assert "Observations 1–24 of 1,797" in words(app)
+    assert "64 pixels × 1,797 observations · 49 % zeros · grey level" in words(app)
+    observations, matrix = (chart.proto.spec for chart in app.get("plotly_chart")[:2])
+    assert len(json.loads(observations)["layout"]["images"]) == 24
+    assert "rows: 64 pixels" in matrix
+    links = [link.proto.label for link in app.get("page_link")]
+    assert "Analyse these data" in links and "How many components?" in links
+    assert not (app.info or app.warning or app.error)
+    app.button(key="others_random").click().run()
+    assert "24 of 1,797 observations" in words(app)
+
+
+def test_texts_are_shown_by_their_words(server):
+    dataset_id = server.store.add_dataset(load_sample("newsgroups"))
+    app = page("data", data=dataset_id)
+    assert "most frequent words" in words(app)
+    assert any(
+        "comp.graphics 1**" in text.value and ":small[" in text.value for text in app.markdown
+    )

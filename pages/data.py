@@ -3,11 +3,10 @@
 import streamlit as st
 
 from pages.data_parts import conversation, overview, results, sources
-from pages.frame import choosing, guard, hints, view
+from pages.frame import choosing, guard, hints, link, view
 from pages.frame.services import store
 
 guard.enter("data")
-hints.show("data")
 samples, upload, generate, download, others = st.tabs(
     ["Samples", "Upload", "Generate", "Download", "Import factorizations"],
     default="Upload" if st.query_params.get("source") == "upload" else "Samples",
@@ -24,11 +23,16 @@ with others:
     results.draw()
 if message := st.session_state.pop("data_error", None):
     view.problem(message)
-st.divider()
 if pending and store().dataset_entries():
     st.caption("The file is not taken yet. Below are the data that were there before.")
-overview.show(
-    choosing.dataset(
-        "Dataset shown", "Choose a sample, upload a file or generate a matrix to see it here."
-    )
-)
+with st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.container(width="stretch"):
+        shown = choosing.dataset(
+            "Dataset shown", "Choose a sample, upload a file or generate a matrix to see it here."
+        )
+    with st.container(width="content", key="next"):
+        link.to("run", "Analyse these data", data=shown)
+    with st.container(width="content"):
+        link.to("rank", data=shown)
+overview.show(shown)
+hints.show("data")

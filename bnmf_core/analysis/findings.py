@@ -335,8 +335,7 @@ def component_names(dataset: Dataset, A: np.ndarray, called: Sequence[str] = ())
             number if name else other
             for number, name, other in zip(numbers, called, others, strict=True)
         ]
-    unnamed = dataset.features[0] == "feature 1"
-    if dataset.image_shape is not None or unnamed:
+    if dataset.image_shape is not None or not dataset.named:
         return numbers
     words = top_words(A, dataset.features, count=2, relevance=naming_relevance(A))
     return [

@@ -40,6 +40,8 @@ user user_id customer customer_id country city station student respondent time d
 timestamp docs
 """
 _FEATURE_HEADS = frozenset(_FEATURE_WORDS.split())
+# Observations where their traits are given, features where they are counted at sites.
+_EITHER_HEADS = frozenset({"species", "genus", "genera"})
 _OBSERVATION_HEADS = frozenset(_OBSERVATION_WORDS.split())
 SHARE = 0.8
 UNSAID = "nothing in the file says otherwise, and most tables have one observation a row"
@@ -87,6 +89,13 @@ def find_side(
         votes.append(("rows", f"the first column is headed {corner.strip()!r}"))
     if labelled:
         votes.append(("rows", f"column {labelled} holds a class for each row"))
+    if not votes and corner_word in _EITHER_HEADS:
+        word = corner.strip()
+        doubt = (
+            f"The first column is headed {word!r}: rows are taken as observations. "
+            f"Choose columns if the {word} were counted at sites and are features."
+        )
+        return Side("rows", UNSAID, doubt)
     if not votes:
         return Side("rows", UNSAID, UNSAID_DOUBT)
     axis, why = votes[0]

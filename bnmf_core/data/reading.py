@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bnmf_core.data import cells
 from bnmf_core.nouns.errors import DataError
 from bnmf_core.nouns.names import clean_name
 from bnmf_core.nouns.plain import Value
@@ -116,6 +117,19 @@ class Reading:
             if column in self.label_columns:
                 return "label"
         return "number"
+
+    def shown_role(self, position: int, column: int) -> str:
+        """What a cell of the preview was taken for, also "missing", "not a number" or nothing."""
+        if column > len(self.preview.rows[position]):
+            return ""
+        role = self.role(self.preview.lines[position], column)
+        if role != "number":
+            return role
+        if column in self.preview.missing[position]:
+            return "missing"
+        cell = self.preview.rows[position][column - 1]
+        right = column in self.yes_no_columns or cells.is_number(cell, self.decimal_mark == ",")
+        return role if right else "not a number"
 
     def because(self, reasons: Mapping[str, str]) -> "Reading":
         """The same with other reasons for some of its choices."""

@@ -136,7 +136,10 @@ def read_sheet(table: Table, header_row: int | None = None) -> Sheet:
         lines.append(line)
         check_entries(len(lines), width)
     if not width:
-        raise DataError("The table has fewer than two rows; two rows of numbers are needed.")
+        raise DataError(
+            "The table has one row only, and fewer than two rows of numbers cannot be factorized. "
+            "Add rows below the header, or choose another file."
+        )
     if skipped > len(ragged):
         ragged.append(f"{skipped - len(ragged):,} more rows have another number of cells.")
     # Empty rows at the end stand for nothing.

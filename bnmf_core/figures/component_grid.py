@@ -119,8 +119,7 @@ def component_grid(
 
 def has_profiles(dataset: Dataset) -> bool:
     """Whether features are places on an axis or unnamed, so that a profile says more than names."""
-    ordered = dataset.D <= MOST_BARS or dataset.features[0] == "feature 1"
-    return dataset.D <= MOST_ON_LINE and ordered
+    return dataset.D <= MOST_BARS or (dataset.D <= MOST_ON_LINE and not dataset.named)
 
 
 def draw_profile(

@@ -21,7 +21,7 @@ PICTURE = 64
 
 def titles(dataset: Dataset, A: np.ndarray) -> list[str]:
     """For every column of A (D, R) its strongest feature; its number where features are unnamed."""
-    if dataset.features[0] == "feature 1":
+    if not dataset.named:
         return [str(r + 1) for r in range(A.shape[1])]
     return [str(dataset.features[strong[0]]) for strong in _strongest(A)]
 
@@ -38,14 +38,26 @@ def details(dataset: Dataset, A: np.ndarray) -> list[str]:
     return lines
 
 
-def pictures(A: np.ndarray, image_shape: tuple[int, int]) -> list[str]:
-    """For every column of A (D, R) its image as a data URI, each on its own grey scale."""
+def pictures(
+    A: np.ndarray,
+    image_shape: tuple[int, int],
+    largest: float | None = None,
+    seen: np.ndarray | None = None,
+) -> list[str]:
+    """For every column of A (D, R) its image as a data URI.
+
+    ``largest`` : the value that is white; left out, each column's own largest. ``seen`` : (D, R)
+    bool, False where a pixel is transparent.
+    """
     height, width = image_shape
     enlarged = max(1, PICTURE // max(height, width))
     found = []
-    for column in A.T:
-        grey = 255 * column.reshape(image_shape, order="F") / (column.max() or 1.0)
+    for r, column in enumerate(A.T):
+        grey = 255 * column.reshape(image_shape, order="F") / (largest or column.max() or 1.0)
         image = Image.fromarray(grey.astype(np.uint8))
+        if seen is not None:
+            shown = 255 * seen[:, r].reshape(image_shape, order="F")
+            image.putalpha(Image.fromarray(shown.astype(np.uint8)))
         buffer = io.BytesIO()
         image.resize((width * enlarged, height * enlarged), Image.Resampling.NEAREST).save(
             buffer, "PNG"

@@ -1,13 +1,19 @@
 """A look at the data: the matrix itself, and how many components it needs."""
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 
 from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import LINE, layout, safe
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.numerics.boolean import only_yes_and_no
 from bnmf_core.numerics.matrix import Matrix, dense, is_sparse
 
 MOST_CELLS = 160
+HEIGHT = 380
+# Where the largest cell is this many times as large as this quantile, colours end there.
+BRIGHTEST, FAR = 0.995, 2.0
 
 
 def matrix_preview(
@@ -15,7 +21,8 @@ def matrix_preview(
 ) -> go.Figure:
     """Heat map of X with at most 160×160 cells: means of blocks, or single entries if it has gaps.
 
-    A mean would hide the gaps, so a matrix with gaps is shown by entries at equal distances.
+    A mean would hide the gaps, so a matrix with gaps is shown by entries at equal distances. Where
+    a few cells are far larger than all others, the colours end below them.
 
     Parameters
     ----------
@@ -25,30 +32,66 @@ def matrix_preview(
     D, N = X.shape
     if mask is None:
         cells, row_size, column_size = block_means(X)
-        how = f", averaged over {row_size}×{column_size} blocks"
+        how = f": a cell is the mean of {row_size}×{column_size}"
         middle = 0.5
     else:
         row_size, column_size = -(-D // MOST_CELLS), -(-N // MOST_CELLS)
         cells = np.where(mask, dense(X), np.nan)[::row_size, ::column_size]
-        how = f", one entry of every {row_size}×{column_size}"
+        how = f": one entry of every {row_size}×{column_size}"
         middle = 0.0
+    largest = float(np.nanmax(cells, initial=0.0))
+    limit = float(np.nanquantile(cells, BRIGHTEST))
+    # Of a nearly empty matrix almost all cells are 0.
+    ends = limit if 0 < FAR * limit < largest else largest
     figure = Sketch().add_heatmap(
         z=cells,
         x=np.arange(cells.shape[1]) * column_size + middle * (column_size - 1) + 1,
         y=np.arange(cells.shape[0]) * row_size + middle * (row_size - 1) + 1,
+        zmin=min(0.0, float(np.nanmin(cells))),
+        zmax=ends or 1.0,
         colorscale="Viridis",
-        colorbar={"title": unit or "value", "thickness": 12},
+        # Below the picture: on its right stands the toolbar.
+        colorbar={
+            "title": {
+                "text": safe(unit or "value", 24),
+                "side": "right",
+                "font": {"size": 12},
+            },
+            "thickness": 10,
+            "orientation": "h",
+            "y": -0.22,
+            "yanchor": "top",
+            **({"tickvals": [0, 1]} if only_yes_and_no(cells[~np.isnan(cells)]) else {"nticks": 6}),
+        },
         hoverongaps=False,
         hovertemplate="row %{y:.0f}, observation %{x:.0f}: %{z:.4g}<extra></extra>",
     )
-    figure.update_xaxes(title=f"observations (1 to {N:,})", showgrid=False)
-    figure.update_yaxes(
-        title=f"{safe(noun, 24)} (1 to {D:,})", autorange="reversed", showgrid=False
+    figure.update_xaxes(
+        title={"text": f"columns: {N:,} observations", "standoff": 2}, showgrid=False
     )
+    figure.update_yaxes(title=f"rows: {D:,} {safe(noun, 24)}", autorange="reversed", showgrid=False)
     title = "The matrix" + (how if row_size * column_size > 1 else "")
+    if ends < largest:
+        title += f"; one colour from {in_digits(ends)} to {in_digits(largest)}"
     if mask is not None:
         title += f"; blank: not seen ({1 - mask.mean():.1%})"
-    return layout(figure, title, height=400)
+    return layout(figure, title, height=HEIGHT, margin={"b": 84})
+
+
+def in_digits(value: float) -> str:
+    """A number with three significant digits and no power of ten."""
+    return f"{float(f'{value:.3g}'):,.15g}"
+
+
+def corner(dataset: Dataset) -> pd.DataFrame:
+    """The first 50 features and 20 observations with their names; unseen entries are empty."""
+    part = dense(dataset.X[:50, :20])
+    if dataset.mask is not None:
+        part = np.where(dataset.mask[:50, :20], part, np.nan)
+    table = pd.DataFrame(part)
+    table.columns = [f"{n + 1}. {name}" for n, name in enumerate(dataset.observations[:20])]
+    table.insert(0, "feature", list(dataset.features[:50]))
+    return table
 
 
 def block_means(X: Matrix) -> tuple[np.ndarray, int, int]:
@@ -96,6 +139,17 @@ def spectrum(values: np.ndarray, total: float) -> go.Figure:
     figure.update_xaxes(title="rank", rangemode="tozero")
     figure.update_yaxes(title="least relative error ‖X − AW‖/‖X‖", rangemode="tozero")
     return layout(figure, "Spectrum: the least error that each rank allows", height=400)
+
+
+def spectrum_table(values: np.ndarray, total: float) -> pd.DataFrame:
+    """The numbers of :func:`spectrum`, a row per rank."""
+    return pd.DataFrame(
+        {
+            "rank": np.arange(1, len(values) + 1),
+            "singular value": values,
+            "least relative error": least_errors(values, total),
+        }
+    )
 
 
 def least_errors(values: np.ndarray, total: float) -> np.ndarray:

@@ -189,6 +189,11 @@ class Dataset:
         return self.features_are or ("pixels" if self.image_shape else "features")
 
     @cached_property
+    def named(self) -> bool:
+        """Whether features have names of their own, not only numbers."""
+        return any(name != f"feature {d}" for d, name in enumerate(self.features, start=1))
+
+    @cached_property
     def empty(self) -> str:
         """How many rows and columns hold nothing but zeros, in a sentence; "" where none does."""
         totals = [np.asarray(self.X.sum(axis=axis)).ravel() for axis in (1, 0)]

@@ -175,7 +175,7 @@ def _bases(subject: Subject) -> Iterator[Picture]:
 
 def _words(subject: Subject) -> Iterator[Picture]:
     dataset = subject.comparison.dataset
-    if dataset.image_shape is not None or dataset.features[0] == "feature 1":
+    if dataset.image_shape is not None or not dataset.named:
         return
     rows, names = subject.first_modes()
     A = subject.comparison.aligned(rows)

@@ -30,7 +30,8 @@ def upload() -> bool:
         return False
     taken = st.session_state.get("upload_taken", ("", ""))
     if taken[0] == file.file_id:
-        st.success(f"The file is taken, and shown below. {plain(taken[1])}")
+        if taken[1]:
+            st.caption(plain(taken[1]))
         return False
     reading = _reading(file)
     if reading is None:
@@ -38,7 +39,9 @@ def upload() -> bool:
     key = f"beside_{file.file_id}"
     beside = {other.name: other.getvalue() for other in st.session_state.get(key) or ()}
     reading = oriented(reading, beside)
-    _show(reading)
+    _take(file, reading, beside)
+    _doubts(reading)
+    preview.draw(reading)
     choices.draw(reading, file.file_id)
     st.file_uploader(
         "Names or labels in files of their own, if there are any",
@@ -47,15 +50,11 @@ def upload() -> bool:
         help="One row for each observation or feature. A column with the names of the data joins "
         "by name, otherwise rows are joined in their order.",
     )
-    _take(file, reading, beside)
     return True
 
 
-def _show(reading: Reading) -> None:
-    """What it is taken for, what is doubtful, what is wrong."""
-    rows = "its first rows as they stand there" if reading.is_table else "the first rows of it"
-    st.markdown(f"Read as **{plain(reading.what)}**. These are {plain(rows)}:")
-    preview.draw(reading)
+def _doubts(reading: Reading) -> None:
+    """What is wrong, and what the user has to decide."""
     if reading.faults:
         words = " ".join(f"\n- {plain(fault)}" for fault in reading.faults)
         st.error(f"It cannot be read so. Change the file, or how it is read:\n{words}")
@@ -92,10 +91,12 @@ def _reading(file: Any) -> Reading | None:
 
 
 def _take(file: Any, reading: Reading, beside: Mapping[str, bytes]) -> None:
-    """Load the data as they are read, and show them."""
-    pressed = st.button(
-        "Take these data", type="primary", key="upload_read", disabled=bool(reading.faults)
-    )
+    """Say what they are read as; load them so when that is asked for, and show them."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"Read as **{plain(reading.what)}**.", width="content")
+        pressed = st.button(
+            "Take these data", type="primary", key="upload_read", disabled=bool(reading.faults)
+        )
     if pressed:
         _stop(_TAKING)
         child = Child(file.getvalue(), file.name, LIMIT_BYTES, reading=reading)

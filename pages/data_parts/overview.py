@@ -3,23 +3,22 @@
 from collections.abc import Callable
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
-from bnmf_core.analysis.answer import percent
+from bnmf_core.analysis.described import described, label_counts
 from bnmf_core.data import repair
-from bnmf_core.figures.data import least_errors, matrix_preview, spectrum
+from bnmf_core.figures.data import corner, matrix_preview, spectrum, spectrum_table
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.numerics.boolean import only_yes_and_no
 from bnmf_core.numerics.completion import completed
 from bnmf_core.numerics.linalg import leading_singular_values
 from bnmf_core.numerics.matrix import stored
 from bnmf_core.store import files
-from pages.data_parts import yes_no
+from pages.data_parts import seen, yes_no
 from pages.frame import link, view
 from pages.frame.services import store
 from pages.frame.view import chart
-from pages.frame.words import capital, plain, size
+from pages.frame.words import plain, size
 
 MOST_COMPONENTS = 60
 COMPLETION_RANK = 10
@@ -27,78 +26,45 @@ HIDDEN_PERCENT = (10, 30, 50)
 
 
 def show(dataset_id: str) -> None:
-    """Draw the overview of a stored dataset."""
+    """Draw a stored dataset: observations as they look, the matrix, and what can be changed."""
     dataset = store().dataset(dataset_id)
-    facts(dataset)
-    on_disk = f"On the disk: {size(files.size_of(store().root / 'datasets' / dataset_id))}."
-    st.caption(plain(" ".join(filter(None, (dataset.empty, on_disk)))))
-    with st.container(horizontal=True):
-        link.to("run", "Analyse these data", data=dataset_id)
-        link.to("rank", data=dataset_id)
-    if dataset.missing:
-        _missing(dataset)
-    _hide(dataset)
-    yes_no.ask(dataset, _change)
     origin = " · ".join(filter(None, (dataset.name, dataset.source)))
     left, right = st.columns(2, gap="medium")
     with left:
+        seen.draw(dataset_id, dataset, origin)
+    with right:
+        with st.container(horizontal=True, vertical_alignment="center", key="facts"):
+            st.markdown(f":small[{plain(' · '.join(described(dataset)))}]")
         chart(
             matrix_preview(dataset.X, dataset.mask, dataset.unit, dataset.feature_noun),
-            "Dark is small, bright is large. Stripes that run through are features or observations "
-            "that dominate.",
+            "Bright is large. A bright stripe dominates the fit.",
             name="matrix",
             origin=origin,
-            table=corner(dataset),
+            table=lambda: corner(dataset),
         )
+    left, right = st.columns(2, gap="medium")
+    with left:
+        _least_error(dataset_id, dataset, origin)
     with right:
-        values, squared_norm = _spectrum(dataset_id)
-        filling = (
-            f" What was not seen is filled by an iterated SVD of rank {COMPLETION_RANK} first, so "
-            "that errors on what was seen may be below."
-        )
-        chart(
-            spectrum(values, squared_norm),
-            "No factorization of a rank can have a smaller error than this. How many components "
-            "the data need does not follow from it; the page Rank compares them."
-            + filling
-            * bool(dataset.missing),
-            name="spectrum",
-            origin=origin,
-            table=pd.DataFrame(
-                {
-                    "rank": np.arange(1, len(values) + 1),
-                    "singular value": values,
-                    "least relative error": least_errors(values, squared_norm),
-                }
-            ),
-        )
-    for key, values in dataset.labels.items():
-        counts = pd.Series(values).value_counts()
-        words = ", ".join(f"{name or '(none)'}: {n}" for name, n in counts.head(12).items())
-        more = f" and {len(counts) - 12} more" if len(counts) > 12 else ""
-        st.caption(plain(f"Label {key}: {words}{more}"))
+        if dataset.missing:
+            _missing(dataset)
+        _hide(dataset)
+        yes_no.ask(dataset, _change)
+        on_disk = f"On the disk: {size(files.size_of(store().root / 'datasets' / dataset_id))}."
+        st.caption(plain(" ".join(filter(None, (*label_counts(dataset), dataset.empty, on_disk)))))
 
 
-def facts(dataset: Dataset) -> None:
-    """Headline numbers of a dataset."""
-    columns = st.columns(4)
-    columns[0].metric(plain(capital(dataset.feature_noun)), f"{dataset.D:,}")
-    columns[1].metric("Observations", f"{dataset.N:,}")
-    filled = np.count_nonzero(dataset.X.data if dataset.is_sparse else dataset.X)
-    columns[2].metric("Entries above zero", plain(percent(filled / dataset.observed)))
-    columns[3].metric("Missing entries", f"{dataset.missing:,}")
-
-
-def corner(dataset: Dataset) -> pd.DataFrame:
-    """The first 50 features and 20 observations with their names; unseen entries are empty."""
-    part = dataset.X[:50, :20]
-    part = part.toarray() if dataset.is_sparse else np.asarray(part)
-    if dataset.missing:
-        part = np.where(dataset.mask[:50, :20], part, np.nan)
-    table = pd.DataFrame(part)
-    table.columns = [f"{n + 1}. {name}" for n, name in enumerate(dataset.observations[:20])]
-    table.insert(0, "feature", list(dataset.features[:50]))
-    return table
+def _least_error(dataset_id: str, dataset: Dataset, origin: str) -> None:
+    values, squared_norm = _spectrum(dataset_id)
+    filling = f" Missing entries are first filled by an iterated SVD of rank {COMPLETION_RANK}."
+    chart(
+        spectrum(values, squared_norm),
+        "No factorization of a rank has a smaller error. The page Rank compares ranks."
+        + filling * bool(dataset.missing),
+        name="spectrum",
+        origin=origin,
+        table=spectrum_table(values, squared_norm),
+    )
 
 
 @st.cache_data(max_entries=32, show_spinner="Finding the spectrum…")
@@ -111,25 +77,17 @@ def _spectrum(dataset_id: str) -> tuple[np.ndarray, float]:
 
 
 def _missing(dataset: Dataset) -> None:
-    known = dataset.hidden_entries()[1].sum()
-    many = "All" if known == dataset.missing else f"{known:,}"
-    hidden = f" {many} of them were hidden on purpose." if known else ""
-    st.info(
-        f"{dataset.missing:,} entries are missing.{plain(hidden)} Algorithms go by the entries "
-        "that were seen. If you would rather have whole data, choose how; these stay in the list."
-    )
-    left, right = st.columns(2)
-    if left.button("Leave out incomplete observations", key="repair_drop"):
-        _change(repair.drop_incomplete_observations, dataset)
-    if right.button("Fill with the mean of each feature", key="repair_fill"):
-        _change(repair.fill_with_feature_means, dataset)
-    if only_yes_and_no(stored(dataset.X)):
-        filled = repair.fill_with_feature_means(dataset)
-        if not only_yes_and_no(filled.X):
-            right.warning(
-                "Means lie between no and yes: filled with them, this is no table of yes and no "
-                "any more, and Analyse looks for no tiles in it."
-            )
+    with st.expander("Complete the missing entries"):
+        st.caption("Algorithms go by the entries that were seen, so that this is not needed.")
+        left, right = st.columns(2)
+        if left.button("Leave out incomplete observations", key="repair_drop"):
+            _change(repair.drop_incomplete_observations, dataset)
+        if right.button("Fill with the mean of each feature", key="repair_fill"):
+            _change(repair.fill_with_feature_means, dataset)
+        if only_yes_and_no(stored(dataset.X)):
+            filled = repair.fill_with_feature_means(dataset)
+            if not only_yes_and_no(filled.X):
+                right.caption("Means lie between 0 and 1: the result is no binary matrix any more.")
 
 
 def _hide(dataset: Dataset) -> None:

@@ -6,19 +6,19 @@ from itertools import zip_longest
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.data import cells
 from bnmf_core.data.reading import Reading
 from pages.frame import view
 
 # Translucent, so that they serve a light and a dark page.
 COLOURS = {
-    "header": "rgba(28, 131, 225, 0.22)",
-    "name": "rgba(33, 195, 84, 0.22)",
-    "label": "rgba(255, 164, 33, 0.26)",
+    "": "",
+    "header": "background-color: rgba(28, 131, 225, 0.22)",
+    "name": "background-color: rgba(33, 195, 84, 0.22)",
+    "label": "background-color: rgba(255, 164, 33, 0.26)",
     "number": "",
-    "missing": "rgba(146, 84, 222, 0.16)",
-    "not a number": "rgba(255, 75, 75, 0.34)",
-    "left out": "rgba(128, 132, 149, 0.30)",
+    "missing": "background-color: rgba(146, 84, 222, 0.16)",
+    "not a number": "background-color: rgba(255, 75, 75, 0.34)",
+    "left out": "background-color: rgba(128, 132, 149, 0.30)",
 }
 LEGEND = (
     ":blue-background[header] · :green-background[names] · :orange-background[labels] · numbers · "
@@ -36,8 +36,8 @@ def draw(reading: Reading) -> None:
     lines = [f"row {line}" for line in shown.lines]
     table.index = pd.Index(_headed(lines, shown.row_names))
     styles = [
-        [_style(reading, position, column) for column in range(1, width + 1)]
-        for position in range(len(rows))
+        [COLOURS[reading.shown_role(row, column)] for column in range(1, width + 1)]
+        for row in range(len(rows))
     ]
     coloured = table.style.apply(
         lambda _: pd.DataFrame(styles, index=table.index, columns=table.columns), axis=None
@@ -57,17 +57,3 @@ def _headed(numbers: Iterable[object], names: tuple[str, ...]) -> list[str]:
     """Numbers with names behind them where there are any; no two are the same."""
     pairs = zip_longest(numbers, names, fillvalue="")
     return [f"{number} · {name}" if name else str(number) for number, name in pairs]
-
-
-def _style(reading: Reading, position: int, column: int) -> str:
-    shown = reading.preview
-    if column > len(shown.rows[position]):
-        return ""
-    role = reading.role(shown.lines[position], column)
-    if role == "number" and column in shown.missing[position]:
-        role = "missing"
-    elif role == "number" and column not in reading.yes_no_columns:
-        cell = shown.rows[position][column - 1]
-        comma = reading.decimal_mark == ","
-        role = "number" if cells.is_number(cell, comma) else "not a number"
-    return f"background-color: {COLOURS[role]}" if COLOURS[role] else ""

@@ -23,18 +23,12 @@ LARGEST_EXAMPLE = 20_000
 def draw() -> None:
     """Ask for files, pair their matrices, keep them as runs."""
     st.caption(
-        "Factorizations: two matrices A (features × components) and W (components × observations) "
-        "as CSV, NPY or NPZ, or the output of scikit-learn, cNMF or SigProfilerExtractor. One zip "
-        "may hold many."
-    )
-    st.caption(
-        "Draws of a posterior: NPZ or NetCDF (ArviZ group “posterior”) with A (chains × draws × "
-        "features × components) and W (chains × draws × components × observations). They keep "
-        "their values and chains."
+        "Two matrices A (features × components) and W (components × observations), or draws of "
+        "both (chains × draws × features × components)."
     )
     names = dataset_names()
     if not names:
-        st.info("First upload the data that they belong to.")
+        st.caption("First upload the data that they belong to.")
         return
     dataset_id = st.selectbox(
         "They are factorizations of",
@@ -54,7 +48,13 @@ def draw() -> None:
                 help="Draws for these data in the format above: 2 chains of 8 draws with 2 "
                 "components. The numbers are random.",
             )
-    files = st.file_uploader("Files", key="results", accept_multiple_files=True)
+    files = st.file_uploader(
+        "Files",
+        key="results",
+        accept_multiple_files=True,
+        help="CSV, NPY, NPZ or a zip of many; the output of scikit-learn, cNMF or "
+        "SigProfilerExtractor; draws as NPZ or NetCDF (ArviZ group “posterior”).",
+    )
     name = st.text_input(
         "Name of the runs", key="results_name", placeholder="The program and the file"
     )

@@ -20,14 +20,12 @@ from pages.parts import forms
 
 def samples() -> None:
     """Data that come with the program."""
-    for column, entry in zip(st.columns(len(SAMPLES)), SAMPLES.values(), strict=True):
-        with column.container(border=True, height="stretch"):
-            with st.container(height="stretch"):  # so that buttons stand in one line
-                st.markdown(f"**{plain(entry.label)}**")
-                st.caption(plain(entry.summary))
+    with st.container(horizontal=True):
+        for entry in SAMPLES.values():
             st.button(
-                "Use",
+                plain(entry.label),
                 key=f"use_{entry.key}",
+                help=plain(entry.summary),
                 on_click=_take,
                 args=(lambda key=entry.key: load_sample(key),),
             )

@@ -17,7 +17,7 @@ def ended(child: Child, words: str) -> bool:
             return True
 
     def draw() -> None:
-        st.info(plain(f"{words}: {duration(child.elapsed)}. Other pages work meanwhile."))
+        st.caption(plain(f"{words}: {duration(child.elapsed)}. Other pages work meanwhile."))
         st.button("Stop", key="upload_stop", on_click=child.kill)
 
     watch.until_done(lambda: not child.done, draw)

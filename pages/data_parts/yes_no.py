@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import streamlit as st
 
+from bnmf_core.analysis.described import binary_facts
 from bnmf_core.data import repair
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import SettingsError
@@ -40,19 +41,6 @@ def ask(dataset: Dataset, change: Callable[[Callable[[Dataset], Dataset], Datase
         except SettingsError as error:
             view.problem(error)
             return
-        st.caption(plain(_would_do(made)))
+        st.caption(plain(binary_facts(made)))
         if columns[1].button("Make it so", key="yes_go"):
             change(lambda data: repair.as_yes_no(data, float(above)), dataset)
-
-
-def _would_do(made: Dataset) -> str:
-    yes = [np.asarray((made.X > 0).sum(axis=axis)).ravel() for axis in (1, 0)]
-    share = yes[0].sum() / made.observed
-    empty = [int((count == 0).sum()) for count in yes]
-    full = int((yes[0] == made.N).sum())
-    said = f"{yes[0].sum():,} of {made.observed:,} cells would be yes, {share:.0%}."
-    if any(empty):
-        said += f" {empty[0]:,} features and {empty[1]:,} observations would have none."
-    if full:
-        said += f" {full:,} features would be yes everywhere, and tell nothing."
-    return said

@@ -59,8 +59,7 @@ PAGES = [
         "data",
         "Data",
         "Data",
-        "Is the matrix what you think it is? Here features are rows and observations are columns, "
-        "whichever way round the file has them.",
+        "Is the matrix what you think it is?",
         icon="table_chart",
         parameters=("data",),
         invitation="Bring in data",

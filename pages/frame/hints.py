@@ -39,8 +39,8 @@ HINTS = {
         ("data", "overview"),
     ),
     "data": Hint(
-        "Take a sample, or bring a file. Look below whether the matrix is read as you mean it, and "
-        "go on with Analyse these data.",
+        "Compare both pictures: the matrix has features as rows and observations as columns. Go on "
+        "with Analyse these data.",
         ("run",),
     ),
     "run": Hint(

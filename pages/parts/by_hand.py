@@ -93,7 +93,7 @@ def component_labels(look: Lens, row: int) -> dict[str, str]:
     A = look.aligned(np.array([row]))[0]
     called = numbered(look.notes.components(A))
     numbers = {str(r + 1): name for r, name in enumerate(called)}
-    if dataset.image_shape is not None or dataset.features[0] == "feature 1":
+    if dataset.image_shape is not None or not dataset.named:
         return numbers
     return {
         number: f"{numbers[number]} · "

@@ -134,3 +134,11 @@ def test_what_is_zero_throughout_is_counted(whole):
     said = Dataset.from_array(whole(X)).empty
     assert said.startswith("Zero throughout: 1 of the features and 1 of the observations;")
     assert Dataset.from_array(whole(X[[0, 2]][:, [0, 2]])).empty == ""
+
+
+def test_features_are_named_where_a_name_is_more_than_its_number(X):
+    assert not Dataset.from_array(X).named
+    assert not Dataset.from_array(X, features=["", "", "", ""]).named
+    assert Dataset.from_array(X, features=["cat", "dog", "cow", "hen"]).named
+    assert Dataset.from_array(X, features=["", "", "", "hen"]).named
+    assert Dataset.from_array(X, features=["feature 2", "feature 1", "a", "b"]).named

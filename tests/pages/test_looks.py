@@ -88,8 +88,9 @@ def test_the_page_of_data_shows_no_key_and_calls_features_what_they_are(server):
     server.store.add_dataset(named)
     app = page("data")
     assert not HEXADECIMAL.search(words(app))
-    assert "Species" in [metric.label for metric in app.metric]
-    assert "species (1 to 6)" in app.get("plotly_chart")[0].proto.spec
+    assert f"6 species × {data.N} observations" in words(app)
+    charts = [chart.proto.spec for chart in app.get("plotly_chart")]
+    assert any("rows: 6 species" in chart for chart in charts)
 
 
 def test_a_file_dropped_on_home_leads_to_its_analysis(server):

@@ -1,12 +1,13 @@
 """Every page in its states, by Streamlit's own test harness."""
 
 import io
+import json
 import zipfile
 
 import numpy as np
 import pytest
 
-from bnmf_core import Dataset, RunSpec, laurberg
+from bnmf_core import Dataset, RunSpec, laurberg, load_sample
 from bnmf_core.analysis import structure
 from bnmf_core.data import foreign
 from bnmf_core.data.repair import hide_entries
@@ -262,7 +263,7 @@ def test_results_of_others_become_runs_that_every_page_shows(server, labelled):
     app.selectbox(key="results_data").set_value(dataset_id)
     app.file_uploader(key="results").set_value([("fits.zip", content.getvalue(), "x")]).run()
     app.button(key="results_go").click().run()
-    while any("Looking at the results" in info.value for info in app.info):
+    while "Looking at the results" in words(app):
         app.run()
     assert not app.exception and not app.error
     assert "Imported 5 factorizations as a run" in app.success[0].value
@@ -284,7 +285,7 @@ def test_imported_draws_stay_chains_and_are_named(server, labelled):
         [("fit.npz", foreign.example(labelled), "application/zip")]
     ).run()
     app.button(key="results_go").click().run()
-    while any("Looking at the results" in info.value for info in app.info):
+    while "Looking at the results" in words(app):
         app.run()
     assert not app.exception and not app.error
     assert "Imported 16 factorizations in 2 chains as a run." in [e.value for e in app.success]
@@ -303,7 +304,7 @@ def read(app, name, content):
 
 
 def until_read(app):
-    while any("Looking at the file" in info.value for info in app.info):
+    while "Looking at the file" in words(app):
         app.run()
     assert not app.exception
 
@@ -311,7 +312,7 @@ def until_read(app):
 def taken(app):
     """Take the file, and wait until the data are there."""
     app.button(key="upload_read").click().run()
-    while any("Taking the data" in info.value for info in app.info):
+    while "Taking the data" in words(app):
         app.run()
     assert not app.exception
 
@@ -321,7 +322,7 @@ def test_missing_entries_offer_declared_repairs(server):
     X[1, 2] = np.nan
     server.store.add_dataset(Dataset.from_array(X, name="Holes"))
     app = page("data")
-    assert "1 entries are missing" in words(app)
+    assert "1 entry missing" in words(app)
     app.button(key="repair_drop").click().run()
     assert server.store.dataset(app.session_state["view_data"]).N == 4
 
@@ -334,7 +335,7 @@ def test_filling_a_table_of_yes_and_no_with_means_is_warned_of(server):
         holes[row, 4] = np.nan
         dataset_id = server.store.add_dataset(Dataset.from_array(holes, name=f"Holes in {row}"))
         app = page("data", data=dataset_id)
-        assert ("no table of yes and no any more" in words(app)) == warned
+        assert ("no binary matrix any more" in words(app)) == warned
 
 
 def test_entries_are_hidden_in_a_new_dataset(server, labelled):
@@ -347,8 +348,8 @@ def test_entries_are_hidden_in_a_new_dataset(server, labelled):
     data = server.store.dataset(app.session_state["view_data"])
     expected = hide_entries(labelled, 0.3, np.random.default_rng(7))
     assert data.hash == expected.hash and data.name == "Labelled (30 % hidden)"
-    assert "were hidden on purpose" in words(app)
-    assert "is filled by an iterated SVD" in words(app)
+    assert f"{data.missing:,} of them hidden on purpose" in words(app)
+    assert "filled by an iterated SVD" in words(app)
     titles = [chart.proto.spec for chart in app.get("plotly_chart")]
     assert any("not seen (30.0%)" in title for title in titles)
 
@@ -413,3 +414,27 @@ def test_home_opens_a_finished_analysis_at_once(server):
     app = page("home")
     app.button(key="finished_two_solutions").click().run()
     assert len(server.store.launches()) == 1
+
+
+def test_the_page_of_data_shows_observations_beside_the_matrix_and_leads_on(server):
+    dataset_id = server.store.add_dataset(load_sample("digits"))
+    app = page("data", data=dataset_id)
+    assert "Observations 1–24 of 1,797" in words(app)
+    assert "64 pixels × 1,797 observations · 49 % zeros · grey level" in words(app)
+    observations, matrix = (chart.proto.spec for chart in app.get("plotly_chart")[:2])
+    assert len(json.loads(observations)["layout"]["images"]) == 24
+    assert "rows: 64 pixels" in matrix
+    links = [link.proto.label for link in app.get("page_link")]
+    assert "Analyse these data" in links and "How many components?" in links
+    assert not (app.info or app.warning or app.error)
+    app.button(key="others_random").click().run()
+    assert "24 of 1,797 observations" in words(app)
+
+
+def test_texts_are_shown_by_their_words(server):
+    dataset_id = server.store.add_dataset(load_sample("newsgroups"))
+    app = page("data", data=dataset_id)
+    assert "most frequent words" in words(app)
+    assert any(
+        "comp.graphics 1**" in text.value and ":small[" in text.value for text in app.markdown
+    )

@@ -1,0 +1,63 @@
+"""Plain facts of a dataset in words: its size, zeros, unit, labels and missing entries."""
+
+from collections import Counter
+
+import numpy as np
+
+from bnmf_core.analysis.answer import percent
+from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.numerics.matrix import stored
+
+# Classes that are counted one by one.
+MOST_CLASSES = 12
+
+
+def described(dataset: Dataset) -> list[str]:
+    """Facts, each as short as it can be.
+
+    >>> from bnmf_core import Dataset
+    >>> described(Dataset.from_array([[1.0, 0.0], [0.0, 3.0]], labels=["a", "b"], unit="counts"))
+    ['2 features × 2 observations', '50 % zeros', 'counts', 'label (2 classes)']
+    """
+    zeros = 1.0 - np.count_nonzero(stored(dataset.X)) / dataset.observed
+    facts = [
+        f"{dataset.D:,} {dataset.feature_noun} × {dataset.N:,} observations",
+        f"{percent(zeros)} zeros",
+    ]
+    if dataset.missing:
+        known = int(dataset.hidden_entries()[1].sum())
+        hidden = f", {known:,} of them hidden on purpose" if known else ""
+        part = percent(dataset.missing / (dataset.D * dataset.N))
+        noun = "entry" if dataset.missing == 1 else "entries"
+        facts.append(f"{dataset.missing:,} {noun} missing ({part}){hidden}")
+    if dataset.unit:
+        facts.append(dataset.unit)
+    for key, values in dataset.labels.items():
+        classes = len(set(values.tolist()) - {""})
+        facts.append(f"{key} ({classes:,} class{'es' * (classes != 1)})")
+    return facts
+
+
+def label_counts(dataset: Dataset) -> list[str]:
+    """For each label the number of observations in its largest classes, in a sentence."""
+    told = []
+    for key, values in dataset.labels.items():
+        counts = Counter(values.tolist()).most_common()
+        words = ", ".join(f"{name or '(none)'}: {n:,}" for name, n in counts[:MOST_CLASSES])
+        more = f" and {len(counts) - MOST_CLASSES:,} more" if len(counts) > MOST_CLASSES else ""
+        told.append(f"Label {key}: {words}{more}.")
+    return told
+
+
+def binary_facts(binary: Dataset) -> str:
+    """How many entries of a binary matrix are 1, and which rows and columns say nothing."""
+    ones = [np.asarray((binary.X > 0).sum(axis=axis)).ravel() for axis in (1, 0)]
+    share = ones[0].sum() / binary.observed
+    empty = [int((count == 0).sum()) for count in ones]
+    full = int((ones[0] == binary.N).sum())
+    told = f"{ones[0].sum():,} of {binary.observed:,} cells would be yes, {share:.0%}."
+    if any(empty):
+        told += f" {empty[0]:,} features and {empty[1]:,} observations would have none."
+    if full:
+        told += f" {full:,} features would be yes everywhere, and tell nothing."
+    return told

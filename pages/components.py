@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.components_parts import grid, words
+from pages.components_parts import grid, stability, words
 from pages.frame import guard, panel
 from pages.frame.words import plain
 from pages.parts import bases, by_hand, maps, naming
@@ -41,5 +41,6 @@ elif difference:
     bases.show(look, rows, names, "bases", difference)
 else:
     bases.notes(look, rows, look.aligned(rows[:1])[0])
+stability.show(look, rows[0], names[0])
 naming.show(look)
 by_hand.show(look)

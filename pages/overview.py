@@ -3,11 +3,14 @@
 import streamlit as st
 
 from bnmf_core.analysis import islands
-from pages.frame import declared, guard, hints, link, panel
-from pages.frame.words import plain
-from pages.overview_parts import tiles, whole
-from pages.parts import settled, sharing
+from pages.frame import guard, hints, link, panel
+from pages.frame.words import shown
+from pages.overview_parts import factorizations, mode_table, said, tiles, whole
 from pages.parts.answer import Answer
+
+# What stands below the map and the verdicts, and what draws it.
+EVIDENCE = {"findings": "What was found", "modes": "Modes", "factorizations": "Factorizations"}
+DRAW = {"findings": said.show, "modes": mode_table.show, "factorizations": factorizations.show}
 
 guard.enter("overview")
 look = panel.look(islands.STAGE)
@@ -19,14 +22,14 @@ with right:
     tiles.show(look, found)
 found.wait()
 hints.show("overview")
-st.header("What was found", anchor=False)
-for finding in found.findings:
-    with st.container(border=True, horizontal=True, vertical_alignment="center"):
-        with st.container():
-            st.markdown(f"**{plain(finding.said)}**")
-            if finding.doubt:
-                st.caption(plain(finding.doubt))
-        with st.container(width=140):
-            link.to(finding.page, declared.page(finding.page).title)
-settled.show(look)
-sharing.show(found)
+link.one_of("part", EVIDENCE)
+st.segmented_control(
+    "Evidence",
+    list(EVIDENCE),
+    key=link.key("part"),
+    required=True,
+    format_func=shown(EVIDENCE),
+    label_visibility="collapsed",
+)
+link.share("part")
+DRAW[link.get("part")](look, found)

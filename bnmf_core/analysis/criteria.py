@@ -33,7 +33,7 @@ class Criterion:
     better: str = ""
     favours: str = ""
     about: str = ""
-    page: str = "modes"
+    page: str = "overview"
     doubt: Callable[[Board, Sequence[str]], str] | None = None
     requires: str = "any run"
 

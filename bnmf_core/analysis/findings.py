@@ -207,11 +207,11 @@ class Answer:
         of_labels = self.conclusions if self.comparison.optima.any() else None
         possible = [
             _of_modes("tiles", self.tiles, "boolean"),
-            _of_modes("found", told["found"] + told["separate"], "modes"),
-            _of_modes("probable", told["probable"], "modes"),
+            _of_modes("found", told["found"] + told["separate"], "overview"),
+            _of_modes("probable", told["probable"], "overview"),
             self.uncertainty,
             self.chains,
-            _of_modes("missing", told["missing"], "modes"),
+            _of_modes("missing", told["missing"], "overview"),
             components(self.comparison, self.modes, self.table, self.named),
             *labels(of_labels),
             rank(self.rank_study, self.comparison.rank),

@@ -26,8 +26,8 @@ def _index() -> str:
     parts = [
         "# How to read each page",
         "The pages of the app in the order of its menus, each with the question that it answers. "
-        "Every chart has a sentence below it that says how to read it, a line that says where its "
-        "numbers come from, and its table and downloads under an arrow.",
+        "Every chart has a sentence below it that says how to read it, and a menu with its table, "
+        "downloads and where its numbers come from.",
     ]
     for section, pages in declared.sections().items():
         parts.append(f"## {section or ALONE}")

@@ -94,7 +94,7 @@ def _keep(dataset_id: str, name: str, readers: list[Any]) -> None:
     st.success(plain(f"Imported {many}{drawn} as {runs}."))
     notes = [store().run(run_id).message for run_id in run_ids]
     st.caption(plain(" ".join(notes)))
-    link.to("modes", "Look at them", runs=run_ids[-1])
+    link.to("overview", "Look at them", runs=run_ids[-1])
 
 
 def _forget() -> None:

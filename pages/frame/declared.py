@@ -87,15 +87,7 @@ PAGES = [
         "Overview",
         "How many explanations do the data have, and which can you believe?",
         icon="bubble_chart",
-        parameters=LENS,
-    ),
-    Page(
-        "modes",
-        "Modes",
-        "Overview",
-        "How different are the explanations of the data, and how much of each run lies in each?",
-        icon="scatter_plot",
-        parameters=(*LENS, *BY_HAND),
+        parameters=(*LENS, "part"),
     ),
     Page(
         "components",
@@ -229,20 +221,15 @@ PAGES = [
         icon="school",
         parameters=("lesson", "step", "present"),
     ),
-    Page(
-        "glossary",
-        "Glossary",
-        "Lessons",
-        "What do the words on screen mean?",
-        icon="dictionary",
-    ),
 ]
 
 # Addresses that pages had once, and where they lead now: a page, and the values of its address.
 MOVED: dict[str, tuple[str, dict[str, str]]] = {
     "findings": ("overview", {}),
     "lesson": ("lessons", {"lesson": "crossing"}),
+    "modes": ("overview", {"part": "modes"}),
     "panes": ("sessions", {}),
+    "glossary": ("lessons", {}),
     "boolean_lesson": ("lessons", {"lesson": "yes_no"}),
 }
 

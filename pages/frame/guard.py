@@ -7,6 +7,7 @@ from streamlit.navigation.page import StreamlitPage
 
 from pages.frame import declared, guests, hints, link, owners
 from pages.frame.words import plain
+from pages.glossary_parts import drawer
 
 
 def admit() -> StreamlitPage:
@@ -53,6 +54,8 @@ def enter(key: str) -> None:
         if len(views) > 1:
             for one in views:
                 link.to(one.key, one.title)
+        st.space("stretch")
+        drawer.button()
     st.markdown(page.question)
 
 

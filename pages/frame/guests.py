@@ -54,7 +54,7 @@ def _guest(page: declared.Page, shown: str) -> None:
         )
         _home()
     if "runs" not in page.parameters and page.section not in OPEN:
-        view.nothing("This page is for runs of your own.", "overview", "modes")
+        view.nothing("This page is for runs of your own.", "overview", "components")
 
 
 def _home() -> None:

@@ -49,15 +49,7 @@ HINTS = {
         ("overview", "boolean"),
     ),
     "overview": Hint(
-        "Click a circle: every page then shows that mode. Go on with Modes, where they stand side "
-        "by side.",
-        ("modes",),
-        beginning=False,
-    ),
-    "modes": Hint(
-        "A mode is one explanation of the data. Tick one in the table: every page then shows that "
-        "one. Go on with Components, to see what it is made of, or with Labels, to see what "
-        "depends on it.",
+        "Click a circle: every page then shows that mode. Components shows what it is made of.",
         ("components", "downstream"),
         beginning=False,
     ),

@@ -145,7 +145,7 @@ LESSON = Lesson(
         ),
     ),
     show,
-    "modes",
-    "The page Modes shows all three for your data: found by, below the best, posterior mass.",
+    "overview",
+    "The page Overview shows all three for your data: found by, below the best, posterior mass.",
     facts,
 )

@@ -150,8 +150,8 @@ LESSON = Lesson(
         ),
     ),
     show,
-    "modes",
-    "The page Modes counts how many different factorizations of your data fit equally well, and "
+    "overview",
+    "The page Overview counts how many different factorizations of your data fit equally well, and "
     "with three components it draws their triangles.",
     facts,
 )

@@ -229,7 +229,7 @@ def components(look: Lens, run_id: str, of_run: Proposals) -> None:
     )
     st.caption(
         "These weights are those of the Gaussians that raise the bound most. They are no "
-        "probabilities of modes: the posterior mass on the page Modes is."
+        "probabilities of modes: the posterior mass on the page Overview is."
     )
     members = look.analysis.members
     mine = (members["run"] == run_id) & members["particle"].isin(table["number"])

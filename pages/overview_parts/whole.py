@@ -1,5 +1,8 @@
 """The map of all modes."""
 
+import numpy as np
+import pandas as pd
+
 from bnmf_core.analysis.answer import mass_in_words
 from bnmf_core.figures.factorization_map import left_out
 from bnmf_core.figures.mode_map import mode_map
@@ -37,9 +40,14 @@ def show(look: Lens, found: Answer) -> None:
         f"Circle: a mode, its area the restarts that end there. Dots: draws.{left_out(stress)}",
         name="map",
         origin=look.origin,
-        table=lambda: look.named(analysis.members).assign(
-            mode=look.modes.labels + 1, x=points[:, 0], y=points[:, 1]
-        ),
+        table=lambda: placed(look, points),
         select=view.MARKS,
     )
     focusing.on_selection(event, "map")
+
+
+def placed(look: Lens, points: np.ndarray) -> pd.DataFrame:
+    """The table behind a map: every factorization, its mode and its place (m, 2)."""
+    return look.named(look.analysis.members).assign(
+        mode=look.modes.labels + 1, x=points[:, 0], y=points[:, 1]
+    )

@@ -1,6 +1,6 @@
 """By hand: components that one believes are held, entries are moved, and what follows is shown.
 
-On the pages Modes and Components, of the factorization in focus.
+On the page Components, of the factorization in focus.
 """
 
 from collections.abc import Callable

@@ -142,7 +142,7 @@ def caveat() -> None:
     st.caption(
         "A Stein discrepancy compares slopes: it sees neither a mode that no factorization has "
         "found nor how much of the posterior lies in each. Stein weights are no probabilities of "
-        "modes; the posterior mass on the page Modes is."
+        "modes; the posterior mass on the page Overview is."
     )
 
 

@@ -55,7 +55,7 @@ def prepare(page, address: str) -> None:
     page.wait_for_url("**/overview**")
     page.goto(f"{address}/downstream")
     page.get_by_text("AUC of each class").first.wait_for(timeout=PATIENCE)
-    page.goto(f"{address}/modes")
+    page.goto(f"{address}/overview?part=modes")
     # What the pictures are for: the masses, with what they depend on.
     page.get_by_text("of the posterior mass of").first.wait_for(timeout=PATIENCE)
     page.get_by_text("Posterior mass by belief").first.wait_for(timeout=PATIENCE)

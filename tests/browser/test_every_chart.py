@@ -41,16 +41,17 @@ BROKEN = re.compile(
     r"webgl|not supported|cannot be drawn|undefined|\bNaN\b|\bError\b:", re.IGNORECASE
 )
 PAGES = [(page.address, "") for page in declared.PAGES]
+PAGES += [("overview", "part=modes"), ("overview", "part=factorizations")]
 PAGES += [("quality", "part=weights")]
 PAGES += [("lessons", f"lesson={key}&step={step}") for key in LESSONS for step in (1, 2, 3)]
 # Pages that have something to draw of these data.
 WITH_CHARTS = {
-    *("modes", "components", "downstream", "quality", "coverage", "sessions", "traces"),
+    *("components", "downstream", "quality", "coverage", "sessions", "traces"),
     *("scoreboard", "mixture", "discrepancy", "study", "starts", "overview", "samples"),
 }
 # Pages whose first chart is whole on the first screen.
 WHOLE = {
-    *("overview", "modes", "components", "samples", "downstream", "quality", "coverage"),
+    *("overview", "components", "samples", "downstream", "quality", "coverage"),
     *("traces", "mixture", "discrepancy", "sessions"),
 }
 FIRST = """() => {

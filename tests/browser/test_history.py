@@ -28,6 +28,9 @@ def test_back_returns_to_the_page_before_with_its_own_parameters(chromium, tmp_p
         data = where(page)
         assert list(data[1]) == ["data"]
 
+        # The way to a page leads over the first page of its section.
+        visit(page, "Sessions")
+        columns = where(page)
         visit(page, "Coverage")
         page.get_by_text("Persistence of the covering").first.wait_for()
         before = where(page)
@@ -57,12 +60,15 @@ def test_back_returns_to_the_page_before_with_its_own_parameters(chromium, tmp_p
         stands_at(covered)
         assert page.get_by_role("combobox", name="Focus").input_value() == "all factorizations"
         page.go_back()
+        page.get_by_role("heading", level=1, name="Sessions", exact=True).wait_for()
+        stands_at(columns)
+        page.go_back()
         page.get_by_text("Spectrum").first.wait_for()
         stands_at(data)
         page.go_back()
         page.get_by_role("button", name="Analyse 1,797 digits").wait_for()
         stands_at(("/", {}))
-        for expected in (data, covered, parts):
+        for expected in (data, columns, covered, parts):
             page.go_forward()
             stands_at(expected)
         assert page.get_by_role("combobox", name="Focus").input_value().startswith("mode 1 ")

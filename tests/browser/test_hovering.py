@@ -42,7 +42,23 @@ def test_a_term_tells_its_meaning_and_nothing_else_does(chromium, tmp_path):
         page.wait_for_timeout(200)
         assert not box.is_visible()
         # On another page, without a new load.
-        page.get_by_role("link", name="Modes").first.click()
-        page.get_by_role("heading", level=1, name="Modes").wait_for()
+        page.get_by_role("link", name="Components").first.click()
+        page.get_by_role("heading", level=1, name="Components").wait_for()
         settle(page)
         page.wait_for_function(f"({underlined})() > 3")
+        # The drawer has all terms, and leaves the page in sight.
+        page.get_by_role("button", name="Glossary").click()
+        drawer = page.get_by_role("dialog")
+        drawer.get_by_text("Covering number").first.wait_for()
+        assert drawer.bounding_box()["x"] > page.viewport_size["width"] / 2
+        page.mouse.move(page.viewport_size["width"] - 200, 400)
+        page.mouse.wheel(0, 20000)
+        last = drawer.get_by_text(max(terms(), key=lambda term: term.name.lower()).name).last
+        last.wait_for()
+        page.wait_for_timeout(300)
+        assert last.bounding_box()["y"] < page.viewport_size["height"]
+        drawer.get_by_role("textbox", name="Find").fill("*zebra*")
+        page.keyboard.press("Enter")
+        drawer.get_by_text("No term has").wait_for()
+        page.keyboard.press("Escape")
+        drawer.wait_for(state="detached")

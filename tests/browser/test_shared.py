@@ -54,10 +54,9 @@ def test_runs_are_their_owners_are_shown_by_a_link_and_no_longer_when_it_is_take
         with ben.expect_download() as archive:
             ben.get_by_role("button", name="Archive (ZIP)").click()
         archive.value.save_as(tmp_path / "shown.zip")
-        ben.get_by_role("link", name="Modes").first.click()
-        ben.get_by_role("heading", level=1, name="Modes").wait_for()
-        ben.get_by_text("somebody shows this to you").wait_for()
+        ben.get_by_test_id("stButtonGroup").get_by_text("Factorizations").click()
         ben.get_by_text("Each point is one whole factorization").first.wait_for()
+        ben.get_by_text("somebody shows this to you").wait_for()
 
         still_open = ben.context.new_page()
         still_open.goto(link)

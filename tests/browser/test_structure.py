@@ -16,13 +16,10 @@ MORE = {
     "home": 110,
     "data": 180,
     "overview": 125,
-    "modes": 155,
     "quality": 95,
     "starts": 100,
     "lessons": 190,
 }
-# A list of terms.
-OTHERS = ("glossary",)
 # Texts that can be read without scrolling, but for those of charts, tables and icons.
 FIRST_SCREEN = """() => {
     const walk = document.createTreeWalker(
@@ -56,7 +53,7 @@ def opened(chromium, tmp_path_factory):
         yield page, address, re.search(r"runs=([^&]*)", page.url)[1]
 
 
-@pytest.mark.parametrize("key", [one.key for one in declared.PAGES if one.key not in OTHERS])
+@pytest.mark.parametrize("key", [one.key for one in declared.PAGES])
 def test_a_first_screen_has_few_words_in_short_sentences(opened, key):
     page, address, runs = opened
     one = declared.page(key)

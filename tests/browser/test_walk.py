@@ -42,7 +42,7 @@ def test_from_one_click_to_a_restored_link(chromium, tmp_path):  # noqa: PLR0915
         page.get_by_role("button", name="Analyse 1,797 digits").click()
         page.wait_for_url("**/overview**", timeout=60_000)
         page.get_by_text("converged restarts", exact=False).first.wait_for(timeout=240_000)
-        visit(page, "Modes")
+        page.get_by_test_id("stButtonGroup").get_by_text("Factorizations").click()
         page.get_by_text(re.compile(r"Map of \d+ factorizations"), exact=False).first.wait_for()
         settle(page)
         page.get_by_text("converged restarts", exact=False).first.wait_for()

@@ -79,7 +79,7 @@ def test_of_known_and_unknown_runs_the_known_are_shown_and_the_others_named(serv
 
 
 def test_a_run_that_was_deleted_meanwhile_is_not_found(server, finished):
-    app = page("modes", runs=finished[0])
+    app = page("overview", runs=finished[0])
     server.store.delete_run(finished[0])
     app.run()
     assert not app.exception
@@ -89,7 +89,7 @@ def test_a_run_that_was_deleted_meanwhile_is_not_found(server, finished):
 
 USED = {
     "data": ("data", "run", "starts"),
-    "part": ("boolean", "quality", "starts"),
+    "part": ("boolean", "overview", "quality", "starts"),
     "lesson": ("lessons",),
 }
 
@@ -110,7 +110,7 @@ def test_an_address_is_the_whole_truth_and_an_empty_one_leaves_things_as_they_ar
     app = page("components", runs=runs, threshold="1", focus="mode:2")
     assert app.session_state["view_focus"] == "mode:2"
     app.query_params.clear()  # as the menus do
-    app.switch_page(str(declared.page("modes").script)).run()
+    app.switch_page(str(declared.page("overview").script)).run()
     assert app.session_state["view_focus"] == "mode:2"
     assert app.query_params["focus"] == "mode:2"
     app.query_params.clear()
@@ -140,7 +140,7 @@ def test_numbers_in_an_address_that_are_none_are_left_out(server, finished):
     assert app.session_state["view_relevance"] == 0.6
 
 
-@pytest.mark.parametrize("name", ["runs", "modes"])
+@pytest.mark.parametrize("name", ["runs", "overview"])
 def test_a_run_that_cannot_be_read_is_said_to_be_so(server, finished, name):
     query = "UPDATE runs SET spec = ? WHERE id = ?"
     server.store.database.write(query, ('{"shape": 3}', finished[0]))
@@ -197,7 +197,7 @@ def test_data_of_one_name_are_told_apart_in_captions(server):
 def test_pages_of_data_go_on_with_those_of_the_runs_that_were_looked_at(server, finished):
     mine = server.store.run(finished[0]).dataset
     newer = server.store.add_dataset(laurberg("two", noise=0.03))
-    app = page("modes", runs=",".join(finished))
+    app = page("overview", runs=",".join(finished))
     app.query_params.clear()  # as the menus do
     app.switch_page(str(declared.page("rank").script)).run()
     box = app.selectbox(key="view_data")

@@ -1,23 +1,19 @@
 """By hand: components held and entries moved on the pages, kept in the address, computed once."""
 
 import numpy as np
-import pytest
 
 from bnmf_core.nouns.errors import Cancelled
 from pages.frame import services
 from tests.pages.apps import page, words
-
-PAGES = ("modes", "components")
 
 
 def button(app, begins):
     return next(one for one in app.button if one.label.startswith(begins))
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_a_link_restores_what_is_held_and_nothing_starts_by_itself(finished, name):
+def test_a_link_restores_what_is_held_and_nothing_starts_by_itself(finished):
     runs = ",".join(finished)
-    app = page(name, runs=runs, lock="1,3", moved="2", rise="3")
+    app = page("components", runs=runs, lock="1,3", moved="2", rise="3")
     assert not app.exception
     assert app.session_state["view_lock"] == ["1", "3"]
     assert app.query_params["lock"] == "1,3" and app.query_params["moved"] == "2"
@@ -34,7 +30,7 @@ def test_numbers_that_no_component_has_are_left_out(finished):
 
 
 def test_all_held_leaves_nothing_to_look_for(finished):
-    app = page("modes", runs=",".join(finished), lock="1,2,3")
+    app = page("components", runs=",".join(finished), lock="1,2,3")
     assert not app.exception and "leave one at least" in words(app)
 
 
@@ -43,27 +39,26 @@ def test_what_remains_is_looked_for_once_and_told_in_words(finished):
     app = page("components", runs=runs, lock="1,2")
     button(app, "Look for what remains").click().run()
     services.hands("held").wait(60)
-    for name in PAGES:
-        app = page(name, runs=runs, lock="1,2")
-        assert not app.exception
-        said = words(app)
-        assert "With components 1 and 2 held" in said and "for the other component" in said
-        assert "41 of 41 factorizations have converged" in said
-        assert not [one for one in app.button if one.label.startswith("Look for")]
+    app = page("components", runs=runs, lock="1,2")
+    assert not app.exception
+    said = words(app)
+    assert "With components 1 and 2 held" in said and "for the other component" in said
+    assert "41 of 41 factorizations have converged" in said
+    assert not [one for one in app.button if one.label.startswith("Look for")]
 
 
 def test_entries_are_moved_and_told_beside_the_draws(finished):
     runs = ",".join(finished)
-    app = page("modes", runs=runs, moved="2", rise="1")
+    app = page("components", runs=runs, moved="2", rise="1")
     button(app, "Move all entries of component 2").click().run()
     services.hands("moved").wait(60)
-    app = page("modes", runs=runs, moved="2", rise="1")
+    app = page("components", runs=runs, moved="2", rise="1")
     assert not app.exception
     said = words(app)
     assert "Within 1 % more error, “word" in said and "of the 12 shown could be zero" in said
     assert "of this mode" in said or "in this mode" in said
     # Another rise is another question.
-    app = page("modes", runs=runs, moved="2", rise="10")
+    app = page("components", runs=runs, moved="2", rise="10")
     assert button(app, "Move all entries of component 2")
     assert "Within 10 % more error" not in words(app)
 
@@ -83,7 +78,7 @@ def test_another_exploration_is_shown_with_a_way_to_end_it(finished, monkeypatch
 
     background = services.hands("held")
     background.start(Endless())
-    app = page("modes", runs=",".join(finished), lock="1")
+    app = page("components", runs=",".join(finished), lock="1")
     assert not app.exception and "Another exploration is being made" in words(app)
     assert not [one for one in app.button if one.label.startswith("Look for")]
     app.button(key="held_other_cancel").click().run()

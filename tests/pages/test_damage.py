@@ -15,7 +15,7 @@ def flipped(path):
     path.write_bytes(content)
 
 
-@pytest.mark.parametrize("name", ["overview", "modes", "scoreboard"])
+@pytest.mark.parametrize("name", ["overview", "components", "scoreboard"])
 def test_damaged_results_are_computed_again_and_the_page_says_so(server, finished, name):
     comparison = open_comparison(server.store, finished)
     before = words(page(name))
@@ -68,7 +68,7 @@ def test_a_damaged_note_is_left_out_and_the_page_says_so(server, finished):
         note = server.store.notes.keep(dataset_id, "mode", particles.A[0], name)
     (path,) = server.store.root.glob(f"notes/*/{dataset_id}/{note.id}.npz")
     flipped(path)
-    app = page("modes")
+    app = page("components")
     assert not app.exception and not app.error
     assert "1 name or note is damaged on the disk and left out." in words(app)
     assert [note.name for note in server.store.notes.of(dataset_id)] == ["kept"]

@@ -156,7 +156,7 @@ def test_ids_of_anothers_runs_show_nothing_of_them_and_change_nothing(
     hers = opened(anna, finished)
     of_hers = agrees(hers)
     of_label = classes.of(hers.kept_under, "kind", downstream.STAGE.of(hers))
-    first = page("modes", runs=",".join(finished))
+    first = page("overview", part="modes", runs=",".join(finished))
     # Ben knows the ids, and calls runs of his own so.
     forged(server, finished, tmp_path / "forged.zip")
     ben = services.places().of("ben").runner
@@ -168,7 +168,7 @@ def test_ids_of_anothers_runs_show_nothing_of_them_and_change_nothing(
     assert not kept.table.equals(of_hers.table)
     assert classes.of(his.kept_under, "kind", downstream.STAGE.of(his)) is not of_label
     shared("ben")
-    app = page("modes", runs=",".join(finished))
+    app = page("overview", part="modes", runs=",".join(finished))
     assert not app.exception and words(app) != words(first)
     shared("anna")
-    assert words(page("modes", runs=",".join(finished))) == words(first)
+    assert words(page("overview", part="modes", runs=",".join(finished))) == words(first)

@@ -115,7 +115,7 @@ def test_a_file_that_cannot_be_read_is_refused_on_home(server):
 
 
 def test_units_stand_above_the_columns_of_modes_and_empty_columns_are_left_out(server, finished):
-    app = page("modes", runs=",".join(finished))
+    app = page("overview", part="modes", runs=",".join(finished))
     table = next(t for t in app.dataframe if "factorizations" in t.value)
     heads = {key: column.get("label") for key, column in _columns(table).items()}
     assert heads["below the best"] == "log joint below best (nats)"

@@ -1,11 +1,11 @@
-"""Names and notes on Modes and Components: given once, they stand on every page."""
+"""Names and notes on Overview and Components: given once, they stand on every page."""
 
 from tests.pages.apps import page, words
 
 
 def test_a_mode_and_a_component_are_called_by_their_names_everywhere(server, finished):
     runs = ",".join(finished)
-    app = page("modes", runs=runs)
+    app = page("components", runs=runs)
     assert not app.exception
     kind = {box.key: box for box in app.selectbox}
     assert {"naming_mode", "naming_component"} <= set(kind)

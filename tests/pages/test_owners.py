@@ -102,7 +102,7 @@ def test_a_link_shows_runs_and_changes_nothing_until_it_is_taken_back(shared, of
     # On a page that he goes on to by its menu he still looks at what he is shown.
     app = page("overview", shown=share.token, runs=",".join(of_anna))
     app.query_params.clear()
-    app.switch_page(str(declared.page("modes").script)).run()
+    app.switch_page(str(declared.page("components").script)).run()
     assert "somebody shows this to you" in words(app)
     app.button(key="to_my_own").click().run()
     assert "Nothing has been run yet" in words(app)
@@ -145,7 +145,7 @@ def test_a_cookie_that_was_not_signed_here_is_nobodys(shared, monkeypatch, tmp_p
 def test_where_people_sign_in_nothing_is_shown_before(shared, monkeypatch):
     monkeypatch.setenv("BNMF_SHARED", "sign-in")
     monkeypatch.setattr(owners, "must_sign_in", lambda: True)
-    for key in ("home", "runs", "glossary"):
+    for key in ("home", "runs", "study"):
         app = page(key)
         assert [one.value for one in app.title] == ["Sign in"] and len(app.button) == 1, key
 

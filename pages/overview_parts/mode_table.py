@@ -1,24 +1,45 @@
-"""Tables that stand beside the map of modes."""
+"""The table of modes, and the pictures behind it."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.analysis import answer, chains
-from bnmf_core.compare.alignment import component_stability
-from bnmf_core.nouns.names import clean_name, numbered
+from bnmf_core.analysis import answer
+from bnmf_core.nouns.names import clean_name
+from bnmf_core.share import pictures
 from pages.frame import focusing, view
 from pages.frame.lens import Lens
 from pages.frame.words import NATS, plain, with_unit
+from pages.overview_parts import thresholds, weights
+from pages.parts import naming
+from pages.parts.answer import Answer
 
 # Pixels of a column of names, at most.
 WIDEST_NAME = 180
 
 
-def mode_table(
+def show(look: Lens, found: Answer) -> None:
+    """The modes in a table, what their masses depend on, and how many there may be."""
+    _table(look, found.table, *weights.of_modes(look, found.table))
+    drawn: list[Callable[[], None]] = []
+    weighed, unseen = found.evidence, found.unseen
+    if weighed is not None and len(weighed.beliefs) >= 2:
+        belief = pictures.belief(weighed, look.modes, look.mode_names)
+        drawn.append(lambda: view.picture(belief, look.origin))
+    if unseen is not None and unseen.restarts >= 2:
+        drawn.append(lambda: view.picture(pictures.discovery(unseen), look.origin))
+    drawn.append(lambda: thresholds.show(look))
+    columns = st.columns(2, gap="medium")
+    for number, draw in enumerate(drawn):
+        with columns[number % 2]:
+            draw()
+    naming.show(look)
+
+
+def _table(
     look: Lens, table: pd.DataFrame, weights: dict[str, list[str]], said: Sequence[str]
 ) -> None:
     """One row per mode; choosing one puts it into focus.
@@ -89,7 +110,7 @@ def _columns(shown: pd.DataFrame, unit: str) -> dict[str, object]:
         "below the best": number(
             "log joint below best (nats)",
             format="%.1f",
-            width=150,
+            width=180,
             help="Its height: how far the log joint of its best factorization is below that of the "
             "best of all. Which fits best is judged by the likelihood alone, without the prior. "
             f"{plain(NATS)}",
@@ -129,58 +150,3 @@ def _columns(shown: pd.DataFrame, unit: str) -> dict[str, object]:
             help="‖X − AW‖ / ‖X‖ of its best factorization: 0 fits everything, 1 nothing.",
         ),
     }
-
-
-def stability(look: Lens, row: int, name: str) -> None:
-    """How much each component of a factorization varies over the optima in focus, or the draws.
-
-    ``row`` : of the members, the first of the pictures above, whose numbers components have.
-    ``name`` : what it is called there.
-    """
-    # As modes are made of optima, and draws lie about theirs by what the posterior allows.
-    optima, draws = look.focus & look.analysis.optima, look.focus & ~look.analysis.optima
-    # Optima of one mode are all the same; what the data leave open there, draws tell.
-    alone = np.unique(look.modes.labels[optima]).size <= 1 and draws.any()
-    verdicts = chains.STAGE.perhaps(look.analysis)
-    unsettled = [] if verdicts is None else [verdict.run for verdict in verdicts.unsettled]
-    draws &= ~look.analysis.members["run"].isin(unsettled).to_numpy()
-    drawn = look.analysis.members["algorithm"].isin(look.analysis.exact_samplers)
-    kind = "draw" if drawn[draws].all() else "factorization"
-    counted, what = (draws, kind) if alone else (optima, "converged factorization")
-    rows = np.flatnonzero(counted if counted.any() else look.focus)
-    if rows.size > 1:  # a component says nothing by its angle to itself
-        rows = rows[rows != row]
-    table = _stability(look.analysis.kept_under, row, tuple(rows.tolist()), look)
-    title = "Which components can be trusted?"
-    st.subheader(title, anchor=False)
-    called = numbered(look.notes.components(look.aligned(np.array([row]))[0]))
-    st.markdown(plain(_least_and_most(table["max_angle"], called)))
-    st.markdown(
-        f":small[Angle between each component of {plain(name)}, numbered as in its picture, and "
-        f"its partner in every other {plain(what)} in focus. Small everywhere: the data insist on "
-        "this component.]"
-    )
-    table = table.assign(component=called).round(2)
-    names = {"mean_angle": "mean angle (°)", "max_angle": "largest angle (°)"}
-    view.table(table.rename(columns=names), title, height=min(38 + 35 * len(table), 260))
-
-
-@st.cache_data(max_entries=32, show_spinner=False)
-def _stability(kept_under: str, row: int, rows: tuple[int, ...], _look: Lens) -> pd.DataFrame:
-    """How far components of these members are from those of one of them."""
-    reference = _look.aligned(np.array([row]))[0]
-    A = _look.analysis.bases(rows)
-    weights = _look.analysis.members["weight"].to_numpy()[list(rows)]
-    return component_stability(A, reference, weights=weights)
-
-
-def _least_and_most(angles: pd.Series, called: Sequence[str]) -> str:
-    """Which component is nearest to its partners, and which farthest."""
-    best, worst = angles.idxmin(), angles.idxmax()
-    least, most = f"{angles[best]:.2g}°", f"{angles[worst]:.2g}°"
-    if least == most:
-        return f"All components are up to {most} from their partners."
-    return (
-        f"Component {called[best]} is at most {least} from its partners, component {called[worst]} "
-        f"up to {most}."
-    )

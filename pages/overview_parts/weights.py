@@ -1,6 +1,4 @@
-"""What was found, in sentences, and the pictures behind it as they come in."""
-
-from collections.abc import Callable, Iterator
+"""What Stein and mixture weights say of every mode, beside its posterior mass."""
 
 import numpy as np
 import pandas as pd
@@ -10,15 +8,10 @@ from bnmf_core.analysis import answer, stein, variational
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.evidence import clear_winner
 from bnmf_core.posterior.stein import ksd
-from bnmf_core.share import pictures
-from pages.frame import view
 from pages.frame.lens import Lens
-from pages.frame.words import plain
-from pages.modes_parts import thresholds
-from pages.parts.answer import Answer
 
 
-def weights(look: Lens, table: pd.DataFrame) -> tuple[dict[str, list[str]], list[str]]:
+def of_modes(look: Lens, table: pd.DataFrame) -> tuple[dict[str, list[str]], list[str]]:
     """Title → what Stein and mixture weights say of every mode, where they say something.
 
     And, in a sentence each, why others do not, and where they contradict the posterior masses of
@@ -74,25 +67,3 @@ def _mixture_weights(kept_under: str, _analysis: Comparison) -> np.ndarray | str
     """Weights in the runs' mixtures, on average over the runs, or that there are none."""
     weights = variational.STAGE.of(_analysis).weights(_analysis.members)
     return "" if weights is None else weights
-
-
-def say(found: Answer) -> None:
-    """The answer, and how far what is missing of it has come."""
-    told = [sentences for sentences in found.told.values() if sentences]
-    st.markdown("\n".join(f"- **{plain(first)}**" for first, *_ in told))
-    if details := [" ".join(further) for _, *further in told if further]:
-        with st.expander("What this rests on"):
-            st.markdown("\n".join(f"- {plain(sentence)}" for sentence in details))
-    found.wait()
-
-
-def behind(look: Lens, found: Answer) -> Iterator[Callable[[], None]]:
-    """What draws each picture behind the answer, of those that there is something to show for."""
-    weighed, told = found.evidence, found.unseen
-    if weighed is not None and len(weighed.beliefs) >= 2:
-        yield lambda: view.picture(
-            pictures.belief(weighed, look.modes, look.mode_names), look.origin
-        )
-    if told is not None and told.restarts >= 2:
-        yield lambda: view.picture(pictures.discovery(told), look.origin)
-    yield lambda: thresholds.show(look)

@@ -1,0 +1,76 @@
+"""How much each component varies over the factorizations in focus."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from bnmf_core.analysis import chains
+from bnmf_core.compare.alignment import component_stability
+from bnmf_core.nouns.names import numbered
+from pages.frame import view
+from pages.frame.lens import Lens
+from pages.frame.words import plain
+
+TITLE = "Which components can be trusted?"
+
+
+def show(look: Lens, row: int, name: str) -> None:
+    """How much each component of a factorization varies over the optima in focus, or the draws.
+
+    ``row`` : of the members, the first of the pictures above, whose numbers components have.
+    ``name`` : what it is called there.
+    """
+    fold = st.expander(TITLE, key="stability_fold", on_change="rerun")
+    if view.is_open(fold):
+        with fold:
+            _unfolded(look, row, name)
+
+
+def _unfolded(look: Lens, row: int, name: str) -> None:
+    # As modes are made of optima, and draws lie about theirs by what the posterior allows.
+    optima, draws = look.focus & look.analysis.optima, look.focus & ~look.analysis.optima
+    # Optima of one mode are all the same; what the data leave open there, draws tell.
+    alone = np.unique(look.modes.labels[optima]).size <= 1 and draws.any()
+    verdicts = chains.STAGE.perhaps(look.analysis)
+    unsettled = [] if verdicts is None else [verdict.run for verdict in verdicts.unsettled]
+    draws &= ~look.analysis.members["run"].isin(unsettled).to_numpy()
+    drawn = look.analysis.members["algorithm"].isin(look.analysis.exact_samplers)
+    kind = "draw" if drawn[draws].all() else "factorization"
+    counted, what = (draws, kind) if alone else (optima, "converged factorization")
+    rows = np.flatnonzero(counted if counted.any() else look.focus)
+    if rows.size > 1:  # a component says nothing by its angle to itself
+        rows = rows[rows != row]
+    table = _stability(look.analysis.kept_under, row, tuple(rows.tolist()), look)
+    called = numbered(look.notes.components(look.aligned(np.array([row]))[0]))
+    st.markdown(plain(_least_and_most(table["max_angle"], called)))
+    st.markdown(
+        f":small[Angle between each component of {plain(name)}, numbered as in its picture, and "
+        f"its partner in every other {plain(what)} in focus. Small everywhere: the data insist on "
+        "this component.]"
+    )
+    table = table.assign(component=called).round(2)
+    names = {"mean_angle": "mean angle (°)", "max_angle": "largest angle (°)"}
+    view.table(table.rename(columns=names), TITLE, height=min(38 + 35 * len(table), 260))
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _stability(kept_under: str, row: int, rows: tuple[int, ...], _look: Lens) -> pd.DataFrame:
+    """How far components of these members are from those of one of them."""
+    reference = _look.aligned(np.array([row]))[0]
+    A = _look.analysis.bases(rows)
+    weights = _look.analysis.members["weight"].to_numpy()[list(rows)]
+    return component_stability(A, reference, weights=weights)
+
+
+def _least_and_most(angles: pd.Series, called: Sequence[str]) -> str:
+    """Which component is nearest to its partners, and which farthest."""
+    best, worst = angles.idxmin(), angles.idxmax()
+    least, most = f"{angles[best]:.2g}°", f"{angles[worst]:.2g}°"
+    if least == most:
+        return f"All components are up to {most} from their partners."
+    return (
+        f"Component {called[best]} is at most {least} from its partners, component {called[worst]} "
+        f"up to {most}."
+    )

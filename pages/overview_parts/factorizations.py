@@ -1,0 +1,48 @@
+"""Every factorization as a point, and how much of each run lies in each mode."""
+
+import streamlit as st
+
+from bnmf_core.analysis.answer import share_by_run
+from bnmf_core.figures.factorization_map import factorization_map, left_out
+from bnmf_core.figures.mode_share import mode_share
+from bnmf_core.share.pictures import ON_MAP, SHARED
+from pages.frame import focusing, view
+from pages.frame.lens import Lens
+from pages.overview_parts import triangles, whole
+from pages.parts.answer import Answer
+
+
+def show(look: Lens, _found: Answer) -> None:
+    """The map with a colour a run beside the shares; triangles where the rank is 3."""
+    left, right = st.columns([4, 3], gap="medium")
+    with left:
+        points, stress = look.structure.projection(look.metric)
+        figure = factorization_map(
+            points,
+            look.analysis.members,
+            look.modes.labels,
+            look.modes.representative,
+            look.styles,
+            look.focus,
+            look.distance.label,
+            look.distance.unit,
+        )
+        event = view.chart(
+            figure,
+            look.reading(f"{ON_MAP} Draw a lasso or a box to select.{left_out(stress)}"),
+            name="factorizations",
+            origin=look.origin,
+            table=lambda: whole.placed(look, points),
+            select=view.MARKS,
+        )
+        focusing.on_selection(event, "factorizations")
+    with right:
+        share = share_by_run(look.analysis, look.modes)
+        view.chart(
+            mode_share(share, look.styles),
+            SHARED,
+            name="share",
+            origin=look.origin,
+            table=look.named(share),
+        )
+    triangles.show(look)

@@ -1,0 +1,24 @@
+"""What was found, a sentence a finding, and what hands it on."""
+
+import streamlit as st
+
+from pages.frame import declared, link
+from pages.frame.lens import Lens
+from pages.frame.words import plain
+from pages.parts import settled, sharing
+from pages.parts.answer import Answer
+
+
+def show(look: Lens, found: Answer) -> None:
+    """The findings, each with its doubt and the page of its picture, unless that is this one."""
+    for finding in found.findings:
+        with st.container(border=True, horizontal=True, vertical_alignment="center"):
+            with st.container():
+                st.markdown(f"**{plain(finding.said)}**")
+                if finding.doubt:
+                    st.caption(plain(finding.doubt))
+            if finding.page != "overview":
+                with st.container(width=140):
+                    link.to(finding.page, declared.page(finding.page).title)
+    settled.show(look)
+    sharing.show(found)

@@ -63,6 +63,7 @@ def sentence(draw: int, belief: str) -> str:
 def show(step: int, say: Say) -> None:
     """The two modes by all three measures."""
     draw, belief = SHOWN[step]
+    drawn = charts.first()
     if not touch.presenting():
         left, right = st.columns(2, gap="medium")
         draw = left.slider(
@@ -96,17 +97,18 @@ def show(step: int, say: Say) -> None:
             **of,
         }
     )
-    charts.chart(
-        three_answers(restarts, height, of["mass"], of["mass_low"], of["mass_high"]),
-        "Height: the density at the best place that restarts found, over that of the better mode. "
-        "Bars on the mass: 90% of what its errors allow.",
-        name="lesson_mass",
-        origin=(
-            f"Two solutions with noise σ = {facts()['sigma']:g}, {sum(one['restarts'])} restarts, "
-            f"modes {one['apart']:g}° apart"
-        ),
-        table=table,
-    )
+    with drawn:
+        charts.chart(
+            three_answers(restarts, height, of["mass"], of["mass_low"], of["mass_high"]),
+            "Height: the density at the best place that restarts found, over that of the better "
+            "mode. Bars on the mass: 90% of what its errors allow.",
+            name="lesson_mass",
+            origin=(
+                f"Two solutions with noise σ = {facts()['sigma']:g}, {sum(one['restarts'])} "
+                f"restarts, modes {one['apart']:g}° apart"
+            ),
+            table=table,
+        )
 
 
 LESSON = Lesson(

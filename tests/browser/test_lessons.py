@@ -102,6 +102,20 @@ def test_nothing_of_a_lesson_is_cut_or_covered_on_a_small_screen(chromium, addre
                 assert toolbar is None if present else toolbar > plot, (key, found)
 
 
+def test_pictures_are_whole_and_take_most_of_the_first_screen(chromium, address):
+    for width, height in ((1360, 850), (400, 850)):
+        with chromium(width, height) as page:
+            for key in LESSONS:
+                page.goto(f"{address}/lessons?lesson={key}")
+                page.get_by_text(POINTS[key]).wait_for()
+                settle(page)
+                box = page.locator(".picture svg, .js-plotly-plot").first.bounding_box()
+                assert box["y"] + box["height"] <= height, (key, box)
+                assert box["x"] >= 0 and box["x"] + box["width"] <= width, (key, box)
+                if width > 1000:
+                    assert box["height"] > 400 and (box["width"] > 900 or key == "yes_no"), key
+
+
 def test_old_addresses_and_cards_lead_to_lessons(chromium, address):
     with chromium(1280, 720) as page:
         errors = []
@@ -114,7 +128,10 @@ def test_old_addresses_and_cards_lead_to_lessons(chromium, address):
         page.get_by_role("link", name="Open").nth(4).click()
         expect(page.get_by_text(POINTS["mass"])).to_be_visible()
         page.get_by_role("button", name="All lessons").click()
-        expect(page.get_by_role("link", name="Open")).to_have_count(8)
+        expect(page.get_by_role("link", name="Open")).to_have_count(len(LESSONS))
+        pictures = page.get_by_role("main").get_by_role("img")
+        shown = [picture.bounding_box() for picture in pictures.all()]
+        assert len(shown) == len(LESSONS) and min(box["height"] for box in shown) > 80
         assert errors == []
 
 
@@ -244,7 +261,9 @@ def test_a_talk_is_given_from_the_keyboard(chromium, address):
         page.goto(f"{address}/lessons?lesson=uniqueness&step=1&present=1")
 
         def at(lesson: int, step: int) -> None:
-            expect(page.get_by_text(f"Lesson {lesson} of 8 · step {step} of 3")).to_be_visible()
+            expect(
+                page.get_by_text(f"Lesson {lesson} of {len(LESSONS)} · step {step} of 3")
+            ).to_be_visible()
             settle(page)
 
         at(1, 1)
@@ -270,6 +289,8 @@ def test_a_talk_is_given_from_the_keyboard(chromium, address):
         at(1, 1)
         page.keyboard.press("PageDown")
         at(1, 2)
+        # Escape leaves, whatever has the keys.
+        page.get_by_role("slider", name="Corner 1 of the triangle").focus()
         page.keyboard.press("Escape")
         expect(page.get_by_role("button", name="Present")).to_be_visible()
         expect(page).to_have_url(re.compile("lesson=uniqueness&step=2$"))

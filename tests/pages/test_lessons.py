@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -9,14 +10,24 @@ import pytest
 from bnmf_core import RunSpec, laurberg, run
 from bnmf_core.compare.triangles import Plane, equilateral, relative_error
 from bnmf_core.posterior.weights import kkt_residual
-from pages.lessons_parts import covering, crossing, mass, scale, threshold, uniqueness, weights
-from pages.lessons_parts.drawing import STEPS, beside
+from pages.lessons_parts import (
+    covering,
+    crossing,
+    draw,
+    mass,
+    scale,
+    threshold,
+    uniqueness,
+    weights,
+)
+from pages.lessons_parts.drawing import CARDS, STEPS, beside
 from pages.lessons_parts.registry import LESSONS
 from studies.lessons import crossing as crossing_made
 from studies.lessons import mass as mass_made
 from studies.lessons import threshold as threshold_made
 from tests.pages.apps import page, words
 
+NUMBER = r"-?\d+\.?\d*"
 WIDGETS = ("button", "slider", "select_slider", "segmented_control", "toggle", "expander")
 
 
@@ -52,11 +63,22 @@ def test_a_lesson_in_a_talk_has_its_sentence_and_nothing_to_click(server, key):
     assert not [kind for kind in WIDGETS if any(True for _ in shown.get(kind))]
 
 
-def test_the_cards_lead_to_all_eight_lessons(server):
+def test_every_card_has_the_picture_that_its_lesson_draws():
+    pictures = {path.stem: path.read_text("utf-8") for path in CARDS.glob("*.svg")}
+    assert set(pictures) == set(LESSONS) == set(draw.PICTURES)
+    for key, kept in pictures.items():
+        made = draw.card(key)
+        assert re.sub(NUMBER, "", made) == re.sub(NUMBER, "", kept)
+        numbers = [np.array(re.findall(NUMBER, text), dtype=float) for text in (made, kept)]
+        np.testing.assert_allclose(*numbers, atol=0.11)
+        assert len(kept) < 12_000 and ElementTree.fromstring(kept).tag.endswith("svg")
+
+
+def test_the_cards_lead_to_all_lessons(server):
     app = page("lessons")
+    assert len(app.get("image")) == len(LESSONS)
     queries = [link.proto.query_string for link in app.get("page_link")]
     assert queries == [f"lesson={key}&step=1" for key in LESSONS]
-    assert len(LESSONS) == 8
     assert "There is no lesson nothing" in words(page("lessons", lesson="nothing"))
 
 

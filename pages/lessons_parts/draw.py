@@ -15,6 +15,7 @@ from pages.lessons_parts import (
     covering,
     crossing,
     mass,
+    ridge,
     scale,
     threshold,
     uniqueness,
@@ -166,6 +167,17 @@ def between() -> list[str]:
     return [*drawn, *dots(best, 5, fill=HIGHLIGHT)]
 
 
+def paths() -> list[str]:
+    """The error on a path between two islands, and on one along a ridge."""
+    drawn = [tag("path", d="M20 122.5H240", stroke=MUTED)]
+    for step, color in ((1, component_color(0)), (2, component_color(1))):
+        along = ridge.errors(*ridge.SHOWN[step])
+        places = np.column_stack([np.linspace(28, 232, along.size), 116 - 1600 * along])
+        drawn.append(shape(places, closed=False, stroke=color, stroke_width=3))
+        drawn += dots(places[[0, -1]], 6, fill=color)
+    return drawn
+
+
 PICTURES: dict[str, Callable[[], list[str]]] = {
     "uniqueness": triangles,
     "scale": orders,
@@ -175,6 +187,7 @@ PICTURES: dict[str, Callable[[], list[str]]] = {
     "threshold": losses,
     "weights": particles,
     "yes_no": between,
+    "ridge": paths,
 }
 
 

@@ -114,7 +114,7 @@ def presented(lesson: Lesson, step: int) -> None:
     """A lesson for a talk: large, one step at a time, next and back by key."""
     looks.present()
     st.title(f"{number(lesson):d}. {plain(lesson.title)}", anchor=False)
-    left, right = st.columns([7, 4], gap="large")
+    left, right = st.columns([9, 4], gap="medium")
     with left:
         _picture(lesson, step)
     with right:

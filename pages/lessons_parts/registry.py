@@ -4,6 +4,7 @@ from pages.lessons_parts import (
     covering,
     crossing,
     mass,
+    ridge,
     scale,
     threshold,
     uniqueness,
@@ -22,5 +23,6 @@ LESSONS = {
         threshold.LESSON,
         weights.LESSON,
         yes_no.LESSON,
+        ridge.LESSON,
     )
 }

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from bnmf_core.posterior.stein import ksd
-from pages.lessons_parts import uniqueness, weights
+from pages.lessons_parts import ridge, uniqueness, weights
 from pages.lessons_parts.registry import LESSONS
 from tests.browser.conftest import CHROMIUM, browser_page, running_server, settle
 
@@ -23,6 +23,7 @@ POINTS = {
     "mass": "restarts end in them 53% to 47%, yet their probabilities are 0.4% and 99.6%",
     "threshold": "50 of 50 restarts are good enough, and equally likely; under Gaussian noise",
     "weights": "5 would only do harm; with equal weights the discrepancy is 1.3 times as large",
+    "ridge": "two islands: on the best path found the error rises to 5.9%",
     "yes_no": "No choice of yes and no explains a, b and c",
 }
 # Seconds from the click on a link until a lesson has said its point, on a server that is warm.
@@ -254,6 +255,24 @@ def test_the_radius_and_the_chain_are_moved_without_the_server(chromium, address
         expect(page.get_by_text("first 1 · second 0").first).to_be_visible()
         page.get_by_role("button", name="Play").click()
         expect(page.get_by_text("first 53 · second 47")).to_be_visible(timeout=20_000)
+
+
+@pytest.mark.parametrize("present", ["", "&present=1"])
+def test_a_triangle_is_moved_along_the_path_with_the_error_of_the_engine(
+    chromium, address, present
+):
+    with chromium(1280, 720) as page:
+        page.goto(f"{address}/lessons?lesson=ridge{present}")
+        mark = page.get_by_role("slider", name="Place on the curve")
+        mark.focus()
+        for _ in range(6):
+            page.keyboard.press("ArrowLeft")
+        told = 100 * ridge.errors(*ridge.SHOWN[1])[ridge.HALFWAY - 6]
+        expect(mark).to_have_attribute("aria-valuetext", f"{told:.2f}%")
+        expect(page.get_by_text(f"the triangle drawn misses X by {told:.2f}%")).to_be_visible()
+        if not present:
+            page.get_by_role("slider", name="Place on the path").fill("0")
+            expect(mark).to_have_attribute("aria-valuetext", "0.00%")
 
 
 def test_a_talk_is_given_from_the_keyboard(chromium, address):

@@ -15,6 +15,7 @@ from pages.lessons_parts import (
     crossing,
     draw,
     mass,
+    ridge,
     scale,
     threshold,
     uniqueness,
@@ -201,6 +202,34 @@ def test_restarts_of_the_lesson_of_mass_are_made_again(monkeypatch):
     made, kept = mass_made.weighed(2), mass.weighed(3)
     for name in ("restarts", "error", "below_best", "apart"):
         np.testing.assert_allclose(made[name], kept[name], rtol=0.02, atol=0.02)
+
+
+def test_a_path_along_the_ridge_is_flat_and_one_between_islands_is_not(server):
+    for step, name in ((1, "5.9%"), (3, "3.4%")):
+        data, path = uniqueness.matrix(ridge.SHOWN[step][0]), ridge.path(*ridge.SHOWN[step])
+        missed = [np.linalg.norm(data.X - A @ W) for A, W in zip(path.A, path.W, strict=True)]
+        np.testing.assert_allclose(
+            ridge.errors(*ridge.SHOWN[step]), missed / np.sqrt(data.squared_norm), atol=1e-7
+        )
+        assert "two islands" in bold(opened("ridge", step)) and name in bold(opened("ridge", step))
+    for a in (0.51, 0.55, 0.6):
+        assert not ridge.separate(a, ridge.ALONG) and ridge.separate(a, ridge.ACROSS)
+        assert ridge.errors(a, ridge.ALONG).max() < ridge.facts()["ridge"] < 1e-3
+    assert "one ridge" in bold(opened("ridge", 2))
+
+
+def test_no_lower_path_between_the_islands_is_found_from_other_beginnings():
+    """By another way: crooked paths, each with the best W at every place."""
+    data = uniqueness.matrix(0.5)
+    A, _ = ridge.ends(0.5, ridge.ACROSS)
+    rng = np.random.default_rng(0)
+    far = np.linspace(0.0, 1.0, 41)[:, None, None]
+    for _ in range(20):
+        order = rng.permutation(3)
+        bent = np.sin(np.pi * far) * rng.normal(0.0, 0.2, (1, 6, 3))
+        way = np.maximum((1 - far) * A[0] + far * A[1][:, order] + bent, 0.0)
+        highest = max(relative_error(data.X, one) for one in way)
+        assert highest > ridge.facts()["barrier"] - 1e-6
 
 
 def test_as_many_restarts_are_good_enough_as_lie_below_the_flat_end(server):

@@ -17,6 +17,7 @@ from pages.lessons_parts import (
     mass,
     ridge,
     scale,
+    settled,
     threshold,
     uniqueness,
     weights,
@@ -178,6 +179,16 @@ def paths() -> list[str]:
     return drawn
 
 
+def strips() -> list[str]:
+    """Four chains on one axis, of which two lie apart from the others."""
+    drawn = []
+    chains = np.array(settled.lengths()[settled.SHOWN[2][0]]["draws"], dtype=float)[:, ::2]
+    for k, chain in enumerate(chains):
+        line = np.column_stack([np.linspace(20, 240, chain.size), 36 + 32 * k - 0.55 * chain])
+        drawn.append(shape(line, closed=False, stroke=component_color(k), stroke_width=1.2))
+    return drawn
+
+
 PICTURES: dict[str, Callable[[], list[str]]] = {
     "uniqueness": triangles,
     "scale": orders,
@@ -188,6 +199,7 @@ PICTURES: dict[str, Callable[[], list[str]]] = {
     "weights": particles,
     "yes_no": between,
     "ridge": paths,
+    "settled": strips,
 }
 
 

@@ -6,6 +6,7 @@ from pages.lessons_parts import (
     mass,
     ridge,
     scale,
+    settled,
     threshold,
     uniqueness,
     weights,
@@ -24,5 +25,6 @@ LESSONS = {
         weights.LESSON,
         yes_no.LESSON,
         ridge.LESSON,
+        settled.LESSON,
     )
 }

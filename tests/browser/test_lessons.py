@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from bnmf_core.posterior.stein import ksd
-from pages.lessons_parts import ridge, uniqueness, weights
+from pages.lessons_parts import ridge, settled, uniqueness, weights
 from pages.lessons_parts.registry import LESSONS
 from tests.browser.conftest import CHROMIUM, browser_page, running_server, settle
 
@@ -24,6 +24,7 @@ POINTS = {
     "threshold": "50 of 50 restarts are good enough, and equally likely; under Gaussian noise",
     "weights": "5 would only do harm; with equal weights the discrepancy is 1.3 times as large",
     "ridge": "two islands: on the best path found the error rises to 5.9%",
+    "settled": "every chain looks settled by itself; together they have not settled: R̂ = 1.7",
     "yes_no": "No choice of yes and no explains a, b and c",
 }
 # Seconds from the click on a link until a lesson has said its point, on a server that is warm.
@@ -273,6 +274,18 @@ def test_a_triangle_is_moved_along_the_path_with_the_error_of_the_engine(
         if not present:
             page.get_by_role("slider", name="Place on the path").fill("0")
             expect(mark).to_have_attribute("aria-valuetext", "0.00%")
+
+
+def test_chains_are_made_longer_without_the_server(chromium, address):
+    with chromium(1280, 720) as page:
+        page.goto(f"{address}/lessons?lesson=settled&step=2")
+        expect(page.get_by_text("Chain 1: R̂ by itself 0.99")).to_be_visible()
+        for number, one in enumerate(settled.lengths()):
+            page.get_by_role("slider", name="Length of the chains").fill(str(number))
+            for chain, alone in enumerate(one["alone"], 1):
+                said = f"Chain {chain}: R̂ by itself {alone:.2f}"
+                expect(page.get_by_text(said)).to_be_visible()
+            expect(page.get_by_text(settled.sentence(number))).to_be_visible()
 
 
 def test_a_talk_is_given_from_the_keyboard(chromium, address):

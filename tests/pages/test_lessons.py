@@ -17,6 +17,7 @@ from pages.lessons_parts import (
     mass,
     ridge,
     scale,
+    settled,
     threshold,
     uniqueness,
     weights,
@@ -25,6 +26,7 @@ from pages.lessons_parts.drawing import CARDS, STEPS, beside
 from pages.lessons_parts.registry import LESSONS
 from studies.lessons import crossing as crossing_made
 from studies.lessons import mass as mass_made
+from studies.lessons import settled as settled_made
 from studies.lessons import threshold as threshold_made
 from tests.pages.apps import page, words
 
@@ -202,6 +204,39 @@ def test_restarts_of_the_lesson_of_mass_are_made_again(monkeypatch):
     made, kept = mass_made.weighed(2), mass.weighed(3)
     for name in ("restarts", "error", "below_best", "apart"):
         np.testing.assert_allclose(made[name], kept[name], rtol=0.02, atol=0.02)
+
+
+def test_chains_that_look_settled_one_by_one_have_a_large_r_hat_together(server):
+    short, long = settled.lengths()[1], settled.lengths()[-1]
+    assert max(short["alone"]) < 1.12 and settled.looking(short) == 4 and not settled.settled(short)
+    chains = np.array(short["draws"], dtype=float)
+    spread = chains.std(axis=1).max()
+    assert np.ptp(np.median(chains, axis=1)) > 4 * spread and short["r_hat"] > 1.5
+    assert f"R̂ = {short['r_hat']:.2f}" in bold(opened("settled"))
+    assert settled.settled(long) and "the four chains have settled" in bold(opened("settled", 3))
+    nearly = next(one for one in settled.lengths() if one["r_hat"] <= settled.TOGETHER)
+    assert not settled.settled(nearly) and nearly["bulk"] < settled.LEAST
+    # The classical R̂ of whole chains, by its formula, falls as the engine's does.
+    for one, least, most in ((short, 2.0, np.inf), (long, 0.99, 1.05)):
+        draws = np.array(one["draws"], dtype=float)
+        within, n = draws.var(axis=1, ddof=1).mean(), draws.shape[1]
+        between = draws.mean(axis=1).var(ddof=1)
+        assert least < np.sqrt((n - 1) / n + between / within) < most
+
+
+def test_what_the_lesson_of_settled_chains_keeps_is_judged_and_made_again():
+    for one in settled.lengths():
+        again = settled_made.judged(np.array(one["draws"], dtype=float))
+        for name, value in again.items():
+            np.testing.assert_allclose(one[name], value, rtol=1e-6)
+    whole = settled_made.followed(1000, settled_made.SEED)
+    assert whole.shape == (4, 1000 // settled_made.THINNING)
+    kept = np.array(settled.lengths()[0]["draws"])
+    # The same seed takes the same way; another one as well settles no sooner.
+    np.testing.assert_allclose(settled_made.cut(whole, 1000)[:, :20], kept[:, :20], atol=1.5)
+    for seed in (1, 2):
+        other = settled_made.cut(settled_made.followed(1000, seed), 1000)
+        assert settled_made.judged(other)["r_hat"] > 1.5
 
 
 def test_a_path_along_the_ridge_is_flat_and_one_between_islands_is_not(server):

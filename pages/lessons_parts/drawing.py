@@ -16,16 +16,15 @@ CARDS = Path(__file__).with_name("cards")
 
 
 def cards() -> None:
-    """All lessons, each with its picture, its idea and a link."""
+    """All lessons: the picture of each, its title and a link."""
     for first in range(0, len(LESSONS), IN_A_ROW):
         row = list(LESSONS.values())[first : first + IN_A_ROW]
         for lesson, column in zip(row, st.columns(IN_A_ROW, gap="medium"), strict=False):
             with column.container(border=True, height="stretch"):
                 view.image(CARDS / f"{lesson.key}.svg", lesson.idea)
-                st.markdown(f"**{number(lesson):d}. {plain(lesson.title)}**")
                 with st.container(height="stretch"):
-                    st.markdown(plain(lesson.idea))
-                link.to("lessons", "Open", lesson=lesson.key, step="1")
+                    st.markdown(f"**{number(lesson):d}. {plain(lesson.title)}**")
+                link.to("lessons", "Open", lesson.idea, lesson=lesson.key, step="1")
 
 
 def number(lesson: Lesson) -> int:

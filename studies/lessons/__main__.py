@@ -1,4 +1,4 @@
-"""Make what the lessons keep anew: ``python -m studies.lessons [NAME …]``, a minute for all."""
+"""Make what the lessons keep anew: ``python -m studies.lessons [NAME …]``, two minutes for all."""
 
 import json
 import sys

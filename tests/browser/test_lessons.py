@@ -20,7 +20,7 @@ POINTS = {
     "scale": "The entries of A have moved by 163%, those of A W not at all; the largest angle",
     "covering": "one mode needs 3 balls and two modes need 2, so a single small radius takes the",
     "crossing": "Four Gibbs chains agree, R̂ = 1.01, and none of their 400 draws is near the second",
-    "mass": "restarts end in them 53% to 47%, yet their probabilities are 0.4% and 99.6%",
+    "mass": "Both modes fit exactly, restarts end in them 53% to 47%, and their probabilities are",
     "threshold": "50 of 50 restarts are good enough, and equally likely; under Gaussian noise",
     "weights": "5 would only do harm; with equal weights the discrepancy is 1.3 times as large",
     "ridge": "two islands: on the best path found the error rises to 5.9%",

@@ -19,7 +19,6 @@ MORE = {
     "modes": 155,
     "quality": 95,
     "starts": 100,
-    "lessons": 190,
 }
 # A list of terms.
 OTHERS = ("glossary",)

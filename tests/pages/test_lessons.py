@@ -1,7 +1,9 @@
 """Lessons: each opens with its defaults and makes its point, computed here by a second way."""
 
 import itertools
+import json
 import re
+import zipfile
 from xml.etree import ElementTree
 
 import numpy as np
@@ -10,6 +12,7 @@ import pytest
 from bnmf_core import RunSpec, laurberg, run
 from bnmf_core.compare.triangles import Plane, equilateral, relative_error
 from bnmf_core.posterior.weights import kkt_residual
+from bnmf_core.runs.examples import EXAMPLES
 from pages.lessons_parts import (
     covering,
     crossing,
@@ -193,9 +196,29 @@ def test_the_mass_of_the_mode_is_where_a_sampler_that_crosses_spends_its_time(se
     kept = mass.mass(1, "1")
     assert kept.sum() == pytest.approx(1.0, abs=1e-3)
     assert share > 0.97 and kept.max() > 0.97
-    assert f"{kept.max():.1%}" in bold(opened("mass"))
+    assert f"{kept.max():.1%}" in bold(opened("mass", 2))
     draws = mass.stored("mass")["draws"]
     assert max(max(draw["error"]) for draw in draws) < 0.01
+
+
+def test_without_noise_the_two_answers_have_half_of_the_mass_as_the_example_says(server):
+    example = EXAMPLES["two_solutions"]
+    X, (one, other) = example.dataset().X, example.dataset().truth
+
+    def columns(matrix):
+        return sorted(map(tuple, (matrix / matrix.sum(axis=0)).T.round(9)))
+
+    # Rows that are turned by one swap the answers, and X keeps its columns.
+    turned = [5, 0, 1, 2, 3, 4]
+    assert columns(X[turned]) == columns(X) and columns(one.A[turned]) == columns(other.A)
+    assert (X.sum(axis=0) == X.sum(axis=0)[0]).all()
+    exact = mass.weighed(0)["masses"]["1"]
+    assert exact["mass_low"][0] < 0.5 < exact["mass_high"][0] and max(exact["mass"]) < 0.55
+    assert mass.weighed(0)["below_best"] == [0.0, 0.0] and "fit exactly" in bold(opened("mass"))
+    with zipfile.ZipFile(example.finished) as archive:
+        (table,) = (name for name in archive.namelist() if "evidence" in name and "table" in name)
+        found = json.loads(archive.read(table))
+    assert max(found["mass_low"]) < 0.5 < min(found["mass_high"])
 
 
 def test_restarts_of_the_lesson_of_mass_are_made_again(monkeypatch):

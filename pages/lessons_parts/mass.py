@@ -53,13 +53,13 @@ def facts() -> dict[str, float]:
 
 
 def sentence(draw: int, belief: str) -> str:
-    """Basin, height and mass, in one sentence."""
+    """Basin, height and mass, in two sentences."""
     one, of = weighed(draw), mass(draw, belief)
     share = [count / sum(one["restarts"]) for count in one["restarts"]]
-    believed = "" if belief == "1" else ", when the noise model is believed a tenth as far"
-    fit, yet = ("miss X by less than 1%", "yet") if draw else ("fit exactly", "and")
+    believed = "" if belief == "1" else " if the noise model is believed a tenth as far"
+    fit, their = ("miss X by less than 1%", "Yet their") if draw else ("fit exactly", "Their")
     return (
-        f"Both modes {fit}, restarts end in them {share[0]:.0%} to {share[1]:.0%}, {yet} their "
+        f"Both modes {fit}, and restarts end in them {share[0]:.0%} to {share[1]:.0%}. {their} "
         f"probabilities are {of[0]:.1%} and {of[1]:.1%}{believed}."
     )
 

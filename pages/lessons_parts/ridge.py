@@ -84,8 +84,7 @@ def sentence(a: float, pair: str, place: int) -> str:
         if separate(a, pair)
         else f"one ridge: the error on this path stays below {below(along.max()):.2%}"
     )
-    here = f"the triangle drawn misses X by {along[place]:.2%}"
-    return f"At a = {a:.2f} these fits are {verdict}; {here}."
+    return f"At a = {a:.2f} these fits are {verdict}; here it is {along[place]:.2%}."
 
 
 def ask(step: int) -> tuple[float, str]:
@@ -141,8 +140,8 @@ LESSON = Lesson(
         "A larger a makes room. At a = {a:.1f} every triangle turned by {first:.0f}° to "
         "{last:.0f}° fits. The path from the first to the last stays below {ridge:.2%}. These "
         "fits are a ridge: infinitely many, and no barrier between them.",
-        "The same data have both. The triangle at 0° fits as well, and the path from it to the "
-        "ridge rises to {beside:.1%}. It is an island beside the ridge.",
+        "The same data have both. The triangle at 0° fits as well, and the error on the path from "
+        "it to the ridge rises to {beside:.1%}. It is an island beside the ridge.",
     ),
     (
         Question(

@@ -64,8 +64,9 @@ def sentence(length: int) -> str:
     if settled(one):
         return f"{after} the four chains have settled: {numbers} of {facts()['kept']:d} draws."
     count = looking(one)
-    many = "every chain looks" if count == 4 else f"{count} of 4 chains look{'s' * (count == 1)}"
-    return f"{after} {many} settled by itself; together they have not settled: {numbers}."
+    looks = "chains look settled by themselves" if count != 1 else "chains looks settled by itself"
+    many = "every chain looks settled by itself" if count == 4 else f"{count} of 4 {looks}"
+    return f"{after} {many}; together they have not settled: {numbers}."
 
 
 def show(step: int, say: Say) -> None:
@@ -101,7 +102,7 @@ LESSON = Lesson(
     (
         "Four Gibbs chains sample the matrix with two answers, with σ = {sigma:g}. Each strip "
         "shows the angle of one chain to the first answer. After {short_sweeps:,} sweeps every "
-        "strip is level, and its own split R̂ is at most {alone:.2f}.",
+        "strip is level, and its own split R̂ is about {alone:.2f}.",
         "One axis for all shows the difference: two chains stay near {low:.0f}°, two near "
         "{high:.0f}°. Rank-normalised split R̂ compares the four chains: {short_r_hat:.2f}. The "
         "{kept:d} draws have a bulk ESS of {short_bulk:.0f}.",

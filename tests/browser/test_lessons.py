@@ -20,7 +20,7 @@ POINTS = {
     "scale": "The entries of A have moved by 163%, those of A W not at all; the largest angle",
     "covering": "one mode needs 3 balls and two modes need 2, so a single small radius takes the",
     "crossing": "Four Gibbs chains agree, R̂ = 1.01, and none of their 400 draws is near the second",
-    "mass": "Both modes fit exactly, restarts end in them 53% to 47%, and their probabilities are",
+    "mass": "Both modes fit exactly, and restarts end in them 53% to 47%. Their probabilities are",
     "threshold": "50 of 50 restarts are good enough, and equally likely; under Gaussian noise",
     "weights": "5 would only do harm; with equal weights the discrepancy is 1.3 times as large",
     "ridge": "two islands: on the best path found the error rises to 5.9%",
@@ -270,7 +270,7 @@ def test_a_triangle_is_moved_along_the_path_with_the_error_of_the_engine(
             page.keyboard.press("ArrowLeft")
         told = 100 * ridge.errors(*ridge.SHOWN[1])[ridge.HALFWAY - 6]
         expect(mark).to_have_attribute("aria-valuetext", f"{told:.2f}%")
-        expect(page.get_by_text(f"the triangle drawn misses X by {told:.2f}%")).to_be_visible()
+        expect(page.get_by_text(f"here it is {told:.2f}%")).to_be_visible()
         if not present:
             page.get_by_role("slider", name="Place on the path").fill("0")
             expect(mark).to_have_attribute("aria-valuetext", "0.00%")

@@ -1,4 +1,4 @@
-"""Lessons: eight ideas, each one picture to touch."""
+"""Lessons: ten ideas, each one picture to touch."""
 
 import streamlit as st
 

@@ -134,8 +134,8 @@ def connections(
         goal = float(ends + 2 * noise * allowed)
         pair = [first, last]
         hopeless = float(ends + 2 * noise * allowed * HOPELESS)
-        path = _lowest_path(problem, A[pair], W[pair], goal, hopeless, cancel)
-        highest = max(path, float(ends))
+        path = lowest_path(problem, A[pair], W[pair], goal, hopeless, cancel)
+        highest = max(path.highest, float(ends))
         rows.append(
             {
                 "mode": mode,
@@ -185,18 +185,32 @@ def _closest(distances: np.ndarray, left: np.ndarray, right: np.ndarray) -> tupl
     return int(left[row]), int(right[column])
 
 
-def _lowest_path(
+@dataclass(frozen=True, eq=False)
+class Path:
+    """Factorizations in a row: A (P, D, R), W (P, R, N), and their ‖X − AW‖², squared (P,)."""
+
+    A: np.ndarray
+    W: np.ndarray
+    squared: np.ndarray
+
+    @property
+    def highest(self) -> float:
+        """The largest ‖X − AW‖² on the way."""
+        return float(self.squared.max())
+
+
+def lowest_path(
     problem: Problem,
     A: np.ndarray,
     W: np.ndarray,
-    goal: float,
-    hopeless: float,
-    cancel: Callable[[], bool] | None,
-) -> float:
-    """The largest ‖X − AW‖² on the best path found between two factorizations (2, …).
+    goal: float = 0.0,
+    hopeless: float = np.inf,
+    cancel: Callable[[], bool] | None = None,
+) -> Path:
+    """The best path found between two factorizations A (2, D, R), W (2, R, N).
 
-    Looked at are the factorizations on the path and the middles between them. A path below the
-    goal is good enough; one above ``hopeless`` half-way is given up.
+    It holds the factorizations on the path and the middles between them. A path below the goal
+    is good enough; one above ``hopeless`` half-way is given up.
     """
     order = matching(A[1:], A[0])[0]
     ends_A, ends_W = _balanced(
@@ -204,9 +218,9 @@ def _lowest_path(
         np.stack([W[0], W[1][order]]).astype(np.float64),
     )
     path_A, path_W = _spaced(ends_A, ends_W)
-    best = _highest(problem, path_A, path_W)
+    best = _with_middles(problem, path_A, path_W)
     for done in range(ROUNDS):
-        if best <= goal or (best > hopeless and done >= ROUNDS // 2):
+        if best.highest <= goal or (best.highest > hopeless and done >= ROUNDS // 2):
             break
         raise_if_cancelled(cancel, "paths between modes")
         better = hals.solve(problem, path_A[1:-1], path_W[1:-1], ITERATIONS, tolerance=0.0)
@@ -215,14 +229,17 @@ def _lowest_path(
             np.concatenate([path_A[:1], inner_A, path_A[-1:]]),
             np.concatenate([path_W[:1], inner_W, path_W[-1:]]),
         )
-        best = min(best, _highest(problem, path_A, path_W))
+        best = min(best, _with_middles(problem, path_A, path_W), key=lambda path: path.highest)
     return best
 
 
-def _highest(problem: Problem, A: np.ndarray, W: np.ndarray) -> float:
-    middle_A, middle_W = 0.5 * (A[:-1] + A[1:]), 0.5 * (W[:-1] + W[1:])
-    looked_at = np.concatenate([A, middle_A]), np.concatenate([W, middle_W])
-    return float(squared_errors(problem.dataset.X, *looked_at, problem.dataset.mask).max())
+def _with_middles(problem: Problem, A: np.ndarray, W: np.ndarray) -> Path:
+    """A path (P, …) with the middles between its factorizations, in their order."""
+    A, W = np.repeat(A, 2, axis=0)[:-1], np.repeat(W, 2, axis=0)[:-1]
+    for finer in (A, W):
+        finer[1::2] = 0.5 * (finer[:-1:2] + finer[2::2])
+    squared = squared_errors(problem.dataset.X, A, W, problem.dataset.mask)
+    return Path(A, W, np.asarray(squared))
 
 
 def _balanced(A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -21,7 +21,7 @@ def three_answers(
     restarts : (K,) shares of restarts, sum 1. relative_height : (K,) density at the best place
         over that of the best of all. mass, low, high : (K,) shares of the posterior with limits.
     """
-    titles = ("Basin: share of restarts", "Height: best density", "Mass: posterior")
+    titles = ("Basin:<br>restarts", "Height:<br>density", "Mass:<br>posterior")
     figure = make_subplots(cols=3, subplot_titles=titles, horizontal_spacing=0.07)
     names = [f"mode {k + 1}" for k in range(restarts.size)]
     colors = [component_color(k) for k in range(restarts.size)]
@@ -51,5 +51,5 @@ def three_answers(
     figure.update_yaxes(range=[0, 1.15], tickvals=[0, 0.5, 1], tickformat=".0%")
     figure.update_yaxes(col=2, tickformat=".2g")
     kept = figure.layout.annotations
-    layout(figure, "", height=255, margin={"l": 40, "b": 30})
+    layout(figure, "", height=255, margin={"l": 40, "t": 52, "b": 30})
     return figure.update_layout(annotations=kept, showlegend=False)

@@ -217,7 +217,7 @@ PAGES = [
         "lessons",
         "Lessons",
         "Lessons",
-        "Eight ideas behind these pages. Each is one picture to touch, in three steps.",
+        "Ten ideas behind these pages. Each is one picture to touch, in three steps.",
         icon="school",
         parameters=("lesson", "step", "present"),
     ),

@@ -57,12 +57,21 @@ LINKED: dict[str, Callable[[str], Any]] = {
 }
 
 
-def to(page_key: str, label: str = "", **parameters: str) -> None:
-    """Draw a link to a page; ``label`` is plain text, the page's own invitation if left out."""
+def to(page_key: str, label: str = "", hint: str = "", **parameters: str) -> None:
+    """Draw a link to a page; ``label`` is plain text, the page's own invitation if left out.
+
+    ``hint`` : plain text that is shown on hovering.
+    """
     page = declared.page(page_key)
     words = plain(label or page.invitation or page.title)
     icon = f":material/{page.icon}:"
-    st.page_link(str(page.script), label=words, icon=icon, query_params=_also_shown(parameters))
+    st.page_link(
+        str(page.script),
+        label=words,
+        icon=icon,
+        help=plain(hint) if hint else None,
+        query_params=_also_shown(parameters),
+    )
 
 
 def go(page_key: str, **parameters: str) -> None:

@@ -19,8 +19,9 @@ html {font-size: 21px}
 [class*="st-key-large_"] {min-height: 66vh}
 </style>
 """
-# How the key of a container begins that takes up most of the window in a talk.
-LARGE = "large"
+# How the key of a container begins that takes up most of the window in a talk, and of one that is
+# as high as the window allows with texts around it.
+LARGE, ROOMY = "large", "roomy"
 
 
 def draw() -> None:

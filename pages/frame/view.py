@@ -77,11 +77,12 @@ def chart(
     table: "Rows",
     select: tuple[str, ...] = (),
     talk: bool = False,
+    tall: bool = False,
 ) -> Any:
     """Draw a figure; below it, how to read it and a menu with its table, downloads and origin.
 
     ``table`` : what takes long to put together is handed over as a function, called when needed.
-    ``talk`` : it has no buttons, and is as high as what it stands in.
+    ``tall`` : it is as high as what it stands in. ``talk`` : so it is, and it has no buttons.
 
     Returns the chart's selection event when ``select`` names selection modes.
     """
@@ -92,7 +93,7 @@ def chart(
         "config": CONFIG
         | {"toImageButtonOptions": {"format": "png", "scale": 2, "filename": name}}
         | ({"displayModeBar": False} if talk else {}),
-        "height": "stretch" if talk else "content",
+        "height": "stretch" if talk or tall else "content",
         "alt": f"{title}. {reading}",
     }
     event = None

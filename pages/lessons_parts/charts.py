@@ -1,8 +1,9 @@
-"""Charts of lessons: as on every page, and larger letters where they are presented."""
+"""Charts of lessons: as high as the window allows, and with larger letters in a talk."""
 
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from pages.frame import looks, view
 from pages.lessons_parts import touch
@@ -11,10 +12,16 @@ from pages.lessons_parts import touch
 LETTERS, IN_CELLS = 17, 13
 
 
+def first() -> DeltaGenerator:
+    """Where the chart goes: before what moves it, so that it is seen at once on any screen."""
+    return st.container(gap="xsmall")
+
+
 def chart(figure: go.Figure, reading: str, *, name: str, origin: str, table: pd.DataFrame) -> None:
     """Draw a figure with what it needs to be read; in a talk without buttons."""
     if not touch.presenting():
-        view.chart(figure, reading, name=name, origin=origin, table=table)
+        with st.container(key=f"{looks.ROOMY}_{name}"):
+            view.chart(figure, reading, name=name, origin=origin, table=table, tall=True)
         return
     figure.update_layout(font_size=LETTERS)
     figure.update_traces(textfont_size=IN_CELLS, selector={"type": "heatmap"})

@@ -1,27 +1,30 @@
 """Lessons on screen: the cards, a lesson, a lesson for a talk."""
 
+from pathlib import Path
+
 import streamlit as st
 
-from pages.frame import link, looks
+from pages.frame import link, looks, view
 from pages.frame.words import plain
 from pages.lessons_parts import touch
 from pages.lessons_parts.lesson import Lesson
 from pages.lessons_parts.registry import LESSONS
 
 STEPS = (1, 2, 3)
-IN_A_ROW = 4
+IN_A_ROW = 5
+CARDS = Path(__file__).with_name("cards")
 
 
 def cards() -> None:
-    """All lessons, each with its idea and a link."""
+    """All lessons: the picture of each, its title and a link."""
     for first in range(0, len(LESSONS), IN_A_ROW):
         row = list(LESSONS.values())[first : first + IN_A_ROW]
         for lesson, column in zip(row, st.columns(IN_A_ROW, gap="medium"), strict=False):
             with column.container(border=True, height="stretch"):
-                st.markdown(f"**{number(lesson):d}. {plain(lesson.title)}**")
+                view.image(CARDS / f"{lesson.key}.svg", lesson.idea)
                 with st.container(height="stretch"):
-                    st.markdown(plain(lesson.idea))
-                link.to("lessons", "Open", lesson=lesson.key, step="1")
+                    st.markdown(f"**{number(lesson):d}. {plain(lesson.title)}**")
+                link.to("lessons", "Open", lesson.idea, lesson=lesson.key, step="1")
 
 
 def number(lesson: Lesson) -> int:
@@ -46,7 +49,7 @@ def go(key: str | None, step: int | None = None) -> None:
 def lesson_page(lesson: Lesson, step: int) -> None:
     """One lesson: the picture and what it says on the left, the texts on the right."""
     _above(lesson)
-    left, right = st.columns([7, 5], gap="large")
+    left, right = st.columns([10, 3], gap="medium")
     with left:
         _picture(lesson, step)
     with right:
@@ -68,7 +71,7 @@ def lesson_page(lesson: Lesson, step: int) -> None:
 
 
 def _above(lesson: Lesson) -> None:
-    title, turning = st.columns([7, 5], gap="large", vertical_alignment="bottom")
+    title, turning = st.columns([7, 5], vertical_alignment="bottom")
     title.title(f"{number(lesson):d}. {plain(lesson.title)}", anchor=False)
     with turning, st.container(horizontal=True, horizontal_alignment="right"):
         st.button("All lessons", icon=":material/apps:", on_click=go, args=(None,))
@@ -110,7 +113,7 @@ def presented(lesson: Lesson, step: int) -> None:
     """A lesson for a talk: large, one step at a time, next and back by key."""
     looks.present()
     st.title(f"{number(lesson):d}. {plain(lesson.title)}", anchor=False)
-    left, right = st.columns([7, 4], gap="large")
+    left, right = st.columns([9, 4], gap="medium")
     with left:
         _picture(lesson, step)
     with right:

@@ -13,14 +13,15 @@ from pages.lessons_parts import charts, touch
 from pages.lessons_parts.lesson import Lesson, Question, Say
 from pages.lessons_parts.stored import stored
 
-# What each step shows: which draw of the noise, from 1, and how far the noise model is believed.
-SHOWN = {1: (1, "1"), 2: (4, "1"), 3: (1, "0.1")}
+# What each step shows: which draw of the noise, 0 being none, and how far the noise model is
+# believed.
+SHOWN = {1: (0, "1"), 2: (1, "1"), 3: (1, "0.1")}
 BELIEFS = {"1": "at its word", "0.1": "a tenth"}
 
 
 def weighed(draw: int) -> dict[str, Any]:
-    """What was computed for a draw of the noise, counted from 1."""
-    found: dict[str, Any] = stored("mass")["draws"][draw - 1]
+    """What was computed for a draw of the noise, counted from 1, or without noise, 0."""
+    found: dict[str, Any] = stored("mass")["draws"][draw]
     return found
 
 
@@ -31,13 +32,15 @@ def mass(draw: int, belief: str) -> np.ndarray:
 
 @cache
 def facts() -> dict[str, float]:
-    """The numbers of the first draw, and how masses differ between draws of the noise."""
-    first = weighed(1)
-    heavier = [float(mass(draw, "1").max()) for draw in range(1, len(stored("mass")["draws"]) + 1)]
+    """The numbers without noise and of the first draw, and how masses differ between draws."""
+    first, exact = weighed(1), weighed(0)["masses"]["1"]
+    heavier = [float(mass(draw, "1").max()) for draw in range(1, len(stored("mass")["draws"]))]
     nats = max(first["below_best"])
     return {
         "sigma": stored("mass")["sigma"],
-        "worst_error": max(first["error"]),
+        "even": exact["mass"][0],
+        "even_low": exact["mass_low"][0],
+        "even_high": exact["mass_high"][0],
         "nats": nats,
         "times": float(np.exp(nats)),
         "odds": float(mass(1, "1").max() / mass(1, "1").min()),
@@ -50,28 +53,30 @@ def facts() -> dict[str, float]:
 
 
 def sentence(draw: int, belief: str) -> str:
-    """Basin, height and mass, in one sentence."""
+    """Basin, height and mass, in two sentences."""
     one, of = weighed(draw), mass(draw, belief)
     share = [count / sum(one["restarts"]) for count in one["restarts"]]
-    believed = "" if belief == "1" else ", when the noise model is believed a tenth as far"
+    believed = "" if belief == "1" else " if the noise model is believed a tenth as far"
+    fit, their = ("miss X by less than 1%", "Yet their") if draw else ("fit exactly", "Their")
     return (
-        f"Both modes miss X by less than 1%, and restarts end in them {share[0]:.0%} to "
-        f"{share[1]:.0%}, yet their probabilities are {of[0]:.1%} and {of[1]:.1%}{believed}."
+        f"Both modes {fit}, and restarts end in them {share[0]:.0%} to {share[1]:.0%}. {their} "
+        f"probabilities are {of[0]:.1%} and {of[1]:.1%}{believed}."
     )
 
 
 def show(step: int, say: Say) -> None:
     """The two modes by all three measures."""
     draw, belief = SHOWN[step]
+    drawn = charts.first()
     if not touch.presenting():
         left, right = st.columns(2, gap="medium")
         draw = left.slider(
             "Draw of the noise",
-            1,
-            len(stored("mass")["draws"]),
+            0,
+            len(stored("mass")["draws"]) - 1,
             draw,
             key=f"mass_draw_{step}",
-            help="The same matrix with other noise of the same size.",
+            help="0: without noise. Else the same matrix with other noise of the same size.",
         )
         belief = right.segmented_control(
             "How far the noise model is believed",
@@ -83,7 +88,7 @@ def show(step: int, say: Say) -> None:
             help="A tenth: ten entries of X count as one.",
         )
     say(sentence(draw, belief))
-    one = weighed(draw)
+    one, sigma = weighed(draw), facts()["sigma"]
     of = {name: np.array(values) for name, values in one["masses"][belief].items()}
     restarts = np.array(one["restarts"]) / sum(one["restarts"])
     height = np.exp(-np.array(one["below_best"]))
@@ -96,17 +101,18 @@ def show(step: int, say: Say) -> None:
             **of,
         }
     )
-    charts.chart(
-        three_answers(restarts, height, of["mass"], of["mass_low"], of["mass_high"]),
-        "Height: the density at the best place that restarts found, over that of the better mode. "
-        "Bars on the mass: 90% of what its errors allow.",
-        name="lesson_mass",
-        origin=(
-            f"Two solutions with noise σ = {facts()['sigma']:g}, {sum(one['restarts'])} restarts, "
-            f"modes {one['apart']:g}° apart"
-        ),
-        table=table,
-    )
+    with drawn:
+        charts.chart(
+            three_answers(restarts, height, of["mass"], of["mass_low"], of["mass_high"]),
+            "Height: the density at the best place that restarts found, over that of the better "
+            "mode. Bars on the mass: 90% of what its errors allow.",
+            name="lesson_mass",
+            origin=(
+                f"Two solutions {f'with noise σ = {sigma:g}' if draw else 'without noise'}, "
+                f"{sum(one['restarts'])} restarts, modes {one['apart']:g}° apart"
+            ),
+            table=table,
+        )
 
 
 LESSON = Lesson(
@@ -116,16 +122,17 @@ LESSON = Lesson(
     "The matrix: Masood, Pan and Doshi-Velez (2016), equation 7; the masses are computed by "
     "annealing from each mode",
     (
-        "The matrix with two answers, and noise of σ = {sigma:g}. Basin: restarts fall into either "
-        "about equally often. Height: at the best place found, one mode is {times:.0f} times as "
-        "dense as the other ({nats:.1f} nats; 2.3 nats are a factor of ten). Mass: it is "
-        "{odds:,.0f} times as probable, because it is wider, too.",
-        "The noise decides. Over {draws:d} draws of it the heavier mode has between {least:.0%} "
-        "and {most:.1%} of the mass, and which one it is changes, while the restarts stay near "
-        "half and half. Without noise each would have exactly half, by symmetry.",
-        "All this takes the noise model at its word. If ten entries of X count as one, "
-        "{at_word:.1%} become {milder:.0%}. A conclusion that needs the noise model to be exact is "
-        "better called open.",
+        "The matrix with two answers has no noise. An exchange of its rows and columns swaps the "
+        "answers and leaves X as it is. Each answer therefore has half of the mass; annealing "
+        "estimates {even:.0%} ({even_low:.0%} to {even_high:.0%}). Restarts and heights are about "
+        "equal, too.",
+        "Noise of σ = {sigma:g} ends the symmetry. In draw 1 the better mode is {times:.0f} times "
+        "as dense as the other ({nats:.1f} nats) and {odds:,.0f} times as probable. Over {draws:d} "
+        "draws the heavier mode has {least:.0%} to {most:.1%} of the mass. Restarts stay near half "
+        "and half.",
+        "These masses take the noise model at its word. If ten entries of X count as one, "
+        "{at_word:.1%} become {milder:.0%}. A conclusion that needs an exact noise model is better "
+        "called open.",
     ),
     (
         Question(

@@ -4,7 +4,9 @@ from pages.lessons_parts import (
     covering,
     crossing,
     mass,
+    ridge,
     scale,
+    settled,
     threshold,
     uniqueness,
     weights,
@@ -22,5 +24,7 @@ LESSONS = {
         threshold.LESSON,
         weights.LESSON,
         yes_no.LESSON,
+        ridge.LESSON,
+        settled.LESSON,
     )
 }

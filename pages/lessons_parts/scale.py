@@ -64,6 +64,7 @@ def sentence(stretch: float, order: str) -> str:
 def show(step: int, say: Say) -> None:
     """A, W and A W, with a part stretched and the order changed."""
     stretch, order = SHOWN[step]
+    drawn = charts.first()
     if not touch.presenting():
         left, right = st.columns(2, gap="medium")
         stretch = left.select_slider(
@@ -84,14 +85,15 @@ def show(step: int, say: Say) -> None:
     table.insert(
         0, "of", [f"A, row {d + 1}" for d in range(5)] + [f"W, column {n + 1}" for n in range(6)]
     )
-    charts.chart(
-        factors(A, W, ORDERS[order]),
-        "A colour stays with its part. Each part is shaded by its own largest entry, so the "
-        "picture stays and the numbers change.",
-        name="lesson_scale",
-        origin="A random matrix of rank 3, generated",
-        table=table,
-    )
+    with drawn:
+        charts.chart(
+            factors(A, W, ORDERS[order]),
+            "A colour stays with its part. Each part is shaded by its own largest entry, so the "
+            "picture stays and the numbers change.",
+            name="lesson_scale",
+            origin="A random matrix of rank 3, generated",
+            table=table,
+        )
 
 
 LESSON = Lesson(

@@ -63,6 +63,7 @@ def sentence(epsilon: float, beta: float) -> str:
 def show(step: int, say: Say) -> None:
     """The losses, with ε and β to move."""
     epsilon, beta = SHOWN[step]
+    drawn = charts.first()
     if not touch.presenting():
         left, right = st.columns(2, gap="medium")
         epsilon = left.slider(
@@ -81,13 +82,16 @@ def show(step: int, say: Say) -> None:
         "ℓ1": MISFIT,
         "ℓ2": MISFIT**2,
     }
-    charts.chart(
-        losses(MISFIT, curves, misfits(), epsilon, "largest of the restarts = 1"),
-        "Ticks below: one for each restart. Up to (1 − β)ε the threshold costs nothing.",
-        name="lesson_threshold",
-        origin=f"{facts()['name']}, {facts()['rank']} components, {facts()['restarts']} restarts",
-        table=pd.DataFrame({"misfit": MISFIT, **curves}),
-    )
+    with drawn:
+        charts.chart(
+            losses(MISFIT, curves, misfits(), epsilon, "largest of the restarts = 1"),
+            "Ticks below: one for each restart. Up to (1 − β)ε the threshold costs nothing.",
+            name="lesson_threshold",
+            origin=(
+                f"{facts()['name']}, {facts()['rank']} components, {facts()['restarts']} restarts"
+            ),
+            table=pd.DataFrame({"misfit": MISFIT, **curves}),
+        )
 
 
 LESSON = Lesson(

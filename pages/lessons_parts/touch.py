@@ -26,8 +26,9 @@ COLORS = "".join(
         ("HIGHLIGHT", style.HIGHLIGHT),
     )
 )
-# Pixels of a picture on a page, and of a window's height where it is presented.
-HEIGHT, PRESENTED = "300px", "64vh"
+# How high a picture may be: what a page leaves of the window, and what a talk does. The page keeps
+# so much for what stands above and below that the picture is whole on the first screen.
+HEIGHT, PRESENTED = "clamp(15rem, 100vh - 24.5rem, 44rem)", "64vh"
 
 
 def _component(name: str) -> Any:

@@ -97,6 +97,7 @@ def ask(step: int) -> tuple[ThreeVariables, float]:
 
 def show(step: int, say: Say) -> None:
     """A cut through the density, and maximum and mean."""
+    drawn = charts.first()
     question, z = ask(step)
     say(sentence(question))
     maxima, mean = answered(question)
@@ -104,7 +105,7 @@ def show(step: int, say: Say) -> None:
         f"a = {question.a:g}, b = {question.b:g}, c = {question.c:g}, {PRIORS[question.prior]} "
         f"prior, formula {'as printed' if question.printed else 'corrected'}"
     )
-    left, right = st.columns(2, gap="medium")
+    left, right = drawn.columns(2, gap="medium")
     with left:
         x, y = np.meshgrid(ALONG, ALONG, indexing="ij")
         density = question.log_density(np.stack([x, y, np.full_like(x, z)]))

@@ -1,13 +1,18 @@
-"""Make what the lessons keep anew: ``python -m studies.lessons [NAME …]``, a minute for all."""
+"""Make what the lessons keep anew: ``python -m studies.lessons [NAME …]``, two minutes for all."""
 
 import json
 import sys
 from pathlib import Path
 
-from studies.lessons import crossing, mass, threshold
+from studies.lessons import crossing, mass, settled, threshold
 
 KEPT = Path(__file__).resolve().parents[2] / "pages" / "lessons_parts" / "stored"
-MADE = {"crossing": crossing.make, "mass": mass.make, "threshold": threshold.make}
+MADE = {
+    "crossing": crossing.make,
+    "mass": mass.make,
+    "settled": settled.make,
+    "threshold": threshold.make,
+}
 
 
 def main(names: list[str], folder: Path = KEPT) -> int:

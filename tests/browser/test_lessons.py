@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from bnmf_core.posterior.stein import ksd
-from pages.lessons_parts import uniqueness, weights
+from pages.lessons_parts import ridge, settled, uniqueness, weights
 from pages.lessons_parts.registry import LESSONS
 from tests.browser.conftest import CHROMIUM, browser_page, running_server, settle
 
@@ -20,9 +20,11 @@ POINTS = {
     "scale": "The entries of A have moved by 163%, those of A W not at all; the largest angle",
     "covering": "one mode needs 3 balls and two modes need 2, so a single small radius takes the",
     "crossing": "Four Gibbs chains agree, R̂ = 1.01, and none of their 400 draws is near the second",
-    "mass": "restarts end in them 53% to 47%, yet their probabilities are 0.4% and 99.6%",
+    "mass": "Both modes fit exactly, and restarts end in them 53% to 47%. Their probabilities are",
     "threshold": "50 of 50 restarts are good enough, and equally likely; under Gaussian noise",
     "weights": "5 would only do harm; with equal weights the discrepancy is 1.3 times as large",
+    "ridge": "two islands: on the best path found the error rises to 5.9%",
+    "settled": "every chain looks settled by itself; together they have not settled: R̂ = 1.7",
     "yes_no": "No choice of yes and no explains a, b and c",
 }
 # Seconds from the click on a link until a lesson has said its point, on a server that is warm.
@@ -102,6 +104,20 @@ def test_nothing_of_a_lesson_is_cut_or_covered_on_a_small_screen(chromium, addre
                 assert toolbar is None if present else toolbar > plot, (key, found)
 
 
+def test_pictures_are_whole_and_take_most_of_the_first_screen(chromium, address):
+    for width, height in ((1360, 850), (400, 850)):
+        with chromium(width, height) as page:
+            for key in LESSONS:
+                page.goto(f"{address}/lessons?lesson={key}")
+                page.get_by_text(POINTS[key]).wait_for()
+                settle(page)
+                box = page.locator(".picture svg, .js-plotly-plot").first.bounding_box()
+                assert box["y"] + box["height"] <= height, (key, box)
+                assert box["x"] >= 0 and box["x"] + box["width"] <= width, (key, box)
+                if width > 1000:
+                    assert box["height"] > 400 and (box["width"] > 900 or key == "yes_no"), key
+
+
 def test_old_addresses_and_cards_lead_to_lessons(chromium, address):
     with chromium(1280, 720) as page:
         errors = []
@@ -114,7 +130,10 @@ def test_old_addresses_and_cards_lead_to_lessons(chromium, address):
         page.get_by_role("link", name="Open").nth(4).click()
         expect(page.get_by_text(POINTS["mass"])).to_be_visible()
         page.get_by_role("button", name="All lessons").click()
-        expect(page.get_by_role("link", name="Open")).to_have_count(8)
+        expect(page.get_by_role("link", name="Open")).to_have_count(len(LESSONS))
+        pictures = page.get_by_role("main").get_by_role("img")
+        shown = [picture.bounding_box() for picture in pictures.all()]
+        assert len(shown) == len(LESSONS) and min(box["height"] for box in shown) > 80
         assert errors == []
 
 
@@ -239,12 +258,44 @@ def test_the_radius_and_the_chain_are_moved_without_the_server(chromium, address
         expect(page.get_by_text("first 53 · second 47")).to_be_visible(timeout=20_000)
 
 
+@pytest.mark.parametrize("present", ["", "&present=1"])
+def test_a_triangle_is_moved_along_the_path_with_the_error_of_the_engine(
+    chromium, address, present
+):
+    with chromium(1280, 720) as page:
+        page.goto(f"{address}/lessons?lesson=ridge{present}")
+        mark = page.get_by_role("slider", name="Place on the curve")
+        mark.focus()
+        for _ in range(6):
+            page.keyboard.press("ArrowLeft")
+        told = 100 * ridge.errors(*ridge.SHOWN[1])[ridge.HALFWAY - 6]
+        expect(mark).to_have_attribute("aria-valuetext", f"{told:.2f}%")
+        expect(page.get_by_text(f"here it is {told:.2f}%")).to_be_visible()
+        if not present:
+            page.get_by_role("slider", name="Place on the path").fill("0")
+            expect(mark).to_have_attribute("aria-valuetext", "0.00%")
+
+
+def test_chains_are_made_longer_without_the_server(chromium, address):
+    with chromium(1280, 720) as page:
+        page.goto(f"{address}/lessons?lesson=settled&step=2")
+        expect(page.get_by_text("Chain 1: R̂ by itself 0.99")).to_be_visible()
+        for number, one in enumerate(settled.lengths()):
+            page.get_by_role("slider", name="Length of the chains").fill(str(number))
+            for chain, alone in enumerate(one["alone"], 1):
+                said = f"Chain {chain}: R̂ by itself {alone:.2f}"
+                expect(page.get_by_text(said)).to_be_visible()
+            expect(page.get_by_text(settled.sentence(number))).to_be_visible()
+
+
 def test_a_talk_is_given_from_the_keyboard(chromium, address):
     with chromium(1280, 720) as page:
         page.goto(f"{address}/lessons?lesson=uniqueness&step=1&present=1")
 
         def at(lesson: int, step: int) -> None:
-            expect(page.get_by_text(f"Lesson {lesson} of 8 · step {step} of 3")).to_be_visible()
+            expect(
+                page.get_by_text(f"Lesson {lesson} of {len(LESSONS)} · step {step} of 3")
+            ).to_be_visible()
             settle(page)
 
         at(1, 1)
@@ -270,6 +321,8 @@ def test_a_talk_is_given_from_the_keyboard(chromium, address):
         at(1, 1)
         page.keyboard.press("PageDown")
         at(1, 2)
+        # Escape leaves, whatever has the keys.
+        page.get_by_role("slider", name="Corner 1 of the triangle").focus()
         page.keyboard.press("Escape")
         expect(page.get_by_role("button", name="Present")).to_be_visible()
         expect(page).to_have_url(re.compile("lesson=uniqueness&step=2$"))

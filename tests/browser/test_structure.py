@@ -18,7 +18,6 @@ MORE = {
     "overview": 125,
     "quality": 95,
     "starts": 100,
-    "lessons": 190,
 }
 # Texts that can be read without scrolling, but for those of charts, tables and icons.
 FIRST_SCREEN = """() => {

@@ -5,10 +5,11 @@ import pytest
 from scipy.linalg import block_diag
 
 from bnmf_core import RunSpec, connections, distances, find_modes, laurberg, run
-from bnmf_core.compare.islands import _balanced, _spaced
+from bnmf_core.compare.islands import _balanced, _spaced, lowest_path
 from bnmf_core.data.synthetic import infinite_solution
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import Cancelled, DataError
+from bnmf_core.nouns.problem import Problem
 
 DELTAS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
@@ -40,6 +41,22 @@ def test_two_solutions_are_two_islands():
     assert result.verdict == "2 separate modes" and result.families == 2
     assert result.single_linkage == 2
     assert result.paths["end_error"].item() < 1e-7 and result.paths["path_error"].item() > 0.01
+
+
+def test_a_path_begins_and_ends_where_it_should_and_its_height_is_that_of_a_factorization():
+    data = laurberg("two")
+    (first, last) = data.truth
+    problem = Problem.without_model(data, 3)
+    A, W = np.stack([first.A, last.A]), np.stack([first.W, last.W])
+    path = lowest_path(problem, A, W)
+    np.testing.assert_allclose(path.A[0] @ path.W[0], data.X, atol=1e-12)
+    np.testing.assert_allclose(path.A[-1] @ path.W[-1], data.X, atol=1e-12)
+    errors = ((data.X - path.A @ path.W) ** 2).sum(axis=(1, 2))
+    np.testing.assert_allclose(path.squared, errors, atol=1e-9)
+    straight = ((data.X - 0.25 * A.sum(axis=0) @ W.sum(axis=0)) ** 2).sum()
+    assert 0.01 < path.highest < straight
+    # Where the goal is met from the first, the straight line between the two is enough.
+    assert len(lowest_path(problem, A, W, goal=np.inf).A) == len(path.A)
 
 
 def test_a_continuum_is_one_family_however_it_is_cut():

@@ -1,7 +1,10 @@
 """Lessons: each opens with its defaults and makes its point, computed here by a second way."""
 
 import itertools
+import json
 import re
+import zipfile
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -9,14 +12,28 @@ import pytest
 from bnmf_core import RunSpec, laurberg, run
 from bnmf_core.compare.triangles import Plane, equilateral, relative_error
 from bnmf_core.posterior.weights import kkt_residual
-from pages.lessons_parts import covering, crossing, mass, scale, threshold, uniqueness, weights
-from pages.lessons_parts.drawing import STEPS, beside
+from bnmf_core.runs.examples import EXAMPLES
+from pages.lessons_parts import (
+    covering,
+    crossing,
+    draw,
+    mass,
+    ridge,
+    scale,
+    settled,
+    threshold,
+    uniqueness,
+    weights,
+)
+from pages.lessons_parts.drawing import CARDS, STEPS, beside
 from pages.lessons_parts.registry import LESSONS
 from studies.lessons import crossing as crossing_made
 from studies.lessons import mass as mass_made
+from studies.lessons import settled as settled_made
 from studies.lessons import threshold as threshold_made
 from tests.pages.apps import page, words
 
+NUMBER = r"-?\d+\.?\d*"
 WIDGETS = ("button", "slider", "select_slider", "segmented_control", "toggle", "expander")
 
 
@@ -52,11 +69,22 @@ def test_a_lesson_in_a_talk_has_its_sentence_and_nothing_to_click(server, key):
     assert not [kind for kind in WIDGETS if any(True for _ in shown.get(kind))]
 
 
-def test_the_cards_lead_to_all_eight_lessons(server):
+def test_every_card_has_the_picture_that_its_lesson_draws():
+    pictures = {path.stem: path.read_text("utf-8") for path in CARDS.glob("*.svg")}
+    assert set(pictures) == set(LESSONS) == set(draw.PICTURES)
+    for key, kept in pictures.items():
+        made = draw.card(key)
+        assert re.sub(NUMBER, "", made) == re.sub(NUMBER, "", kept)
+        numbers = [np.array(re.findall(NUMBER, text), dtype=float) for text in (made, kept)]
+        np.testing.assert_allclose(*numbers, atol=0.11)
+        assert len(kept) < 12_000 and ElementTree.fromstring(kept).tag.endswith("svg")
+
+
+def test_the_cards_lead_to_all_lessons(server):
     app = page("lessons")
+    assert len(app.get("image")) == len(LESSONS)
     queries = [link.proto.query_string for link in app.get("page_link")]
     assert queries == [f"lesson={key}&step=1" for key in LESSONS]
-    assert len(LESSONS) == 8
     assert "There is no lesson nothing" in words(page("lessons", lesson="nothing"))
 
 
@@ -168,9 +196,29 @@ def test_the_mass_of_the_mode_is_where_a_sampler_that_crosses_spends_its_time(se
     kept = mass.mass(1, "1")
     assert kept.sum() == pytest.approx(1.0, abs=1e-3)
     assert share > 0.97 and kept.max() > 0.97
-    assert f"{kept.max():.1%}" in bold(opened("mass"))
+    assert f"{kept.max():.1%}" in bold(opened("mass", 2))
     draws = mass.stored("mass")["draws"]
     assert max(max(draw["error"]) for draw in draws) < 0.01
+
+
+def test_without_noise_the_two_answers_have_half_of_the_mass_as_the_example_says(server):
+    example = EXAMPLES["two_solutions"]
+    X, (one, other) = example.dataset().X, example.dataset().truth
+
+    def columns(matrix):
+        return sorted(map(tuple, (matrix / matrix.sum(axis=0)).T.round(9)))
+
+    # Rows that are turned by one swap the answers, and X keeps its columns.
+    turned = [5, 0, 1, 2, 3, 4]
+    assert columns(X[turned]) == columns(X) and columns(one.A[turned]) == columns(other.A)
+    assert (X.sum(axis=0) == X.sum(axis=0)[0]).all()
+    exact = mass.weighed(0)["masses"]["1"]
+    assert exact["mass_low"][0] < 0.5 < exact["mass_high"][0] and max(exact["mass"]) < 0.55
+    assert mass.weighed(0)["below_best"] == [0.0, 0.0] and "fit exactly" in bold(opened("mass"))
+    with zipfile.ZipFile(example.finished) as archive:
+        (table,) = (name for name in archive.namelist() if "evidence" in name and "table" in name)
+        found = json.loads(archive.read(table))
+    assert max(found["mass_low"]) < 0.5 < min(found["mass_high"])
 
 
 def test_restarts_of_the_lesson_of_mass_are_made_again(monkeypatch):
@@ -179,6 +227,67 @@ def test_restarts_of_the_lesson_of_mass_are_made_again(monkeypatch):
     made, kept = mass_made.weighed(2), mass.weighed(3)
     for name in ("restarts", "error", "below_best", "apart"):
         np.testing.assert_allclose(made[name], kept[name], rtol=0.02, atol=0.02)
+
+
+def test_chains_that_look_settled_one_by_one_have_a_large_r_hat_together(server):
+    short, long = settled.lengths()[1], settled.lengths()[-1]
+    assert max(short["alone"]) < 1.12 and settled.looking(short) == 4 and not settled.settled(short)
+    chains = np.array(short["draws"], dtype=float)
+    spread = chains.std(axis=1).max()
+    assert np.ptp(np.median(chains, axis=1)) > 4 * spread and short["r_hat"] > 1.5
+    assert f"R̂ = {short['r_hat']:.2f}" in bold(opened("settled"))
+    assert settled.settled(long) and "the four chains have settled" in bold(opened("settled", 3))
+    nearly = next(one for one in settled.lengths() if one["r_hat"] <= settled.TOGETHER)
+    assert not settled.settled(nearly) and nearly["bulk"] < settled.LEAST
+    # The classical R̂ of whole chains, by its formula, falls as the engine's does.
+    for one, least, most in ((short, 2.0, np.inf), (long, 0.99, 1.05)):
+        draws = np.array(one["draws"], dtype=float)
+        within, n = draws.var(axis=1, ddof=1).mean(), draws.shape[1]
+        between = draws.mean(axis=1).var(ddof=1)
+        assert least < np.sqrt((n - 1) / n + between / within) < most
+
+
+def test_what_the_lesson_of_settled_chains_keeps_is_judged_and_made_again():
+    for one in settled.lengths():
+        again = settled_made.judged(np.array(one["draws"], dtype=float))
+        for name, value in again.items():
+            np.testing.assert_allclose(one[name], value, rtol=1e-6)
+    whole = settled_made.followed(1000, settled_made.SEED)
+    assert whole.shape == (4, 1000 // settled_made.THINNING)
+    kept = np.array(settled.lengths()[0]["draws"])
+    # The same seed takes the same way; another one as well settles no sooner.
+    np.testing.assert_allclose(settled_made.cut(whole, 1000)[:, :20], kept[:, :20], atol=1.5)
+    for seed in (1, 2):
+        other = settled_made.cut(settled_made.followed(1000, seed), 1000)
+        assert settled_made.judged(other)["r_hat"] > 1.5
+
+
+def test_a_path_along_the_ridge_is_flat_and_one_between_islands_is_not(server):
+    for step, name in ((1, "5.9%"), (3, "3.4%")):
+        data, path = uniqueness.matrix(ridge.SHOWN[step][0]), ridge.path(*ridge.SHOWN[step])
+        missed = [np.linalg.norm(data.X - A @ W) for A, W in zip(path.A, path.W, strict=True)]
+        np.testing.assert_allclose(
+            ridge.errors(*ridge.SHOWN[step]), missed / np.sqrt(data.squared_norm), atol=1e-7
+        )
+        assert "two islands" in bold(opened("ridge", step)) and name in bold(opened("ridge", step))
+    for a in (0.51, 0.55, 0.6):
+        assert not ridge.separate(a, ridge.ALONG) and ridge.separate(a, ridge.ACROSS)
+        assert ridge.errors(a, ridge.ALONG).max() < ridge.facts()["ridge"] < 1e-3
+    assert "one ridge" in bold(opened("ridge", 2))
+
+
+def test_no_lower_path_between_the_islands_is_found_from_other_beginnings():
+    """By another way: crooked paths, each with the best W at every place."""
+    data = uniqueness.matrix(0.5)
+    A, _ = ridge.ends(0.5, ridge.ACROSS)
+    rng = np.random.default_rng(0)
+    far = np.linspace(0.0, 1.0, 41)[:, None, None]
+    for _ in range(20):
+        order = rng.permutation(3)
+        bent = np.sin(np.pi * far) * rng.normal(0.0, 0.2, (1, 6, 3))
+        way = np.maximum((1 - far) * A[0] + far * A[1][:, order] + bent, 0.0)
+        highest = max(relative_error(data.X, one) for one in way)
+        assert highest > ridge.facts()["barrier"] - 1e-6
 
 
 def test_as_many_restarts_are_good_enough_as_lie_below_the_flat_end(server):

@@ -41,7 +41,9 @@ function frame(box, data, left, top, width, height, label) {
     role: "group",
     "aria-label": label,
   });
-  made.style.height = data.height;
+  // As wide as there is room, and no higher than its shape asks for or the window allows.
+  made.style.aspectRatio = `${width} / ${height}`;
+  made.style.maxHeight = data.height;
   box.append(made);
   return made;
 }

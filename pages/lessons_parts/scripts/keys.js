@@ -19,13 +19,9 @@ export default function (component) {
   const pressed = event => {
     const way = WAYS[event.key];
     const on = event.composedPath()[0];
-    // A handle that is focused moves by arrows, a button is pressed by space.
-    const busy = on.closest?.(".handle, input, button") && !event.key.startsWith("Page");
-    if (!way || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
-    if (busy) {
-      if (way === "leave") on.closest(".handle, input, button").blur();
-      return;
-    }
+    // A handle that is focused moves by arrows, a button is pressed by space; Escape always leaves.
+    const busy = on.closest?.(".handle, input, button") && /^Arrow| /.test(event.key);
+    if (!way || busy || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
     event.preventDefault();
     component.setTriggerValue("pressed", way);
   };

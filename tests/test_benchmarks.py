@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import math
 from types import SimpleNamespace
 
 import numpy as np
@@ -88,6 +89,9 @@ def test_a_page_is_as_far_as_the_worse_of_its_targets(server, reached, met):
 def test_the_longest_journey_and_the_slowest_visits_are_held_against_their_targets():
     made = [["genes", "a", 1.0, 2, 4.0, 1.0, 3.0, ""], ["faces", "b", 1.0, 3, 20.0, 1.0, 19.0, ""]]
     absent = ["texts", *[None] * 6, "it is not there"]
+    stuck = ["spectra", "c", 1.0, 2, math.inf, 1.0, None, "no chart"]
+    rows = _numbers([*made, stuck, absent], [1.0], [[0.1]], 0.0, 10)
+    assert (rows[1][1], rows[1][4]) == (math.inf, False)
     rows = _numbers([*made, absent], [1.0, 9.0, 1.2], [[2.0] * 20, [0.5] * 20], 0.6, 10)
     met = {row[0]: (row[1], row[4]) for row in rows}
     assert met["clicks of the longest journey"] == (3, True)

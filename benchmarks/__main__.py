@@ -20,6 +20,7 @@ from benchmarks import (
     gibbs,
     growth,
     harness,
+    journeys,
     masses,
     pages,
     particles,
@@ -43,6 +44,7 @@ BENCHMARKS = {
     "masses": masses,
     "boolean": boolean,
     "pages": pages,
+    "journeys": journeys,
     "workers": workers,
 }
 BUSY = (

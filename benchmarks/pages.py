@@ -54,14 +54,14 @@ def measure(quick: bool = False) -> dict[str, Any]:
     rows: list[list[Any]] = []
     why_not = ""
     try:
-        browser = _browser()
+        browser = chromium()
         with ExitStack() as stack:
             homes = {}
             for name in LAUNCHES if not quick else ["faces"]:
                 folder = stack.enter_context(tempfile.TemporaryDirectory()) if quick else STORES
                 homes[name] = Path(folder) / name
                 _launch(homes[name], name, quick)
-            firsts = _first(browser, next(iter(homes.values())), 1 if quick else LOADS)
+            firsts = first_page(browser, next(iter(homes.values())), 1 if quick else LOADS)
             for name, home in homes.items():
                 rows += _used(browser, home, name)
     except harness.Unavailable as reason:
@@ -91,7 +91,14 @@ def measure(quick: bool = False) -> dict[str, Any]:
     }
 
 
-def _browser() -> Any:
+def chromium() -> Any:
+    """What starts a browser and a server.
+
+    Raises
+    ------
+    Unavailable
+        Without Playwright or Chromium.
+    """
     try:
         from tests.browser import conftest as browser  # noqa: PLC0415 (Playwright may be absent)
     except ImportError as error:
@@ -114,13 +121,13 @@ def _launch(home: Path, name: str, quick: bool) -> None:
                 runner.wait_analysis(looked_at, timeout=1800.0)
 
 
-def _first(browser: Any, home: Path, loads: int) -> dict[str, list[float]]:
+def first_page(browser: Any, home: Path, loads: int) -> dict[str, list[float]]:
     """Seconds until the first page of a fresh server has settled, from its start and its call."""
     found: dict[str, list[float]] = {"start of the server": [], "first request": []}
     for _ in range(loads):
         with browser.browser_page() as page, ExitStack() as stack:
             began = time.perf_counter()
-            address = stack.enter_context(_server(browser, home))
+            address = stack.enter_context(answering(browser, home))
             ready = time.perf_counter() - began
             answer = Visitor(page, home / "answers").arrive(address)
             found["start of the server"].append(ready + answer.browser)
@@ -128,7 +135,7 @@ def _first(browser: Any, home: Path, loads: int) -> dict[str, list[float]]:
     return found
 
 
-def _server(browser: Any, home: Path) -> Any:
+def answering(browser: Any, home: Path) -> Any:
     """A fresh server that notes its answers."""
     (home / "answers").write_text("")
     os.environ[served.ANSWERS] = str(home / "answers")
@@ -138,7 +145,7 @@ def _server(browser: Any, home: Path) -> Any:
 def _used(browser: Any, home: Path, name: str) -> list[list[Any]]:
     """A row a page: opened a first time, then opened again, and used."""
     runs = ",".join(run.id for run in reversed(RunStore(home).runs()))
-    with _server(browser, home) as address, browser.browser_page() as page:
+    with answering(browser, home) as address, browser.browser_page() as page:
         visitor = Visitor(page, home / "answers")
         visitor.arrive(f"{address}/overview?runs={runs}")
         firsts = [visitor.open(one) for one in PAGES]

@@ -2,7 +2,8 @@
 
 ``python -m benchmarks.served run app.py …`` is ``streamlit run app.py …``. Every run of a script
 becomes a line of JSON in the file that ``BNMF_ANSWERS`` names: when it ``began`` and ``ended``,
-what ``processor`` time passed, in seconds, and the ``bytes`` that it sends to the browser.
+what ``processor`` time passed, in seconds, the ``bytes`` that it sends to the browser, and how many
+bytes of the machine's memory are ``resident`` then (0 where the system does not say).
 """
 
 import json
@@ -15,6 +16,15 @@ from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.web.cli import main
 
 ANSWERS = "BNMF_ANSWERS"
+
+
+def resident() -> int:
+    """Bytes of memory that this process holds."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except OSError:
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def watch(file: Path) -> None:
@@ -33,6 +43,7 @@ def watch(file: Path) -> None:
                 "ended": time.time(),
                 "processor": time.process_time() - used,
                 "bytes": sent.pop(id(self)),
+                "resident": resident(),
             }
             with file.open("a") as lines:
                 lines.write(json.dumps(answer) + "\n")

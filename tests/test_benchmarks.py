@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import math
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,6 +13,7 @@ from benchmarks import harness, state, svg
 from benchmarks.__main__ import BENCHMARKS, RESULTS, document, sections
 from benchmarks.distances import perturbed, plain_covering, plain_pair
 from benchmarks.gibbs import numpy_sweep
+from benchmarks.journeys import JOURNEYS, _file, _numbers, journey
 from benchmarks.pages import _row
 from benchmarks.tables import as_markdown, as_text
 from benchmarks.visits import Answer, together
@@ -82,6 +84,32 @@ def test_a_page_is_as_far_as_the_worse_of_its_targets(server, reached, met):
     row = _row(PAGES[4], "made up", answers[0], answers)
     assert row[:3] == [PAGES[4].title, "made up", 2]
     assert row[-2:] == [reached, met]
+
+
+def test_the_longest_journey_and_the_slowest_visits_are_held_against_their_targets():
+    made = [["genes", "a", 1.0, 2, 4.0, 1.0, 3.0, ""], ["faces", "b", 1.0, 3, 20.0, 1.0, 19.0, ""]]
+    absent = ["texts", *[None] * 6, "it is not there"]
+    stuck = ["spectra", "c", 1.0, 2, math.inf, 1.0, None, "no chart"]
+    rows = _numbers([*made, stuck, absent], [1.0], [[0.1]], 0.0, 10)
+    assert (rows[1][1], rows[1][4]) == (math.inf, False)
+    rows = _numbers([*made, absent], [1.0, 9.0, 1.2], [[2.0] * 20, [0.5] * 20], 0.6, 10)
+    met = {row[0]: (row[1], row[4]) for row in rows}
+    assert met["clicks of the longest journey"] == (3, True)
+    assert met["seconds of the longest journey"] == (20.0, False)
+    assert met["first page of a fresh server, s"] == (1.2, True)
+    assert met["95th percentile of 40 visits, s"] == (2.0, False)
+    assert met["memory with 10 analyses open, GB"] == (0.6, True)
+    assert len(_numbers([absent], [1.0], [[0.1]], 0.0, 10)) == 4
+
+
+def test_a_field_without_its_files_says_so(monkeypatch, tmp_path):
+    monkeypatch.setenv("BNMF_DATA", str(tmp_path))
+    row = journey(None, "texts")
+    assert row[0] == "texts" and "bbc.mtx is not in the folder" in row[-1]
+    assert len(row) == len(JOURNEYS)
+    (tmp_path / "bbc").mkdir()
+    (tmp_path / "bbc" / "bbc.mtx").touch()
+    assert _file("texts").name == "bbc.mtx"
 
 
 @pytest.mark.parametrize("metric", ["max_angle", "wad", "l1_sum"])

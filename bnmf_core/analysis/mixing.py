@@ -1,5 +1,6 @@
 """How well the chains of samplers have mixed."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,7 +10,14 @@ import pandas as pd
 from bnmf_core.analysis import chains
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.stage import Report, Stage, Stopped
-from bnmf_core.compare.mixing import WARNING, mixing, mixing_of, quantities_of
+from bnmf_core.compare.mixing import (
+    LEAST_RENEWED,
+    WARNING,
+    energy_renewed,
+    mixing,
+    mixing_of,
+    quantities_of,
+)
 from bnmf_core.nouns.errors import raise_if_cancelled
 from bnmf_core.nouns.particles import Particles
 from bnmf_core.store import files
@@ -26,6 +34,8 @@ class MixingReport(NamedTuple):
         mcse, r_hat and reason (why numbers are missing). sentence : what must be shown with R̂.
     chains, draws : how many, and how long. groups : of each chain, the group that it shares.
     proposals : how proposals fared, in words; "" for samplers that accept every one.
+    trajectories : a row a chain of a sampler that records energies: chain, divergent (how many
+        trajectories), step_size (the mean) and renewed (E-BFMI). Empty where none are known.
     """
 
     table: pd.DataFrame
@@ -34,6 +44,12 @@ class MixingReport(NamedTuple):
     draws: int
     groups: list[int]
     proposals: str
+    trajectories: Sequence[Mapping[str, float]] = ()
+
+    @property
+    def creeping(self) -> bool:
+        """Whether the energy of some chain is renewed too little."""
+        return any(row["renewed"] < LEAST_RENEWED for row in self.trajectories)
 
     @property
     def antithetic(self) -> bool:
@@ -65,6 +81,7 @@ def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopp
                 "draws": found.draws,
                 "groups": groups,
                 "proposals": _proposals(particles),
+                "trajectories": _trajectories(particles),
             }
         report((i + 1) / len(comparison.runs))
     files.write_json(folder / "mixing.json", result)
@@ -91,6 +108,30 @@ def _proposals(particles: Particles) -> str:
         low, high = np.min(known["step_size"]), np.max(known["step_size"])
         words += f", step sizes {low:.2g} to {high:.2g}"
     return words
+
+
+def _trajectories(particles: Particles) -> list[dict[str, float]]:
+    """See :class:`MixingReport`. Runs that are older than recorded energies say nothing."""
+    known = particles.diagnostics
+    if "energy" not in known:
+        return []
+    # Between draws that are kept of several trajectories the energy changes more than between two
+    # in turn: what fresh momenta renew is unknown then.
+    thinned = particles.spec.settings.get("thinning", 1) != 1
+    rows = []
+    for chain in np.unique(particles.chain):
+        own = np.flatnonzero(particles.chain == chain)
+        own = own[np.argsort(particles.draw[own], kind="stable")]
+        energies = known["energy"][own][None]
+        rows.append(
+            {
+                "chain": int(chain) + 1,
+                "divergent": int(np.sum(known["divergent"][own])),
+                "step_size": float(np.mean(known["step_size"][own])),
+                "renewed": float("nan") if thinned else float(energy_renewed(energies)[0]),
+            }
+        )
+    return rows
 
 
 STAGE = Stage(

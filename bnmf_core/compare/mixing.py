@@ -28,6 +28,8 @@ from bnmf_core.nouns.particles import Particles
 arviz = lazy("arviz_stats.base")
 
 SHORTEST = 8  # R̂ splits each chain into halves of at least four draws
+# A chain whose momenta renew less of its energy than this creeps through the tails.
+LEAST_RENEWED = 0.3
 TAIL = 0.05  # the tail is what lies beyond the 5 % and the 95 % quantiles
 WARNING = (
     "R̂ near 1 does not show that the chains have found every mode: chains in different modes can "
@@ -203,6 +205,26 @@ def split_r_hat(values: np.ndarray) -> float:
         half = values.shape[1] // 2
         values = np.stack([values[0, :half], values[0, -half:]])
     return float(arviz.array_stats.rhat(values, method="rank"))
+
+
+def energy_renewed(energies: np.ndarray) -> np.ndarray:
+    """The energy Bayesian fraction of missing information (E-BFMI) of each chain: (C,).
+
+    The mean squared change of the energy from one trajectory to the next, over its variance
+    (Betancourt 2016, "Diagnosing suboptimal cotangent disintegrations in Hamiltonian Monte Carlo").
+    About 1 or more where fresh momenta reach all energies; NaN where a chain is too short or still.
+
+    Parameters
+    ----------
+    energies : (C, K), Hamiltonians at the start of each trajectory.
+    """
+    found = np.full(len(energies), np.nan)
+    known = [c for c, chain in enumerate(energies) if not why_unknown(chain[None])]
+    if known:
+        # Of energies near 1e9 only what they differ by has digits.
+        centred = energies[known] - energies[known].mean(axis=1, keepdims=True)
+        found[known] = arviz.array_stats.bfmi(centred)
+    return found
 
 
 def by_chain(

@@ -10,21 +10,21 @@ from bnmf_core.compare.alignment import NO_COUNTERPART
 from bnmf_core.compare.modes import SAME_MODE
 from bnmf_core.compare.topics import aligned_words
 from bnmf_core.figures.component_words import details, pictures
-from bnmf_core.figures.gallery import FRAME, MOST_BARS, shares
+from bnmf_core.figures.gallery import FRAME, shares
 from bnmf_core.figures.mode_map import mode_color
+from bnmf_core.figures.profiles import Profile, draw_profiles, has_profiles
 from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import (
     LETTER,
     LINE,
     LINE_HEIGHT,
     MUTED,
-    component_color,
     component_titles,
     layout,
     lines_of,
     safe,
-    translucent,
 )
+from bnmf_core.figures.substitutions import Substitutions, substitutions
 from bnmf_core.nouns.dataset import Dataset
 
 # Pixels: what a row of cells usually has, what it is called, and a row of each kind.
@@ -32,8 +32,11 @@ WIDTH, NAME = 820, 120
 IMAGE, LINES, WORDS = 96, 84, 108
 # Above the rows: numbers and verdicts, then the scale of angles.
 SCALE = 34
-# Features whose profile is drawn as a line; of more, the strongest are named.
-MOST_ON_LINE = 1000
+# A profile in its cell: what is beside it, above it, above it where substitutions are named, and
+# where it stands.
+BESIDE, ABOVE, NAMED_ABOVE, FOOT = 0.06, 0.06, 0.18, 0.78
+# Pixels below the rows, and with a key to what colours are.
+BELOW, KEY = 6, 26
 # Names in a cell, how relevant they are, and letters of one where components are few.
 NAMED, RELEVANCE, LONGEST = 5, 0.6, 22
 # How full a circle is: the verdict on a component.
@@ -79,8 +82,8 @@ def component_grid(
         row = IMAGE
         _images(figure, A, dataset.image_shape)
     elif has_profiles(dataset):
-        row = LINES
-        _profiles(figure, A)
+        row, classes = LINES, substitutions(dataset.features)
+        notes += _profiles(figure, A, classes)
     else:
         row = WORDS
         notes += _words(A, dataset, relevance, angles)
@@ -113,39 +116,9 @@ def component_grid(
     figure.update_yaxes(visible=False, range=[K, -SCALE / row], fixedrange=True)
     figure.update_layout(annotations=notes, shapes=shapes)
     title = f"{R} components" if K == 1 else f"{R} components, a row per factorization"
-    margin: dict[str, object] = {"l": NAME, "t": top, "b": 6}
-    return layout(figure, title, int(top + 6 + SCALE + K * row), margin=margin)
-
-
-def has_profiles(dataset: Dataset) -> bool:
-    """Whether features are places on an axis or unnamed, so that a profile says more than names."""
-    return dataset.D <= MOST_BARS or (dataset.D <= MOST_ON_LINE and not dataset.named)
-
-
-def draw_profile(
-    figure: Sketch,
-    heights: np.ndarray,
-    component: int,
-    corner: tuple[float, float],
-    size: tuple[float, float],
-    **axes: str,
-) -> None:
-    """Fill a component's profile, heights (D,) up to 1, into a box of this lower left corner."""
-    (left, ground), (wide, tall) = corner, size
-    place = np.repeat(np.linspace(0, 1, heights.size + 1), 2)
-    up = np.concatenate([[0.0], np.repeat(heights, 2), [0.0]])
-    color = component_color(component)
-    figure.add_scatter(
-        x=left + wide * place,
-        y=ground - tall * up,
-        mode="lines",
-        fill="toself",
-        hoverinfo="skip",
-        showlegend=False,
-        line={"width": 0.5, "color": color},
-        fillcolor=translucent(color, 0.75),
-        **axes,
-    )
+    below = KEY if any(note["y"] == K for note in notes) else BELOW
+    margin: dict[str, object] = {"l": NAME, "t": top, "b": below}
+    return layout(figure, title, int(top + below + SCALE + K * row), margin=margin)
 
 
 def _note(text: str, x: float, y: float, anchor: str) -> dict[str, object]:
@@ -196,14 +169,34 @@ def _images(figure: Sketch, A: np.ndarray, image_shape: tuple[int, int]) -> None
     )
 
 
-def _profiles(figure: Sketch, A: np.ndarray) -> None:
-    """Shares of each component's sum along the features, on one scale per column."""
-    K, _, R = A.shape
+def _profiles(
+    figure: Sketch, A: np.ndarray, classes: Substitutions | None
+) -> list[dict[str, object]]:
+    """Shares of each component's sum along the features, on one scale per column.
+
+    The notes name classes of substitutions above their bars, or below all where these are narrow.
+    """
+    K, D, R = A.shape
     shown = shares(A)
     height = shown / np.maximum(shown.max(axis=(0, 1)), 1e-300)
-    for k in range(K):
-        for r in range(R):
-            draw_profile(figure, height[k, :, r], r, (r + 0.06, k + 0.78), (0.88, 0.72))
+    above = ABOVE if classes is None else NAMED_ABOVE
+    wide = 1 - 2 * BESIDE
+    profiles = [
+        Profile(height[k, :, r], r, (r + BESIDE, k + FOOT)) for k in range(K) for r in range(R)
+    ]
+    draw_profiles(figure, profiles, (wide, FOOT - above), classes)
+    if classes is None:
+        return []
+    if not classes.fit(WIDTH * wide / R):
+        return [_note(f"Bars from the left: {classes.key()}", 0.0, K, "left") | {"yanchor": "top"}]
+    return [
+        note
+        for k in range(K)
+        for r in range(R)
+        for note in classes.names_above(
+            r + BESIDE + wide / D / 2, wide / D, y=k + above / 2, yanchor="middle"
+        )
+    ]
 
 
 def _words(

@@ -18,6 +18,7 @@ from bnmf_core.figures.style import (
     lines_of,
     safe,
 )
+from bnmf_core.figures.substitutions import Substitutions, substitutions
 
 MOST_BARS = 120
 GAP = 2
@@ -36,7 +37,8 @@ ROUNDING = 1e-4
 MOST_ROWS = 36
 # Axes of the bases over which images share a scale.
 SCALES = {"own": (1,), "component": (0, 1), "all": (0, 1, 2)}
-# Around a component without a counterpart.
+# A bar without an edge, and what is around a component without a counterpart.
+BARE = {"width": 0}
 FRAME = {"color": "#D9730D", "width": 2}
 
 
@@ -141,9 +143,13 @@ def basis_bars(
     ----------
     A : (K, D, R) aligned bases with D ≤ 120. features : D names. rows : K names.
     alone : (K, R) bool, components without a counterpart in the first column; they are framed.
+
+    Substitutions stand in the order and colours of their classes, named above the first charts.
     """
     K, D, R = A.shape
-    shown = shares(A)
+    shown, classes = shares(A), substitutions(features)
+    if classes is not None:
+        shown, features = shown[:, classes.order], [features[d] for d in classes.order]
     if difference:
         shown = minus_first(shown)
     panel = min(max((TALLEST - BESIDE_BARS) / R, LOWEST_BARS), HIGHEST_BARS)
@@ -167,7 +173,8 @@ def basis_bars(
                 y=shown[k, :, r],
                 row=r + 1,
                 col=k + 1,
-                marker={"color": component_color(r)},
+                # An edge would hide bars that are narrower than it.
+                marker={"color": classes.colors if classes else component_color(r), "line": BARE},
                 showlegend=False,
                 hovertemplate="%{x}: %{y:.3f}<extra></extra>",
             )
@@ -187,11 +194,30 @@ def basis_bars(
         f"The same, minus the first column{_none(shown)}" if difference else "Components as bars"
     )
     figure.update_annotations(font={"size": 13}, textangle=0)
+    if classes is not None:
+        _name_classes(figure, classes, K)
     margin: dict[str, object] = {
-        "t": 64 + LINE_HEIGHT * lines_of(above),
+        "t": 64 + LINE_HEIGHT * (lines_of(above) + (classes is not None)),
         "r": NAME_OF_BARS if any(called) else BESIDE,
     }
     return layout(figure, title, int(BESIDE_BARS + R * panel), bargap=0.1, margin=margin)
+
+
+def _name_classes(figure: go.Figure, classes: Substitutions, K: int) -> None:
+    """Between the names of K columns and their first charts; one key where these are narrow."""
+    figure.update_annotations(yshift=LINE_HEIGHT, selector={"yanchor": "bottom"})
+    common: dict[str, object] = {"y": 1, "yref": "paper", "yanchor": "bottom"}
+    if classes.fit(ROW_WIDTH / K):
+        notes = [
+            note
+            for k in range(K)
+            for note in classes.names_above(0.0, 1.0, xref=f"x{k + 1 if k else ''}", **common)
+        ]
+    else:
+        place = {"x": 0, "xref": "paper", "xanchor": "left", "showarrow": False}
+        notes = [{"text": f"Bars from the left: {classes.key()}", **place, **common}]
+    for note in notes:
+        figure.add_annotation(note)
 
 
 def basis_heatmap(

@@ -1,7 +1,6 @@
 """Observations as a person sees them: images, curves, bars, a map of pixels, words or a table."""
 
 import math
-import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,6 +12,7 @@ from bnmf_core.figures.data import HEIGHT, block_means, in_digits
 from bnmf_core.figures.gallery import MOST_BARS
 from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import INK, LINE, layout, safe
+from bnmf_core.figures.substitutions import substitutions
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.names import clean_names
 from bnmf_core.numerics.boolean import only_yes_and_no
@@ -33,16 +33,6 @@ STRONGEST, LABELS = 8, 2
 COMPARABLE = 100.0
 TEXT_NOUNS = frozenset({"words", "terms", "tokens"})
 MOST_TICKS = 24
-# Substitutions in the order and colours of the field; its black is grey, which the dark shows too.
-SUBSTITUTIONS = {
-    "C>A": "#03A4D1",
-    "C>G": "#5F6972",
-    "C>T": "#E32926",
-    "T>A": "#A9A9A9",
-    "T>C": "#83B53A",
-    "T>G": "#D99A97",
-}
-_CONTEXT = re.compile(r"[ACGT]\[([CT]>[ACGT])\][ACGT]")
 
 
 def kind_of(dataset: Dataset) -> str:
@@ -204,11 +194,12 @@ def _profiles(
     first: int = 1,
 ) -> None:
     """Rows of curves or bars over one axis; the first has the y axis of this number."""
-    order, places = _order(dataset), axis_of(dataset)
+    classes, places = substitutions(dataset.features), axis_of(dataset)
+    order = np.arange(dataset.D) if classes is None else classes.order
     values, bars = values_of(dataset, chosen)[order], kind_of(dataset) == BARS
     names = [safe(dataset.features[d], 40) for d in order]
     x = np.arange(1.0, dataset.D + 1) if places is None else places
-    notes, colors = [], _colors(dataset)
+    notes, colors = [], LINE if classes is None else classes.colors
     for i, n in enumerate(chosen):
         number = str(first + i) if first + i > 1 else ""
         shared = {
@@ -249,11 +240,12 @@ def _profiles(
 
 def _ticks(dataset: Dataset) -> dict[str, object]:
     """The axis of features: names where they fit, groups of substitutions, or places."""
-    groups, title = _groups(dataset), safe(dataset.feature_noun, 24)
-    if groups is not None:
-        found = list(dict.fromkeys(groups))
-        places = [np.flatnonzero(groups == one).mean() + 1 for one in found]
-        ticks: dict[str, object] = {"tickvals": places, "ticktext": [safe(g) for g in found]}
+    classes, title = substitutions(dataset.features), safe(dataset.feature_noun, 24)
+    if classes is not None:
+        ticks: dict[str, object] = {
+            "tickvals": [block.middle + 1 for block in classes.blocks],
+            "ticktext": [safe(block.name) for block in classes.blocks],
+        }
     elif axis_of(dataset) is None and dataset.D <= MOST_TICKS:
         ticks = {
             "tickvals": list(range(1, dataset.D + 1)),
@@ -263,30 +255,6 @@ def _ticks(dataset: Dataset) -> dict[str, object]:
     else:
         ticks = {"showticklabels": axis_of(dataset) is not None}
     return {"title": {"text": title}, "showgrid": False, "zeroline": False, **ticks}
-
-
-def _contexts(dataset: Dataset) -> list[tuple[str, str]] | None:
-    """Substitution and context of each mutation type; None where features are something else."""
-    found = [_CONTEXT.fullmatch(name) for name in dataset.features]
-    told = [(match[1], name) for match, name in zip(found, dataset.features, strict=True) if match]
-    return told if len(told) == dataset.D else None
-
-
-def _order(dataset: Dataset) -> np.ndarray:
-    """(D,) features from left to right: mutation types by substitution and context."""
-    told = _contexts(dataset)
-    return np.array(sorted(range(dataset.D), key=told.__getitem__ if told else None))
-
-
-def _groups(dataset: Dataset) -> np.ndarray | None:
-    """(D,) the substitution of each mutation type from left to right."""
-    told = _contexts(dataset)
-    return None if told is None else np.array([substitution for substitution, _ in sorted(told)])
-
-
-def _colors(dataset: Dataset) -> object:
-    groups = _groups(dataset)
-    return LINE if groups is None else [SUBSTITUTIONS.get(one, LINE) for one in groups]
 
 
 def strongest_words(dataset: Dataset, chosen: np.ndarray) -> list[tuple[str, str, str]]:

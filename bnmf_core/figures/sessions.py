@@ -10,10 +10,10 @@ import plotly.graph_objects as go
 
 from bnmf_core.analysis.sessions import Session
 from bnmf_core.compare.topics import naming_relevance, top_words
-from bnmf_core.figures.component_grid import draw_profile, has_profiles
 from bnmf_core.figures.component_words import pictures
 from bnmf_core.figures.gallery import shares
 from bnmf_core.figures.mode_map import mode_color
+from bnmf_core.figures.profiles import Profile, draw_profiles, has_profiles
 from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import (
     BESIDE,
@@ -27,6 +27,7 @@ from bnmf_core.figures.style import (
     safe,
     translucent,
 )
+from bnmf_core.figures.substitutions import substitutions
 from bnmf_core.figures.thinning import thinned
 from bnmf_core.nouns.dataset import Dataset
 
@@ -43,6 +44,8 @@ PALE = 0.4
 BEHIND, DRAWN, NAMED, LETTER, LINE_HEIGHT = 500, 16, 5, 6.0, 16.5
 # A share that has room for its number, in pixels; profiles below each other.
 WIDE, MOST_DOWN = 16, 5
+# Pixels of a component's number beside its profile.
+NUMBER = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +154,9 @@ def _labels(R: int, shared: Shared) -> list[dict[str, object]]:
     """What each row is, at its left."""
     shown = _shown(R, shared.dataset)
     parts = "of the best fit" + (f",<br>{shown} of {R}" if shown < R else "")
+    classes = substitutions(shared.dataset.features)
+    if classes is not None and has_profiles(shared.dataset):
+        parts += f";<br>bars from<br>the left:<br>{classes.key(2)}"
     told = {
         "curves": "<b>Covering</b><br>balls needed,<br>by radius",
         "map": "<b>Map</b><br>the same for<br>all; pale:<br>other runs",
@@ -328,10 +334,7 @@ def _components(place: _Place, column: Session, dataset: Dataset) -> list[dict[s
     axes = place.axes("parts", ends | {"range": [0, across]}, ends | {"range": [down, 0]})
     at = [(r % across, r // across) for r in range(count)]
     if dataset.image_shape is None:
-        heights = shares(A[None])[0]
-        heights = heights / max(heights.max(), 1e-300)
-        for r, (x, y) in enumerate(at):
-            draw_profile(place.figure, heights[:, r], r, (x, y + 0.92), (0.92, 0.86), **axes)
+        _profiles(place, A, dataset, at, (across, down), axes)
         return []
     size = {"sizex": 0.94, "sizey": 0.94, "sizing": "contain", "layer": "below"}
     refs = {"xref": axes["xaxis"], "yref": axes["yaxis"], "xanchor": "left", "yanchor": "top"}
@@ -339,6 +342,30 @@ def _components(place: _Place, column: Session, dataset: Dataset) -> list[dict[s
         {"source": source, "x": x, "y": y + 0.03, **refs, **size}
         for source, (x, y) in zip(pictures(A, dataset.image_shape), at, strict=True)
     ]
+
+
+def _profiles(
+    place: _Place,
+    A: np.ndarray,
+    dataset: Dataset,
+    at: Sequence[tuple[int, int]],
+    grid: tuple[int, int],
+    axes: dict[str, str],
+) -> None:
+    """Profiles in the cells ``at`` of a grid; numbered where colours are of substitutions."""
+    across, down = grid
+    heights = shares(A[None])[0]
+    heights = heights / max(heights.max(), 1e-300)
+    classes = substitutions(dataset.features)
+    beside = 0.0 if classes is None else NUMBER * across / place.pixels
+    profiles = [Profile(heights[:, r], r, (x + beside, y + 0.92)) for r, (x, y) in enumerate(at)]
+    draw_profiles(place.figure, profiles, (0.92 - beside, 0.86), classes, **axes)
+    if classes is None:
+        return
+    bottom, top = _edges("parts")
+    for r, (x, y) in enumerate(at):
+        left = place.left + x / across * place.pixels / WIDTH
+        place.note(component_name(r), left, top - (y + 0.5) / down * (top - bottom), "middle")
 
 
 def _across(count: int, image_shape: tuple[int, int] | None, pixels: float) -> int:

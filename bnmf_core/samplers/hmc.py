@@ -174,7 +174,7 @@ def step(
         after = state.sweeps - settings.warm_up
         if after % settings.thinning == 0:
             draw = after // settings.thinning
-            kept.append(_record(state, trajectory.step_size, chart, settings, draw))
+            kept.append(_record(state, trajectory, chart, settings, draw))
             state = replace(state, tally=Tally.empty(state.draws.size))
     return state, joined(problem, kept)
 
@@ -211,11 +211,13 @@ def _arrive(
 
 
 def _record(
-    state: State, step_size: np.ndarray, chart: Coordinates, settings: Settings, draw: int
+    state: State, trajectory: Trajectory, chart: Coordinates, settings: Settings, draw: int
 ) -> Batch:
+    """Where a trajectory has led, with the energy that its fresh momenta gave it."""
     A, W = chart.to_factors(state.point.q)
     updates = min(settings.thinning, state.sweeps)
-    diagnostics = state.tally.diagnostics(updates, step_size)
+    diagnostics = state.tally.diagnostics(updates, trajectory.step_size)
+    diagnostics |= {"energy": trajectory.energy}
     return recorded(state, draw, A.transpose(0, 2, 1), W, diagnostics)
 
 

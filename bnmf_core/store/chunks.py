@@ -67,7 +67,7 @@ def assemble(
     number = [starts[c.shard] + c.first + np.arange(m) for c, m in zip(chunks, sizes, strict=True)]
     joined = {name: np.concatenate([getattr(c, name) for c in chunks]) for name in PER_PARTICLE}
     joined |= {name: _moved(chunks, name, sum(sizes)) for name in ("A", "W")}
-    diagnostics = _join([chunk.diagnostics for chunk in chunks])
+    diagnostics = _join([c.diagnostics for c, m in zip(chunks, sizes, strict=True) if m])
     trace = _join([chunk.trace for chunk in chunks if chunk.trace])
     if trace:
         trace["sweep"] = count_within(trace["chain"])
@@ -133,5 +133,6 @@ def count_within(chain: np.ndarray) -> np.ndarray:
 
 
 def _join(parts: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    names = parts[0] if parts else ()
+    """What all parts know: a run that an older version has begun lacks what is new."""
+    names = [name for name in parts[0] if all(name in part for part in parts)] if parts else []
     return {name: np.concatenate([part[name] for part in parts]) for name in names}

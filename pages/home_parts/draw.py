@@ -15,6 +15,7 @@ from bnmf_core.compare.projection import simplex_projection
 from bnmf_core.compare.topics import top_words
 from bnmf_core.figures.mode_map import mode_color
 from bnmf_core.figures.style import component_color
+from bnmf_core.figures.substitutions import Substitutions, substitutions
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.runs.examples import EXAMPLES, Example
 
@@ -22,15 +23,6 @@ FOLDER = Path(__file__).resolve().parent / "cards"
 WIDTH, HEIGHT, EDGE = 780, 280, 12
 INK, PAPER = (31, 41, 51), (255, 255, 255)
 RESTARTS, WORDS = 12, 5
-# In the order of the channels of mutational signatures.
-SUBSTITUTIONS = {
-    "C>A": "#03BCEE",
-    "C>G": "#1F2933",
-    "C>T": "#E32926",
-    "T>A": "#A5A5A5",
-    "T>C": "#7FB83F",
-    "T>G": "#EB9C9B",
-}
 
 
 def images(A: np.ndarray, dataset: Dataset) -> Image.Image:
@@ -61,19 +53,17 @@ def words(A: np.ndarray, dataset: Dataset) -> Image.Image:
     return picture
 
 
-def signatures(A: np.ndarray, dataset: Dataset) -> Image.Image:
+def signatures(A: np.ndarray, classes: Substitutions) -> Image.Image:
     """Two signatures as bars, a colour for each substitution."""
     picture = Image.new("RGB", (WIDTH, HEIGHT), PAPER)
     pen = ImageDraw.Draw(picture)
-    keys = [next(key for key in SUBSTITUTIONS if key in name) for name in dataset.features]
-    order = sorted(range(dataset.D), key=lambda d: (list(SUBSTITUTIONS).index(keys[d]), d))
-    step, tall = WIDTH / dataset.D, (HEIGHT - 2 * EDGE) // 2
+    step, tall = WIDTH / len(A), (HEIGHT - 2 * EDGE) // 2
     for row in range(2):
-        shown = A[order, row] / A[:, row].max()
+        shown = A[classes.order, row] / A[:, row].max()
         bottom = (row + 1) * (tall + EDGE)
-        for i, (value, d) in enumerate(zip(shown, order, strict=True)):
+        for i, (value, color) in enumerate(zip(shown, classes.colors, strict=True)):
             box = (i * step + 1, bottom - value * tall, (i + 1) * step - 2, bottom)
-            pen.rectangle(box, fill=SUBSTITUTIONS[keys[d]])
+            pen.rectangle(box, fill=color)
     return picture
 
 
@@ -102,7 +92,8 @@ def card(example: Example) -> Image.Image:
     A = np.asarray(made.A[best])[:, largest_first(made.A[best], made.W[best])]
     if dataset.image_shape is not None:
         return images(A, dataset)
-    return signatures(A, dataset) if "C>A" in "".join(dataset.features) else words(A, dataset)
+    classes = substitutions(dataset.features)
+    return words(A, dataset) if classes is None else signatures(A, classes)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
 """How well chains have mixed, as a table that never shows R̂ without what it cannot see."""
 
+import pandas as pd
 import streamlit as st
 
 from bnmf_core.analysis.mixing import MixingReport
+from bnmf_core.compare.mixing import LEAST_RENEWED
 from bnmf_core.registry import members_of
 from pages.frame import view
 from pages.frame.lens import Lens
@@ -22,6 +24,28 @@ MORE_THAN_MADE = (
     "Some quantities have far more effective {made} than there are {made}. There a chain changes "
     "sides of the middle more often than chance would (an antithetic chain). Its mean is nearer to "
     "the truth than that of as many independent {made}."
+)
+TRAJECTORIES = {
+    "chain": ("chain", None, "%d"),
+    "divergent": (
+        "divergent",
+        "Draws with a trajectory that left the posterior for numerical reasons since the draw "
+        "before. Any is a place that the chain cannot enter: take a higher target acceptance.",
+        "%d",
+    ),
+    "step_size": ("step size", "Of one leapfrog step, on average over the draws.", "%.3g"),
+    "renewed": (
+        "energy renewed (E-BFMI)",
+        "Energy Bayesian fraction of missing information (Betancourt 2016): how much of the spread "
+        f"of the energy a fresh momentum renews. Below {LEAST_RENEWED:g} it is too little. Unknown "
+        "of short chains, and where only one trajectory in several is kept.",
+        "%.2f",
+    ),
+}
+CREEPING = (
+    "The energy of a chain is renewed too little (E-BFMI below "
+    f"{LEAST_RENEWED:g}): it creeps through the tails of the posterior, and its draws may miss "
+    "parts of them. Longer chains help; a model with tighter priors helps more."
 )
 LABELS = {
     "iat": "autocorrelation time ({made})",
@@ -64,8 +88,24 @@ def show(look: Lens, reports: dict[str, MixingReport]) -> None:
                 },
             },
         )
+        if report.trajectories:
+            _trajectories(report, name)
         if report.antithetic:
             st.caption(plain(MORE_THAN_MADE.format(made=made[run_id])))
         if len(reasons) == 1 and (reason := reasons.pop()):
             st.caption(plain(reason))
         (st.warning if len(set(report.groups)) > 1 else st.caption)(plain(report.sentence))
+
+
+def _trajectories(report: MixingReport, name: str) -> None:
+    """A row per chain: whether its trajectories stayed on the ground and renew its energy."""
+    view.table(
+        pd.DataFrame(report.trajectories),
+        f"Trajectories of each chain: {name}",
+        column_config={
+            key: st.column_config.NumberColumn(label, help=told and plain(told), format=form)
+            for key, (label, told, form) in TRAJECTORIES.items()
+        },
+    )
+    if report.creeping:
+        st.warning(plain(CREEPING))

@@ -269,7 +269,8 @@ def test_draws_lie_on_the_support_and_steps_are_frozen_after_the_warm_up(small, 
     assert (particles.A >= 0).all() and (particles.W >= 0).all()
     if registry.model(model).support_A == "simplex":
         np.testing.assert_allclose(particles.A.sum(axis=1), 1.0, rtol=1e-12)
-    assert set(particles.diagnostics) == {"accepted", "acceptance", "step_size", "divergent"}
+    told = {"accepted", "acceptance", "step_size", "divergent", "energy"}
+    assert set(particles.diagnostics) == told and np.isfinite(particles.diagnostics["energy"]).all()
     for chain in range(3):
         steps = particles.diagnostics["step_size"][particles.chain == chain]
         assert steps.max() <= steps.min() * (1 + hmc.JITTER) / (1 - hmc.JITTER)
@@ -320,6 +321,20 @@ def test_a_trajectory_larger_than_a_step_is_cut_without_changing_a_bit(small, mo
     for key, values in whole.trace.items():
         np.testing.assert_array_equal(pieces.trace[key], values)
     assert len(seen) == 5 * 7 + 4 * 7  # two draws in the first chain, one in the second
+
+
+def test_the_energy_of_a_draw_is_that_of_where_its_trajectory_began(small):
+    settings = {"chains": 1, "warm_up": 100, "leapfrog_steps": 10}
+    particles = engine.run(small, RunSpec("hmc", 2, particles=300, settings=settings))
+    problem = planning.make_plan(small, particles.spec).problem
+    chart = hmc.coordinates(problem)
+    q = chart.to_position(particles.A, particles.W)
+    potential = -chart.density(problem)(q)[0]
+    # What is left is the kinetic energy: half of χ² with as many degrees as there are coordinates.
+    kinetic = particles.diagnostics["energy"][1:] - potential[:-1]
+    degrees = q[0].size
+    assert (kinetic > 0).all()
+    assert kinetic.mean() == pytest.approx(degrees / 2, abs=4 * np.sqrt(degrees / 2 / 299))
 
 
 def test_the_step_size_is_adapted_to_the_target(small):

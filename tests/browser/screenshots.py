@@ -1,7 +1,9 @@
 """Pictures of pages, made by the app itself: ``python -m tests.browser.screenshots docs``.
 
 A page is photographed with the runs that show best what it is for; which pages, is said by the
-pictures that the folder holds.
+pictures that the folder holds. A folder without pictures gets one of every page in each of two
+fields, to be looked at: quickly, with the finished analyses that come with the program and a few
+chains beside them.
 """
 
 import sys
@@ -11,9 +13,11 @@ from contextlib import closing
 from pathlib import Path
 
 from PIL import Image
+from playwright.sync_api import TimeoutError
 
-from bnmf_core import JobRunner, RunStore, load_sample, preset
+from bnmf_core import Dataset, JobRunner, RunSpec, RunStore, load_sample, preset
 from bnmf_core.runs.examples import EXAMPLES
+from bnmf_core.share import opening
 from pages.frame import declared
 from tests.browser.conftest import browser_page, running_server, settle
 
@@ -26,10 +30,18 @@ COLOURS = 128
 PATIENCE = 900_000
 
 
+# What every page is looked at with, and the pages that show chains or compare them with restarts.
+FIELDS = ("digits", "signatures")
+OF_CHAINS = ("traces", "quality", "coverage", "scoreboard", "discrepancy")
+CHAINS = {"chains": 4, "warm_up": 50}
+DRAWS, TALL = 200, 1800
+# How long a page is waited for that still computes something, in milliseconds.
+GLANCE = 90_000
+
+
 def pictured(folder: Path) -> list[declared.Page]:
-    """The pages of which the folder has a picture, or all of them where it has none."""
-    pages = declared.PAGES
-    return [page for page in pages if (folder / f"{page.key}.png").exists()] or pages
+    """The pages of which the folder has a picture."""
+    return [page for page in declared.PAGES if (folder / f"{page.key}.png").exists()]
 
 
 def made(home: Path) -> dict[str, Sequence[str]]:
@@ -71,23 +83,80 @@ def compare_ranks(page, address: str, home: Path) -> None:
     page.get_by_text("Flow of components").first.wait_for(timeout=PATIENCE)
 
 
-def photograph(page, address: str, shown: declared.Page, runs: Sequence[str], file: Path) -> None:
-    """Open a page, wait until it is whole, and keep its picture with few colours."""
-    asked = f"?runs={','.join(runs)}" if runs else ""
-    page.goto(f"{address}/{shown.address}{asked}")
+def in_fields(folder: Path) -> None:
+    """Every page in each field: a folder a field, and as many pictures as there are pages."""
+    with tempfile.TemporaryDirectory() as temporary:
+        home = Path(temporary)
+        store = RunStore(home)
+        finished = {
+            field: opening.open_archive(store, EXAMPLES[field].finished).run_ids for field in FIELDS
+        }
+        ink = load_sample(TILES)
+        with closing(JobRunner(store)) as runner:
+            chains = {field: runner.start(*_chains(field)) for field in FIELDS}
+            tiles = runner.start(ink, preset(ink, 10, kind="tiles").specs)
+            for run_ids in (*chains.values(), tiles):
+                runner.wait(run_ids)
+        with browser_page(height=TALL) as page, running_server(home) as address:
+            for field in FIELDS:
+                (folder / field).mkdir(exist_ok=True)
+                for shown in declared.PAGES:
+                    runs = [*finished[field], *(chains[field] if shown.key in OF_CHAINS else ())]
+                    runs = tiles if shown.key == "boolean" else runs
+                    if shown.key == "rank" and field == RANKS_OF:
+                        compare_ranks(page, address, home)
+                    file = folder / field / f"{shown.key}.png"
+                    data = store.run(runs[0]).dataset
+                    photograph(page, address, shown, runs, file, data, GLANCE)
+
+
+def _chains(field: str) -> tuple[Dataset, list[RunSpec]]:
+    """A few chains of a field's example."""
+    example = EXAMPLES[field]
+    spec = RunSpec("gibbs", example.rank, particles=DRAWS, settings=CHAINS)
+    return example.dataset(), [spec]
+
+
+def photograph(
+    page,
+    address: str,
+    shown: declared.Page,
+    runs: Sequence[str],
+    file: Path,
+    data: str = "",
+    patience: int = PATIENCE,
+) -> None:
+    """Open a page, wait until it is whole, and keep its picture.
+
+    ``runs``, ``data`` : that it is opened with, as far as its address holds them.
+    """
+    given = {"runs": ",".join(runs), "data": data}
+    told = [key for key in given if given[key] and key in shown.parameters]
+    asked = "&".join(f"{key}={given[key]}" for key in told)
+    page.goto(f"{address}/{shown.address}?{asked}")
     settle(page, 2500)
     if runs:  # what a comparison still computes is said in a line that goes away
-        page.get_by_role("progressbar").first.wait_for(state="detached", timeout=PATIENCE)
+        try:
+            page.get_by_role("progressbar").first.wait_for(state="detached", timeout=patience)
+        except TimeoutError:  # the picture shows what is still awaited
+            print(f"{file.name}: still computing after {patience / 1000:.0f} s")
         settle(page, 2500)
     page.screenshot(path=file)
+
+
+def shrink(file: Path) -> None:
+    """Keep a picture with few colours."""
     with Image.open(file) as picture:
         picture.convert("RGB").quantize(COLOURS).save(file, optimize=True)
 
 
 def main(folder: Path) -> None:
-    """Run the examples and photograph each page into ``folder``."""
+    """Photograph the pages that ``folder`` has pictures of, or every one in two fields."""
     folder.mkdir(parents=True, exist_ok=True)
     wanted = pictured(folder)
+    if not wanted:
+        in_fields(folder)
+        return
     with tempfile.TemporaryDirectory() as temporary:
         home = Path(temporary)
         ids = made(home) if SHOWN_WITH.keys() & {shown.key for shown in wanted} else {}
@@ -97,7 +166,9 @@ def main(folder: Path) -> None:
                 if shown.key == "rank":
                     compare_ranks(page, address, home)
                 runs = ids.get(SHOWN_WITH.get(shown.key, ""), ())
-                photograph(page, address, shown, runs, folder / f"{shown.key}.png")
+                file = folder / f"{shown.key}.png"
+                photograph(page, address, shown, runs, file)
+                shrink(file)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Autocorrelation times, effective sample sizes, R̂, and chains in modes of their own."""
 
+import itertools
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,8 +12,10 @@ from bnmf_core import registry
 from bnmf_core.compare.chain_modes import chain_modes, chain_modes_of
 from bnmf_core.compare.distances.invariants import INVARIANTS
 from bnmf_core.compare.mixing import (
+    LEAST_RENEWED,
     WARNING,
     autocorrelation_time,
+    energy_renewed,
     mixing,
     mixing_of,
     published_autocorrelation_time,
@@ -22,6 +25,7 @@ from bnmf_core.data.synthetic import laurberg
 from bnmf_core.nouns.errors import DataError
 from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs.engine import run
+from bnmf_core.samplers import hamiltonian
 
 
 def autoregressive(rho: float, shape: tuple[int, int], seed: int = 0) -> np.ndarray:
@@ -224,3 +228,47 @@ def test_the_error_of_the_mean_is_that_of_the_library():
     values = 0.1 * rng.normal(size=(4, 100)).cumsum(axis=1) + rng.normal(size=(4, 100))
     row = mixing({"error": values}).report[0].loc["error"]
     assert row["mcse"] == pytest.approx(array_stats.mcse(values, method="mean"), rel=1e-9)
+
+
+def test_the_energy_renewed_is_that_of_the_plain_formula():
+    energies = 1e9 + np.random.default_rng(3).standard_normal((3, 4000))
+    found = energy_renewed(energies)
+    for chain, value in zip(energies, found, strict=True):
+        changes = sum((after - before) ** 2 for before, after in itertools.pairwise(chain))
+        spread = sum((energy - chain.mean()) ** 2 for energy in chain)
+        assert value == pytest.approx(changes / spread, rel=1e-5)
+    # Independent energies differ by √2 of their standard deviation.
+    assert found == pytest.approx(2.0, rel=0.05)
+
+
+def test_short_and_still_chains_have_no_energy_renewed():
+    energies = np.random.default_rng(3).standard_normal((2, 20))
+    energies[1] = 7.0
+    assert np.isfinite(energy_renewed(energies)).tolist() == [True, False]
+    assert np.isnan(energy_renewed(energies[:, :4])).all()
+
+
+@pytest.mark.parametrize(("kept", "creeps"), [(0.0, False), (0.99, True)])
+def test_chains_whose_momenta_are_hardly_renewed_creep(kept, creeps):
+    """On a Gaussian, where ``kept`` is how much of a momentum goes on into the next trajectory."""
+    rng = np.random.default_rng(5)
+
+    def density(q):
+        return -0.5 * (q**2).sum(axis=1), -q
+
+    start = rng.standard_normal((3, 20))
+    point = hamiltonian.Point(start, *density(start))
+    momentum = rng.standard_normal(start.shape)
+    energies = []
+    for _ in range(1000):
+        fresh = rng.standard_normal(start.shape)
+        momentum = kept * momentum + np.sqrt(1 - kept**2) * fresh
+        before = hamiltonian.energy(point, momentum)
+        energies.append(before)
+        end, momentum = hamiltonian.leapfrog(density, point, momentum, np.full(3, 0.2), 8)
+        outcome = hamiltonian.accept(point, before, end, momentum, rng)
+        # What is rejected goes back the way it came.
+        momentum = np.where(outcome.accepted[:, None], momentum, -momentum)
+        point = outcome.point
+    found = energy_renewed(np.array(energies).T)
+    assert ((found < LEAST_RENEWED) == creeps).all()

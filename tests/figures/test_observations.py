@@ -12,9 +12,10 @@ from bnmf_core import Dataset, load_sample
 from bnmf_core.analysis.described import described, label_counts
 from bnmf_core.figures import observations as seen
 from bnmf_core.figures.data import in_digits, matrix_preview
+from bnmf_core.figures.substitutions import SUBSTITUTIONS
 
 RNG = np.random.default_rng(0)
-TYPES = [f"{a}[{s}]{b}" for a in "ACGT" for b in "ACGT" for s in seen.SUBSTITUTIONS]
+TYPES = [f"{a}[{s}]{b}" for a in "ACGT" for b in "ACGT" for s in SUBSTITUTIONS]
 SPECTRA = RNG.random((150, 12))
 KINDS = {
     seen.IMAGES: Dataset.from_array(RNG.random((6, 40)), image_shape=(3, 2)),
@@ -103,7 +104,7 @@ def test_mutation_types_stand_by_substitution_and_keep_their_counts():
     names = [name.replace("&gt;", ">") for name in bars.hovertext]
     np.testing.assert_array_equal(bars.y, [by_name[name] for name in names])
     assert [name[2:5] for name in names] == sorted(name[2:5] for name in data.features)
-    assert list(bars.marker.color) == [seen.SUBSTITUTIONS[name[2:5]] for name in names]
+    assert list(bars.marker.color) == [SUBSTITUTIONS[name[2:5]] for name in names]
 
 
 def test_a_map_has_the_mean_of_each_pixel_in_its_place():

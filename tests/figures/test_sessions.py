@@ -11,6 +11,8 @@ from bnmf_core.analysis.chains import Verdict
 from bnmf_core.analysis.sessions import Session
 from bnmf_core.figures.mode_map import mode_color
 from bnmf_core.figures.sessions import MOST, Shared, bands, session_columns
+from bnmf_core.figures.style import component_name
+from bnmf_core.figures.substitutions import SUBSTITUTIONS
 
 RUNS, K, R = ("one", "two", "three"), 3, 4
 HOSTILE = "<b>$x$</b>"
@@ -144,3 +146,14 @@ def test_runs_are_laid_out_in_even_bands(count):
     sizes = [band.stop - band.start for band in found]
     assert sum(sizes) == count and max(sizes) <= MOST
     assert [band.start for band in found[1:]] == [band.stop for band in found[:-1]]
+
+
+def test_profiles_of_substitutions_have_their_colours_and_keep_their_numbers():
+    names = [f"{a}[{s}]T" for a in "AC" for s in SUBSTITUTIONS]
+    data = Dataset.from_array(np.random.default_rng(0).random((12, 9)), features=names)
+    drawn = session_columns([session("one", 0)], ["One"], shared(dataset=data))
+    colors = [trace.line.color for trace in scatters(drawn) if trace.fill == "toself"]
+    assert colors == list(SUBSTITUTIONS.values())
+    told = [note.text for note in drawn.layout.annotations]
+    assert all(component_name(r) in told for r in range(R))
+    assert sum("C&gt;A" in text for text in told) == 1

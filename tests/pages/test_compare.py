@@ -1,14 +1,15 @@
 """The pages that compare samplers: coverage of repetitions, poor fits, traces, the study."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from bnmf_core import RunSpec, laurberg
+from bnmf_core import RunSpec, laurberg, run
 from bnmf_core.analysis import chains
-from bnmf_core.analysis.mixing import MixingReport
+from bnmf_core.analysis.mixing import MixingReport, _trajectories
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.distances.pairwise import pairwise
 from bnmf_core.runs.launch import run_names
@@ -117,6 +118,47 @@ def test_more_effective_draws_than_draws_are_explained_where_they_are(
 def test_a_chain_is_antithetic_where_chance_does_not_explain_its_size(size, more):
     table = pd.DataFrame({"ess_bulk": [90.0, size], "ess_tail": [900.0, 90.0]})
     assert MixingReport(table, "", 4, 100, [0] * 4, "").antithetic == more
+
+
+@pytest.fixture(scope="module")
+def walked():
+    """A run of HMC, every draw kept and one in two, and the same as it was before energies."""
+    data = laurberg("two", noise=0.001, rng=np.random.default_rng(0))
+    settings = {"chains": 2, "warm_up": 40, "leapfrog_steps": 5, "thinning": 1}
+    made = [
+        run(data, RunSpec("hmc", 3, particles=40, settings=settings | {"thinning": thinning}))
+        for thinning in (1, 2)
+    ]
+    old = {key: value for key, value in made[0].diagnostics.items() if key != "energy"}
+    return [*made, replace(made[0], diagnostics=old)]
+
+
+def test_each_chain_of_hmc_says_how_its_trajectories_fared(walked):
+    every, thinned, old = (_trajectories(particles) for particles in walked)
+    assert [row["chain"] for row in every] == [1, 2]
+    energies = walked[0].diagnostics["energy"][walked[0].chain == 1]
+    expected = np.mean(np.diff(energies) ** 2) / energies.var(ddof=1)
+    assert every[1]["renewed"] == pytest.approx(expected)
+    assert every[0]["step_size"] > 0 and every[0]["divergent"] >= 0
+    assert all(np.isnan(row["renewed"]) for row in thinned)
+    assert old == []
+
+
+def test_a_report_from_before_energies_were_recorded_is_read():
+    report = MixingReport(pd.DataFrame(), "", 2, 20, [0, 0], "acceptance 80%")
+    assert not report.trajectories and not report.creeping
+
+
+def test_traces_of_hmc_show_its_trajectories_and_warn_where_they_creep(server, monkeypatch):
+    data = laurberg("two", noise=0.001, rng=np.random.default_rng(0))
+    settings = {"chains": 2, "warm_up": 20, "leapfrog_steps": 5}
+    (run_id,) = server.start(data, [RunSpec("hmc", 3, particles=20, settings=settings)])
+    server.wait_analysis([run_id], "structure", "mixing", "exact")
+    app = page("traces", runs=run_id)
+    assert not app.exception
+    assert table_with(app, "renewed")["chain"].tolist() == [1, 2]
+    monkeypatch.setattr(MixingReport, "creeping", True)
+    assert "renewed too little" in words(page("traces"))
 
 
 def test_explorers_have_no_traces_and_the_page_says_why(server, compared):

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -30,6 +31,7 @@ from bnmf_core.store.run_store import RunStore
 # What is kept of a run or a dataset to tell damage, and older versions did not keep.
 CHECKS = ("sum", "sums", "dtype", "dtypes", "seal")
 SPEC = RunSpec("random_restarts", 2, particles=6, settings={"block": 2, "max_iterations": 20})
+SHORT = {"chains": 2, "warm_up": 5, "leapfrog_steps": 3}
 
 
 def save_run(store, dataset, spec=SPEC, final=True) -> str:
@@ -349,6 +351,19 @@ def test_what_is_damaged_is_made_again_as_it_was(store, small, damage, hit):
     found = engine.assemble(chunks, starts, SPEC, describe(plan))
     np.testing.assert_array_equal(found.A, expected.A)
     np.testing.assert_array_equal(found.W, expected.W)
+
+
+@pytest.mark.parametrize("older", [0, -1])
+def test_what_a_part_of_a_run_did_not_record_yet_is_left_out(store, small, older):
+    """An older version began the run, and recorded less."""
+    run_id = save_run(store, small, RunSpec("hmc", 2, particles=6, settings=SHORT), final=False)
+    chunks, _ = folders.FolderSink(store.run_folder(run_id)).read()
+    chunks = [chunk for chunk in chunks if chunk.size]
+    before = {key: value for key, value in chunks[older].diagnostics.items() if key != "energy"}
+    chunks[older] = replace(chunks[older], diagnostics=before)
+    found = engine.assemble(chunks, [0, 3], SPEC, {})
+    assert found.diagnostics.keys() == before.keys()
+    assert len(found.diagnostics["acceptance"]) == 6
 
 
 def test_draws_behind_a_gap_are_left_out(store, small, monkeypatch):

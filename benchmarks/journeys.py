@@ -190,7 +190,7 @@ def _visited(
         visitor.arrive(f"{address}/overview?runs={','.join(analyses[0])}")
         rounds = [[visitor.open(one).browser for one in PAGES] for _ in range(ROUNDS)]
         for number, run_ids in enumerate(analyses):
-            tab = page if not number else page.context.new_page()
+            tab = page.context.browser.new_page() if number else page
             tab.goto(f"{address}/overview?runs={','.join(run_ids)}")
             browser.rest(tab)
         last = json.loads((home / "answers").read_text().splitlines()[-1])

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from pages.components_parts import grid, stability, words
-from pages.frame import guard, panel
+from pages.frame import focusing, guard, panel
 from pages.frame.words import plain
 from pages.parts import bases, by_hand, maps, naming
 from pages.parts.answer import Answer
@@ -25,8 +25,12 @@ with st.sidebar:
         help="Every factorization minus the first one shown.",
     )
     asked = words.ask(dataset)
+    place = st.container()
 rows, names = look.shown_of_each(most) if by_run else look.shown(most)
-grid.show(look, Answer.of(look), rows, names, by_run, asked.relevance)
+called = look.notes.components(look.aligned(rows[:1])[0])
+with place:
+    chosen = focusing.ask_component(called or [""] * look.analysis.rank)
+grid.show(look, Answer.of(look), rows, names, by_run, asked.relevance, chosen)
 if not look.focus.all() or by_run:
     st.caption(
         f"In focus: {plain(look.focus_name)}. The most typical factorization comes first, then "

@@ -6,6 +6,7 @@ from bnmf_core.analysis import islands
 from pages.frame import guard, hints, link, panel
 from pages.frame.words import shown
 from pages.overview_parts import factorizations, mode_table, said, tiles, whole
+from pages.parts import growing
 from pages.parts.answer import Answer
 
 # What stands below the map and the verdicts, and what draws it.
@@ -13,7 +14,7 @@ EVIDENCE = {"findings": "What was found", "modes": "Modes", "factorizations": "F
 DRAW = {"findings": said.show, "modes": mode_table.show, "factorizations": factorizations.show}
 
 guard.enter("overview")
-look = panel.look(islands.STAGE)
+look = panel.look(islands.STAGE, meanwhile=growing.components)
 found = Answer.of(look)
 left, right = st.columns([6, 5], gap="medium")
 with left:

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from bnmf_core.figures.samples import sample_strips
-from pages.frame import guard, link, panel, view
+from pages.frame import focusing, guard, link, panel, view
 from pages.frame.words import plain
 from pages.parts import maps
 from pages.samples_parts import beside, grouping
@@ -23,9 +23,18 @@ if labels:
 found = grouping.of(look, int(rows[0]))
 classes = [str(each) for each in dataset.labels[link.get("label")]] if labels else None
 called = look.notes.components(found.A)
+with st.sidebar:
+    chosen = focusing.ask_component(called or [""] * look.analysis.rank)
 view.chart(
     sample_strips(
-        found.W, found.shares, found.order, found.groups, dataset.observations, classes, called
+        found.W,
+        found.shares,
+        found.order,
+        found.groups,
+        dataset.observations,
+        classes,
+        called,
+        chosen,
     ),
     "An observation stands in the group of the component with its largest share. In each group "
     "larger shares come first. Dark is much of a component; below are shares of each observation.",

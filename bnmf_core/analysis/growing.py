@@ -1,8 +1,12 @@
 """What a run has seen so far, while it is being made."""
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 import pandas as pd
 
+from bnmf_core.compare.alignment import largest_first
 from bnmf_core.compare.chain_modes import chain_modes_of
 from bnmf_core.compare.coverage import covering_over_time
 from bnmf_core.compare.distances import DISTANCES
@@ -33,6 +37,33 @@ def growth(store: RunStore, run_id: str, metric: str, epsilon: float) -> pd.Data
     times, counts = covering_over_time(matrix, seconds, epsilon)
     made = [int((np.asarray(particles.seconds) <= time).sum()) for time in times]
     return pd.DataFrame({"seconds": times, "covering": counts, "made": made})
+
+
+class Best(NamedTuple):
+    """The factorization with the smallest error that runs have made so far.
+
+    A : (D, R), the largest component first. error : ‖X − AW‖/‖X‖. made : how many there are.
+    """
+
+    A: np.ndarray
+    error: float
+    made: int
+
+
+def best(store: RunStore, run_ids: Sequence[str]) -> Best | None:
+    """That of these runs; None where nothing has been saved yet."""
+    found, made = None, 0
+    for run_id in run_ids:
+        try:
+            particles = store.particles(run_id)
+        except StoreError:
+            continue
+        made += particles.M
+        least = int(np.argmin(particles.error))
+        if found is None or particles.error[least] < found.error:
+            A, W = np.asarray(particles.A[least]), np.asarray(particles.W[least])
+            found = Best(A[:, largest_first(A, W)], float(particles.error[least]), made)
+    return None if found is None else found._replace(made=made)
 
 
 def settling(store: RunStore, run_id: str) -> tuple[float, float] | None:

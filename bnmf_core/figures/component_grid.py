@@ -19,6 +19,7 @@ from bnmf_core.figures.style import (
     LINE,
     LINE_HEIGHT,
     MUTED,
+    component_color,
     component_titles,
     layout,
     lines_of,
@@ -66,6 +67,7 @@ def component_grid(
     bands: Bands | None = None,
     called: Sequence[str] = (),
     relevance: float = RELEVANCE,
+    chosen: int | None = None,
 ) -> go.Figure:
     """Images, profiles or strongest features of aligned components, with their angles.
 
@@ -74,6 +76,7 @@ def component_grid(
     A : (K, D, R) aligned bases. angles : (K, R) degrees to the first row's components.
     names : K, in which a line break is "<br>" and all else is text. modes : K, 0-based.
     bands : see :class:`Bands`; None where nothing is known. called : R names given by people.
+    chosen : the component whose column is framed.
     """
     K, _, R = A.shape
     figure = Sketch()
@@ -88,7 +91,9 @@ def component_grid(
         row = WORDS
         notes += _words(A, dataset, relevance, angles)
     _hover(figure, dataset, A, angles)
-    shapes = _scale(figure, angles, modes, bands)
+    # One factorization of which nothing else is known has no angles to show.
+    scale = SCALE if K > 1 or bands is not None else 0
+    shapes = _scale(figure, angles, modes, bands) if scale else []
     for k in range(K):
         notes.append(_note(names[k], -0.02, k + 0.42, "right"))
         for r in range(R if k else 0):
@@ -97,11 +102,17 @@ def component_grid(
                 frame = FRAME | {"dash": "dot", "width": 1}
                 box = {"x0": r + 0.04, "x1": r + 0.96, "y0": k + 0.02, "y1": k + 0.8}
                 shapes.append({"type": "rect", "line": frame, **box})
-            notes.append(_note(_angle(angles[k, r], R), r + 0.5, k + 0.89, "center"))
+            if scale:
+                notes.append(_note(_angle(angles[k, r], R), r + 0.5, k + 0.89, "center"))
+    if chosen is not None:
+        frame = {"color": component_color(chosen), "width": 2}
+        box = {"x0": chosen + 0.01, "x1": chosen + 0.99, "y0": -scale / row, "y1": K}
+        shapes.append({"type": "rect", "line": frame, **box})
     above = component_titles(R, called, WIDTH / R)
     if bands is not None:
         above = [f"{one}<br>{_state(s, R)}" for one, s in zip(above, bands.states, strict=True)]
-    notes.append(_note("0 to 90°", -0.02, -0.2, "right"))
+    if scale:
+        notes.append(_note("0 to 90°", -0.02, -0.2, "right"))
     figure.update_xaxes(
         range=[0, R],
         tickvals=[r + 0.5 for r in range(R)],
@@ -113,12 +124,12 @@ def component_grid(
         fixedrange=True,
     )
     top = 52 + LINE_HEIGHT * lines_of(above)
-    figure.update_yaxes(visible=False, range=[K, -SCALE / row], fixedrange=True)
+    figure.update_yaxes(visible=False, range=[K, -scale / row], fixedrange=True)
     figure.update_layout(annotations=notes, shapes=shapes)
     title = f"{R} components" if K == 1 else f"{R} components, a row per factorization"
     below = KEY if any(note["y"] == K for note in notes) else BELOW
     margin: dict[str, object] = {"l": NAME, "t": top, "b": below}
-    return layout(figure, title, int(top + below + SCALE + K * row), margin=margin)
+    return layout(figure, title, int(top + below + scale + K * row), margin=margin)
 
 
 def _note(text: str, x: float, y: float, anchor: str) -> dict[str, object]:
@@ -229,6 +240,7 @@ def _hover(figure: Sketch, dataset: Dataset, A: np.ndarray, angles: np.ndarray) 
         y=np.repeat(np.arange(K) + 0.42, R),
         mode="markers",
         marker={"size": 44, "symbol": "square", "opacity": 0},
+        customdata=np.tile(np.arange(R), K),
         hovertext=told,
         hovertemplate="%{hovertext}<extra></extra>",
         showlegend=False,

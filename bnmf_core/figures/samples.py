@@ -27,6 +27,8 @@ EDGE = "#FFFFFF"
 # Weights above this quantile of their component are as dark as it.
 BRIGHTEST = 0.995
 NAMES = 150
+# How much is seen of the shares of components that are not chosen.
+PALE = 0.25
 # Pixels: of the strips, and of the pictures below them.
 HEIGHT, BELOW = 560, 360
 # Parts of the height: weights, shares, classes; and what is left between them.
@@ -41,6 +43,7 @@ def sample_strips(
     observations: Sequence[str],
     classes: Sequence[str] | None = None,
     called: Sequence[str] = (),
+    chosen: int | None = None,
 ) -> go.Figure:
     """Weights, shares and classes of all observations, group by group.
 
@@ -49,6 +52,7 @@ def sample_strips(
     W, shares : (R, N), of components that have these numbers everywhere. order : (N,) indices.
     groups : (N,) the component of each observation; −1 for none. observations : N names.
     classes : N words, "" where there is none; None: no classes. called : R names of components.
+    chosen : the component that is framed, and whose shares stand out.
     """
     rank, count = W.shape
     edges = np.linspace(0, count, min(count, MOST_COLUMNS) + 1).astype(int)
@@ -82,11 +86,16 @@ def sample_strips(
             y=mean[r],
             width=width,
             marker={"color": component_color(r), "line": {"width": 0}},
+            opacity=1.0 if chosen in (None, r) else PALE,
             showlegend=False,
             xaxis="x",
             yaxis="y2",
             hovertemplate=f"component {r + 1}: %{{y:.0%}}<extra></extra>",
         )
+    if chosen is not None:
+        frame = {"color": component_color(chosen), "width": 2}
+        box = {"x0": 0, "x1": 1, "y0": chosen - 0.5, "y1": chosen + 0.5}
+        figure.add_shape(type="rect", line=frame, xref="x domain", yref="y", **box)
     words = _classes(classes)
     if words:
         held = np.array([[each == word for each in classes or ()] for word in words], dtype=float)

@@ -8,7 +8,7 @@ from bnmf_core.figures.bases import named_table
 from bnmf_core.figures.component_grid import Bands, component_grid
 from bnmf_core.figures.mode_map import mode_color
 from bnmf_core.figures.style import safe
-from pages.frame import view
+from pages.frame import focusing, view
 from pages.frame.lens import Lens
 from pages.parts.answer import Answer
 
@@ -20,9 +20,18 @@ READING = (
 
 
 def show(
-    look: Lens, found: Answer, rows: np.ndarray, names: list[str], by_run: bool, relevance: float
+    look: Lens,
+    found: Answer,
+    rows: np.ndarray,
+    names: list[str],
+    by_run: bool,
+    relevance: float,
+    chosen: int | None,
 ) -> None:
-    """Draw it; of a single factorization the median of settled draws is the second row."""
+    """Draw it; of a single factorization the median of settled draws is the second row.
+
+    ``chosen`` : the component brought forward; one that is clicked becomes it.
+    """
     dataset, A = look.analysis.dataset, look.aligned(rows)
     facts = found.facts_of(int(rows[0]))
     modes = look.modes.labels[rows].tolist()
@@ -46,11 +55,14 @@ def show(
             _bands(facts),
             called,
             relevance,
+            chosen,
         ),
         READING,
         name="components",
         origin=look.origin,
         table=lambda: named_table(dataset.features, A, names, called),
+        select=("points",),
+        on_select=focusing.component_clicked,
     )
 
 

@@ -95,7 +95,7 @@ PAGES = [
         "Components",
         "What are the components, and which of them are determined?",
         icon="category",
-        parameters=(*LENS, "relevance", *BY_HAND),
+        parameters=(*LENS, "component", "relevance", *BY_HAND),
     ),
     Page(
         "boolean",
@@ -112,7 +112,7 @@ PAGES = [
         "Samples",
         "Which observations belong together, and who changes group with the factorization?",
         icon="groups",
-        parameters=(*LENS, "label", "with"),
+        parameters=(*LENS, "component", "label", "with"),
     ),
     Page(
         "rank",

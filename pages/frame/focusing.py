@@ -8,7 +8,9 @@ import streamlit as st
 
 from bnmf_core.compare.modes import Modes
 from bnmf_core.figures import thinning
+from bnmf_core.nouns.names import numbered
 from pages.frame import link
+from pages.frame.words import shown
 
 MOST_MODES_LISTED = 30
 
@@ -35,6 +37,37 @@ def ask(modes: Modes, names: Sequence[str] = ()) -> tuple[np.ndarray, str]:
         "to focus on them. A percentage is that of all that is looked at, draws of chains too.",
     )
     return among(modes, now), options[now]
+
+
+def ask_component(called: Sequence[str]) -> int | None:
+    """Ask which component is brought forward, of those that are called so: 0-based; None for all.
+
+    Components have the numbers of the first factorization shown, on every page.
+    """
+    options = {"": "all components"}
+    options |= {str(r): f"component {name}" for r, name in enumerate(numbered(called), 1)}
+    link.one_of("component", options)
+    chosen = st.selectbox(
+        "Component",
+        list(options),
+        key=link.key("component"),
+        format_func=shown(options),
+        help="What is brought forward on Components and Samples. Or click on one there.",
+    )
+    link.share("component")
+    return int(chosen) - 1 if chosen else None
+
+
+def component_clicked() -> None:
+    """Bring the component that was clicked on the chart of components forward, or back again.
+
+    The customdata of a point is its number. A callback: a chart that is drawn anew has no
+    selection, which says nothing.
+    """
+    points = st.session_state["chart_components"]["selection"]["points"]
+    if points:
+        clicked = str(thinning.named_by(points[0]["customdata"])[0] + 1)
+        link.put("component", "" if clicked == link.get("component") else clicked)
 
 
 def mode_of(focus: str) -> int | None:

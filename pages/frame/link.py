@@ -41,6 +41,7 @@ LINKED: dict[str, Callable[[str], Any]] = {
     "metric": str,
     "threshold": float,
     "focus": str,
+    "component": str,
     "relevance": _part,
     "label": str,
     "quantity": str,

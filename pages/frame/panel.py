@@ -28,10 +28,10 @@ def look(*needed: Stage[Any], meanwhile: Callable[[list[RunRecord]], None] | Non
     """Draw the panel and return what is looked at; designed states stop the page instead.
 
     ``needed`` are the parts of the analysis that the page needs beside the modes; ``meanwhile``
-    draws what there is to see of runs that are still being made.
+    draws what there is to see of runs that are still being made, or have not been compared yet.
     """
     ended, passing = _ended(meanwhile)
-    analysis = analysed(ended, structure.STAGE, *needed)
+    analysis = analysed(ended, structure.STAGE, *needed, meanwhile=meanwhile)
     with st.sidebar:
         looked_at = _panel(analysis, passing)
         st.caption(plain(looked_at.origin))
@@ -88,13 +88,19 @@ def _samples(run: RunRecord) -> bool:
     return key in ALGORITHMS and ALGORITHMS[key].family == "sampler"
 
 
-def analysed(run_ids: list[str], *needed: Stage[Any]) -> Comparison:
+def analysed(
+    run_ids: list[str],
+    *needed: Stage[Any],
+    meanwhile: Callable[[list[RunRecord]], None] | None = None,
+) -> Comparison:
     """The comparison of these runs with these stages; its progress until they are there."""
     with view.told():
         analysis = runner().analyse(run_ids, needed[0].key)
     for stage in needed:
         if not stage.ready(analysis):
             watch.analysis_until(analysis, stage, "Comparing the factorizations")
+            if meanwhile is not None:
+                meanwhile(list(analysis.runs))
             st.stop()
     with st.sidebar:
         for run, particles in zip(analysis.runs, analysis.particles, strict=True):

@@ -76,12 +76,14 @@ def chart(
     origin: str,
     table: "Rows",
     select: tuple[str, ...] = (),
+    on_select: Callable[[], None] | None = None,
     talk: bool = False,
     tall: bool = False,
 ) -> Any:
     """Draw a figure; below it, how to read it and a menu with its table, downloads and origin.
 
     ``table`` : what takes long to put together is handed over as a function, called when needed.
+    ``on_select`` : called when a selection has changed.
     ``tall`` : it is as high as what it stands in. ``talk`` : so it is, and it has no buttons.
 
     Returns the chart's selection event when ``select`` names selection modes.
@@ -98,7 +100,8 @@ def chart(
     }
     event = None
     if select:
-        event = st.plotly_chart(figure, on_select="rerun", selection_mode=select, **options)
+        then = on_select or "rerun"
+        event = st.plotly_chart(figure, on_select=then, selection_mode=select, **options)
     else:
         st.plotly_chart(figure, **options)
     _below(figure, reading, name, origin, title, table)

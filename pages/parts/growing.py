@@ -1,12 +1,15 @@
-"""How much runs have seen so far, side by side, while they are being made."""
+"""What runs have found so far, while they are being made."""
 
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
 from bnmf_core.analysis import growing
 from bnmf_core.compare.distances import DISTANCES
+from bnmf_core.figures.bases import named_table
+from bnmf_core.figures.component_grid import component_grid
 from bnmf_core.figures.growth import covering_growth
 from bnmf_core.figures.style import run_styles
 from bnmf_core.runs.launch import run_names
@@ -21,8 +24,42 @@ def _growth(folder: str, made: int, metric: str, epsilon: float, _run_id: str) -
     return growing.growth(store(), _run_id, metric, epsilon)
 
 
+@st.cache_data(max_entries=32, show_spinner=False)
+def _best(folders: list[str], made: list[int], _run_ids: list[str]) -> growing.Best | None:
+    """That of the runs with these folders, read again only when something has been made since."""
+    return growing.best(store(), _run_ids)
+
+
+def components(runs: Sequence[RunRecord]) -> None:
+    """The components of the best factorization so far; nothing while none has been made.
+
+    Nothing either where some runs have ended and others have not: the former are compared below.
+    """
+    if len({run.active for run in runs}) > 1:
+        return
+    runs = [run for run in runs if run.done and run.spec.rank == runs[0].spec.rank]
+    folders = [str(store().run_folder(run.id)) for run in runs]
+    found = _best(folders, [run.done for run in runs], [run.id for run in runs])
+    if found is None:
+        return
+    dataset = store().dataset(runs[0].dataset)
+    name = f"best so far<br>error {found.error:.4g}"
+    figure = component_grid(dataset, found.A[None], np.zeros((1, found.A.shape[1])), [name], [0])
+    figure.update_layout(title={"text": f"Best of {found.made:,} made so far"})
+    view.chart(
+        figure,
+        "Components of the factorization with the smallest error. Others may fit as well: they "
+        "are compared when the runs have ended.",
+        name="best_so_far",
+        origin="runs that are being made",
+        table=lambda: named_table(dataset.features, found.A[None], ["best so far"]),
+    )
+
+
 def show(runs: Sequence[RunRecord]) -> None:
-    """One picture of all of these runs; nothing while none has made two."""
+    """One picture of all of these runs; nothing while none has made two, or when all have ended."""
+    if not any(run.active for run in runs):
+        return
     metric = link.get("metric") if link.get("metric") in DISTANCES else "max_angle"
     distance = DISTANCES[metric]
     # Of all of them: a run keeps its name when the next one of its kind has begun.

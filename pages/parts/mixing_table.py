@@ -26,7 +26,7 @@ MORE_THAN_MADE = (
     "the truth than that of as many independent {made}."
 )
 TRAJECTORIES = {
-    "chain": ("chain", None, "%d"),
+    "chain": ("chain", "", "%d"),
     "divergent": (
         "divergent",
         "Draws with a trajectory that left the posterior for numerical reasons since the draw "
@@ -103,7 +103,7 @@ def _trajectories(report: MixingReport, name: str) -> None:
         pd.DataFrame(report.trajectories),
         f"Trajectories of each chain: {name}",
         column_config={
-            key: st.column_config.NumberColumn(label, help=told and plain(told), format=form)
+            key: st.column_config.NumberColumn(label, help=plain(told) or None, format=form)
             for key, (label, told, form) in TRAJECTORIES.items()
         },
     )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bnmf_core import RunSpec, covering_numbers, distances, laurberg, run
-from bnmf_core.analysis.growing import MOST, growth, settling
+from bnmf_core.analysis.growing import MOST, best, growth, settling
 from bnmf_core.compare.coverage import covering_over_time
 from bnmf_core.compare.settled import settled
 from bnmf_core.runs import engine, planning
@@ -48,11 +48,16 @@ def test_a_run_is_read_while_it_is_being_made(tmp_path):
     spec = RunSpec("random_restarts", 3, particles=12)
     claim = store.life.enter(store.add_dataset(DATA), spec)
     assert growth(store, claim.run_id, "max_angle", 15.0).empty
+    assert best(store, [claim.run_id]) is None
     made_in(store, claim, spec)
     found = growth(store, claim.run_id, "max_angle", 15.0)
     whole = run(DATA, spec)
     at_end = covering_numbers(distances(whole, "max_angle"), np.array([15.0]))[0]
     assert found["covering"].iloc[-1] == at_end == 2
+    seen = best(store, [claim.run_id])
+    assert seen.made == 12 and seen.error == whole.error.min()
+    columns = whole.A[whole.error.argmin()].T
+    assert all(any(np.array_equal(a, b) for b in columns) for a in seen.A.T)
     assert found["made"].iloc[-1] == 12 <= MOST
     assert found["seconds"].is_monotonic_increasing
 

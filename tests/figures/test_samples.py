@@ -29,6 +29,21 @@ def test_shares_fill_every_column_and_many_observations_are_averaged(count):
         assert list(checked.layout.xaxis.ticktext) == [names[n] for n in order]
 
 
+def test_a_chosen_component_is_framed_and_its_shares_stand_out():
+    rng = np.random.default_rng(0)
+    A, W = rng.random((5, 3)), rng.random((3, 12))
+    shares = sample_shares(A, W)
+    groups, order = sample_groups(shares), in_groups(shares)
+    names = [str(n) for n in range(12)]
+    framed = {}
+    for chosen in (None, 1):
+        drawn = sample_strips(W, shares, order, groups, names, chosen=chosen)
+        bright = [bar for bar in drawn.data if bar.type == "bar" and bar.opacity == 1.0]
+        assert len(bright) == (3 if chosen is None else 1)
+        framed[chosen] = [(box.y0, box.y1) for box in drawn.layout.shapes if box.yref == "y"]
+    assert (0.5, 1.5) in framed[1] and (0.5, 1.5) not in framed[None]
+
+
 def test_changes_in_the_title_are_those_off_the_diagonal():
     changes = np.array([[3, 1], [2, 4]])
     checked = group_flow(changes, ("mode 1", "mode 2"))

@@ -21,6 +21,10 @@ def test_what_runs_have_seen_grows_on_screen(server, labelled):
             growing = [c for c in app.get("plotly_chart") if "seen so far" in c.proto.spec]
             assert len(growing) == 1
             assert "still finding something different" in words(app)
+        app = page("overview", runs=run_ids[1])
+        best = [c for c in app.get("plotly_chart") if "made so far" in c.proto.spec]
+        assert not app.exception and len(best) == 1
+        assert "compared when the runs have ended" in words(app)
     finally:
         server.cancel(run_ids[1])
         server.wait(run_ids)

@@ -8,6 +8,7 @@ import pytest
 from bnmf_core import Dataset
 from bnmf_core.data.foreign import Foreign
 from bnmf_core.runs.foreign import bring
+from pages.frame import declared
 from tests.pages.apps import page, table_with, words
 
 
@@ -50,3 +51,22 @@ def test_the_one_that_changes_group_is_named(two):
     table = table_with(app, "same group", "else most often")
     assert len(table) == 1 and table["same group"].iloc[0] == 0.5
     assert "1 of 9 do in at least one of 2" in words(app)
+
+
+def test_a_component_that_is_chosen_is_framed_on_both_pages_and_in_the_address(two):
+    app = page("samples", runs=two, component="2")
+    assert not app.exception and app.query_params["component"] == "2"
+    framed = [box for box in chart(app, "Weights")["layout"]["shapes"] if box.get("yref") == "y"]
+    assert [(box["y0"], box["y1"]) for box in framed][-1] == (0.5, 1.5)
+    app.query_params.clear()  # as the menus do
+    app.switch_page(str(declared.page("components").script)).run()
+    assert app.selectbox(key="view_component").value == "2"
+    assert app.query_params["component"] == "2"
+    boxes = chart(app, "components")["layout"]["shapes"]
+    assert any(box["x0"] == pytest.approx(1.01) for box in boxes)
+
+
+def test_a_component_that_there_is_not_frames_none(two):
+    app = page("components", runs=two, component="3")
+    assert not app.exception and app.selectbox(key="view_component").value == ""
+    assert "component" not in app.query_params

@@ -20,8 +20,8 @@ MUTANTS = (
     Mutant(
         "islands: a path is judged by its ends",
         "compare/islands.py",
-        "    looked_at = np.concatenate([A, middle_A]), np.concatenate([W, middle_W])\n",
-        "    looked_at = A[[0, -1]], W[[0, -1]]\n",
+        "    best = _with_middles(problem, path_A, path_W)\n    for done in range(ROUNDS):\n",
+        "    return Path(ends_A, ends_W, squared_errors(problem.dataset.X, ends_A, ends_W))\n",
         "tests/compare/test_islands.py",
     ),
     Mutant(

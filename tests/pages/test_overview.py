@@ -21,4 +21,4 @@ def test_the_map_and_its_verdicts_come_before_the_sentences(finished):
     assert tiles == sorted(tiles)
     assert "**Does the choice matter?**" in shown  # the data have labels
     assert "Circle: a mode" in words(app)
-    assert "What was found" in [heading.value for heading in app.header]
+    assert app.segmented_control(key="view_part").value == "findings"

@@ -7,7 +7,7 @@ import pytest
 from bnmf_core import RunSpec, kernel_matrix, laurberg, stein_weights
 from bnmf_core.analysis import stein as stein_stage
 from bnmf_core.posterior.stein import kernel_similarity
-from pages.modes_parts.findings import contradiction
+from pages.overview_parts.weights import contradiction
 from tests.pages.apps import page, words
 
 

@@ -147,7 +147,7 @@ def _spans(study: StudyResult, noise: str) -> Numbers:
         parts = [
             f"{study.labels[problem]} {number(apart.loc[problem, OURS])}° "
             f"({counts.loc[problem, OURS]:.3g})"
-            for problem in apart.index
+            for problem in apart.index[apart[OURS].notna()]
         ]
         yield {"noise": study.labels[noise], "parts": "; ".join(parts), "standing": other}
 

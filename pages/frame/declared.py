@@ -68,7 +68,7 @@ PAGES = [
         "run",
         "Analyse",
         "Analyse",
-        "One click, and the data are factorized many times over; what was found opens by itself.",
+        "Factorize the data many times; what was found opens by itself.",
         icon="play_circle",
         parameters=("data", "rank"),
         invitation="Analyse data",

@@ -55,7 +55,7 @@ def test_from_a_launch_to_a_report_and_an_archive(chromium, tmp_path):
             way = page.get_by_role("link", name=": open")
             way.wait_for()
             way.click()
-            page.wait_for_url(re.compile("/(modes|coverage|quality|findings)"))
+            page.wait_for_url(re.compile("/(overview|coverage|quality)"))
             settle(page)
 
             # Two columns: a method in each.

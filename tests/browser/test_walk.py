@@ -45,7 +45,6 @@ def test_from_one_click_to_a_restored_link(chromium, tmp_path):  # noqa: PLR0915
         page.get_by_test_id("stButtonGroup").get_by_text("Factorizations").click()
         page.get_by_text(re.compile(r"Map of \d+ factorizations"), exact=False).first.wait_for()
         settle(page)
-        page.get_by_text("converged restarts", exact=False).first.wait_for()
         # 60 and 60 restarts, and 200 of the 400 draws.
         page.get_by_text("Map of 320 factorizations").first.wait_for(timeout=240_000)
 

@@ -5,8 +5,8 @@ import streamlit as st
 from bnmf_core.analysis import tiles
 from pages.boolean_parts import cells, entries, looked, ranks, table, thresholds
 from pages.boolean_parts import tiles as of_tiles
-from pages.frame import guard, link, panel, view
-from pages.frame.words import plain, shown
+from pages.frame import choosing, guard, link, panel, view
+from pages.frame.words import plain
 
 VIEWS = {
     "table": ("The table", table.show),
@@ -33,16 +33,6 @@ if seen.sampled:
 st.markdown(f"**{plain(first)}**")
 if others:
     st.caption(plain(" ".join(others)))
-link.one_of("part", VIEWS)
 titles = {key: title for key, (title, _) in VIEWS.items()}
-st.segmented_control(
-    "What is shown",
-    list(titles),
-    key=link.key("part"),
-    required=True,
-    format_func=shown(titles),
-    label_visibility="collapsed",
-)
-link.share("part")
-VIEWS[link.get("part")][1](seen)
+VIEWS[choosing.part("What is shown", titles)][1](seen)
 link.to("lessons", "Lesson: three numbers between no and yes", lesson="yes_no")

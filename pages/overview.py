@@ -3,8 +3,7 @@
 import streamlit as st
 
 from bnmf_core.analysis import islands
-from pages.frame import guard, hints, link, panel
-from pages.frame.words import shown
+from pages.frame import choosing, guard, hints, panel
 from pages.overview_parts import factorizations, mode_table, said, tiles, whole
 from pages.parts import growing
 from pages.parts.answer import Answer
@@ -23,14 +22,4 @@ with right:
     tiles.show(look, found)
 found.wait()
 hints.show("overview")
-link.one_of("part", EVIDENCE)
-st.segmented_control(
-    "Evidence",
-    list(EVIDENCE),
-    key=link.key("part"),
-    required=True,
-    format_func=shown(EVIDENCE),
-    label_visibility="collapsed",
-)
-link.share("part")
-DRAW[link.get("part")](look, found)
+DRAW[choosing.part("Evidence", EVIDENCE)](look, found)

@@ -1,6 +1,6 @@
 """Which runs and which data a page looks at: chosen by id, told apart, "not found" when gone."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 import streamlit as st
 
@@ -16,7 +16,7 @@ from pages.frame.services import (
     run_words,
     store,
 )
-from pages.frame.words import plain
+from pages.frame.words import plain, shown
 
 _GONE = "not_found"
 
@@ -120,6 +120,21 @@ def dataset(label: str, invitation: str = "") -> str:
     if link.get("data") is None:
         st.stop()
     return link.get("data")
+
+
+def part(label: str, titles: Mapping[str, str]) -> str:
+    """Ask which part of a page is shown, of these keys; ``label`` is read out, not seen."""
+    link.one_of("part", titles)
+    st.segmented_control(
+        plain(label),
+        list(titles),
+        key=link.key("part"),
+        required=True,
+        format_func=shown(titles),
+        label_visibility="collapsed",
+    )
+    link.share("part")
+    return str(link.get("part"))
 
 
 def not_found(noun: str, ids: Iterable[str]) -> None:

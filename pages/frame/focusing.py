@@ -39,13 +39,14 @@ def ask(modes: Modes, names: Sequence[str] = ()) -> tuple[np.ndarray, str]:
     return among(modes, now), options[now]
 
 
-def ask_component(called: Sequence[str]) -> int | None:
-    """Ask which component is brought forward, of those that are called so: 0-based; None for all.
+def ask_component(called: Sequence[str], rank: int) -> int | None:
+    """Ask which component is brought forward: 0-based; None for all. ``called`` : rank, or none.
 
     Components have the numbers of the first factorization shown, on every page.
     """
+    numbers = numbered(called or [""] * rank)
     options = {"": "all components"}
-    options |= {str(r): f"component {name}" for r, name in enumerate(numbered(called), 1)}
+    options |= {str(r): f"component {name}" for r, name in enumerate(numbers, 1)}
     link.one_of("component", options)
     chosen = st.selectbox(
         "Component",

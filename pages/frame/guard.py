@@ -47,7 +47,11 @@ def _sent_on(address: str) -> Callable[[], None]:
 
 def enter(key: str) -> None:
     """Take up the page's values from its address and draw its heading and question."""
-    page = arrive(key)
+    head(arrive(key))
+
+
+def head(page: declared.Page) -> None:
+    """Draw a page's heading, with the views beside it, and its question."""
     views = declared.sections()[page.section]
     with st.container(horizontal=True, vertical_alignment="center", key="heading"):
         st.title(plain(page.heading or page.title), anchor=False, width="content")

@@ -74,12 +74,21 @@ if (!window.tellsMeanings) {
     const below = place.bottom + 6;
     box.style.top = `${below + height > innerHeight ? place.top - height - 6 : below}px`;
   };
-  let last = 0;
-  addEventListener("pointermove", event => {
-    const now = performance.now();
-    if (now - last > 60) { last = now; show(event.clientX, event.clientY); }
-  }, { passive: true });
-  addEventListener("click", event => show(event.clientX, event.clientY), { passive: true });
-  addEventListener("scroll", () => { box.hidden = true; }, { passive: true, capture: true });
-  addEventListener("keydown", event => { if (event.key === "Escape") box.hidden = true; });
+  // Where the pointer rests is looked at once more after it, or the page under it, has moved.
+  let pointer = null, pending = 0;
+  const look = () => { pending = 0; if (pointer) show(...pointer); };
+  const point = event => {
+    pointer = [event.clientX, event.clientY];
+    pending ||= setTimeout(look, 60);
+  };
+  addEventListener("pointermove", point, { passive: true });
+  addEventListener("click", point, { passive: true });
+  addEventListener("scroll", () => {
+    box.hidden = true;
+    clearTimeout(pending);
+    pending = setTimeout(look, 150);
+  }, { passive: true, capture: true });
+  addEventListener("keydown", event => {
+    if (event.key === "Escape") { pointer = null; box.hidden = true; }
+  });
 }

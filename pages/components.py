@@ -5,7 +5,7 @@ import streamlit as st
 from pages.components_parts import grid, stability, words
 from pages.frame import focusing, guard, panel
 from pages.frame.words import plain
-from pages.parts import bases, by_hand, maps, naming
+from pages.parts import bases, by_hand, maps, naming, observed
 from pages.parts.answer import Answer
 
 guard.enter("components")
@@ -30,7 +30,9 @@ rows, names = look.shown_of_each(most) if by_run else look.shown(most)
 called = look.notes.components(look.aligned(rows[:1])[0])
 with place:
     chosen = focusing.ask_component(called, look.analysis.rank)
+    sample = focusing.ask_sample(look.analysis.seen_dataset.observations)
 grid.show(look, Answer.of(look), rows, names, by_run, asked.relevance, chosen)
+observed.in_focus(look, rows, names, sample)
 if not look.focus.all() or by_run:
     st.caption(
         f"In focus: {plain(look.focus_name)}. The most typical factorization comes first, then "

@@ -1,11 +1,13 @@
 """Samples: which observations belong together, and who changes group with the factorization?"""
 
+from functools import partial
+
 import streamlit as st
 
 from bnmf_core.figures.samples import sample_strips
 from pages.frame import focusing, guard, link, panel, view
 from pages.frame.words import plain
-from pages.parts import maps
+from pages.parts import maps, observed
 from pages.samples_parts import beside, grouping
 
 guard.enter("samples")
@@ -25,6 +27,7 @@ classes = [str(each) for each in dataset.labels[link.get("label")]] if labels el
 called = look.notes.components(found.A)
 with st.sidebar:
     chosen = focusing.ask_component(called, look.analysis.rank)
+    sample = focusing.ask_sample(dataset.observations)
 view.chart(
     sample_strips(
         found.W,
@@ -35,13 +38,17 @@ view.chart(
         classes,
         called,
         chosen,
+        sample,
     ),
     "An observation stands in the group of the component with its largest share. In each group "
     "larger shares come first. Dark is much of a component; below are shares of each observation.",
     name="samples",
     origin=look.origin,
     table=lambda: grouping.table(look, found, called),
+    select=("points",),
+    on_select=partial(focusing.sample_clicked, dataset.observations),
 )
+observed.in_focus(look, rows, names, sample)
 if dataset.map_shape is not None:
     maps.show(look, rows, names, difference=False)
 beside.typical(look, found, called)

@@ -129,7 +129,9 @@ def component_grid(
     title = f"{R} components" if K == 1 else f"{R} components, a row per factorization"
     below = KEY if any(note["y"] == K for note in notes) else BELOW
     margin: dict[str, object] = {"l": NAME, "t": top, "b": below}
-    return layout(figure, title, int(top + below + scale + K * row), margin=margin)
+    height = int(top + below + scale + K * row)
+    # A click anywhere in a cell is one on it.
+    return layout(figure, title, height, margin=margin, hoverdistance=-1)
 
 
 def _note(text: str, x: float, y: float, anchor: str) -> dict[str, object]:

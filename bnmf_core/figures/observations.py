@@ -99,6 +99,8 @@ def sample_images(dataset: Dataset, chosen: np.ndarray) -> go.Figure:
     """The chosen observations as images on one grey scale; a missing pixel is transparent."""
     shape = dataset.image_shape or (1, 1)
     columns, rows = _grid(dataset)
+    if len(chosen) == 1:
+        columns = rows = 1
     values = values_of(dataset, chosen)
     sources = pictures(
         np.nan_to_num(values),
@@ -141,15 +143,17 @@ def sample_images(dataset: Dataset, chosen: np.ndarray) -> go.Figure:
     )
     figure.update_xaxes(visible=False, range=[0, columns], fixedrange=True)
     figure.update_yaxes(visible=False, range=[rows, 0], fixedrange=True)
-    return layout(figure, "Observations as images", HEIGHT, margin={"l": 4, "b": 4})
+    title = "Observations as images" if len(chosen) > 1 else "Observation as an image"
+    return layout(figure, title, HEIGHT, margin={"l": 4, "b": 4})
 
 
 def sample_profiles(dataset: Dataset, chosen: np.ndarray) -> go.Figure:
     """The chosen observations one below the other, each on its own scale: curves or bars."""
     figure = Sketch()
     _profiles(figure, dataset, chosen, "x", [0.0, 1.0])
-    bars = kind_of(dataset) == BARS
-    title = "Observations as bars" if bars else "Observations as curves"
+    several = "s" * (len(chosen) > 1)
+    drawn = "bars" if kind_of(dataset) == BARS else f"{'' if several else 'a '}curve{several}"
+    title = f"Observation{several} as {drawn}"
     bottom = 100 if "tickangle" in _ticks(dataset) else 50
     return layout(figure, title, HEIGHT, margin={"l": 60, "t": 34, "b": bottom}, bargap=0.15)
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 
 from bnmf_core.figures.sketch import Sketch
@@ -17,6 +18,7 @@ from bnmf_core.figures.style import (
     safe,
     translucent,
 )
+from bnmf_core.nouns.names import numbered
 
 # Columns of a strip: of more observations, neighbours in the order are averaged.
 MOST_COLUMNS = 400
@@ -44,6 +46,7 @@ def sample_strips(
     classes: Sequence[str] | None = None,
     called: Sequence[str] = (),
     chosen: int | None = None,
+    sample: int | None = None,
 ) -> go.Figure:
     """Weights, shares and classes of all observations, group by group.
 
@@ -52,7 +55,8 @@ def sample_strips(
     W, shares : (R, N), of components that have these numbers everywhere. order : (N,) indices.
     groups : (N,) the component of each observation; −1 for none. observations : N names.
     classes : N words, "" where there is none; None: no classes. called : R names of components.
-    chosen : the component that is framed, and whose shares stand out.
+    chosen : the component that is framed, and whose shares stand out. sample : the observation
+    that is framed. The customdata of a bar is the index of the observation in its middle.
     """
     rank, count = W.shape
     edges = np.linspace(0, count, min(count, MOST_COLUMNS) + 1).astype(int)
@@ -85,6 +89,7 @@ def sample_strips(
             x=x,
             y=mean[r],
             width=width,
+            customdata=order[x.astype(int)],
             marker={"color": component_color(r), "line": {"width": 0}},
             opacity=1.0 if chosen in (None, r) else PALE,
             showlegend=False,
@@ -148,7 +153,16 @@ def sample_strips(
             "position": 0,
         }
     )
-    _part(figure, groups[order], count)
+    notes = _part(figure, groups[order], count)
+    if sample is not None:
+        place = int(np.flatnonzero(order == sample)[0])
+        frame = {"x0": place, "x1": place + 1, "y0": 0, "y1": 1, "xref": "x", "yref": "paper"}
+        figure.add_shape(type="rect", line={"color": INK, "width": 2}, **frame)
+        name = {"x": place + 0.5, "y": 0, "yref": "paper", "yanchor": "top", "showarrow": False}
+        # A frame at the right has its name at its left.
+        end = "right" if 2 * place > count else "left"
+        notes += [] if named else [{"text": safe(observations[sample], 40), "xanchor": end, **name}]
+    figure.update_layout(annotations=notes)
     shown = "Weights, shares and classes" if words else "Weights and shares"
     title = f"{shown} of {count:,} observations"
     margin: dict[str, object] = {"l": 160 if any(called) else 70, "t": 66, "b": 70 if named else 16}
@@ -178,10 +192,10 @@ def _places(count: int) -> list[list[float]]:
     return [[float(tops[i] - parts[i]), float(tops[i])] for i in range(count)]
 
 
-def _part(figure: Sketch, groups: np.ndarray, count: int) -> None:
-    """A line between groups, and above each how many observations it has."""
+def _part(figure: Sketch, groups: np.ndarray, count: int) -> list[dict[str, object]]:
+    """A line between groups; notes above each of how many observations it has."""
     starts = np.flatnonzero(np.diff(groups, prepend=groups[0] - 1))
-    notes = []
+    notes: list[dict[str, object]] = []
     for a, b in zip(starts, [*starts[1:], count], strict=True):
         if a:
             edge = {"x0": int(a), "x1": int(a), "y0": 0, "y1": 1, "xref": "x", "yref": "paper"}
@@ -197,7 +211,44 @@ def _part(figure: Sketch, groups: np.ndarray, count: int) -> None:
                     "showarrow": False,
                 }
             )
-    figure.update_layout(annotations=notes)
+    return notes
+
+
+def sample_composition(
+    shares: np.ndarray, names: Sequence[str], observation: str, called: Sequence[str] = ()
+) -> go.Figure:
+    """The shares (m, R) of one observation in m factorizations, each a stacked bar.
+
+    names : m names of factorizations. called : R names of components.
+    """
+    figure = Sketch()
+    for r, name in enumerate(numbered(called or [""] * shares.shape[1])):
+        figure.add_bar(
+            x=shares[:, r],
+            y=["<br>".join(safe(part, 18) for part in each.split(" · ")) for each in names],
+            orientation="h",
+            marker={"color": component_color(r), "line": {"width": 0}},
+            # A number stands where it fits.
+            text=[safe(name, 12) if share >= 0.08 else "" for share in shares[:, r]],
+            textposition="inside",
+            textangle=0,
+            insidetextanchor="middle",
+            hovertemplate=f"component {safe(name)}: %{{x:.1%}}<extra></extra>",
+            showlegend=False,
+        )
+    figure.update_xaxes(range=[0, 1], tickformat=".0%", showgrid=False)
+    figure.update_yaxes(autorange="reversed", showgrid=False)
+    figure.update_layout(barmode="stack", bargap=0.3)
+    return layout(figure, f"Shares of components in {safe(observation)}", BELOW)
+
+
+def composition_table(
+    shares: np.ndarray, names: Sequence[str], called: Sequence[str] = ()
+) -> pd.DataFrame:
+    """The same as numbers: a row per factorization."""
+    columns = numbered(called or [""] * shares.shape[1])
+    table = pd.DataFrame(shares, columns=[f"share of {name}" for name in columns])
+    return table.assign(factorization=list(names))
 
 
 def group_flow(

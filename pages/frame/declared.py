@@ -61,7 +61,7 @@ PAGES = [
         "Data",
         "Is the matrix what you think it is?",
         icon="table_chart",
-        parameters=("data",),
+        parameters=("data", "sample"),
         invitation="Bring in data",
     ),
     Page(
@@ -95,7 +95,7 @@ PAGES = [
         "Components",
         "What are the components, and which of them are determined?",
         icon="category",
-        parameters=(*LENS, "component", "relevance", *BY_HAND),
+        parameters=(*LENS, "component", "sample", "relevance", *BY_HAND),
     ),
     Page(
         "boolean",
@@ -112,7 +112,7 @@ PAGES = [
         "Samples",
         "Which observations belong together, and who changes group with the factorization?",
         icon="groups",
-        parameters=(*LENS, "component", "label", "with"),
+        parameters=(*LENS, "component", "sample", "label", "with"),
     ),
     Page(
         "rank",

@@ -10,9 +10,11 @@ from bnmf_core.compare.modes import Modes
 from bnmf_core.figures import thinning
 from bnmf_core.nouns.names import numbered
 from pages.frame import link
-from pages.frame.words import shown
+from pages.frame.words import plain, shown
 
 MOST_MODES_LISTED = 30
+# Names that a menu has room for; others are typed.
+MOST_SAMPLES_LISTED = 1_000
 
 
 def ask(modes: Modes, names: Sequence[str] = ()) -> tuple[np.ndarray, str]:
@@ -59,16 +61,41 @@ def ask_component(called: Sequence[str], rank: int) -> int | None:
     return int(chosen) - 1 if chosen else None
 
 
-def component_clicked() -> None:
-    """Bring the component that was clicked on the chart of components forward, or back again.
+def component_clicked(points: list[Any]) -> None:
+    """Bring the component whose number is the customdata of a point forward, or back again."""
+    _clicked("component", str(thinning.named_by(points[0]["customdata"])[0] + 1))
 
-    The customdata of a point is its number. A callback: a chart that is drawn anew has no
-    selection, which says nothing.
-    """
-    points = st.session_state["chart_components"]["selection"]["points"]
-    if points:
-        clicked = str(thinning.named_by(points[0]["customdata"])[0] + 1)
-        link.put("component", "" if clicked == link.get("component") else clicked)
+
+def ask_sample(observations: Sequence[str], labelled: bool = True) -> int | None:
+    """Ask which observation is brought forward: its index; None for none."""
+    # A name stays the same where some observations are held out.
+    wanted = link.get("sample")
+    index = observations.index(wanted) if wanted in observations else None
+    link.put("sample", "" if index is None else wanted)
+    listed = ["", *observations[:MOST_SAMPLES_LISTED]]
+    if index is not None and index >= MOST_SAMPLES_LISTED:
+        listed.append(observations[index])
+    st.selectbox(
+        "Observation",
+        listed,
+        key=link.key("sample"),
+        format_func=lambda name: plain(name) if name else "no observation",
+        label_visibility="visible" if labelled else "collapsed",
+        accept_new_options=len(observations) > MOST_SAMPLES_LISTED,
+        help="What is shown by itself on Components, Samples and Data. Or click on a share of it "
+        "on Samples.",
+    )
+    link.share("sample")
+    return index
+
+
+def sample_clicked(observations: Sequence[str], points: list[Any]) -> None:
+    """Bring the observation whose index is the customdata of a point forward, or back again."""
+    _clicked("sample", observations[thinning.named_by(points[0]["customdata"])[0]])
+
+
+def _clicked(name: str, value: str) -> None:
+    link.put(name, "" if value == link.get(name) else value)
 
 
 def mode_of(focus: str) -> int | None:

@@ -42,6 +42,7 @@ LINKED: dict[str, Callable[[str], Any]] = {
     "threshold": float,
     "focus": str,
     "component": str,
+    "sample": str,
     "relevance": _part,
     "label": str,
     "quantity": str,

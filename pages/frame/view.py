@@ -76,14 +76,15 @@ def chart(
     origin: str,
     table: "Rows",
     select: tuple[str, ...] = (),
-    on_select: Callable[[], None] | None = None,
+    on_select: Callable[[list[Any]], None] | None = None,
     talk: bool = False,
     tall: bool = False,
 ) -> Any:
     """Draw a figure; below it, how to read it and a menu with its table, downloads and origin.
 
     ``table`` : what takes long to put together is handed over as a function, called when needed.
-    ``on_select`` : called when a selection has changed.
+    ``on_select`` : called with the points selected when these have changed, before the page is
+    drawn. A chart that is drawn anew has no selection, which says nothing.
     ``tall`` : it is as high as what it stands in. ``talk`` : so it is, and it has no buttons.
 
     Returns the chart's selection event when ``select`` names selection modes.
@@ -100,8 +101,12 @@ def chart(
     }
     event = None
     if select:
-        then = on_select or "rerun"
-        event = st.plotly_chart(figure, on_select=then, selection_mode=select, **options)
+
+        def change() -> None:
+            if on_select and (points := st.session_state[options["key"]]["selection"]["points"]):
+                on_select(points)
+
+        event = st.plotly_chart(figure, on_select=change, selection_mode=select, **options)
     else:
         st.plotly_chart(figure, **options)
     _below(figure, reading, name, origin, title, table)

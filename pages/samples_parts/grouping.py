@@ -90,8 +90,9 @@ def table(look: Lens, found: Grouping, called: list[str]) -> pd.DataFrame:
 
 def shares_table(rows: pd.DataFrame, called: str, share: str) -> None:
     """A table in which one column, ``share``, is drawn as bars from 0 to 100 %."""
-    percent = st.column_config.ProgressColumn(format="percent", min_value=0, max_value=1)
-    view.table(rows, called, column_config={share: percent}, height=300)
+    percent = st.column_config.ProgressColumn(format="%.0f %%", min_value=0, max_value=100)
+    shown = rows.assign(**{share: 100 * rows[share]})
+    view.table(shown, called, column_config={share: percent}, height=300)
 
 
 def unsteady(look: Lens, found: Grouping, called: list[str]) -> None:

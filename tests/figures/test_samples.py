@@ -6,8 +6,10 @@ import pytest
 from bnmf_core.compare.samples import in_groups, sample_groups, sample_shares
 from bnmf_core.figures.samples import (
     MOST_COLUMNS,
+    composition_table,
     consensus_picture,
     group_flow,
+    sample_composition,
     sample_strips,
 )
 
@@ -59,3 +61,32 @@ def test_consensus_is_drawn_as_it_is():
     checked = consensus_picture(consensus, np.array([0, 1]), "4 optima", 0.5)
     np.testing.assert_array_equal(checked.data[0].z, consensus)
     assert "cophenetic correlation 0.500" in checked.layout.title.text
+
+
+def test_a_chosen_observation_is_framed_where_it_stands_among_many():
+    rng = np.random.default_rng(1)
+    A, W = rng.random((5, 3)), rng.random((3, 1_000))
+    shares = sample_shares(A, W)
+    groups, order = sample_groups(shares), in_groups(shares)
+    names = [str(n) for n in range(1_000)]
+    drawn = sample_strips(W, shares, order, groups, names, sample=17)
+    frame = drawn.layout.shapes[-1]
+    assert order[frame.x0] == 17 and frame.x1 == frame.x0 + 1
+    assert drawn.layout.annotations[-1].text == "17"
+    # A bar that stands for several names one of them.
+    bar = next(trace for trace in drawn.data if trace.type == "bar")
+    assert (np.asarray(bar.customdata) == order[np.floor(bar.x).astype(int)]).all()
+
+
+def test_shares_of_one_observation_add_up_in_every_factorization():
+    shares = np.array([[0.25, 0.75], [0.96, 0.04]])
+    drawn = sample_composition(shares, ["mode 1 · HALS 3", "mode 2"], "<b>", ["sun", ""])
+    np.testing.assert_allclose(sum(np.array(bar.x) for bar in drawn.data), 1.0)
+    assert [list(bar.text) for bar in drawn.data] == [["1 (sun)", "1 (sun)"], ["2", ""]]
+    assert list(drawn.data[0].y) == ["mode 1<br>HALS 3", "mode 2"]
+    assert drawn.layout.title.text == "Shares of components in &lt;b&gt;"
+    table = composition_table(shares, ["a", "b"])
+    assert table["share of 2"].tolist() == [0.75, 0.04] and list(table["factorization"]) == [
+        "a",
+        "b",
+    ]

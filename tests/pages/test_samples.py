@@ -1,5 +1,6 @@
 """Samples: groups of observations, who changes group, and what others agree on."""
 
+import base64
 import json
 
 import numpy as np
@@ -49,7 +50,7 @@ def test_observations_stand_in_groups_beside_their_classes(two):
 def test_the_one_that_changes_group_is_named(two):
     app = page("samples", runs=two)
     table = table_with(app, "same group", "else most often")
-    assert len(table) == 1 and table["same group"].iloc[0] == 0.5
+    assert len(table) == 1 and table["same group"].iloc[0] == 50
     assert "1 of 9 do in at least one of 2" in words(app)
 
 
@@ -70,3 +71,37 @@ def test_a_component_that_there_is_not_frames_none(two):
     app = page("components", runs=two, component="3")
     assert not app.exception and app.selectbox(key="view_component").value == ""
     assert "component" not in app.query_params
+
+
+def test_an_observation_is_brought_forward_on_every_page_that_shows_observations(two):
+    app = page("samples", runs=two, sample="observation 9")
+    assert not app.exception and app.query_params["sample"] == "observation 9"
+    strips = chart(app, "Weights")
+    frame = strips["layout"]["shapes"][-1]
+    order = [n for bar in strips["data"][1:2] for n in values(bar["customdata"])]
+    assert order[frame["x0"]] == 8
+    shares = [values(bar["x"]) for bar in chart(app, "Shares of components")["data"]]
+    # Weights 0.1 and 1 of components that sum to the same; both factorizations are one mode.
+    assert np.array(shares) == pytest.approx(np.array([[1], [10]]) / 11, abs=1e-4)
+    app.query_params.clear()  # as the menus do
+    app.switch_page(str(declared.page("components").script)).run()
+    assert app.selectbox(key="view_sample").value == "observation 9"
+    chart(app, "Shares of components")
+    app.query_params.clear()
+    app.switch_page(str(declared.page("data").script)).run()
+    assert app.selectbox(key="view_sample").value == "observation 9"
+    drawn = chart(app, "Observations as")["layout"]["annotations"]
+    assert drawn[0]["text"].startswith("observation 9")
+
+
+def test_an_observation_that_there_is_not_is_not_shown(two):
+    app = page("samples", runs=two, sample="observation 10")
+    assert not app.exception and app.selectbox(key="view_sample").value == ""
+    assert "sample" not in app.query_params
+
+
+def values(spec):
+    """A list of numbers, however Plotly has written it down."""
+    if isinstance(spec, list):
+        return spec
+    return np.frombuffer(base64.b64decode(spec["bdata"]), dtype=spec["dtype"]).tolist()

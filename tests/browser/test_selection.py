@@ -1,0 +1,33 @@
+"""A click on a chart brings a component or an observation forward, and the address says so."""
+
+import re
+
+import pytest
+
+from tests.browser.conftest import finished_runs, rest, running_server
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_click_brings_forward_and_a_second_one_back_again(chromium, tmp_path):
+    run_ids = finished_runs(tmp_path)
+    with chromium() as page, running_server(tmp_path) as address:
+        page.goto(f"{address}/samples?runs={','.join(run_ids)}")
+        rest(page)
+        bar = page.locator(".barlayer .point path").first
+        middle(page, bar.bounding_box())
+        page.wait_for_url(re.compile("sample=observation"))
+        rest(page)
+        page.get_by_text("Shares of components in observation").first.wait_for()
+        middle(page, bar.bounding_box())
+        page.wait_for_url(lambda now: "sample=" not in now)
+        page.goto(f"{address}/components?runs={','.join(run_ids)}")
+        rest(page)
+        box = page.locator(".js-plotly-plot .scatterlayer .point").nth(1).bounding_box()
+        page.mouse.click(box["x"] - 80, box["y"])  # beside the mark, in its cell
+        page.wait_for_url(re.compile("component=2"))
+
+
+def middle(page, box):
+    """Click in the middle of a box."""
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)

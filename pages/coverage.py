@@ -91,6 +91,11 @@ columns_shown = {
 }
 widest = chain_spread.groupby("run")["largest"].max()
 shown_spread = look.named(spread.assign(widest=spread["run"].map(widest)))
+if widest.empty:
+    shown_spread = shown_spread.drop(columns="widest")
+shown_spread = shown_spread.style.format(
+    {"largest": "{:.4g}", "mean": "{:.4g}", "widest": "{:.4g}"}, na_rep="–"
+)
 view.table(shown_spread, "Spread of each run", column_config=columns_shown)
 st.caption(plain(f"{methods[method]} covering numbers at {structure.COVERAGE_POINTS} radii."))
 if spread["members"].nunique() > 1:

@@ -284,7 +284,7 @@ def _not_kept(table: pd.DataFrame) -> Iterator[str]:
         named = _numbered(left["mode"])
         yield (
             f"{named[:1].upper()}{named[1:]} {'has' if len(left) == 1 else 'have'} no mass: "
-            "populations that start there end in other optima."
+            "samples that start there end in other optima."
         )
 
 
@@ -395,7 +395,7 @@ def mass_in_words(mode: pd.Series) -> str:
     if np.isnan(mass):
         return "not computed"
     if mass == 0.0 and not mode.get("stays", True):
-        return "none: populations leave it"
+        return "none: samples leave it"
     if low > ALMOST_ALL:
         return "> 99.9 %"
     if high < 1 - ALMOST_ALL:

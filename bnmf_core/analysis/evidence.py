@@ -263,7 +263,7 @@ def weigh(
     )
     if not found["keeps"].any():
         raise NoModeError(
-            "The posterior keeps none of these modes apart: populations that start at one of them "
+            "The posterior keeps none of these modes apart: samples that start at one of them "
             "end at other optima."
         )
     return found

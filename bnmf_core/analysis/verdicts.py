@@ -174,15 +174,18 @@ def chains(answer: Answer) -> Verdict:
         within = posterior is not None and posterior.settled
         said = "Chains within the modes have settled." if within else worst.reason
         return Verdict("not settled", UNCLEAR, f"{worst.label} has not settled. {said}")
+    if verdicts.settled is None and posterior is not None and not posterior.settled:
+        return Verdict("not settled", UNCLEAR, posterior.reason)
     many = [verdict for verdict in verdicts.by_run.values() if verdict.modes > 1]
     if many:
         said = f"Settled, in {many[0].modes} modes that they do not cross between."
         return Verdict("settled", LIKELY, said)
-    held = [*verdicts.by_run.values()]
-    if not held:
-        return Verdict("settled", CLEAR, "Chains within the modes have settled.")
-    r_hat, size = max(v.r_hat for v in held), min(min(v.ess_bulk, v.ess_tail) for v in held)
-    return Verdict("settled", CLEAR, f"In one mode: R̂ ≤ {r_hat:.2f}, ESS ≥ {size:.0f}.")
+    where = "In one mode" if verdicts.by_run else "Within the modes"
+    judged = [(one.r_hat, min(one.ess_bulk, one.ess_tail)) for one in verdicts.by_run.values()]
+    if posterior is not None:
+        judged = judged or [(mode.r_hat, mode.ess) for mode in posterior.modes]
+    r_hat, size = max(worst for worst, _ in judged), min(size for _, size in judged)
+    return Verdict("settled", CLEAR, f"{where}: R̂ ≤ {r_hat:.2f}, ESS ≥ {size:.0f}.")
 
 
 def matters(answer: Answer) -> Verdict | None:

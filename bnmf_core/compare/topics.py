@@ -37,7 +37,7 @@ def relevance_scores(
     if A.ndim < 2:
         raise DataError(f"Bases are (…, D, R); this array is {A.shape}.")
     if not 0.0 <= relevance <= 1.0:
-        raise SettingsError(f"The relevance λ was {relevance}; it lies between 0 and 1.")
+        raise SettingsError(f"The relevance was {relevance}; it lies between 0 and 1.")
     total = A.sum(axis=-2, keepdims=True)
     probability = np.divide(A, total, out=np.zeros_like(A), where=total > 0)
     with np.errstate(divide="ignore"):

@@ -1,5 +1,6 @@
 """How good starts are, and what that depends on (paper 3, figures 11 to 14 and 33)."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -7,7 +8,15 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from bnmf_core.figures.sketch import Sketch
-from bnmf_core.figures.style import DASHES, FALLBACK, MUTED, layout, safe, translucent
+from bnmf_core.figures.style import (
+    DASHES,
+    FALLBACK,
+    MUTED,
+    layout,
+    logarithmic_axis,
+    safe,
+    translucent,
+)
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 # Lines across: dash, and where its name stands, so that near ones do not cover each other.
@@ -42,8 +51,22 @@ def start_errors(
             marker={"color": PALETTE[number % len(PALETTE)], "size": 3},
             hovertemplate="%{y:.4g}<extra>" + name + "</extra>",
         )
-    _add_reference(figure, reference, labels)
-    figure.update_yaxes(title=axis, rangemode="tozero")
+    # One kind of start has errors ten times as large as the others: a linear axis hides those.
+    low, high = values["value"].min() / 1.3, values["value"].max() * 1.1
+    near = {key: value for key, value in reference.items() if value > low}
+    _add_reference(figure, near, labels)
+    for note in figure.layout.annotations:
+        note.y = math.log10(note.y)
+    below = [
+        f"{safe(labels[key])}: {value:.2g}" for key, value in reference.items() if value <= low
+    ]
+    ends = [math.log10(low), math.log10(high)]
+    figure.update_yaxes(
+        title=f"{axis}, log scale", **logarithmic_axis(low, high), range=ends, autorange=False
+    )
+    if below:
+        place = {"xref": "paper", "yref": "paper", "x": 0, "y": 0, "yanchor": "bottom"}
+        figure.add_annotation(text=f"Below: {', '.join(below)}", showarrow=False, **place)
     return layout(figure, title, height=370, showlegend=False)
 
 

@@ -122,10 +122,18 @@ def mode_map(
         for k in range(min(K, LABELLED))
     }
     notes = _placed(points[representatives] / scale, size / 2, labels, scale)
-    notes.append(_scale_bar(figure, points, scale, unit))
+    alone = K == 1 and not dots.size
+    if not alone:  # of a single circle there is nothing to measure
+        notes.append(_scale_bar(figure, points, scale, unit))
     figure.update_layout(annotations=notes)
-    figure.update_xaxes(visible=False)
-    figure.update_yaxes(visible=False, scaleanchor="x", scaleratio=1)
+    x, y = points[representatives[0]]
+    figure.update_xaxes(visible=False, **({"range": [x - 1, x + 1]} if alone else {}))
+    figure.update_yaxes(
+        visible=False,
+        scaleanchor="x",
+        scaleratio=1,
+        **({"range": [y - 1, y + 1]} if alone else {}),
+    )
     plural = "modes" if K > 1 else "mode"
     draws = f", {dots.size} other factorizations" if dots.size else ""
     title = f"{K} {plural} of {int(count.sum())} restarts{draws}"

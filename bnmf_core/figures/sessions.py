@@ -168,8 +168,9 @@ def _labels(R: int, shared: Shared) -> list[dict[str, object]]:
 
 def _covering(place: _Place, column: Session, shared: Shared) -> None:
     """The run's curve before those of the others, and its number at the threshold."""
-    curves, upper = shared.curves, float(shared.curves["epsilon"].max())
-    upper = max(upper, 1.0 if shared.unit == "°" else ROUNDING)
+    curves = shared.curves
+    # Differences far below the threshold are not made to look large, here or on the map.
+    upper = max(float(curves["epsilon"].max()), 2 * shared.threshold)
     ticks = [0.0, shared.threshold, *[3 * shared.threshold] * (4 * shared.threshold < upper)]
     mark = shared.unit if shared.unit == "°" else ""
     top = math.log10(max(float(curves["covering"].max()), 2.0))
@@ -234,7 +235,8 @@ def _map(place: _Place, column: Session, shared: Shared) -> None:
     """The run's factorizations in the colours of their modes, before those of all others."""
     points = np.where(np.abs(shared.points) < ROUNDING, 0.0, shared.points)
     low, high = points.min(axis=0), points.max(axis=0)
-    room = 0.06 * max(float((high - low).max()), ROUNDING)
+    extent = float((high - low).max())
+    room = max(0.06 * max(extent, ROUNDING), shared.threshold - extent)
     axes = place.axes(
         "map",
         {"visible": False, "range": [low[0] - room, high[0] + room]},

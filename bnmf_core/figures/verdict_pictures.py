@@ -12,8 +12,10 @@ from bnmf_core.figures.style import INK, LINE, MIDDLE, MUTED, component_color, s
 HEIGHT = 120
 # Pixels of the largest circle.
 LARGEST, SMALLEST = 34.0, 6.0
-# Classes with names beside their line.
-MOST_NAMED = 12
+# Classes with names beside their line, where each has room for one.
+MOST_NAMED = 7
+# What passes.
+ALLOWED = "rgba(0, 158, 115, 0.25)"
 
 
 def by_error(table: pd.DataFrame) -> go.Figure:
@@ -122,6 +124,40 @@ def chain_angles(angles: np.ndarray, chain: np.ndarray) -> go.Figure:
     return _small(figure, left=38, bottom=8)
 
 
+def worst_r_hat(r_hat: np.ndarray, modes: np.ndarray, limit: float) -> go.Figure:
+    """The worst R̂ of the chains within each mode, on an axis that is green up to the limit.
+
+    r_hat, modes : (k,), modes 0-based. limit : what settled chains may have.
+    """
+    figure = Sketch()
+    end = max(float(r_hat.max()) - 1.0, 2 * (limit - 1.0))
+    allowed = {"x0": 1.0, "x1": limit, "y0": -0.5, "y1": 0.5, "layer": "below"}
+    figure.add_shape(type="rect", fillcolor=ALLOWED, line={"width": 0}, **allowed)
+    figure.add_scatter(
+        x=r_hat,
+        y=np.zeros(r_hat.size),
+        mode="markers",
+        marker={
+            "size": 13,
+            "color": [mode_color(int(k)) for k in modes],
+            "line": {"width": 1, "color": "#FFFFFF"},
+        },
+        text=[f"mode {k + 1}" for k in modes],
+        hovertemplate="chains in %{text}: R̂ %{x:.3f}<extra></extra>",
+        showlegend=False,
+    )
+    figure.update_yaxes(visible=False, range=[-1, 1])
+    figure.update_xaxes(
+        tickvals=[1.0, limit],
+        ticktext=["R̂ 1", f"{limit:g}"],
+        tickangle=0,
+        range=[1.0 - 0.08 * end, 1.0 + 1.1 * end],
+        showgrid=False,
+        zeroline=False,
+    )
+    return _small(figure, bottom=26)
+
+
 def class_ranges(table: pd.DataFrame) -> go.Figure:
     """For every class the range of its AUC over the explanations; what differs stands out.
 
@@ -149,6 +185,7 @@ def class_ranges(table: pd.DataFrame) -> go.Figure:
         range=[low - 0.03 * (1 - low) - 1e-3, 1.002],
         tickvals=[low, 1.0],
         ticktext=[f"AUC {low:.2f}", "1"],
+        ticklabeloverflow="allow",
         showgrid=False,
     )
     figure.update_yaxes(
@@ -158,7 +195,7 @@ def class_ranges(table: pd.DataFrame) -> go.Figure:
         tickfont={"size": 9},
         showgrid=False,
     )
-    return _small(figure, left=70 if named else 10, bottom=24)
+    return _small(figure, left=70 if named else 28, bottom=24)
 
 
 def _small(figure: Sketch, left: int = 10, bottom: int = 20) -> go.Figure:

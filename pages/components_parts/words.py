@@ -38,7 +38,7 @@ def ask(dataset: Dataset) -> Asked:
     if link.get("relevance") is None:
         link.put("relevance", 0.6)
     st.slider(
-        "Relevance λ",
+        "Relevance",
         0.0,
         1.0,
         step=0.05,
@@ -67,7 +67,7 @@ def show(look: Lens, rows: np.ndarray, names: list[str], asked: Asked) -> None:
     for component, part in found.groupby("component"):
         heading = numbered(called)[component]
         _component(heading, part, names, angles[:, component], asked.count, dataset)
-    st.caption(f"Ranked by {asked.relevance:g}, from particular (0) to frequent (1).")
+    st.caption(f"Ranked by relevance {asked.relevance:g}: 0 is distinctive, 1 is frequent.")
     notes = [note.said if note else "" for note in look.notes.of_components(A[0])]
     named = found.assign(factorization=[names[k] for k in found["factorization"]])
     if any(notes):

@@ -6,8 +6,10 @@ import numpy as np
 import streamlit as st
 
 from bnmf_core.analysis import verdicts
+from bnmf_core.analysis.posterior import CHAINS
 from bnmf_core.analysis.verdicts import Verdict
 from bnmf_core.compare.alignment import component_angles, matching
+from bnmf_core.compare.settled import LARGEST_R_HAT
 from bnmf_core.figures import verdict_pictures
 from pages.frame import view
 from pages.frame.lens import Lens
@@ -61,11 +63,16 @@ def _tile(title: str, verdict: Verdict, drawn: "go.Figure | None") -> None:
 
 
 def _chains(look: Lens, found: Answer) -> "go.Figure | None":
-    """The first run of chains against the best mode; None without one."""
+    """The first run of chains against the best mode; without one, those within the modes."""
     comparison = look.analysis
     sampled = comparison.members["algorithm"].isin(comparison.exact_samplers)
     if not sampled.any():
-        return None
+        within = () if found.posterior is None else found.posterior.modes
+        if not within:
+            return None
+        modes = look.modes.labels[[each.row for each in within]]
+        r_hat = np.array([each.r_hat for each in within])
+        return verdict_pictures.worst_r_hat(r_hat, modes, LARGEST_R_HAT[CHAINS - 1])
     first = comparison.members.loc[sampled, "run"].iloc[0]
     rows = np.flatnonzero((comparison.members["run"] == first).to_numpy())
     best = int(look.modes.representative[verdicts.best_mode(found)])

@@ -64,9 +64,7 @@ def show(found: Answer) -> None:
     if showing.is_offered():
         showing.show(found.comparison.run_ids, _name(found))
     elif not owners.is_shared():
-        st.caption(
-            "Whoever has this server can also open the address of any page: it holds the view."
-        )
+        st.caption("The address of a page restores its view for everyone who can open this server.")
 
 
 def _name(found: Answer) -> str:

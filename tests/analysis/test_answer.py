@@ -292,11 +292,11 @@ def test_modes_that_chains_leave_are_said_to_be_none_of_the_posterior(two):
     rows = answer.mode_table(two, "max_angle", modes, found)
     left = int(modes.labels[found.rows[1]])
     assert rows["stays"].tolist() == [k != left for k in range(2)]
-    assert answer.mass_in_words(rows.loc[left]) == "none: populations leave it"
+    assert answer.mass_in_words(rows.loc[left]) == "none: samples leave it"
     told_of = " ".join(
         answer.sentences(two, "max_angle", rows, modes, found, None, None)["probable"]
     )
-    assert f"Mode {left + 1} has no mass: populations that start there end in other" in told_of
+    assert f"Mode {left + 1} has no mass: samples that start there end in other" in told_of
 
 
 def test_two_starts_that_end_in_each_other_are_one_mode(two):

@@ -9,6 +9,7 @@ import pytest
 from bnmf_core.analysis import verdicts
 from bnmf_core.analysis.chains import Verdict, Verdicts
 from bnmf_core.analysis.conclusions import Conclusions
+from bnmf_core.analysis.posterior import ModeDraws, Posterior
 from bnmf_core.analysis.verdicts import ComponentFacts
 
 ALL = np.ones(3)
@@ -96,6 +97,23 @@ def test_chains_within_modes_do_not_make_those_of_a_run_settled():
     assert found.grade == verdicts.CLEAR and "R̂ ≤ 1.01, ESS ≥ 280" in found.said
     assert verdicts.chains(answer(verdicts=Verdicts({"c": apart}))).grade == verdicts.LIKELY
     assert verdicts.chains(answer()).word == "none"
+
+
+@pytest.mark.parametrize("settled", [True, False])
+def test_without_chains_of_runs_those_within_the_modes_are_judged(settled):
+    modes = (
+        ModeDraws(0, 0.7, 0.6, 0.8, True, "", 1.01, 300.0, 0.0),
+        ModeDraws(3, 0.3, 0.2, 0.4, settled, "Worst: log joint.", 1.03, 120.0, 0.0),
+    )
+    found = verdicts.chains(answer(posterior=Posterior("", modes)))
+    if settled:
+        assert (
+            found.grade == verdicts.CLEAR and found.said == "Within the modes: R̂ ≤ 1.03, ESS ≥ 120."
+        )
+    else:
+        assert (
+            found.grade == verdicts.UNCLEAR and "have not settled. Worst: log joint" in found.said
+        )
 
 
 def test_a_class_that_changes_makes_the_choice_matter():

@@ -54,6 +54,8 @@ OPEN = (
     ("newsgroups", 16),
 )
 RESTARTS = 10
+# Browsers of a class that open one link at once.
+CLASS = 30
 # Times that every page is visited, and loads of the first one.
 ROUNDS, LOADS = 2, 5
 # Milliseconds that a step of a journey may take, so that a slow one is measured, too.
@@ -90,7 +92,8 @@ def measure(quick: bool = False) -> dict[str, Any]:
             analyses = _analyses(home, OPEN[5:7] if quick else OPEN)
             firsts = first_page(browser, home, 1 if quick else LOADS)["first request"]
             visits, memory = _visited(browser, home, analyses)
-        numbers = _numbers(journeys, firsts, visits, memory, len(analyses))
+            numbers = _numbers(journeys, firsts, visits, memory, len(analyses))
+            numbers += _class(browser, home, analyses[0], 2 if quick else CLASS)
     except harness.Unavailable as reason:
         why_not = f"Skipped: {reason}."
     return {
@@ -195,6 +198,28 @@ def _visited(
             browser.rest(tab)
         last = json.loads((home / "answers").read_text().splitlines()[-1])
     return rounds, last["resident"] / 1e9
+
+
+def _class(browser: Any, home: Path, run_ids: list[str], size: int) -> list[list[Any]]:
+    """Rows: seconds until half of a class, and all of it, see the map; memory with all there."""
+    with answering(browser, home) as address, browser.browser_page() as page:
+        link = f"{address}/overview?runs={','.join(run_ids)}"
+        page.goto(link)  # the teacher has looked at it before
+        browser.rest(page)
+        tabs = [page.context.browser.new_context().new_page() for _ in range(size)]
+        began, seen = time.perf_counter(), []
+        for tab in tabs:
+            tab.set_default_timeout(PATIENCE)
+            tab.goto(link, wait_until="commit")
+        for tab in tabs:
+            tab.wait_for_function(DRAWN, polling=50)
+            seen.append(time.perf_counter() - began)
+        last = json.loads((home / "answers").read_text().splitlines()[-1])
+    return [
+        [f"half of {size} browsers on one link see the map, s", median(seen), "", "", None],
+        [f"all {size} see it, s", max(seen), "", "", None],
+        [f"memory with {size} browsers, GB", last["resident"] / 1e9, "", "", None],
+    ]
 
 
 def _numbers(

@@ -276,8 +276,8 @@ def _not_kept(table: pd.DataFrame) -> Iterator[str]:
         others = group[group["mode"] != first]
         if len(others):
             yield (
-                f"The posterior does not separate {_numbered(group['mode'])}: a population that "
-                "starts at one ends in the other."
+                f"The posterior does not separate {_numbered(group['mode'])}: samples that "
+                "start at one end in the other."
             )
     left = table[(table["weighed"] > 0) & ~table["stays"] & (table["joined"] == table["mode"])]
     if len(left):
@@ -309,14 +309,12 @@ def _by_belief(evidence: Evidence, labels: np.ndarray, winner: int | None) -> It
     A winner is one in every repeat; at a lower power "still" takes that it won at all above it.
     """
     kept: float | None = None
+    merged: list[str] = []
     still = winner is not None
     for belief in sorted((b for b in evidence.beliefs if b < 1.0), reverse=True):
         found = evidence.winner(labels, belief)
         if found is None and winner is not None and evidence.merged(labels, belief, winner):
-            yield (
-                f"At likelihood power {belief:g} the posterior does not separate mode {winner + 1} "
-                "from another mode."
-            )
+            merged.append(f"{belief:g}")
         elif found is None:
             yield (
                 f"At likelihood power {belief:g} errors and repeats leave open which mode is the "
@@ -329,6 +327,12 @@ def _by_belief(evidence: Evidence, labels: np.ndarray, winner: int | None) -> It
             )
         still = still and found == winner
         kept = belief if still else kept
+    if merged and winner is not None:
+        powers = f"power{'s' * (len(merged) > 1)} {listed(merged)}"
+        yield (
+            f"At likelihood {powers} the posterior does not separate mode {winner + 1} from "
+            "another mode."
+        )
     if kept is not None and winner is not None:
         yield f"Mode {winner + 1} still wins at likelihood power {kept:g}."
     for belief in evidence.blurred:

@@ -27,9 +27,9 @@ NAMED = 4
 WORDS = {MATTERS: "matters", SAME: "does not matter", OPEN: "is open"}
 DETAILS = {
     MATTERS: "AUC where it matters: {named}.",
-    SAME: "AUC, the same within {margin:g} whichever is chosen: {named}.",
-    OPEN: "AUC where it is open: {named}; there are too few observations to tell whether the "
-    "difference is chance, or less than {margin:g}.",
+    SAME: "AUC where it does not, within {margin:g}: {named}.",
+    OPEN: "AUC where it is open: {named}. There are too few observations to tell whether these "
+    "differ by more than {margin:g}.",
 }
 
 
@@ -47,7 +47,7 @@ class Conclusions:
     table: pd.DataFrame | None = None
 
     def sentences(self) -> list[list[str]]:
-        """For each label, whether its conclusion hangs on the choice, and details after that.
+        """For each label, whether its conclusion depends on the choice, and details after that.
 
         One list with the reason where it is not known.
         """
@@ -82,16 +82,15 @@ def _of_label(label: str, tasks: pd.DataFrame, compared: int, beginning: str = "
             yield beginning + detail
             beginning = ""
     yield (
-        "AUC is the chance that a classifier on the weights ranks a member above a non-member, "
-        "here with the best factorization of each explanation; what is said holds for all classes "
-        "of the label together with 95 %."
+        "An AUC is that of a classifier on the weights of the best factorization of each "
+        "explanation, lowest to highest. The statements on all classes hold together at 95 %."
     )
 
 
 def _no_choice(labels: Sequence[str]) -> str:
     named = listed(labels)
     return (
-        f"What is concluded from {named} does not hang on a choice: at the default threshold the "
+        f"Nothing concluded from {named} depends on a choice: at the default threshold the "
         "restarts found one explanation."
     )
 
@@ -99,7 +98,7 @@ def _no_choice(labels: Sequence[str]) -> str:
 def _named(tasks: pd.DataFrame, alone: bool) -> str:
     largest = tasks.sort_values("difference", ascending=False, kind="stable")
     named = [
-        ("" if alone else f"{row['task']} ") + f"{row['lowest']:.3f}–{row['highest']:.3f}"
+        ("" if alone else f"{row['task']}: ") + f"{row['lowest']:.3f}–{row['highest']:.3f}"
         for _, row in largest[:NAMED].iterrows()
     ]
     return ", ".join(named) + ", …" * (len(largest) > NAMED)

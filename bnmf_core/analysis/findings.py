@@ -345,7 +345,7 @@ def component_names(dataset: Dataset, A: np.ndarray, called: Sequence[str] = ())
 
 
 def labels(found: Conclusions | None) -> list[Finding]:
-    """Whether the conclusion from each label hangs on the choice."""
+    """Whether the conclusion from each label depends on the choice."""
     if found is None:
         return []
     return [

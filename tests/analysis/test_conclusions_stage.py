@@ -78,14 +78,14 @@ def told(verdicts, rows=(0, 1)):
     [
         (["matters"], "2 explanations matters. AUC where it matters: 0.700–0.900.", "open"),
         (["does not matter"], "2 explanations does not matter.", "open"),
-        (["open"], "2 explanations is open. AUC where it is open: 0.700–0.900;", "matters"),
+        (["open"], "2 explanations is open. AUC where it is open: 0.700–0.900.", "matters"),
         (
             ["matters", "open", "open"],
             "matters for 1 of 3 classes and is open for 2.",
             "not matter",
         ),
         (["does not matter"] * 3, "does not matter for 3 of 3 classes.", "open"),
-        (["matters"] * 6, "class 3 0.700–0.900, ….", "class 4"),
+        (["matters"] * 6, "class 3: 0.700–0.900, ….", "class 4"),
     ],
 )
 def test_each_verdict_has_its_sentence(verdicts, there, not_there):
@@ -95,4 +95,4 @@ def test_each_verdict_has_its_sentence(verdicts, there, not_there):
 
 
 def test_one_explanation_is_no_choice():
-    assert "from kind does not hang on a choice" in told(["does not matter"] * 3, rows=(0,))
+    assert "concluded from kind depends on a choice" in told(["does not matter"] * 3, rows=(0,))

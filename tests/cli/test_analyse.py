@@ -50,11 +50,11 @@ def test_people_get_sentences_and_a_report_with_pictures(analyse, tmp_path):
     assert "converged restarts" in out
     # The optima are at most 12° apart: one mode at 15°, and so no choice.
     assert "All 12 converged restarts found one mode" in out
-    assert "What is concluded from coast does not hang on a choice" in out
+    assert "Nothing concluded from coast depends on a choice" in out
     text = report.read_text()
     assert re.search(r"Map of \d+ factorizations", text)
     assert "fish 3" in text
-    assert "What is concluded from coast does not hang on a choice" in text
+    assert "Nothing concluded from coast depends on a choice" in text
     assert 'src="http' not in text
 
 

@@ -39,7 +39,7 @@ sentences = explained.sentences()
 st.markdown("  \n".join(f"**{plain(said)}**" for said, *_ in sentences))
 mixture = posterior.STAGE.perhaps(analysis)
 mixed = None if mixture is None else mixture.scores_of(link.get("label"))
-event = view.chart(
+view.chart(
     auc_plot(chosen, analysis.members, look.styles, look.focus, mixed),
     "Each point scores the weights of one factorization on observations whose label was not "
     f"shown. Stars mark the best of each class.{followed}",
@@ -47,8 +47,8 @@ event = view.chart(
     origin=look.origin,
     table=chosen,
     select=view.MARKS,
+    on_select=focusing.selected(look.modes),
 )
-focusing.on_selection(event, "auc")
 if explained.table is not None and (explained.table["verdict"] == MATTERS).any():
     st.metric(
         "Winners that suffice",
@@ -61,7 +61,7 @@ if mixture is not None and mixed is None and mixture.reason:
 table = spread.join(of_label.best).reset_index()
 table["best factorization"] = [look.name(int(row)) for row in table["particle"]]
 table["standard error"] = of_label.chance.reindex(table["task"]).to_numpy()
-table["others as good"] = of_label.tied.reindex(table["task"]).to_numpy() - 1
+table["exact ties"] = of_label.tied.reindex(table["task"]).to_numpy() - 1
 inside = chosen[look.focus[chosen["member"].to_numpy()]].groupby("task")["auc"].median()
 if mixed is not None:
     of_class = mixed.set_index("task").reindex(table["task"])

@@ -9,7 +9,7 @@ from bnmf_core.compare.mixing import WARNING
 from bnmf_core.runs.launch import group_names
 from pages.frame import guard, panel, watch
 from pages.frame.words import plain
-from pages.parts import growing
+from pages.parts import growing, naming
 from pages.sessions_parts import columns
 
 guard.enter("sessions")
@@ -21,4 +21,5 @@ names = group_names(look.analysis.runs, board.groups)
 st.markdown(f"**{plain(found_in_words(board, names))}**")
 if any(one.verdict for one in found):
     st.caption(plain(WARNING))
+naming.of_runs(look)
 watch.beside(look.analysis, chains.STAGE, chains.STAGE.label)

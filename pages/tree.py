@@ -32,7 +32,7 @@ with left:
     st.header("Nodes", anchor=False)
     view.table(tree.nodes(part), "Nodes", height=420)
 with right:
-    event = view.chart(
+    view.chart(
         growth(part.table, look.styles),
         "A line that flattens is a tree that has nowhere left to go. Draw a lasso or a box to "
         "bring nodes into focus on all pages.",
@@ -40,5 +40,5 @@ with right:
         origin=origin,
         table=tree.nodes(part),
         select=view.MARKS,
+        on_select=focusing.selected(look.modes),
     )
-    focusing.on_selection(event, "tree")

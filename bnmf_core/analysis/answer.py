@@ -22,7 +22,7 @@ from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.modes import Modes
 from bnmf_core.compare.unseen import Unseen, unseen_modes
 from bnmf_core.nouns.errors import DataError
-from bnmf_core.nouns.names import listed
+from bnmf_core.nouns.names import listed, percent
 
 # Angles below this are rounding, in degrees as in ℓ1 units.
 IDENTICAL = 0.001
@@ -147,10 +147,10 @@ def _found(
             return
         good = found[found["as_good_as_best"]]
         poorer = len(found) - len(good)
-        fits = "fits best" if len(good) == 1 else "fit as well as the best"
+        best = f"mode {int(good['mode'].iloc[0]) + 1} fits best" if len(good) == 1 else ""
         yield (
             f"{converged} converged restarts found {len(found)} modes (threshold "
-            f"{modes.threshold:.3g}{unit}): {len(good)} {fits}"
+            f"{modes.threshold:.3g}{unit}): {best or f'{len(good)} fit as well as the best'}"
             + (f", {poorer} are poorer local optima." if poorer > 1 else "")
             + (", 1 is a poorer local optimum." if poorer == 1 else "")
             + ("." if not poorer else "")
@@ -405,18 +405,6 @@ def mass_in_words(mode: pd.Series) -> str:
     if high < 1 - ALMOST_ALL:
         return "< 0.1 %"
     return f"{percent(mass)} ({percent(low)} to {percent(high)})"
-
-
-def percent(share: float) -> str:
-    """A share in per cent, with as many digits as it takes to say that it is neither 0 nor 1."""
-    if np.isnan(share):
-        return "not computed"
-    if 0 < share < 0.001:
-        return "< 0.1 %"
-    if 0.999 < share < 1:
-        return "> 99.9 %"
-    digits = 1 if 0 < share < 0.1 or 0.9 < share < 1 else 0
-    return f"{100 * share:.{digits}f} %"
 
 
 def _count(number: int, noun: str) -> str:

@@ -67,7 +67,7 @@ class Verdict:
             return f"{who} not settled. {self.reason}"
         numbers = f"R̂ ≤ {self.r_hat:.2f}, ESS ≥ {min(self.ess_bulk, self.ess_tail):.0f}"
         if self.modes == 1:
-            return f"{who} settled in one mode ({numbers})."
+            return f"{who} settled{'' if one else ' and agree'} ({numbers})."
         shared = "; ".join(
             ", ".join(str(c + 1) for c, group in enumerate(self.groups) if group == one)
             for one in range(self.modes)

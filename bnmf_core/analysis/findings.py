@@ -29,14 +29,14 @@ from bnmf_core.analysis.evidence import Evidence
 from bnmf_core.analysis.islands import Islands
 from bnmf_core.analysis.named import NOTHING_NAMED, Named, in_words
 from bnmf_core.analysis.posterior import Posterior
-from bnmf_core.compare.alignment import component_stability, matching
+from bnmf_core.compare.alignment import component_angles, component_stability, matching
 from bnmf_core.compare.modes import SAME_MODE, Modes
 from bnmf_core.compare.topics import naming_relevance, top_words
 from bnmf_core.compare.unseen import Unseen
 from bnmf_core.evidence import verdict
 from bnmf_core.evidence.rank_study import RankStudy
 from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.names import numbered
+from bnmf_core.nouns.names import numbered, percent
 
 MOST = 9
 # What gives way first where there is more to say.
@@ -51,6 +51,8 @@ SHARED = SAME_MODE
 NEW = 0.05
 # Modes that have less of the posterior mass, all together, hardly count.
 LITTLE = 0.01
+# Degrees: restarts stop where they would turn by less, so that optima this near are one.
+UNIQUE = 1.0
 
 
 @dataclass(frozen=True)
@@ -170,7 +172,7 @@ class Answer:
         if not self.verdicts.settled:
             doubt.append("Nothing is concluded from draws that have not settled.")
         elif any(verdict.modes > 1 for verdict in verdicts):
-            doubt.append("Such draws do not show how probable each mode is.")
+            doubt.append("Chains that stay in one mode each do not show how probable each mode is.")
         return Finding("chains", said.sentence, " ".join(doubt), "traces")
 
     @property
@@ -292,8 +294,13 @@ def uncertainty(
     )
     far, near = int(turned.argmax()), int(turned.argmin())
     number = int(modes.labels[first.row]) + 1
-    restarts = np.unique(modes.labels[comparison.optima]).size
-    beginning = "The best fit is unique; the" if restarts == 1 else f"Within mode {number} the"
+    beginning = f"Within mode {number} the"
+    if np.unique(modes.labels[comparison.optima]).size == 1:
+        optima = comparison.bases(np.flatnonzero(comparison.optima))
+        widest = float(component_angles(optima, A[0], matching(optima, A[0])).max())
+        # Equally good fits may form a ridge within the threshold.
+        apart = f"All optima lie within {widest:.2g}° of the best fit"
+        beginning = f"{'The best fit is unique' if widest <= UNIQUE else apart}; the"
     said = f"{beginning} posterior turns {names[far]} by {turned[far]:.2g}°."
     doubt = [
         f"{names[near][:1].upper()}{names[near][1:]} turns least, by {turned[near]:.2g}°."
@@ -402,7 +409,7 @@ def what_next(
     if unseen.new_probability > NEW:
         said = (
             f"Run more restarts next: after {unseen.restarts}, the next one finds a new mode with "
-            f"probability {answer.percent(unseen.new_probability)}."
+            f"probability {percent(unseen.new_probability)}."
         )
         return Finding("next", said, "", "run")
     if comparison.dataset.labels and not comparison.holdout:

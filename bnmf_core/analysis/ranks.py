@@ -23,7 +23,7 @@ from bnmf_core.probability import gaussian
 from bnmf_core.store import files, manifest
 
 # Counted up when the same question would have another answer, or other files.
-VERSION = 4
+VERSION = 5
 FOLDER, STUDY, BEST, PARTS = "ranks", "study.json", "best.npz", "parts"
 LABEL = "Comparing ranks"
 # Ranks that are compared where nobody says which.

@@ -18,10 +18,9 @@ from bnmf_core.analysis import (
     stein,
     variational,
 )
-from bnmf_core.analysis.answer import percent
 from bnmf_core.analysis.board import Board
 from bnmf_core.analysis.criteria import CRITERIA, MASS
-from bnmf_core.nouns.names import listed
+from bnmf_core.nouns.names import listed, percent
 
 # What is left by rounding where everything that was weighed is reached.
 ALL = 1e-9

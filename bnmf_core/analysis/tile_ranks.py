@@ -5,10 +5,9 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import pandas as pd
 
-from bnmf_core.analysis.answer import percent
 from bnmf_core.analysis.tile_answer import OFTEN, counts
 from bnmf_core.analysis.tiles import RunTiles
-from bnmf_core.nouns.names import listed
+from bnmf_core.nouns.names import listed, percent
 
 
 def rank_table(runs: Mapping[int, RunTiles], X: np.ndarray) -> pd.DataFrame:

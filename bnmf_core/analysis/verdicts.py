@@ -180,7 +180,7 @@ def chains(answer: Answer) -> Verdict:
     if many:
         said = f"Settled, in {many[0].modes} modes that they do not cross between."
         return Verdict("settled", LIKELY, said)
-    where = "In one mode" if verdicts.by_run else "Within the modes"
+    where = "Chains agree" if verdicts.by_run else "Within the modes"
     judged = [(one.r_hat, min(one.ess_bulk, one.ess_tail)) for one in verdicts.by_run.values()]
     if posterior is not None:
         judged = judged or [(mode.r_hat, mode.ess) for mode in posterior.modes]

@@ -77,7 +77,7 @@ def row_of(problem: Problem, restarts: Restarts, most_modes: int, work: Work) ->
         "sigma": problem.model_settings.sigma,
         "rate": problem.model_settings.rate,
         "stability": restarts.stability(),
-        "modes": int(labels.max()) + 1,
+        "modes": restarts.mode_count(THRESHOLD),
         "converged": restarts.converged,
         "restarts": restarts.made,
         "fit": float(np.sqrt(restarts.squared.min() / problem.dataset.squared_norm)),

@@ -55,8 +55,8 @@ class RankStudy:
         error), ``settled`` (whether twice the steps gave the same; False where not tried),
         ``weighed`` (modes in it), ``sigma`` and ``rate`` of the model; ``hidden_error`` (relative,
         of blocks left out) and its standard error ``hidden_error_spread``, NaN where the rank is
-        too large for half of X; ``stability`` (degrees), ``modes``, ``converged`` of ``restarts``,
-        and ``fit``, the relative error of the best restart.
+        too large for half of X; ``stability`` (degrees) and ``modes``, NaN where fewer than half
+        of the ``restarts`` have ``converged``; and ``fit``, the relative error of the best restart.
     criteria : by their keys ``evidence``, ``hidden``, ``stability`` and ``modes``.
     noise, prior : what was taken for σ and for λ, in a sentence each.
     best : of every rank the restart with the smallest error, A (D, R) and W (R, N).
@@ -180,7 +180,7 @@ def so_far(dataset: Dataset, ranks: Iterable[int], keep: Path) -> RankStudy | No
         found = Restarts.read(arrays)
         best[rank] = found.A[found.best], found.W[found.best]
         row: dict[str, Any] = {"rank": rank, "log_evidence": np.nan, "error": np.nan}
-        row |= {"stability": found.stability(), "modes": int(found.modes(THRESHOLD).max()) + 1}
+        row |= {"stability": found.stability(), "modes": found.mode_count(THRESHOLD)}
         rows.append(kept.found(_row_of(rank)) or row)
         squared = kept.found(_hidden_of(rank)) or {"squared": np.full(CUTS * FOLDS**2, np.nan)}
         hidden.append(squared["squared"])

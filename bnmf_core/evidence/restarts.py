@@ -62,6 +62,15 @@ class Restarts:
         return cls(A, W, squared, int(arrays["converged"]), int(arrays["made"]))
 
     @property
+    def few(self) -> bool:
+        """Whether fewer than half have converged, so that they do not speak for the others."""
+        return 2 * self.converged < self.made
+
+    def mode_count(self, threshold: float) -> float:
+        """How many modes they are, see :meth:`modes`; NaN where they are too :attr:`few`."""
+        return np.nan if self.few else float(self.modes(threshold).max()) + 1
+
+    @property
     def best(self) -> int:
         """The restart with the smallest error."""
         return int(self.squared.argmin())
@@ -75,10 +84,10 @@ class Restarts:
     def stability(self) -> float:
         """Mean angle, in degrees, between components of the best and their partners elsewhere.
 
-        NaN where there is one restart only.
+        NaN where there is one restart only, or too :attr:`few`.
         """
         others = np.delete(self.A, self.best, axis=0)
-        if not others.size:
+        if not others.size or self.few:
             return np.nan
         return float(component_stability(others, self.A[self.best])["mean_angle"].mean())
 

@@ -124,11 +124,13 @@ def _lead(study: RankStudy) -> float:
 def of_restarts(study: RankStudy) -> str:
     """At which ranks restarts find the same components, and at which they are one mode."""
     made = int(study.table["restarts"].iloc[0])
+    few = study.table.loc[study.table["modes"].isna(), "rank"]
+    unknown = f" Fewer than half of them converged at {_ranks(few)}." if len(few) else ""
     return (
         f"Of {made} restarts of each rank those that have converged find components that are on "
         f"average within {THRESHOLD:g}° of the best one's "
         f"{_held(study.criteria['stability'])}. They are one mode "
-        f"{_held(study.criteria['modes'])}."
+        f"{_held(study.criteria['modes'])}.{unknown}"
     )
 
 

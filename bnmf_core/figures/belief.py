@@ -8,7 +8,8 @@ import plotly.graph_objects as go
 
 from bnmf_core.figures.mode_map import mode_color
 from bnmf_core.figures.sketch import Sketch
-from bnmf_core.figures.style import DASHES, layout, safe
+from bnmf_core.figures.style import DASHES, MUTED, layout, safe
+from bnmf_core.nouns.names import listed
 
 # A mode with less than this at every belief is not drawn.
 SMALLEST, MOST = 0.01, 6
@@ -19,10 +20,17 @@ def belief_chart(masses: Mapping[float, pd.DataFrame], names: Sequence[str] = ()
 
     Parameters
     ----------
-    masses : power → a row per mode with ``mass``, ``mass_low`` and ``mass_high`` (90 %).
+    masses : power → a row per mode with ``mass``, ``mass_low`` and ``mass_high`` (90 %), and
+        ``joined``, the mode that it is one with at this power. What several modes have together is
+        no mass of the first of them: it is marked as theirs.
     names : of the modes, their numbers if left out.
     """
     beliefs = sorted(masses)
+    together = {belief: _together(masses[belief]) for belief in beliefs}
+    masses = {
+        belief: masses[belief].drop(index=list(together[belief])).reindex(masses[belief].index)
+        for belief in beliefs
+    }
     largest = np.max([masses[belief]["mass"].fillna(0.0) for belief in beliefs], axis=0)
     drawn = [mode for mode in np.argsort(-largest, kind="stable") if largest[mode] >= SMALLEST]
     figure = Sketch()
@@ -43,7 +51,33 @@ def belief_chart(masses: Mapping[float, pd.DataFrame], names: Sequence[str] = ()
             marker={"size": 9},
             hovertemplate=f"{name}: %{{y:.1%}} at likelihood power %{{x}}<extra></extra>",
         )
+    for number, belief in enumerate(beliefs):
+        for mass, modes in sorted(set(together[belief].values()), reverse=True):
+            called = (
+                f"modes {listed(m + 1 for m in modes)}" if len(modes) < 4 else f"{len(modes)} modes"
+            )
+            figure.add_scatter(
+                x=[f"{belief:g}"],
+                y=[mass],
+                mode="markers+text",
+                marker={"size": 11, "symbol": "circle-open", "color": MUTED, "line": {"width": 2}},
+                text=[f"{called},<br>not separated"],
+                textposition="bottom right" if number + 1 < len(beliefs) else "bottom left",
+                hovertemplate=f"{called} together: %{{y:.1%}}<extra></extra>",
+                showlegend=False,
+            )
     figure.update_xaxes(title="power of the likelihood", type="category")
     figure.update_yaxes(title="posterior mass", tickformat=".0%", range=[-0.03, 1.05])
     title = "Posterior mass by belief in the noise model"
     return layout(figure, title, height=300, showlegend=True)
+
+
+def _together(table: pd.DataFrame) -> dict[int, tuple[float, tuple[int, ...]]]:
+    """Each mode that is one with others → the mass of all of them, and which these are."""
+    found: dict[int, tuple[float, tuple[int, ...]]] = {}
+    for _, group in table[table["weighed"] > 0].groupby("joined"):
+        if len(group) > 1:
+            # The first of them has the mass of all.
+            of_all = (float(group["mass"].max()), tuple(map(int, group.index)))
+            found |= dict.fromkeys(of_all[1], of_all)
+    return found

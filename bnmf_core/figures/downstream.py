@@ -34,8 +34,10 @@ def auc_plot(
     """
     place, tasks = pd.factorize(scores["task"])
     every, auc = scores["member"].to_numpy(), scores["auc"].to_numpy()
-    best = np.full(len(tasks), -np.inf)
-    np.maximum.at(best, place, auc)
+    # Of every task the one with the largest AUC, where it is drawn.
+    best = np.array(
+        [np.flatnonzero(place == k)[auc[place == k].argmax()] for k in range(len(tasks))]
+    )
     run_of, converged = members["run"].to_numpy()[every], members["converged"].to_numpy(bool)[every]
     lane = (pd.Index(styles).get_indexer(pd.Index(run_of)) + 0.5) / len(styles) - 0.5
     spread = (every * 0.61803) % 1 - 0.5
@@ -81,8 +83,8 @@ def auc_plot(
             hovertemplate="posterior mean: %{y:.3f}<extra></extra>",
         )
     figure.add_scatter(
-        x=list(range(len(tasks))),
-        y=best,
+        x=across[best],
+        y=auc[best],
         mode="markers",
         name="best of its class",
         marker={"symbol": "star", "size": 13, "color": HIGHLIGHT},

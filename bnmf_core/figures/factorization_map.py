@@ -92,7 +92,7 @@ def factorization_map(
         title += f", all in one place (to {ROUNDING:g}°)"
     elif len(representatives) == 1:
         title += ", all in one mode"
-    return layout(figure, title + thin.note, height=470, dragmode="lasso")
+    return layout(figure, title + thin.note, height=470)
 
 
 def left_out(stress: float) -> str:

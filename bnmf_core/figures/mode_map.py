@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import MIDDLE, MUTED, ROUNDING, layout, safe
 from bnmf_core.figures.thinning import thinned
+from bnmf_core.nouns.names import percent
 
 # The first six are from Okabe and Ito (2008); modes beyond the last colour are grey.
 MODE_COLORS = (
@@ -27,6 +28,8 @@ SMALLEST, LARGEST = 12.0, 96.0
 # A circle at least so wide has its number inside. Modes that are labelled.
 WIDE, LABELLED = 20.0, 8
 LETTER, LINE = 7.0, 15.0
+# Pixels between two labels side by side, so that they are not read as one.
+APART = 16.0
 # Where a label may stand, in half widths from the middle of its circle.
 AROUND = ((1, 0), (-1, 0), (0, 1), (0, -1), (0.8, 0.8), (-0.8, 0.8), (0.8, -0.8), (-0.8, -0.8))
 
@@ -114,7 +117,7 @@ def mode_map(
             ([] if size[k] >= WIDE else [f"<b>{k + 1}</b>"])
             + ([f"{masses[k]} of the mass"] if heavy[k] else [])
             + (
-                [f"{count[k] / count.sum():.0%} of restarts"]
+                [f"{percent(count[k] / count.sum())} of restarts"]
                 if count.sum() and k in order[:3]
                 else []
             )
@@ -138,7 +141,7 @@ def mode_map(
     draws = f", {dots.size} other factorizations" if dots.size else ""
     title = f"{K} {plural} of {int(count.sum())} restarts{draws}"
     margin: dict[str, object] = {"l": 8, "r": 40, "b": 8}
-    return layout(figure, title, HEIGHT, margin=margin, dragmode="lasso")
+    return layout(figure, title, HEIGHT, margin=margin)
 
 
 def _scale(points: np.ndarray) -> float:
@@ -157,15 +160,18 @@ def _placed(
         if not text:
             continue
         lines = text.replace("<b>", "").replace("</b>", "").split("<br>")
-        w, h = LETTER * max(map(len, lines)) + 4, LINE * len(lines)
+        w, h = LETTER * max(map(len, lines)) + APART, LINE * len(lines)
         (x, y), r = places[k], radii[k]
         away = [(a * (r + w / 2 + 4), b * (r + h / 2 + 2)) for a, b in AROUND]
         boxes = [(x + u - w / 2, y + v - h / 2, x + u + w / 2, y + v + h / 2) for u, v in away]
         best = int(np.argmin([_overlap(box, taken) for box in boxes]))
         taken.append(boxes[best])
         note = {"x": x * scale, "y": y * scale, "text": text, "showarrow": False}
-        shift = {"xshift": float(away[best][0]), "yshift": float(away[best][1])}
-        notes.append(note | shift | {"font": {"size": 13}})
+        # Beside a circle text begins, or ends, where the circle does, however long it is.
+        beside = AROUND[best][0]
+        anchor = "center" if not beside else "left" if beside > 0 else "right"
+        shift = {"xshift": float(beside * (r + 4)), "yshift": float(away[best][1])}
+        notes.append(note | shift | {"xanchor": anchor, "font": {"size": 13}})
     return notes
 
 

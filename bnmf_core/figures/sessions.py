@@ -92,9 +92,7 @@ def session_columns(columns: Sequence[Session], names: Sequence[str], shared: Sh
     figure.update_layout(annotations=notes, images=images)
     margin: dict[str, object] = {"l": 0, "r": BESIDE, "t": TOP, "b": 4}
     title = "Covering, map, modes and components, run by run"
-    return layout(
-        figure, title, HEIGHT + TOP + 4, margin=margin, dragmode="lasso", showlegend=False
-    )
+    return layout(figure, title, HEIGHT + TOP + 4, margin=margin, showlegend=False)
 
 
 def _state(column: Session) -> str:

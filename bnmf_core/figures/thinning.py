@@ -72,10 +72,18 @@ def named_by(told: Any) -> list[int]:
 
     >>> named_by(7), named_by([7, 0.2]), named_by([[7, 8], 0.2]), named_by({"0": 7, "1": 2})
     ([7], [7], [7, 8], [7])
+    >>> named_by([{"0": 7, "1": 8}, 2])
+    [7, 8]
     """
-    told = told["0"] if isinstance(told, dict) else told
-    first = told if np.isscalar(told) else told[0]
-    return [int(name) for name in np.atleast_1d(first)]
+    first = _listed(told)[0]
+    return [int(name) for name in _listed(first)]
+
+
+def _listed(values: Any) -> list[Any]:
+    """A number, a list, or a list whose places have been numbered, as a list."""
+    if np.isscalar(values):
+        return [values]
+    return list(values.values()) if isinstance(values, dict) else list(values)
 
 
 def thinned(x: np.ndarray, y: np.ndarray, *looks: np.ndarray, most: int = MOST_POINTS) -> Thinned:

@@ -136,7 +136,7 @@ def growth(points: pd.DataFrame, styles: Mapping[str, RunStyle]) -> go.Figure:
         )
     figure.update_xaxes(title="seconds since the run began", rangemode="tozero")
     figure.update_yaxes(title="nodes so far", rangemode="tozero")
-    return layout(figure, "How fast the tree grew", height=380, dragmode="lasso")
+    return layout(figure, "How fast the tree grew", height=380)
 
 
 def range_over_time(

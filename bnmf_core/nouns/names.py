@@ -1,5 +1,6 @@
-"""Names and labels that come from outside, made safe to show."""
+"""Names and labels that come from outside, made safe to show; lists and shares in words."""
 
+import math
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -96,3 +97,15 @@ def listed(words: Iterable[object], last: str = "and") -> str:
     """
     *others, end = map(str, words)
     return f"{', '.join(others)} {last} {end}" if others else end
+
+
+def percent(share: float) -> str:
+    """A share in per cent, with as many digits as it takes to say that it is neither 0 nor 1."""
+    if math.isnan(share):
+        return "not computed"
+    if 0 < share < 0.001:
+        return "< 0.1 %"
+    if 0.999 < share < 1:
+        return "> 99.9 %"
+    digits = 1 if 0 < share < 0.1 or 0.9 < share < 1 else 0
+    return f"{100 * share:.{digits}f} %"

@@ -8,11 +8,11 @@ from importlib.metadata import version as version_of
 
 import numpy as np
 
-from bnmf_core.analysis.answer import mass_in_words, percent
+from bnmf_core.analysis.answer import mass_in_words
 from bnmf_core.analysis.board import Board
 from bnmf_core.analysis.criteria import CRITERIA
 from bnmf_core.analysis.scoreboard import scoreboard
-from bnmf_core.nouns.names import numbered
+from bnmf_core.nouns.names import numbered, percent
 from bnmf_core.nouns.papers import cited
 from bnmf_core.probability import MODELS
 from bnmf_core.registry import ALGORITHMS

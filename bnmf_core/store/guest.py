@@ -85,6 +85,10 @@ class _NotesOfAnother(NoteBook):
         """Refused."""
         _refuse()
 
+    def keep_on_runs(self, run_ids: Collection[str], text: str) -> None:
+        """Refused."""
+        _refuse()
+
 
 def _refuse() -> NoReturn:
     raise StoreError(REFUSED)

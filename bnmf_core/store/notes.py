@@ -1,7 +1,8 @@
 """Names and notes that people give to components and modes, kept with what they were given to.
 
 What is kept is the thing itself, a column of A or a whole basis, and no number: so a name is found
-again in other runs of the same data, whatever number the component or the mode has there.
+again in other runs of the same data, whatever number the component or the mode has there. A note on
+several runs that are compared is kept with their ids.
 """
 
 import hashlib
@@ -9,6 +10,7 @@ import json
 import re
 import secrets
 import time
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -100,6 +102,29 @@ class NoteBook:
     def remove(self, dataset_id: str, id: str) -> None:
         """Remove a note, if it is there."""
         self._path(dataset_id, id).unlink(missing_ok=True)
+
+    def on_runs(self, run_ids: Collection[str]) -> str:
+        """What was noted on these runs, in any order; "" where nothing was.
+
+        Raises
+        ------
+        DamagedError
+            When it cannot be read.
+        """
+        path = self._path_on_runs(run_ids)
+        return str(files.read_json(path, sealed=True)["text"]) if path.exists() else ""
+
+    def keep_on_runs(self, run_ids: Collection[str], text: str) -> None:
+        """Note this on these runs; "" removes the note."""
+        path, text = self._path_on_runs(run_ids), text.strip()[:LONGEST_TEXT]
+        if text:
+            files.write_json(path, {"runs": sorted(run_ids), "text": text})
+        else:
+            path.unlink(missing_ok=True)
+
+    def _path_on_runs(self, run_ids: Collection[str]) -> Path:
+        named = hashlib.sha256(",".join(sorted(run_ids)).encode()).hexdigest()[:16]
+        return self._folder / "runs" / f"{named}.json"
 
     def _path(self, dataset_id: str, id: str) -> Path:
         if not ID.fullmatch(id):

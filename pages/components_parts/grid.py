@@ -2,12 +2,13 @@
 
 import numpy as np
 
-from bnmf_core.analysis.verdicts import ComponentFacts
+from bnmf_core.analysis.verdicts import ComponentFacts, best_mode
 from bnmf_core.compare.alignment import component_angles, matching
 from bnmf_core.figures.bases import named_table
 from bnmf_core.figures.component_grid import Bands, component_grid
 from bnmf_core.figures.mode_map import mode_color
 from bnmf_core.figures.style import safe
+from bnmf_core.nouns.names import percent
 from pages.frame import focusing, view
 from pages.frame.lens import Lens
 from pages.parts.answer import Answer
@@ -45,6 +46,12 @@ def show(
         modes, names = [*modes, modes[0]], [*names, "posterior median"]
         titles.append("median of<br>the draws")
     called = look.notes.components(A[0])
+    reading, best = READING, best_mode(found)
+    if best != modes[0]:
+        reading += (
+            f" They judge {look.mode_names[modes[0]]}, the first row; the most probable is "
+            f"{look.mode_names[best]}: focus on it to judge its components."
+        )
     view.chart(
         component_grid(
             dataset,
@@ -57,7 +64,7 @@ def show(
             relevance,
             chosen,
         ),
-        READING,
+        reading,
         name="components",
         origin=look.origin,
         table=lambda: named_table(dataset.features, A, names, called),
@@ -73,7 +80,7 @@ def _titled(look: Lens, found: Answer, row: int) -> str:
     lines = [f"{dot} <b>{safe(look.mode_names[mode], 20)}</b>"]
     share = found.table["found_by"].iloc[mode]
     if np.isfinite(share) and look.analysis.optima[row]:
-        lines.append(f"{share:.0%} of restarts")
+        lines.append(f"{percent(share)} of restarts")
     lines.append(f"error {look.analysis.members['error'].iloc[row]:.4g}")
     return "<br>".join(lines)
 

@@ -19,6 +19,7 @@ from pages.frame.services import (
 from pages.frame.words import plain, shown
 
 _GONE = "not_found"
+_CALLED = "labels_of_runs"
 
 
 def runs(on_change: Callable[[], None]) -> list[RunRecord]:
@@ -28,7 +29,11 @@ def runs(on_change: Callable[[], None]) -> list[RunRecord]:
     """
     kept = store().runs()
     by_id = {run.id: run for run in kept if run.done > 0 or run.active}
+    # Ids, or labels that runs had when the browser was sent them.
+    called: dict[str, str] = st.session_state.setdefault(_CALLED, {})
     asked = link.get("runs")
+    if asked is not None:
+        asked = [run_id if run_id in by_id else called.get(run_id, run_id) for run_id in asked]
     gone = _gone("runs", [run_id for run_id in asked or [] if run_id not in by_id])
     failed = [run for run in kept if run.id in gone]
     for run in failed:
@@ -59,10 +64,12 @@ def runs(on_change: Callable[[], None]) -> list[RunRecord]:
     # What the runs have in common is said once, below; those of the same come first.
     alike = [run for run in by_id.values() if shared == {(run.dataset, run.spec.rank)}]
     short = run_names(alike) | (run_names(together) if alike else {})
+    # A label that changed while runs go on would be lost: browsers send labels back.
     shown = {run_id: name + _state(by_id[run_id]) for run_id, name in short.items()}
     shown |= {run.id: _describe(run, datasets) for run in by_id.values() if run.id not in short}
     begun = {run.id: f"{shown[run.id]}, {moment(run.created)}" for run in by_id.values()}
     labels = told_apart(shown, begun)
+    called |= {label: run_id for run_id, label in labels.items()}
 
     def changed() -> None:
         st.session_state.pop(f"{_GONE}_runs", None)
@@ -72,7 +79,7 @@ def runs(on_change: Callable[[], None]) -> list[RunRecord]:
         "Runs",
         list(shown),
         key=link.key("runs"),
-        format_func=labels.get,
+        format_func=lambda run_id: labels.get(run_id, run_id),
         help="Runs of the same data and rank can be looked at together; the page Boolean takes "
         "several ranks.",
         on_change=changed,
@@ -110,7 +117,7 @@ def dataset(label: str, invitation: str = "") -> str:
     st.selectbox(
         plain(label),
         list(names),
-        format_func=names.get,
+        format_func=lambda dataset_id: names.get(dataset_id, dataset_id),
         key=link.key("data"),
         index=None if gone else 0,
         placeholder="Choose a dataset",
@@ -183,4 +190,4 @@ def _data_and_rank(run: RunRecord, datasets: dict[str, str]) -> str:
 
 
 def _state(run: RunRecord) -> str:
-    return "" if run.status == "complete" else f", {run.status}"
+    return "" if run.active or run.status == "complete" else f", {run.status}"

@@ -1,6 +1,6 @@
 """The factorizations brought forward on all pages: a mode, or a selection made on a chart."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,11 +21,7 @@ def ask(modes: Modes, names: Sequence[str] = ()) -> tuple[np.ndarray, str]:
     """Ask what is in focus: (m,) bool, and what it is called; ``names`` of the modes."""
     options = {"": "all factorizations"}
     for k in range(min(modes.count, MOST_MODES_LISTED)):
-        called = names[k] if names else f"mode {k + 1}"
-        named = called.endswith(")")
-        share = f"{modes.share[k]:.0%}"
-        text = f"{called[:-1]}, {share})" if named else f"{called} ({share})"
-        options[f"mode:{k + 1}"] = text
+        options[f"mode:{k + 1}"] = names[k] if names else f"mode {k + 1}"
     selected = _rows(link.get("focus") or "", modes.labels.size)
     if selected is not None:
         options[link.get("focus")] = f"{len(selected)} selected on a chart"
@@ -34,9 +30,9 @@ def ask(modes: Modes, names: Sequence[str] = ()) -> tuple[np.ndarray, str]:
         "Focus",
         list(options),
         key=link.key("focus"),
-        format_func=options.get,
-        help="What pictures, words and scores bring forward. Lasso points on a chart "
-        "to focus on them. A percentage is that of all that is looked at, draws of chains too.",
+        format_func=lambda focus: options.get(focus, focus),
+        help="What pictures, words and scores bring forward. Or click a mode on a map; a lasso "
+        "takes several points.",
     )
     return among(modes, now), options[now]
 
@@ -120,13 +116,21 @@ def on(rows: Iterable[int]) -> None:
     link.put_next("focus", of_rows(rows))
 
 
-def on_selection(event: Any, chart: str) -> None:
-    """Take points lassoed on a chart (their customdata begins with rows) as the new focus."""
-    if event is None:
-        return
-    data = [point.get("customdata") for point in event["selection"]["points"]]
-    rows = sorted({row for told in data if told is not None for row in thinning.named_by(told)})
-    on_change(f"selection_{chart}", of_rows(rows))
+def selected(modes: Modes) -> Callable[[list[Any]], None]:
+    """What brings points of a chart into focus that were clicked or lassoed; again, back.
+
+    Their customdata begins with rows. All rows of a mode are the mode.
+    """
+
+    def take(points: list[Any]) -> None:
+        data = [point.get("customdata") for point in points]
+        rows = sorted({row for told in data if told is not None for row in thinning.named_by(told)})
+        mode = int(modes.labels[rows[0]]) if rows else MOST_MODES_LISTED
+        is_mode = rows == np.flatnonzero(modes.labels == mode).tolist()
+        known = is_mode and mode < MOST_MODES_LISTED
+        _clicked("focus", f"mode:{mode + 1}" if known else of_rows(rows))
+
+    return take
 
 
 def on_change(selection: str, focus: str) -> None:

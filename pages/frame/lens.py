@@ -108,7 +108,8 @@ class Lens(Compared):
         """Rows of ``members`` to look at one by one, and their names.
 
         Everything in focus: the representatives of the largest modes. Else, or of one run, the
-        most central one in focus, then those in focus that differ most from the ones taken.
+        most central one in focus, or the representative of the mode that is in focus, then those
+        in focus that differ most from the ones taken.
         """
         if self.focus.all() and run is None:
             rows = self.modes.representative[:most]
@@ -116,7 +117,10 @@ class Lens(Compared):
             mine = self.focus if run is None else self.focus & (self.analysis.members["run"] == run)
             inside = np.flatnonzero(mine)
             matrix = np.asarray(self.matrix())[np.ix_(inside, inside)]
-            taken = [int(matrix.sum(axis=1).argmin())] if inside.size else []
+            central = [int(matrix.sum(axis=1).argmin())] if inside.size else []
+            # Of a mode the optimum that stands for it everywhere, not a draw.
+            named = np.flatnonzero(np.isin(inside, self.modes.representative))
+            taken = named.tolist() if named.size == 1 else central
             while len(taken) < min(most, inside.size):
                 nearest = matrix[:, taken].min(axis=1)
                 nearest[taken] = -1.0

@@ -61,7 +61,13 @@ def _ended(
     """Ids of the runs chosen that have ended, and whether others go on; their progress is shown."""
     chosen = choosing.runs(forget)
     if waiting := [run.id for run in chosen if run.active]:
-        of_all = None if meanwhile is None else lambda _: meanwhile(_now(chosen))
+
+        def of_all(_: list[RunRecord]) -> None:
+            now = _now(chosen)
+            # When all have ended, what they have found is drawn below, and once.
+            if meanwhile is not None and any(run.active for run in now):
+                meanwhile(now)
+
         watch.runs_until_done(waiting, each=True, meanwhile=of_all)
         if not _tells(chosen):
             st.caption("This page fills itself as soon as a run has ended.")

@@ -27,15 +27,15 @@ def show(look: Lens, _found: Answer) -> None:
             look.distance.label,
             look.distance.unit,
         )
-        event = view.chart(
+        view.chart(
             figure,
             look.reading(f"{ON_MAP} Draw a lasso or a box to select.{left_out(stress)}"),
             name="factorizations",
             origin=look.origin,
             table=lambda: whole.placed(look, points),
             select=view.MARKS,
+            on_select=focusing.selected(look.modes),
         )
-        focusing.on_selection(event, "factorizations")
     with right:
         share = share_by_run(look.analysis, look.modes)
         view.chart(

@@ -23,7 +23,8 @@ WIDEST_NAME = 180
 
 def show(look: Lens, found: Answer) -> None:
     """The modes in a table, what their masses depend on, and how many there may be."""
-    _table(look, found.table, *weights.of_modes(look, found.table))
+    unsettled = found.verdicts is not None and found.verdicts.settled is False
+    _table(look, found.table, *weights.of_modes(look, found.table), unsettled)
     drawn: list[Callable[[], None]] = []
     weighed, unseen = found.evidence, found.unseen
     if weighed is not None and len(weighed.beliefs) >= 2:
@@ -40,12 +41,16 @@ def show(look: Lens, found: Answer) -> None:
 
 
 def _table(
-    look: Lens, table: pd.DataFrame, weights: dict[str, list[str]], said: Sequence[str]
+    look: Lens,
+    table: pd.DataFrame,
+    weights: dict[str, list[str]],
+    said: Sequence[str],
+    unsettled: bool,
 ) -> None:
     """One row per mode; choosing one puts it into focus.
 
     ``weights`` : title → what other weights say of every mode. ``said`` : sentences
-    about these.
+    about these. ``unsettled`` : some draws are no draws from the posterior.
     """
     found = look.notes.of_modes(look.analysis, look.modes)
     shown = pd.DataFrame(
@@ -72,7 +77,7 @@ def _table(
         key="mode_table",
         on_select="rerun",
         selection_mode="single-row",
-        column_config=_columns(shown, look.distance.unit),
+        column_config=_columns(shown, look.distance.unit, unsettled),
     )
     st.caption(
         "Found by, below the best and posterior mass are three different things: how wide a mode's "
@@ -85,7 +90,7 @@ def _table(
     focusing.on_change("mode_row", f"mode:{rows[0] + 1}" if rows else "")
 
 
-def _columns(shown: pd.DataFrame, unit: str) -> dict[str, object]:
+def _columns(shown: pd.DataFrame, unit: str, unsettled: bool) -> dict[str, object]:
     """How the columns of modes look, and what they mean."""
     # As many decimals as the largest distance needs for three digits: what is far smaller is 0.
     largest = np.nanmax(shown[["spread", "nearest"]].to_numpy(float), initial=1e-9)
@@ -96,14 +101,15 @@ def _columns(shown: pd.DataFrame, unit: str) -> dict[str, object]:
         "mode": number(width=50),
         "name": text(width=min(24 + 7 * longest, WIDEST_NAME)),
         "found by": number(
-            format="%.0f %%",
+            format="%.1f %%",
             width=70,
             help="Share of the converged restarts that ended in this mode: how wide its basin is. "
             "It says nothing of how probable the mode is.",
         ),
         "draws": number(
-            format="%.0f %%",
-            width=60,
+            "draws, not settled" if unsettled else "draws",
+            format="%.1f %%",
+            width=130 if unsettled else 60,
             help="Share of the samplers' draws. A chain that never leaves a mode shows 100 % "
             "there, whatever the mode weighs.",
         ),

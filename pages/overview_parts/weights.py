@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.analysis import answer, stein, variational
+from bnmf_core.analysis import stein, variational
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.evidence import clear_winner
+from bnmf_core.nouns.names import percent
 from bnmf_core.posterior.stein import ksd
 from pages.frame.lens import Lens
 
@@ -29,7 +30,7 @@ def of_modes(look: Lens, table: pd.DataFrame) -> tuple[dict[str, list[str]], lis
             sentences.append(found)
         else:
             of_mode = np.bincount(look.modes.labels, found, minlength=look.modes.count)
-            said[title] = list(map(answer.percent, of_mode))
+            said[title] = list(map(percent, of_mode))
             sentences.append(contradiction(title, of_mode, table))
     return said, [sentence for sentence in sentences if sentence]
 

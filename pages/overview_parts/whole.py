@@ -24,7 +24,7 @@ def show(look: Lens, found: Answer) -> None:
     ]
     # The mass of a mode means something beside that of others.
     heavy = ((table["mass"] >= LEAST) & (known.sum() > 1)).to_numpy()
-    event = view.chart(
+    view.chart(
         mode_map(
             points,
             analysis.members,
@@ -42,8 +42,8 @@ def show(look: Lens, found: Answer) -> None:
         origin=look.origin,
         table=lambda: placed(look, points),
         select=view.MARKS,
+        on_select=focusing.selected(look.modes),
     )
-    focusing.on_selection(event, "map")
 
 
 def placed(look: Lens, points: np.ndarray) -> pd.DataFrame:

@@ -8,7 +8,7 @@ import streamlit as st
 from bnmf_core.analysis.named import LIMIT
 from bnmf_core.nouns.names import numbered
 from bnmf_core.store.notes import COMPONENT, LONGEST_NAME, LONGEST_TEXT, MODE, Note
-from pages.frame import view
+from pages.frame import link, view
 from pages.frame.lens import Lens
 from pages.frame.services import store
 from pages.frame.words import plain, shown
@@ -45,6 +45,28 @@ def show(look: Lens) -> None:
                 of_modes,
                 lambda k: look.analysis.bases([look.modes.representative[k]])[0],
             )
+
+
+def of_runs(look: Lens) -> None:
+    """The fold with what is noted on the runs that are looked at."""
+    run_ids, notes = look.analysis.run_ids, store().notes
+    with st.expander("Notes on these runs"):
+        noted = ""
+        with view.told(ends=False):
+            noted = notes.on_runs(run_ids)
+        text = st.text_area(
+            "Notes on these runs",
+            noted,
+            max_chars=LONGEST_TEXT,
+            key=f"noted_{look.analysis.key}",
+            label_visibility="collapsed",
+            placeholder="What you see here, for whoever opens this page again.",
+            disabled=bool(link.get("shown")),
+        )
+        if text.strip() != noted:
+            with view.told(ends=False):
+                notes.keep_on_runs(run_ids, text)
+                st.caption("Kept.")
 
 
 def _form(

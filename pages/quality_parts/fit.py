@@ -37,15 +37,15 @@ def show() -> None:
         pictures.append(("hidden", figure, HIDDEN))
     for number, (key, figure, reading) in enumerate(pictures):
         with columns[number % 2]:
-            event = view.chart(
+            view.chart(
                 figure,
                 look.reading(reading),
                 name=f"quality_{key}",
                 origin=look.origin,
                 table=look.named(table)[list(dict.fromkeys(("run", "particle", "error", key)))],
-                select=view.MARKS[1:],
+                select=view.MARKS,
+                on_select=focusing.selected(look.modes),
             )
-            focusing.on_selection(event, f"quality_{key}")
     if "held_out" not in table:
         st.caption("Hold observations out before a run to see the error on unseen ones as well.")
     if "hidden" not in table:

@@ -59,15 +59,15 @@ def show(look: Lens, runs: Sequence[Session]) -> None:
     radius = f"{look.modes.threshold:.3g}{look.distance.unit_behind}"
     for at, band in enumerate(figures.bands(len(runs))):
         name, columns = f"sessions_{at}" if at else "sessions", runs[band]
-        event = view.chart(
+        view.chart(
             figures.session_columns(columns, [look.run_names[one.run] for one in columns], shared),
             f"{READING.format(radius=radius)}{left_out(stress)}",
             name=name,
             origin=look.origin,
             table=lambda columns=columns: _table(look, columns),
             select=view.MARKS,
+            on_select=focusing.selected(look.modes),
         )
-        focusing.on_selection(event, name)
         _numbers(look, columns)
 
 

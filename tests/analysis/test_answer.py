@@ -14,6 +14,7 @@ from bnmf_core.analysis.chains import Verdict, Verdicts
 from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.evidence import Evidence
 from bnmf_core.analysis.stages import compute
+from bnmf_core.nouns.names import percent
 from bnmf_core.runs.jobs import JobRunner
 from bnmf_core.store.run_store import RunStore
 
@@ -118,7 +119,7 @@ def test_the_sentences_say_what_the_table_holds(two, told):
     assert table["as_good_as_best"].tolist() == good
     words = "2 fit as well as the best."
     if not all(good):
-        words = "1 fits best, 1 is a poorer local optimum."
+        words = f"mode {good.index(True) + 1} fits best, 1 is a poorer local optimum."
     assert f"30 converged restarts found 2 modes (threshold 15°): {words}" in whole
     assert f"Mode {heavy + 1} has {answer.mass_in_words(table.loc[heavy])} of the post" in whole
     assert "2 separate modes" in whole
@@ -251,7 +252,7 @@ def test_a_flat_prior_is_no_reason_to_fail(tmp_path):
     ],
 )
 def test_shares_are_told_with_as_many_digits_as_they_need(share, words):
-    assert answer.percent(share) == words
+    assert percent(share) == words
 
 
 def test_nothing_is_said_of_masses_while_they_are_computed(two, told):

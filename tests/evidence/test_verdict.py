@@ -6,6 +6,7 @@ import pytest
 
 from bnmf_core.evidence import criteria, verdict
 from bnmf_core.evidence.rank_study import RankStudy
+from bnmf_core.evidence.restarts import Restarts
 
 RANKS = np.arange(2, 7)
 PEAK = np.array([-900.0, -400.0, -161.0, 0.0, -30.5])  # rank 5
@@ -21,7 +22,7 @@ def study(
     squared = np.asarray(hidden)[:, None] + 0.01 * rng.standard_normal((5, 8))
     noise = "σ is 0.1 at every rank, as given."
     table = pd.DataFrame({"rank": RANKS, "log_evidence": evidence, "settled": settled})
-    table["restarts"] = 20
+    table["restarts"], table["modes"] = 20, np.asarray(modes, dtype=float)
     found = {
         "evidence": criteria.by_evidence(RANKS, evidence, np.full(5, 0.1), noise),
         "hidden": criteria.by_hidden(RANKS, squared, 4),
@@ -93,3 +94,17 @@ def test_evidence_that_more_steps_have_not_confirmed_is_doubted():
     found = study(PEAK, AT_FIVE, settled=[True, True, False, True, False])
     assert "not confirmed it at ranks 4 and 6" in verdict.assumed(found)
     assert "Gaussian" in verdict.assumed(found)
+
+
+def test_restarts_of_which_few_have_converged_are_not_counted_as_modes():
+    rng = np.random.default_rng(0)
+    A, W = rng.random((1, 6, 2)), rng.random((1, 2, 5))
+    one = Restarts(A, W, np.ones(1), converged=1, made=20)
+    assert np.isnan(one.mode_count(10.0)) and np.isnan(one.stability())
+    many = Restarts(np.repeat(A, 10, 0), np.repeat(W, 10, 0), np.ones(10), converged=10, made=20)
+    assert many.mode_count(10.0) == 1 and many.stability() == pytest.approx(0.0, abs=1e-5)
+    said = verdict.of_restarts(
+        study(PEAK, AT_FIVE, (1, 1, np.nan, np.nan, 30), (1, 1, np.nan, np.nan, 9))
+    )
+    few = f"Fewer than half of them converged at ranks {RANKS[2]} and {RANKS[3]}."
+    assert few in said and f"one mode at ranks {RANKS[0]} and {RANKS[1]}" in said

@@ -94,3 +94,20 @@ def test_nothing_is_computed_beside_what_other_pages_share(server, finished, mon
     app = page("sessions", runs=",".join(finished))
     assert not app.exception
     assert {stage for stages in asked for stage in stages} <= {"structure", "chains"}
+
+
+def test_a_note_on_runs_is_there_again_whatever_their_order(server, compared):
+    app = page("sessions", runs=",".join(compared))
+    app.text_area[0].set_value("  The chains stay apart.\n").run()
+    assert not app.exception and "Kept." in words(app)
+    assert server.store.notes.on_runs(compared[::-1]) == "The chains stay apart."
+    again = page("sessions", runs=",".join(compared[::-1]))
+    assert again.text_area[0].value == "The chains stay apart."
+    server.wait_analysis(compared[:2], "structure", "chains")
+    assert page("sessions", runs=",".join(compared[:2])).text_area[0].value == ""
+    (file,) = (server.store.root / "notes").glob("*/runs/*.json")
+    file.write_text(file.read_text().replace("stay", "move"))
+    app = page("sessions", runs=",".join(compared))
+    assert not app.exception and "not what was written" in app.error[0].value
+    again.text_area[0].set_value("").run()
+    assert not file.exists()

@@ -84,6 +84,7 @@ def test_a_guest_changes_nothing(owned):
         "delete": lambda: guest.life.delete(shown),
         "keep": lambda: guest.notes.keep(dataset.hash, "mode", A, "mine"),
         "remove": lambda: guest.notes.remove(dataset.hash, "0" * 8),
+        "keep_on_runs": lambda: guest.notes.keep_on_runs([shown], "mine"),
     }
     for name, change in changes.items():
         with pytest.raises(StoreError, match="somebody else's"):

@@ -10,7 +10,7 @@ import numpy as np
 from bnmf_core.data import cells, marked
 from bnmf_core.data.orientation import Side, find_side, word_of
 from bnmf_core.data.sheet import Sheet, Table, texts
-from bnmf_core.nouns.names import clean_name
+from bnmf_core.nouns.names import clean_name, listed
 
 _NAME_WORDS = """
 id ids index idx name names unnamed:_0 rowname rownames row_names row_id key uid uuid title sample
@@ -28,6 +28,9 @@ HEADS = (_NAME_HEADS | _CLASS_HEADS) - {"y"}
 CHOSEN = "chosen by you"
 MOST_CLASSES = 30
 FEWEST_COUNTED = 3
+# Columns at an edge of a table, and so many between the edges that are headed like classes or names
+# and are features.
+EDGE, FEWEST_INSIDE = 20, 3
 FEWEST_STEPS = 5
 # Sums that were rounded as they were written are this near.
 NEAR_SUM = 1e-3
@@ -234,7 +237,8 @@ def _find_classes(columns: Columns, numbers: Sequence[int], roles: Roles) -> dic
     """Columns of numbers that stand for classes, or for nothing, with a sentence each."""
     found: dict[int, str] = {}
     body = columns.sheet.values[columns.first :]
-    for column in numbers:
+    vocabulary = _vocabulary(columns, numbers, roles)
+    for column in [c for c in numbers if c not in vocabulary]:
         head = word_of(columns.head(column))
         if head in _CLASS_HEADS and _levels(body[:, column]):
             found[column] = (
@@ -271,6 +275,22 @@ def _find_classes(columns: Columns, numbers: Sequence[int], roles: Roles) -> dic
         elif levels > 2 and len(whole) >= 10 * levels:
             roles.doubts.append(f"{said}, each many times: taken as a feature, not as a label.")
     return found
+
+
+def _vocabulary(columns: Columns, numbers: Sequence[int], roles: Roles) -> list[int]:
+    """Columns headed like classes or names that are words of a vocabulary: it holds several.
+
+    Columns of classes stand at an edge of a table.
+    """
+    inside = [c for c in numbers[EDGE:-EDGE] if word_of(columns.head(c)) in HEADS]
+    if len(inside) < FEWEST_INSIDE:
+        return []
+    named = listed(clean_name(columns.head(c), 40) for c in inside)
+    roles.doubts.append(
+        f"The columns {named} are headed like classes or names, among {len(numbers):,} columns "
+        "of numbers: taken as features."
+    )
+    return inside
 
 
 def _doubt_whole_among_fractions(columns: Columns, numbers: Sequence[int], roles: Roles) -> None:

@@ -83,7 +83,8 @@ def mode_map(
                 "opacity": np.where(focus[dots[drawn]], 0.5, 0.15).tolist(),
             },
             showlegend=False,
-            hovertemplate="a draw in mode %{customdata[1]}<extra></extra>",
+            # A click on a circle is one on it, whatever draws lie there; a lasso takes draws, too.
+            hoverinfo="skip",
         )
     order = np.argsort(-count, kind="stable")
     size = np.maximum(LARGEST * np.sqrt(count / max(count.sum(), 1)), SMALLEST)

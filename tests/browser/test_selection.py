@@ -31,3 +31,18 @@ def test_a_click_brings_forward_and_a_second_one_back_again(chromium, tmp_path):
 def middle(page, box):
     """Click in the middle of a box."""
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+
+
+def test_a_circle_of_the_map_is_a_mode_in_focus(chromium, tmp_path):
+    run_ids = finished_runs(tmp_path)
+    with chromium() as page, running_server(tmp_path) as address:
+        page.goto(f"{address}/overview?runs={','.join(run_ids)}")
+        page.get_by_text("Export").wait_for()
+        rest(page)
+        circle = page.locator(".js-plotly-plot").first.locator(".scatterlayer .point").last
+        middle(page, circle.bounding_box())
+        page.wait_for_url(re.compile("focus=mode"))
+        rest(page)
+        assert page.locator('[data-testid="stException"]').count() == 0
+        middle(page, circle.bounding_box())
+        page.wait_for_url(lambda now: "focus=" not in now)

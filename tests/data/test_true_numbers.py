@@ -261,3 +261,19 @@ def test_cells_with_a_sparse_matrix_and_no_table_of_observations(kind, newest):
     reading = inspect_file(content, filename="a.h5ad")
     assert reading.format == "h5ad"
     np.testing.assert_array_equal(load_file(content, reading=reading).dense(), VALUES.T)
+
+
+def test_words_of_a_vocabulary_are_features_and_classes_at_an_edge_are_labels():
+    rng = np.random.default_rng(0)
+    words = [f"word{i:03d}" for i in range(200)]
+    words[40], words[90], words[150] = "group", "digit", "time"
+    counts = rng.integers(0, 4, (30, 200))
+    batch = rng.integers(0, 2, 30)
+    lines = [",".join(["document", "batch", *words])]
+    lines += [
+        ",".join([f"text {i}", str(batch[i]), *map(str, row)]) for i, row in enumerate(counts)
+    ]
+    reading = inspect_file("\n".join(lines).encode(), filename="texts.csv")
+    assert reading.label_columns == (2,)
+    assert len(reading.number_columns) == 200
+    assert any("columns group, digit and time are headed like" in said for said in reading.doubts)

@@ -78,6 +78,19 @@ def test_of_known_and_unknown_runs_the_known_are_shown_and_the_others_named(serv
     assert "not found: feedbeef" in words(app)
 
 
+def test_a_label_that_a_browser_sends_back_is_the_run_that_had_it(server, finished):
+    app = page("overview", runs=finished[0])
+    called = app.session_state["labels_of_runs"].items()
+    label = next(label for label, run in called if run == finished[0])
+    # As of a run whose label has changed since the browser was sent it.
+    app.session_state["labels_of_runs"] |= {"Gibbs, stopped": finished[0]}
+    for sent in (label, "Gibbs, stopped"):
+        app.session_state["view_runs"] = [sent]
+        app.run()
+        assert not app.exception and "not found" not in words(app)
+        assert app.session_state["view_runs"] == [finished[0]]
+
+
 def test_a_run_that_was_deleted_meanwhile_is_not_found(server, finished):
     app = page("overview", runs=finished[0])
     server.store.delete_run(finished[0])

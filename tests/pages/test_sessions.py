@@ -109,5 +109,7 @@ def test_a_note_on_runs_is_there_again_whatever_their_order(server, compared):
     file.write_text(file.read_text().replace("stay", "move"))
     app = page("sessions", runs=",".join(compared))
     assert not app.exception and "not what was written" in app.error[0].value
+    again.text_area[0].set_value("They do not cross.").run()
+    assert server.store.notes.on_runs(compared) == "They do not cross."
     again.text_area[0].set_value("").run()
     assert not file.exists()

@@ -30,6 +30,7 @@ OPTIONS = {
     "decimal_mark": "decimal",
     "missing_words": "missing",
     "image_shape": "image-shape",
+    "pixel_order": "pixel-order",
     "features_are": "features-are",
     "settings": "reading",
 }

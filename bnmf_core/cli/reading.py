@@ -27,6 +27,7 @@ SHOWN = {
     "yes_no_columns": "columns of yes and no",
     "observations": "observations in",
     "image_shape": "image shape",
+    "pixel_order": "pixels along",
     "features_are": "features are",
 }
 
@@ -67,6 +68,11 @@ def add_options(command: argparse.ArgumentParser) -> None:
         help="when features or observations are pixels: 50x50",
     )
     group.add_argument(
+        "--pixel-order",
+        choices=AXES,
+        help="how pixels follow each other: down columns (MATLAB) or along rows (NumPy)",
+    )
+    group.add_argument(
         "--features-are", metavar="NOUN", help="what features are called: genes, species, …"
     )
 
@@ -88,6 +94,7 @@ def choices(options: argparse.Namespace) -> dict[str, Any]:
         ("separator", by_word.get(options.separator)),
         ("decimal_mark", DECIMALS.get(options.decimal)),
         ("features_are", options.features_are),
+        ("pixel_order", options.pixel_order),
         ("missing_words", tuple(options.missing) if options.missing else None),
     ):
         if value is not None:
@@ -150,6 +157,7 @@ def inspect(options: argparse.Namespace, output: Output) -> None:
             (words, _shown(reading, key), reading.reasons.get(key, ""))
             for key, words in SHOWN.items()
             if getattr(reading, key) not in (None, "", ()) or key in reading.reasons
+            if key != "pixel_order" or reading.image_shape
         ]
         output.table(["choice", "taken", "because"], rows)
         if reading.offers:

@@ -2,14 +2,14 @@
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from bnmf_core.data.formats import FORMATS
 from bnmf_core.data.formats.format import Format
 from bnmf_core.data.packed import unpacked
-from bnmf_core.data.reading import DECIMAL_MARKS, Reading, check_axis
+from bnmf_core.data.reading import AXES, DECIMAL_MARKS, Reading, check_axis
 from bnmf_core.nouns.dataset import Parts
 from bnmf_core.nouns.errors import DataError
 from bnmf_core.nouns.names import clean_name
@@ -33,6 +33,7 @@ CHOICES = {
     "observations": "'rows' or 'columns'",
     "missing_words": "words",
     "image_shape": "two whole numbers",
+    "pixel_order": "'columns' or 'rows'",
     "features_are": "a noun in the plural, such as 'species'",
     "settings": "a mapping",
 }
@@ -71,6 +72,8 @@ def inspect_content(
     if "image_shape" in chosen:
         reading = dataclasses.replace(reading, image_shape=chosen["image_shape"])
         reading = reading.because({"image_shape": "chosen by you"})
+    if "pixel_order" in chosen:
+        reading = dataclasses.replace(reading, pixel_order=chosen["pixel_order"])
     # A table may turn out to be of another format.
     called = chosen.get("features_are", FORMATS[reading.format].features_are)
     return dataclasses.replace(reading, features_are=clean_name(called))
@@ -97,7 +100,27 @@ def content_parts(content: bytes, filename: str, reading: Reading, limit_bytes: 
             parts.pop("image_shape", None)
         else:
             parts["image_shape"] = reading.image_shape
-    return parts
+    return _down_columns(parts) if reading.pixel_order == "rows" else parts
+
+
+def _down_columns(parts: Parts) -> Parts:
+    """Parts whose pixels run along the rows of images, with these in the order down the columns."""
+    found: dict[str, Any] = dict(parts)
+    for key, axis, names in (("image_shape", 0, "features"), ("map_shape", 1, "observations")):
+        shape, count = found.get(key), found["X"].shape[axis]
+        if shape is None or shape[0] * shape[1] != count:
+            continue
+        order = np.arange(count).reshape(shape).ravel(order="F")
+        for matrix in ("X", "mask"):
+            values = found.get(matrix)
+            if values is not None:
+                found[matrix] = values[order] if axis == 0 else values[:, order]
+        if found.get(names) is not None:
+            found[names] = [found[names][i] for i in order]
+        if axis == 1:
+            labels = found.get("labels") or {}
+            found["labels"] = {name: np.asarray(values)[order] for name, values in labels.items()}
+    return cast(Parts, found)
 
 
 def check_choices(chosen: Mapping[str, Any]) -> dict[str, Any]:
@@ -122,12 +145,11 @@ def check_choices(chosen: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _fits(key: str, value: Any) -> bool:
-    if key == "format":
-        return value in FORMATS
+    listed = {"format": FORMATS, "pixel_order": AXES, "decimal_mark": DECIMAL_MARKS}.get(key)
+    if listed is not None:
+        return value in listed
     if key in ("separator", "features_are"):
         return isinstance(value, str) and (len(value) == 1 or key == "features_are")
-    if key == "decimal_mark":
-        return value in DECIMAL_MARKS
     if key == "header_row":
         return value is None or (isinstance(value, int) and value >= 1)
     if key == "image_shape" and value is not None:

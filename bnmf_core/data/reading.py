@@ -54,6 +54,8 @@ class Reading:
     observations : "rows" or "columns", the axis of the file that holds the observations.
     image_shape : (height, width) of an image unfolded column-major, whose pixels are the features,
         or else the observations.
+    pixel_order : "columns" where the file has the pixels of an image down its columns, as MATLAB
+        does, "rows" where they run along its rows, as NumPy's do.
     features_are : what features are called in sentences, in the plural; "" for features.
     missing_words : words that mean "not seen" beside the usual ones (empty, NA, NaN, null, ?).
     settings : further choices that only this format has; offers : what may be chosen of each.
@@ -83,6 +85,7 @@ class Reading:
     yes_no_columns: tuple[int, ...] = ()
     observations: str = "rows"
     image_shape: tuple[int, int] | None = None
+    pixel_order: str = "columns"
     features_are: str = ""
     missing_words: tuple[str, ...] = ()
     formats: tuple[str, ...] = ()

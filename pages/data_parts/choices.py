@@ -79,6 +79,16 @@ def _of_every_file(reading: Reading, file_id: str) -> None:
             "50x50",
             _shape,
         )
+        if reading.image_shape is not None:
+            _choice(
+                file_id,
+                "pixel_order",
+                "Pixels follow each other",
+                {"columns": "down columns (MATLAB)", "rows": "along rows (NumPy)"},
+                reading.pixel_order,
+                reading,
+                widget=partial(st.radio, horizontal=True),
+            )
 
 
 def _of_tables(reading: Reading, file_id: str) -> None:

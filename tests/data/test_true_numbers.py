@@ -277,3 +277,24 @@ def test_words_of_a_vocabulary_are_features_and_classes_at_an_edge_are_labels():
     assert reading.label_columns == (2,)
     assert len(reading.number_columns) == 200
     assert any("columns group, digit and time are headed like" in said for said in reading.doubts)
+
+
+@pytest.mark.parametrize("side", ["features", "observations"])
+def test_pixels_that_run_along_rows_are_put_where_they_belong(side):
+    image = np.arange(6.0).reshape(2, 3) + 1
+    others = np.ones((6, 4))
+    table = np.column_stack([image.ravel(), others])  # as NumPy unfolds an image
+    names = [f"r{i}c{j}" for i in range(2) for j in range(3)]
+    where = "columns" if side == "features" else "rows"
+    lines = [",".join(["pixel", *"abcde"])]
+    lines += [",".join([name, *map(str, row)]) for name, row in zip(names, table, strict=True)]
+    chosen = {"observations": where, "image_shape": (2, 3), "pixel_order": "rows"}
+    reading = inspect_file("\n".join(lines).encode(), filename="a.csv", chosen=chosen)
+    data = load_file("\n".join(lines).encode(), filename="a.csv", reading=reading)
+    values, called = data.dense(), data.features
+    if side == "observations":
+        values, called = values.T, data.observations
+    np.testing.assert_array_equal(values[:, 0].reshape(2, 3, order="F"), image)
+    assert list(called) == ["r0c0", "r1c0", "r0c1", "r1c1", "r0c2", "r1c2"]
+    with pytest.raises(DataError, match="'columns' or 'rows'"):
+        inspect_file(b"a,b\n1,2\n", chosen={"pixel_order": "spiral"})

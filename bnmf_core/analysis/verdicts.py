@@ -148,7 +148,8 @@ def components(facts: ComponentFacts) -> Verdict:
         said = f"{named} {'is' if len(doubted) == 1 else 'are'} not determined.{among}"
         return Verdict(f"{R - len(doubted)} of {R}", UNCLEAR, said)
     if certain < R:
-        said = f"Restarts or masses agree on all {R}; draws do not tell yet.{among}"
+        agree = "The most probable modes" if lost else "Restarts"
+        said = f"{agree} agree on all {R}; draws do not tell yet.{among}"
         return Verdict(PROVISIONAL, LIKELY, said)
     return Verdict(
         DETERMINED, CLEAR, f"Under the model all {R} stay within 15° (95 % of draws).{among}"

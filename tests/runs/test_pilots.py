@@ -37,6 +37,8 @@ def test_a_pilot_is_short_and_near_to_what_the_run_takes(small, spec):
     began = time.thread_time()
     pilot = fly(small, spec)
     assert time.thread_time() - began < 3 * pilots.LONGEST
+    # A busy machine makes some of them slow.
+    busy = sorted([pilot.busy, fly(small, spec).busy, fly(small, spec).busy])[1]
     # Processor time of the run, from the same steps in the same thread.
     plan = engine.make_plan(small, spec)
     whole = 0.0
@@ -45,7 +47,7 @@ def test_a_pilot_is_short_and_near_to_what_the_run_takes(small, spec):
         while checkpoint is None or checkpoint.fraction < 1.0:
             (checkpoint, _), worked = engine.timed(plan, shard, checkpoint)
             whole += worked
-    assert whole / 3 < pilot.busy < 3 * whole
+    assert whole / 3 < busy < 3 * whole
 
 
 def test_a_pilot_that_came_to_its_end_is_the_whole_run(small):

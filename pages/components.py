@@ -29,7 +29,7 @@ with st.sidebar:
 rows, names = look.shown_of_each(most) if by_run else look.shown(most)
 called = look.notes.components(look.aligned(rows[:1])[0])
 with place:
-    chosen = focusing.ask_component(called, look.analysis.rank)
+    chosen = focusing.ask_component(called)
     sample = focusing.ask_sample(look.analysis.seen_dataset.observations)
 grid.show(look, Answer.of(look), rows, names, by_run, asked.relevance, chosen)
 observed.in_focus(look, rows, names, sample)

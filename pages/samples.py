@@ -26,7 +26,7 @@ found = grouping.of(look, int(rows[0]))
 classes = [str(each) for each in dataset.labels[link.get("label")]] if labels else None
 called = look.notes.components(found.A)
 with st.sidebar:
-    chosen = focusing.ask_component(called, look.analysis.rank)
+    chosen = focusing.ask_component(called)
     sample = focusing.ask_sample(dataset.observations)
 view.chart(
     sample_strips(

@@ -126,18 +126,15 @@ def mode_map(
         for k in range(min(K, LABELLED))
     }
     notes = _placed(points[representatives] / scale, size / 2, labels, scale)
-    alone = K == 1 and not dots.size
-    if not alone:  # of a single circle there is nothing to measure
+    figure.update_xaxes(visible=False)
+    figure.update_yaxes(visible=False, scaleanchor="x", scaleratio=1)
+    if K == 1 and not dots.size:  # a single circle, in the middle: there is nothing to measure
+        x, y = points[representatives[0]]
+        figure.update_xaxes(range=[x - 1, x + 1])
+        figure.update_yaxes(range=[y - 1, y + 1])
+    else:
         notes.append(_scale_bar(figure, points, scale, unit))
     figure.update_layout(annotations=notes)
-    x, y = points[representatives[0]]
-    figure.update_xaxes(visible=False, **({"range": [x - 1, x + 1]} if alone else {}))
-    figure.update_yaxes(
-        visible=False,
-        scaleanchor="x",
-        scaleratio=1,
-        **({"range": [y - 1, y + 1]} if alone else {}),
-    )
     plural = "modes" if K > 1 else "mode"
     draws = f", {dots.size} other factorizations" if dots.size else ""
     title = f"{K} {plural} of {int(count.sum())} restarts{draws}"

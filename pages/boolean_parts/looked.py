@@ -18,6 +18,7 @@ from bnmf_core.numerics.boolean import boolean_product
 from bnmf_core.registry import members_of
 from pages.frame.lens import Compared
 from pages.frame.services import store
+from pages.frame.words import labelled
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +117,7 @@ def choose(ranks: Mapping[int, Compared]) -> Looked:
     run_id: str = st.selectbox(
         "Tiles of",
         list(names),
-        format_func=names.get,
+        format_func=labelled(names),
         help="Of a sampler the mean over its most probable chain, of an explorer its best "
         "factorization; an entry above ½ counts as yes.",
     )

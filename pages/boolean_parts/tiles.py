@@ -8,7 +8,7 @@ from bnmf_core.analysis import tile_answer
 from bnmf_core.figures.tiles import tile_pictures
 from pages.boolean_parts.looked import Looked
 from pages.frame import view
-from pages.frame.words import plain
+from pages.frame.words import labelled, plain
 
 # Which factorization the numbers are of: of a sampler one draw, of an explorer what is shown.
 FIRST = {True: "the most probable draw of that chain", False: "this factorization"}
@@ -76,7 +76,7 @@ def _opened(seen: Looked) -> None:
     }
     if not words:
         return
-    number = st.selectbox("Open a tile", list(words), format_func=words.get)
+    number = st.selectbox("Open a tile", list(words), format_func=labelled(words))
     of_rows, of_columns = seen.on[0][:, number], seen.on[1][number]
     for column, on, names, noun, degrees in (
         (0, of_rows, seen.dataset.features, seen.nouns[0], seen.run.A[:, number]),

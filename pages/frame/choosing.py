@@ -16,7 +16,7 @@ from pages.frame.services import (
     run_words,
     store,
 )
-from pages.frame.words import plain, shown
+from pages.frame.words import labelled, plain, shown
 
 _GONE = "not_found"
 _CALLED = "labels_of_runs"
@@ -79,7 +79,7 @@ def runs(on_change: Callable[[], None]) -> list[RunRecord]:
         "Runs",
         list(shown),
         key=link.key("runs"),
-        format_func=lambda run_id: labels.get(run_id, run_id),
+        format_func=labelled(labels),
         help="Runs of the same data and rank can be looked at together; the page Boolean takes "
         "several ranks.",
         on_change=changed,
@@ -117,7 +117,7 @@ def dataset(label: str, invitation: str = "") -> str:
     st.selectbox(
         plain(label),
         list(names),
-        format_func=lambda dataset_id: names.get(dataset_id, dataset_id),
+        format_func=labelled(names),
         key=link.key("data"),
         index=None if gone else 0,
         placeholder="Choose a dataset",

@@ -10,7 +10,7 @@ from bnmf_core.compare.modes import Modes
 from bnmf_core.figures import thinning
 from bnmf_core.nouns.names import numbered
 from pages.frame import link
-from pages.frame.words import plain, shown
+from pages.frame.words import labelled, plain, shown
 
 MOST_MODES_LISTED = 30
 # Names that a menu has room for; others are typed.
@@ -30,21 +30,20 @@ def ask(modes: Modes, names: Sequence[str] = ()) -> tuple[np.ndarray, str]:
         "Focus",
         list(options),
         key=link.key("focus"),
-        format_func=lambda focus: options.get(focus, focus),
+        format_func=labelled(options),
         help="What pictures, words and scores bring forward. Or click a mode on a map; a lasso "
         "takes several points.",
     )
     return among(modes, now), options[now]
 
 
-def ask_component(called: Sequence[str], rank: int) -> int | None:
-    """Ask which component is brought forward: 0-based; None for all. ``called`` : rank, or none.
+def ask_component(called: Sequence[str]) -> int | None:
+    """Ask which component is brought forward, of those that are called so: 0-based; None for all.
 
     Components have the numbers of the first factorization shown, on every page.
     """
-    numbers = numbered(called or [""] * rank)
     options = {"": "all components"}
-    options |= {str(r): f"component {name}" for r, name in enumerate(numbers, 1)}
+    options |= {str(r): f"component {name}" for r, name in enumerate(numbered(called), 1)}
     link.one_of("component", options)
     chosen = st.selectbox(
         "Component",

@@ -37,6 +37,14 @@ def shown(labels: Mapping[Any, str]) -> Callable[[Any], str]:
     return lambda key: plain(labels[key])
 
 
+def labelled(labels: Mapping[Any, str]) -> Callable[[Any], str]:
+    """For options of a menu, which knows no Markdown.
+
+    A label that a browser was sent and that has changed since comes back in place of its option.
+    """
+    return lambda key: labels.get(key, str(key))
+
+
 def capital(text: str) -> str:
     """Text as a sentence begins."""
     return text[:1].upper() + text[1:]

@@ -15,7 +15,7 @@ from bnmf_core.posterior.stein import ksd
 from bnmf_core.registry import model_of
 from pages.frame import focusing, view
 from pages.frame.lens import Lens
-from pages.frame.words import plain
+from pages.frame.words import labelled, plain
 
 # Weights below this are a solver's rounding.
 SMALLEST = 1e-4
@@ -31,7 +31,7 @@ def ask_kept(look: Lens) -> np.ndarray:
     dropped = st.multiselect(
         "Leave factorizations out",
         list(names),
-        format_func=names.get,
+        format_func=labelled(names),
         key="stein_dropped",
         help="The discrepancy and the weights are computed again without them.",
     )

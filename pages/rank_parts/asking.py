@@ -12,7 +12,7 @@ from bnmf_core.evidence.rank_study import RankStudy
 from bnmf_core.figures.ranks import rank_criteria
 from pages.frame import view
 from pages.frame.services import rank_studies, runner, store
-from pages.frame.words import duration, plain, shown
+from pages.frame.words import duration, labelled, plain, shown
 from pages.parts import make_study
 
 NEW = ""
@@ -31,7 +31,7 @@ def question(dataset: Dataset) -> RankQuestion:
     labels = {key: described(asked) for key, asked in found.items()} | {NEW: "another one…"}
     if found:
         key = st.selectbox(
-            "Study", list(labels), format_func=labels.get, key=f"rank_study_{dataset.hash}"
+            "Study", list(labels), format_func=labelled(labels), key=f"rank_study_{dataset.hash}"
         )
         if key != NEW:
             return found[key]

@@ -13,7 +13,7 @@ from bnmf_core.analysis.unused import (
 from bnmf_core.nouns.names import told_apart
 from pages.frame import view
 from pages.frame.services import store
-from pages.frame.words import plain, size
+from pages.frame.words import labelled, plain, size
 
 # Something was removed: what is left is looked for when the page is drawn again.
 _AGAIN = "look_for_unused_again"
@@ -41,7 +41,7 @@ def show() -> None:
             "What to remove",
             list(labels),
             key="unused_picked",
-            format_func=labels.get,
+            format_func=labelled(labels),
             help="Data have to be brought in again once they are removed; comparisons are computed "
             "again when they are opened. Runs are deleted in their own boxes, above.",
         )

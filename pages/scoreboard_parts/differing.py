@@ -5,7 +5,7 @@ import streamlit as st
 from bnmf_core.analysis.board import Board
 from bnmf_core.analysis.scoreboard import only
 from pages.frame.lens import Lens
-from pages.frame.words import plain
+from pages.frame.words import labelled, plain
 from pages.parts import bases
 
 MOST = 4
@@ -18,9 +18,9 @@ def show(look: Lens, board: Board, names: dict[str, str]) -> None:
     st.header("Found by one, not by the other", anchor=False)
     groups = list(names)
     left, right = st.columns(2)
-    one = left.selectbox("Found by", groups, format_func=names.get, key="found_by")
+    one = left.selectbox("Found by", groups, format_func=labelled(names), key="found_by")
     others = [group for group in groups if group != one]
-    other = right.selectbox("Not by", others, format_func=names.get, key="not_found_by")
+    other = right.selectbox("Not by", others, format_func=labelled(names), key="not_found_by")
     modes = only(board, board.groups[one], board.groups[other])
     if not modes.size:
         st.info(plain(f"Every mode that {names[one]} found, {names[other]} found too."))

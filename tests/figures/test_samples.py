@@ -14,12 +14,17 @@ from bnmf_core.figures.samples import (
 )
 
 
-@pytest.mark.parametrize("count", [12, 1_000])
-def test_shares_fill_every_column_and_many_observations_are_averaged(count):
+def grouped(count):
+    """Random weights of so many observations, their shares, order and groups."""
     rng = np.random.default_rng(0)
     A, W = rng.random((5, 3)), rng.random((3, count))
     shares = sample_shares(A, W)
-    groups, order = sample_groups(shares), in_groups(shares)
+    return W, shares, in_groups(shares), sample_groups(shares)
+
+
+@pytest.mark.parametrize("count", [12, 1_000])
+def test_shares_fill_every_column_and_many_observations_are_averaged(count):
+    W, shares, order, groups = grouped(count)
     names = [f"sample {n}" for n in range(count)]
     drawn = sample_strips(W, shares, order, groups, names, ["a", "b"] * (count // 2))
     checked = drawn
@@ -32,10 +37,7 @@ def test_shares_fill_every_column_and_many_observations_are_averaged(count):
 
 
 def test_a_chosen_component_is_framed_and_its_shares_stand_out():
-    rng = np.random.default_rng(0)
-    A, W = rng.random((5, 3)), rng.random((3, 12))
-    shares = sample_shares(A, W)
-    groups, order = sample_groups(shares), in_groups(shares)
+    W, shares, order, groups = grouped(12)
     names = [str(n) for n in range(12)]
     framed = {}
     for chosen in (None, 1):
@@ -64,10 +66,7 @@ def test_consensus_is_drawn_as_it_is():
 
 
 def test_a_chosen_observation_is_framed_where_it_stands_among_many():
-    rng = np.random.default_rng(1)
-    A, W = rng.random((5, 3)), rng.random((3, 1_000))
-    shares = sample_shares(A, W)
-    groups, order = sample_groups(shares), in_groups(shares)
+    W, shares, order, groups = grouped(1_000)
     names = [str(n) for n in range(1_000)]
     drawn = sample_strips(W, shares, order, groups, names, sample=17)
     frame = drawn.layout.shapes[-1]

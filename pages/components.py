@@ -38,6 +38,11 @@ if not look.focus.all() or by_run:
         f"In focus: {plain(look.focus_name)}. The most typical factorization comes first, then "
         "those that differ most."
     )
+elif look.modes.count > len(rows):
+    st.caption(
+        f"{len(rows):d} of {look.modes.count:d} modes, the largest first. Factorizations shown, on "
+        "the left, adds more."
+    )
 maps.show(look, rows, names, difference)
 if dataset.image_shape is None:
     words.show(look, rows, names, asked)

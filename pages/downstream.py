@@ -2,12 +2,13 @@
 
 import streamlit as st
 
-from bnmf_core.analysis import conclusions, downstream, posterior
+from bnmf_core.analysis import chains, conclusions, downstream, posterior
 from bnmf_core.compare.conclusions import MATTERS
 from bnmf_core.figures.downstream import MOST_FOLLOWED, auc_plot
 from pages.downstream_parts import classes
 from pages.frame import focusing, guard, link, panel, view
 from pages.frame.words import plain
+from pages.parts.answer import Answer
 
 POSTERIOR = {"auc": "posterior mean", "low": "posterior 5 %", "high": "posterior 95 %"}
 COLUMNS = {"task": "class", "min": "lowest AUC", "median": "median AUC", "max": "highest AUC"}
@@ -35,7 +36,7 @@ followed = " Dotted lines follow a class's winner across the others." * (
     1 < len(spread) <= MOST_FOLLOWED
 )
 explained = conclusions.STAGE.of(analysis)
-sentences = explained.sentences()
+sentences = explained.sentences(Answer.of(look).weighty)
 st.markdown("  \n".join(f"**{plain(said)}**" for said, *_ in sentences))
 mixture = posterior.STAGE.perhaps(analysis)
 mixed = None if mixture is None else mixture.scores_of(link.get("label"))
@@ -59,7 +60,13 @@ if explained.table is not None and (explained.table["verdict"] == MATTERS).any()
 if mixture is not None and mixed is None and mixture.reason:
     st.caption(plain(f"The posterior's AUC is not shown. {mixture.reason}"))
 table = spread.join(of_label.best).reset_index()
-table["best factorization"] = [look.name(int(row)) for row in table["particle"]]
+verdicts = chains.STAGE.perhaps(analysis)
+unsettled = [] if verdicts is None else [one.run for one in verdicts.unsettled]
+passing = analysis.members["run"].isin(unsettled).to_numpy()[table["particle"]]
+table["best factorization"] = [
+    look.name(int(row)) + ", not settled" * bool(late)
+    for row, late in zip(table["particle"], passing, strict=True)
+]
 table["standard error"] = of_label.chance.reindex(table["task"]).to_numpy()
 table["exact ties"] = of_label.tied.reindex(table["task"]).to_numpy() - 1
 inside = chosen[look.focus[chosen["member"].to_numpy()]].groupby("task")["auc"].median()

@@ -36,7 +36,6 @@ view.chart(
     origin=origin,
     table=study.table,
 )
-st.caption(plain(f"{verdict.of_restarts(study)} {verdict.assumed(study)} {study.prior}"))
 taking.rank(study, asked.dataset)
 flows.show(study, dataset, asked.dataset, origin)
 taking.table(study)

@@ -40,8 +40,9 @@ view.chart(
         chosen,
         sample,
     ),
-    "An observation stands in the group of the component with its largest share. In each group "
-    "larger shares come first. Dark is much of a component; below are shares of each observation.",
+    f"{names[0]}. An observation stands in the group of the component with its largest share. In "
+    "each group larger shares come first. Dark is much of a component; below are shares of each "
+    "observation.",
     name="samples",
     origin=look.origin,
     table=lambda: grouping.table(look, found, called),

@@ -11,17 +11,19 @@ from bnmf_core.analysis import distances
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.sites import find_sites
 from bnmf_core.analysis.stage import Report, Stage, Stopped
-from bnmf_core.compare.conclusions import MARGIN, MATTERS, OPEN, SAME, conclusions
+from bnmf_core.compare.conclusions import MARGIN, MATTERS, OPEN, SAME, conclusions, judged
 from bnmf_core.compare.downstream import predictions
 from bnmf_core.data.split import split
 from bnmf_core.evidence.restarts import highest_of_each
 from bnmf_core.nouns.errors import DataError, RunError
-from bnmf_core.nouns.names import listed
+from bnmf_core.nouns.names import listed, percent
 from bnmf_core.store import files
 
 # Explanations that are compared, the best first.
 MOST = 12
 SEED = 30
+# Modes with less of the posterior mass than this have none worth a word.
+LIGHT = 0.001
 # Tasks that a sentence names.
 NAMED = 4
 WORDS = {MATTERS: "matters", SAME: "does not matter", OPEN: "is open"}
@@ -39,17 +41,18 @@ class Conclusions:
 
     problem : the sentence that says why there is nothing; "" where there is.
     rows : members that were compared, one for each explanation.
-    table : columns label, task and those of :func:`conclusions`.
+    table : columns label, task and those of :func:`conclusions`, a list of areas per task.
     """
 
     problem: str
     rows: tuple[int, ...] = ()
     table: pd.DataFrame | None = None
 
-    def sentences(self) -> list[list[str]]:
+    def sentences(self, weighty: np.ndarray | None = None) -> list[list[str]]:
         """For each label, whether its conclusion depends on the choice, and details after that.
 
-        One list with the reason where it is not known.
+        One list with the reason where it is not known. ``weighty`` : (S,) bool, which explanations
+        have posterior mass; None while that is unknown.
         """
         if self.problem:
             return [[self.problem]]
@@ -60,12 +63,18 @@ class Conclusions:
         groups = self.table.groupby("label", sort=False)
         compared, several = len(self.rows), groups.ngroups > 1
         return [
-            list(_of_label(str(label), tasks, compared, f"{label}: " * several))
+            list(_of_label(str(label), tasks, compared, f"{label}: " * several, weighty))
             for label, tasks in groups
         ]
 
 
-def _of_label(label: str, tasks: pd.DataFrame, compared: int, beginning: str = "") -> Iterator[str]:
+def _of_label(
+    label: str,
+    tasks: pd.DataFrame,
+    compared: int,
+    beginning: str = "",
+    weighty: np.ndarray | None = None,
+) -> Iterator[str]:
     """The conclusion, and details, the first of which begins so."""
     of = {verdict: tasks[tasks["verdict"] == verdict] for verdict in WORDS}
     several = f"the {MOST} best-fitting" if compared == MOST else str(compared)
@@ -81,10 +90,20 @@ def _of_label(label: str, tasks: pd.DataFrame, compared: int, beginning: str = "
             detail = DETAILS[verdict].format(named=_named(some, len(tasks) == 1), margin=MARGIN)
             yield beginning + detail
             beginning = ""
+    if weighty is not None and len(of[MATTERS]):
+        yield among_weighty(tasks, weighty)
     yield (
         "An AUC is that of a classifier on the weights of the best factorization of each "
         "explanation, lowest to highest. The statements on all classes hold together at 95 %."
     )
+
+
+def among_weighty(tasks: pd.DataFrame, weighty: np.ndarray) -> str:
+    """For how many classes the choice matters among explanations that have posterior mass."""
+    among = f"Among modes with at least {percent(LIGHT)} of the posterior mass"
+    matters = int((judged(tasks, weighty)["verdict"] == MATTERS).sum())
+    classes = f"{matters} of {len(tasks)} classes" if matters else "no class"
+    return f"{among} it matters for {classes}."
 
 
 def _no_choice(labels: Sequence[str]) -> str:
@@ -147,7 +166,7 @@ STAGE = Stage(
     key="conclusions",
     label="Asking whether conclusions hang on the choice",
     needs=(distances.STAGE,),
-    version=1,
+    version=2,
     compute=compute,
     read=read,
     weight=2.0,

@@ -100,6 +100,16 @@ class Answer:
         return conclusions.STAGE.perhaps(self.comparison)
 
     @cached_property
+    def weighty(self) -> np.ndarray | None:
+        """(S,) which explanations of :attr:`conclusions` have mass; None while it is unknown."""
+        mass = self.table["mass"].fillna(0.0).to_numpy()
+        if self.conclusions is None or not self.conclusions.rows or not mass.any():
+            return None
+        held = mass[self.table["joined"].to_numpy(dtype=int)] >= conclusions.LIGHT
+        chosen: np.ndarray = held[self.modes.labels[list(self.conclusions.rows)]]
+        return chosen if chosen.any() else None
+
+    @cached_property
     def unseen(self) -> Unseen | None:
         """What restarts say of modes that none has found; None without restarts."""
         return answer.unseen(self.modes.labels, self.comparison.optima)
@@ -215,7 +225,7 @@ class Answer:
             self.chains,
             _of_modes("missing", told["missing"], "overview"),
             components(self.comparison, self.modes, self.table, self.named),
-            *labels(of_labels),
+            *labels(of_labels, self.weighty),
             rank(self.rank_study, self.comparison.rank),
             fit(self.comparison),
             None
@@ -351,13 +361,13 @@ def component_names(dataset: Dataset, A: np.ndarray, called: Sequence[str] = ())
     ]
 
 
-def labels(found: Conclusions | None) -> list[Finding]:
+def labels(found: Conclusions | None, weighty: np.ndarray | None = None) -> list[Finding]:
     """Whether the conclusion from each label depends on the choice."""
     if found is None:
         return []
     return [
         Finding("labels", said, " ".join(details), "downstream")
-        for said, *details in found.sentences()[:LABELS]
+        for said, *details in found.sentences(weighty)[:LABELS]
     ]
 
 

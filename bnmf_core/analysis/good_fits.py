@@ -52,4 +52,4 @@ def criterion(comparison: Comparison) -> str:
     """How "as good as the best" was decided, for a sentence."""
     if comparison.holdout:
         return "held-out loss within one standard error"
-    return f"log likelihood within {NATS:g} nats"
+    return f"log likelihood within {NATS:g} nats, without the prior"

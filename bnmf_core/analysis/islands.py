@@ -38,16 +38,27 @@ class Islands:
         """
         if self.problem:
             return ""
-        modes = labels[list(self.rows)]
-        families = np.asarray(self.families)
+        held = np.unique(labels[list(self.rows)])
+        missing = np.unique(labels[optima]).size - held.size
+        return family_verdict(self._family_of(labels)[held], held, missing)
+
+    def connected(self, labels: np.ndarray, mode: int) -> bool:
+        """Whether a path without a barrier joins a mode to another; labels as of verdict."""
+        if self.problem:
+            return False
+        held = np.unique(labels[list(self.rows)])
+        families = self._family_of(labels)
+        return mode in held and int((families[held] == families[mode]).sum()) > 1
+
+    def _family_of(self, labels: np.ndarray) -> np.ndarray:
+        """The family of every mode up to the last that was looked at."""
+        modes, families = labels[list(self.rows)], np.asarray(self.families)
         # A mode may hold several families and a family reach into several modes: both join.
         of_mode = np.arange(int(modes.max()) + 1)
         for family in np.unique(families):
             joined = np.unique(of_mode[modes[families == family]])
             of_mode[np.isin(of_mode, joined)] = joined[0]
-        held = np.unique(modes)
-        missing = np.unique(labels[optima]).size - held.size
-        return family_verdict(of_mode[held], held, missing)
+        return of_mode
 
 
 def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopped) -> None:

@@ -4,22 +4,25 @@ How many explanations there are, which components are determined, whether chains
 whether the choice matters. A picture reads the facts; nothing reads the sentences.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from bnmf_core.analysis.answer import mass_in_words
-from bnmf_core.analysis.evidence import clear_winner
+from bnmf_core.analysis.conclusions import among_weighty
+from bnmf_core.analysis.evidence import Evidence, clear_winner
 from bnmf_core.analysis.findings import Answer
 from bnmf_core.compare.alignment import component_angles, matching
-from bnmf_core.compare.conclusions import MATTERS, OPEN
+from bnmf_core.compare.conclusions import MATTERS, OPEN, judged
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.modes import SAME_MODE
 from bnmf_core.nouns.names import listed
 
 CLEAR, LIKELY, UNCLEAR, WAITING = "clear", "leaning", "open", "pending"
 DETERMINED, PROVISIONAL, AMBIGUOUS = "determined", "provisional", "ambiguous"
+# At this likelihood power and above, a clear winner is a mode of its own.
+SEPARATE = 0.1
 # Of the optima, or of the posterior mass, in which a component has to be found again.
 AGREED = 0.95
 
@@ -52,6 +55,20 @@ class ComponentFacts:
     states: tuple[str, ...]
 
 
+def of(answer: Answer, facts: ComponentFacts | None = None) -> dict[str, Verdict]:
+    """All of them by title; those that these data have nothing to say of are left out.
+
+    ``facts`` : :func:`component_facts`, where they are known.
+    """
+    found = {
+        "Explanations": explanations(answer),
+        "Components": components(component_facts(answer) if facts is None else facts),
+        "Chains": chains(answer),
+        "Does the choice matter?": matters(answer),
+    }
+    return {title: verdict for title, verdict in found.items() if verdict is not None}
+
+
 def best_mode(answer: Answer) -> int:
     """The mode that is compared with: the most probable one, or the first while that is unknown."""
     mass = answer.table["mass"].to_numpy(dtype=float)
@@ -75,18 +92,28 @@ def explanations(answer: Answer) -> Verdict:
     winner = clear_winner(table)
     if winner is None:
         return Verdict("open", UNCLEAR, f"{found} The posterior does not tell them apart.")
-    labels, weighed = answer.modes.labels, int((table["weighed"] > 0).sum())
+    weighed = int((table["weighed"] > 0).sum())
     share = f"Mode {winner + 1} has {mass_in_words(table.iloc[winner])} of the posterior mass"
     share += f" of the {weighed} modes weighed." if weighed < count else "."
-    doubted = [
-        f" At likelihood power {belief:g} it does not lead clearly."
-        for belief in evidence.beliefs
-        if belief < 1
-        and evidence.winner(labels, belief) != winner
-        and not evidence.merged(labels, belief, winner)
-    ]
-    grade = CLEAR if evidence.settled and not doubted else LIKELY
-    return Verdict(grade, grade, f"{found} {share}{''.join(doubted[:1])}")
+    doubts = list(_doubts(answer, evidence, winner))
+    grade = LIKELY if doubts or not evidence.settled else CLEAR
+    return Verdict(grade, grade, " ".join([found, share, *doubts[:1]]))
+
+
+def _doubts(answer: Answer, evidence: Evidence, winner: int) -> Iterator[str]:
+    """Why the mode with the most mass is not a clear answer, the gravest first."""
+    labels = answer.modes.labels
+    if answer.islands is not None and answer.islands.connected(labels, winner):
+        yield "A path without a barrier joins it to another mode."
+    for belief in sorted((*evidence.beliefs, *evidence.blurred), reverse=True):
+        if belief == 1 or (
+            belief in evidence.beliefs and evidence.winner(labels, belief) == winner
+        ):
+            continue
+        if belief not in evidence.blurred and not evidence.merged(labels, belief, winner):
+            yield f"At likelihood power {belief:g} it does not lead clearly."
+        elif belief >= SEPARATE:  # where entries hardly count, all modes are one
+            yield f"At likelihood power {belief:g} the posterior does not separate it from others."
 
 
 def component_facts(answer: Answer, row: int | None = None) -> ComponentFacts:
@@ -201,9 +228,12 @@ def matters(answer: Answer) -> Verdict | None:
     verdicts = found.table["verdict"]
     changed, undecided = int((verdicts == MATTERS).sum()), int((verdicts == OPEN).sum())
     if changed:
-        return Verdict(
-            "yes", UNCLEAR, f"The AUC of {changed} of {len(verdicts)} classes depends on the mode."
-        )
+        said = f"The AUC of {changed} of {len(verdicts)} classes depends on the mode."
+        if answer.weighty is not None:
+            verdicts = judged(found.table, answer.weighty)["verdict"]
+            said = f"{said} {among_weighty(found.table, answer.weighty)}"
+        sure = (verdicts == MATTERS).any()
+        return Verdict("yes" if sure else "hardly", UNCLEAR if sure else LIKELY, said)
     if undecided:
         same = len(verdicts) - undecided
         said = f"AUC depends on the mode for none of {same} classes; open for {undecided}."

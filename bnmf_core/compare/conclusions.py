@@ -43,10 +43,9 @@ def conclusions(
 
     Returns
     -------
-    A row per task: ``lowest`` and ``highest`` area, their ``difference``, ``low`` and ``high``
-    (between which the true one lies, for all tasks together with 95 %) and ``verdict``:
-    "matters" where low is above 0 and the difference above the margin, "does not matter" where
-    high is below the margin, else "open". Of two classes, each other's complement, the first one.
+    A row per task: ``areas``, of every factorization; ``reach``, what errors add or take away at
+    most, for all tasks together with 95 %; and the columns of :func:`judged`. Of two classes, each
+    other's complement, the first one.
 
     Raises
     ------
@@ -96,18 +95,37 @@ def conclusions(
     # A draw without members of a class says nothing of that class.
     worst = np.nanmax(errors / own[:, None], axis=0)
     reach = own * np.quantile(worst, LEVEL)
-    difference = np.ptp(seen, axis=0)
+    return judged(pd.DataFrame({"areas": seen.T.tolist(), "reach": reach}), margin=margin)
+
+
+def judged(
+    table: pd.DataFrame, chosen: np.ndarray | None = None, margin: float = MARGIN
+) -> pd.DataFrame:
+    """How much areas depend on the choice among some of the factorizations.
+
+    Parameters
+    ----------
+    table : columns ``areas`` and ``reach`` of :func:`conclusions`; fewer factorizations differ by
+        no more than all, so that the reach holds for them too. chosen : (S,) bool; None: all.
+
+    Returns
+    -------
+    The table with the ``lowest`` and ``highest`` area, their ``difference``, ``low`` and ``high``,
+    between which the true one lies, and ``verdict``: "matters" where low is above 0 and the
+    difference above the margin, "does not matter" where high is below the margin, else "open".
+    """
+    areas = np.array(table["areas"].tolist())
+    areas = areas if chosen is None else areas[:, chosen]
+    difference, reach = np.ptp(areas, axis=1), table["reach"].to_numpy()
     low, high = np.maximum(difference - reach, 0.0), np.minimum(difference + reach, 1.0)
     verdict = np.where((low > 0) & (difference > margin), MATTERS, OPEN)
-    return pd.DataFrame(
-        {
-            "lowest": seen.min(axis=0),
-            "highest": seen.max(axis=0),
-            "difference": difference,
-            "low": low,
-            "high": high,
-            "verdict": np.where(high < margin, SAME, verdict),
-        }
+    return table.assign(
+        lowest=areas.min(axis=1),
+        highest=areas.max(axis=1),
+        difference=difference,
+        low=low,
+        high=high,
+        verdict=np.where(high < margin, SAME, verdict),
     )
 
 

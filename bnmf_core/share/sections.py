@@ -8,6 +8,7 @@ from importlib.metadata import version as version_of
 
 import numpy as np
 
+from bnmf_core.analysis import verdicts
 from bnmf_core.analysis.answer import mass_in_words
 from bnmf_core.analysis.board import Board
 from bnmf_core.analysis.criteria import CRITERIA
@@ -35,7 +36,13 @@ def body(subject: Subject, title: str, shown: Sequence[Picture]) -> str:
         f"<h1>{escape(title)}</h1>",
         f"<p class='soft'>{escape(origin_of(comparison))}. Written {now:%d %B %Y, %H:%M}.</p>",
         "<p id='told' class='soft' role='status'>Opening the pictures …</p>",
-        "<h2>Findings</h2><ol class='findings'>",
+        "<h2>Verdicts</h2><ul>",
+        *(
+            f"<li><strong>{escape(name)}: {escape(verdict.word)}.</strong> {escape(verdict.said)}"
+            "</li>"
+            for name, verdict in verdicts.of(answer).items()
+        ),
+        "</ul><h2>Findings</h2><ol class='findings'>",
         *(
             f"<li><strong>{escape(finding.said)}</strong> "
             f"<span class='doubt'>{escape(finding.doubt)}</span></li>"

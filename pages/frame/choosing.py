@@ -100,6 +100,7 @@ def runs(on_change: Callable[[], None]) -> list[RunRecord]:
 def dataset(label: str, invitation: str = "") -> str:
     """Ask for a dataset; its id. The page ends while there is none, or none is chosen.
 
+    Without a choice these are the data of the runs that are looked at, or the newest.
     ``invitation`` is said where there are no data; left out, a link leads to where they come in.
     """
     names = dataset_names()
@@ -113,7 +114,9 @@ def dataset(label: str, invitation: str = "") -> str:
     if gone:
         link.put("data", None)
     else:
-        link.one_of("data", names)
+        looked_at = [run.dataset for run in store().runs() if run.id in (link.get("runs") or ())]
+        known = [dataset_id for dataset_id in looked_at if dataset_id in names]
+        link.one_of("data", names, default=known[0] if known else None)
     st.selectbox(
         plain(label),
         list(names),

@@ -134,6 +134,8 @@ def sync(page: str, names: Iterable[str]) -> None:
         st.session_state[_SHOWN], st.session_state[_HAD] = page, []
     newest = st.session_state.setdefault(_NEWEST, {})
     for name in LINKED.keys() & st.query_params.keys() - set(names):
+        if opened and key(name) not in st.session_state:  # a new tab: another page may ask for it
+            put(name, _parsed(name, st.query_params[name]))
         del st.query_params[name]
     given = {name: st.query_params[name] for name in names if name in st.query_params}
     old = given in st.session_state[_HAD]

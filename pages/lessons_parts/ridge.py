@@ -134,9 +134,9 @@ LESSON = Lesson(
     "The path: string method (E, Ren and Vanden-Eijnden, 2007); the matrix: Laurberg and others "
     "(2008)",
     (
-        "Two triangles fit these data without error. The slider moves the blue triangle from one "
-        "to the other. The curve shows the error on the way: it rises to {barrier:.1%}, although "
-        "the engine has looked for a lower path. The two fits are islands.",
+        "Two triangles fit these data without error. Drag the mark on the curve: it moves the "
+        "blue triangle from one to the other. The curve shows the error on the way. It rises to "
+        "{barrier:.1%}, although the engine has looked for a lower path. The two fits are islands.",
         "A larger a makes room. At a = {a:.1f} every triangle turned by {first:.0f}° to "
         "{last:.0f}° fits. The path from the first to the last stays below {ridge:.2%}. These "
         "fits are a ridge: infinitely many, and no barrier between them.",

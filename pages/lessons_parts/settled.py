@@ -107,7 +107,7 @@ LESSON = Lesson(
         "{high:.0f}°. Rank-normalised split R̂ compares the four chains: {short_r_hat:.2f}. The "
         "{kept:d} draws have a bulk ESS of {short_bulk:.0f}.",
         "Longer chains visit both answers again and again. After {long_sweeps:,} sweeps R̂ is "
-        "{long_r_hat:.2f} and the bulk ESS is {long_bulk:.0f}. The slider shows every length "
+        "{long_r_hat:.2f} and the bulk ESS is {long_bulk:.0f}. The curves show every length "
         "in between.",
     ),
     (

@@ -31,20 +31,15 @@ GRADES = {
 def show(look: Lens, found: Answer) -> None:
     """Two rows of two; those that these data have nothing to say of are left out."""
     facts = found.component_facts
-    labels = verdicts.matters(found)
-    tiles: list[tuple[str, Verdict, go.Figure | None]] = [
-        ("Explanations", verdicts.explanations(found), verdict_pictures.by_error(found.table)),
-        (
-            "Components",
-            verdicts.components(facts),
-            verdict_pictures.found_again(facts.found_again, facts.held, verdicts.AGREED),
-        ),
-        ("Chains", verdicts.chains(found), _chains(look, found)),
-    ]
-    if labels is not None:
-        table = None if found.conclusions is None else found.conclusions.table
-        drawn = None if table is None else verdict_pictures.class_ranges(table)
-        tiles.append(("Does the choice matter?", labels, drawn))
+    table = None if found.conclusions is None else found.conclusions.table
+    drawn = (
+        verdict_pictures.by_error(found.table),
+        verdict_pictures.found_again(facts.found_again, facts.held, verdicts.AGREED),
+        _chains(look, found),
+        None if table is None or table.empty else verdict_pictures.class_ranges(table),
+    )
+    named = verdicts.of(found, facts).items()
+    tiles = [(*tile, figure) for tile, figure in zip(named, drawn, strict=False)]
     for first in range(0, len(tiles), 2):
         for column, tile in zip(st.columns(2, gap="small"), tiles[first : first + 2], strict=False):
             with column:

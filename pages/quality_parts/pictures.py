@@ -24,9 +24,9 @@ def pictures_of(distance: Distance) -> dict[str, tuple[str, str, str]]:
         "log_joint": (
             "Joint density of every factorization",
             "logarithm of the density",
-            "The density of data and factorization together (log joint). Farther right is more "
-            "probable under the run's own model; compare runs of the same model only. The grey bar "
-            "is the median.",
+            "The density of data and factorization together (log joint). Farther right is a higher "
+            "peak under the run's own model, which says nothing of the mass around it. Compare "
+            "runs of the same model only. The grey bar is the median.",
         ),
         "error": (
             "Error of every factorization",

@@ -53,9 +53,9 @@ def answer(asked: RankQuestion, dataset: Dataset) -> RankStudy:
             st.markdown(
                 "The evidence and the error on hidden entries recommend a rank. Stability and the "
                 "number of modes stand beside them. "
-                f"**It takes roughly {plain(duration(low))} where every rank has one mode, up to "
-                f"{plain(duration(high))} where they have {asked.most_modes:d} or more.** It goes "
-                "on when you close this tab."
+                f"**On an idle computer it takes roughly {plain(duration(low))} where every rank "
+                f"has one mode, up to {plain(duration(high))} where they have "
+                f"{asked.most_modes:d} or more.** It goes on when you close this tab."
             )
         first, last = asked.ranks[0], asked.ranks[-1]
         button = f"Compare ranks {first} to {last}"

@@ -43,9 +43,11 @@ def rank(study: RankStudy, dataset_id: str) -> None:
 
 
 def table(study: RankStudy) -> None:
-    """Every number, and the rule of each criterion."""
+    """Every number, the rule of each criterion, and what they take for granted."""
     with st.expander("All numbers, and the rules"):
         named = study.table.rename(columns=COLUMNS)
         view.table(named, "The criteria of every rank")
         for criterion in study.criteria.values():
             st.markdown(f"**{plain(criterion.label)}.** {plain(criterion.rule)}")
+        for sentence in (verdict.of_restarts(study), verdict.assumed(study), study.prior):
+            st.markdown(plain(sentence))

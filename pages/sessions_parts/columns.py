@@ -100,7 +100,8 @@ def _fit(look: Lens, one: Session) -> None:
 def _coverage(look: Lens, one: Session) -> None:
     far = float(rounded(np.array(one.largest), look.distance.unit))
     apart = f"up to {far:.3g}{plain(look.distance.unit_behind)}"
-    st.markdown(f"**{one.reached:,}** :small[of {one.every:,} modes, {apart}]")
+    of = f"of {one.every:,} modes" if one.every > 1 else "mode"
+    st.markdown(f"**{one.reached:,}** :small[{of}, {apart}]")
 
 
 def _chains(look: Lens, one: Session) -> None:
@@ -117,12 +118,17 @@ def _cost(look: Lens, one: Session) -> None:
     told = (
         "not measured"
         if math.isnan(one.busy)
-        else f"**{plain(number(one.busy))} s** :small[CPU time]"
+        else f"**{plain(_two(one.busy))} s** :small[CPU time]"
     )
     if not math.isnan(one.effective):
         why = f"; {plain(one.doubt)}" if one.doubt else ""
-        told += f"  \n:small[{plain(number(one.effective))} ESS per CPU second{why}]"
+        told += f"  \n:small[{plain(_two(one.effective))} ESS per CPU second{why}]"
     st.markdown(told)
+
+
+def _two(value: float) -> str:
+    """A number that another try would change: two digits of it."""
+    return number(float(f"{value:.2g}"))
 
 
 def _table(look: Lens, columns: Sequence[Session]) -> pd.DataFrame:

@@ -56,7 +56,7 @@ def test_data_without_labels_have_no_conclusion(runner):
     assert found.sentences() == []
 
 
-def told(verdicts, rows=(0, 1)):
+def told(verdicts, rows=(0, 1), weighty=None):
     count = len(verdicts)
     table = pd.DataFrame(
         {
@@ -68,9 +68,11 @@ def told(verdicts, rows=(0, 1)):
             "low": 0.1,
             "high": 0.3,
             "verdict": verdicts,
+            "areas": [[0.7, 0.9]] * count,
+            "reach": 0.1,
         }
     )
-    return " ".join(conclusions.Conclusions("", rows, table).sentences()[0])
+    return " ".join(conclusions.Conclusions("", rows, table).sentences(weighty)[0])
 
 
 @pytest.mark.parametrize(
@@ -92,6 +94,15 @@ def test_each_verdict_has_its_sentence(verdicts, there, not_there):
     sentence = told(verdicts)
     assert there in sentence
     assert not_there not in sentence
+
+
+def test_a_choice_that_matters_only_beyond_the_posterior_mass_says_so():
+    verdicts = ["matters", "matters", "open"]
+    assert "posterior mass" not in told(verdicts)
+    among = "Among modes with at least 0.1 % of the posterior mass it matters for "
+    assert among + "no class." in told(verdicts, weighty=np.array([True, False]))
+    assert among + "3 of 3 classes." in told(verdicts, weighty=np.array([True, True]))
+    assert among not in told(["open"], weighty=np.array([True, False]))
 
 
 def test_one_explanation_is_no_choice():

@@ -9,18 +9,20 @@ import pytest
 from bnmf_core.analysis import verdicts
 from bnmf_core.analysis.chains import Verdict, Verdicts
 from bnmf_core.analysis.conclusions import Conclusions
+from bnmf_core.analysis.islands import Islands
 from bnmf_core.analysis.posterior import ModeDraws, Posterior
 from bnmf_core.analysis.verdicts import ComponentFacts
 
 ALL = np.ones(3)
 
 
-def weighed(settled=True, at_a_tenth=0, merged=False):
+def weighed(settled=True, at_a_tenth=0, merged=False, blurred=()):
     """Masses at likelihood power 1, where mode 1 wins, and at 0.1."""
     return SimpleNamespace(
         problem="",
         settled=settled,
-        beliefs=(1.0, 0.1),
+        beliefs=tuple(one for one in (1.0, 0.1) if one not in blurred),
+        blurred=blurred,
         winner=lambda labels, belief: 0 if belief == 1 else at_a_tenth,
         merged=lambda labels, belief, mode: merged,
     )
@@ -38,6 +40,8 @@ def answer(mass=(0.7, 0.3), low=(0.6, 0.2), high=(0.8, 0.4), **further):
         "verdicts": Verdicts({}),
         "posterior": None,
         "conclusions": None,
+        "weighty": None,
+        "islands": None,
     }
     return SimpleNamespace(**(found | further))
 
@@ -52,8 +56,18 @@ def test_a_mode_that_outweighs_all_others_whatever_the_errors_is_clear():
         found = verdicts.explanations(answer(evidence=weighed(at_a_tenth=other)))
         assert found.grade == verdicts.LIKELY
         assert "At likelihood power 0.1 it does not lead clearly." in found.said
-    one_region = answer(evidence=weighed(at_a_tenth=None, merged=True))
-    assert verdicts.explanations(one_region).grade == verdicts.CLEAR
+    one_region = verdicts.explanations(answer(evidence=weighed(at_a_tenth=None, merged=True)))
+    assert one_region.grade == verdicts.LIKELY
+    assert "At likelihood power 0.1 the posterior does not separate it" in one_region.said
+    nowhere = verdicts.explanations(answer(evidence=weighed(blurred=(0.1,))))
+    assert nowhere.grade == verdicts.LIKELY and "does not separate it" in nowhere.said
+    # Where entries hardly count, all modes are one.
+    assert verdicts.explanations(answer(evidence=weighed(blurred=(0.01,)))).grade == verdicts.CLEAR
+    joined = Islands("", rows=(0, 3), families=(0, 0))
+    ridge = verdicts.explanations(answer(islands=joined))
+    assert ridge.grade == verdicts.LIKELY and "A path without a barrier" in ridge.said
+    apart = Islands("", rows=(0, 3), families=(0, 1))
+    assert verdicts.explanations(answer(islands=apart)).grade == verdicts.CLEAR
     near = verdicts.explanations(answer(low=(0.35, 0.1), high=(0.9, 0.65)))
     assert near.grade == verdicts.UNCLEAR and "does not tell them apart" in near.said
 
@@ -123,3 +137,16 @@ def test_a_class_that_changes_makes_the_choice_matter():
         found = answer(comparison=labels, conclusions=Conclusions("", (0, 1), table))
         assert verdicts.matters(found).grade == grade
     assert verdicts.matters(answer()) is None
+
+
+def test_a_choice_that_matters_only_among_modes_without_mass_hardly_does():
+    labels = SimpleNamespace(optima=np.ones(4, bool), dataset=SimpleNamespace(labels={"kind": ()}))
+    table = pd.DataFrame({"areas": [[0.7, 0.9, 0.71]], "reach": 0.02, "verdict": "matters"})
+    for weighty, word in (([True, False, True], "hardly"), ([True, True, False], "yes")):
+        found = answer(
+            comparison=labels,
+            conclusions=Conclusions("", (0, 1, 2), table),
+            weighty=np.array(weighty),
+        )
+        assert verdicts.matters(found).word == word
+        assert "at least 0.1 % of the posterior mass" in verdicts.matters(found).said

@@ -73,14 +73,15 @@ def prepare(page, address: str) -> None:
     page.get_by_text("Posterior mass by belief").first.wait_for(timeout=PATIENCE)
 
 
-def compare_ranks(page, address: str, home: Path) -> None:
-    """A study of ranks, so that the page Rank has something to show."""
+def compare_ranks(page, address: str, home: Path) -> str:
+    """A study of ranks, so that the page Rank has something to show; the id of its data."""
     names = RunStore(home).datasets()
     (dataset_id,) = [key for key, name in names.items() if name == load_sample(RANKS_OF).name]
     page.goto(f"{address}/rank?data={dataset_id}")
     settle(page)
     page.get_by_role("button", name="Compare ranks").click()
     page.get_by_text("Flow of components").first.wait_for(timeout=PATIENCE)
+    return dataset_id
 
 
 def in_fields(folder: Path) -> None:
@@ -135,12 +136,11 @@ def photograph(
     asked = "&".join(f"{key}={given[key]}" for key in told)
     page.goto(f"{address}/{shown.address}?{asked}")
     settle(page, 2500)
-    if runs:  # what a comparison still computes is said in a line that goes away
-        try:
-            page.get_by_role("progressbar").first.wait_for(state="detached", timeout=patience)
-        except TimeoutError:  # the picture shows what is still awaited
-            print(f"{file.name}: still computing after {patience / 1000:.0f} s")
-        settle(page, 2500)
+    try:  # what a comparison still computes is said in a line that goes away
+        page.get_by_role("progressbar").first.wait_for(state="detached", timeout=patience)
+    except TimeoutError:  # the picture shows what is still awaited
+        print(f"{file.name}: still computing after {patience / 1000:.0f} s")
+    settle(page, 2500)
     page.screenshot(path=file)
 
 
@@ -163,11 +163,10 @@ def main(folder: Path) -> None:
         with browser_page(height=1000) as page, running_server(home) as address:
             prepare(page, address)
             for shown in wanted:
-                if shown.key == "rank":
-                    compare_ranks(page, address, home)
+                data = compare_ranks(page, address, home) if shown.key == "rank" else ""
                 runs = ids.get(SHOWN_WITH.get(shown.key, ""), ())
                 file = folder / f"{shown.key}.png"
-                photograph(page, address, shown, runs, file)
+                photograph(page, address, shown, runs, file, data)
                 shrink(file)
 
 

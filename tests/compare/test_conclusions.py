@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from bnmf_core.compare.conclusions import MATTERS, OPEN, SAME, areas_under_curve, conclusions
+from bnmf_core.compare.conclusions import (
+    MATTERS,
+    OPEN,
+    SAME,
+    areas_under_curve,
+    conclusions,
+    judged,
+)
 from bnmf_core.nouns.errors import DataError, SettingsError
 
 
@@ -66,6 +73,20 @@ def test_the_three_verdicts():
     assert set(conclusions(same, members, rng)["verdict"]) == {SAME}
     few, few_members = three_of_them(rng, 40, extra=0.6)
     assert set(conclusions(few, few_members, rng)["verdict"]) <= {OPEN}
+
+
+def test_among_some_the_reach_of_all_holds():
+    scores, members = three_of_them(np.random.default_rng(3), 400, extra=3.0)
+    found = conclusions(scores, members, np.random.default_rng(7))
+    areas = [
+        [roc_auc_score(m, s) for s in of]
+        for m, of in zip(members.T, scores.transpose(2, 0, 1), strict=True)
+    ]
+    np.testing.assert_allclose(found["areas"].tolist(), areas, atol=1e-12)
+    near = judged(found, np.array([True, True, False]))
+    np.testing.assert_allclose(near["difference"], np.abs(np.diff(np.array(areas)[:, :2])[:, 0]))
+    assert (near["difference"] < found["difference"]).all() and MATTERS not in set(near["verdict"])
+    np.testing.assert_allclose(near["high"] - near["difference"], found["reach"])
 
 
 def test_one_factorization_leaves_nothing_to_choose():

@@ -47,7 +47,7 @@ def charts(app):
 def test_a_study_is_made_in_the_background_and_opened_again(server, data):
     server.store.add_dataset(data)
     app = page("rank")
-    assert "It takes roughly" in words(app) and not charts(app)
+    assert "On an idle computer it takes roughly" in words(app) and not charts(app)
     app.slider[0].set_range(1, 3).run()
     app.number_input(key="rank_restarts").set_value(4).run()
     app.button(key="rank_start").click().run()
@@ -60,6 +60,14 @@ def test_a_study_is_made_in_the_background_and_opened_again(server, data):
     again = page("rank")
     assert len(charts(again)) == 2
     assert verdict.recommend(study).sentence in words(again).replace("\\", "")
+
+
+def test_without_a_choice_the_data_are_those_of_the_runs_that_are_looked_at(server, data):
+    run_ids = server.start(data, [RunSpec("random_restarts", 2, particles=3)])
+    server.wait_analysis(run_ids)
+    newer = server.store.add_dataset(low_rank(9, 14, rank=2, rng=np.random.default_rng(3)))
+    assert page("rank").selectbox(key="view_data").value == newer
+    assert page("rank", runs=run_ids[0]).selectbox(key="view_data").value == data.hash
 
 
 def test_what_each_rule_chooses_is_marked(stored):

@@ -95,7 +95,8 @@ def test_it_can_be_read_without_a_store(file, answer):
 def test_a_report_and_the_program_are_inside(file):
     with zipfile.ZipFile(file) as inside:
         assert inside.namelist()[0] == archive.MANIFEST
-        assert b"<h2>Findings</h2>" in inside.read(archive.REPORT)
+        written = inside.read(archive.REPORT)
+        assert b"<h2>Verdicts</h2>" in written and b"<h2>Findings</h2>" in written
         compile(inside.read(archive.PROGRAM), archive.PROGRAM, "exec")
 
 

@@ -1,5 +1,7 @@
 """Downstream: does the choice of factorization change my conclusion?"""
 
+import math
+
 import streamlit as st
 
 from bnmf_core.analysis import chains, conclusions, downstream, posterior
@@ -10,7 +12,6 @@ from pages.frame import focusing, guard, link, panel, view
 from pages.frame.words import plain
 from pages.parts.answer import Answer
 
-POSTERIOR = {"auc": "posterior mean", "low": "posterior 5 %", "high": "posterior 95 %"}
 COLUMNS = {"task": "class", "min": "lowest AUC", "median": "median AUC", "max": "highest AUC"}
 
 guard.enter("downstream")
@@ -72,9 +73,12 @@ table["exact ties"] = of_label.tied.reindex(table["task"]).to_numpy() - 1
 inside = chosen[look.focus[chosen["member"].to_numpy()]].groupby("task")["auc"].median()
 if mixed is not None:
     of_class = mixed.set_index("task").reindex(table["task"])
-    for column in ("auc", "low", "high"):
-        table[POSTERIOR[column]] = of_class[column].to_numpy()
-table[f"median of {look.focus_name}"] = inside.reindex(table["task"]).to_numpy()
+    table["posterior (90 %)"] = [
+        "" if math.isnan(mean) else f"{mean:.3f} ({low:.3f}–{high:.3f})"
+        for mean, low, high in of_class[["auc", "low", "high"]].to_numpy()
+    ]
+if not look.focus.all():
+    table[f"median of {look.focus_name}"] = inside.reindex(table["task"]).to_numpy()
 st.header("Class by class", anchor=False)
 view.table(
     table.drop(columns=["particle", "auc"]).rename(columns=COLUMNS).round(3),

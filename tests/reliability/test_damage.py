@@ -132,8 +132,8 @@ def tried(whole, folder: Path, count: int, seed: int) -> str:
 
 
 @pytest.mark.slow
-def test_forty_damaged_stores(whole, tmp_path, promise):
-    promise(tried(whole, tmp_path, 40, seed=1))
+def test_twenty_damaged_stores(whole, tmp_path, promise):
+    promise(tried(whole, tmp_path, 20, seed=1))
 
 
 @pytest.mark.long

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from bnmf_core.analysis import verdicts
 from pages.components_parts import grid, stability, words
 from pages.frame import focusing, guard, panel
 from pages.frame.words import plain
@@ -26,12 +27,15 @@ with st.sidebar:
     )
     asked = words.ask(dataset)
     place = st.container()
-rows, names = look.shown_of_each(most) if by_run else look.shown(most)
+found = Answer.of(look)
+rows, names = (
+    look.shown_of_each(most) if by_run else look.shown(most, modes=verdicts.leading(found))
+)
 called = look.notes.components(look.aligned(rows[:1])[0])
 with place:
     chosen = focusing.ask_component(called)
     sample = focusing.ask_sample(look.analysis.seen_dataset.observations)
-grid.show(look, Answer.of(look), rows, names, by_run, asked.relevance, chosen)
+grid.show(look, found, rows, names, by_run, asked.relevance, chosen)
 observed.in_focus(look, rows, names, sample)
 if not look.focus.all() or by_run:
     st.caption(
@@ -40,8 +44,8 @@ if not look.focus.all() or by_run:
     )
 elif look.modes.count > len(rows):
     st.caption(
-        f"{len(rows):d} of {look.modes.count:d} modes, the largest first. Factorizations shown, on "
-        "the left, adds more."
+        f"{len(rows):d} of {look.modes.count:d} modes, the most probable first. Factorizations "
+        "shown, on the left, adds more."
     )
 maps.show(look, rows, names, difference)
 if dataset.image_shape is None:
@@ -54,4 +58,4 @@ else:
     bases.notes(look, rows, look.aligned(rows[:1])[0])
 stability.show(look, rows[0], names[0])
 naming.show(look)
-by_hand.show(look)
+by_hand.show(look, rows, names)

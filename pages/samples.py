@@ -4,16 +4,18 @@ from functools import partial
 
 import streamlit as st
 
+from bnmf_core.analysis import verdicts
 from bnmf_core.figures.samples import sample_strips
 from pages.frame import focusing, guard, link, panel, view
 from pages.frame.words import plain
 from pages.parts import maps, observed
+from pages.parts.answer import Answer
 from pages.samples_parts import beside, grouping
 
 guard.enter("samples")
 look = panel.look()
 dataset = look.analysis.seen_dataset
-rows, names = look.shown(2)
+rows, names = look.shown(2, modes=verdicts.leading(Answer.of(look)))
 with st.sidebar:
     labels = list(dataset.labels)
     if labels:

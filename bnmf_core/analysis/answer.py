@@ -137,12 +137,7 @@ def _found(
     if converged > 1:
         found = table[table["found_by"] > 0]
         if len(found) == 1:
-            widest = _widest(comparison, metric, modes)
-            apart = (
-                f"they are identical (to {IDENTICAL:g}{unit})"
-                if widest < IDENTICAL
-                else f"any two are at most {_rounded_up(widest):.3g}{unit} apart"
-            )
+            apart = within(comparison, metric, modes)
             yield f"All {converged} converged restarts found one mode: {apart}."
             return
         good = found[found["as_good_as_best"]]
@@ -163,6 +158,14 @@ def _found(
         yield f"As good as the best means: {good_fits.criterion(comparison)}."
     elif not converged and not comparison.exact_samplers:
         yield "None of these factorizations is known to have converged: modes may be unfinished."
+
+
+def within(comparison: Comparison, metric: str, modes: Modes) -> str:
+    """How far optima of one mode are apart at most, in words."""
+    widest, unit = _widest(comparison, metric, modes), DISTANCES[metric].unit_behind
+    if widest < IDENTICAL:
+        return f"they are identical (to {IDENTICAL:g}{unit})"
+    return f"any two are at most {_rounded_up(widest):.3g}{unit} apart"
 
 
 def _widest(comparison: Comparison, metric: str, modes: Modes) -> float:

@@ -90,7 +90,7 @@ def _of_label(
             detail = DETAILS[verdict].format(named=_named(some, len(tasks) == 1), margin=MARGIN)
             yield beginning + detail
             beginning = ""
-    if weighty is not None and len(of[MATTERS]):
+    if weighty is not None and len(of[SAME]) < len(tasks):
         yield among_weighty(tasks, weighty)
     yield (
         "An AUC is that of a classifier on the weights of the best factorization of each "

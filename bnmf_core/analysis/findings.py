@@ -317,7 +317,7 @@ def uncertainty(
         if turned.size > 1
         else "",
         "These are median angles between draws and the best fit.",
-        f"Chains from the best fit have settled (R̂ ≤ {first.r_hat:.2f}, ESS ≥ {first.ess:.0f}).",
+        f"Chains within this mode have settled (R̂ ≤ {first.r_hat:.2f}, ESS ≥ {first.ess:.0f}).",
     ]
     return Finding("uncertainty", said, " ".join(filter(None, doubt)), "components")
 
@@ -424,8 +424,8 @@ def what_next(
         return Finding("next", said, "", "run")
     if comparison.dataset.labels and not comparison.holdout:
         said = (
-            "Cross-validate next: hold observations out, so that labels are scored on data that no "
-            "factorization has seen."
+            "Cross-validate next: hold observations out (Analyse, Advanced), so that labels are "
+            "scored on data that no factorization has seen."
         )
         return Finding("next", said, "", "run")
     return None

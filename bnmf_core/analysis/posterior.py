@@ -105,7 +105,9 @@ class Posterior:
         if self.problem:
             return self.problem
         failed = [mode for mode in self.modes if not mode.settled]
-        return f"Chains within a mode have not settled. {failed[0].reason}" if failed else ""
+        return (
+            f"Chains within one of the modes have not settled. {failed[0].reason}" if failed else ""
+        )
 
     @cached_property
     def draws(self) -> list[dict[str, np.ndarray]]:

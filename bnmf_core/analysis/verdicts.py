@@ -8,16 +8,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
-from bnmf_core.analysis.answer import mass_in_words
+from bnmf_core.analysis.answer import mass_in_words, within
 from bnmf_core.analysis.conclusions import among_weighty
 from bnmf_core.analysis.evidence import Evidence, clear_winner
-from bnmf_core.analysis.findings import Answer
+from bnmf_core.analysis.findings import LITTLE, Answer
 from bnmf_core.compare.alignment import component_angles, matching
-from bnmf_core.compare.conclusions import MATTERS, OPEN, judged
-from bnmf_core.compare.distances import DISTANCES
+from bnmf_core.compare.conclusions import MATTERS, OPEN, SAME, judged
 from bnmf_core.compare.modes import SAME_MODE
-from bnmf_core.nouns.names import listed
+from bnmf_core.nouns.names import listed, percent
 
 CLEAR, LIKELY, UNCLEAR, WAITING = "clear", "leaning", "open", "pending"
 DETERMINED, PROVISIONAL, AMBIGUOUS = "determined", "provisional", "ambiguous"
@@ -75,6 +75,13 @@ def best_mode(answer: Answer) -> int:
     return int(np.nanargmax(mass)) if np.isfinite(mass).any() else 0
 
 
+def leading(answer: Answer) -> list[int]:
+    """The modes in the order in which they are shown: those with mass first, the largest ahead."""
+    mass = np.nan_to_num(answer.table["mass"].to_numpy(dtype=float))
+    heavy = [int(k) for k in np.argsort(-mass, kind="stable") if mass[k] >= LITTLE]
+    return heavy + [k for k in range(mass.size) if k not in heavy]
+
+
 def explanations(answer: Answer) -> Verdict:
     """How many modes there are, and whether one of them is the answer."""
     table, evidence = answer.table, answer.evidence
@@ -82,9 +89,13 @@ def explanations(answer: Answer) -> Verdict:
         return Verdict("unknown", UNCLEAR, "Draws alone do not tell how many modes there are.")
     count, good = len(table), int(table["as_good_as_best"].sum())
     if count == 1:
-        threshold = f"{answer.modes.threshold:.3g}{DISTANCES[answer.metric].unit_behind}"
-        return Verdict("one", CLEAR, f"All converged restarts lie within {threshold}: one mode.")
-    found = f"{count} modes, {good} as good as the best."
+        apart = within(answer.comparison, answer.metric, answer.modes)
+        return Verdict("one", CLEAR, f"All converged restarts are one mode: {apart}.")
+    found = (
+        f"{count} modes, {good} as good as the best."
+        if good > 1
+        else f"{count} modes, one fits best."
+    )
     if evidence is None:
         return Verdict("weighing", WAITING, found)
     if evidence.problem or (table["weighed"] > 0).sum() < 2:
@@ -119,15 +130,12 @@ def _doubts(answer: Answer, evidence: Evidence, winner: int) -> Iterator[str]:
 def component_facts(answer: Answer, row: int | None = None) -> ComponentFacts:
     """Of every component of a mode, how often it is found again, and how far draws turn it.
 
-    ``row`` : the member that is compared with, its largest component first; None: that of the best
-    mode, with the numbers that components have beside the first mode's.
+    ``row`` : the member that is compared with; None: that of the best mode. Components have the
+    numbers that they have beside the first mode's.
     """
     comparison, table = answer.comparison, answer.table
-    if row is None:
-        row = int(answer.modes.representative[best_mode(answer)])
-        reference = comparison.aligned([int(answer.modes.representative[0]), row])[1]
-    else:
-        reference = comparison.aligned([row])[0]
+    row = int(answer.modes.representative[best_mode(answer)]) if row is None else row
+    reference = comparison.aligned([int(answer.modes.representative[0]), row])[1]
     R = reference.shape[1]
     found_again = held = turned = np.full(R, np.nan)
     if comparison.optima.any():
@@ -163,6 +171,7 @@ def _state(found_again: float, held: float, turned: float) -> str:
 def components(facts: ComponentFacts) -> Verdict:
     """Which components are determined, under the model and among restarts."""
     R = len(facts.states)
+    least = float(np.nanmin(facts.found_again)) if np.isfinite(facts.found_again).any() else 0.0
     certain = facts.states.count(DETERMINED)
     doubted = [r for r, state in enumerate(facts.states) if state == AMBIGUOUS]
     lost = int((facts.found_again < AGREED).sum())
@@ -175,7 +184,7 @@ def components(facts: ComponentFacts) -> Verdict:
         said = f"{named} {'is' if len(doubted) == 1 else 'are'} not determined.{among}"
         return Verdict(f"{R - len(doubted)} of {R}", UNCLEAR, said)
     if certain < R:
-        agree = "The most probable modes" if lost else "Restarts"
+        agree = "The most probable modes" if lost else f"At least {percent(least)} of restarts"
         said = f"{agree} agree on all {R}; draws do not tell yet.{among}"
         return Verdict(PROVISIONAL, LIKELY, said)
     return Verdict(
@@ -225,17 +234,29 @@ def matters(answer: Answer) -> Verdict | None:
         return Verdict("comparing", WAITING, "Labels are being predicted.")
     if found.table is None or found.table.empty:
         return None
-    verdicts = found.table["verdict"]
+    return _matters(found.table, answer.weighty)
+
+
+def _matters(table: pd.DataFrame, weighty: np.ndarray | None) -> Verdict:
+    """The verdict on classes, among all modes and among those with posterior mass."""
+    verdicts, count = table["verdict"], len(table)
     changed, undecided = int((verdicts == MATTERS).sum()), int((verdicts == OPEN).sum())
+    if not changed and not undecided:
+        return Verdict("no", CLEAR, f"No AUC of {count} classes depends on the mode.")
+    if weighty is not None and (judged(table, weighty)["verdict"] == SAME).all():
+        differ = f"depends on it for {changed}" if changed else f"is open for {undecided}"
+        said = "Among modes with posterior mass no AUC depends on the mode."
+        return Verdict("hardly", CLEAR, f"{said} Among all it {differ} of {count} classes.")
+    word, grade = ("yes", UNCLEAR) if changed else ("open", LIKELY)
     if changed:
-        said = f"The AUC of {changed} of {len(verdicts)} classes depends on the mode."
-        if answer.weighty is not None:
-            verdicts = judged(found.table, answer.weighty)["verdict"]
-            said = f"{said} {among_weighty(found.table, answer.weighty)}"
-        sure = (verdicts == MATTERS).any()
-        return Verdict("yes" if sure else "hardly", UNCLEAR if sure else LIKELY, said)
-    if undecided:
-        same = len(verdicts) - undecided
-        said = f"AUC depends on the mode for none of {same} classes; open for {undecided}."
-        return Verdict("open", LIKELY, said)
-    return Verdict("no", CLEAR, f"No AUC of {len(verdicts)} classes depends on the mode.")
+        said = f"The AUC of {changed} of {count} classes depends on the mode."
+        if weighty is not None:
+            said = f"{said} {among_weighty(table, weighty)}"
+            if not (judged(table, weighty)["verdict"] == MATTERS).any():
+                word, grade = "hardly", LIKELY
+    elif undecided < count:
+        said = f"AUC depends on the mode for none of {count - undecided} classes; open for "
+        said += f"{undecided}."
+    else:
+        said = "The observations are too few to tell whether AUC depends on the mode."
+    return Verdict(word, grade, said)

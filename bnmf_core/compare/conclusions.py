@@ -116,7 +116,9 @@ def judged(
     """
     areas = np.array(table["areas"].tolist())
     areas = areas if chosen is None else areas[:, chosen]
-    difference, reach = np.ptp(areas, axis=1), table["reach"].to_numpy()
+    difference = np.ptp(areas, axis=1)
+    # One by itself differs from none.
+    reach = table["reach"].to_numpy() * (areas.shape[1] > 1)
     low, high = np.maximum(difference - reach, 0.0), np.minimum(difference + reach, 1.0)
     verdict = np.where((low > 0) & (difference > margin), MATTERS, OPEN)
     return table.assign(

@@ -65,10 +65,13 @@ def _digits(errors: np.ndarray) -> int:
     return 2 if extent <= 0 else int(np.clip(np.ceil(-np.log10(extent)) + 1, 1, 4))
 
 
-def found_again(found: np.ndarray, held: np.ndarray, agreed: float) -> go.Figure:
+def found_again(
+    found: np.ndarray, held: np.ndarray, turned: np.ndarray, agreed: float, apart: float
+) -> go.Figure:
     """For every component the part of restarts that find it again, and of the posterior mass.
 
-    found, held : (R,), NaN where not known. agreed : the part that is enough.
+    found, held : (R,), NaN where not known. turned : (R,) degrees by which draws turn it; a cross
+    stands for a ring where these are more than ``apart``. agreed : the part that is enough.
     """
     R = found.size
     x = list(range(1, R + 1))
@@ -77,7 +80,7 @@ def found_again(found: np.ndarray, held: np.ndarray, agreed: float) -> go.Figure
         x=x,
         y=np.nan_to_num(found),
         marker={"color": [component_color(r) for r in range(R)]},
-        hovertemplate="component %{x}: found again by %{y:.0%} of restarts<extra></extra>",
+        hovertemplate="%{x}: %{y:.0%} of restarts<extra></extra>",
         showlegend=False,
     )
     if np.isfinite(held).any():
@@ -85,8 +88,14 @@ def found_again(found: np.ndarray, held: np.ndarray, agreed: float) -> go.Figure
             x=x,
             y=held,
             mode="markers",
-            marker={"size": 8, "color": "#FFFFFF", "line": {"width": 2, "color": INK}},
-            hovertemplate="component %{x}: in %{y:.1%} of the posterior mass<extra></extra>",
+            marker={
+                "size": 8,
+                "color": "#FFFFFF",
+                "symbol": ["x-thin" if angle > apart else "circle" for angle in turned],
+                "line": {"width": 2, "color": INK},
+            },
+            customdata=["" if np.isnan(a) else f"<br>draws turn it by {a:.0f}°" for a in turned],
+            hovertemplate="%{x}: %{y:.1%} of the mass%{customdata}<extra></extra>",
             showlegend=False,
         )
     across = {"x0": 0.4, "x1": R + 0.6, "y0": agreed, "y1": agreed}

@@ -81,7 +81,7 @@ def _titled(look: Lens, found: Answer, row: int) -> str:
     share = found.table["found_by"].iloc[mode]
     if np.isfinite(share) and look.analysis.optima[row]:
         lines.append(f"{percent(share)} of restarts")
-    lines.append(f"error {look.analysis.members['error'].iloc[row]:.4g}")
+    lines.append(f"error {look.analysis.members['error'].iloc[row]:#.4g}")
     return "<br>".join(lines)
 
 

@@ -19,7 +19,7 @@ def draw(dataset_id: str, dataset: Dataset, origin: str) -> None:
     key = f"observations_{dataset_id}"
     place = st.container(horizontal=True, vertical_alignment="center", key="others")
     with place:
-        sample = focusing.ask_sample(dataset.observations, labelled=False)
+        sample = focusing.ask_sample(dataset.observations, titled=False)
     chosen = st.session_state.get(_CHOSEN, {}).get(dataset_id)
     if chosen is None:
         chosen = seen.page_of(dataset, st.session_state.get(key, 1))

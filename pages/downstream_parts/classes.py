@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -73,4 +74,6 @@ def rests_on(holdout: float, of_label: Classes, details: Sequence[str]) -> None:
 def _chance(scores: pd.DataFrame, median: pd.Series) -> pd.Series:
     positive = scores.groupby("task")["n_positive"].first().reindex(median.index)
     errors = standard_error(median.to_numpy(), positive, positive.sum() - positive)
+    if len(errors) == 2:  # one area, seen from either class: the larger of its two approximations
+        errors = np.full(2, np.max(errors))
     return pd.Series(errors, index=median.index)

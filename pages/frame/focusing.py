@@ -10,7 +10,7 @@ from bnmf_core.compare.modes import Modes
 from bnmf_core.figures import thinning
 from bnmf_core.nouns.names import numbered
 from pages.frame import link
-from pages.frame.words import labelled, plain, shown
+from pages.frame.words import labelled, shown
 
 MOST_MODES_LISTED = 30
 # Names that a menu has room for; others are typed.
@@ -61,7 +61,7 @@ def component_clicked(points: list[Any]) -> None:
     _clicked("component", str(thinning.named_by(points[0]["customdata"])[0] + 1))
 
 
-def ask_sample(observations: Sequence[str], labelled: bool = True) -> int | None:
+def ask_sample(observations: Sequence[str], titled: bool = True) -> int | None:
     """Ask which observation is brought forward: its index; None for none."""
     # A name stays the same where some observations are held out.
     wanted = link.get("sample")
@@ -74,8 +74,8 @@ def ask_sample(observations: Sequence[str], labelled: bool = True) -> int | None
         "Observation",
         listed,
         key=link.key("sample"),
-        format_func=lambda name: plain(name) if name else "no observation",
-        label_visibility="visible" if labelled else "collapsed",
+        format_func=labelled({"": "no observation"}),
+        label_visibility="visible" if titled else "collapsed",
         accept_new_options=len(observations) > MOST_SAMPLES_LISTED,
         help="What is shown by itself on Components, Samples and Data. Or click on a share of it "
         "on Samples.",

@@ -3,6 +3,7 @@
 How it is chosen is in :mod:`pages.frame.panel`.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,6 +14,7 @@ from bnmf_core.analysis import distances, structure
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.named import NOTHING_NAMED, Named
 from bnmf_core.analysis.structure import Structure
+from bnmf_core.compare.alignment import matching
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.distances.pairwise import Distance
 from bnmf_core.compare.modes import Modes
@@ -104,15 +106,19 @@ class Lens(Compared):
         columns = (self.analysis.members[key].tolist() for key in ("run", "algorithm", "particle"))
         return list(zip(*columns, strict=True))
 
-    def shown(self, most: int, run: str | None = None) -> tuple[np.ndarray, list[str]]:
+    def shown(
+        self, most: int, run: str | None = None, modes: Sequence[int] | None = None
+    ) -> tuple[np.ndarray, list[str]]:
         """Rows of ``members`` to look at one by one, and their names.
 
-        Everything in focus: the representatives of the largest modes. Else, or of one run, the
+        Everything in focus: the representatives of the first of these modes, or of the largest
+        ones. Else, or of one run, the
         most central one in focus, or the representative of the mode that is in focus, then those
         in focus that differ most from the ones taken.
         """
         if self.focus.all() and run is None:
-            rows = self.modes.representative[:most]
+            first = self.modes.representative
+            rows = (first if modes is None else first[list(modes)])[:most]
         else:
             mine = self.focus if run is None else self.focus & (self.analysis.members["run"] == run)
             inside = np.flatnonzero(mine)
@@ -140,14 +146,25 @@ class Lens(Compared):
         return np.concatenate(of_each), names
 
     def aligned(self, rows: np.ndarray) -> np.ndarray:
-        """Bases (k, D, R) of the rows, see :meth:`Comparison.aligned`."""
+        """Bases (k, D, R) of :meth:`aligned_factors`."""
+        return self.aligned_factors(rows)[0]
+
+    def aligned_factors(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Bases (k, D, R) and weights (k, R, N) of the rows, matched with the first of them.
+
+        Components have the numbers of mode 1 on every page, whatever is in focus.
+        """
         asked = tuple(map(int, rows))
         if asked not in self._aligned:
-            self._aligned[asked] = self.analysis.aligned(rows)
-            self._aligned[asked].flags.writeable = False
+            A, W = self.analysis.aligned_factors(rows)
+            numbered = self.analysis.aligned(self.modes.representative[:1])[0]
+            order = matching(A[:1], numbered)[0]
+            self._aligned[asked] = A[:, :, order], W[:, order]
+            for factor in self._aligned[asked]:
+                factor.flags.writeable = False
         return self._aligned[asked]
 
     @cached_property
-    def _aligned(self) -> dict[tuple[int, ...], np.ndarray]:
+    def _aligned(self) -> dict[tuple[int, ...], tuple[np.ndarray, np.ndarray]]:
         """What has been aligned for the page that is being drawn, by rows."""
         return {}

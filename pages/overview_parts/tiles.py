@@ -9,6 +9,7 @@ from bnmf_core.analysis import verdicts
 from bnmf_core.analysis.posterior import CHAINS
 from bnmf_core.analysis.verdicts import Verdict
 from bnmf_core.compare.alignment import component_angles, matching
+from bnmf_core.compare.modes import SAME_MODE
 from bnmf_core.compare.settled import LARGEST_R_HAT
 from bnmf_core.figures import verdict_pictures
 from pages.frame import view
@@ -34,7 +35,9 @@ def show(look: Lens, found: Answer) -> None:
     table = None if found.conclusions is None else found.conclusions.table
     drawn = (
         verdict_pictures.by_error(found.table),
-        verdict_pictures.found_again(facts.found_again, facts.held, verdicts.AGREED),
+        verdict_pictures.found_again(
+            facts.found_again, facts.held, facts.turned, verdicts.AGREED, SAME_MODE
+        ),
         _chains(look, found),
         None if table is None or table.empty else verdict_pictures.class_ranges(table),
     )

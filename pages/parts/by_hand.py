@@ -25,12 +25,9 @@ WORDS, RELEVANCE = 3, 0.6
 _FOLD = "by_hand_fold"
 
 
-def show(look: Lens) -> None:
-    """The fold, for factorizations that add up; tiles have entries that end at 1."""
-    if look.analysis.of_tiles or look.analysis.rank < 2:
-        return
-    rows, names = look.shown(1)
-    if not rows.size:
+def show(look: Lens, rows: np.ndarray, names: list[str]) -> None:
+    """The fold, for the first of these factorizations; tiles have entries that end at 1."""
+    if look.analysis.of_tiles or look.analysis.rank < 2 or not rows.size:
         return
     row = int(rows[0])
     st.session_state.setdefault(_FOLD, bool(link.get("lock") or link.get("moved")))
@@ -43,10 +40,9 @@ def show(look: Lens) -> None:
 
 
 def _unfolded(look: Lens, row: int, name: str) -> None:
-    st.markdown(
-        f"Of **{plain(name)}**, the first factorization shown above; components have the "
-        "numbers of its picture."
-    )
+    own, above = look.analysis.aligned([row]), look.aligned(np.array([row]))
+    numbers = "have the numbers of its picture" if np.array_equal(own, above) else "stand by size"
+    st.markdown(f"Of **{plain(name)}**, the first factorization shown above; components {numbers}.")
     if not look.analysis.optima[row]:
         st.caption(
             "It is not known to have converged. Before entries are moved it is taken on to "
@@ -75,7 +71,7 @@ def _pictures(look: Lens, row: int) -> None:
     """The components themselves, where they are pictures: numbers alone say little."""
     shape = look.analysis.dataset.image_shape
     if shape is not None:
-        basis, name = look.aligned(np.array([row])), look.name(row)
+        basis, name = look.analysis.aligned([row]), look.name(row)
         title = "Components of this factorization"
         figure = basis_images(basis, shape, ["component"], title=title)
         view.chart(
@@ -90,7 +86,7 @@ def _pictures(look: Lens, row: int) -> None:
 def component_labels(look: Lens, row: int) -> dict[str, str]:
     """Components by their numbers: with their strongest features, where these have names."""
     dataset = look.analysis.dataset
-    A = look.aligned(np.array([row]))[0]
+    A = look.analysis.aligned([row])[0]
     called = numbered(look.notes.components(A))
     numbers = {str(r + 1): name for r, name in enumerate(called)}
     if dataset.image_shape is not None or not dataset.named:

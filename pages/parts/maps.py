@@ -14,7 +14,7 @@ def show(look: Lens, rows: np.ndarray, names: list[str], difference: bool) -> No
     shape = look.analysis.dataset.map_shape
     if shape is None:
         return
-    A, W = look.analysis.aligned_factors(rows)
+    A, W = look.aligned_factors(rows)
     if W.shape[2] != shape[0] * shape[1]:
         return  # some pixels were held out
     maps, alone = W.transpose(0, 2, 1), without_counterpart(A)

@@ -50,7 +50,7 @@ def in_focus(look: Lens, rows: np.ndarray, names: list[str], n: int | None) -> N
     if n is None:
         return
     dataset = look.analysis.seen_dataset
-    A, W = look.analysis.aligned_factors(rows)
+    A, W = look.aligned_factors(rows)
     shares, called = sample_shares(A, W)[:, :, n], look.notes.components(A[0])
     left, right = st.columns(2)
     with left:

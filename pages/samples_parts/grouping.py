@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.compare.alignment import largest_first, matching
+from bnmf_core.compare.alignment import matching
 from bnmf_core.compare.samples import in_groups, sample_groups, sample_shares
 from bnmf_core.nouns.names import numbered
 from bnmf_core.numerics.linalg import evenly_spaced
@@ -45,15 +45,14 @@ class Grouping:
 
 def of(look: Lens, row: int) -> Grouping:
     """That of a member, kept while the comparison is."""
-    return _of(look.analysis.kept_under, row, look)
+    # Components have the numbers of the first mode, which changes with the threshold.
+    return _of(look.analysis.kept_under, row, int(look.modes.representative[0]), look)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _of(kept_under: str, row: int, _look: Lens) -> Grouping:
+def _of(kept_under: str, row: int, first: int, _look: Lens) -> Grouping:
     comparison = _look.analysis
-    A, W = (part[0] for part in comparison.factors([row]))
-    first = largest_first(A, W)
-    A, W = A[:, first], W[first]
+    A, W = (part[0] for part in _look.aligned_factors(np.array([row])))
     shares = sample_shares(A, W)
     asked = comparison.grouped[evenly_spaced(comparison.grouped.size, MOST)]
     of_all = [groups_of(_look, int(other), A) for other in asked]

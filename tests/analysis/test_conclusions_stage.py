@@ -102,7 +102,8 @@ def test_a_choice_that_matters_only_beyond_the_posterior_mass_says_so():
     among = "Among modes with at least 0.1 % of the posterior mass it matters for "
     assert among + "no class." in told(verdicts, weighty=np.array([True, False]))
     assert among + "3 of 3 classes." in told(verdicts, weighty=np.array([True, True]))
-    assert among not in told(["open"], weighty=np.array([True, False]))
+    assert among + "no class." in told(["open"], weighty=np.array([True, False]))
+    assert among not in told(["does not matter"], weighty=np.array([True, False]))
 
 
 def test_one_explanation_is_no_choice():

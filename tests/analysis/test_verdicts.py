@@ -49,7 +49,7 @@ def answer(mass=(0.7, 0.3), low=(0.6, 0.2), high=(0.8, 0.4), **further):
 def test_a_mode_that_outweighs_all_others_whatever_the_errors_is_clear():
     found = verdicts.explanations(answer())
     assert (found.word, found.grade) == ("clear", verdicts.CLEAR)
-    assert "2 modes, 1 as good as the best. Mode 1 has 70 % (60 % to 80 %)" in found.said
+    assert "2 modes, one fits best. Mode 1 has 70 % (60 % to 80 %)" in found.said
     rough = answer(evidence=weighed(settled=False))
     assert verdicts.explanations(rough).grade == verdicts.LIKELY
     for other in (1, None):  # who trusts the noise model less comes to another answer
@@ -150,3 +150,14 @@ def test_a_choice_that_matters_only_among_modes_without_mass_hardly_does():
         )
         assert verdicts.matters(found).word == word
         assert "at least 0.1 % of the posterior mass" in verdicts.matters(found).said
+    undecided = Conclusions("", (0, 1, 2), table.assign(verdict="open"))
+    few = answer(comparison=labels, conclusions=undecided)
+    assert "too few to tell" in verdicts.matters(few).said
+    few.weighty = np.array([True, False, False])
+    assert (verdicts.matters(few).word, verdicts.matters(few).grade) == ("hardly", "clear")
+
+
+def test_modes_with_mass_are_shown_first():
+    assert verdicts.leading(answer(mass=(0.3, 0.7))) == [1, 0]
+    assert verdicts.leading(answer(mass=(0.005, 0.003))) == [0, 1]
+    assert verdicts.leading(answer(mass=(np.nan, 1.0))) == [1, 0]

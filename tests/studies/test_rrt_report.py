@@ -165,7 +165,7 @@ def test_a_data_set_on_which_a_method_was_not_measured_is_not_finished():
     told = findings.standing(study, ("hmc", "rrt"), "uniform")
     assert told == "unfinished: 0 of 10 repetitions"
     assert findings.standing(study, ("hmc",), "uniform") == ""
-    assert "so far 5 of 20 cells" in " ".join(REPORT.sections(study)[1]["summary"])
+    assert "; 5 of 20 cells are made." in " ".join(REPORT.sections(study)[1]["summary"])
 
 
 def test_a_finished_tree_is_told_without_a_verdict_against_chains_that_are_not():

@@ -15,6 +15,8 @@ HALF_BOX, GAP = 0.17, 0.02
 HEIGHT, TOP, BOTTOM = 450, 30, 10
 # Pixels that a box needs for words.
 LEAST_FOR_WORDS = 13
+# Letters that all columns have room for, side by side.
+LETTERS = 120
 # How dark a band is between components that are alike, and where they hardly are counterparts.
 DARK, PALE = 0.6, 0.12
 LARGEST_MARKER = 44
@@ -55,8 +57,9 @@ def flow_figure(
     )
     figure.update_yaxes(range=[total, 0], visible=False, fixedrange=True)
     # Words are no part of a trace: a click on one box would make those of the others pale.
+    most = int(np.clip(LETTERS / len(columns), 8, 22))
     words = [
-        _words(node, title)
+        _words(node, safe(title, most))
         for (_, node), title, high in zip(nodes.iterrows(), titles, pixels, strict=True)
         if high >= LEAST_FOR_WORDS and not pictures
     ]
@@ -136,11 +139,14 @@ def _box(node: pd.Series) -> dict[str, object]:
 
 
 def _words(node: pd.Series, title: str) -> dict[str, object]:
+    color = component_color(int(node["identity"]))
     return {
         "x": node["column"],
         "y": node["top"] + node["height"] / 2,
-        "text": safe(title, 22),
-        "font": {"size": 11, "color": ink(component_color(int(node["identity"])))},
+        "text": title,
+        "font": {"size": 11, "color": ink(color)},
+        "bgcolor": color,  # a name may be wider than its box
+        "borderpad": 0,
         "showarrow": False,
     }
 

@@ -17,6 +17,7 @@ from pages.parts import make_study
 
 NEW = ""
 NOISES = {"free": "fitted at each rank", "same": "the same at all ranks"}
+CALLED = {"free": "free noise", "same": "one noise"}
 LARGEST = 40
 
 
@@ -41,7 +42,7 @@ def question(dataset: Dataset) -> RankQuestion:
 def described(asked: RankQuestion) -> str:
     """A question in a few words."""
     first, last = asked.ranks[0], asked.ranks[-1]
-    return f"ranks {first} to {last}, noise {NOISES[asked.noise]}"
+    return f"ranks {first} to {last}, {CALLED[asked.noise]}"
 
 
 def answer(asked: RankQuestion, dataset: Dataset) -> RankStudy:

@@ -16,7 +16,7 @@ HEIGHT, TOP, BOTTOM = 450, 30, 10
 # Pixels that a box needs for words.
 LEAST_FOR_WORDS = 13
 # Letters that all columns have room for, side by side.
-LETTERS = 120
+LETTERS = 104
 # How dark a band is between components that are alike, and where they hardly are counterparts.
 DARK, PALE = 0.6, 0.12
 LARGEST_MARKER = 44

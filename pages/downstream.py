@@ -61,12 +61,9 @@ if explained.table is not None and (explained.table["verdict"] == MATTERS).any()
 if mixture is not None and mixed is None and mixture.reason:
     st.caption(plain(f"The posterior's AUC is not shown. {mixture.reason}"))
 table = spread.join(of_label.best).reset_index()
-verdicts = chains.STAGE.perhaps(analysis)
-unsettled = [] if verdicts is None else [one.run for one in verdicts.unsettled]
-passing = analysis.members["run"].isin(unsettled).to_numpy()[table["particle"]]
+unsettled = analysis.members["run"].isin(chains.unsettled_runs(analysis)).to_numpy()
 table["best factorization"] = [
-    look.name(int(row)) + ", not settled" * bool(late)
-    for row, late in zip(table["particle"], passing, strict=True)
+    look.name(int(row)) + ", not settled" * bool(unsettled[row]) for row in table["particle"]
 ]
 table["standard error"] = of_label.chance.reindex(table["task"]).to_numpy()
 table["exact ties"] = of_label.tied.reindex(table["task"]).to_numpy() - 1

@@ -210,3 +210,9 @@ STAGE = Stage(
     compute=compute,
     read=read,
 )
+
+
+def unsettled_runs(comparison: Comparison) -> list[str]:
+    """Runs whose chains are known not to have settled; none while that is computed."""
+    verdicts = STAGE.perhaps(comparison)
+    return [] if verdicts is None else [one.run for one in verdicts.unsettled]

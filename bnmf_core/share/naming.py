@@ -11,8 +11,7 @@ from bnmf_core.runs.launch import group_names, run_names
 
 def styles_of(comparison: Comparison) -> dict[str, RunStyle]:
     """Colour and marker of every run, by its id; its label says where chains have not settled."""
-    names, verdicts = run_names(comparison.runs), chains.STAGE.perhaps(comparison)
-    unsettled = set() if verdicts is None else {one.run for one in verdicts.unsettled}
+    names, unsettled = run_names(comparison.runs), chains.unsettled_runs(comparison)
     labels = {
         key: f"{name}, not settled" if key in unsettled else name for key, name in names.items()
     }

@@ -33,8 +33,7 @@ def _unfolded(look: Lens, row: int, name: str) -> None:
     optima, draws = look.focus & look.analysis.optima, look.focus & ~look.analysis.optima
     # Optima of one mode are all the same; what the data leave open there, draws tell.
     alone = np.unique(look.modes.labels[optima]).size <= 1 and draws.any()
-    verdicts = chains.STAGE.perhaps(look.analysis)
-    unsettled = [] if verdicts is None else [verdict.run for verdict in verdicts.unsettled]
+    unsettled = chains.unsettled_runs(look.analysis)
     draws &= ~look.analysis.members["run"].isin(unsettled).to_numpy()
     drawn = look.analysis.members["algorithm"].isin(look.analysis.exact_samplers)
     kind = "draw" if drawn[draws].all() else "factorization"

@@ -44,8 +44,8 @@ if not look.focus.all() or by_run:
     )
 elif look.modes.count > len(rows):
     st.caption(
-        f"{len(rows):d} of {look.modes.count:d} modes: those with posterior mass first, then by "
-        "number. Factorizations shown, on the left, adds more."
+        f"{len(rows):d} of {look.modes.count:d} modes, those with posterior mass first. "
+        "Factorizations shown, on the left, adds more."
     )
 maps.show(look, rows, names, difference)
 if dataset.image_shape is None:

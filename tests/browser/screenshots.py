@@ -55,7 +55,7 @@ def made(home: Path) -> dict[str, Sequence[str]]:
             TILES: runner.start(ink, preset(ink, 10, kind="tiles").specs),
         }
         for run_ids in ids.values():
-            runner.wait(run_ids)
+            runner.wait(run_ids, PATIENCE / 1000)
     store.add_dataset(load_sample(RANKS_OF))
     return ids
 
@@ -97,7 +97,7 @@ def in_fields(folder: Path) -> None:
             chains = {field: runner.start(*_chains(field)) for field in FIELDS}
             tiles = runner.start(ink, preset(ink, 10, kind="tiles").specs)
             for run_ids in (*chains.values(), tiles):
-                runner.wait(run_ids)
+                runner.wait(run_ids, PATIENCE / 1000)
         with browser_page(height=TALL) as page, running_server(home) as address:
             for field in FIELDS:
                 (folder / field).mkdir(exist_ok=True)
@@ -147,7 +147,9 @@ def photograph(
 def shrink(file: Path) -> None:
     """Keep a picture with few colours."""
     with Image.open(file) as picture:
-        picture.convert("RGB").quantize(COLOURS).save(file, optimize=True)
+        # Colours as far apart as they come: a dot keeps its own beside pictures of many greys.
+        few = picture.convert("RGB").quantize(COLOURS, Image.Quantize.MAXCOVERAGE, kmeans=1)
+        few.save(file, optimize=True)
 
 
 def main(folder: Path) -> None:

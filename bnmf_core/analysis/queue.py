@@ -20,7 +20,7 @@ from functools import partial
 from bnmf_core.analysis import stages
 from bnmf_core.analysis.comparison import Comparison, open_comparison
 from bnmf_core.analysis.elsewhere import Elsewhere
-from bnmf_core.analysis.stage import Stage
+from bnmf_core.analysis.stage import Stage, Stopped
 from bnmf_core.nouns import events
 from bnmf_core.nouns.errors import BNMFError, Cancelled
 from bnmf_core.numerics.memory import give_back
@@ -39,6 +39,9 @@ ENOUGH = 0.1
 WAITING = "Waiting to start"
 # Stages of at most this weight take seconds, and wait for no long one.
 SHORT = 2.0
+# Seconds between two looks whether a stage has to stop, which read the disk; it may ask after every
+# step, thousands of times a second.
+BETWEEN_LOOKS = 0.1
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,19 @@ class Entry:
     def watched(self, now: float) -> bool:
         """Whether somebody looks at it."""
         return self.looked_at is not None and now - self.looked_at < SILENCE
+
+
+def _now_and_then(ask: Stopped) -> Stopped:
+    """The same question, put only now and then; after a yes it is not put again."""
+    answer, following = False, 0.0
+
+    def stopped() -> bool:
+        nonlocal answer, following
+        if not answer and (now := time.monotonic()) >= following:
+            answer, following = ask(), now + BETWEEN_LOOKS
+        return answer
+
+    return stopped
 
 
 class AnalysisQueue:
@@ -234,8 +250,7 @@ class AnalysisQueue:
                     told = AnalysisStatus("running", fraction, stage.label, elsewhere.said, left)
                     self._status[key] = told
 
-            def stopped(stage: Stage[object] = stage) -> bool:
-                return self._gives_way(comparison, stage)
+            stopped = _now_and_then(partial(self._gives_way, comparison, stage))
 
             def waits(before: int) -> None:
                 many = f"{before} other{'s' * (before != 1)} wait before it" if before else "next"

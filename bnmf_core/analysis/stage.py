@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Callable, Collection
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Generic, TypeVar, cast
 
@@ -50,18 +51,34 @@ class Stage(Generic[Result_co]):
         So what another version has stored, or what was stored before a distance was added, is
         never taken for this stage's result. ``metrics`` : keys of the comparison's distances.
         """
-        distances = list(metrics) if self.by_distance else []
-        decides = (self.version, distances, [stage.name(metrics) for stage in self.needs])
-        return f"{self.key}-{hashlib.sha256(repr(decides).encode()).hexdigest()[:8]}"
+        names = self._names
+        if (key := tuple(metrics)) not in names:
+            distances = list(key) if self.by_distance else []
+            decides = (self.version, distances, [stage.name(key) for stage in self.needs])
+            names[key] = f"{self.key}-{hashlib.sha256(repr(decides).encode()).hexdigest()[:8]}"
+        return names[key]
+
+    @cached_property
+    def _names(self) -> dict[tuple[str, ...], str]:
+        return {}
 
     def folder(self, comparison: Comparison) -> Path:
         """Where its result of this comparison is, or will be."""
         return comparison.folder / self.name(comparison.metrics)
 
+    @cached_property
+    def behind(self) -> tuple["Stage[object]", ...]:
+        """All that its result is made of, each stage once."""
+        found = (behind for stage in self.needs for behind in (*stage.behind, stage))
+        return tuple({stage.key: stage for stage in found}.values())
+
     def ready(self, comparison: Comparison) -> bool:
         """Whether its result of this comparison is stored and undamaged, and what it needs, too."""
-        if not all(stage.ready(comparison) for stage in self.needs):
-            return False  # whoever reads a result reads those that it was made of
+        # Whoever reads a result reads those that it was made of.
+        return all(stage.stored(comparison) for stage in (*self.behind, self))
+
+    def stored(self, comparison: Comparison) -> bool:
+        """Whether its own result of this comparison is stored and undamaged."""
         folder = self.folder(comparison)
         whole = manifest.is_whole(folder, self.label)
         if not whole:

@@ -71,12 +71,17 @@ def in_order(wanted: Sequence[str] | None = None) -> list[str]:
 
 def complete(comparison: Comparison) -> bool:
     """Whether the results of every stage are stored."""
-    return all(stage.ready(comparison) for stage in STAGES.values())
+    return not missing(comparison)
 
 
 def missing(comparison: Comparison, wanted: Sequence[str] | None = None) -> list[Stage[object]]:
     """What is not stored yet of these stages (None: of all) and of what they need, in order."""
-    return [STAGES[key] for key in in_order(wanted) if not STAGES[key].ready(comparison)]
+    asked = [STAGES[key] for key in in_order(wanted)]
+    ready: set[str] = set()
+    for stage in asked:
+        if ready.issuperset(need.key for need in stage.needs) and stage.stored(comparison):
+            ready.add(stage.key)
+    return [stage for stage in asked if stage.key not in ready]
 
 
 def repaired(comparison: Comparison) -> list[str]:

@@ -204,7 +204,7 @@ class JobRunner:
         end = time.monotonic() + timeout
         wanted = stages or tuple(STAGES)
         found = self.analyse(run_ids, wanted[0])
-        while missing(found, wanted):
+        while lacking := {stage.key for stage in missing(found, wanted)}:
             status = self.analysis_status(found)
             if status.status == "failed":
                 raise RunError(status.message)
@@ -212,9 +212,8 @@ class JobRunner:
                 break
             if time.monotonic() > end:
                 raise RunError(f"The analysis was not finished after {timeout:g} seconds.")
-            time.sleep(0.02)
-            left = [key for key in wanted if not STAGES[key].ready(found)]
-            self.analyses.ask(found, left[0] if left else None)
+            self.analyses.ask(found, next((key for key in wanted if key in lacking), None))
+            time.sleep(0.05)
         return found
 
     def close(self) -> None:

@@ -13,6 +13,7 @@ from bnmf_core.lazy import lazy
 from bnmf_core.nouns.errors import NotFoundError
 from bnmf_core.registry import ALGORITHMS
 from bnmf_core.store.records import RunRecord
+from pages.frame import link
 from pages.frame.services import run_words, runner, store
 from pages.frame.words import left, plain
 
@@ -102,7 +103,8 @@ def runs_until_done(
             else:
                 words = f"{run_words(run)}: {run.status}, {run.done} made"
                 st.progress(1.0, text=plain(words))
-        st.button("Cancel", key="cancel_watched", icon=":material/cancel:", on_click=cancel)
+        if not link.get("shown"):
+            st.button("Cancel", key="cancel_watched", icon=":material/cancel:", on_click=cancel)
         if meanwhile is not None:
             meanwhile(watched())
 

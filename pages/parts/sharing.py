@@ -62,7 +62,8 @@ def show(found: Answer) -> None:
                 on_click="ignore",
             )
     if showing.is_offered():
-        showing.show(found.comparison.run_ids, _name(found))
+        # Those that still go on are shown, too: the link stays the same when they have ended.
+        showing.show(link.get("runs"), _name(found))
     elif not owners.is_shared():
         st.caption("The address of a page restores its view for everyone who can open this server.")
 

@@ -114,6 +114,27 @@ def test_a_link_shows_runs_and_changes_nothing_until_it_is_taken_back(shared, of
     assert "taken back" in words(app) and MARKER not in all_said(app)
 
 
+def test_a_link_made_while_a_run_goes_on_shows_that_run_too(shared, of_anna):
+    runner = services.places().of("anna").runner
+    spec = RunSpec("gibbs", 3, particles=100_000, settings={"thinning": 100})
+    (chains,) = runner.start(runner.store.run(of_anna[0]).dataset, [spec])
+    both = [*of_anna, chains]
+    app = page("overview", runs=",".join(both))
+    assert [one for one in app.button if one.label == "Cancel"]
+    app.button(key="show_to_others").click().run()
+    (share,) = services.places().shares.of("anna")
+    assert set(share.run_ids) == set(both)
+    shared("ben")
+    app = page("overview", shown=share.token, runs=",".join(both))
+    assert not [one for one in app.button if one.label == "Cancel"]
+    shared("anna")
+    while not runner.store.run(chains).done:
+        time.sleep(0.05)
+    runner.cancel(chains)
+    runner.wait_analysis(both, "islands")
+    assert share.token in page("overview", runs=",".join(both)).code[0].value
+
+
 def test_who_looks_at_what_is_shown_waits_for_nothing_that_is_computed_already(shared, of_anna):
     every = services.places()
     share = every.shares.make("anna", of_anna)

@@ -51,16 +51,9 @@ class Stage(Generic[Result_co]):
         So what another version has stored, or what was stored before a distance was added, is
         never taken for this stage's result. ``metrics`` : keys of the comparison's distances.
         """
-        names = self._names
-        if (key := tuple(metrics)) not in names:
-            distances = list(key) if self.by_distance else []
-            decides = (self.version, distances, [stage.name(key) for stage in self.needs])
-            names[key] = f"{self.key}-{hashlib.sha256(repr(decides).encode()).hexdigest()[:8]}"
-        return names[key]
-
-    @cached_property
-    def _names(self) -> dict[tuple[str, ...], str]:
-        return {}
+        distances = list(metrics) if self.by_distance else []
+        decides = (self.version, distances, [stage.name(metrics) for stage in self.needs])
+        return f"{self.key}-{hashlib.sha256(repr(decides).encode()).hexdigest()[:8]}"
 
     def folder(self, comparison: Comparison) -> Path:
         """Where its result of this comparison is, or will be."""
@@ -74,7 +67,7 @@ class Stage(Generic[Result_co]):
 
     def ready(self, comparison: Comparison) -> bool:
         """Whether its result of this comparison is stored and undamaged, and what it needs, too."""
-        # Whoever reads a result reads those that it was made of.
+        # A result is read together with those that it was made of.
         return all(stage.stored(comparison) for stage in (*self.behind, self))
 
     def stored(self, comparison: Comparison) -> bool:

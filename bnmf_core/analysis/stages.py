@@ -71,7 +71,7 @@ def in_order(wanted: Sequence[str] | None = None) -> list[str]:
 
 def complete(comparison: Comparison) -> bool:
     """Whether the results of every stage are stored."""
-    return not missing(comparison)
+    return all(stage.stored(comparison) for stage in STAGES.values())
 
 
 def missing(comparison: Comparison, wanted: Sequence[str] | None = None) -> list[Stage[object]]:

@@ -212,7 +212,7 @@ class JobRunner:
                 break
             if time.monotonic() > end:
                 raise RunError(f"The analysis was not finished after {timeout:g} seconds.")
-            self.analyses.ask(found, next((key for key in wanted if key in lacking), None))
+            self.analyses.ask(found, next(key for key in wanted if key in lacking))
             time.sleep(0.05)
         return found
 

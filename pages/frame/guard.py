@@ -5,7 +5,7 @@ from collections.abc import Callable
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from pages.frame import declared, guests, hints, link, owners
+from pages.frame import declared, guests, hints, link
 from pages.frame.words import plain
 from pages.glossary_parts import drawer
 
@@ -74,8 +74,7 @@ def arrive(key: str) -> declared.Page:
         st.rerun()
     page = declared.page(key)
     guests.ask_to_sign_in()
-    shown = owners.SHOWN if owners.is_shared() else ()
-    link.sync(key, (*shown, *page.parameters))
+    link.sync(key, ("shown", *page.parameters))
     guests.draw(page)
     hints.opened(key)
     return page

@@ -1,4 +1,4 @@
-"""Who comes to a server that several share: signs in, or looks at what somebody shows to him."""
+"""Who comes: signs in where people are known by an account, or looks at what a link shows."""
 
 import streamlit as st
 
@@ -21,8 +21,6 @@ def ask_to_sign_in() -> None:
 
 def draw(page: declared.Page) -> None:
     """Say whose runs these are, where they are not everybody's; end a page that shows nothing."""
-    if not owners.is_shared():
-        return
     if shown := link.get("shown"):
         link.share("shown")
         _guest(page, shown)
@@ -44,7 +42,7 @@ def _guest(page: declared.Page, shown: str) -> None:
         services.places().shown(shown)
     except NotFoundError as error:
         view.problem(error)
-        _home()
+        _to_ones_own()
         st.stop()
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
         name = services.places().shares.find(shown).name or "These runs"
@@ -52,13 +50,14 @@ def _guest(page: declared.Page, shown: str) -> None:
             f":material/visibility: **{plain(name)}**: somebody shows this to you. You can look at "
             "all of it, and change nothing."
         )
-        _home()
+        _to_ones_own()
     if "runs" not in page.parameters and page.section not in OPEN:
         view.nothing("This page is for runs of your own.", "overview", "components")
 
 
-def _home() -> None:
-    st.button("To my own runs", key="to_my_own", on_click=_leave)
+def _to_ones_own() -> None:
+    if owners.is_shared():
+        st.button("To my own runs", key="to_my_own", on_click=_leave)
 
 
 def _leave() -> None:

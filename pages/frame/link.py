@@ -97,6 +97,11 @@ def get(name: str, default: Any = None) -> Any:
     return st.session_state.get(key(name), default)
 
 
+def is_guest() -> bool:
+    """Whether somebody looks at what a link shows, where nothing can be changed."""
+    return bool(get("shown"))
+
+
 def put(name: str, value: Any) -> None:
     """Set a value; only before its widget is drawn in this run, or in a callback."""
     st.session_state[key(name)] = value

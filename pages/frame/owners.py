@@ -14,8 +14,6 @@ from bnmf_core.lazy import lazy
 identity = lazy("pages.serving.identity")
 
 SHARED, SIGN_IN = "1", "sign-in"
-# What addresses say there of runs of somebody else.
-SHOWN = ("shown",)
 # On a server of one person.
 EVERYBODY = "local"
 _WITHOUT_COOKIE = "owner_of_this_tab"

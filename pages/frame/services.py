@@ -42,8 +42,7 @@ def place() -> Place:
     NotFoundError
         When what somebody showed was taken back.
     """
-    shown = link.get("shown") if owners.is_shared() else None
-    return places().shown(shown) if shown else places().of(owners.owner())
+    return places().shown(link.get("shown")) if link.is_guest() else places().of(owners.owner())
 
 
 def store() -> RunStore:

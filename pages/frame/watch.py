@@ -103,7 +103,7 @@ def runs_until_done(
             else:
                 words = f"{run_words(run)}: {run.status}, {run.done} made"
                 st.progress(1.0, text=plain(words))
-        if not link.get("shown"):
+        if not link.is_guest():
             st.button("Cancel", key="cancel_watched", icon=":material/cancel:", on_click=cancel)
         if meanwhile is not None:
             meanwhile(watched())

@@ -61,7 +61,7 @@ def of_runs(look: Lens) -> None:
             key=f"noted_{look.analysis.key}",
             label_visibility="collapsed",
             placeholder="What you see here, for whoever opens this page again.",
-            disabled=bool(link.get("shown")),
+            disabled=link.is_guest(),
         )
         if text.strip() != noted:
             with view.told(ends=False):
@@ -85,16 +85,18 @@ def _form(
     dataset_id = look.analysis.runs[0].dataset
     # What is asked anew for each thing, and again when its note has changed.
     key = f"{kind}_{number}_{note.id if note else ''}_{look.analysis.key}"
+    old_name, old_text = (note.name, note.text) if note else ("", "")
+    off = link.is_guest()
     with st.form(f"note_{key}", border=False):
         name = st.text_input(
-            "Name", note.name if note else "", max_chars=LONGEST_NAME, key=f"name_{key}"
+            "Name", old_name, max_chars=LONGEST_NAME, key=f"name_{key}", disabled=off
         )
         text = st.text_area(
-            "Note", note.text if note else "", max_chars=LONGEST_TEXT, key=f"text_{key}"
+            "Note", old_text, max_chars=LONGEST_TEXT, key=f"text_{key}", disabled=off
         )
         with st.container(horizontal=True):
-            kept = st.form_submit_button("Keep", type="primary")
-            removed = note is not None and st.form_submit_button("Remove")
+            kept = st.form_submit_button("Keep", type="primary", disabled=off)
+            removed = note is not None and st.form_submit_button("Remove", disabled=off)
     if kept:
         with view.told(ends=False):
             store().notes.keep(dataset_id, kind, thing(number), name, text, note.id if note else "")

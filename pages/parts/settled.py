@@ -22,7 +22,7 @@ def show(look: Lens) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             word(verdict)
             st.markdown(plain(verdict.sentence))
-            if not verdict.settled and not link.get("shown"):
+            if not verdict.settled and not link.is_guest():
                 _continue(look, verdict)
 
 

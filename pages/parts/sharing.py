@@ -7,7 +7,7 @@ from functools import partial
 import streamlit as st
 
 from bnmf_core.lazy import lazy
-from pages.frame import link, owners
+from pages.frame import link
 from pages.frame.services import data_and_rank, dataset_names, places
 from pages.frame.words import plain
 from pages.parts import showing
@@ -61,11 +61,9 @@ def show(found: Answer) -> None:
                 help=plain(words),
                 on_click="ignore",
             )
-    if showing.is_offered():
+    if not link.is_guest():
         # Those that still go on are shown, too: the link stays the same when they have ended.
         showing.show(link.get("runs"), _name(found))
-    elif not owners.is_shared():
-        st.caption("The address of a page restores its view for everyone who can open this server.")
 
 
 def _name(found: Answer) -> str:

@@ -1,4 +1,4 @@
-"""On a server that several share: runs shown to others by a link, until it is taken back."""
+"""Runs shown to others by a link, until it is taken back."""
 
 from collections.abc import Sequence
 from urllib.parse import urlencode, urlsplit
@@ -12,11 +12,6 @@ from pages.frame.services import places
 from pages.frame.words import plain
 
 
-def is_offered() -> bool:
-    """Whether there is somebody to show runs to, and they are one's own."""
-    return owners.is_shared() and not link.get("shown")
-
-
 def show(run_ids: Sequence[str], name: str) -> None:
     """A button that makes a link to these runs, or the link with a button that takes it back."""
     shares, owner = places().shares, owners.owner()
@@ -24,7 +19,9 @@ def show(run_ids: Sequence[str], name: str) -> None:
     for share in made:
         _link(share)
     if not made:
-        words = "Whoever has the link can look at all of this, and change nothing."
+        words = "Whoever comes by the link can look at all of this, and change nothing."
+        if not owners.is_shared():
+            words += " Whoever comes by another address of this server can change everything."
         if st.button("Show it to others", key="show_to_others", help=words):
             shares.make(owner, run_ids, name)
             st.rerun()
@@ -32,7 +29,7 @@ def show(run_ids: Sequence[str], name: str) -> None:
 
 def listed() -> None:
     """All that one shows to others."""
-    if not is_offered():
+    if link.is_guest():
         return
     if shares := places().shares.of(owners.owner()):
         with st.expander(plain(f"What you show to others ({len(shares)})")):

@@ -131,7 +131,7 @@ def test_a_link_made_while_a_run_goes_on_shows_that_run_too(shared, of_anna):
     while not runner.store.run(chains).done:
         time.sleep(0.05)
     runner.cancel(chains)
-    runner.wait_analysis(both, "islands")
+    runner.wait_analysis(both, "structure", "islands")
     assert share.token in page("overview", runs=",".join(both)).code[0].value
 
 
@@ -186,12 +186,20 @@ def test_a_browser_that_keeps_no_cookies_is_told_what_that_means(shared, monkeyp
     assert "does not keep cookies" in words(page("home"))
 
 
-def test_a_server_of_one_person_knows_no_owners_and_no_links(server, finished):
-    share = services.places().shares.make(owners.EVERYBODY, finished)
-    app = page("overview", shown=share.token, runs=",".join(finished))
-    assert "shown" not in app.query_params and "somebody shows" not in words(app)
-    assert not [b for b in app.button if b.key == "show_to_others"]
-    assert server.store.root == services.places().home
+def test_a_link_of_a_server_of_one_person_changes_nothing_either(server, finished):
+    runs = ",".join(finished)
+    app = page("overview", runs=runs)
+    app.button(key="show_to_others").click().run()
+    (share,) = services.places().shares.of(owners.EVERYBODY)
+    assert share.token in app.code[0].value
+    app = page("components", shown=share.token, runs=runs)
+    assert "somebody shows this to you" in words(app)
+    assert not [button for button in app.button if button.label == "To my own runs"]
+    names = [field for field in app.text_input if field.key.startswith("name_")]
+    assert names and all(field.disabled for field in names)
+    assert "for runs of your own" in words(page("runs", shown=share.token))
+    services.places().shares.take_back(owners.EVERYBODY, share.token)
+    assert "taken back" in words(page("overview", shown=share.token, runs=runs))
 
 
 def test_who_has_not_come_for_long_is_removed_with_all_that_is_his(tmp_path, monkeypatch):

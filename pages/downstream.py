@@ -1,18 +1,14 @@
 """Downstream: does the choice of factorization change my conclusion?"""
 
-import math
-
 import streamlit as st
 
-from bnmf_core.analysis import chains, conclusions, downstream, posterior
+from bnmf_core.analysis import conclusions, downstream, posterior
 from bnmf_core.compare.conclusions import MATTERS
 from bnmf_core.figures.downstream import MOST_FOLLOWED, auc_plot
-from pages.downstream_parts import classes
+from pages.downstream_parts import by_class, classes
 from pages.frame import focusing, guard, link, panel, view
 from pages.frame.words import plain
 from pages.parts.answer import Answer
-
-COLUMNS = {"task": "class", "min": "lowest AUC", "median": "median AUC", "max": "highest AUC"}
 
 guard.enter("downstream")
 look = panel.look(downstream.STAGE, conclusions.STAGE)
@@ -60,28 +56,7 @@ if explained.table is not None and (explained.table["verdict"] == MATTERS).any()
     )
 if mixture is not None and mixed is None and mixture.reason:
     st.caption(plain(f"The posterior's AUC is not shown. {mixture.reason}"))
-table = spread.join(of_label.best).reset_index()
-unsettled = analysis.members["run"].isin(chains.unsettled_runs(analysis)).to_numpy()
-table["best factorization"] = [
-    look.name(int(row)) + ", not settled" * bool(unsettled[row]) for row in table["particle"]
-]
-table["standard error"] = of_label.chance.reindex(table["task"]).to_numpy()
-table["exact ties"] = of_label.tied.reindex(table["task"]).to_numpy() - 1
-inside = chosen[look.focus[chosen["member"].to_numpy()]].groupby("task")["auc"].median()
-if mixed is not None:
-    of_class = mixed.set_index("task").reindex(table["task"])
-    table["posterior (90 %)"] = [
-        "" if math.isnan(mean) else f"{mean:.3f} ({low:.3f}–{high:.3f})"
-        for mean, low, high in of_class[["auc", "low", "high"]].to_numpy()
-    ]
-if not look.focus.all():
-    table[f"median of {look.focus_name}"] = inside.reindex(table["task"]).to_numpy()
-st.header("Class by class", anchor=False)
-view.table(
-    table.drop(columns=["particle", "auc"]).rename(columns=COLUMNS).round(3),
-    "Class by class",
-    height=min(38 + 35 * len(table), 420),
-)
+by_class.show(look, of_label, mixed)
 with st.expander("What this rests on"):
     classes.rests_on(analysis.holdout, of_label, [" ".join(details) for _, *details in sentences])
     if left_out := found.left_out.get(link.get("label")):

@@ -1,0 +1,49 @@
+"""How far the factorizations of each run, and of each of its chains, lie apart."""
+
+import pandas as pd
+import streamlit as st
+
+from bnmf_core.analysis import structure
+from pages.frame import view
+from pages.frame.lens import Lens
+from pages.frame.words import plain, with_unit
+
+NUMBER = "%.4g"
+
+
+def warn(look: Lens, of_runs: pd.DataFrame, of_chains: pd.DataFrame) -> None:
+    """Name the runs whose chains stay in different places."""
+    for run in structure.pooled_only(of_runs, of_chains).itertuples():
+        unit = look.distance.unit_behind
+        pooled, single = (f"{far:.3g}{unit}" for far in (run.largest, run.widest))
+        st.warning(
+            plain(
+                f"{look.run_names[run.run]} has not mixed: its {run.chains} chains together span "
+                f"{pooled}, no single chain more than {single}."
+            )
+        )
+
+
+def show(look: Lens, of_runs: pd.DataFrame, of_chains: pd.DataFrame) -> None:
+    """A row per run: its diameter, mean distance, and the widest of its chains."""
+    st.header("Spread of each run", anchor=False)
+    unit, number = look.distance.unit, st.column_config.NumberColumn
+    columns = {
+        "largest": number(with_unit("largest distance", unit), format=NUMBER),
+        "mean": number(
+            with_unit("mean pairwise distance, itself included", unit),
+            format=NUMBER,
+            help="Over all ordered pairs, a factorization with itself included, as published; Fit "
+            "and weights has the mean distance to the others.",
+        ),
+        "members": number("factorizations compared"),
+    }
+    table = look.named(of_runs)
+    if not of_chains.empty:
+        words = with_unit("largest distance within one chain", unit)
+        columns["widest"] = number(words, format=NUMBER)
+        table["widest"] = table["run"].map(of_chains.groupby("run")["largest"].max())
+    shown = table.style.format(dict.fromkeys(columns.keys() - {"members"}, "{:.4g}"), na_rep="–")
+    view.table(shown, "Spread of each run", column_config=columns)
+    if of_runs["members"].nunique() > 1:
+        st.warning("The runs have different numbers of factorizations; more of them cover more.")

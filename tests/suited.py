@@ -1,11 +1,11 @@
 """A model for each algorithm, and data that the model takes."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from bnmf_core import registry
+from bnmf_core.data.repair import as_yes_no
 from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.numerics.matrix import stored
 
 USUAL = ("gaussian", "boolean")
 
@@ -20,6 +20,5 @@ def suited(dataset: Dataset, model: str) -> Dataset:
     """The dataset; a model of yes and no sees which entries lie above the middle one."""
     if not registry.model(model).unfit(dataset):
         return dataset
-    values = np.asarray(dataset.X)
-    threshold = min(np.median(values), 0.999 * values.max())
-    return replace(dataset, X=(values > threshold).astype(float))
+    values = stored(dataset.X)
+    return as_yes_no(dataset, min(float(np.median(values)), 0.999 * float(values.max())))

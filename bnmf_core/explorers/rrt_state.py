@@ -1,8 +1,6 @@
 """What :mod:`bnmf_core.explorers.rrt` goes on from between two steps."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -64,19 +62,3 @@ class State:
     mixture: Mixture | None
     variance: float
     counters: Counters
-
-    @classmethod
-    def from_flat(cls, stored: Mapping[str, Any]) -> "State":
-        """The state of a checkpoint from before states were nested, by its fields."""
-        counters = Counters(*(stored[name] for name in ("size", "made", "failed", "rejected")))
-        way, variance = stored["way"], stored["variance"]
-        if not len(stored["Q"]):
-            starts = Starts(stored["A"], stored["W"], stored["unsolved"])
-            return cls(way, starts, None, None, variance, counters)
-        nodes = Nodes(*(stored[name] for name in ("Q", "number", "quality", "base")))
-        tree = Planted(nodes, stored["threshold"], stored["angle"], stored["turn"])
-        mixture = None
-        if way == DIVERSITY:
-            names = [part.name for part in fields(Mixture)]
-            mixture = Mixture(**{name: stored[f"mixture_{name}"] for name in names})
-        return cls(way, None, tree, mixture, variance, counters)

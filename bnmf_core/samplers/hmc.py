@@ -8,9 +8,7 @@ generator: a chain's path depends on the seed and on how many chains the run has
 run beside it), not on threads, pieces or interruptions.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -105,29 +103,6 @@ class State:
     first: int
     sweeps: int
     total: int
-
-    @classmethod
-    def from_flat(cls, stored: Mapping[str, Any]) -> "State":
-        """The state of a checkpoint from before states were nested, by its fields."""
-        point = Point(stored["q"], stored["value"], stored["gradient"])
-        trajectory = None
-        if stored["leapfrogs"]:
-            front = Point(stored["end_q"], stored["end_value"], stored["end_gradient"])
-            trajectory = Trajectory(
-                front,
-                stored["half"],
-                energy(point, stored["momentum"]),
-                stored["step_size"],
-                stored["leapfrogs"],
-            )
-        rest = {name: stored[name] for name in ("draws", "first", "sweeps", "total")}
-        adaptation = Adaptation(**{name: stored[name] for name in _names(Adaptation)})
-        tally = Tally(**{name: stored[name] for name in _names(Tally)})
-        return cls(point, trajectory, adaptation, tally, **rest)
-
-
-def _names(of: type) -> list[str]:
-    return [part.name for part in fields(of)]
 
 
 def init(problem: Problem, settings: Settings, shard: Shard, rng: np.random.Generator) -> State:

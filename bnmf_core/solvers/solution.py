@@ -6,7 +6,7 @@ gaps since X holds 0 where it was not seen, and of the matrix Σ_n S_dn w_n w_n�
 WWᵀ; for the columns of W alike. So each update is as exact and as monotone as on a whole matrix.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -61,13 +61,6 @@ class Solution:
     def particles(self) -> tuple[np.ndarray, np.ndarray]:
         """A (m, D, R), W (m, R, N)."""
         return np.ascontiguousarray(self.A.transpose(0, 2, 1)), self.W
-
-    @classmethod
-    def from_flat(cls, stored: Mapping[str, Any]) -> "Solution":
-        """The state of a checkpoint of an earlier version, by its fields: nothing measured yet."""
-        unmeasured = np.full(np.shape(stored["iterations"]), np.nan)
-        whole = np.full(unmeasured.shape, -1)
-        return cls(**({"kkt": unmeasured, "movement": unmeasured, "part": whole} | dict(stored)))
 
 
 @dataclass(frozen=True)

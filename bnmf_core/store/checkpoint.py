@@ -21,8 +21,6 @@ ANOTHER_VERSION = (
     "This run was begun by another version of the program and cannot be continued; what it has "
     "made is kept."
 )
-# Where versions before nested states kept the arrays of a state.
-FLAT = "state_"
 
 
 @dataclass(frozen=True)
@@ -95,10 +93,8 @@ def to_arrays(checkpoint: Checkpoint) -> dict[str, np.ndarray]:
 def from_arrays(arrays: Mapping[str, np.ndarray], State: type) -> Checkpoint:
     """The inverse of :func:`to_arrays`.
 
-    A state of a version before nested ones, or with fewer fields, is brought over by
-    ``State.from_flat(fields)`` where there is one, or read as it is. What is no state of this
-    version makes a checkpoint that has failed: the shard is not gone on with, and what it has made
-    stays.
+    What is no state of this version makes a checkpoint that has failed: the shard is not gone on
+    with, and what it has made stays.
 
     Raises
     ------
@@ -107,22 +103,15 @@ def from_arrays(arrays: Mapping[str, np.ndarray], State: type) -> Checkpoint:
     """
     try:
         meta = json.loads(str(arrays["meta"]))
-        produced, draws = meta["produced"], meta.get("draws", {})
-        # Checkpoints from before there was a trace know particles only.
-        recorded = meta.get("recorded", produced)
-        failure = Failure(**meta["failure"]) if meta.get("failure") else None
-        known = Checkpoint(
-            None, meta["generator"], produced, meta["fraction"], recorded, draws, failure
-        )
-    except (KeyError, TypeError, ValueError) as error:
+        stored = meta.pop("state")
+        failure = meta.pop("failure")
+        known = Checkpoint(None, failure=Failure(**failure) if failure else None, **meta)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise StoreError(f"A checkpoint holds something else than a state: {error}.") from None
     try:
-        if "state" in meta:
-            state = _unpacked(meta["state"], State, arrays)
-        else:
-            state = _from_flat(arrays, meta.get("plain", {}), State)
+        state = _unpacked(stored, State, arrays)
     except _AnotherVersion:
-        set_aside = failure or Failure(recorded, ANOTHER_VERSION)
+        set_aside = known.failure or Failure(known.recorded, ANOTHER_VERSION)
         return dataclasses.replace(known, fraction=1.0, failure=set_aside)
     return dataclasses.replace(known, state=state)
 
@@ -161,13 +150,11 @@ def _unpacked(stored: Packed, kind: object, arrays: Mapping[str, np.ndarray]) ->
             raise _AnotherVersion
         return arrays[stored["array"]]
     if "fields" in stored:
-        known = [{part.name for part in dataclasses.fields(option)} for option in classes]
-        for option, names in zip(classes, known, strict=True):
-            if names == set(stored["fields"]):
-                return option(**_fields(stored, option, arrays))
-        for option, names in zip(classes, known, strict=True):
-            if hasattr(option, "from_flat") and names > set(stored["fields"]):
-                return _brought_over(_fields(stored, option, arrays), option)
+        for option in classes:
+            if {part.name for part in dataclasses.fields(option)} == stored["fields"].keys():
+                hints = get_type_hints(option)
+                parts = stored["fields"].items()
+                return option(**{n: _unpacked(part, hints[n], arrays) for n, part in parts})
         raise _AnotherVersion
     if "items" in stored:
         return tuple(_of_tuple(stored["items"], kinds, arrays))
@@ -175,11 +162,6 @@ def _unpacked(stored: Packed, kind: object, arrays: Mapping[str, np.ndarray]) ->
     if "value" not in stored or (classes and not (union and stored["value"] is None)):
         raise _AnotherVersion
     return stored["value"]
-
-
-def _fields(stored: Packed, kind: type, arrays: Mapping[str, np.ndarray]) -> dict[str, object]:
-    hints = get_type_hints(kind)
-    return {name: _unpacked(part, hints[name], arrays) for name, part in stored["fields"].items()}
 
 
 def _of_tuple(
@@ -193,18 +175,3 @@ def _of_tuple(
     if len(declared) != len(stored):
         raise _AnotherVersion
     return [_unpacked(part, kind, arrays) for part, kind in zip(stored, declared, strict=True)]
-
-
-def _from_flat(arrays: Mapping[str, np.ndarray], plain: Mapping[str, Plain], State: type) -> object:
-    fields: dict[str, object] = {
-        name.removeprefix(FLAT): value for name, value in arrays.items() if name.startswith(FLAT)
-    } | dict(plain)
-    return _brought_over(fields, State)
-
-
-def _brought_over(fields: dict[str, object], State: type) -> object:
-    """The state with these fields of an earlier version."""
-    try:
-        return State.from_flat(fields) if hasattr(State, "from_flat") else State(**fields)
-    except (KeyError, TypeError):
-        raise _AnotherVersion from None

@@ -133,6 +133,5 @@ def count_within(chain: np.ndarray) -> np.ndarray:
 
 
 def _join(parts: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """What all parts know: a run that an older version has begun lacks what is new."""
-    names = [name for name in parts[0] if all(name in part for part in parts)] if parts else []
+    names = parts[0] if parts else ()
     return {name: np.concatenate([part[name] for part in parts]) for name in names}

@@ -16,25 +16,21 @@ NAME = "index.sqlite"
 # deleted.
 RESERVE, RESERVED = "index.reserve", 2**18
 # Counted up when a program of before could no longer read what is written.
-LAYOUT = 1
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS datasets (
+LAYOUT = 2
+TABLES = (
+    """CREATE TABLE IF NOT EXISTS datasets (
     id TEXT NOT NULL, owner TEXT NOT NULL, name TEXT NOT NULL, created REAL NOT NULL,
-    meta TEXT NOT NULL, PRIMARY KEY (id, owner));
-CREATE TABLE IF NOT EXISTS runs (
+    meta TEXT NOT NULL, PRIMARY KEY (id, owner))""",
+    """CREATE TABLE IF NOT EXISTS runs (
     id TEXT PRIMARY KEY, owner TEXT NOT NULL, name TEXT NOT NULL, dataset TEXT NOT NULL,
-    study TEXT NOT NULL, spec TEXT NOT NULL, status TEXT NOT NULL, message TEXT NOT NULL,
+    launch TEXT NOT NULL, spec TEXT NOT NULL, status TEXT NOT NULL, message TEXT NOT NULL,
     created REAL NOT NULL, seconds REAL NOT NULL, done INTEGER NOT NULL,
-    fraction REAL NOT NULL, remaining REAL, process TEXT NOT NULL, heartbeat REAL NOT NULL);
-"""
-# Columns that the first version did not have, each with what it means where nothing was written.
-ADDED = {
-    "wish": "TEXT NOT NULL DEFAULT ''",
-    "version": "TEXT NOT NULL DEFAULT ''",
-    "launch_name": "TEXT NOT NULL DEFAULT ''",
-    "busy": "REAL NOT NULL DEFAULT 0",
-    "scheduler": "TEXT NOT NULL DEFAULT ''",
-}
+    fraction REAL NOT NULL, remaining REAL, token TEXT NOT NULL, heartbeat REAL NOT NULL,
+    wish TEXT NOT NULL, version TEXT NOT NULL, launch_name TEXT NOT NULL, busy REAL NOT NULL,
+    scheduler TEXT NOT NULL)""",
+)
+# How columns were called in layout 1.
+RENAMED = {"study": "launch", "process": "token"}
 
 
 class Database:
@@ -55,7 +51,7 @@ class Database:
     Raises
     ------
     StoreError
-        When a newer program wrote it.
+        When a newer program wrote it, or one that is too old.
     """
 
     def __init__(self, folder: Path, refused: str = "") -> None:
@@ -71,8 +67,8 @@ class Database:
                     f"The runs in {folder} were kept by a newer version of this program; update "
                     "the program, or name another folder in BNMF_HOME."
                 )
-            if layout < LAYOUT or set(ADDED) - _columns(connection):
-                _bring_up_to_date(connection)
+            if layout < LAYOUT:
+                _bring_up_to_date(connection, folder)
         # While one is open, the files beside the index stay: without them a full disk could not
         # even be read.
         self._keeper = sqlite3.connect(self.path, timeout=30, check_same_thread=False)
@@ -150,17 +146,20 @@ def _set_aside(path: Path) -> Path:
     return path.with_name(f"{path.name}.damaged-{when}")
 
 
-def _columns(connection: sqlite3.Connection) -> set[str]:
-    return {row[1] for row in connection.execute("PRAGMA table_info(runs)")}
-
-
-def _bring_up_to_date(connection: sqlite3.Connection) -> None:
+def _bring_up_to_date(connection: sqlite3.Connection, folder: Path) -> None:
+    """Make the tables, or rename the columns of an index of layout 1."""
     connection.execute("PRAGMA journal_mode = WAL")
-    connection.executescript(SCHEMA)
     # Two programs may do this at once.
     connection.execute("BEGIN IMMEDIATE")
-    known = _columns(connection)
-    for name, kind in ADDED.items():
-        if name not in known:
-            connection.execute(f"ALTER TABLE runs ADD COLUMN {name} {kind}")
+    if connection.execute("PRAGMA user_version").fetchone() == (1,):
+        for old, new in RENAMED.items():
+            connection.execute(f"ALTER TABLE runs RENAME COLUMN {old} TO {new}")
+    for table in TABLES:
+        connection.execute(table)
+    columns = {row[1] for row in connection.execute("PRAGMA table_info(runs)")}
+    if not columns >= {*RENAMED.values(), "scheduler"}:
+        raise StoreError(
+            f"The runs in {folder} were kept by a version of this program that is too old; name "
+            "another folder in BNMF_HOME."
+        )
     connection.execute(f"PRAGMA user_version = {LAYOUT}")

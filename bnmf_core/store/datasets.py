@@ -84,7 +84,7 @@ def _read(folder: Path, meta: dict[str, Any]) -> Dataset:
         X: Matrix = sparse.csc_array(parts, shape=(D, N))
     else:
         X = files.read_array(folder / "X.npy", mapped=True)
-    image_shape, map_shape = meta["image_shape"], meta.get("map_shape")
+    image_shape, map_shape = meta["image_shape"], meta["map_shape"]
     return Dataset(
         X=X,
         name=meta["name"],
@@ -96,7 +96,7 @@ def _read(folder: Path, meta: dict[str, Any]) -> Dataset:
         image_shape=None if image_shape is None else tuple(image_shape),
         map_shape=None if map_shape is None else tuple(map_shape),
         unit=meta["unit"],
-        features_are=meta.get("features_are", ""),
+        features_are=meta["features_are"],
         source=meta["source"],
         truth=tuple(
             Truth(name, arrays[f"truth_A_{i}"], arrays[f"truth_W_{i}"])
@@ -158,8 +158,7 @@ def _sum(X: np.ndarray) -> int:
 
 
 def _verify(X: np.ndarray, meta: dict[str, Any]) -> None:
-    kept = meta.get("sum")  # older versions kept none, and no type of the entries
-    if kept is not None and (_sum(X) != kept or X.dtype.str != meta.get("dtype", X.dtype.str)):
+    if _sum(X) != meta.get("sum") or X.dtype.str != meta.get("dtype"):
         raise _damaged(meta)
 
 

@@ -131,8 +131,8 @@ def read_array(path: Path, mapped: bool = False) -> np.ndarray:
         raise _unreadable(path, error) from error
 
 
-def read_json(path: Path, sealed: bool = False) -> Any:
-    """Read plain values; ``sealed`` : a file without a checksum is damaged.
+def read_json(path: Path) -> Any:
+    """Read plain values that :func:`write_json` has written.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def read_json(path: Path, sealed: bool = False) -> Any:
         When the file is not there. DamagedError: when it is not what was written.
     """
     try:
-        return integrity.unsealed(path.read_text(), sealed)
+        return integrity.unsealed(path.read_text())
     except (OSError, ValueError, RecursionError) as error:
         raise _unreadable(path, error) from error
 

@@ -24,7 +24,7 @@ COMPLETE = "particles.json"
 PLAN = "plan.json"
 # Plain numbers of a chunk that its file's name does not tell.
 NUMBERS = ("first", "states")
-# What a chunk need not have; one from before there was such a thing has none.
+# What a chunk need not have.
 OPTIONAL = ("log_weights", "log_evidence", "note")
 # The arrays in which damage concerns the particles that it hits, and not all of them.
 LARGE = ("A", "W")
@@ -124,14 +124,12 @@ def _sound(paths: list[Path]) -> tuple[list[Chunk], bool]:
 def _read_chunk(path: Path) -> Chunk:
     _, shard, position = path.stem.split("-")
     arrays = files.read_arrays(path)
-    size = arrays["A"].shape[0]
     return Chunk(
         shard=int(shard),
         position=int(position),
-        # Chunks from before there was a trace do not say the first, the states and the chain.
-        first=int(arrays["first"]) if "first" in arrays else int(position),
-        states=int(arrays["states"]) if "states" in arrays else size,
-        chain=arrays.get("chain", np.full(size, int(shard))),
+        first=int(arrays["first"]),
+        states=int(arrays["states"]),
+        chain=arrays["chain"],
         A=arrays["A"],
         W=arrays["W"],
         log_joint=arrays["log_joint"],
@@ -190,14 +188,13 @@ def read_particles(folder: Path) -> Particles:
         named = {
             kind: {
                 key: files.read_array(folder / "particles" / f"{prefix}{key}.npy")
-                for key in meta.get(kind, ())  # runs from before there was a trace have none
+                for key in meta[kind]
             }
             for kind, prefix in NAMED.items()
         }
-    except (StoreError, AttributeError) as error:
-        raise DamagedError(f"{str(error).rstrip('.')}. {AGAIN}") from error
-    try:
         spec, info = RunSpec.from_dict(meta["spec"]), meta["info"]
+    except StoreError as error:
+        raise DamagedError(f"{str(error).rstrip('.')}. {AGAIN}") from error
     except KeyError as error:
         raise DamagedError(
             f"The stored file {COMPLETE} is damaged: {error} is missing. {AGAIN}"
@@ -214,15 +211,14 @@ def read_particles(folder: Path) -> Particles:
 
 def _verified(particles: Particles, meta: dict[str, Any]) -> Particles:
     """Without the factorizations whose A or W is not what was written."""
-    sums, dtypes = meta.get("sums", {}), meta.get("dtypes", {})  # older versions kept none
+    sums, dtypes = meta.get("sums", {}), meta.get("dtypes", {})
     everything = {name: getattr(particles, name) for name in ARRAYS}
     for kind, prefix in NAMED.items():
         everything |= {f"{prefix}{key}": v for key, v in getattr(particles, kind).items()}
     torn = [
         name
         for name, array in everything.items()
-        if array.dtype.str != dtypes.get(name, array.dtype.str)
-        or (name in sums and not _may_be(name, array, sums[name]))
+        if array.dtype.str != dtypes.get(name) or not _may_be(name, array, sums.get(name))
     ]
     if torn:
         raise DamagedError(
@@ -231,9 +227,8 @@ def _verified(particles: Particles, meta: dict[str, Any]) -> Particles:
         )
     whole = np.ones(particles.M, dtype=bool)
     for name in LARGE:
-        if name in sums:
-            now = [integrity.checksum(one) for one in everything[name]]
-            whole &= np.array(now) == np.array(sums[name])
+        now = [integrity.checksum(one) for one in everything[name]]
+        whole &= np.array(now) == np.array(sums[name])
     if whole.all():
         return particles
     if not whole.any():
@@ -244,7 +239,9 @@ def _verified(particles: Particles, meta: dict[str, Any]) -> Particles:
 
 def _may_be(name: str, array: np.ndarray, kept: Any) -> bool:
     """Whether an array is what was written; of A and W, whether it has as many matrices."""
-    return len(array) == len(kept) if name in LARGE else integrity.checksum(array) == kept
+    if name in LARGE:
+        return isinstance(kept, list) and len(array) == len(kept)
+    return bool(integrity.checksum(array) == kept)
 
 
 def _left_out(numbers: np.ndarray, M: int) -> str:

@@ -38,10 +38,8 @@ def sealed(value: object) -> str:
     return json.dumps({**plain, SEAL: _of_json(plain)})
 
 
-def unsealed(text: str, always: bool = False) -> Any:
+def unsealed(text: str) -> Any:
     """The values that :func:`sealed` wrote.
-
-    JSON of older versions, without a checksum, passes, unless there is ``always`` one.
 
     Raises
     ------
@@ -49,10 +47,7 @@ def unsealed(text: str, always: bool = False) -> Any:
         When it is no JSON, or not what was written.
     """
     value = json.loads(text)
-    if not isinstance(value, dict):
-        return value
-    seal = value.pop(SEAL, None)
-    if (always and seal is None) or (seal is not None and seal != _of_json(value)):
+    if not isinstance(value, dict) or value.pop(SEAL, None) != _of_json(value):
         raise ValueError("it is not what was written")
     return value[VALUE] if value.keys() == {VALUE} else value
 

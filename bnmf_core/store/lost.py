@@ -6,14 +6,11 @@ folders, each with a copy of its entry.
 
 import json
 import re
-import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from bnmf_core.nouns.errors import BNMFError, StoreError
 from bnmf_core.nouns.names import clean_name
-from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.store import datasets, files, folders, records
 from bnmf_core.store.records import RunRecord
 from bnmf_core.store.run_store import RunStore
@@ -98,8 +95,8 @@ def _record(store: RunStore, run_id: str) -> RunRecord:
     copied = records.read_copy(folder)
     whole = (folder / folders.COMPLETE).exists()
     meta = files.read_json(folder / folders.COMPLETE) if whole else {}
-    if copied is None:  # of a version that kept no copies
-        copied = _guessed(store, run_id, meta)
+    if copied is None:
+        raise StoreError(f"its {records.COPY} is missing")
     if copied.dataset not in store.datasets():
         raise StoreError("its data are not there")
     info = meta.get("info", {})
@@ -118,18 +115,3 @@ def _record(store: RunStore, run_id: str) -> RunRecord:
         done=done,
         fraction=1.0 if status == "complete" else done / max(copied.spec.particles, 1),
     )
-
-
-def _guessed(store: RunStore, run_id: str, meta: dict[str, Any]) -> RunRecord:
-    """The entry of a run of which only what it has made is known."""
-    spec = RunSpec.from_dict(meta["spec"])
-    particles = folders.read_particles(store.run_folder(run_id))
-    D, N = particles.A.shape[1], particles.W.shape[2]
-    fitting = [
-        entry.id
-        for entry in store.dataset_entries()
-        if entry.name == meta["info"].get("dataset") and entry.D == D and N <= entry.N
-    ]
-    if len(fitting) != 1:
-        raise StoreError("which data it is of is not known")
-    return records.begun(run_id, store.owner, fitting[0], spec, time.time())

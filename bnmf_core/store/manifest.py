@@ -166,7 +166,7 @@ def _empty(folder: Path) -> None:
 def _told(path: Path) -> dict[str, Any] | None:
     """What one of the lists says; None where it is missing or damaged."""
     try:
-        found = files.read_json(path, sealed=True)
+        found = files.read_json(path)
     except StoreError:
         return None
     return found if isinstance(found, dict) else None

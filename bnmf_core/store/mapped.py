@@ -68,7 +68,7 @@ def _recorded(path: Path) -> dict[str, Any]:
 
 
 def _described(path: Path, X: np.ndarray, meta: dict[str, Any]) -> Mapped | None:
-    kept = meta.get("sum")  # older versions kept none
+    kept = meta.get("sum")
     if kept is None or X.dtype != np.float64:
         return None
     return Mapped(path, X.shape, X.strides, kept, _sampled(X))

@@ -112,7 +112,7 @@ class NoteBook:
             When it cannot be read.
         """
         path = self._path_on_runs(run_ids)
-        return str(files.read_json(path, sealed=True)["text"]) if path.exists() else ""
+        return str(files.read_json(path)["text"]) if path.exists() else ""
 
     def keep_on_runs(self, run_ids: Collection[str], text: str) -> None:
         """Note this on these runs; "" removes the note."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bnmf_core.nouns.errors import DamagedError, NotFoundError, StoreError
-from bnmf_core.nouns.plain import Plain, Value
+from bnmf_core.nouns.plain import Value
 from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.store import files
 from bnmf_core.store.database import Database
@@ -87,16 +87,8 @@ COPY = "run.json"
 # Parts of an entry that never change: in both, they are the same.
 FIXED = ("dataset", "created", "spec", "launch")
 COPIED = ("id", "owner", "name", "dataset", "launch", "created", "version", "launch_name")
-# What was meant where nothing was written, before that default changed: by model, its prior rate
-# λ, now taken from the data; by algorithm, when its solver stopped, now when it has converged.
-RATE: dict[str, Value] = {"rate": 1.0}
-STOPPED: dict[str, Value] = {"max_iterations": 300, "tolerance": 5e-5}
-OF_MODEL = dict.fromkeys(("gaussian", "gaussian_simplex", "silf", "uniform"), RATE)
-OF_ALGORITHM = dict.fromkeys(("random_restarts", "nndsvdar", "q_transform"), STOPPED)
-# The names of columns that are called otherwise in the table.
-STORED = {"token": "process", "launch": "study"}
-UNCHANGED = "id = ? AND owner = ? AND status = ? AND process = ? AND heartbeat = ?"
-SELECTED = ", ".join(STORED.get(name, name) for name in COLUMNS)
+UNCHANGED = "id = ? AND owner = ? AND status = ? AND token = ? AND heartbeat = ?"
+SELECTED = ", ".join(COLUMNS)
 
 
 def select(
@@ -111,7 +103,7 @@ def select(
     for row in rows:
         values = dict(zip(COLUMNS, row, strict=True))
         try:
-            values["spec"] = _spec(json.loads(values["spec"]))
+            values["spec"] = RunSpec.from_dict(json.loads(values["spec"]))
             values |= {name: kind(values[name]) for name, kind in NUMBERS.items()}
             if values["status"] not in STATES:
                 raise ValueError(f"its state is {values['status']!r}")
@@ -170,7 +162,7 @@ def begun(
 def insert(database: Database, record: RunRecord) -> None:
     """Enter a new run, and keep a copy of its entry in its folder."""
     values = {name: getattr(record, name) for name in COLUMNS}
-    values["spec"] = json.dumps(_kept(record.spec))
+    values["spec"] = json.dumps(record.spec.to_dict())
     marks = ", ".join("?" * len(values))
     database.write(f"INSERT INTO runs ({SELECTED}) VALUES ({marks})", tuple(values.values()))
     copy(database, record)
@@ -178,7 +170,7 @@ def insert(database: Database, record: RunRecord) -> None:
 
 def copy(database: Database, record: RunRecord) -> None:
     """Keep what does not change of an entry beside what the run makes, should the index be lost."""
-    told = {name: getattr(record, name) for name in COPIED} | {"spec": _kept(record.spec)}
+    told = {name: getattr(record, name) for name in COPIED} | {"spec": record.spec.to_dict()}
     with suppress(OSError):  # on a full disk the entry itself is enough
         folder = database.path.parent / "runs" / record.id
         files.write_json(folder / COPY, told)
@@ -202,32 +194,7 @@ def read_copy(folder: Path) -> RunRecord | None:
         told.pop(key) for key in ("id", "owner", "dataset", "created")
     )
     further = {name: str(told[name]) for name in COPIED if name in told}
-    return begun(run_id, owner, dataset, _spec(told["spec"]), float(created), **further)
-
-
-def _kept(spec: RunSpec) -> dict[str, Plain]:
-    """What is written of a spec: what is open now and was not before is said to be, by None."""
-    algorithm, model = OF_ALGORITHM.get(spec.algorithm, {}), OF_MODEL.get(spec.model, {})
-    return spec.to_dict() | {
-        "settings": dict.fromkeys(algorithm) | dict(spec.settings),
-        "model_settings": dict.fromkeys(model) | dict(spec.model_settings),
-    }
-
-
-def _spec(kept: Mapping[str, Any]) -> RunSpec:
-    """The inverse of :func:`_kept`; a run of a version with nothing written keeps what it meant."""
-    spec = RunSpec.from_dict(kept)
-    algorithm, model = OF_ALGORITHM.get(spec.algorithm, {}), OF_MODEL.get(spec.model, {})
-    return replace(
-        spec,
-        settings=_opened(spec.settings, algorithm),
-        model_settings=_opened(spec.model_settings, model),
-    )
-
-
-def _opened(kept: Mapping[str, Value], meant: Mapping[str, Value]) -> dict[str, Value]:
-    values = dict(meant) | dict(kept)
-    return {name: value for name, value in values.items() if name not in meant or value is not None}
+    return begun(run_id, owner, dataset, RunSpec.from_dict(told["spec"]), float(created), **further)
 
 
 def swap(database: Database, seen: RunRecord, **values: Value) -> bool:
@@ -248,7 +215,7 @@ def swap_held(
 ) -> bool:
     """Change a run, but only if it is in one of the states and still claimed by this token."""
     marks = ", ".join("?" * len(states))
-    condition = f"id = ? AND owner = ? AND process = ? AND status IN ({marks})"
+    condition = f"id = ? AND owner = ? AND token = ? AND status IN ({marks})"
     return _update(database, condition, (run_id, owner, token, *states), values)
 
 
@@ -268,7 +235,7 @@ def _update(
     unknown = sorted(set(values) - set(COLUMNS))
     if unknown:
         raise StoreError(f"A run has no entry {', '.join(unknown)}.")
-    changes = ", ".join(f"{STORED.get(name, name)} = ?" for name in values)
+    changes = ", ".join(f"{name} = ?" for name in values)
     statement = f"UPDATE runs SET {changes} WHERE {condition}"
     return database.write(statement, (*values.values(), *arguments)) == 1
 

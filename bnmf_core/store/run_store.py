@@ -198,10 +198,10 @@ class RunStore:
     def rename_launch(self, launch: str, name: str) -> None:
         """Give the runs of a launch a name together."""
         self.database.write(
-            "UPDATE runs SET launch_name = ? WHERE study = ? AND owner = ?",
+            "UPDATE runs SET launch_name = ? WHERE launch = ? AND owner = ?",
             (name, launch, self.owner),
         )
-        self._copy("AND study = ?", launch)
+        self._copy("AND launch = ?", launch)
 
     def _copy(self, condition: str, argument: str) -> None:
         """What has been changed of entries is kept beside what the runs have made, too."""

@@ -130,7 +130,7 @@ def test_a_damaged_list_is_told_until_it_is_recovered(command, home, run_id):
     [
         ("spec = replace(spec, '\"rank\": 3', '\"rank\": 2')", "spec"),
         ("created = created + 1", "created"),
-        ("study = 'other'", "launch"),
+        ("launch = 'other'", "launch"),
     ],
 )
 def test_an_entry_that_is_not_the_one_that_was_made_is_told(command, home, run_id, change, part):

@@ -22,7 +22,7 @@ MUTANTS = (
     Mutant(
         "life: a move does not ask whether the claim is still the same",
         "store/records.py",
-        '"id = ? AND owner = ? AND status = ? AND process = ? AND heartbeat = ?"',
+        '"id = ? AND owner = ? AND status = ? AND token = ? AND heartbeat = ?"',
         "\"id = ? AND owner = ? AND ? != '' AND ? != '' AND ? > 0\"",
         "tests/store/test_life.py",
     ),
@@ -43,8 +43,8 @@ MUTANTS = (
     Mutant(
         "integrity: the checksum of JSON is not looked at",
         "store/integrity.py",
-        "(seal is not None and seal != _of_json(value))",
-        "(seal is not None and seal == value)",
+        "value.pop(SEAL, None) != _of_json(value)",
+        "value.pop(SEAL, None) == value",
         "tests/store/test_store.py",
     ),
 )

@@ -1,7 +1,6 @@
 """What the engine records of a sampler's chains, and what becomes of those that fail."""
 
 import dataclasses
-import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -15,7 +14,7 @@ from bnmf_core.nouns.errors import RunError, StoreError
 from bnmf_core.nouns.particles import Particles
 from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs import engine, planning
-from bnmf_core.store import checkpoint, files, folders
+from bnmf_core.store import folders
 
 GIBBS = RunSpec(
     "gibbs", 2, particles=7, seed=3, settings={"chains": 3, "warm_up": 10, "thinning": 2}
@@ -112,34 +111,6 @@ def test_the_trace_of_an_interrupted_run_is_that_of_a_whole_one(small, spec, tmp
     np.testing.assert_array_equal(resumed.A, whole.A)
     np.testing.assert_array_equal(resumed.ids, whole.ids)
     assert_same_trace(whole.trace, resumed.trace)
-
-
-def test_files_from_before_there_was_a_trace_are_read(small, tmp_path):
-    particles = engine.run(small, EXPLORER)
-    folder = tmp_path / "run"
-    folders.write_particles(folder, particles, final=True)
-    meta = files.read_json(folder / folders.COMPLETE)
-    for name in ("trace", "sums", "dtypes"):
-        del meta[name]
-    (folder / folders.COMPLETE).write_text(json.dumps(meta))
-    assert folders.read_particles(folder).trace == {}
-    for position, count in ((0, 6), (6, 2)):
-        names = ("A", "W", "log_joint", "error", "seconds")
-        arrays = {name: getattr(particles, name)[:count] for name in names}
-        files.write_arrays(tmp_path / f"chunk-00004-{position:08d}.npz", arrays)
-    _, chunk = folders.FolderSink(tmp_path).chunks()
-    assert (chunk.shard, chunk.position, chunk.first, chunk.states) == (4, 6, 6, 2)
-    np.testing.assert_array_equal(chunk.chain, [4, 4])
-    plan = planning.make_plan(small, EXPLORER)
-    made, _ = engine.advance(plan, plan.shards[0], None)
-    stored = checkpoint.to_arrays(made)
-    meta = json.loads(str(stored["meta"]))
-    for name in ("recorded", "draws", "failure"):
-        del meta[name]
-    old = checkpoint.from_arrays(
-        stored | {"meta": np.array(json.dumps(meta))}, plan.algorithm.State
-    )
-    assert (old.recorded, old.draws, old.failure) == (made.produced, {}, None)
 
 
 def test_a_trace_that_does_not_fit_together_is_refused(small, tmp_path):

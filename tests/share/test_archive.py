@@ -14,7 +14,7 @@ from bnmf_core.nouns.errors import StoreError
 from bnmf_core.nouns.particles import ARRAYS
 from bnmf_core.share import archive
 from bnmf_core.share.opening import open_archive
-from bnmf_core.store import folders
+from bnmf_core.store import folders, integrity
 from bnmf_core.store.run_store import RunStore
 
 pytestmark = pytest.mark.slow
@@ -170,8 +170,9 @@ def test_names_of_arrays_lead_nowhere_either(file, answer, elsewhere, tmp_path):
     def point(name, content):
         if name == f"runs/{run_id}/particles.json":
             meta = json.loads(content)
+            del meta[integrity.SEAL]
             meta["diagnostics"] = ["../../../evil"]
-            text[name] = json.dumps(meta).encode()
+            text[name] = integrity.sealed(meta).encode()
             return text[name]
         return content
 
@@ -201,9 +202,10 @@ def test_factorizations_that_are_none_are_left_out(file, answer, elsewhere, tmp_
     )
     with zipfile.ZipFile(file) as old:
         kept = json.loads(old.read(name_of_rest))
-    # Whoever changes factorizations on purpose can leave out their checksums.
-    rest = {key: kept[key] for key in kept if key not in ("sums", "dtypes", "seal")}
-    told = {name_of_A: buffer.getvalue(), name_of_rest: json.dumps(rest).encode()}
+    # Whoever changes factorizations on purpose can change their checksums, too.
+    del kept[integrity.SEAL]
+    kept["sums"]["A"] = [integrity.checksum(one) for one in A]
+    told = {name_of_A: buffer.getvalue(), name_of_rest: integrity.sealed(kept).encode()}
 
     def negative(name, content):
         if name in told:

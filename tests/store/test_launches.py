@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 
 from bnmf_core.nouns.spec import RunSpec
-from bnmf_core.store.database import ADDED
+from bnmf_core.store.database import RENAMED
 from bnmf_core.store.run_store import RunStore
 
 SPEC = RunSpec("gibbs", 2, particles=4)
@@ -77,14 +77,14 @@ def test_the_state_of_a_launch_follows_from_its_runs(store, entered, ends, statu
     assert both.shown == [claim.run_id for claim in entered[:2] if claim.run_id not in gone]
 
 
-def test_an_index_without_launch_names_is_brought_up_to_date(store, entered):
+def test_an_index_of_layout_1_is_brought_up_to_date(store, entered):
+    launches, runs = store.launches(), store.runs()
     with closing(sqlite3.connect(store.database.path)) as connection:
-        for column in ("launch_name", "busy"):
-            assert column in ADDED
-            connection.execute(f"ALTER TABLE runs DROP COLUMN {column}")
+        for old, new in RENAMED.items():
+            connection.execute(f"ALTER TABLE runs RENAME COLUMN {new} TO {old}")
+        connection.execute("PRAGMA user_version = 1")
         connection.commit()
     again = RunStore(store.root)
-    assert [len(launch.runs) for launch in again.launches()] == [1, 2]
-    assert {(run.launch_name, run.busy) for run in again.runs()} == {("", 0.0)}
+    assert again.launches() == launches and again.runs() == runs
     again.rename_launch(entered[0].run_id, "named")
     assert again.launches()[1].name == "named"

@@ -13,6 +13,8 @@ from bnmf_core.figures.thinning import thinned
 WIDTH = 0.7
 # Where the posterior's range stands, left of the middle of its class.
 BESIDE = 0.42
+# The axis reaches down to here at least: small differences near 1 are to look small.
+LEAST = 0.95
 # Of more tasks than this the winners are not followed across the others.
 MOST_FOLLOWED = 8
 
@@ -98,9 +100,9 @@ def auc_plot(
         showgrid=False,
     )
     low = float(np.nanmin(scores["auc"])) if len(scores) else 0.5
-    room = 0.05 * max(1.0 - low, 0.1)
+    room = 0.05 * (1.0 - min(low, LEAST))
     figure.update_yaxes(
-        title="AUC (0.5 is chance, 1 is perfect)", range=[min(low, 0.9) - room, 1.0 + room]
+        title="AUC (0.5 is chance, 1 is perfect)", range=[min(low, LEAST) - room, 1.0 + room]
     )
     title = f"AUC of each class{thin.note}"
     return layout(figure, title, height=400)

@@ -8,8 +8,6 @@ from pages.frame import view
 from pages.frame.lens import Lens
 from pages.frame.words import plain, with_unit
 
-NUMBER = "%.4g"
-
 
 def warn(look: Lens, of_runs: pd.DataFrame, of_chains: pd.DataFrame) -> None:
     """Name the runs whose chains stay in different places."""
@@ -29,10 +27,9 @@ def show(look: Lens, of_runs: pd.DataFrame, of_chains: pd.DataFrame) -> None:
     st.header("Spread of each run", anchor=False)
     unit, number = look.distance.unit, st.column_config.NumberColumn
     columns = {
-        "largest": number(with_unit("largest distance", unit), format=NUMBER),
+        "largest": number(with_unit("largest distance", unit)),
         "mean": number(
             with_unit("mean pairwise distance, itself included", unit),
-            format=NUMBER,
             help="Over all ordered pairs, a factorization with itself included, as published; Fit "
             "and weights has the mean distance to the others.",
         ),
@@ -40,8 +37,7 @@ def show(look: Lens, of_runs: pd.DataFrame, of_chains: pd.DataFrame) -> None:
     }
     table = look.named(of_runs)
     if not of_chains.empty:
-        words = with_unit("largest distance within one chain", unit)
-        columns["widest"] = number(words, format=NUMBER)
+        columns["widest"] = number(with_unit("largest distance within one chain", unit))
         table["widest"] = table["run"].map(of_chains.groupby("run")["largest"].max())
     shown = table.style.format(dict.fromkeys(columns.keys() - {"members"}, "{:.4g}"), na_rep="–")
     view.table(shown, "Spread of each run", column_config=columns)

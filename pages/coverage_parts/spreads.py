@@ -35,11 +35,14 @@ def show(look: Lens, of_runs: pd.DataFrame, of_chains: pd.DataFrame) -> None:
         ),
         "members": number("factorizations compared"),
     }
-    table = look.named(of_runs)
+    table = of_runs
     if not of_chains.empty:
         columns["widest"] = number(with_unit("largest distance within one chain", unit))
-        table["widest"] = table["run"].map(of_chains.groupby("run")["largest"].max())
-    shown = table.style.format(dict.fromkeys(columns.keys() - {"members"}, "{:.4g}"), na_rep="–")
+        widest = of_chains.groupby("run")["largest"].max()
+        table = table.assign(widest=table["run"].map(widest))
+    shown = look.named(table).style.format(
+        dict.fromkeys(columns.keys() - {"members"}, "{:.4g}"), na_rep="–"
+    )
     view.table(shown, "Spread of each run", column_config=columns)
     if of_runs["members"].nunique() > 1:
         st.warning("The runs have different numbers of factorizations; more of them cover more.")

@@ -10,12 +10,12 @@ from bnmf_core.share.pictures import COVERED
 from pages.coverage_parts import poor_fits, spreads
 from pages.frame import guard, panel, view
 from pages.frame.words import plain, shown
-from pages.parts import growing, mixing_table
+from pages.parts import mixing_table, unfinished
 
 METHODS = {"greedy": "Greedy", "exact": "Exact"}
 
 guard.enter("coverage")
-look = panel.look(mixing.STAGE, exact.STAGE, meanwhile=growing.show)
+look = panel.look(mixing.STAGE, exact.STAGE, meanwhile=unfinished.show)
 analysis, distance = look.analysis, look.distance
 groups = analysis.repetitions()
 repeated = any(len(ids) > 1 for ids in groups.values())

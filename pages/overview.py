@@ -5,7 +5,7 @@ import streamlit as st
 from bnmf_core.analysis import islands
 from pages.frame import choosing, guard, hints, panel
 from pages.overview_parts import factorizations, mode_table, said, tiles, whole
-from pages.parts import growing
+from pages.parts import unfinished
 from pages.parts.answer import Answer
 
 # What stands below the map and the verdicts, and what draws it.
@@ -13,7 +13,7 @@ EVIDENCE = {"findings": "What was found", "modes": "Modes", "factorizations": "F
 DRAW = {"findings": said.show, "modes": mode_table.show, "factorizations": factorizations.show}
 
 guard.enter("overview")
-look = panel.look(islands.STAGE, meanwhile=growing.components)
+look = panel.look(islands.STAGE, meanwhile=unfinished.components)
 found = Answer.of(look)
 left, right = st.columns([6, 5], gap="medium")
 with left:

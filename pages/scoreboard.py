@@ -5,11 +5,11 @@ import streamlit as st
 from bnmf_core.analysis.scoreboard import found_in_words
 from pages.frame import guard, panel
 from pages.frame.words import plain
-from pages.parts import growing
+from pages.parts import unfinished
 from pages.scoreboard_parts import board_of, differing
 
 guard.enter("scoreboard")
-look = panel.look(meanwhile=growing.show)
+look = panel.look(meanwhile=unfinished.show)
 board, names = board_of.ask(look)
 st.markdown(f"**{plain(found_in_words(board, names))}**")
 board_of.table(look, board, names)

@@ -9,11 +9,11 @@ from bnmf_core.compare.mixing import WARNING
 from bnmf_core.runs.launch import group_names
 from pages.frame import guard, panel, watch
 from pages.frame.words import plain
-from pages.parts import growing, naming
+from pages.parts import naming, unfinished
 from pages.sessions_parts import columns
 
 guard.enter("sessions")
-look = panel.look(meanwhile=growing.show)
+look = panel.look(meanwhile=unfinished.show)
 board = Board(look.analysis, look.metric, look.modes, look.modes.threshold)
 found = columns.found(look, board)
 columns.show(look, found)

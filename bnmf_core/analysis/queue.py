@@ -19,7 +19,7 @@ from functools import partial
 
 from bnmf_core.analysis import stages
 from bnmf_core.analysis.comparison import Comparison, open_comparison
-from bnmf_core.analysis.elsewhere import Elsewhere
+from bnmf_core.analysis.remote import Cluster
 from bnmf_core.analysis.stage import Stage, Stopped
 from bnmf_core.nouns import events
 from bnmf_core.nouns.errors import BNMFError, Cancelled
@@ -231,7 +231,7 @@ class AnalysisQueue:
     def _compute(self, key: str) -> None:
         """Stages of one comparison, until it is complete or has to give way to another."""
         comparison = self.open(self._waiting[key].run_ids)
-        elsewhere = Elsewhere(partial(self._cluster, comparison.run_ids))
+        cluster = Cluster(partial(self._cluster, comparison.run_ids))
         total = sum(stage.weight for stage in stages.missing(comparison))
         while (todo := self._todo(comparison)) and self._next() == key:
             stage, began = todo[0], self._clock()
@@ -247,7 +247,7 @@ class AnalysisQueue:
                 left = elapsed * (1 - part) / part if part >= ENOUGH else None
                 fraction = (before + part * stage.weight) / total
                 with self._changed:
-                    told = AnalysisStatus("running", fraction, stage.label, elsewhere.said, left)
+                    told = AnalysisStatus("running", fraction, stage.label, cluster.said, left)
                     self._status[key] = told
 
             stopped = _now_and_then(partial(self._gives_way, comparison, stage))
@@ -261,7 +261,7 @@ class AnalysisQueue:
                         self._status[key] = told
 
             with suppress(Cancelled), self._turn(stopped, stage.weight <= SHORT, waits):
-                stages.make(comparison, stage, report, stopped, elsewhere)
+                stages.make(comparison, stage, report, stopped, cluster)
         with self._changed:
             if not todo:
                 self._waiting.pop(key, None)

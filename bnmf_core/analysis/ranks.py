@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bnmf_core.analysis.elsewhere import Elsewhere, Find, nowhere
 from bnmf_core.analysis.evidence import seconds_of
+from bnmf_core.analysis.remote import Cluster, Find, no_cluster
 from bnmf_core.evidence.criteria import Criterion
 from bnmf_core.evidence.rank_study import RankStudy, rank_study, so_far
 from bnmf_core.nouns.dataset import Dataset
@@ -69,7 +69,7 @@ class RankWork:
     root: Path
     question: RankQuestion
     dataset: Dataset
-    cluster: Find = nowhere
+    cluster: Find = no_cluster
 
     @property
     def key(self) -> str:
@@ -96,8 +96,8 @@ class RankWork:
 
     def make(self, report: Callable[[float, str], None], stopped: Callable[[], bool]) -> None:
         """Compare the ranks and store what is found; goes on from what is kept."""
-        asked, elsewhere = self.question, Elsewhere(self.cluster)
-        study = elsewhere.make(
+        asked, cluster = self.question, Cluster(self.cluster)
+        study = cluster.make(
             lambda executor: rank_study(
                 self.dataset,
                 asked.ranks,
@@ -107,7 +107,7 @@ class RankWork:
                 restarts=asked.restarts,
                 most_modes=asked.most_modes,
                 executor=executor,
-                on_progress=lambda part: report(part, f"{elsewhere.said} {LABEL}".lstrip()),
+                on_progress=lambda part: report(part, f"{cluster.said} {LABEL}".lstrip()),
                 stopped=stopped,
                 keep=self.folder / PARTS,
             )

@@ -23,7 +23,7 @@ from bnmf_core.analysis import (
     variational,
 )
 from bnmf_core.analysis.comparison import Comparison, write_about
-from bnmf_core.analysis.elsewhere import Elsewhere
+from bnmf_core.analysis.remote import Cluster
 from bnmf_core.analysis.stage import Report, Stage, Stopped
 from bnmf_core.nouns.errors import Cancelled
 from bnmf_core.nouns.registry import Registry
@@ -94,11 +94,11 @@ def compute(
     on_progress: Callable[[float, str], None],
     stopped: Stopped,
     wanted: Sequence[str] | None = None,
-    elsewhere: Elsewhere | None = None,
+    cluster: Cluster | None = None,
 ) -> None:
     """Compute what is not stored yet of these stages (None: of all), and of what they need.
 
-    ``elsewhere`` : where parts of the work are made; None: in threads of this process. Stops
+    ``cluster`` : where parts of the work are made; None: in threads of this process. Stops
     between blocks of work when told to; what was stored by then stays.
     """
     todo = missing(comparison, wanted)
@@ -112,7 +112,7 @@ def compute(
             on_progress((before + part * stage.weight) / total, stage.label)
 
         try:
-            make(comparison, stage, report, stopped, elsewhere)
+            make(comparison, stage, report, stopped, cluster)
         except Cancelled:
             return
         before += stage.weight
@@ -123,9 +123,9 @@ def make(
     stage: Stage[object],
     report: Report,
     stopped: Stopped,
-    elsewhere: Elsewhere | None = None,
+    cluster: Cluster | None = None,
 ) -> None:
-    """Compute one stage, whose needs are stored; ``elsewhere`` as of :func:`compute`.
+    """Compute one stage, whose needs are stored; ``cluster`` as of :func:`compute`.
 
     Raises
     ------
@@ -135,7 +135,7 @@ def make(
     report(0.0)
     write_about(comparison)
     with one_blas_thread():
-        if elsewhere is None or not stage.spread:
+        if cluster is None or not stage.spread:
             stage.make(comparison, report, stopped)
         else:
-            elsewhere.make(partial(stage.make, comparison, report, stopped))
+            cluster.make(partial(stage.make, comparison, report, stopped))

@@ -67,7 +67,7 @@ def compare(options: argparse.Namespace, output: Output) -> str:
             return "cancelled"
         comparison = open_comparison(store, kept)
         wanted = ["structure", *(stage.key for stage in scoreboard.STAGES)]
-        with running.elsewhere(options, output) as cluster:
+        with running.cluster(options, output) as cluster:
             running.compute(comparison, wanted, output, interrupted, cluster)
         if interrupted.is_set():
             return "cancelled"

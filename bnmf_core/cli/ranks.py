@@ -59,7 +59,7 @@ def ranks(options: argparse.Namespace, output: Output) -> str:
     dataset = given.dataset(options, open_store(options.store), output)
     with (
         running.interruptible() as interrupted,
-        running.elsewhere(options, output) as cluster,
+        running.cluster(options, output) as cluster,
         output.progress() as bars,
     ):
         task = bars.add_task("comparing ranks", total=1.0, made="")

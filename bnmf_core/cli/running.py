@@ -12,7 +12,7 @@ from types import FrameType
 
 from bnmf_core.analysis import stages
 from bnmf_core.analysis.comparison import Comparison
-from bnmf_core.analysis.elsewhere import Elsewhere
+from bnmf_core.analysis.remote import Cluster
 from bnmf_core.cli import given, inputs
 from bnmf_core.cli.commands import Commands
 from bnmf_core.cli.output import Output, duration
@@ -250,11 +250,11 @@ def compute(
     wanted: Sequence[str],
     output: Output,
     interrupted: threading.Event | None = None,
-    cluster: Elsewhere | None = None,
+    cluster: Cluster | None = None,
 ) -> None:
     """Compute these stages of a comparison and what they need, until it is ``interrupted``.
 
-    ``cluster`` : where parts of the work are made, as of :func:`elsewhere`; None: here.
+    ``cluster`` : where parts of the work are made, as of :func:`cluster`; None: here.
     """
     with output.progress() as bars:
         task = bars.add_task("Comparing", total=1.0, made="")
@@ -272,7 +272,7 @@ def compute(
 
 
 @contextmanager
-def elsewhere(options: argparse.Namespace, output: Output) -> Iterator[Elsewhere]:
+def cluster(options: argparse.Namespace, output: Output) -> Iterator[Cluster]:
     """The cluster that the options name, for an analysis; where it is lost, a note says so."""
     with ExitStack() as opened:
 
@@ -281,7 +281,7 @@ def elsewhere(options: argparse.Namespace, output: Output) -> Iterator[Elsewhere
                 return None
             return opened.enter_context(open_executor(options.scheduler))
 
-        cluster = Elsewhere(cache(find))
+        cluster = Cluster(cache(find))
         yield cluster
         if cluster.said:
             output.note(cluster.said)

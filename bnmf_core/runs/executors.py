@@ -23,8 +23,8 @@ from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import SchedulerError
 from bnmf_core.runs.engine import WORKERS
 from bnmf_core.runs.memory import Room, fits
-from bnmf_core.runs.parcel import (
-    Parcel,
+from bnmf_core.runs.payload import (
+    Payload,
     Shared,
     Unreachable,
     make_step,
@@ -94,7 +94,7 @@ def open_executor(scheduler: str | None = None, workers: int = WORKERS) -> Execu
 class _Sent(NamedTuple):
     """What was sent of a plan, and which workers make its steps; None: all of them."""
 
-    parcel: "distributed.Future[Parcel]"
+    payload: "distributed.Future[Payload]"
     workers: list[str] | None
 
 
@@ -195,7 +195,7 @@ class ClusterExecutor(Executor):
                     return
                 if self.connected and sendings < MOST_SENDINGS:
                     with self._lock:
-                        if plan in self._plans and self._plans[plan].parcel.cancelled():
+                        if plan in self._plans and self._plans[plan].payload.cancelled():
                             del self._plans[plan]
                     self._send(step, function, plan, rest, sendings + 1)
                 else:
@@ -213,9 +213,9 @@ class ClusterExecutor(Executor):
                     step.set_result(own(made))
 
         try:
-            parcel, workers = self._sent(plan)
+            payload, workers = self._sent(plan)
             remote = self._client.submit(
-                make_step, function, parcel, *rest, pure=False, workers=workers
+                make_step, function, payload, *rest, pure=False, workers=workers
             )
         except Exception as error:
             _fail(step, self._in_words(error))
@@ -233,23 +233,23 @@ class ClusterExecutor(Executor):
                 self._plans[plan] = _Sent(self._scatter(plan, workers), workers)
             return self._plans[plan]
 
-    def _scatter(self, plan: Shared, workers: list[str] | None) -> "distributed.Future[Parcel]":
+    def _scatter(self, plan: Shared, workers: list[str] | None) -> "distributed.Future[Payload]":
         """The plan on these workers (None: all) by one name, with X where one does not map it."""
         where = None if plan in self._sent_whole else where_X_lies(plan)
         mapping, key = self._reaching(where), f"plan-{uuid4().hex}"
-        sent: distributed.Future[Parcel] | None = None
+        sent: distributed.Future[Payload] | None = None
         if mapping:
             asked = self._client.nthreads() if workers is None else workers
             others = [address for address in asked if address not in mapping]
             with suppress(Exception):  # a worker has left; the others have it
                 if others:
-                    whole = {key: Parcel(plan)}
+                    whole = {key: Payload(plan)}
                     sent = self._client.scatter(whole, workers=others, broadcast=True)[key]
             for address in set(mapping).intersection(asked):
                 with suppress(Exception):
-                    sent = self._client.scatter({key: Parcel(plan, where)}, workers=[address])[key]
+                    sent = self._client.scatter({key: Payload(plan, where)}, workers=[address])[key]
         if sent is None:  # from worker to worker
-            sent = self._client.scatter(Parcel(plan), workers=workers, broadcast=True, hash=False)
+            sent = self._client.scatter(Payload(plan), workers=workers, broadcast=True, hash=False)
         return sent
 
     def _large_enough(self, plan: Shared) -> list[str] | None:

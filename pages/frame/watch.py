@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from bnmf_core.analysis import growing
+from bnmf_core.analysis import unfinished
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.queue import AnalysisStatus
 from bnmf_core.analysis.stage import Stage
@@ -51,7 +51,7 @@ def _preparing() -> str:
 @st.cache_data(max_entries=128, show_spinner=False)
 def _settling(folder: str, tenth: int, _run_id: str) -> str:
     """R̂ and ESS of the chains in this folder, read again after each ``tenth`` of the draws."""
-    found = growing.settling(store(), _run_id)
+    found = unfinished.settling(store(), _run_id)
     return "" if found is None else f" (so far R̂ ≤ {found[0]:.2f}, ESS ≥ {found[1]:.0f})"
 
 

@@ -20,7 +20,7 @@ from bnmf_core.nouns.errors import RunError, SchedulerError
 from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs import engine, executors
 from bnmf_core.runs.executors import default_scheduler, open_executor
-from bnmf_core.runs.parcel import Parcel
+from bnmf_core.runs.payload import Payload
 from bnmf_core.runs.planning import make_plan
 from bnmf_core.store.mapped import Mapped
 from tests.runs.cluster import wait_until
@@ -105,8 +105,8 @@ def _bytes_sent(executor, monkeypatch):
     sent, scatter = [], executor._client.scatter
 
     def counted(data, **given):
-        parcel = next(iter(data.values())) if isinstance(data, dict) else data
-        sent.append(len(cloudpickle.dumps(parcel)))
+        payload = next(iter(data.values())) if isinstance(data, dict) else data
+        sent.append(len(cloudpickle.dumps(payload)))
         return scatter(data, **given)
 
     monkeypatch.setattr(executor._client, "scatter", counted)
@@ -315,7 +315,7 @@ def test_the_scheduler_comes_from_the_environment_unless_it_is_named(monkeypatch
     assert default_scheduler() == ""
 
 
-def test_a_parcel_holds_aligned_arrays_and_no_copy_of_x(small):
+def test_a_payload_holds_aligned_arrays_and_no_copy_of_x(small):
     plan = make_plan(small, CHAINS)
     # What products with X may leave behind is not to be sent.
     assert plan.problem.times_columns(np.ones((1, 3, 12))).shape == (1, 3, 15)
@@ -324,7 +324,7 @@ def test_a_parcel_holds_aligned_arrays_and_no_copy_of_x(small):
     assert len(message) > small.X.nbytes
     import cloudpickle  # noqa: PLC0415
 
-    message = cloudpickle.dumps(Parcel(plan), protocol=5, buffer_callback=buffers.append)
+    message = cloudpickle.dumps(Payload(plan), protocol=5, buffer_callback=buffers.append)
     sizes = [memoryview(buffer).nbytes for buffer in buffers]
     assert sizes.count(small.X.nbytes) == 1 and len(message) < 50_000
 
@@ -340,13 +340,13 @@ def test_a_parcel_holds_aligned_arrays_and_no_copy_of_x(small):
     assert arrived.spec == plan.spec and arrived.shards == plan.shards
 
 
-def test_a_parcel_brings_the_mask_and_no_work_made_of_it(small):
+def test_a_payload_brings_the_mask_and_no_work_made_of_it(small):
     data = hide_entries(small, 0.3, np.random.default_rng(0))
     plan = make_plan(data, CHAINS)
     assert plan.problem.seen.sum() == data.observed and plan.problem.completed.shape == (12, 15)
     import cloudpickle  # noqa: PLC0415
 
-    arrived = pickle.loads(cloudpickle.dumps(Parcel(plan))).shared.problem
+    arrived = pickle.loads(cloudpickle.dumps(Payload(plan))).shared.problem
     np.testing.assert_array_equal(arrived.dataset.mask, data.mask)
     np.testing.assert_array_equal(arrived.dataset.hidden, data.hidden)
     assert not {"seen", "completed"} & set(vars(arrived))

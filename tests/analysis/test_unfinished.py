@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bnmf_core import RunSpec, covering_numbers, distances, laurberg, run
-from bnmf_core.analysis.growing import MOST, best, growth, settling
+from bnmf_core.analysis.unfinished import MOST, best, growth, settling
 from bnmf_core.compare.coverage import covering_over_time
 from bnmf_core.compare.settled import settled
 from bnmf_core.runs import engine, planning

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.analysis import growing
+from bnmf_core.analysis import unfinished
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.figures.bases import named_table
 from bnmf_core.figures.component_grid import component_grid
@@ -21,13 +21,13 @@ from pages.frame.services import store
 @st.cache_data(max_entries=128, show_spinner=False)
 def _growth(folder: str, made: int, metric: str, epsilon: float, _run_id: str) -> pd.DataFrame:
     """That of the run with this folder, read again only when something has been made since."""
-    return growing.growth(store(), _run_id, metric, epsilon)
+    return unfinished.growth(store(), _run_id, metric, epsilon)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
-def _best(folders: list[str], made: list[int], _run_ids: list[str]) -> growing.Best | None:
+def _best(folders: list[str], made: list[int], _run_ids: list[str]) -> unfinished.Best | None:
     """That of the runs with these folders, read again only when something has been made since."""
-    return growing.best(store(), _run_ids)
+    return unfinished.best(store(), _run_ids)
 
 
 def components(runs: Sequence[RunRecord]) -> None:

@@ -12,11 +12,11 @@ Made = TypeVar("Made")
 Find = Callable[[], Executor | None]
 
 
-def nowhere() -> None:
+def no_cluster() -> None:
     """No cluster is asked."""
 
 
-class Elsewhere:
+class Cluster:
     """A cluster that is asked until it is lost.
 
     Parameters
@@ -29,7 +29,7 @@ class Elsewhere:
     said : how it was lost, in a sentence or two; "" while it is not.
     """
 
-    def __init__(self, find: Find = nowhere) -> None:
+    def __init__(self, find: Find = no_cluster) -> None:
         self._find = find
         self.said = ""
 
@@ -42,6 +42,6 @@ class Elsewhere:
             return act(self._find())
         except SchedulerError as error:
             events.tell("cluster lost", what="analysis")
-            self._find = nowhere
+            self._find = no_cluster
             self.said = f"{error} It is computed on this machine now."
         return act(None)

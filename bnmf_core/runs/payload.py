@@ -34,7 +34,7 @@ class Unreachable(Exception):
     """The worker does not reach the file of X that it was to map."""
 
 
-class Parcel:
+class Payload:
     """What steps share, pickled without a copy of X, memory-mapped or not.
 
     where : the file of X, if whoever unpacks this is to map it instead of receiving it.
@@ -90,10 +90,10 @@ def where_X_lies(shared: Shared) -> Mapped | None:
     return None if dataset is None else Mapped.of(dataset.X)
 
 
-def make_step(function: Callable[..., Made], parcel: Parcel, *rest: object) -> Made:
+def make_step(function: Callable[..., Made], payload: Payload, *rest: object) -> Made:
     """``function(what is shared, *rest)``, on a worker."""
     with one_blas_thread():
-        return function(parcel.shared, *(own(value) for value in rest))
+        return function(payload.shared, *(own(value) for value in rest))
 
 
 def own(value: Any) -> Any:

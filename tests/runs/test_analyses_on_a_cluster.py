@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from bnmf_core.analysis import distances, evidence, stages
-from bnmf_core.analysis.elsewhere import Elsewhere
 from bnmf_core.analysis.ranks import RankQuestion, RankWork, read
+from bnmf_core.analysis.remote import Cluster
 from bnmf_core.compare.distances import DISTANCES, pairwise
 from bnmf_core.compare.distances.pairwise import matched_alike, pairwise_of_several
 from bnmf_core.data.synthetic import laurberg, low_rank
@@ -196,12 +196,12 @@ def test_a_cluster_is_asked_no_more_once_it_is_lost():
         asked.append(1)
         raise SchedulerError("It does not answer.")
 
-    elsewhere = Elsewhere(find)
-    assert elsewhere.make(lambda executor: executor) is None
-    assert elsewhere.make(lambda executor: executor) is None
-    assert len(asked) == 1 and elsewhere.said.startswith("It does not answer. It is computed")
+    cluster = Cluster(find)
+    assert cluster.make(lambda executor: executor) is None
+    assert cluster.make(lambda executor: executor) is None
+    assert len(asked) == 1 and cluster.said.startswith("It does not answer. It is computed")
     with pytest.raises(RunError, match="something else"):
-        Elsewhere().make(lambda executor: _fail())
+        Cluster().make(lambda executor: _fail())
 
 
 def _fail():
@@ -225,7 +225,7 @@ def test_cancelling_does_not_wait_for_the_workers(cluster):
 
 def test_an_analysis_on_a_cluster_is_cancelled_within_two_seconds(cluster, here):
     with cluster.open(threads=2) as executor:
-        elsewhere, began = Elsewhere(lambda: executor), []
+        cluster, began = Cluster(lambda: executor), []
 
         def stopped():
             began.append(time.monotonic())
@@ -233,5 +233,5 @@ def test_an_analysis_on_a_cluster_is_cancelled_within_two_seconds(cluster, here)
 
         stage = stages.STAGES["belief"]
         with pytest.raises(Cancelled):
-            stages.make(here, stage, lambda part: None, stopped, elsewhere)
+            stages.make(here, stage, lambda part: None, stopped, cluster)
         assert time.monotonic() - began[3] < 2 and not stage.ready(here)

@@ -29,7 +29,7 @@ def show(look: Lens, of_runs: pd.DataFrame, of_chains: pd.DataFrame) -> None:
     columns = {
         "largest": number(with_unit("largest distance", unit)),
         "mean": number(
-            with_unit("mean pairwise distance, itself included", unit),
+            with_unit("mean pairwise distance", unit),
             help="Over all ordered pairs, a factorization with itself included, as published; Fit "
             "and weights has the mean distance to the others.",
         ),

@@ -20,7 +20,11 @@ FILES = {
         (("test_well.py", "test_left.py"), 0, "2 passed, 0 failed, 1 skipped"),
         (("test_ill.py", "test_well.py"), 1, "2 passed, 1 failed, 0 skipped"),
         (("test_well.py", "test_broken.py"), 1, "2 passed, 1 failed, 0 skipped"),
-        (("test_well.py", "test_none.py"), 1, "2 passed, 0 failed, 0 skipped"),
+        (
+            ("test_well.py", "test_none.py"),
+            1,
+            "2 passed, 0 failed, 0 skipped; part 2 stopped before its end",
+        ),
     ],
 )
 def test_both_parts_are_run_and_counted_in_one_line(tmp_path, capfd, parts, code, said):

@@ -38,7 +38,11 @@ def run(parts: Sequence[Sequence[str]] = PARTS) -> int:
             command = [*PYTEST, *part, f"--junitxml={report}"]
             codes.append(subprocess.run(command, check=False).returncode)
             found.append(counts(report))
-    print(", ".join(f"{sum(one[key] for one in found)} {key}" for key in found[0]))
+    said = ", ".join(f"{sum(one[key] for one in found)} {key}" for key in found[0])
+    for number, (one, code) in enumerate(zip(found, codes, strict=True), 1):
+        if code and not one["failed"]:  # as at the time limit of a test
+            said += f"; part {number} stopped before its end"
+    print(said)
     return int(any(codes))
 
 

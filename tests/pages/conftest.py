@@ -10,13 +10,17 @@ import streamlit as st
 from bnmf_core import Dataset, JobRunner, RunSpec, RunStore
 from pages.frame import owners, services, view
 
+# What a test may ask for, and the store that is made once and copied for it.
+READY = {"finished": "made_once", "hostile": "hostile_once"}
+
 
 @pytest.fixture
 def server(tmp_path, monkeypatch, request):
     """A fresh store behind the app, with what is asked of it already made; its job runner."""
-    if "finished" in request.fixturenames:
-        root, _ = request.getfixturevalue("made_once")
-        shutil.copytree(root, tmp_path, dirs_exist_ok=True)
+    for asked, made in READY.items():
+        if asked in request.fixturenames:
+            root, _ = request.getfixturevalue(made)
+            shutil.copytree(root, tmp_path, dirs_exist_ok=True)
     monkeypatch.setenv("BNMF_HOME", str(tmp_path))
     st.cache_resource.clear()
     places = services.places()

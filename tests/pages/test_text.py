@@ -1,11 +1,12 @@
 """Text from files is never Markdown: not by any page's script, nor on any page."""
 
 import re
+from contextlib import closing
 
 import numpy as np
 import pytest
 
-from bnmf_core import Dataset, RunSpec
+from bnmf_core import Dataset, JobRunner, RunSpec, RunStore
 from pages.frame.words import JOINER, left, plain
 from tests.pages.apps import PAGES, ROOT, page
 from tests.pages.markdown import unsafe
@@ -101,9 +102,9 @@ def test_harmless_text_stays_as_it_is():
         assert plain(text) == text
 
 
-@pytest.fixture
-def hostile(server):
-    """Runs of data in which every name is hostile; their ids."""
+@pytest.fixture(scope="module")
+def hostile_once(tmp_path_factory):
+    """A store with runs of data in which every name is hostile, and their analysis; their ids."""
     names = [f"{text} {n}" for n, text in enumerate(HOSTILE)]
     many = len(names)
     everything = " ".join(HOSTILE[:9])
@@ -117,9 +118,17 @@ def hostile(server):
         RunSpec("random_restarts", rank=3, particles=4),
         RunSpec("gibbs", rank=3, particles=6, settings={"warm_up": 3, "thinning": 1}),
     ]
-    run_ids = server.start(data, specs, [HOSTILE[0], everything])
-    server.wait_analysis(run_ids)
-    return run_ids
+    root = tmp_path_factory.mktemp("hostile")
+    with closing(JobRunner(RunStore(root))) as runner:
+        run_ids = runner.start(data, specs, [HOSTILE[0], everything])
+        runner.wait_analysis(run_ids)
+    return root, run_ids
+
+
+@pytest.fixture
+def hostile(server, hostile_once):
+    """Runs of data in which every name is hostile; their ids."""
+    return list(hostile_once[1])
 
 
 LIVE = (

@@ -34,7 +34,7 @@ def test_runs_of_one_name_are_told_apart_everywhere(server):
     data = laurberg("two", noise=0.01)
     spec = RunSpec("random_restarts", 3, particles=4)
     run_ids = server.start(data, [spec, RunSpec("nndsvdar", 3, particles=4)], ["same", "same"])
-    server.wait_analysis(run_ids)
+    server.wait_analysis(run_ids, "structure", "mixing", "exact")
     app = page("coverage", runs=",".join(run_ids))
     assert len(set(app.sidebar.multiselect[0].options)) == 2
     assert len(set(app.selectbox(key="filter_reference").options)) == 2
@@ -68,7 +68,7 @@ def test_unknown_runs_are_not_found_and_none_are_shown_instead(server, finished,
 
 
 def test_of_known_and_unknown_runs_the_known_are_shown_and_the_others_named(server, finished):
-    server.wait_analysis(finished[:1])
+    server.wait_analysis(finished[:1], "structure")
     app = page("components", runs=f"{finished[0]},feedbeef")
     assert not app.exception
     assert "not found: feedbeef" in words(app)
@@ -199,7 +199,7 @@ def test_data_of_one_name_are_told_apart_in_captions(server):
     captions = []
     for dataset_id in (older, newer):
         run_ids = server.start(dataset_id, [spec])
-        server.wait_analysis(run_ids)
+        server.wait_analysis(run_ids, "structure", "mixing", "exact")
         captions += [
             c.value for c in page("coverage", runs=run_ids[0]).caption if "rank 3" in c.value
         ]

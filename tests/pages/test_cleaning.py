@@ -59,7 +59,7 @@ def test_a_comparison_that_is_removed_is_computed_again(server, finished):
     app.button(key="remove_unused").click().run()
     assert kept(server.store)["comparisons"] == before["comparisons"] - one.bytes
     assert kept(server.store)["runs"] == before["runs"]
-    server.wait_analysis(finished)
+    server.wait_analysis(finished, "distances")
     assert find_computed(server.store)[0].key == one.key
 
 

@@ -59,7 +59,7 @@ def test_a_page_says_once_where_its_numbers_come_from(server, finished, name):
 
 
 def test_a_link_restores_runs_distance_threshold_and_focus(server, finished):
-    server.wait_analysis(finished[:1])
+    server.wait_analysis(finished[:1], "structure")
     app = page("components", runs=finished[0], metric="wad", threshold="1.5", focus="mode:2")
     assert not app.exception
     assert app.session_state["view_runs"] == finished[:1]

@@ -75,11 +75,13 @@ EXPECTED = {
 }
 
 
-# Settings of those that take long before their first particle.
+# Settings of those that take long for their first particles.
 BRIEF = {
     "tempered_smc": {"population": 12, "sweeps": 1, "effective": 0.5},
     "mode_jumps": {"restarts": 4, "pilot": 30, "bridge": 6, "warm_up": 3},
     "iasg": {"calibration": 60, "warm_up": 20, "thinning": 3},
+    "metropolis": {"warm_up": 400, "thinning": 20},
+    "langevin": {"warm_up": 400, "thinning": 20},
 }
 
 

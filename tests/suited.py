@@ -1,9 +1,10 @@
 """A model for each algorithm, and data that the model takes."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from bnmf_core import registry
-from bnmf_core.data.repair import as_yes_no
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.numerics.matrix import stored
 
@@ -21,4 +22,5 @@ def suited(dataset: Dataset, model: str) -> Dataset:
     if not registry.model(model).unfit(dataset):
         return dataset
     values = stored(dataset.X)
-    return as_yes_no(dataset, min(float(np.median(values)), 0.999 * float(values.max())))
+    threshold = min(np.median(values), 0.999 * values.max())
+    return replace(dataset, X=(dataset.X > threshold).astype(float))

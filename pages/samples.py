@@ -57,7 +57,7 @@ if dataset.map_shape is not None:
 beside.typical(look, found, called)
 left, right = st.columns(2)
 with left:
-    beside.changes(look, found, called)
+    beside.changes(look, found, int(rows[0]), called)
 with right:
     beside.consensus(look, found)
 grouping.unsteady(look, found, called)

@@ -38,6 +38,8 @@ HOPELESS = 100.0
 MOST_MODES = 12
 # The density on the way is nowhere below a twentieth (e⁻³) of that at the worse end.
 ALLOWED_NATS = 3.0
+# That no path was found does not prove that there is none.
+UNJOINED = "no two of them joined by a path that was found"
 # An exact factorization leaves no residual; noise below this part of X would be rounding.
 SMALLEST_NOISE = 1e-3
 
@@ -107,7 +109,7 @@ def connections(
     >>> apart = distances(found)
     >>> labels = find_modes(apart, threshold=15.0).labels
     >>> connections(data, found.A, found.W, labels, apart, threshold=15.0).verdict
-    '2 separate modes'
+    '2 modes, no two of them joined by a path that was found'
     """
     distances = checked_distances(distances)
     labels = np.asarray(labels)
@@ -267,7 +269,7 @@ def _spaced(A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def family_verdict(family: np.ndarray, modes: np.ndarray, missing: int = 0) -> str:
-    """Whether modes are separate, in words.
+    """Which modes are joined by paths, in words.
 
     family : (K,) any label of the family of each mode. modes : (K,) what the modes are called,
     0-based; on screen one more. missing : further modes, smaller ones, of which nothing is known.
@@ -278,11 +280,11 @@ def family_verdict(family: np.ndarray, modes: np.ndarray, missing: int = 0) -> s
         whole = "one mode" if K == 1 else f"one connected family, shown as {K} pieces"
         return among + whole
     if kinds.size == K:
-        return among + f"{K} separate modes"
+        return among + f"{K} modes, {UNJOINED}"
     groups = [modes[family == kind] + 1 for kind in kinds]
     joined = [f"modes {listed(g)} are one connected family" for g in groups if g.size > 1]
     alone = [int(g[0]) for g in groups if g.size == 1]
     if alone:
         one = len(alone) == 1
-        joined.append(f"mode{'s' * (not one)} {listed(alone)} {'is' if one else 'are'} separate")
-    return among + f"{kinds.size} separate families: " + "; ".join(joined)
+        joined.append(f"mode{'s' * (not one)} {listed(alone)} {'stands' if one else 'stand'} alone")
+    return among + f"{kinds.size} families, {UNJOINED}: " + "; ".join(joined)

@@ -162,6 +162,6 @@ LESSON = Lesson(
     ),
     show,
     "overview",
-    "The page Overview says whether the modes of your data are separate or one connected family.",
+    "The page Overview says which modes of your data such a path joins into one family.",
     facts,
 )

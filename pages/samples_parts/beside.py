@@ -68,16 +68,15 @@ def _strongest(look: Lens, component: np.ndarray, n: int) -> list[str]:
     return [dataset.features[d] for d in best if score[d] > 0]
 
 
-def changes(look: Lens, found: Grouping, called: list[str]) -> None:
-    """The flow of observations from mode 1's groups to another mode's."""
-    others = [
-        k for k in range(look.modes.count) if look.analysis.optima[look.modes.representative[k]]
-    ]
-    if len(others) < 2:
+def changes(look: Lens, found: Grouping, row: int, called: list[str]) -> None:
+    """The flow of observations from the groups of a member to those of another mode."""
+    own = look.modes.labels[row]
+    optima = look.analysis.optima[look.modes.representative]
+    numbers = [k + 1 for k in range(look.modes.count) if optima[k] and k != own]
+    if not numbers:
         st.header("One mode", anchor=False)
         st.caption("The restarts found one mode, so no observation changes group between modes.")
         return
-    numbers = [k + 1 for k in others[1:]]
     link.one_of("with", numbers)
     k = (
         st.selectbox(
@@ -91,7 +90,8 @@ def changes(look: Lens, found: Grouping, called: list[str]) -> None:
     link.share("with")
     second = groups_of(look, int(look.modes.representative[k]), found.A)
     flow = group_changes(found.groups, second, len(found.W))
-    names = (look.mode_names[0], look.mode_names[k])
+    name = look.mode_names[own] if look.analysis.optima[row] else look.name(row)
+    names = (name, look.mode_names[k])
     i, j = np.nonzero(flow)
     view.chart(
         group_flow(flow, names, called),

@@ -122,7 +122,7 @@ def test_the_sentences_say_what_the_table_holds(two, told):
         words = f"mode {good.index(True) + 1} fits best, 1 is a poorer local optimum."
     assert f"30 converged restarts found 2 modes (threshold 15°): {words}" in whole
     assert f"Mode {heavy + 1} has {answer.mass_in_words(table.loc[heavy])} of the post" in whole
-    assert "2 separate modes" in whole
+    assert "2 modes, no two of them joined by a path that was found" in whole
     assert "σ = 0.01, λ = 1" in whole
     assert "next restart" in whole
     assert "likelihood power" in whole

@@ -5,7 +5,7 @@ import pytest
 from scipy.linalg import block_diag
 
 from bnmf_core import RunSpec, connections, distances, find_modes, laurberg, run
-from bnmf_core.compare.islands import _balanced, _spaced, lowest_path
+from bnmf_core.compare.islands import UNJOINED, _balanced, _spaced, lowest_path
 from bnmf_core.data.synthetic import infinite_solution
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.errors import Cancelled, DataError
@@ -38,7 +38,7 @@ def test_two_solutions_are_two_islands():
     data = laurberg("two")
     found = Pairs(shuffled([(t.A, t.W) for t in data.truth], 0))
     result = told(data, found, np.arange(2))
-    assert result.verdict == "2 separate modes" and result.families == 2
+    assert result.verdict == f"2 modes, {UNJOINED}" and result.families == 2
     assert result.single_linkage == 2
     assert result.paths["end_error"].item() < 1e-7 and result.paths["path_error"].item() > 0.01
 
@@ -81,13 +81,13 @@ def test_two_solutions_beside_a_continuum_are_two_families():
     result = told(data, Pairs(shuffled(pairs, 2)), labels)
     assert result.family.tolist() == [0, 1, 0, 0, 0, 1, 0, 1]
     assert result.verdict == (
-        "2 separate families: modes 1, 3, 4, 5 and 7 are one connected family; modes 2, 6 and 8 "
-        "are one connected family"
+        f"2 families, {UNJOINED}: modes 1, 3, 4, 5 and 7 are one connected family; modes 2, 6 and "
+        "8 are one connected family"
     )
     alone = told(
         data, Pairs(shuffled(pairs[:6], 2)), labels[[0, 1, 2, 3, 5, 4]].argsort().argsort()
     )
-    assert alone.verdict.endswith("is separate")
+    assert alone.verdict.endswith("stands alone")
 
 
 def test_restarts_on_the_continuum_that_reach_it_are_one_family():

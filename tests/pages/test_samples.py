@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from bnmf_core import Dataset
+from bnmf_core import Dataset, RunSpec, laurberg
 from bnmf_core.data.foreign import Foreign
 from bnmf_core.runs.foreign import bring
 from pages.frame import declared
@@ -52,6 +52,17 @@ def test_the_one_that_changes_group_is_named(two):
     table = table_with(app, "same group", "else most often")
     assert len(table) == 1 and table["same group"].iloc[0] == 50
     assert "1 of 9 do in at least one of 2" in words(app)
+
+
+def test_the_flow_begins_with_the_mode_that_is_drawn(server):
+    data = laurberg("two", noise=0.001, rng=np.random.default_rng(0))
+    run_ids = server.start(data, [RunSpec("random_restarts", 3, particles=8)])
+    assert server.wait_analysis(run_ids, "structure").optima.all()
+    for first, other in ((1, 2), (2, 1)):
+        app = page("samples", runs=run_ids[0], focus=f"mode:{first}")
+        assert not app.exception and not app.error
+        chart(app, f"change group from mode {first} to mode {other}")
+        assert app.selectbox(key="view_with").options == [f"mode {other}"]
 
 
 def test_a_component_that_is_chosen_is_framed_on_both_pages_and_in_the_address(two):

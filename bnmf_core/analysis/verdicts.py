@@ -116,6 +116,8 @@ def _doubts(answer: Answer, evidence: Evidence, winner: int) -> Iterator[str]:
     labels = answer.modes.labels
     if answer.islands is not None and answer.islands.connected(labels, winner):
         yield "A path without a barrier joins it to another mode."
+    if evidence.repeated is None:
+        yield "Lower likelihood powers are not computed yet."
     for belief in sorted((*evidence.beliefs, *evidence.blurred), reverse=True):
         if belief == 1 or (
             belief in evidence.beliefs and evidence.winner(labels, belief) == winner

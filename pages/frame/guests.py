@@ -48,7 +48,7 @@ def _guest(page: declared.Page, shown: str) -> None:
         name = services.places().shares.find(shown).name or "These runs"
         st.markdown(
             f":material/visibility: **{plain(name)}**: somebody shows this to you. You can look at "
-            "all of it, and change nothing."
+            "these runs and change nothing."
         )
         _to_ones_own()
     if "runs" not in page.parameters and page.section not in OPEN:

@@ -16,13 +16,14 @@ from bnmf_core.analysis.verdicts import ComponentFacts
 ALL = np.ones(3)
 
 
-def weighed(settled=True, at_a_tenth=0, merged=False, blurred=()):
+def weighed(settled=True, at_a_tenth=0, merged=False, blurred=(), repeated=()):
     """Masses at likelihood power 1, where mode 1 wins, and at 0.1."""
     return SimpleNamespace(
         problem="",
         settled=settled,
         beliefs=tuple(one for one in (1.0, 0.1) if one not in blurred),
         blurred=blurred,
+        repeated=repeated,
         winner=lambda labels, belief: 0 if belief == 1 else at_a_tenth,
         merged=lambda labels, belief, mode: merged,
     )
@@ -44,6 +45,11 @@ def answer(mass=(0.7, 0.3), low=(0.6, 0.2), high=(0.8, 0.4), **further):
         "islands": None,
     }
     return SimpleNamespace(**(found | further))
+
+
+def test_nothing_is_clear_before_lower_likelihood_powers_are_computed():
+    early = verdicts.explanations(answer(evidence=weighed(repeated=None)))
+    assert early.grade == verdicts.LIKELY and "not computed yet" in early.said
 
 
 def test_a_mode_that_outweighs_all_others_whatever_the_errors_is_clear():

@@ -5,6 +5,7 @@ import streamlit as st
 from bnmf_core.nouns.errors import BNMFError
 from pages.frame import choosing, guard, hints, link, panel, view
 from pages.frame.services import store
+from pages.parts import scale
 from pages.run_parts import asked, promise, where
 
 guard.enter("run")
@@ -33,6 +34,7 @@ except BNMFError as error:
 with above:
     if costs is not None and wanted.specs:
         promise.show(dataset, dataset_id, wanted)
+        scale.show(dataset_id)
     ready = costs is not None and bool(wanted.specs)
     icon = ":material/play_arrow:"
     if st.button("Analyse", type="primary", icon=icon, disabled=not ready, key="go"):

@@ -6,10 +6,12 @@ import numpy as np
 
 from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.nouns.names import percent
-from bnmf_core.numerics.matrix import stored
+from bnmf_core.numerics.matrix import is_sparse, stored
 
 # Classes that are counted one by one.
 MOST_CLASSES = 12
+# A feature with more than this part of the sum of squares, of at least so many, dominates the fit.
+MOST_OF_ALL, FEW = 0.5, 3
 
 
 def described(dataset: Dataset) -> list[str]:
@@ -36,6 +38,25 @@ def described(dataset: Dataset) -> list[str]:
         classes = len(set(values.tolist()) - {""})
         facts.append(f"{key} ({classes:,} class{'es' * (classes != 1)})")
     return facts
+
+
+def dominant_feature(dataset: Dataset) -> str:
+    """That one of several features makes most of the sum of squares; "" where none does.
+
+    >>> from bnmf_core import Dataset
+    >>> dominant_feature(Dataset.from_array([[1.0, 2.0], [0.0, 1.0], [3.0, 9.0]])).split(":")[0]
+    '“feature 3” makes 93.8 % of the sum of squares'
+    """
+    X = dataset.X
+    summed = X.multiply(X).sum(axis=1) if is_sparse(X) else np.einsum("dn,dn->d", X, X)
+    squares = np.asarray(summed, dtype=float).ravel()
+    part = squares.max() / max(squares.sum(), np.finfo(float).tiny)
+    if dataset.D < FEW or part <= MOST_OF_ALL:
+        return ""
+    return (
+        f"“{dataset.features[int(squares.argmax())]}” makes {percent(part)} of the sum of squares: "
+        "the fit hardly sees the other features. If they matter alike, rescale the features first."
+    )
 
 
 def label_counts(dataset: Dataset) -> list[str]:

@@ -19,6 +19,7 @@ from pages.frame import link, view
 from pages.frame.services import store
 from pages.frame.view import chart
 from pages.frame.words import plain, size
+from pages.parts import scale
 
 MOST_COMPONENTS = 60
 COMPLETION_RANK = 10
@@ -42,6 +43,7 @@ def show(dataset_id: str) -> None:
             origin=origin,
             table=lambda: corner(dataset),
         )
+        scale.show(dataset_id)
     left, right = st.columns(2, gap="medium")
     with left:
         _least_error(dataset_id, dataset, origin)

@@ -97,6 +97,17 @@ def test_a_lower_threshold_never_gives_fewer_modes(server, finished):
     assert counts[-1] > 1
 
 
+def test_a_feature_that_dominates_the_fit_is_named_before_it_is_analysed(server):
+    X = np.random.default_rng(0).random((4, 9)) * [[1], [900], [1], [1]]
+    names = ["alcohol", "proline", "hue", "ash"]
+    wine = server.store.add_dataset(Dataset.from_array(X, name="wine", features=names))
+    even = server.store.add_dataset(Dataset.from_array(X / [[1], [900], [1], [1]], name="even"))
+    for name in ("data", "run"):
+        said = words(page(name, data=wine))
+        assert "“proline” makes" in said and "of the sum of squares" in said
+        assert "of the sum of squares" not in words(page(name, data=even))
+
+
 def test_unknown_runs_in_a_link_are_named(server, finished):
     app = page("overview", runs="feedbeef")
     assert not app.exception

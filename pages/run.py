@@ -5,6 +5,7 @@ import streamlit as st
 from bnmf_core.nouns.errors import BNMFError
 from pages.frame import choosing, guard, hints, link, panel, view
 from pages.frame.services import store
+from pages.frame.words import plain
 from pages.parts import scale
 from pages.run_parts import asked, promise, where
 
@@ -34,7 +35,8 @@ except BNMFError as error:
 with above:
     if costs is not None and wanted.specs:
         promise.show(dataset, dataset_id, wanted)
-        scale.show(dataset_id)
+        if doubt := scale.said(dataset_id):
+            st.caption(plain(doubt))
     ready = costs is not None and bool(wanted.specs)
     icon = ":material/play_arrow:"
     if st.button("Analyse", type="primary", icon=icon, disabled=not ready, key="go"):

@@ -38,12 +38,11 @@ def show(dataset_id: str) -> None:
             st.markdown(f":small[{plain(' · '.join(described(dataset)))}]")
         chart(
             matrix_preview(dataset.X, dataset.mask, dataset.unit, dataset.feature_noun),
-            "Bright is large. A bright stripe dominates the fit.",
+            f"Bright is large. {scale.said(dataset_id) or 'A bright stripe dominates the fit.'}",
             name="matrix",
             origin=origin,
             table=lambda: corner(dataset),
         )
-        scale.show(dataset_id)
     left, right = st.columns(2, gap="medium")
     with left:
         _least_error(dataset_id, dataset, origin)

@@ -123,7 +123,7 @@ def mode_map(
                 else []
             )
         )
-        for k in range(min(K, LABELLED))
+        for k in list(dict.fromkeys([*np.flatnonzero(heavy).tolist(), *range(K)]))[:LABELLED]
     }
     notes = _placed(points[representatives] / scale, size / 2, labels, scale)
     figure.update_xaxes(visible=False)

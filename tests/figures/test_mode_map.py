@@ -20,6 +20,25 @@ def drawn():
     return mode_map(points, members, *of)
 
 
+def test_the_mode_with_the_mass_is_labelled_however_few_restarts_found_it():
+    K, rng = 40, np.random.default_rng(0)
+    heavy = np.arange(K) == 17
+    figure = mode_map(
+        10 * rng.normal(size=(K, 2)),
+        pd.DataFrame({"error": np.full(K, 0.1)}),
+        np.arange(K),
+        np.arange(K),
+        np.ones(K, bool),
+        ["> 99.9 %" if one else "" for one in heavy],
+        heavy,
+        [f"mode {k + 1}" for k in range(K)],
+        "°",
+        np.ones(K, bool),
+    )
+    notes = [note.text for note in figure.layout.annotations]
+    assert any("<b>18</b>" in note and "> 99.9 % of the mass" in note for note in notes)
+
+
 def test_areas_are_numbers_of_restarts(drawn):
     dots, circles = drawn.data
     assert len(dots.x) == 5

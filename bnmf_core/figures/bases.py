@@ -25,7 +25,7 @@ def picture(
     people have given to components.
     """
     alone = without_counterpart(A)
-    order = "Components are put in the order of the first factorization. "
+    order = "Components are in one order for all factorizations. "
     note = order
     if alone.any():
         note += (

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from bnmf_core.analysis import downstream, structure
+from bnmf_core.analysis import downstream, structure, verdicts
 from bnmf_core.analysis.answer import share_by_run
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.evidence import Evidence
@@ -114,9 +114,13 @@ class Subject:
         return members.assign(run=members["run"].map(self.names), mode=self.modes.labels + 1)
 
     def first_modes(self) -> tuple[np.ndarray, list[str]]:
-        """Rows of the most typical member of each of the largest modes, and their names."""
-        rows = self.modes.representative[:MODES]
-        return rows, self.answer.mode_names[: len(rows)]
+        """Bases (k, D, R) of the modes with mass and then the largest ones, and their names.
+
+        Components have the numbers of mode 1, as on the pages.
+        """
+        first = verdicts.leading(self.answer)[:MODES]
+        rows = self.modes.representative[[0, *first]]
+        return self.comparison.aligned(rows)[1:], [self.answer.mode_names[k] for k in first]
 
 
 def belief(weighed: Evidence, modes: Modes, names: Sequence[str]) -> Picture:
@@ -164,8 +168,7 @@ def _map(subject: Subject) -> Iterator[Picture]:
 
 
 def _bases(subject: Subject) -> Iterator[Picture]:
-    rows, names = subject.first_modes()
-    A, dataset = subject.comparison.aligned(rows), subject.comparison.dataset
+    (A, names), dataset = subject.first_modes(), subject.comparison.dataset
     called = subject.answer.named.components(A[0])
     figure, reading = bases.picture(dataset, A, names, called=called)
     yield Picture(
@@ -177,8 +180,7 @@ def _words(subject: Subject) -> Iterator[Picture]:
     dataset = subject.comparison.dataset
     if dataset.image_shape is not None or not dataset.named:
         return
-    rows, names = subject.first_modes()
-    A = subject.comparison.aligned(rows)
+    A, names = subject.first_modes()
     found = aligned_words(A, dataset.features, WORDS, RELEVANCE)
     wide = found.groupby(["component", "factorization"])["word"].agg(", ".join).reset_index()
     table = pd.DataFrame(
@@ -191,7 +193,7 @@ def _words(subject: Subject) -> Iterator[Picture]:
         }
     )
     reading = (
-        f"Components in the order of the first mode; {dataset.feature_noun} that are both frequent "
+        f"Components in one order for all modes; {dataset.feature_noun} that are both frequent "
         f"in a component and particular to it (relevance {RELEVANCE:g})."
     )
     yield Picture("words", reading, table, title=f"Strongest {dataset.feature_noun}")

@@ -2,6 +2,8 @@
 
 import argparse
 import contextlib
+import csv
+import io
 import json
 import multiprocessing
 import os
@@ -17,7 +19,7 @@ from typing import Any
 import pandas as pd
 
 from benchmarks import harness
-from benchmarks.tables import as_markdown, as_text
+from benchmarks.tables import as_markdown, as_text, cell
 from studies.result import StudyResult, full, kept_at
 from studies.runner import Progress, Study
 
@@ -26,6 +28,8 @@ DOCS = ROOT / "docs"
 # ``title``, ``summary`` (sentences), ``tables``, and ``plots``, the names of figures that belong to
 # it; see :mod:`benchmarks.tables`.
 Section = dict[str, Any]
+# The tables that a page of documentation has no room for.
+TABLES = "tables.csv"
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,7 @@ class Report:
     sections : the study in tables, with names of its figures. figures : file name → SVG.
     calibrate : what is told in the place of a study by ``--calibrate``.
     workers : processes at once when nothing is said; None: as many as there are cores.
+    first : how many tables stand on the page of documentation; the others are in a file beside it.
     """
 
     key: str
@@ -51,23 +56,37 @@ class Report:
     figures: Callable[[StudyResult], dict[str, str]]
     calibrate: Callable[[int | None], Section] | None = None
     workers: int | None = None
+    first: int = 13
 
-    def document(self, study: StudyResult, drawn: Iterable[str]) -> str:
-        """The page of documentation: what was done, what it says of the paper, tables, figures."""
+    def document(self, study: StudyResult, drawn: Iterable[str]) -> tuple[str, str]:
+        """The page of documentation, and the tables that it leaves out as CSV, "" where none.
+
+        The page says what was done and what it says of the paper, with tables and figures.
+        """
         parts = [f"# {self.words['heading']}", ""] if "heading" in self.words else []
+        left_out: list[dict[str, Any]] = []
+        room = self.first
         for section in self.sections(study, list(drawn)):
+            tables = section["tables"]
+            left_out += tables[room:]
             plots = [
                 {"title": path, "path": f"{self.key}-study/{path}"}
                 for path in section.get("plots", ())
             ]
-            parts.append(as_markdown(section | {"plots": plots}))
-        return "\n".join(parts).rstrip() + "\n"
+            parts.append(as_markdown(section | {"plots": plots, "tables": tables[:room]}))
+            room = max(room - len(tables), 0)
+        if left_out:
+            parts.append(
+                f"{len(left_out)} more tables are in [{TABLES}]({self.key}-study/{TABLES}).\n"
+            )
+        return "\n".join(parts).rstrip() + "\n", _as_csv(left_out)
 
     def keep(self, study: StudyResult, drawn: Mapping[str, str], docs: Path = DOCS) -> None:
         """Put the study where the pages and the documentation show it."""
         study.save(kept_at(self.key))
-        _write(docs / f"{self.key}-study", drawn)
-        (docs / f"{self.key}-study.md").write_text(self.document(study, drawn))
+        page, tables = self.document(study, drawn)
+        _write(docs / f"{self.key}-study", {**drawn, **({TABLES: tables} if tables else {})})
+        (docs / f"{self.key}-study.md").write_text(page)
 
     def main(self, arguments: list[str]) -> int:
         """The command line."""
@@ -157,6 +176,19 @@ def as_table(title: str, frame: pd.DataFrame) -> dict[str, Any]:
     if "source" in shown:
         shown.loc[shown["source"] == "published", shown.columns[0]] = ""
     return {"title": title, "columns": tuple(shown.columns), "rows": shown.to_numpy().tolist()}
+
+
+def _as_csv(tables: Iterable[Mapping[str, Any]]) -> str:
+    """One table below the other: its title, its columns, its rows, an empty line."""
+    text = io.StringIO()
+    write = csv.writer(text, lineterminator="\n").writerow
+    for table in tables:
+        write([table["title"]])
+        write(table["columns"])
+        for row in table["rows"]:
+            write([cell(value) for value in row])
+        write([])
+    return text.getvalue()
 
 
 def machine(study: StudyResult) -> str:

@@ -15,7 +15,7 @@ from docs.making.markdown import listed
 DOCS = Path(__file__).resolve().parents[1]
 # What is no page, and what is made of parts.
 NO_PAGES = ("making", "pages")
-PICTURES = (".png", ".svg")
+PICTURES = (".png", ".svg", ".csv")
 HEADING = re.compile(r"^## (.+)$")
 ENTRY = re.compile(r"^[-*] \[[^\]]+\]\(([^)#:]+\.md)\)", re.MULTILINE)
 TITLE = re.compile(r"^#+ (.+)$", re.MULTILINE)

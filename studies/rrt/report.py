@@ -139,4 +139,4 @@ def figures(found: StudyResult) -> dict[str, str]:
     return drawn
 
 
-REPORT = Report("rrt", WORDS, RRTStudy(), SHORT, sections, figures)
+REPORT = Report("rrt", WORDS, RRTStudy(), SHORT, sections, figures, first=15)

@@ -45,7 +45,7 @@ def test_every_figure_is_drawn(study):
     for drawing in drawn.values():
         assert "nan" not in drawing.replace("base64", "").split("base64,")[0]
         etree.fromstring(drawing)
-    assert "![figure_4_12.svg](boolean-study/figure_4_12.svg)" in REPORT.document(study, drawn)
+    assert "![figure_4_12.svg](boolean-study/figure_4_12.svg)" in REPORT.document(study, drawn)[0]
 
 
 def test_marks_lie_where_their_numbers_say():

@@ -115,7 +115,11 @@ def test_the_document_has_verdict_tables_and_figures():
     for drawing in drawn.values():
         root = etree.fromstring(drawing)
         assert sum(part.tag.endswith("polyline") for part in root.iter()) == 2 * 3
-    text = REPORT.document(study, drawn)
+    text, tables = REPORT.document(study, drawn)
+    assert text.count("\n**") == 7 and not tables
+    few, tables = replace(REPORT, first=2).document(study, drawn)
+    assert few.count("\n**") == 2 and tables.count("\n\n") == 5
+    assert few.endswith("5 more tables are in [tables.csv](stein-study/tables.csv).\n")
     assert "![gaussian_one_5.svg](stein-study/gaussian_one_5.svg)" in text
     assert "| First <data> | published form | Q-Transform | 1 | 1 | Q-Transform | yes |" in text
     assert "| First <data> | 1 (1–1) | 5 (5–5) | 50 (50–50) |" in text

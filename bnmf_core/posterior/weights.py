@@ -26,6 +26,8 @@ OPTIONS = {
 ROUNDING = 1e-10
 # How far off the simplex a solver's answer may lie before it counts as no answer.
 OFF_SIMPLEX = 1e-5
+# A KKT residual above this is lowered by one linear solve.
+PRECISE = 1e-9
 
 
 def stein_weights(K: np.ndarray, solver: str = "HIGHS") -> np.ndarray:
@@ -70,7 +72,8 @@ def stein_weights(K: np.ndarray, solver: str = "HIGHS") -> np.ndarray:
     weights = np.maximum(weights, 0.0)
     if abs(weights.sum() - 1.0) > OFF_SIMPLEX:
         raise _no_answer(solver, "an answer off the simplex")
-    return weights / weights.sum()
+    weights /= weights.sum()
+    return weights if kkt_residual(K, weights) <= PRECISE else _polished(K, weights)
 
 
 def kkt_residual(K: np.ndarray, weights: np.ndarray) -> float:
@@ -126,6 +129,19 @@ def _solve(unit: np.ndarray, scale: np.ndarray, solver: str) -> np.ndarray:
     if problem.status not in ("optimal", "optimal_inaccurate") or z.value is None:
         raise _no_answer(solver, f"no answer ({problem.status})")
     return z.value
+
+
+def _polished(K: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The optimum over the particles that have weight, where it is nearer to that over all."""
+    some = np.flatnonzero(weights)
+    scale = 1.0 / np.sqrt(np.diagonal(K)[some])
+    unit = K[np.ix_(some, some)] * (scale[:, None] * scale)
+    found = scale * np.linalg.lstsq(unit, scale, rcond=None)[0]
+    if found.min() < 0.0 or not found.sum() > 0.0:
+        return weights
+    polished = np.zeros_like(weights)
+    polished[some] = found / found.sum()
+    return min(weights, polished, key=lambda w: kkt_residual(K, w))
 
 
 def _no_answer(solver: str, what: str) -> RunError:

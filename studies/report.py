@@ -58,8 +58,8 @@ class Report:
     workers: int | None = None
     first: int = 13
 
-    def document(self, study: StudyResult, drawn: Iterable[str]) -> tuple[str, str]:
-        """The page of documentation, and the tables that it leaves out as CSV, "" where none.
+    def document(self, study: StudyResult, drawn: Iterable[str]) -> tuple[str, dict[str, str]]:
+        """The page of documentation, and the file of tables that it leaves out, if any.
 
         The page says what was done and what it says of the paper, with tables and figures.
         """
@@ -79,13 +79,14 @@ class Report:
             parts.append(
                 f"{len(left_out)} more tables are in [{TABLES}]({self.key}-study/{TABLES}).\n"
             )
-        return "\n".join(parts).rstrip() + "\n", _as_csv(left_out)
+        page = "\n".join(parts).rstrip() + "\n"
+        return page, {TABLES: _as_csv(left_out)} if left_out else {}
 
     def keep(self, study: StudyResult, drawn: Mapping[str, str], docs: Path = DOCS) -> None:
         """Put the study where the pages and the documentation show it."""
         study.save(kept_at(self.key))
         page, tables = self.document(study, drawn)
-        _write(docs / f"{self.key}-study", {**drawn, **({TABLES: tables} if tables else {})})
+        _write(docs / f"{self.key}-study", {**drawn, **tables})
         (docs / f"{self.key}-study.md").write_text(page)
 
     def main(self, arguments: list[str]) -> int:

@@ -65,15 +65,15 @@ def stein_weights(K: np.ndarray, solver: str = "HIGHS") -> np.ndarray:
         return np.ones(1)
     scale = np.sqrt(diagonal.min() / diagonal)
     unit = K * (scale[:, None] * scale) / diagonal.min()
-    z = _solve(0.5 * (unit + unit.T), scale, solver)
-    weights = z * scale
+    unit = 0.5 * (unit + unit.T)
+    weights = _solve(unit, scale, solver) * scale
     if not np.isfinite(weights).all() or weights.min() < -OFF_SIMPLEX:
         raise _no_answer(solver, "an answer off the simplex")
     weights = np.maximum(weights, 0.0)
     if abs(weights.sum() - 1.0) > OFF_SIMPLEX:
         raise _no_answer(solver, "an answer off the simplex")
     weights /= weights.sum()
-    return weights if kkt_residual(K, weights) <= PRECISE else _polished(K, weights)
+    return weights if kkt_residual(K, weights) <= PRECISE else _polished(K, weights, unit, scale)
 
 
 def kkt_residual(K: np.ndarray, weights: np.ndarray) -> float:
@@ -131,12 +131,13 @@ def _solve(unit: np.ndarray, scale: np.ndarray, solver: str) -> np.ndarray:
     return z.value
 
 
-def _polished(K: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def _polished(
+    K: np.ndarray, weights: np.ndarray, unit: np.ndarray, scale: np.ndarray
+) -> np.ndarray:
     """The optimum over the particles that have weight, where it is nearer to that over all."""
     some = np.flatnonzero(weights)
-    scale = 1.0 / np.sqrt(np.diagonal(K)[some])
-    unit = K[np.ix_(some, some)] * (scale[:, None] * scale)
-    found = scale * np.linalg.lstsq(unit, scale, rcond=None)[0]
+    z = np.linalg.lstsq(unit[np.ix_(some, some)], scale[some], rcond=None)[0]
+    found = scale[some] * z
     if found.min() < 0.0 or not found.sum() > 0.0:
         return weights
     polished = np.zeros_like(weights)

@@ -93,8 +93,8 @@ def to_arrays(checkpoint: Checkpoint) -> dict[str, np.ndarray]:
 def from_arrays(arrays: Mapping[str, np.ndarray], State: type) -> Checkpoint:
     """The inverse of :func:`to_arrays`.
 
-    What is no state of this version makes a checkpoint that has failed: the shard is not gone on
-    with, and what it has made stays.
+    A state of another version makes a failed checkpoint: the shard does not continue, and its
+    particles are kept.
 
     Raises
     ------

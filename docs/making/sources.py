@@ -15,7 +15,8 @@ from docs.making.markdown import listed
 DOCS = Path(__file__).resolve().parents[1]
 # What is no page, and what is made of parts.
 NO_PAGES = ("making", "pages")
-PICTURES = (".png", ".svg", ".csv")
+# What pages show or link to beside other pages.
+FILES = (".png", ".svg", ".csv")
 HEADING = re.compile(r"^## (.+)$")
 ENTRY = re.compile(r"^[-*] \[[^\]]+\]\(([^)#:]+\.md)\)", re.MULTILINE)
 TITLE = re.compile(r"^#+ (.+)$", re.MULTILINE)
@@ -69,17 +70,17 @@ def with_menu(path: str, text: str) -> str:
 
 
 def stage(folder: Path) -> None:
-    """Write all pages and pictures into an empty folder, for the site generator."""
+    """Write all pages, pictures and tables into an empty folder, for the site generator."""
     shutil.rmtree(folder, ignore_errors=True)
     for path, text in pages().items():
         file = folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(with_menu(path, text), "utf-8")
-    for picture in sorted(DOCS.rglob("*")):
-        if picture.suffix in PICTURES:
-            target = folder / picture.relative_to(DOCS)
+    for file in sorted(DOCS.rglob("*")):
+        if file.suffix in FILES:
+            target = folder / file.relative_to(DOCS)
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(picture, target)
+            shutil.copyfile(file, target)
 
 
 def _titled(text: str) -> str:

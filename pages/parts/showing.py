@@ -19,9 +19,9 @@ def show(run_ids: Sequence[str], name: str) -> None:
     for share in made:
         _link(share)
     if not made:
-        words = "Whoever comes by the link can look at all of this, and change nothing."
+        words = "People with the link can look at these runs and change nothing."
         if not owners.is_shared():
-            words += " Whoever comes by another address of this server can change everything."
+            words += " Anybody who opens this server without it can change everything."
         if st.button("Show it to others", key="show_to_others", help=words):
             shares.make(owner, run_ids, name)
             st.rerun()

@@ -60,7 +60,7 @@ def hurt(path: Path, how: str, at: int) -> None:
         path.write_bytes(content[: 0 if how == "empty" else at])
 
 
-# Each file that is hurt while its stage is not complete costs a computation: all files only there.
+# A file that is hurt before its stage is complete costs a computation: all of them only here.
 EVERY_FILE = pytest.param("begun", 99, 60, marks=pytest.mark.long)
 
 

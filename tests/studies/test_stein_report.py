@@ -9,6 +9,7 @@ import pytest
 from benchmarks import stein
 from benchmarks.tables import as_text
 from studies import result
+from studies.report import TABLES
 from studies.result import StudyResult
 from studies.stein import findings
 from studies.stein.arrival import WEIGHTS
@@ -118,7 +119,7 @@ def test_the_document_has_verdict_tables_and_figures():
     text, tables = REPORT.document(study, drawn)
     assert text.count("\n**") == 7 and not tables
     few, tables = replace(REPORT, first=2).document(study, drawn)
-    assert few.count("\n**") == 2 and tables.count("\n\n") == 5
+    assert few.count("\n**") == 2 and tables[TABLES].count("\n\n") == 5
     assert few.endswith("5 more tables are in [tables.csv](stein-study/tables.csv).\n")
     assert "![gaussian_one_5.svg](stein-study/gaussian_one_5.svg)" in text
     assert "| First <data> | published form | Q-Transform | 1 | 1 | Q-Transform | yes |" in text

@@ -27,9 +27,10 @@ def show(look: Lens, of_runs: pd.DataFrame, of_chains: pd.DataFrame) -> None:
     st.header("Spread of each run", anchor=False)
     unit, number = look.distance.unit, st.column_config.NumberColumn
     columns = {
-        "largest": number(with_unit("largest distance", unit)),
+        "largest": number(with_unit("largest distance", unit), format="%.4g"),
         "mean": number(
             with_unit("mean pairwise distance", unit),
+            format="%.4g",
             help="Over all ordered pairs, a factorization with itself included, as published; Fit "
             "and weights has the mean distance to the others.",
         ),
@@ -37,12 +38,10 @@ def show(look: Lens, of_runs: pd.DataFrame, of_chains: pd.DataFrame) -> None:
     }
     table = of_runs
     if not of_chains.empty:
-        columns["widest"] = number(with_unit("largest distance within one chain", unit))
+        title = with_unit("largest distance within one chain", unit)
+        columns["widest"] = number(title, format="%.4g")
         widest = of_chains.groupby("run")["largest"].max()
         table = table.assign(widest=table["run"].map(widest))
-    shown = look.named(table).style.format(
-        dict.fromkeys(columns.keys() - {"members"}, "{:.4g}"), na_rep="–"
-    )
-    view.table(shown, "Spread of each run", column_config=columns)
+    view.table(look.named(table), "Spread of each run", column_config=columns)
     if of_runs["members"].nunique() > 1:
         st.warning("The runs have different numbers of factorizations; more of them cover more.")

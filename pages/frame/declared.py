@@ -6,6 +6,8 @@ from pathlib import Path
 PAGES_FOLDER = Path(__file__).resolve().parents[1]
 # What a server runs for every page.
 SHELL = PAGES_FOLDER / "frame" / "shell.py"
+# Sections in which nothing is anybody's.
+OPEN = ("Lessons",)
 LENS = ("runs", "metric", "threshold", "focus")
 # What is tried by hand: the components that are held, the one that is moved, the rise allowed.
 BY_HAND = ("lock", "moved", "rise")
@@ -41,6 +43,11 @@ class Page:
     def address(self) -> str:
         """What follows the server's address: nothing for the page where everybody arrives."""
         return "" if self is PAGES[0] else self.key
+
+    @property
+    def for_guests(self) -> bool:
+        """Whether it shows somebody who comes by a link anything."""
+        return "runs" in self.parameters or self.section in OPEN
 
 
 # In the order of a user's thoughts; the first is where everybody arrives.

@@ -6,9 +6,6 @@ from bnmf_core.nouns.errors import NotFoundError
 from pages.frame import declared, link, owners, services, view
 from pages.frame.words import plain
 
-# Sections in which nothing is anybody's.
-OPEN = ("Lessons",)
-
 
 def ask_to_sign_in() -> None:
     """On a server that knows people by an account: end the page until there is one."""
@@ -51,7 +48,7 @@ def _guest(page: declared.Page, shown: str) -> None:
             "these runs and change nothing."
         )
         _to_ones_own()
-    if "runs" not in page.parameters and page.section not in OPEN:
+    if not page.for_guests:
         view.nothing("This page is for runs of your own.", "overview", "components")
 
 

@@ -62,9 +62,12 @@ LINKED: dict[str, Callable[[str], Any]] = {
 def to(page_key: str, label: str = "", hint: str = "", **parameters: str) -> None:
     """Draw a link to a page; ``label`` is plain text, the page's own invitation if left out.
 
-    ``hint`` : plain text that is shown on hovering.
+    ``hint`` : plain text that is shown on hovering. A guest gets no link to a page that would
+    refuse him.
     """
     page = declared.page(page_key)
+    if is_guest() and not page.for_guests:
+        return
     words = plain(label or page.invitation or page.title)
     icon = f":material/{page.icon}:"
     st.page_link(

@@ -125,11 +125,11 @@ def sketch_of(figure: "go.Figure", name: str, words: str) -> None:
 
 
 def table(rows: "pd.DataFrame | Styler", called: str, **options: Any) -> Any:
-    """Draw a table; ``called`` is what it is called where it is not seen.
+    """Draw a table; ``called`` is what it is called where it is not seen. A dash: no value.
 
     Returns its selection event when the ``options`` of :func:`st.dataframe` ask for one.
     """
-    return st.dataframe(rows, alt=called, **{"hide_index": True} | options)
+    return st.dataframe(rows, alt=called, **{"hide_index": True, "placeholder": "–"} | options)
 
 
 def picture(drawn: "Picture", origin: str) -> None:

@@ -17,4 +17,4 @@ def sections(found: StudyResult, drawn: Collection[str] = ()) -> list[Section]:
     return [{"title": WORDS["title"], "summary": summary, "tables": told, "plots": list(drawn)}]
 
 
-REPORT = Report("boolean", WORDS, BooleanStudy(), SHORT, sections, figures, first=5)
+REPORT = Report("boolean", WORDS, BooleanStudy(), SHORT, sections, figures, first=1)

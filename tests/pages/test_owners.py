@@ -16,6 +16,8 @@ from pages.serving import identity
 from tests.pages.apps import EXPLORE, PAGES, page, words
 
 MARKER = "Marker of Anna"
+# Pages that show a guest nothing.
+REFUSED = ("home", "data", "run", "runs", "rank", "study")
 SPEC = RunSpec("random_restarts", rank=3, particles=4)
 
 
@@ -89,6 +91,9 @@ def test_a_link_shows_runs_and_changes_nothing_until_it_is_taken_back(shared, of
     app.button(key="show_to_others").click().run()
     (share,) = services.places().shares.of("anna")
     assert share.token in app.code[0].value
+    refused = {declared.page(key).address for key in REFUSED}
+    app = page("traces", runs=",".join(of_anna))
+    assert refused & {link.proto.page for link in app.get("page_link")}
     shared("ben")
     for key in EXPLORE:
         app = page(key, shown=share.token, runs=",".join(of_anna))
@@ -96,8 +101,10 @@ def test_a_link_shows_runs_and_changes_nothing_until_it_is_taken_back(shared, of
         assert "somebody shows this to you" in words(app), key
         assert app.query_params["shown"] == share.token, key
         assert not [b for b in app.button if b.label in ("Delete", "Analyse", "Rename")], key
+        led_to = {link.proto.page for link in app.get("page_link")}
+        assert not led_to & refused, key
     assert MARKER in all_said(page("overview", shown=share.token, runs=",".join(of_anna)))
-    for key in ("home", "data", "run", "runs", "rank", "study"):
+    for key in REFUSED:
         assert "for runs of your own" in words(page(key, shown=share.token)), key
     # On a page that he goes on to by its menu he still looks at what he is shown.
     app = page("overview", shown=share.token, runs=",".join(of_anna))

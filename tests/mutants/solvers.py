@@ -80,4 +80,11 @@ MUTANTS = (
         "        pass\n",
         "tests/solvers/test_held.py",
     ),
+    Mutant(
+        "descent: what a component explains is taken off its own share",
+        "solvers/kernels.py",
+        "if k == r or k >= G.shape[0] else",
+        "if k >= G.shape[0] else",
+        "tests/solvers/test_kernels.py",
+    ),
 )

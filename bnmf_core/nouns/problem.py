@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -13,11 +13,8 @@ from bnmf_core.nouns.model import Model
 from bnmf_core.numerics.completion import completed
 from bnmf_core.numerics.linalg import Compression, balanced_svd, compress
 from bnmf_core.numerics.matrix import Matrix, dense, is_sparse
+from bnmf_core.numerics.memory import in_lines
 
-if TYPE_CHECKING:
-    from bnmf_core.numerics.packed_products import PackedProducts
-
-packed_products = lazy("bnmf_core.numerics.packed_products")
 sparse_products = lazy("bnmf_core.numerics.sparse_products")
 
 # Where the random order of lines of X begins.
@@ -84,12 +81,6 @@ class Problem:
         return _times(self.dataset.X, A, single)
 
     @cached_property
-    def packed(self) -> "PackedProducts | None":
-        """X as its products with few rows are fastest; None where it is sparse or large."""
-        X = self.dataset.X
-        return None if is_sparse(X) else packed_products.PackedProducts.of(X)
-
-    @cached_property
     def seen(self) -> np.ndarray | None:
         """1 where X was seen and 0 elsewhere, (D, N); None when all of it was."""
         mask = self.dataset.mask
@@ -145,7 +136,7 @@ class Problem:
         not be exact. Elsewhere U Vᵀ is X, one of them the identity, in double precision. Both have
         columns of zeros at their ends, so that each row begins at a line of the cache.
         """
-        return tuple(packed_products.in_lines(rows) for rows in self._reduced())
+        return tuple(in_lines(rows) for rows in self._reduced())
 
     def _reduced(self) -> tuple[np.ndarray, np.ndarray]:
         D, N = self.dataset.D, self.dataset.N

@@ -171,13 +171,12 @@ def sweep(
     """
     drawn = given(problem.model.conditionals)(problem.model_settings)
     variance = drawn.noise_variance if variance is None else variance
-    products = problem.packed or problem
     seen = problem.seen
     if seen is not None and problem.dataset.missing:
-        A = draw_seen(A, products.times_rows(W), W, seen.T, variance, drawn.A, rng)
-        return A, draw_seen(W, products.times_columns(A), A, seen, variance, drawn.W, rng)
-    A = draw(A, products.times_rows(W), gram(W), variance, drawn.A, rng)
-    W = draw(W, products.times_columns(A), gram(A), variance, drawn.W, rng)
+        A = draw_seen(A, problem.times_rows(W), W, seen.T, variance, drawn.A, rng)
+        return A, draw_seen(W, problem.times_columns(A), A, seen, variance, drawn.W, rng)
+    A = draw(A, problem.times_rows(W), gram(W), variance, drawn.A, rng)
+    W = draw(W, problem.times_columns(A), gram(A), variance, drawn.W, rng)
     return A, W
 
 

@@ -454,7 +454,8 @@ def draw_factors_within(
                 if k != r:
                     _add_products(pull[:m], F[k, part], G[k, r, part])
             if shared and heat * G[r, r, 0] > 0.0 and largest < np.inf:
-                raised[:m] = pull[:m]
+                for i in range(m):
+                    raised[i] = pull[i]
                 diagonal = G[r, r, 0]
                 if not _set_out_far(raised[:m], sd[:m], heat, line, diagonal, own, largest, a[:m]):
                     _draw(a[:m], raw, excess[:m], work)

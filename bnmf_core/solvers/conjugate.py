@@ -1,18 +1,12 @@
 """Compiled conjugate gradients for a Newton step of an NMF, in the space X was compressed to."""
 
-from typing import Any
-
 import numba
 import numpy as np
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
-from bnmf_core.solvers import products, registers
-from bnmf_core.solvers.products import combined, inner_products, zeros
-from bnmf_core.solvers.registers import REGISTER, UNROLLED, Rows, side_by_side
+from bnmf_core.solvers import products
+from bnmf_core.solvers.products import combined, copy, inner_products, pair
 
-assert (products.REVISION, registers.REVISION) == (3, 2)
+assert products.REVISION == 4
 
 # Entries of a factor that are worked on together; R × TILE numbers stay in the first-level cache.
 TILE = 256
@@ -23,77 +17,18 @@ EMPTY = 1e-12
 FLAT = 1e-6
 
 
-def _sweeps(rows: Rows, R: int, kind: Any) -> Any:
-    """Instructions of :func:`_precondition` at rank R; how many columns they have done."""
-    builder, lanes, beside = rows.builder, rows.lanes, side_by_side.py_func(R)
-    whole = kind(beside * lanes)
-    done = builder.mul(builder.udiv(rows.size(0, 1), whole), whole)
-    with cgutils.for_range_slice(builder, kind(0), done, whole) as (first, _):
-        places = [builder.add(first, kind(k * lanes)) for k in range(beside)]
-        share = [[rows.load(2, k * R + j, kind(0)) for j in range(R)] for k in range(R + 1)]
-        free = [[rows.load(1, k, i) for i in places] for k in range(R)]
-        z: list[list[Any]] = []
-        for k in range(R):
-            total = [rows.times(rows.load(0, k, i), share[R][k]) for i in places]
-            for j in range(k):
-                total = [rows.plus(t, share[k][j], y) for t, y in zip(total, z[j], strict=True)]
-            z.append([rows.times(t, f) for t, f in zip(total, free[k], strict=True)])
-        for k in reversed(range(R - 1)):
-            total = [rows.zero] * beside
-            # The component that was last renewed comes last: the others need not wait for it.
-            for j in reversed(range(k + 1, R)):
-                total = [rows.plus(t, share[k][j], y) for t, y in zip(total, z[j], strict=True)]
-            z[k] = [rows.plus(y, t, f) for y, t, f in zip(z[k], total, free[k], strict=True)]
-        for k in range(R):
-            for i, y in zip(places, z[k], strict=True):
-                rows.store(y, 3, k, i)
-    return done
-
-
-def _of_each_rank(typing: Any, r: Any, free: Any, shares: Any, z: Any) -> Any:
-    """:func:`_precondition` in whole registers, as far as they go; how many columns that were."""
-
-    def instructions(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        rows = Rows(context, builder, values, signature.args)
-        kind = context.get_value_type(types.intp)
-        return rows.each_rank(0, kind, lambda R: _sweeps(rows, R, kind))
-
-    return types.intp(r, free, shares, z), instructions
-
-
-_preconditioned: Any = intrinsic(_of_each_rank)
-
-
-@numba.njit(cache=True, nogil=True, forceinline=True)
-def _shared(G: np.ndarray, inverse: np.ndarray) -> np.ndarray:
-    """What :func:`_preconditioned` takes, each number in a whole register.
-
-    Row k R + j is −G_kj inverse_k, row R² + k inverse_k.
-    """
-    R = G.shape[0]
-    shares = np.zeros(((R + 1) * R if R <= UNROLLED else 0, REGISTER // G.itemsize), G.dtype)
-    if R <= UNROLLED:
-        for k in range(R):
-            for j in range(R):
-                shares[k * R + j] = -G[k, j] * inverse[k]
-            shares[R * R + k] = inverse[k]
-    return shares
-
-
 @numba.njit(cache=True, nogil=True, fastmath=True, error_model="numpy", forceinline=True)
 def _precondition(  # noqa: PLR0912 (one loop nest, unrolled)
     r: np.ndarray,
     free: np.ndarray,
     G: np.ndarray,
     inverse: np.ndarray,
-    shares: np.ndarray,
     z: np.ndarray,
 ) -> None:
     """z = (D + Lᵀ)⁻¹ D (D + L)⁻¹ r on the free entries: one sweep there and one back."""
     R, n = r.shape
-    done = _preconditioned(r, free, shares, z)
     total, zero = np.empty(TILE, dtype=r.dtype), r.dtype.type(0.0)
-    for first in range(done, n, TILE):
+    for first in range(0, n, TILE):
         start, width = np.uint64(first), np.uint64(min(TILE, n - first))
         for k in range(R):
             for i in range(width):
@@ -258,7 +193,6 @@ def _answer(
     free: np.ndarray,
     G: np.ndarray,
     inverse: np.ndarray,
-    shares: np.ndarray,
     row: int,
     odds: float,
 ) -> tuple[np.ndarray, float]:
@@ -267,9 +201,10 @@ def _answer(
     The others of its row move it all together: κ u uᵀ, u = 1 on those that are free and κ = odds²
     times the row's curvature. With P⁻¹ without it, (P + κ u uᵀ)⁻¹ = P⁻¹ − c P⁻¹u uᵀP⁻¹; P⁻¹u, c.
     """
-    u, answer = np.zeros(free.shape, free.dtype), np.zeros(free.shape, free.dtype)
-    u[row] = free[row]
-    _precondition(u, free, G, inverse, shares, answer)
+    u, answer = pair(free.shape[0], free.shape[1], free.shape[1], free)
+    for i in range(free.shape[1]):
+        u[row, i] = free[row, i]
+    _precondition(u, free, G, inverse, answer)
     strength = odds * odds * np.float64(G[row, row])
     return answer, strength / (1.0 + strength * _inner_product(u, answer))
 
@@ -284,6 +219,22 @@ def _take_off(z: np.ndarray, free: np.ndarray, row: int, answer: np.ndarray, par
 
 
 @numba.njit(cache=True, nogil=True, forceinline=True)
+def _halve(inner: np.ndarray, G: np.ndarray, left: np.ndarray) -> None:
+    """What one half of a product with H takes of the rows of a stack: left (R, 2 R + K).
+
+    ``inner`` (R, R + K) : of the other factor's direction with that factor and with X. G : (R, R)
+    that factor's Gram matrix.
+    """
+    R, K = inner.shape[0], inner.shape[1] - inner.shape[0]
+    for r in range(R):
+        for s in range(R):
+            left[r, s] = G[r, s]
+            left[r, R + s] = inner[r, s] + inner[s, r]
+        for k in range(K):
+            left[r, 2 * R + k] = -inner[r, R + k]
+
+
+@numba.njit(cache=True, nogil=True, forceinline=True)
 def _seen_product(
     p_A: np.ndarray,
     p_W: np.ndarray,
@@ -295,15 +246,19 @@ def _seen_product(
     h_W: np.ndarray,
 ) -> None:
     """H p over the seen entries of X, the residual being S ∘ (AW) − X."""
-    change = (np.dot(p_A.T, W) + np.dot(A.T, p_W)) * seen
+    change = np.dot(p_A.T, W)
+    _add(change, 1.0, np.dot(A.T, p_W))
+    for d in range(change.shape[0]):
+        for n in range(change.shape[1]):
+            change[d, n] *= seen[d, n]
     np.dot(W, change.T, h_A)
     np.dot(A, change, h_W)
-    h_A += np.dot(p_W, residual.T)
-    h_W += np.dot(p_A, residual)
+    _add(h_A, 1.0, np.dot(p_W, residual.T))
+    _add(h_W, 1.0, np.dot(p_A, residual))
 
 
 @numba.njit(cache=True, nogil=True)
-def newton_direction(  # noqa: PLR0915 (one iteration)
+def newton_direction(  # noqa: PLR0912, PLR0915 (one iteration)
     Ut: np.ndarray,
     Vt: np.ndarray,
     seen: np.ndarray,
@@ -344,63 +299,66 @@ def newton_direction(  # noqa: PLR0915 (one iteration)
     direction of A (R, D) and of W (R, N), how many products with H it took, its length in M, and
     whether it is the solution: short of the border, and as accurate as was asked for.
     """
-    R, D = A.shape
-    N = W.shape[1]
-    K = Ut.shape[0]
-    kind = A.dtype
-    # A factor and its direction one below the other: half of a product with H is one of both.
-    stack_A, stack_W = zeros(2 * R, D, A), zeros(2 * R, N, A)
-    stack_A[:R], stack_W[:R] = A, W
-    p_A, p_W = stack_A[R:], stack_W[R:]
-    free_A, free_W = zeros(R, D, A), zeros(R, N, A)
-    inverse_A, inverse_W = _inverses(G_W), _inverses(G_A)
-    r_A, r_W = zeros(R, D, A), zeros(R, N, A)
-    x_A, x_W = zeros(R, D, A), zeros(R, N, A)
-    shares_A, shares_W = _shared(G_W, inverse_A), _shared(G_A, inverse_W)
-    _begin(A, gradient_A, inverse_A, free_A, r_A, x_A)
-    _begin(W, gradient_W, inverse_W, free_W, r_W, x_W)
+    R, K, kind = A.shape[0], Ut.shape[0], A.dtype
+    # Of A and of W. A direction above its factor and the rows of X: what the direction comes to
+    # with each of these is one product, and so is half of a product with H.
+    D, N = A.shape[1], W.shape[1]
+    stack = pair(2 * R + K, D, N, A)
+    p = (stack[0][:R], stack[1][:R])
+    free, r, x = pair(R, D, N, A), pair(R, D, N, A), pair(R, D, N, A)
+    z, h = pair(R, D, N, A), pair(R, D, N, A)
+    G = (G_W, G_A)
+    inverse = (_inverses(G_W), _inverses(G_A))
+    left = (np.empty((R, 2 * R + K), kind), np.empty((R, 2 * R + K), kind))
+    inner = np.empty((R, R + K), kind)
+    copy(A, stack[0][R:])
+    copy(W, stack[1][R:])
+    copy(Ut, stack[0][2 * R :])
+    copy(Vt, stack[1][2 * R :])
+    _begin(A, gradient_A, inverse[0], free[0], r[0], x[0])
+    _begin(W, gradient_W, inverse[1], free[1], r[1], x[1])
+    answer, part = z[0], 0.0
     if row >= 0:
-        _begin_tied(A, gradient_A, inverse_A, free_A, r_A, x_A, row, entry, odds)
-    z_A, z_W = zeros(R, D, A), zeros(R, N, A)
-    h_A, h_W = zeros(R, D, A), zeros(R, N, A)
-    along_A, along_W = np.empty((R, K), kind), np.empty((R, K), kind)
-    inner_A, inner_W = np.empty((R, R), kind), np.empty((R, R), kind)
-    left_A, left_W = np.empty((R, 2 * R), kind), np.empty((R, 2 * R), kind)
-    left_A[:, R:], left_W[:, R:] = G_W, G_A
-    _precondition(r_A, free_A, G_W, inverse_A, shares_A, z_A)
-    _precondition(r_W, free_W, G_A, inverse_W, shares_W, z_W)
-    answer, part = z_A, 0.0
-    if row >= 0:
-        answer, part = _answer(free_A, G_W, inverse_A, shares_A, row, odds)
-        _take_off(z_A, free_A, row, answer, part)
-    p_A[:], p_W[:] = z_A, z_W
-    size = _inner_product(r_A, z_A) + _inner_product(r_W, z_W)
-    enough = accuracy**2 * size
-    used = 0
+        _begin_tied(A, gradient_A, inverse[0], free[0], r[0], x[0], row, entry, odds)
+        answer, part = _answer(free[0], G_W, inverse[0], row, odds)
+    used, step, size, enough = 0, 0.0, 0.0, 0.0
     # Squared length of the direction, of p, and their inner product, all in the preconditioner.
-    length2, along, p2 = 0.0, 0.0, size
-    while used < most and size > enough:
+    length2, along, p2 = 0.0, 0.0, 0.0
+    while True:
+        now = 0.0
+        for s in range(2):
+            _precondition(r[s], free[s], G[s], inverse[s], z[s])
+            if s == 0 and row >= 0:
+                _take_off(z[0], free[0], row, answer, part)
+            now += _inner_product(r[s], z[s])
+        growth = now / size if used else 0.0
+        along, p2, size = growth * (along + step * p2), now + growth**2 * p2, now
+        enough = enough if used else accuracy**2 * size
+        if used >= most or size <= enough:
+            break
         used += 1
+        for s in range(2):
+            _onward(p[s], growth, z[s])
         if row >= 0:
-            _tie(p_A, row, entry, odds)
+            _tie(p[0], row, entry, odds)
         if seen.size:
-            _seen_product(p_A, p_W, A, W, seen, residual, h_A, h_W)
+            _seen_product(p[0], p[1], A, W, seen, residual, h[0], h[1])
         else:
-            inner_products(p_W, Vt, along_W)
-            inner_products(p_A, Ut, along_A)
-            inner_products(p_W, stack_W[:R], inner_W)
-            inner_products(p_A, stack_A[:R], inner_A)
-            left_A[:, :R], left_W[:, :R] = inner_W + inner_W.T, inner_A + inner_A.T
-            combined(left_A, stack_A, h_A)
-            combined(left_W, stack_W, h_W)
-            combined(-along_W, Ut, h_A, True)
-            combined(-along_A, Vt, h_W, True)
+            for s in range(2):
+                inner_products(p[s], stack[s][R:], inner)
+                _halve(inner, G[1 - s], left[1 - s])
+            for s in range(2):
+                combined(left[s], stack[s], h[s])
         if row >= 0:
-            h_A[row] += A.dtype.type(odds) * h_A[row, entry]
-        curvature, flat = _curvatures(p_A, h_A, free_A, G_W)
-        curvature_W, flat_W = _curvatures(p_W, h_W, free_W, G_A)
-        curvature += curvature_W
-        beyond = curvature <= FLAT * (flat + flat_W)
+            tied = kind.type(odds) * h[0][row, entry]
+            for i in range(D):
+                h[0][row, i] += tied
+        curvature, flat = 0.0, 0.0
+        for s in range(2):
+            true, without = _curvatures(p[s], h[s], free[s], G[s])
+            curvature += true
+            flat += without
+        beyond = curvature <= FLAT * flat
         step = 0.0 if beyond else size / curvature
         if beyond or length2 + step * (2.0 * along + step * p2) >= radius**2:
             if np.isfinite(radius):  # on to the border of the region that is trusted
@@ -409,20 +367,10 @@ def newton_direction(  # noqa: PLR0915 (one iteration)
             else:
                 step = 1.0 if used == 1 else 0.0
                 length2 += step**2 * p2
-            _add(x_A, step, p_A)
-            _add(x_W, step, p_W)
+            for s in range(2):
+                _add(x[s], step, p[s])
             break
-        _step(x_A, r_A, step, p_A, h_A)
-        _step(x_W, r_W, step, p_W, h_W)
+        for s in range(2):
+            _step(x[s], r[s], step, p[s], h[s])
         length2 += step * (2.0 * along + step * p2)
-        _precondition(r_A, free_A, G_W, inverse_A, shares_A, z_A)
-        _precondition(r_W, free_W, G_A, inverse_W, shares_W, z_W)
-        if row >= 0:
-            _take_off(z_A, free_A, row, answer, part)
-        now = _inner_product(r_A, z_A) + _inner_product(r_W, z_W)
-        _onward(p_A, now / size, z_A)
-        _onward(p_W, now / size, z_W)
-        along = now / size * (along + step * p2)
-        p2 = now + (now / size) ** 2 * p2
-        size = now
-    return x_A, x_W, used, np.sqrt(length2), size <= enough
+    return x[0], x[1], used, np.sqrt(length2), size <= enough

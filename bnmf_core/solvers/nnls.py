@@ -94,7 +94,9 @@ def solve_columns(gram: np.ndarray, target: np.ndarray) -> np.ndarray:
     closed = np.empty(R, np.bool_)
     for n in range(N):
         G = gram[n] if gram.shape[0] > 1 else gram[0]
-        largest = np.abs(target[n]).max()
+        largest = 0.0
+        for r in range(R):
+            largest = max(largest, abs(target[n, r]))
         if largest == 0.0:
             continue
         for _ in range(SWEEPS):
@@ -145,7 +147,8 @@ def improve_columns(
                     gradient += gram[r, k] * trial[k]
                 right = gradient >= -tolerance
         if right:
-            w[:] = trial
+            for r in range(R):
+                w[r] = trial[r]
         else:
             _active_set(gram, b, w, tolerance, factor, trial, support, closed)
 
@@ -179,9 +182,9 @@ def _active_set(
     of G on them; ``closed`` marks those that rounding alone would let in.
     """
     R = w.shape[0]
-    closed[:] = False
     count = 0
     for r in range(R):
+        closed[r] = False
         if w[r] > 0.0:
             if _extend(G, factor, support, count, r):
                 count += 1

@@ -8,7 +8,7 @@ does see.
 import numba
 import numpy as np
 
-REVISION = 3
+REVISION = 4
 # Bytes of a line of the cache: reading across two of them takes twice as long.
 LINE = 64
 # Columns of several rows that are worked on together in a product.
@@ -28,6 +28,20 @@ def zeros(R: int, n: int, like: np.ndarray) -> np.ndarray:
     memory = np.zeros(R * n + LINE // like.itemsize, like.dtype)
     skipped = -memory.ctypes.data % LINE // like.itemsize
     return memory[skipped : skipped + R * n].reshape(R, n)
+
+
+@numba.njit(cache=True, nogil=True)
+def pair(R: int, d: int, n: int, like: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Zeros (R, d) and (R, n): one for A and one for W."""
+    return zeros(R, d, like), zeros(R, n, like)
+
+
+@numba.njit(cache=True, nogil=True)
+def copy(source: np.ndarray, target: np.ndarray) -> None:
+    """Put a matrix into the first rows and columns of another; a slice takes longer to compile."""
+    for r in range(source.shape[0]):
+        for i in range(source.shape[1]):
+            target[r, i] = source[r, i]
 
 
 @numba.njit(cache=True, nogil=True, fastmath=True, forceinline=True)
@@ -80,9 +94,9 @@ def inner_products(F: np.ndarray, V: np.ndarray, G: np.ndarray) -> None:
 
 @numba.njit(cache=True, nogil=True, fastmath=True, error_model="numpy", forceinline=True)
 def combined(  # noqa: PLR0912 (one loop nest, unrolled)
-    G: np.ndarray, V: np.ndarray, C: np.ndarray, more: bool = False
+    G: np.ndarray, V: np.ndarray, C: np.ndarray
 ) -> None:
-    """C = G V, or C + G V for ``more``, G (R, K) and V (K, n), by blocks of two by four rows.
+    """C = G V, G (R, K) and V (K, n), by blocks of two by four rows.
 
     Unsigned offsets: only with them does the compiler see that an index never counts from the end,
     and takes several entries at a time.
@@ -92,10 +106,9 @@ def combined(  # noqa: PLR0912 (one loop nest, unrolled)
     for first in range(0, n, WIDE):
         start, end = np.uint64(first), np.uint64(min(first + WIDE, n))
         for r in range(0, R - 1, 2):
-            if not more:
-                for i in range(start, end):
-                    C[r, i] = zero
-                    C[r + 1, i] = zero
+            for i in range(start, end):
+                C[r, i] = zero
+                C[r + 1, i] = zero
             fours = K // 4 * 4
             for k in range(0, fours, 4):
                 a, b, c, d = G[r, k], G[r, k + 1], G[r, k + 2], G[r, k + 3]
@@ -115,9 +128,8 @@ def combined(  # noqa: PLR0912 (one loop nest, unrolled)
                     C[r + 1, i] = y
         if R % 2:
             r = R - 1
-            if not more:
-                for i in range(start, end):
-                    C[r, i] = zero
+            for i in range(start, end):
+                C[r, i] = zero
             fours = K // 4 * 4
             for k in range(0, fours, 4):
                 a, b, c, d = G[r, k], G[r, k + 1], G[r, k + 2], G[r, k + 3]

@@ -67,20 +67,6 @@ MUTANTS = (
         "tests/compare/test_pairwise.py",
     ),
     Mutant(
-        "matching: rough costs are never in doubt",
-        "compare/distances/rough_assignment.py",
-        "    return left == NONE\n",
-        "    return True\n",
-        "tests/compare/test_rough.py",
-    ),
-    Mutant(
-        "matching: rough costs are taken for exact",
-        "compare/distances/rough_assignment.py",
-        "min(quanta, 2.0 * WHOLE)",
-        "min(0.0 * quanta, 2.0 * WHOLE)",
-        "tests/compare/test_rough.py",
-    ),
-    Mutant(
         "matching: angles by arc cosine",
         "compare/distances/costs.py",
         "    apart = np.sqrt(_squared_difference(u, v))\n"

@@ -10,11 +10,4 @@ MUTANTS = (
         "if effective < 1:",
         "tests/runs/test_weights.py",
     ),
-    Mutant(
-        "products: the last strip of a packed matrix is left out",
-        "numerics/packed_products.py",
-        "        if not fits:\n",
-        "        if not fits and t == 0:\n",
-        "tests/numerics/test_packed_products.py",
-    ),
 )

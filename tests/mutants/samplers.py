@@ -13,10 +13,10 @@ MUTANTS = (
     Mutant(
         "Gibbs: the weights are drawn given the basis of before",
         "samplers/gibbs.py",
-        "    A = draw(A, products.times_rows(W), gram(W), variance, drawn.A, rng)\n"
-        "    W = draw(W, products.times_columns(A), gram(A), variance, drawn.W, rng)\n",
-        "    before, A = A, draw(A, products.times_rows(W), gram(W), variance, drawn.A, rng)\n"
-        "    W = draw(W, products.times_columns(before), gram(before), variance, drawn.W, rng)\n",
+        "    A = draw(A, problem.times_rows(W), gram(W), variance, drawn.A, rng)\n"
+        "    W = draw(W, problem.times_columns(A), gram(A), variance, drawn.W, rng)\n",
+        "    before, A = A, draw(A, problem.times_rows(W), gram(W), variance, drawn.A, rng)\n"
+        "    W = draw(W, problem.times_columns(before), gram(before), variance, drawn.W, rng)\n",
         "tests/algorithms/test_gibbs.py tests/algorithms/test_invariance.py",
     ),
     Mutant(

@@ -27,8 +27,8 @@ MUTANTS = (
     Mutant(
         "movement: the Hessian without the coupling of A and W",
         "solvers/conjugate.py",
-        "left_A[:, :R], left_W[:, :R] = inner_W + inner_W.T, inner_A + inner_A.T",
-        "left_A[:, :R], left_W[:, :R] = 0.0 * inner_W, inner_A + inner_A.T",
+        "left[r, R + s] = inner[r, s] + inner[s, r]",
+        "left[r, R + s] = 0.0",
         "tests/solvers/test_convergence.py",
     ),
     Mutant(
@@ -79,5 +79,12 @@ MUTANTS = (
         "        found.gram_W[:, held, held] = 0.0\n",
         "        pass\n",
         "tests/solvers/test_held.py",
+    ),
+    Mutant(
+        "descent: what a component explains is taken off its own share",
+        "solvers/kernels.py",
+        "if k == r or k >= G.shape[0] else",
+        "if k >= G.shape[0] else",
+        "tests/solvers/test_kernels.py",
     ),
 )

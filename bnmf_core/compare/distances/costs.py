@@ -83,21 +83,6 @@ def squared_differences(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return costs
 
 
-def matched_angles(left: np.ndarray, right: np.ndarray, permutation: np.ndarray) -> np.ndarray:
-    """Angle in degrees of row r of left[k] with row permutation[k, l, r] of right[l]: (K, L, R)."""
-    result = np.empty(permutation.shape)
-    empty_left, empty_right = _empty_rows(left), _empty_rows(right)
-    _angles_of_matched(left, right, permutation, empty_left, empty_right, result)
-    return result
-
-
-def matched_differences(left: np.ndarray, right: np.ndarray, permutation: np.ndarray) -> np.ndarray:
-    """Sum of absolute differences of rows that are matched, as of :func:`matched_angles`."""
-    result = np.empty(permutation.shape)
-    _differences_of_matched(left, right, permutation, result)
-    return result
-
-
 def paired_angles(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Angle in degrees between row r of left[k] and row r of right[k]: (K, R)."""
     result = np.empty(left.shape[:2])
@@ -280,55 +265,3 @@ def sum_absolute_differences(left: np.ndarray, right: np.ndarray, result: np.nda
                     fourth += abs(u1[p] - v1[p])
                 found[i0, j0], found[i0, j1] = first, second
                 found[i1, j0], found[i1, j1] = third, fourth
-
-
-@njit(cache=True, nogil=True, fastmath=ANY_ORDER, forceinline=True)
-def _product(u: np.ndarray, v: np.ndarray) -> float:
-    total = 0.0
-    for p in range(u.shape[0]):
-        total += u[p] * v[p]
-    return total
-
-
-@njit(cache=True, nogil=True, fastmath=ANY_ORDER, forceinline=True)
-def _absolute_difference(u: np.ndarray, v: np.ndarray) -> float:
-    total = 0.0
-    for p in range(u.shape[0]):
-        total += abs(u[p] - v[p])
-    return total
-
-
-@njit(cache=True, nogil=True)
-def _angles_of_matched(
-    left: np.ndarray,
-    right: np.ndarray,
-    permutation: np.ndarray,
-    left_empty: np.ndarray,
-    right_empty: np.ndarray,
-    result: np.ndarray,
-) -> None:
-    K, L, R = permutation.shape
-    for k in range(K):
-        for m in range(L):
-            for r in range(R):
-                result[k, m, r] = _product(left[k, r], right[m, permutation[k, m, r]])
-    _degrees_of_cosines(result.reshape(-1))
-    for k in range(K):
-        for m in range(L):
-            for r in range(R):
-                s = permutation[k, m, r]
-                if left_empty[k, r] or right_empty[m, s]:
-                    result[k, m, r] = 0.0 if left_empty[k, r] and right_empty[m, s] else 90.0
-                elif result[k, m, r] < NEAR_DEGREES:
-                    result[k, m, r] = _kahan_angle(left[k, r], right[m, s])
-
-
-@njit(cache=True, nogil=True)
-def _differences_of_matched(
-    left: np.ndarray, right: np.ndarray, permutation: np.ndarray, result: np.ndarray
-) -> None:
-    K, L, R = permutation.shape
-    for k in range(K):
-        for m in range(L):
-            for r in range(R):
-                result[k, m, r] = _absolute_difference(left[k, r], right[m, permutation[k, m, r]])

@@ -17,10 +17,9 @@ import numpy as np
 
 from bnmf_core.compare.distances.assignment import assign
 from bnmf_core.compare.distances.costs import Cost, reused_memory
-from bnmf_core.compare.distances.rough import match_roughly, rough_rows
 from bnmf_core.compare.distances.scaling import component_shares
 from bnmf_core.nouns.errors import DataError
-from bnmf_core.numerics.packed_products import aligned
+from bnmf_core.numerics.memory import aligned
 from bnmf_core.numerics.tasks import Tasks
 from bnmf_core.numerics.threads import one_blas_thread
 
@@ -201,7 +200,6 @@ def cross(
 @dataclass(frozen=True)
 class _Prepared:
     rows: np.ndarray
-    rough: tuple[np.ndarray, np.ndarray] | None
     shares: np.ndarray | None
 
 
@@ -272,7 +270,7 @@ def _prepare(A: np.ndarray, W: np.ndarray, alike: Sequence[Distance]) -> _Prepar
             "A factorization holds an entry that is not a finite number; leave it out before "
             "measuring distances."
         )
-    return _Prepared(rows, rough_rows(alike[0].cost, rows), shares)
+    return _Prepared(rows, shares)
 
 
 def _tile(sides: Sides, row: int, column: int) -> list[np.ndarray]:
@@ -294,8 +292,6 @@ def _tile(sides: Sides, row: int, column: int) -> list[np.ndarray]:
 
 def _matched(cost: Cost, left: _Prepared, right: _Prepared) -> tuple[np.ndarray, np.ndarray]:
     """Which component goes with which, and what that costs: (K, L, R) both."""
-    if left.rough is not None and right.rough is not None:
-        return match_roughly(cost, left.rows, right.rows, left.rough[0], right.rough[1])
     costs = cost(left.rows, right.rows)
     K, L, R, _ = costs.shape
     permutation = assign(costs.reshape(K * L, R, R)).reshape(K, L, R)

@@ -19,6 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from bnmf_core import Dataset, JobRunner, RunSpec, RunStore, run
+from bnmf_core.analysis.distances import SUM
 from bnmf_core.analysis.stages import STAGES
 from bnmf_core.data.synthetic import laurberg, low_rank
 from bnmf_core.data.tiles import boolean_tiles
@@ -123,7 +124,8 @@ def _stored(folder: Path, run_ids: Sequence[str]) -> Cell:
 
 def _values(path: Path, named: Callable[[str], str]) -> Iterator[float | str]:
     """Numbers and words of a file; all values of an array in one text, then its moments."""
-    if path.name == DONE:  # when it was computed, and how large the others are
+    # When it was computed and how large the others are, and sums that say the same as the values.
+    if path.name == DONE or path.name.endswith(SUM):
         return
     if path.suffix == ".json":
         yield from _flat(json.loads(named(path.read_text())))

@@ -7,8 +7,8 @@ import streamlit as st
 from starlette.middleware import Middleware
 from starlette.routing import Route
 
+from bnmf_core.core import events
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns import events
 from pages.frame import declared
 from pages.serving import front, health
 

@@ -8,9 +8,9 @@ import numpy as np
 from benchmarks import harness
 from benchmarks.tables import spread
 from bnmf_core import Particles, RunSpec, distances, find_modes, run
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.problem import Problem
 from bnmf_core.explorers.from_starts import AS_PUBLISHED
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.solvers import hals
 from bnmf_core.solvers.solution import Solution, Stopping, solve_with

@@ -10,7 +10,7 @@ from scipy.special import log_ndtr, ndtri_exp
 from benchmarks import harness, peers
 from benchmarks.tables import part, spread
 from bnmf_core import Dataset, RunSpec, laurberg, run
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.runs.planning import make_plan
 from bnmf_core.samplers import gibbs

@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks import harness, kernels, svg
 from benchmarks.tables import part
 from bnmf_core import Dataset
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.solvers.kernels import sweep
 from bnmf_core.solvers.solution import gram

@@ -10,8 +10,8 @@ from benchmarks import harness
 from benchmarks.distances import FEATURES, perturbed
 from benchmarks.tables import part
 from bnmf_core import RunSpec, distances
+from bnmf_core.core.problem import Problem
 from bnmf_core.explorers import random_restarts
-from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.probability import gaussian
 from bnmf_core.runs.planning import make_plan

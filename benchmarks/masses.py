@@ -9,8 +9,8 @@ from scipy.optimize import linear_sum_assignment
 
 from benchmarks import harness
 from bnmf_core import RunSpec, laurberg, run
-from bnmf_core.nouns.model import EntryPrior
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.model import EntryPrior
+from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.residuals import squared_errors
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.runs.planning import make_plan

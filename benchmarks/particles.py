@@ -19,9 +19,9 @@ from sklearn.exceptions import ConvergenceWarning
 from benchmarks import harness, peers
 from benchmarks.tables import part, spread
 from bnmf_core import Dataset, Particles, RunSpec, registry, run
+from bnmf_core.core.problem import Problem
 from bnmf_core.explorers import q_transform, random_restarts
 from bnmf_core.explorers.from_starts import AS_PUBLISHED
-from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.residuals import relative_errors
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.runs.planning import make_plan

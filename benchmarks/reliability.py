@@ -25,9 +25,9 @@ from bnmf_core.compare.alignment import component_angles, matching
 from bnmf_core.compare.conclusions import OPEN, conclusions
 from bnmf_core.compare.downstream import predictions
 from bnmf_core.compare.modes import SAME_MODE
+from bnmf_core.core.names import listed
 from bnmf_core.evidence.rank_study import rank_study
 from bnmf_core.evidence.verdict import recommend
-from bnmf_core.nouns.names import listed
 from bnmf_core.runs.launch import longer
 
 METRIC = "max_angle"

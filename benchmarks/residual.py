@@ -18,7 +18,7 @@ from benchmarks import harness
 from benchmarks.particles import CASES, QUICK, Case
 from benchmarks.tables import part, spread
 from bnmf_core import Dataset
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.solvers import hals, newton
 from bnmf_core.solvers.solution import Stopping

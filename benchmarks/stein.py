@@ -8,7 +8,7 @@ import numpy as np
 from benchmarks import harness
 from benchmarks.tables import spread
 from bnmf_core import Particles, RunSpec, kernel_matrix, run, stein_weights
-from bnmf_core.nouns.errors import BNMFError
+from bnmf_core.core.errors import BNMFError
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.posterior.weights import SOLVERS, kkt_residual
 from bnmf_core.runs.planning import make_plan

@@ -18,10 +18,10 @@ import numpy as np
 
 from benchmarks import harness
 from benchmarks.tables import part
+from bnmf_core.core.algorithm import Shard
+from bnmf_core.core.problem import Problem
 from bnmf_core.evidence.restarts import BLOCK, Solved, shards, solve_block
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns.algorithm import Shard
-from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.tasks import Tasks
 from bnmf_core.numerics.threads import worker_count
 from bnmf_core.probability import gaussian

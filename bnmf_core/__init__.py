@@ -7,11 +7,11 @@ importing the package, or one part of it, stays quick.
 from importlib import import_module
 
 _HOME = {
-    "Dataset": "nouns.dataset",
+    "Dataset": "core.dataset",
     "JobRunner": "runs.jobs",
-    "Particles": "nouns.particles",
-    "Progress": "nouns.spec",
-    "RunSpec": "nouns.spec",
+    "Particles": "core.particles",
+    "Progress": "core.spec",
+    "RunSpec": "core.spec",
     "RunStore": "store.run_store",
     "TransformLibrary": "explorers.transforms",
     "algorithms": "registry",
@@ -65,6 +65,10 @@ if TYPE_CHECKING:  # for type checkers, the same names
     from bnmf_core.compare.thresholds import threshold_curve as threshold_curve
     from bnmf_core.compare.topics import top_words as top_words
     from bnmf_core.compare.unseen import unseen_modes as unseen_modes
+    from bnmf_core.core.dataset import Dataset as Dataset
+    from bnmf_core.core.particles import Particles as Particles
+    from bnmf_core.core.spec import Progress as Progress
+    from bnmf_core.core.spec import RunSpec as RunSpec
     from bnmf_core.data.load import inspect_file as inspect_file
     from bnmf_core.data.load import load_file as load_file
     from bnmf_core.data.samples import load_sample as load_sample
@@ -76,10 +80,6 @@ if TYPE_CHECKING:  # for type checkers, the same names
     from bnmf_core.evidence.rank_study import rank_study as rank_study
     from bnmf_core.explorers.library import transform_library as transform_library
     from bnmf_core.explorers.transforms import TransformLibrary as TransformLibrary
-    from bnmf_core.nouns.dataset import Dataset as Dataset
-    from bnmf_core.nouns.particles import Particles as Particles
-    from bnmf_core.nouns.spec import Progress as Progress
-    from bnmf_core.nouns.spec import RunSpec as RunSpec
     from bnmf_core.posterior.stein import kernel_matrix as kernel_matrix
     from bnmf_core.posterior.weights import stein_weights as stein_weights
     from bnmf_core.registry import algorithms as algorithms

@@ -3,6 +3,11 @@
 Packages add theirs through the entry points ``bnmf.algorithms`` and ``bnmf.models``.
 """
 
+from bnmf_core.core import settings
+from bnmf_core.core.algorithm import Algorithm, AnyAlgorithm
+from bnmf_core.core.model import Model
+from bnmf_core.core.particles import Particles
+from bnmf_core.core.registry import Registry
 from bnmf_core.explorers import (
     all_modes,
     box_restarts,
@@ -17,11 +22,6 @@ from bnmf_core.explorers import (
     single_mode,
     svgd,
 )
-from bnmf_core.nouns import settings
-from bnmf_core.nouns.algorithm import Algorithm, AnyAlgorithm
-from bnmf_core.nouns.model import Model
-from bnmf_core.nouns.particles import Particles
-from bnmf_core.nouns.registry import Registry
 from bnmf_core.probability import MODELS
 from bnmf_core.samplers import (
     boolean_gibbs,

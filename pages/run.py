@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bnmf_core.nouns.errors import BNMFError
+from bnmf_core.core.errors import BNMFError
 from pages.frame import choosing, guard, hints, link, panel, view
 from pages.frame.services import store
 from pages.frame.words import plain

@@ -3,7 +3,7 @@
 import sys
 from importlib import import_module
 
-from bnmf_core.nouns.errors import BNMFError
+from bnmf_core.core.errors import BNMFError
 
 STUDIES = ("coverage", "stein", "rrt", "transfer", "boolean", "topics")
 

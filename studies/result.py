@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bnmf_core.nouns.errors import NotFoundError, StoreError
+from bnmf_core.core.errors import NotFoundError, StoreError
 from bnmf_core.store.files import write
 
 HERE = Path(__file__).resolve().parent

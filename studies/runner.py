@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar
 
-from bnmf_core.nouns.errors import NotFoundError, SettingsError, StoreError, raise_if_cancelled
+from bnmf_core.core.errors import NotFoundError, SettingsError, StoreError, raise_if_cancelled
 from bnmf_core.store.files import read_json, write_json
 from studies.result import StudyResult
 

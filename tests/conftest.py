@@ -9,8 +9,8 @@ import pytest
 from hypothesis import settings
 from plotly.io.json import to_json_plotly as to_json
 
+from bnmf_core.core.dataset import Dataset
 from bnmf_core.figures.sketch import Sketch
-from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.runs.jobs import JobRunner
 from bnmf_core.store.run_store import RunStore
 

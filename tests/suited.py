@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from bnmf_core import registry
-from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.core.dataset import Dataset
 from bnmf_core.numerics.matrix import stored
 
 USUAL = ("gaussian", "boolean")

@@ -10,9 +10,9 @@ ENGINE = Path(__file__).resolve().parents[1] / "bnmf_core"
 
 # From the bottom up; a module may import from its own layer and from lower ones.
 LAYERS = [
-    ["version", "lazy", "nouns.errors", "nouns.settings", "nouns.names", "nouns.plain"],
+    ["version", "lazy", "core.errors", "core.settings", "core.names", "core.plain"],
     ["numerics"],
-    ["nouns"],
+    ["core"],
     ["store"],
     ["data"],
     ["solvers"],

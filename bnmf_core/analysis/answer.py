@@ -21,8 +21,8 @@ from bnmf_core.analysis.islands import Islands
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.modes import Modes
 from bnmf_core.compare.unseen import Unseen, unseen_modes
-from bnmf_core.nouns.errors import DataError
-from bnmf_core.nouns.names import listed, percent
+from bnmf_core.core.errors import DataError
+from bnmf_core.core.names import listed, percent
 
 # Angles below this are rounding, in degrees as in ℓ1 units.
 IDENTICAL = 0.001
@@ -260,7 +260,7 @@ def _probable(
         )
     if not evidence.settled:
         yield "It is rough because twice as many steps changed an evidence by more than its error."
-    yield from _by_belief(evidence, labels, winner)
+    yield from _by_power(evidence, labels, winner)
 
 
 def _with_joined(table: pd.DataFrame, mode: int) -> str:
@@ -306,7 +306,7 @@ def _draws_elsewhere(table: pd.DataFrame, verdicts: Verdicts | None) -> Iterator
         )
 
 
-def _by_belief(evidence: Evidence, labels: np.ndarray, winner: int | None) -> Iterator[str]:
+def _by_power(evidence: Evidence, labels: np.ndarray, winner: int | None) -> Iterator[str]:
     """Whether the most probable mode stays so where the noise model is trusted less.
 
     A winner is one in every repeat; at a lower power "still" takes that it won at all above it.
@@ -314,22 +314,22 @@ def _by_belief(evidence: Evidence, labels: np.ndarray, winner: int | None) -> It
     kept: float | None = None
     merged: list[str] = []
     still = winner is not None
-    for belief in sorted((b for b in evidence.beliefs if b < 1.0), reverse=True):
-        found = evidence.winner(labels, belief)
-        if found is None and winner is not None and evidence.merged(labels, belief, winner):
-            merged.append(f"{belief:g}")
+    for power in sorted((b for b in evidence.powers if b < 1.0), reverse=True):
+        found = evidence.winner(labels, power)
+        if found is None and winner is not None and evidence.merged(labels, power, winner):
+            merged.append(f"{power:g}")
         elif found is None:
             yield (
-                f"At likelihood power {belief:g} errors and repeats leave open which mode is the "
+                f"At likelihood power {power:g} errors and repeats leave open which mode is the "
                 "most probable."
             )
         elif found != winner and winner is not None:
             yield (
-                f"The result depends on the noise model: at likelihood power {belief:g} mode "
+                f"The result depends on the noise model: at likelihood power {power:g} mode "
                 f"{found + 1} is the most probable."
             )
         still = still and found == winner
-        kept = belief if still else kept
+        kept = power if still else kept
     if merged and winner is not None:
         powers = f"power{'s' * (len(merged) > 1)} {listed(merged)}"
         yield (
@@ -338,8 +338,8 @@ def _by_belief(evidence: Evidence, labels: np.ndarray, winner: int | None) -> It
         )
     if kept is not None and winner is not None:
         yield f"Mode {winner + 1} still wins at likelihood power {kept:g}."
-    for belief in evidence.blurred:
-        yield f"At likelihood power {belief:g} the posterior does not separate these modes."
+    for power in evidence.blurred:
+        yield f"At likelihood power {power:g} the posterior does not separate these modes."
 
 
 def _missing(still_unseen: Unseen | None, comparison: Comparison) -> Iterator[str]:

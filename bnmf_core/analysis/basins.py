@@ -11,7 +11,7 @@ from bnmf_core.analysis.stage import Report, Stage, Stopped
 from bnmf_core.compare.distances import find_distance
 from bnmf_core.compare.distances.pairwise import cross
 from bnmf_core.compare.modes import SAME_MODE
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.linalg import evenly_spaced
 from bnmf_core.solvers.basins import optima_from
 from bnmf_core.store import files

@@ -19,8 +19,8 @@ from bnmf_core.analysis.comparison import ABOUT, Comparison, comparison_key
 from bnmf_core.compare.alignment import matching
 from bnmf_core.compare.displacement import Displacement, allowed_error, displace, polished
 from bnmf_core.compare.remaining import Locked, check_held, solve_locked
-from bnmf_core.nouns.errors import SettingsError
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.errors import SettingsError
+from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.store import files, manifest
 

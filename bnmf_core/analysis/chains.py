@@ -17,8 +17,8 @@ from bnmf_core.compare.alignment import matching
 from bnmf_core.compare.chain_modes import chain_modes_of
 from bnmf_core.compare.modes import SAME_MODE
 from bnmf_core.compare.settled import Settled, settled
+from bnmf_core.core.errors import raise_if_cancelled
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns.errors import raise_if_cancelled
 from bnmf_core.store import files
 
 csgraph = lazy("scipy.sparse.csgraph")

@@ -13,13 +13,13 @@ from bnmf_core import registry
 from bnmf_core.compare.alignment import largest_first, matching
 from bnmf_core.compare.distances import suited
 from bnmf_core.compare.distances.pairwise import Distance
+from bnmf_core.core.algorithm import AnyAlgorithm
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import RunError
+from bnmf_core.core.model import Model, Support
+from bnmf_core.core.names import listed
+from bnmf_core.core.particles import Particles
 from bnmf_core.data.split import split
-from bnmf_core.nouns.algorithm import AnyAlgorithm
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import RunError
-from bnmf_core.nouns.model import Model, Support
-from bnmf_core.nouns.names import listed
-from bnmf_core.nouns.particles import Particles
 from bnmf_core.numerics.linalg import evenly_spaced
 from bnmf_core.probability import MODELS
 from bnmf_core.store import files, manifest

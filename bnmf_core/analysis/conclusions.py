@@ -13,10 +13,10 @@ from bnmf_core.analysis.sites import find_sites
 from bnmf_core.analysis.stage import Report, Stage, Stopped
 from bnmf_core.compare.conclusions import MARGIN, MATTERS, OPEN, SAME, conclusions, judged
 from bnmf_core.compare.downstream import predictions
+from bnmf_core.core.errors import DataError, RunError
+from bnmf_core.core.names import listed, percent
 from bnmf_core.data.split import split
 from bnmf_core.evidence.restarts import highest_of_each
-from bnmf_core.nouns.errors import DataError, RunError
-from bnmf_core.nouns.names import listed, percent
 from bnmf_core.store import files
 
 # Explanations that are compared, the best first.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bnmf_core.analysis.board import Board
-from bnmf_core.nouns.registry import Registry
+from bnmf_core.core.registry import Registry
 
 MASS = "mass"
 

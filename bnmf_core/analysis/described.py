@@ -4,8 +4,8 @@ from collections import Counter
 
 import numpy as np
 
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.names import percent
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.names import percent
 from bnmf_core.numerics.matrix import is_sparse, stored
 
 # Classes that are counted one by one.

@@ -9,7 +9,7 @@ import numpy as np
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.stage import Report, Stage, Stopped
 from bnmf_core.compare.distances.pairwise import matched_alike, pairwise_of_several
-from bnmf_core.nouns.errors import StoreError
+from bnmf_core.core.errors import StoreError
 from bnmf_core.store import files, integrity
 
 # Ends the name of the file with the checksum of a matrix.

@@ -9,8 +9,8 @@ import pandas as pd
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.stage import Report, Stage, Stopped
 from bnmf_core.compare.downstream import downstream_auc
+from bnmf_core.core.errors import DataError
 from bnmf_core.data.split import split
-from bnmf_core.nouns.errors import DataError
 from bnmf_core.store import files
 
 

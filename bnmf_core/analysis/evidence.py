@@ -14,25 +14,25 @@ from bnmf_core.analysis import distances
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.sites import METRIC, find_sites
 from bnmf_core.analysis.stage import Report, Stage, Stopped
-from bnmf_core.evidence.hamiltonian_path import LEAPFROG
-from bnmf_core.evidence.mode_evidence import NoModeError, mode_evidence, particles_for
-from bnmf_core.evidence.paths import why_not
-from bnmf_core.evidence.restarts import highest_of_each
-from bnmf_core.evidence.shares import shares
-from bnmf_core.lazy import lazy
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import (
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import (
     BNMFError,
     Cancelled,
     RunError,
     SchedulerError,
     SettingsError,
 )
-from bnmf_core.nouns.model import Capability
-from bnmf_core.nouns.particles import Particles
-from bnmf_core.nouns.plain import Plain
-from bnmf_core.nouns.problem import Problem
-from bnmf_core.nouns.settings import values_of
+from bnmf_core.core.model import Capability
+from bnmf_core.core.particles import Particles
+from bnmf_core.core.plain import Plain
+from bnmf_core.core.problem import Problem
+from bnmf_core.core.settings import values_of
+from bnmf_core.evidence.hamiltonian_path import LEAPFROG
+from bnmf_core.evidence.mode_evidence import NoModeError, mode_evidence, particles_for
+from bnmf_core.evidence.paths import why_not
+from bnmf_core.evidence.restarts import highest_of_each
+from bnmf_core.evidence.shares import shares
+from bnmf_core.lazy import lazy
 from bnmf_core.numerics.threads import worker_count
 from bnmf_core.posterior.places import problem_of
 from bnmf_core.samplers.gibbs import work_per_sweep
@@ -61,9 +61,9 @@ class Evidence:
     model : the model's name. settings : its settings, nothing left open.
     rows : members that were weighed, one for each site, the best log joint first.
     left_out : sites that were not weighed.
-    tables : belief → what :func:`mode_evidence` says of the rows; 1 first, less where it is known.
-    repeated : belief below 1 → the same with another seed.
-    blurred : beliefs below 1 at which the posterior does not tell these modes apart: populations
+    tables : power → what :func:`mode_evidence` says of the rows; 1 first, less where it is known.
+    repeated : power below 1 → the same with another seed.
+    blurred : powers below 1 at which the posterior does not tell these modes apart: populations
         leave every mode.
     """
 
@@ -77,7 +77,7 @@ class Evidence:
     blurred: tuple[float, ...] = ()
 
     @property
-    def beliefs(self) -> tuple[float, ...]:
+    def powers(self) -> tuple[float, ...]:
         """The powers of the likelihood that there are masses for, 1 first."""
         return tuple(self.tables or ())
 
@@ -99,30 +99,30 @@ class Evidence:
                 told.append(f"{symbol} inferred" if value is None else f"{value} {symbol}")
         return ", ".join(told)
 
-    def winner(self, labels: np.ndarray, belief: float) -> int | None:
+    def winner(self, labels: np.ndarray, power: float) -> int | None:
         """The mode (0-based) with the most mass, where the errors leave no other; else None.
 
-        Below a belief of 1, a repeat with another seed has to name the same, and the posterior
+        Below a power of 1, a repeat with another seed has to name the same, and the posterior
         has to separate it from others. ``labels`` as of :meth:`of_modes`.
         """
-        found = {clear_winner(masses) for masses in self._repeats(labels, belief)}
+        found = {clear_winner(masses) for masses in self._repeats(labels, power)}
         if len(found) > 1:
             return None
         winner = found.pop()
-        alone = winner is not None and not self.merged(labels, belief, winner)
-        return winner if belief == 1.0 or alone else None
+        alone = winner is not None and not self.merged(labels, power, winner)
+        return winner if power == 1.0 or alone else None
 
-    def merged(self, labels: np.ndarray, belief: float, mode: int) -> bool:
+    def merged(self, labels: np.ndarray, power: float, mode: int) -> bool:
         """Whether the posterior does not separate a mode from another, in any repeat."""
-        joined = [masses["joined"].to_numpy() for masses in self._repeats(labels, belief)]
+        joined = [masses["joined"].to_numpy() for masses in self._repeats(labels, power)]
         return any((one == one[mode]).sum() > 1 for one in joined)
 
-    def _repeats(self, labels: np.ndarray, belief: float) -> list[pd.DataFrame]:
+    def _repeats(self, labels: np.ndarray, power: float) -> list[pd.DataFrame]:
         """The masses of modes by every repeat."""
-        repeats = 2 if belief < 1.0 else 1
-        return [self._weighed(labels, belief, repeat) for repeat in range(repeats)]
+        repeats = 2 if power < 1.0 else 1
+        return [self._weighed(labels, power, repeat) for repeat in range(repeats)]
 
-    def of_modes(self, labels: np.ndarray, belief: float = 1.0) -> pd.DataFrame:
+    def of_modes(self, labels: np.ndarray, power: float = 1.0) -> pd.DataFrame:
         """The mass of modes, given the mode of every member, labels (m,).
 
         A row per mode: ``mass``, ``mass_low``, ``mass_high``, ``weighed``, how many of the
@@ -134,7 +134,7 @@ class Evidence:
         count = int(labels.max()) + 1
         alone = len(self.rows) == 1 and self.left_out  # a share of what, nobody knows
         if self.tables is not None and not alone:
-            return self._weighed(labels, belief, 0)
+            return self._weighed(labels, power, 0)
         found = pd.DataFrame(np.nan, index=range(count), columns=MASSES)
         rows = [] if self.tables is None else list(self.rows)
         weighed = np.bincount(labels[rows], minlength=count)
@@ -145,15 +145,15 @@ class Evidence:
         """What has been asked: pages ask for the same masses again and again."""
         return {}
 
-    def _weighed(self, labels: np.ndarray, belief: float, repeat: int) -> pd.DataFrame:
+    def _weighed(self, labels: np.ndarray, power: float, repeat: int) -> pd.DataFrame:
         """The masses of modes by the first populations (0) or by those of the repeat (1)."""
         groups, count = labels[list(self.rows)], int(labels.max()) + 1
-        asked = (belief, repeat, count, groups.tobytes())
+        asked = (power, repeat, count, groups.tobytes())
         known = self._known.get(asked)
         if known is None:
             if len(self._known) >= MOST_KNOWN:  # others may ask at this moment
                 self._known.clear()
-            table = ((self.tables, self.repeated)[repeat] or {})[belief]
+            table = ((self.tables, self.repeated)[repeat] or {})[power]
             known = self._known[asked] = _masses(groups, count, table)
         return known.copy()
 
@@ -197,7 +197,7 @@ def compute(
     stopped: Stopped,
     executor: Executor | None = None,
 ) -> None:
-    """Store which members stand for modes, and what each of them weighs at every belief."""
+    """Store which members stand for modes, and what each of them weighs at every power."""
     try:
         found = _weigh(comparison, folder, report, stopped, executor)
     except (Cancelled, SchedulerError):
@@ -231,7 +231,7 @@ def _weigh(
 def weigh(
     comparison: Comparison,
     rows: Sequence[int],
-    belief: float,
+    power: float,
     report: Report,
     stopped: Stopped,
     executor: Executor | None = None,
@@ -254,8 +254,8 @@ def weigh(
         replace(run.subset(np.zeros(len(rows), int)), A=A, W=W, ids=np.array(rows)),
         rng=np.random.default_rng(seed),
         particles=particles,
-        belief=belief,
-        check=belief == 1.0,
+        likelihood_power=power,
+        check=power == 1.0,
         metric=METRIC,
         executor=executor,
         on_progress=report,

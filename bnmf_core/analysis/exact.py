@@ -11,7 +11,7 @@ from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.stage import Report, Stage, Stopped
 from bnmf_core.analysis.structure import COVERAGE_POINTS, curves
 from bnmf_core.compare.coverage import largest_distance, persistence
-from bnmf_core.nouns.errors import raise_if_cancelled
+from bnmf_core.core.errors import raise_if_cancelled
 from bnmf_core.store import files
 
 # Exact covering numbers take under a second up to this many members, and minutes soon after.

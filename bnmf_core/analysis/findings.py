@@ -12,11 +12,11 @@ import pandas as pd
 
 from bnmf_core.analysis import (
     answer,
-    belief,
     chains,
     conclusions,
     evidence,
     islands,
+    likelihood_power,
     posterior,
     ranks,
     tile_answer,
@@ -33,10 +33,10 @@ from bnmf_core.compare.alignment import component_angles, component_stability, m
 from bnmf_core.compare.modes import SAME_MODE, Modes
 from bnmf_core.compare.topics import naming_relevance, top_words
 from bnmf_core.compare.unseen import Unseen
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.names import numbered, percent
 from bnmf_core.evidence import verdict
 from bnmf_core.evidence.rank_study import RankStudy
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.names import numbered, percent
 
 MOST = 9
 # What gives way first where there is more to say.
@@ -86,8 +86,9 @@ class Answer:
 
     @cached_property
     def evidence(self) -> Evidence | None:
-        """The masses, at milder beliefs too where they are there; None without any."""
-        return belief.STAGE.perhaps(self.comparison) or evidence.STAGE.perhaps(self.comparison)
+        """The masses, at lower likelihood powers too where they are there; None without any."""
+        stages = likelihood_power.STAGE, evidence.STAGE
+        return next(filter(None, (stage.perhaps(self.comparison) for stage in stages)), None)
 
     @cached_property
     def islands(self) -> Islands | None:

@@ -12,7 +12,7 @@ from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.sites import APART, find_sites
 from bnmf_core.analysis.stage import Report, Stage, Stopped
 from bnmf_core.compare.islands import connections, family_verdict
-from bnmf_core.nouns.errors import RunError
+from bnmf_core.core.errors import RunError
 from bnmf_core.store import files
 
 

@@ -18,8 +18,8 @@ from bnmf_core.compare.mixing import (
     mixing_of,
     quantities_of,
 )
-from bnmf_core.nouns.errors import raise_if_cancelled
-from bnmf_core.nouns.particles import Particles
+from bnmf_core.core.errors import raise_if_cancelled
+from bnmf_core.core.particles import Particles
 from bnmf_core.store import files
 
 # The largest of nine effective sample sizes estimated from 400 independent draws is below 1.5 times

@@ -9,8 +9,8 @@ import numpy as np
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.compare.alignment import component_angles, matching
 from bnmf_core.compare.modes import SAME_MODE, Modes
+from bnmf_core.core.names import numbered
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns.names import numbered
 from bnmf_core.store.notes import COMPONENT, MODE, Note
 
 optimize = lazy("scipy.optimize")

@@ -25,11 +25,11 @@ from bnmf_core.compare.distances.pairwise import cross
 from bnmf_core.compare.downstream import downstream_auc
 from bnmf_core.compare.modes import SAME_MODE
 from bnmf_core.compare.settled import settled
+from bnmf_core.core.errors import DataError, raise_if_cancelled
+from bnmf_core.core.model import Capability
+from bnmf_core.core.problem import Problem
 from bnmf_core.data.split import split
 from bnmf_core.evidence.shares import shares
-from bnmf_core.nouns.errors import DataError, raise_if_cancelled
-from bnmf_core.nouns.model import Capability
-from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.linalg import evenly_spaced
 from bnmf_core.numerics.tasks import Tasks
 from bnmf_core.numerics.threads import one_blas_thread

@@ -10,9 +10,9 @@ from bnmf_core.analysis import distances
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.stage import Report, Stage, Stopped
 from bnmf_core.compare.quality import hidden_error_of_means, hidden_errors
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import raise_if_cancelled
 from bnmf_core.data.split import split
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import raise_if_cancelled
 from bnmf_core.numerics.residuals import relative_errors
 from bnmf_core.solvers.nnls import solve_weights
 from bnmf_core.store import files

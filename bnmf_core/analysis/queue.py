@@ -21,8 +21,8 @@ from bnmf_core.analysis import stages
 from bnmf_core.analysis.comparison import Comparison, open_comparison
 from bnmf_core.analysis.remote import Cluster
 from bnmf_core.analysis.stage import Stage, Stopped
-from bnmf_core.nouns import events
-from bnmf_core.nouns.errors import BNMFError, Cancelled
+from bnmf_core.core import events
+from bnmf_core.core.errors import BNMFError, Cancelled
 from bnmf_core.numerics.memory import give_back
 from bnmf_core.store.run_store import RunStore
 

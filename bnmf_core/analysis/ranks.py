@@ -14,11 +14,11 @@ import pandas as pd
 
 from bnmf_core.analysis.evidence import seconds_of
 from bnmf_core.analysis.remote import Cluster, Find, no_cluster
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import StoreError
+from bnmf_core.core.problem import Problem
 from bnmf_core.evidence.criteria import Criterion
 from bnmf_core.evidence.rank_study import RankStudy, rank_study, so_far
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import StoreError
-from bnmf_core.nouns.problem import Problem
 from bnmf_core.probability import gaussian
 from bnmf_core.store import files, manifest
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import TypeVar
 
-from bnmf_core.nouns import events
-from bnmf_core.nouns.errors import SchedulerError
+from bnmf_core.core import events
+from bnmf_core.core.errors import SchedulerError
 
 Made = TypeVar("Made")
 # The executor of a cluster; None: threads of this process.

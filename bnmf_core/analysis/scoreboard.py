@@ -20,7 +20,7 @@ from bnmf_core.analysis import (
 )
 from bnmf_core.analysis.board import Board
 from bnmf_core.analysis.criteria import CRITERIA, MASS
-from bnmf_core.nouns.names import listed, percent
+from bnmf_core.core.names import listed, percent
 
 # What is left by rounding where everything that was weighed is reached.
 ALL = 1e-9

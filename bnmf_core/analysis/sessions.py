@@ -14,7 +14,7 @@ from bnmf_core.analysis.board import Board
 from bnmf_core.analysis.chains import Verdict
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.compare.alignment import matching
-from bnmf_core.nouns.particles import Particles
+from bnmf_core.core.particles import Particles
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ import numpy as np
 from bnmf_core.analysis import distances
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.compare.modes import SAME_MODE, find_modes
-from bnmf_core.nouns.errors import RunError
+from bnmf_core.core.errors import RunError
 
 # Converged factorizations that are at most so far apart, in degrees, are one site.
 APART, METRIC = SAME_MODE, "max_angle"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Generic, TypeVar, cast
 
 from bnmf_core.analysis.comparison import Comparison
-from bnmf_core.nouns.errors import StoreError
+from bnmf_core.core.errors import StoreError
 from bnmf_core.store import manifest
 
 Result_co = TypeVar("Result_co", covariant=True)

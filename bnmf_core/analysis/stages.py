@@ -5,7 +5,6 @@ from functools import partial
 
 from bnmf_core.analysis import (
     basins,
-    belief,
     chains,
     conclusions,
     distances,
@@ -13,6 +12,7 @@ from bnmf_core.analysis import (
     evidence,
     exact,
     islands,
+    likelihood_power,
     mixing,
     posterior,
     quality,
@@ -25,8 +25,8 @@ from bnmf_core.analysis import (
 from bnmf_core.analysis.comparison import Comparison, write_about
 from bnmf_core.analysis.remote import Cluster
 from bnmf_core.analysis.stage import Report, Stage, Stopped
-from bnmf_core.nouns.errors import Cancelled
-from bnmf_core.nouns.registry import Registry
+from bnmf_core.core.errors import Cancelled
+from bnmf_core.core.registry import Registry
 from bnmf_core.numerics.threads import one_blas_thread
 
 STAGES: Registry[Stage[object]] = Registry(
@@ -49,7 +49,7 @@ STAGES: Registry[Stage[object]] = Registry(
         conclusions.STAGE,
         evidence.STAGE,
         posterior.STAGE,
-        belief.STAGE,
+        likelihood_power.STAGE,
     ),
     "bnmf.stages",
 )

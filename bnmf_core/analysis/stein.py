@@ -9,8 +9,8 @@ import numpy as np
 from bnmf_core import registry
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.stage import Report, Stage, Stopped
-from bnmf_core.nouns.errors import BNMFError, RunError, raise_if_cancelled
-from bnmf_core.nouns.particles import Particles
+from bnmf_core.core.errors import BNMFError, RunError, raise_if_cancelled
+from bnmf_core.core.particles import Particles
 from bnmf_core.posterior import stein
 from bnmf_core.posterior.places import problem_of
 from bnmf_core.posterior.weights import SOLVERS, kkt_residual, stein_weights

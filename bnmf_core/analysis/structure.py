@@ -14,7 +14,7 @@ from bnmf_core.analysis.stage import Report, Stage, Stopped
 from bnmf_core.compare import modes, projection
 from bnmf_core.compare.coverage import largest_distance, mean_distance, persistence
 from bnmf_core.compare.distances import DISTANCES
-from bnmf_core.nouns.errors import raise_if_cancelled
+from bnmf_core.core.errors import raise_if_cancelled
 from bnmf_core.store import files
 
 COVERAGE_POINTS = 100

@@ -9,8 +9,8 @@ import pandas as pd
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.tiles import RunTiles, Tiles
 from bnmf_core.compare.distances.tiles import HALF
-from bnmf_core.nouns.names import percent
-from bnmf_core.nouns.plain import Value
+from bnmf_core.core.names import percent
+from bnmf_core.core.plain import Value
 from bnmf_core.numerics.boolean import boolean_product
 from bnmf_core.registry import members_of
 

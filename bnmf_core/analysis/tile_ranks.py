@@ -7,7 +7,7 @@ import pandas as pd
 
 from bnmf_core.analysis.tile_answer import OFTEN, counts
 from bnmf_core.analysis.tiles import RunTiles
-from bnmf_core.nouns.names import listed, percent
+from bnmf_core.core.names import listed, percent
 
 
 def rank_table(runs: Mapping[int, RunTiles], X: np.ndarray) -> pd.DataFrame:

@@ -26,8 +26,8 @@ from bnmf_core.compare.doubt import (
 )
 from bnmf_core.compare.thresholds import threshold_curve, two_thresholds
 from bnmf_core.compare.tile_chance import log10_noise_chance
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import raise_if_cancelled
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import raise_if_cancelled
 from bnmf_core.numerics.boolean import boolean_product, only_yes_and_no
 from bnmf_core.numerics.matrix import stored
 from bnmf_core.posterior.places import problem_of

@@ -15,9 +15,9 @@ from bnmf_core.analysis.stage import Report, Stage, Stopped
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.distances.pairwise import cross, pairwise
 from bnmf_core.compare.projection import place, projection_quality, simplex_projection
+from bnmf_core.core.dataset import Truth
+from bnmf_core.core.errors import raise_if_cancelled
 from bnmf_core.data.split import split
-from bnmf_core.nouns.dataset import Truth
-from bnmf_core.nouns.errors import raise_if_cancelled
 from bnmf_core.numerics.completion import completed
 from bnmf_core.numerics.linalg import evenly_spaced
 from bnmf_core.store import files

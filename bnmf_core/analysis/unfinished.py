@@ -12,7 +12,7 @@ from bnmf_core.compare.coverage import covering_over_time
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.distances import distances as distances_of
 from bnmf_core.compare.settled import settled
-from bnmf_core.nouns.errors import StoreError
+from bnmf_core.core.errors import StoreError
 from bnmf_core.numerics.linalg import evenly_spaced
 from bnmf_core.store.run_store import RunStore
 

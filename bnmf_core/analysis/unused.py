@@ -14,7 +14,7 @@ from bnmf_core.analysis import by_hand, ranks
 from bnmf_core.analysis.comparison import ABOUT, comparison_key
 from bnmf_core.analysis.stages import STAGES
 from bnmf_core.compare.distances import suited
-from bnmf_core.nouns.errors import BNMFError
+from bnmf_core.core.errors import BNMFError
 from bnmf_core.registry import label_of
 from bnmf_core.store import files
 from bnmf_core.store.lost import is_lost

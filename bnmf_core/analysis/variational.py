@@ -18,10 +18,10 @@ from bnmf_core.analysis.stage import Report, Stage, Stopped
 from bnmf_core.analysis.structure import curves
 from bnmf_core.compare.coverage import largest_distance, mean_distance, persistence
 from bnmf_core.compare.distances.pairwise import pairwise
-from bnmf_core.nouns.errors import raise_if_cancelled
-from bnmf_core.nouns.model import Support
-from bnmf_core.nouns.particles import Particles
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.errors import raise_if_cancelled
+from bnmf_core.core.model import Support
+from bnmf_core.core.particles import Particles
+from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.linalg import evenly_spaced
 from bnmf_core.posterior.places import problem_of
 from bnmf_core.store import files

@@ -17,7 +17,7 @@ from bnmf_core.analysis.findings import LITTLE, Answer
 from bnmf_core.compare.alignment import component_angles, matching
 from bnmf_core.compare.conclusions import MATTERS, OPEN, SAME, judged
 from bnmf_core.compare.modes import SAME_MODE
-from bnmf_core.nouns.names import listed, percent
+from bnmf_core.core.names import listed, percent
 
 CLEAR, LIKELY, UNCLEAR, WAITING = "clear", "leaning", "open", "pending"
 DETERMINED, PROVISIONAL, AMBIGUOUS = "determined", "provisional", "ambiguous"
@@ -118,15 +118,13 @@ def _doubts(answer: Answer, evidence: Evidence, winner: int) -> Iterator[str]:
         yield "A path without a barrier joins it to another mode."
     if evidence.repeated is None:
         yield "Lower likelihood powers are not computed yet."
-    for belief in sorted((*evidence.beliefs, *evidence.blurred), reverse=True):
-        if belief == 1 or (
-            belief in evidence.beliefs and evidence.winner(labels, belief) == winner
-        ):
+    for power in sorted((*evidence.powers, *evidence.blurred), reverse=True):
+        if power == 1 or (power in evidence.powers and evidence.winner(labels, power) == winner):
             continue
-        if belief not in evidence.blurred and not evidence.merged(labels, belief, winner):
-            yield f"At likelihood power {belief:g} it does not lead clearly."
-        elif belief >= SEPARATE:  # where entries hardly count, all modes are one
-            yield f"At likelihood power {belief:g} the posterior does not separate it from others."
+        if power not in evidence.blurred and not evidence.merged(labels, power, winner):
+            yield f"At likelihood power {power:g} it does not lead clearly."
+        elif power >= SEPARATE:  # where entries hardly count, all modes are one
+            yield f"At likelihood power {power:g} the posterior does not separate it from others."
 
 
 def component_facts(answer: Answer, row: int | None = None) -> ComponentFacts:

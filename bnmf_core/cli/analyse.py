@@ -11,7 +11,7 @@ import numpy as np
 from bnmf_core.analysis import chains, structure
 from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.findings import Answer, component_names
-from bnmf_core.cli import given
+from bnmf_core.cli import arguments
 from bnmf_core.cli.commands import Commands
 from bnmf_core.cli.output import Output
 from bnmf_core.cli.ranks import parsed
@@ -19,12 +19,12 @@ from bnmf_core.cli.records import open_store
 from bnmf_core.cli.results import modes_told, plain_rows
 from bnmf_core.cli.running import compute, interruptible, watch
 from bnmf_core.compare.alignment import component_stability
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import Cancelled, SettingsError
 from bnmf_core.data.samples import SAMPLES
 from bnmf_core.evidence.rank_study import rank_study
 from bnmf_core.evidence.verdict import Recommendation, recommend
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import Cancelled, SettingsError
 from bnmf_core.runs.jobs import JobRunner
 from bnmf_core.runs.launch import KINDS, preset, told
 
@@ -50,7 +50,7 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
     """Add ``analyse``."""
     words = "from a file to the findings: restarts and chains, modes, masses, conclusions"
     command = commands.add_parser("analyse", parents=parents, help=words, description=words)
-    given.add_data(command)
+    arguments.add_data(command)
     command.add_argument(
         "--rank",
         default="",
@@ -71,8 +71,8 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
     command.add_argument(
         "--restarts", type=int, help="of each kind (default: 60, fewer of large data)"
     )
-    given.add_seed(command)
-    given.add_holdout(command)
+    arguments.add_seed(command)
+    arguments.add_holdout(command)
     command.add_argument(
         "--report", type=Path, metavar="FILE", help="write the pictures, too: HTML"
     )
@@ -82,7 +82,7 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
 def analyse(options: argparse.Namespace, output: Output) -> str:
     """Make the restarts and say what they tell; returns "cancelled" or "complete"."""
     store = open_store(options.store)
-    dataset = given.dataset(options, store, output)
+    dataset = arguments.dataset(options, store, output)
     with interruptible() as interrupted:
         try:
             chosen_rank = _rank(options, dataset, output, interrupted.is_set)

@@ -3,13 +3,13 @@
 import argparse
 from pathlib import Path
 
-from bnmf_core.cli import given
+from bnmf_core.cli import arguments
 from bnmf_core.cli.commands import Commands
 from bnmf_core.cli.output import Output
 from bnmf_core.cli.records import document, open_store, show_runs
+from bnmf_core.core.errors import NotFoundError
 from bnmf_core.data.foreign import pair
 from bnmf_core.data.load import foreign_matrices
-from bnmf_core.nouns.errors import NotFoundError
 from bnmf_core.runs.foreign import bring as keep
 
 
@@ -17,7 +17,7 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
     """Add ``bring``."""
     words = "import factorizations of other programs as runs"
     command = commands.add_parser("bring", parents=parents, help=words, description=words)
-    given.add_data(command, "the data they belong to: a sample, a generator, a file, or an id")
+    arguments.add_data(command, "the data they belong to: a sample, a generator, a file, or an id")
     command.add_argument(
         "results",
         nargs="+",
@@ -33,7 +33,7 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
 def bring(options: argparse.Namespace, output: Output) -> None:
     """Keep the factorizations, and show the runs."""
     store = open_store(options.store)
-    dataset = given.dataset(options, store, output)
+    dataset = arguments.dataset(options, store, output)
     matrices = []
     for name in options.results:
         path = Path(name)

@@ -6,11 +6,11 @@ from typing import Protocol, Required, TypedDict
 
 from bnmf_core.cli.commands import Commands
 from bnmf_core.cli.output import Output
+from bnmf_core.core.algorithm import AnyAlgorithm
+from bnmf_core.core.plain import Value
+from bnmf_core.core.settings import Declaration, declarations
 from bnmf_core.data.samples import SAMPLES
 from bnmf_core.data.synthetic import GENERATORS
-from bnmf_core.nouns.algorithm import AnyAlgorithm
-from bnmf_core.nouns.plain import Value
-from bnmf_core.nouns.settings import Declaration, declarations
 from bnmf_core.probability import MODELS
 from bnmf_core.registry import ALGORITHMS
 

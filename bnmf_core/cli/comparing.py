@@ -7,13 +7,13 @@ from bnmf_core.analysis import scoreboard, structure
 from bnmf_core.analysis.board import Board
 from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.criteria import CRITERIA
-from bnmf_core.cli import given, running
+from bnmf_core.cli import arguments, running
 from bnmf_core.cli.commands import Commands
 from bnmf_core.cli.output import Output
 from bnmf_core.cli.records import open_store
 from bnmf_core.cli.results import plain_rows
 from bnmf_core.compare.distances import DISTANCES, find_distance
-from bnmf_core.nouns.errors import SettingsError
+from bnmf_core.core.errors import SettingsError
 from bnmf_core.runs.jobs import JobRunner
 from bnmf_core.runs.launch import group_names
 
@@ -25,7 +25,7 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
     words = "run several algorithms on the same data, and put them on one scoreboard"
     parents = [*parents, running.scheduling()]
     command = commands.add_parser("compare", parents=parents, help=words, description=words)
-    given.add_data(command)
+    arguments.add_data(command)
     running.add_runs(command)
     command.add_argument(
         "--distance", default="max_angle", metavar="KEY", help=", ".join(DISTANCES)
@@ -47,7 +47,7 @@ def compare(options: argparse.Namespace, output: Output) -> str:
         if value is not None and not value >= 0:
             raise SettingsError(f"--{name} was {value:g}; a number ≥ 0 is needed.")
     store = open_store(options.store)
-    dataset = given.dataset(options, store, output, options.hide)
+    dataset = arguments.dataset(options, store, output, options.hide)
     options.algorithm = options.algorithm or USUAL
     specs = running.make_specs(options)
     with running.interruptible() as interrupted:

@@ -6,6 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import NotFoundError, SettingsError
+from bnmf_core.core.plain import Value
+from bnmf_core.core.settings import build, declarations
 from bnmf_core.data.beside import labelled, oriented
 from bnmf_core.data.joining import join
 from bnmf_core.data.load import LIMIT_BYTES, inspect_file, load_file, map_npy
@@ -13,10 +17,6 @@ from bnmf_core.data.naming import named_apart
 from bnmf_core.data.repair import hide_entries
 from bnmf_core.data.samples import SAMPLES, load_sample
 from bnmf_core.data.synthetic import GENERATORS
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import NotFoundError, SettingsError
-from bnmf_core.nouns.plain import Value
-from bnmf_core.nouns.settings import build, declarations
 from bnmf_core.registry import ALGORITHMS, algorithm
 from bnmf_core.store.run_store import RunStore
 

@@ -8,10 +8,10 @@ from bnmf_core.cli.commands import Commands
 from bnmf_core.cli.inputs import find_data
 from bnmf_core.cli.output import Output
 from bnmf_core.cli.records import open_store
+from bnmf_core.core.errors import StoreError
 from bnmf_core.explorers import library
 from bnmf_core.explorers.processes import PROCESSES
 from bnmf_core.explorers.transforms import SETS_IN_PAPER, Recipe, TransformLibrary
-from bnmf_core.nouns.errors import StoreError
 
 USUAL = {field.name: field.default for field in fields(Recipe)}
 

@@ -22,7 +22,7 @@ from bnmf_core.cli import (
 )
 from bnmf_core.cli.output import Output
 from bnmf_core.cli.records import tell_list
-from bnmf_core.nouns.errors import BNMFError, DamagedError, SettingsError
+from bnmf_core.core.errors import BNMFError, DamagedError, SettingsError
 from bnmf_core.store.health import Damage
 
 OK, FAILED, DAMAGED, CANCELLED = 0, 1, 3, 130

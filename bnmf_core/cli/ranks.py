@@ -7,13 +7,13 @@ from concurrent.futures import Executor
 
 import numpy as np
 
-from bnmf_core.cli import given, running
+from bnmf_core.cli import arguments, running
 from bnmf_core.cli.commands import Commands
 from bnmf_core.cli.output import Output
 from bnmf_core.cli.records import open_store
+from bnmf_core.core.errors import Cancelled, SettingsError
 from bnmf_core.evidence.rank_study import NOISES, RankStudy, rank_study
 from bnmf_core.evidence.verdict import recommend
-from bnmf_core.nouns.errors import Cancelled, SettingsError
 
 # Columns that a terminal has room for, and their names there.
 SHOWN = {
@@ -35,7 +35,7 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
     words = "compare numbers of components: evidence, hidden entries, stability, number of modes"
     parents = [*parents, running.scheduling(of_runs=False)]
     command = commands.add_parser("ranks", parents=parents, help=words, description=words)
-    given.add_data(command)
+    arguments.add_data(command)
     command.add_argument(
         "--ranks", default="1:8", metavar="FIRST:LAST", help="or a list, 2,4,8 (default: 1:8)"
     )
@@ -47,7 +47,7 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
     command.add_argument("--sigma", type=float, help="noise level (default: from the data)")
     command.add_argument("--rate", type=float, help="λ of all ranks (default: √(R/mean X))")
     command.add_argument("--restarts", type=int, default=20, help="of each rank (default: 20)")
-    given.add_seed(command)
+    arguments.add_seed(command)
     command.set_defaults(act=ranks)
 
 
@@ -56,7 +56,7 @@ def ranks(options: argparse.Namespace, output: Output) -> str:
     if options.seed < 0:
         raise SettingsError(f"The seed was {options.seed}; a number ≥ 0 is needed.")
     tried = parsed(options.ranks)
-    dataset = given.dataset(options, open_store(options.store), output)
+    dataset = arguments.dataset(options, open_store(options.store), output)
     with (
         running.interruptible() as interrupted,
         running.cluster(options, output) as cluster,

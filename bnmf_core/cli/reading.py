@@ -7,10 +7,10 @@ from typing import Any
 from bnmf_core.cli.commands import Commands
 from bnmf_core.cli.inputs import pairs
 from bnmf_core.cli.output import Output
+from bnmf_core.core.errors import NotFoundError, SettingsError
 from bnmf_core.data.formats import FORMATS
 from bnmf_core.data.load import inspect_file
 from bnmf_core.data.reading import AXES, SEPARATORS, Reading
-from bnmf_core.nouns.errors import NotFoundError, SettingsError
 
 NONE = "none"
 DECIMALS = {"point": ".", "comma": ","}

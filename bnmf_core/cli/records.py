@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bnmf_core.cli.output import Output, duration
-from bnmf_core.nouns.errors import StoreError
-from bnmf_core.nouns.names import told_apart
-from bnmf_core.nouns.plain import Plain
+from bnmf_core.core.errors import StoreError
+from bnmf_core.core.names import told_apart
+from bnmf_core.core.plain import Plain
 from bnmf_core.store import health
 from bnmf_core.store.home import OWNERS, data_home, owners_in
 from bnmf_core.store.records import RunRecord

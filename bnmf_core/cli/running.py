@@ -13,13 +13,13 @@ from types import FrameType
 from bnmf_core.analysis import stages
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.remote import Cluster
-from bnmf_core.cli import given, inputs
+from bnmf_core.cli import arguments, inputs
 from bnmf_core.cli.commands import Commands
 from bnmf_core.cli.output import Output, duration
 from bnmf_core.cli.records import document, open_store, show_runs
+from bnmf_core.core.errors import RunError, SchedulerError, SettingsError
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.samples import SAMPLES
-from bnmf_core.nouns.errors import RunError, SchedulerError, SettingsError
-from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.probability import MODELS
 from bnmf_core.registry import ALGORITHMS, model
 from bnmf_core.runs.executors import default_scheduler, open_executor
@@ -35,7 +35,7 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
     where = scheduling()
     words = "make factorizations of a sample, generated data or a file"
     run = commands.add_parser("run", parents=[*parents, where], help=words, description=words)
-    given.add_data(run)
+    arguments.add_data(run)
     add_runs(run)
     run.add_argument("--name", default="", help="what the runs are called")
     run.set_defaults(act=start)
@@ -90,8 +90,8 @@ def add_runs(command: argparse.ArgumentParser) -> None:
         help="budget of each run in seconds of processor time, the same for all; --particles is "
         "then the most that each makes (default: none)",
     )
-    given.add_seed(command)
-    given.add_holdout(command)
+    arguments.add_seed(command)
+    arguments.add_holdout(command)
     for option, words in (
         ("--set", "a setting of the algorithms, or of one as algorithm.key=value"),
         ("--model-set", "a setting of the model"),
@@ -108,7 +108,7 @@ def add_runs(command: argparse.ArgumentParser) -> None:
 def start(options: argparse.Namespace, output: Output) -> str:
     """Start the runs and wait for them; returns "cancelled" or "complete"."""
     store = open_store(options.store)
-    dataset = given.dataset(options, store, output, options.hide)
+    dataset = arguments.dataset(options, store, output, options.hide)
     specs = make_specs(options)
     names = [options.name] * len(specs)
     with closing(JobRunner(store)) as runner:

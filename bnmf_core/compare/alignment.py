@@ -12,8 +12,8 @@ import pandas as pd
 from bnmf_core.compare.distances.assignment import assign
 from bnmf_core.compare.distances.costs import angles, paired_angles
 from bnmf_core.compare.distances.scaling import unit_l2_columns
-from bnmf_core.nouns.errors import DataError, SettingsError
-from bnmf_core.nouns.particles import Particles
+from bnmf_core.core.errors import DataError, SettingsError
+from bnmf_core.core.particles import Particles
 
 # Unit columns are float64 copies: this many entries (64 MB) at a time.
 ENTRIES_AT_ONCE = 8_000_000

@@ -12,9 +12,9 @@ from scipy import sparse
 
 from bnmf_core.compare.coverage import checked_distances
 from bnmf_core.compare.distances import find_distance, pairwise
+from bnmf_core.core.errors import DataError
+from bnmf_core.core.particles import Particles
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns.errors import DataError
-from bnmf_core.nouns.particles import Particles
 
 csgraph = lazy("scipy.sparse.csgraph")
 

@@ -12,8 +12,8 @@ the draws is what every interval adds and takes away: all of them hold together 
 import numpy as np
 import pandas as pd
 
+from bnmf_core.core.errors import DataError, SettingsError
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns.errors import DataError, SettingsError
 
 stats = lazy("scipy.stats")
 

@@ -4,8 +4,8 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
+from bnmf_core.core.errors import DataError, RunError, SettingsError
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns.errors import DataError, RunError, SettingsError
 
 optimize = lazy("scipy.optimize")
 

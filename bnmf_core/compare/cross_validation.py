@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import raise_if_cancelled
-from bnmf_core.nouns.problem import Problem, check_fit
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import raise_if_cancelled
+from bnmf_core.core.problem import Problem, check_fit
 from bnmf_core.numerics.matrix import Matrix
 from bnmf_core.numerics.residuals import squared_errors
 from bnmf_core.numerics.threads import one_blas_thread

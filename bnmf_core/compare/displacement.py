@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bnmf_core.compare.alignment import NO_COUNTERPART, component_angles, matching
-from bnmf_core.nouns.errors import DataError, SettingsError, raise_if_cancelled
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.errors import DataError, SettingsError, raise_if_cancelled
+from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.residuals import squared_errors
 from bnmf_core.solvers import newton
 from bnmf_core.solvers.solution import Solution, Stopping, start_full
@@ -131,7 +131,7 @@ def displace(
     --------
     >>> import numpy as np
     >>> from bnmf_core import displace, laurberg
-    >>> from bnmf_core.nouns.problem import Problem
+    >>> from bnmf_core.core.problem import Problem
     >>> data = laurberg("unique")
     >>> A, W = data.truth[0].A, data.truth[0].W
     >>> found = displace(Problem.without_model(data, 3), A, W, 0, np.arange(6), allowed=0.01)

@@ -12,7 +12,7 @@ import numpy as np
 
 from bnmf_core.compare.distances.assignment import assign
 from bnmf_core.compare.distances.tiles import HALF, jaccard_costs, tiles
-from bnmf_core.nouns.errors import DataError
+from bnmf_core.core.errors import DataError
 from bnmf_core.numerics.boolean import boolean_product
 
 # A tile is the same in a draw when it has at least this part of all cells in common.

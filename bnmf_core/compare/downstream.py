@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import DataError, NotFoundError, SettingsError, raise_if_cancelled
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import DataError, NotFoundError, SettingsError, raise_if_cancelled
 from bnmf_core.solvers.nnls import solve_weights
 
 if TYPE_CHECKING:

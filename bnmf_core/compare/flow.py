@@ -15,8 +15,8 @@ import pandas as pd
 
 from bnmf_core.compare.distances.costs import angles
 from bnmf_core.compare.distances.scaling import component_shares, unit_l2_columns
+from bnmf_core.core.errors import DataError
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns.errors import DataError
 
 optimize = lazy("scipy.optimize")
 

@@ -20,11 +20,11 @@ import pandas as pd
 
 from bnmf_core.compare.alignment import matching
 from bnmf_core.compare.coverage import checked_distances
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import DataError, raise_if_cancelled
+from bnmf_core.core.names import listed
+from bnmf_core.core.problem import Problem
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import DataError, raise_if_cancelled
-from bnmf_core.nouns.names import listed
-from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.residuals import squared_errors
 from bnmf_core.solvers import hals
 

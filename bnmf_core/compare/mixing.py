@@ -20,10 +20,10 @@ import pandas as pd
 
 from bnmf_core.compare.chain_modes import ChainModes, chain_modes_of
 from bnmf_core.compare.distances.invariants import QUANTITIES, invariants
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import DataError
+from bnmf_core.core.particles import Particles
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import DataError
-from bnmf_core.nouns.particles import Particles
 
 arviz = lazy("arviz_stats.base")
 

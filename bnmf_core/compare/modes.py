@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from bnmf_core.compare.coverage import checked_distances
+from bnmf_core.core.errors import DataError, SettingsError
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns.errors import DataError, SettingsError
 
 hierarchy = lazy("scipy.cluster.hierarchy")
 distance = lazy("scipy.spatial.distance")

@@ -3,8 +3,8 @@
 import numpy as np
 
 from bnmf_core.compare.coverage import checked_distances
+from bnmf_core.core.errors import DataError, SettingsError
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns.errors import DataError, SettingsError
 from bnmf_core.numerics.linalg import signed_svd
 from bnmf_core.numerics.matrix import Matrix
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import DataError, SettingsError
+from bnmf_core.core.particles import Particles
 from bnmf_core.data.repair import fill_with_feature_means
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import DataError, SettingsError
-from bnmf_core.nouns.particles import Particles
 from bnmf_core.numerics.residuals import relative_errors
 
 FACTOR = 10.0

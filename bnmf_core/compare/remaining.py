@@ -15,10 +15,10 @@ from bnmf_core.compare.alignment import component_angles, matching
 from bnmf_core.compare.displacement import allowed_error
 from bnmf_core.compare.distances.max_angle import MAX_ANGLE
 from bnmf_core.compare.distances.pairwise import pairwise
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import SettingsError, raise_if_cancelled
-from bnmf_core.nouns.names import listed
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import SettingsError, raise_if_cancelled
+from bnmf_core.core.names import listed
+from bnmf_core.core.problem import Problem
 from bnmf_core.solvers import hals, newton
 from bnmf_core.solvers.solution import Stopping
 from bnmf_core.solvers.starts import random_start

@@ -20,7 +20,7 @@ import pandas as pd
 from bnmf_core.compare.alignment import component_angles, largest_first, matching
 from bnmf_core.compare.distances.scaling import unit_l2_columns
 from bnmf_core.compare.mixing import SHORTEST, effective_size, split_r_hat, why_unknown
-from bnmf_core.nouns.errors import DataError
+from bnmf_core.core.errors import DataError
 
 # By the number of chains in a mode; the last also for more. Largest R̂; smallest effective sample
 # size, bulk and tail; largest difference between the means of the two halves, in standard

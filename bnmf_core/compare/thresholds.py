@@ -7,7 +7,7 @@ thresholds (paper 4, §4.2: i/100) can miss the best ones, which need not form a
 
 import numpy as np
 
-from bnmf_core.nouns.errors import DataError
+from bnmf_core.core.errors import DataError
 from bnmf_core.numerics.boolean import boolean_product, only_yes_and_no
 
 # As multiples of 0.01, 57/100 would come out a digit too large.

@@ -8,8 +8,8 @@ the chance that any of them does is at most the product.
 import numpy as np
 from scipy.special import gammaln, rel_entr
 
+from bnmf_core.core.errors import SettingsError
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns.errors import SettingsError
 
 stats = lazy("scipy.stats")
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from bnmf_core.nouns.errors import DataError, NotFoundError, SettingsError
+from bnmf_core.core.errors import DataError, NotFoundError, SettingsError
 
 
 def relevance_scores(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bnmf_core.nouns.errors import DataError
+from bnmf_core.core.errors import DataError
 from bnmf_core.solvers.nnls import solve_weights
 
 # Relative to the largest entry: what is nearer to 0 than that is 0.

@@ -22,8 +22,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
+from bnmf_core.core.errors import DataError, SettingsError
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns.errors import DataError, SettingsError
 
 stats = lazy("scipy.stats")
 

@@ -7,10 +7,10 @@ import zipfile
 import numpy as np
 from scipy import sparse
 
+from bnmf_core.core.dataset import Parts
+from bnmf_core.core.errors import DataError
+from bnmf_core.core.names import clean_name, clean_names
 from bnmf_core.data.packed import member, open_archive
-from bnmf_core.nouns.dataset import Parts
-from bnmf_core.nouns.errors import DataError
-from bnmf_core.nouns.names import clean_name, clean_names
 from bnmf_core.numerics.matrix import Sparse
 
 MAX_MEMBERS = 64

@@ -8,13 +8,13 @@ from contextlib import suppress
 
 import numpy as np
 
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import DataError
+from bnmf_core.core.names import clean_name
 from bnmf_core.data.joining import differing, headers_of, rows_of
 from bnmf_core.data.orientation import UNSAID, UNSAID_DOUBT, kind_of
 from bnmf_core.data.reading import AXES, Reading
 from bnmf_core.data.roles import MOST_CLASSES
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import DataError
-from bnmf_core.nouns.names import clean_name
 
 FEWEST_OF_A_CLASS = 2
 LABEL = "group"

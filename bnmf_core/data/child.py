@@ -17,12 +17,12 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
+from bnmf_core.core import events
+from bnmf_core.core.dataset import Parts
+from bnmf_core.core.errors import DataError
 from bnmf_core.data.foreign import NamedMatrix
 from bnmf_core.data.reading import Reading
 from bnmf_core.data.server import SERVER, Worker
-from bnmf_core.nouns import events
-from bnmf_core.nouns.dataset import Parts
-from bnmf_core.nouns.errors import DataError
 
 ANSWER, REQUEST, CONTENT = "answer.json", "request.json", "content"
 ARRAYS = ("X", "data", "indices", "indptr", "mask")

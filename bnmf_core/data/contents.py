@@ -6,13 +6,13 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from bnmf_core.core.dataset import Parts
+from bnmf_core.core.errors import DataError
+from bnmf_core.core.names import clean_name
 from bnmf_core.data.formats import FORMATS
 from bnmf_core.data.formats.format import Format
 from bnmf_core.data.packed import unpacked
 from bnmf_core.data.reading import AXES, DECIMAL_MARKS, Reading, check_axis
-from bnmf_core.nouns.dataset import Parts
-from bnmf_core.nouns.errors import DataError
-from bnmf_core.nouns.names import clean_name
 
 ACCEPTED = (
     "Tables (CSV, TSV, XLSX, Parquet, GCT), matrices (NPY, NPZ, MTX, MAT, H5AD, 10x), texts and "

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bnmf_core.core.dataset import Dataset, Parts, Words
+from bnmf_core.core.errors import DataError, NotFoundError
 from bnmf_core.data.samples import Sample
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns.dataset import Dataset, Parts, Words
-from bnmf_core.nouns.errors import DataError, NotFoundError
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch

@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import DataError
+from bnmf_core.core.names import clean_name, listed
 from bnmf_core.data.arrays import MAX_ENTRIES, members
 from bnmf_core.data.formats import npy, table
 from bnmf_core.data.formats.hdf5 import inside, open_hdf5, words
 from bnmf_core.data.packed import ZIP, archive_names, member, open_archive, unpacked
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import DataError
-from bnmf_core.nouns.names import clean_name, listed
 from bnmf_core.numerics.matrix import dense
 from bnmf_core.numerics.residuals import squared_errors
 

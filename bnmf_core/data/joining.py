@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import DataError
+from bnmf_core.core.names import clean_name, clean_names
 from bnmf_core.data import cells, text
 from bnmf_core.data.orientation import word_of
 from bnmf_core.data.packed import unpacked
 from bnmf_core.data.roles import HEADS
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import DataError
-from bnmf_core.nouns.names import clean_name, clean_names
 
 SIDES = ("observations", "features")
 LIMIT_BYTES = 32 * 2**20

@@ -10,14 +10,14 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from bnmf_core.core.dataset import Dataset, Parts
+from bnmf_core.core.errors import DataError
+from bnmf_core.core.names import clean_name
 from bnmf_core.data.child import Child
 from bnmf_core.data.contents import check_choices, content_parts, format_of, inspect_content
 from bnmf_core.data.foreign import NamedMatrix
 from bnmf_core.data.packed import unpacked
 from bnmf_core.data.reading import Reading, check_axis
-from bnmf_core.nouns.dataset import Dataset, Parts
-from bnmf_core.nouns.errors import DataError
-from bnmf_core.nouns.names import clean_name
 
 LIMIT_BYTES = 256 * 2**20
 Source = str | os.PathLike[str] | bytes | BinaryIO

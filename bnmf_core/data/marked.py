@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bnmf_core.core.names import clean_name
 from bnmf_core.data import cells
-from bnmf_core.nouns.names import clean_name
 
 PERCENT, THOUSANDS, LIMIT = "percent", "thousands", "limit"
 CURRENCIES = "$€£¥"

@@ -11,10 +11,10 @@ from itertools import chain
 import numpy as np
 from scipy import sparse
 
+from bnmf_core.core.dataset import Parts
+from bnmf_core.core.errors import DataError
+from bnmf_core.core.names import clean_name
 from bnmf_core.data.arrays import check_entries, check_side
-from bnmf_core.nouns.dataset import Parts
-from bnmf_core.nouns.errors import DataError
-from bnmf_core.nouns.names import clean_name
 
 LAYOUTS = ("coordinate", "array")
 FIELDS = ("real", "double", "integer", "pattern")

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Mapping
 
-from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.core.dataset import Dataset
 
 
 def named_apart(dataset: Dataset, taken: Mapping[str, str]) -> Dataset:

@@ -4,8 +4,8 @@ import io
 import zipfile
 import zlib
 
-from bnmf_core.nouns.errors import DataError
-from bnmf_core.nouns.names import clean_name
+from bnmf_core.core.errors import DataError
+from bnmf_core.core.names import clean_name
 
 GZIP = b"\x1f\x8b"
 ZIP = b"PK\x03\x04"

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bnmf_core.core.errors import DataError
+from bnmf_core.core.names import clean_name
+from bnmf_core.core.plain import Value
 from bnmf_core.data import cells
-from bnmf_core.nouns.errors import DataError
-from bnmf_core.nouns.names import clean_name
-from bnmf_core.nouns.plain import Value
 
 AXES = ("rows", "columns")
 # What a cell of the file can be taken for, in the order of a legend.

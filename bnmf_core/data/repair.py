@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import DataError, SettingsError
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import DataError, SettingsError
 from bnmf_core.numerics.matrix import dense
 
 LARGEST_HIDDEN = 0.9

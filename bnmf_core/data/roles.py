@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from bnmf_core.core.names import clean_name, listed
 from bnmf_core.data import cells, marked
 from bnmf_core.data.orientation import Side, find_side, word_of
 from bnmf_core.data.sheet import Sheet, Table, texts
-from bnmf_core.nouns.names import clean_name, listed
 
 _NAME_WORDS = """
 id ids index idx name names unnamed:_0 rowname rownames row_names row_id key uid uuid title sample

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import NotFoundError
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import NotFoundError
 
 load = lazy("bnmf_core.data.load")
 datasets = lazy("sklearn.datasets")

@@ -8,11 +8,11 @@ from itertools import chain, islice
 
 import numpy as np
 
+from bnmf_core.core.errors import DataError
 from bnmf_core.data import cells, marked
 from bnmf_core.data.arrays import check_entries
 from bnmf_core.data.reading import PREVIEW_ROWS
 from bnmf_core.data.text import COMMENTS
-from bnmf_core.nouns.errors import DataError
 
 Record = tuple[int, list[str]]
 MOST_FAULTS = 5

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import SettingsError
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import SettingsError
 
 model_selection = lazy("sklearn.model_selection")
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bnmf_core.core.dataset import Dataset, Truth
+from bnmf_core.core.errors import NotFoundError, SettingsError
+from bnmf_core.core.settings import setting
 from bnmf_core.data import tiles
-from bnmf_core.nouns.dataset import Dataset, Truth
-from bnmf_core.nouns.errors import NotFoundError, SettingsError
-from bnmf_core.nouns.settings import setting
 
 KINDS = ("unique", "two", "infinite")
 EMBEDDINGS = ("dense", "identity")

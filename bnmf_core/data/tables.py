@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from bnmf_core.core.dataset import Parts
+from bnmf_core.core.errors import DataError
+from bnmf_core.core.names import clean_name, clean_names
 from bnmf_core.data import cells
 from bnmf_core.data.header import Head, find_header
 from bnmf_core.data.reading import AXES, Reading, preview_of
 from bnmf_core.data.roles import CHOSEN, Columns, Roles, find_roles
 from bnmf_core.data.sheet import MOST_FAULTS, Sheet, Table, read_sheet
-from bnmf_core.nouns.dataset import Parts
-from bnmf_core.nouns.errors import DataError
-from bnmf_core.nouns.names import clean_name, clean_names
 
 
 def inspect_table(table: Table, chosen: Mapping[str, Any], reading: Reading) -> Reading:

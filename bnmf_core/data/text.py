@@ -8,10 +8,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
+from bnmf_core.core.errors import DataError
+from bnmf_core.core.names import clean_name
 from bnmf_core.data.cells import uses_decimal_comma
 from bnmf_core.data.reading import SEPARATORS
-from bnmf_core.nouns.errors import DataError
-from bnmf_core.nouns.names import clean_name
 
 MAX_ROWS = 5_000_000
 MAX_COLUMNS = 200_000

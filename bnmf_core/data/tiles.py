@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bnmf_core.nouns.dataset import Dataset, Truth
-from bnmf_core.nouns.errors import SettingsError
-from bnmf_core.nouns.settings import setting
+from bnmf_core.core.dataset import Dataset, Truth
+from bnmf_core.core.errors import SettingsError
+from bnmf_core.core.settings import setting
 from bnmf_core.numerics.boolean import boolean_product
 
 # A tile has one row of its own for each hundred rows, or part of a hundred, of the table.

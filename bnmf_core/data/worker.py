@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
+from bnmf_core.core.dataset import Parts
+from bnmf_core.core.errors import DataError
 from bnmf_core.data.child import ANSWER, CONTENT, REQUEST
 from bnmf_core.data.contents import content_parts, inspect_content
 from bnmf_core.data.foreign import NamedMatrix, matrices_of
 from bnmf_core.data.reading import Reading
 from bnmf_core.data.server import PATH_BYTES
-from bnmf_core.nouns.dataset import Parts
-from bnmf_core.nouns.errors import DataError
 
 # Imported one by one while there is nothing to do: each takes longer than reading a small file.
 PARSERS = [

@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from bnmf_core.nouns.errors import RunError, raise_if_cancelled
+from bnmf_core.core.errors import RunError, raise_if_cancelled
 from bnmf_core.numerics.populations import systematic
 
 # A step goes as far as leaves this part of the particles' weight in effect.

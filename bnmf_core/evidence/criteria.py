@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bnmf_core.nouns.names import listed
+from bnmf_core.core.names import listed
 
 # Evidences so near, in nats, are not worth more than a bare mention (Kass & Raftery 1995).
 BARE_MENTION = 1.0

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bnmf_core.nouns.model import EntryPrior
+from bnmf_core.core.model import EntryPrior
 from bnmf_core.samplers.truncated_normal import draw_factors_between, draw_factors_within
 from bnmf_core.solvers.solution import gram, seen_grams
 

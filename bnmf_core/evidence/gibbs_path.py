@@ -11,12 +11,12 @@ from functools import cached_property
 
 import numpy as np
 
+from bnmf_core.core.errors import raise_if_cancelled
+from bnmf_core.core.model import Conditionals, given
+from bnmf_core.core.problem import Problem
 from bnmf_core.evidence.annealing import Population, Stopped, never
 from bnmf_core.evidence.entries import Entries, Given, conditional_moments, redraw, rescale
 from bnmf_core.evidence.truncated_normals import TruncatedNormals
-from bnmf_core.nouns.errors import raise_if_cancelled
-from bnmf_core.nouns.model import Conditionals, given
-from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.residuals import squared_errors
 from bnmf_core.solvers.solution import gram
 
@@ -46,12 +46,12 @@ class Neighbourhood:
 class ConditionalPosterior:
     """A posterior through the conditionals of its entries, with its likelihood to a power.
 
-    belief : that power; 1 for the posterior itself, less where the noise model is believed less
+    beta : that power; 1 for the posterior itself, less where the noise model is believed less
         (coarsened posterior, Miller & Dunson 2019).
     """
 
     problem: Problem
-    belief: float = 1.0
+    beta: float = 1.0
 
     @cached_property
     def drawn(self) -> Conditionals:
@@ -61,7 +61,7 @@ class ConditionalPosterior:
     @cached_property
     def heat(self) -> float:
         """The power of the likelihood over σ²."""
-        return self.belief / self.drawn.noise_variance
+        return self.beta / self.drawn.noise_variance
 
     @cached_property
     def priors(self) -> tuple[Entries, Entries]:

@@ -13,9 +13,9 @@ import numba
 import numpy as np
 from scipy.special import log_ndtr
 
+from bnmf_core.core.errors import raise_if_cancelled
+from bnmf_core.core.problem import Problem
 from bnmf_core.evidence.annealing import Population, Stopped, never
-from bnmf_core.nouns.errors import raise_if_cancelled
-from bnmf_core.nouns.problem import Problem
 from bnmf_core.samplers.coordinates import Coordinates, coordinates
 from bnmf_core.samplers.hamiltonian import Density, Point, reasonable_step, transition
 

@@ -17,16 +17,16 @@ import pandas as pd
 
 from bnmf_core import registry
 from bnmf_core.compare.distances import find_distance
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import RunError, SettingsError
+from bnmf_core.core.particles import Particles
+from bnmf_core.core.plain import Value
+from bnmf_core.core.problem import Problem
+from bnmf_core.core.settings import build
 from bnmf_core.evidence.annealing import Stopped, never
 from bnmf_core.evidence.paths import why_not
 from bnmf_core.evidence.shares import shares
 from bnmf_core.evidence.weighing import Start, Weighing
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import RunError, SettingsError
-from bnmf_core.nouns.particles import Particles
-from bnmf_core.nouns.plain import Value
-from bnmf_core.nouns.problem import Problem
-from bnmf_core.nouns.settings import build
 from bnmf_core.numerics.tasks import Tasks
 from bnmf_core.posterior.places import problem_of
 
@@ -52,7 +52,7 @@ def mode_evidence(
     model_settings: Mapping[str, Value] | None = None,
     particles: int | None = None,
     repeats: int = 2,
-    belief: float = 1.0,
+    likelihood_power: float = 1.0,
     check: bool = True,
     metric: str = "max_angle",
     solve: bool = True,
@@ -70,7 +70,7 @@ def mode_evidence(
     particles : how many go from each start to the posterior; None: 32 where there are many numbers
         to draw, up to 128 where there are few. repeats : how often, 2 or more; their
         scatter is the error.
-    belief : power of the likelihood. 1 takes the noise model at its word; at 0.1 ten entries of X
+    likelihood_power : 1 takes the noise model at its word; at 0.1 ten entries of X
         count as one (coarsened posterior, Miller & Dunson 2019).
     check : whether modes that may have mass are annealed once more, with twice the steps.
     metric : the distance between draws and starts.
@@ -117,18 +117,20 @@ def mode_evidence(
     >>> bool(abs(found["mass"].sum() - 1) < 1e-9)
     True
     """
-    problem = _problem(dataset, factorizations, model, model_settings, belief)
+    problem = _problem(dataset, factorizations, model, model_settings, likelihood_power)
     count = particles_for(problem) if particles is None else particles
-    if not (count >= 2 and repeats >= 2 and 0.0 < belief <= 1.0):
+    if not (count >= 2 and repeats >= 2 and 0.0 < likelihood_power <= 1.0):
         raise SettingsError(
-            f"{count} particles, {repeats} repeats and a belief of {belief:g} were asked for; "
-            "at least 2 of each and a belief above 0, at most 1, are needed."
+            f"{count} particles, {repeats} repeats and a likelihood power of {likelihood_power:g} "
+            "were asked for; at least 2 of each and a power above 0, at most 1, are needed."
         )
     A, W = np.asarray(factorizations.A), np.asarray(factorizations.W)
     # Of every start: a look around, a quick look, two repeats, twice the steps of one.
     expected = A.shape[0] * (3 + repeats)
     with Tasks(executor, stopped, on_progress, expected) as tasks:
-        weighing = Weighing(problem, A, W, belief, find_distance(metric), tasks, rng, solve)
+        weighing = Weighing(
+            problem, A, W, likelihood_power, find_distance(metric), tasks, rng, solve
+        )
         chosen = weighing.staying
         if chosen.size > 1:
             weighing.anneal(chosen, QUICK, repeats, quick=True)
@@ -151,7 +153,7 @@ def _problem(
     factorizations: Particles,
     model: str | None,
     model_settings: Mapping[str, Value] | None,
-    belief: float,
+    likelihood_power: float,
 ) -> Problem:
     if model is None and model_settings is None:
         problem = problem_of(factorizations, dataset)
@@ -160,7 +162,7 @@ def _problem(
         chosen = registry.model(spec.model if model is None else model)
         values: object = build(chosen.Settings, model_settings or {}, chosen.label)
         problem = Problem.prepare(dataset, chosen, values, factorizations.R)
-    reason = why_not(problem.model, problem.model_settings, belief)
+    reason = why_not(problem.model, problem.model_settings, likelihood_power)
     if reason:
         raise SettingsError(reason)
     return problem

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from bnmf_core.core.errors import SettingsError, raise_if_cancelled
+from bnmf_core.core.problem import Problem
 from bnmf_core.evidence.annealing import Stopped, never
 from bnmf_core.evidence.restarts import Restarts
-from bnmf_core.nouns.errors import SettingsError, raise_if_cancelled
-from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.residuals import squared_errors
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.probability.gaussian import SMALLEST_RELATIVE_SIGMA

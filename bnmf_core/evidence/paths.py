@@ -4,11 +4,11 @@ from typing import Protocol, TypeVar, cast
 
 import numpy as np
 
+from bnmf_core.core.model import Capability, Model
+from bnmf_core.core.problem import Problem
 from bnmf_core.evidence.annealing import Path, Stopped
 from bnmf_core.evidence.gibbs_path import ConditionalPosterior
 from bnmf_core.evidence.hamiltonian_path import SmoothPosterior
-from bnmf_core.nouns.model import Capability, Model
-from bnmf_core.nouns.problem import Problem
 from bnmf_core.samplers.coordinates import SUPPORTS
 
 
@@ -35,17 +35,17 @@ class Posterior(Protocol[Known]):
         """The way from there to the posterior."""
 
 
-def posterior_of(problem: Problem, belief: float) -> Posterior[Around]:
-    """The posterior of the problem's model, its likelihood to the power ``belief``.
+def posterior_of(problem: Problem, beta: float) -> Posterior[Around]:
+    """The posterior of the problem's model, its likelihood to the power ``beta``.
 
     What its ``around`` returns goes to its own ``path`` only.
     """
     if _conditional(problem.model, problem.model_settings):
-        return cast(Posterior[Around], ConditionalPosterior(problem, belief))
+        return cast(Posterior[Around], ConditionalPosterior(problem, beta))
     return cast(Posterior[Around], SmoothPosterior(problem))
 
 
-def why_not(model: Model, settings: object, belief: float = 1.0) -> str:
+def why_not(model: Model, settings: object, beta: float = 1.0) -> str:
     """Why no mode can be weighed under a model with these settings, in a sentence; "" if one can.
 
     ``settings`` may be open still.
@@ -61,10 +61,10 @@ def why_not(model: Model, settings: object, belief: float = 1.0) -> str:
             f"Modes cannot be weighed under the model “{model.label}”: that takes conditional "
             "draws, or a likelihood with slopes that is nowhere zero."
         )
-    if belief != 1.0:
+    if beta != 1.0:
         return (
             f"Under the model “{model.label}” modes are weighed with the whole likelihood only; "
-            f"the belief was {belief:g}."
+            f"the likelihood power was {beta:g}."
         )
     return ""
 

@@ -18,15 +18,15 @@ from scipy import special
 
 from bnmf_core.compare.alignment import matching
 from bnmf_core.compare.modes import SAME_MODE
+from bnmf_core.core.errors import Cancelled, RunError, SchedulerError
+from bnmf_core.core.particles import Particles
+from bnmf_core.core.problem import Problem
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.evidence.annealing import Annealed, Stopped, anneal, never
 from bnmf_core.evidence.mode_evidence import mode_evidence, particles_for
 from bnmf_core.evidence.paths import posterior_of
 from bnmf_core.evidence.restarts import METRIC, Restarts, highest_of_each
 from bnmf_core.evidence.work import Work
-from bnmf_core.nouns.errors import Cancelled, RunError, SchedulerError
-from bnmf_core.nouns.particles import Particles
-from bnmf_core.nouns.problem import Problem
-from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.numerics.tasks import Tasks
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.samplers.gibbs import work_per_sweep

@@ -22,18 +22,18 @@ import numpy as np
 import pandas as pd
 
 from bnmf_core.compare.cross_validation import Block, blocks_of, held_out_error
+from bnmf_core.core.algorithm import Shard
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import Cancelled, DataError, RunError, SettingsError
+from bnmf_core.core.problem import Problem, check_fit
 from bnmf_core.evidence import criteria
 from bnmf_core.evidence.annealing import Stopped, never
+from bnmf_core.evidence.cache import Cache
 from bnmf_core.evidence.criteria import Criterion
-from bnmf_core.evidence.kept import Kept
 from bnmf_core.evidence.noise import most_probable_noise, residual_noise, with_noise
 from bnmf_core.evidence.rank_evidence import THRESHOLD, effort, row_of
 from bnmf_core.evidence.restarts import Restarts, shards, solve_block
 from bnmf_core.evidence.work import Report, Work
-from bnmf_core.nouns.algorithm import Shard
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import Cancelled, DataError, RunError, SettingsError
-from bnmf_core.nouns.problem import Problem, check_fit
 from bnmf_core.numerics.matrix import stored
 from bnmf_core.probability import gaussian
 
@@ -124,7 +124,7 @@ def rank_study(
     if noise is None:
         noise = "free" if sigma is None else "same"
     tried = _checked(dataset, ranks, noise, sigma, rate, restarts, most_modes)
-    work, kept = Work(rng, executor, stopped, on_progress), Kept(keep)
+    work, cache = Work(rng, executor, stopped, on_progress), Cache(keep)
     problems = {
         rank: Problem(
             dataset,
@@ -141,7 +141,7 @@ def rank_study(
     for rank, seed in zip(tried, seeds, strict=True):
         blocks_of_rank = shards(restarts, seed)
         share = part.part_of(each)
-        arrays = kept.arrays(_restarts_of(rank), _restarts, problems[rank], blocks_of_rank, share)
+        arrays = cache.arrays(_restarts_of(rank), _restarts, problems[rank], blocks_of_rank, share)
         found[rank] = Restarts.read(arrays)
     part = work.part_of(HIDDEN_TAKES)
     blocks = blocks_of((dataset.D, dataset.N), FOLDS, CUTS, part.rng)
@@ -149,15 +149,15 @@ def rank_study(
     for i, rank in enumerate(tried):
         draws = list(zip(blocks, spawned[i * len(blocks) :], strict=False))
         share = part.part_of(each)
-        arrays = kept.arrays(_hidden_of(rank), _hidden, dataset, rank, draws, share)
+        arrays = cache.arrays(_hidden_of(rank), _hidden, dataset, rank, draws, share)
         hidden.append(arrays["squared"])
     part = work.part_of(NOISE_TAKES if noise == "free" else 0.0)
-    levels = kept.plain("noise", _noise_levels, problems, found, noise, sigma, part)
+    levels = cache.plain("noise", _noise_levels, problems, found, noise, sigma, part)
     efforts = [effort(problems[rank], found[rank], most_modes) for rank in tried]
     left, rows = 1.0 - work.begun, []
     for rank, level, own in zip(tried, levels["sigma"], efforts, strict=True):
         part, noisy = work.part_of(left * own / sum(efforts)), with_noise(problems[rank], level)
-        rows.append(kept.plain(_row_of(rank), row_of, noisy, found[rank], most_modes, part))
+        rows.append(cache.plain(_row_of(rank), row_of, noisy, found[rank], most_modes, part))
     squared = np.array(hidden)
     table = _with_hidden(pd.DataFrame(rows), squared, CUTS * dataset.squared_norm)
     work.tell(1.0)
@@ -171,18 +171,18 @@ def so_far(dataset: Dataset, ranks: Iterable[int], keep: Path) -> RankStudy | No
 
     Criteria choose nothing yet; what is not known is NaN in the table.
     """
-    kept = Kept(keep)
+    cache = Cache(keep)
     rows, hidden, best = [], [], {}
     for rank in sorted(set(ranks)):
-        arrays = kept.found(_restarts_of(rank))
+        arrays = cache.found(_restarts_of(rank))
         if arrays is None:
             break
         found = Restarts.read(arrays)
         best[rank] = found.A[found.best], found.W[found.best]
         row: dict[str, Any] = {"rank": rank, "log_evidence": np.nan, "error": np.nan}
         row |= {"stability": found.stability(), "modes": found.mode_count(THRESHOLD)}
-        rows.append(kept.found(_row_of(rank)) or row)
-        squared = kept.found(_hidden_of(rank)) or {"squared": np.full(CUTS * FOLDS**2, np.nan)}
+        rows.append(cache.found(_row_of(rank)) or row)
+        squared = cache.found(_hidden_of(rank)) or {"squared": np.full(CUTS * FOLDS**2, np.nan)}
         hidden.append(squared["squared"])
     if not rows:
         return None

@@ -9,11 +9,11 @@ from bnmf_core.compare.alignment import component_stability
 from bnmf_core.compare.distances import find_distance
 from bnmf_core.compare.distances.pairwise import pairwise
 from bnmf_core.compare.modes import find_modes
+from bnmf_core.core.algorithm import Shard
+from bnmf_core.core.errors import raise_if_cancelled
+from bnmf_core.core.problem import Problem
 from bnmf_core.evidence.annealing import Stopped, never
 from bnmf_core.explorers import random_restarts
-from bnmf_core.nouns.algorithm import Shard
-from bnmf_core.nouns.errors import raise_if_cancelled
-from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.residuals import squared_errors
 from bnmf_core.numerics.threads import one_blas_thread
 

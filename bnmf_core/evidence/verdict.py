@@ -8,10 +8,10 @@ recommendation and have no vote in it.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from bnmf_core.core.names import listed
 from bnmf_core.evidence.criteria import Criterion
 from bnmf_core.evidence.rank_evidence import THRESHOLD
 from bnmf_core.evidence.rank_study import RankStudy
-from bnmf_core.nouns.names import listed
 
 CLEAR, LEANING, OPEN = "clear", "leaning", "open"
 # Nats by which the evidence of a rank has to lead: e³, 20 to 1, is strong (Kass & Raftery 1995).

@@ -13,11 +13,11 @@ from scipy import sparse, special
 from bnmf_core.compare.alignment import matching
 from bnmf_core.compare.distances.pairwise import Distance, cross
 from bnmf_core.compare.modes import SAME_MODE
+from bnmf_core.core.model import Capability, Support
+from bnmf_core.core.problem import Problem
 from bnmf_core.evidence.annealing import Annealed, Stopped, anneal, halved, never
 from bnmf_core.evidence.paths import Around, posterior_of
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns.model import Capability, Support
-from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.tasks import Tasks
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.solvers.basins import optima_from
@@ -124,9 +124,9 @@ class Start:
 class Weighing:
     """All starts of one posterior, and what is known of each so far.
 
-    A (K, D, R), W (K, R, N) : the starts, at the scale that the prior favours. belief : the power
-    of the likelihood. distance : between draws and starts. solve : whether a draw belongs to the
-    start that a solver reaches from it, not to the nearest one.
+    A (K, D, R), W (K, R, N) : the starts, at the scale that the prior favours. beta : the power of
+    the likelihood. distance : between draws and starts. solve : whether a draw belongs to the start
+    that a solver reaches from it, not to the nearest one.
     """
 
     def __init__(
@@ -134,14 +134,14 @@ class Weighing:
         problem: Problem,
         A: np.ndarray,
         W: np.ndarray,
-        belief: float,
+        beta: float,
         distance: Distance,
         tasks: Tasks,
         rng: np.random.Generator,
         solve: bool = True,
     ) -> None:
         self.A, self.W = problem.model.scale(np.asarray(A), np.asarray(W))
-        self._problem, self._belief, self._distance = problem, belief, distance
+        self._problem, self._beta, self._distance = problem, beta, distance
         # Only where the solver's optima are those of the model's likelihood.
         self._solve = (
             solve
@@ -154,7 +154,7 @@ class Weighing:
         K = self.A.shape[0]
         self._around = tasks.make(
             _look_around,
-            [(problem, self.A[k], self.W[k], belief, g) for k, g in enumerate(rng.spawn(K))],
+            [(problem, self.A[k], self.W[k], beta, g) for k, g in enumerate(rng.spawn(K))],
         )
         self.starts = [Start(self._drifts(around)) for around in self._around]
         # Only these have a part of the posterior: what lies near a start that chains leave
@@ -196,7 +196,7 @@ class Weighing:
         return self._tasks.make(
             _anneal,
             [
-                (self._problem, self._around[k], self._belief, count, powers, generator)
+                (self._problem, self._around[k], self._beta, count, powers, generator)
                 for (k, count, powers), generator in zip(wanted, generators, strict=True)
             ],
         )
@@ -302,22 +302,22 @@ def _look_around(
     problem: Problem,
     A: np.ndarray,
     W: np.ndarray,
-    belief: float,
+    beta: float,
     rng: np.random.Generator,
     stopped: Stopped = never,
 ) -> Around:
     with one_blas_thread():
-        return posterior_of(problem, belief).around(A, W, rng, stopped)
+        return posterior_of(problem, beta).around(A, W, rng, stopped)
 
 
 def _anneal(
     problem: Problem,
     around: Around,
-    belief: float,
+    beta: float,
     count: int,
     powers: np.ndarray | None,
     rng: np.random.Generator,
     stopped: Stopped = never,
 ) -> Annealed:
     with one_blas_thread():
-        return anneal(posterior_of(problem, belief).path(around), count, rng, powers, stopped)
+        return anneal(posterior_of(problem, beta).path(around), count, rng, powers, stopped)

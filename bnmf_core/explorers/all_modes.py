@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bnmf_core.core.problem import Problem
 from bnmf_core.explorers import perturb
-from bnmf_core.nouns.problem import Problem
 
 
 @dataclass(frozen=True)

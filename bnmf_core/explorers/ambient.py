@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bnmf_core.core.model import Support, given
+from bnmf_core.core.problem import Problem
 from bnmf_core.explorers.interior import Interior
-from bnmf_core.nouns.model import Support, given
-from bnmf_core.nouns.problem import Problem
 
 
 @dataclass(frozen=True)

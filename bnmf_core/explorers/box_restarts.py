@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 import numba
 import numpy as np
 
+from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard
+from bnmf_core.core.errors import SettingsError
+from bnmf_core.core.model import Capability, EntryPrior, InverseGamma
+from bnmf_core.core.problem import Problem
+from bnmf_core.core.settings import setting
 from bnmf_core.explorers.from_starts import shard_sizes
 from bnmf_core.explorers.panpal import uniform_starts, work_per_iteration
-from bnmf_core.nouns.algorithm import Algorithm, Batch, Needs, Shard
-from bnmf_core.nouns.errors import SettingsError
-from bnmf_core.nouns.model import Capability, EntryPrior, InverseGamma
-from bnmf_core.nouns.problem import Problem
-from bnmf_core.nouns.settings import setting
 from bnmf_core.numerics.residuals import squared_errors
 from bnmf_core.numerics.sparse_products import SparseProducts
 from bnmf_core.samplers.box_gibbs import box_of

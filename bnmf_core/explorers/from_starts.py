@@ -6,9 +6,9 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from bnmf_core.nouns.algorithm import ANY_SCALE, Algorithm, Batch, Needs, Shard
-from bnmf_core.nouns.problem import Problem
-from bnmf_core.nouns.settings import setting
+from bnmf_core.core.algorithm import ANY_SCALE, Algorithm, Batch, Needs, Shard
+from bnmf_core.core.problem import Problem
+from bnmf_core.core.settings import setting
 from bnmf_core.solvers import SOLVERS, hals, newton, sampling
 from bnmf_core.solvers.solution import KKT, MOVEMENT, Solution, Stopping
 

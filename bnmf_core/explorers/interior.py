@@ -15,8 +15,8 @@ from itertools import product
 import numpy as np
 from scipy.special import expit, logit, logsumexp
 
-from bnmf_core.nouns.model import Support, given
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.model import Support, given
+from bnmf_core.core.problem import Problem
 from bnmf_core.probability import interior
 from bnmf_core.samplers.starting import LIFT, lifted
 

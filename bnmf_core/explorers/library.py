@@ -13,11 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import NotFoundError, StoreError
+from bnmf_core.core.problem import Problem
 from bnmf_core.explorers import processes, transforms
 from bnmf_core.explorers.transforms import SETS_IN_PAPER, Recipe, TransformLibrary, learn
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import NotFoundError, StoreError
-from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.matrix import Matrix
 from bnmf_core.store.home import data_home
 

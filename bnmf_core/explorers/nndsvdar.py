@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bnmf_core.core.algorithm import Shard
+from bnmf_core.core.errors import RunError
+from bnmf_core.core.problem import Problem
+from bnmf_core.core.settings import setting
 from bnmf_core.explorers import from_starts
-from bnmf_core.nouns.algorithm import Shard
-from bnmf_core.nouns.errors import RunError
-from bnmf_core.nouns.problem import Problem
-from bnmf_core.nouns.settings import setting
 from bnmf_core.numerics.linalg import signed_svd
 
 

@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard
+from bnmf_core.core.errors import SettingsError
+from bnmf_core.core.model import Capability, given
+from bnmf_core.core.problem import Problem
+from bnmf_core.core.settings import setting
 from bnmf_core.explorers.from_starts import MANY_ITERATIONS
 from bnmf_core.explorers.planting import refuse_impossible
 from bnmf_core.explorers.stein_descent import shard_sizes
-from bnmf_core.nouns.algorithm import Algorithm, Batch, Needs, Shard
-from bnmf_core.nouns.errors import SettingsError
-from bnmf_core.nouns.model import Capability, given
-from bnmf_core.nouns.problem import Problem
-from bnmf_core.nouns.settings import setting
 from bnmf_core.solvers import hals, solution
 from bnmf_core.solvers.solution import Stopping, solve_with
 from bnmf_core.solvers.starts import random_start

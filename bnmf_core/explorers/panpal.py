@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard
+from bnmf_core.core.model import Support
+from bnmf_core.core.problem import Problem
+from bnmf_core.core.settings import setting
 from bnmf_core.explorers.from_starts import shard_sizes
-from bnmf_core.nouns.algorithm import Algorithm, Batch, Needs, Shard
-from bnmf_core.nouns.model import Support
-from bnmf_core.nouns.problem import Problem
-from bnmf_core.nouns.settings import setting
 from bnmf_core.numerics.residuals import squared_errors
 from bnmf_core.probability.likelihood import fit_and_gradients
 from bnmf_core.samplers.starting import check_posterior

@@ -17,12 +17,12 @@ from typing import TypeVar
 import numba
 import numpy as np
 
+from bnmf_core.core.algorithm import ANY_SCALE, Algorithm, Batch, Needs, Shard
+from bnmf_core.core.errors import RunError
+from bnmf_core.core.model import Capability, given
+from bnmf_core.core.problem import Problem
+from bnmf_core.core.settings import setting
 from bnmf_core.explorers.from_starts import shard_sizes
-from bnmf_core.nouns.algorithm import ANY_SCALE, Algorithm, Batch, Needs, Shard
-from bnmf_core.nouns.errors import RunError
-from bnmf_core.nouns.model import Capability, given
-from bnmf_core.nouns.problem import Problem
-from bnmf_core.nouns.settings import setting
 from bnmf_core.solvers import solution
 
 # Entries of noisy matrices that are held at once: 8 MB.

@@ -4,11 +4,11 @@ from typing import NoReturn, Protocol
 
 import numpy as np
 
+from bnmf_core.core.errors import SettingsError
+from bnmf_core.core.problem import Problem
+from bnmf_core.core.threshold import rounded_up
 from bnmf_core.explorers import oblique
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns.errors import SettingsError
-from bnmf_core.nouns.problem import Problem
-from bnmf_core.nouns.threshold import rounded_up
 from bnmf_core.solvers import SOLVERS, solution
 from bnmf_core.solvers.solution import Stopping, solve_with
 from bnmf_core.variational.ascent import climb

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bnmf_core.nouns.errors import NotFoundError, RunError
+from bnmf_core.core.errors import NotFoundError, RunError
 from bnmf_core.numerics.matrix import Matrix, is_sparse
 
 # A part of a sparse target that holds nothing but zeros is drawn again this often.

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bnmf_core.core.algorithm import Shard
+from bnmf_core.core.problem import Problem
 from bnmf_core.explorers import q_transform, stein_descent
 from bnmf_core.explorers.svgd import variational_gradient
-from bnmf_core.nouns.algorithm import Shard
-from bnmf_core.nouns.problem import Problem
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,14 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from bnmf_core.core.algorithm import Shard
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import RunError
+from bnmf_core.core.problem import Problem
+from bnmf_core.core.settings import setting
 from bnmf_core.explorers import from_starts, library
 from bnmf_core.explorers.processes import PROCESSES
 from bnmf_core.explorers.transforms import SETS_IN_PAPER, Recipe, TransformLibrary, learn
-from bnmf_core.nouns.algorithm import Shard
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import RunError
-from bnmf_core.nouns.problem import Problem
-from bnmf_core.nouns.settings import setting
 
 # Libraries that depend on the data live as long as the problem they were learned for.
 _of_problem: WeakKeyDictionary[Problem, dict[tuple[Recipe, int], TransformLibrary]]

@@ -24,6 +24,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard
+from bnmf_core.core.model import Capability, given
+from bnmf_core.core.problem import Problem
+from bnmf_core.core.settings import setting
+from bnmf_core.core.threshold import rounded_up
 from bnmf_core.explorers import oblique, planting
 from bnmf_core.explorers.rrt_state import (
     DIVERSITY,
@@ -34,11 +39,6 @@ from bnmf_core.explorers.rrt_state import (
     State,
 )
 from bnmf_core.explorers.tree import REJECTIONS, Nodes, Tree, explanation
-from bnmf_core.nouns.algorithm import Algorithm, Batch, Needs, Shard
-from bnmf_core.nouns.model import Capability, given
-from bnmf_core.nouns.problem import Problem
-from bnmf_core.nouns.settings import setting
-from bnmf_core.nouns.threshold import rounded_up
 from bnmf_core.solvers import SOLVERS, solution
 from bnmf_core.solvers.starts import random_start
 from bnmf_core.variational.mixture import (

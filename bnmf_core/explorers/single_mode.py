@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bnmf_core.core.errors import SettingsError
+from bnmf_core.core.problem import Problem
+from bnmf_core.core.settings import setting
 from bnmf_core.explorers import perturb
-from bnmf_core.nouns.errors import SettingsError
-from bnmf_core.nouns.problem import Problem
-from bnmf_core.nouns.settings import setting
 
 
 @dataclass(frozen=True)

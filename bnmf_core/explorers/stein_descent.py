@@ -13,14 +13,14 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
+from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard
+from bnmf_core.core.errors import RunError, SettingsError
+from bnmf_core.core.model import Capability
+from bnmf_core.core.problem import Problem
+from bnmf_core.core.settings import setting
 from bnmf_core.explorers.ambient import Ambient
 from bnmf_core.explorers.interior import SUPPORTS, Interior
 from bnmf_core.explorers.stein_direction import PUBLISHED_LENGTHS, median_lengths
-from bnmf_core.nouns.algorithm import Algorithm, Batch, Needs, Shard
-from bnmf_core.nouns.errors import RunError, SettingsError
-from bnmf_core.nouns.model import Capability
-from bnmf_core.nouns.problem import Problem
-from bnmf_core.nouns.settings import setting
 from bnmf_core.solvers import SOLVERS, hals, solution
 from bnmf_core.solvers.starts import random_start
 

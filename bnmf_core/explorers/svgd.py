@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bnmf_core.core.problem import Problem
 from bnmf_core.explorers import stein_descent
 from bnmf_core.explorers.interior import Interior
 from bnmf_core.explorers.stein_direction import direction
-from bnmf_core.nouns.problem import Problem
 
 
 @dataclass(frozen=True)

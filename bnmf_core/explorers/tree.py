@@ -5,8 +5,8 @@ from typing import Protocol
 
 import numpy as np
 
+from bnmf_core.core.problem import Problem
 from bnmf_core.explorers import oblique
-from bnmf_core.nouns.problem import Problem
 from bnmf_core.variational.mixture import best_scale
 
 # Why an attempt failed, in the order in which they are counted.

@@ -7,9 +7,9 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from bnmf_core.compare.alignment import NO_COUNTERPART, without_counterpart
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.names import numbered
 from bnmf_core.figures import gallery
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.names import numbered
 
 
 def picture(

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from bnmf_core.compare.alignment import NO_COUNTERPART
 from bnmf_core.compare.modes import SAME_MODE
 from bnmf_core.compare.topics import aligned_words
+from bnmf_core.core.dataset import Dataset
 from bnmf_core.figures.component_words import details, pictures
 from bnmf_core.figures.gallery import FRAME, shares
 from bnmf_core.figures.mode_map import mode_color
@@ -26,7 +27,6 @@ from bnmf_core.figures.style import (
     safe,
 )
 from bnmf_core.figures.substitutions import Substitutions, substitutions
-from bnmf_core.nouns.dataset import Dataset
 
 # Pixels: what a row of cells usually has, what it is called, and a row of each kind.
 WIDTH, NAME = 820, 120

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from bnmf_core.compare.topics import naming_relevance, top_indices
+from bnmf_core.core.dataset import Dataset
 from bnmf_core.figures.style import safe
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns.dataset import Dataset
 
 Image = lazy("PIL.Image")
 

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from bnmf_core.core.dataset import Dataset
 from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import LINE, layout, safe
-from bnmf_core.nouns.dataset import Dataset
 from bnmf_core.numerics.boolean import only_yes_and_no
 from bnmf_core.numerics.matrix import Matrix, dense, is_sparse
 

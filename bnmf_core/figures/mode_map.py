@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from bnmf_core.core.names import percent
 from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import MIDDLE, MUTED, ROUNDING, layout, safe
 from bnmf_core.figures.thinning import thinned
-from bnmf_core.nouns.names import percent
 
 # The first six are from Okabe and Ito (2008); modes beyond the last colour are grey.
 MODE_COLORS = (

@@ -7,14 +7,14 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.names import clean_names
 from bnmf_core.figures.component_words import pictures
 from bnmf_core.figures.data import HEIGHT, block_means, in_digits
 from bnmf_core.figures.gallery import MOST_BARS
 from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import INK, LINE, layout, safe
 from bnmf_core.figures.substitutions import substitutions
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.names import clean_names
 from bnmf_core.numerics.boolean import only_yes_and_no
 from bnmf_core.numerics.matrix import dense, stored
 

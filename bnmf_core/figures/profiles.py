@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bnmf_core.core.dataset import Dataset
 from bnmf_core.figures.gallery import MOST_BARS
 from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import component_color, translucent
 from bnmf_core.figures.substitutions import Substitutions
-from bnmf_core.nouns.dataset import Dataset
 
 # Features whose profile is drawn as a line; of more, the strongest are named.
 MOST_ON_LINE = 1000

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from bnmf_core.core.names import numbered
 from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import (
     INK,
@@ -18,7 +19,6 @@ from bnmf_core.figures.style import (
     safe,
     translucent,
 )
-from bnmf_core.nouns.names import numbered
 
 # Columns of a strip: of more observations, neighbours in the order are averaged.
 MOST_COLUMNS = 400

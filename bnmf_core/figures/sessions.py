@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 
 from bnmf_core.analysis.sessions import Session
 from bnmf_core.compare.topics import naming_relevance, top_words
+from bnmf_core.core.dataset import Dataset
 from bnmf_core.figures.component_words import pictures
 from bnmf_core.figures.gallery import shares
 from bnmf_core.figures.mode_map import mode_color
@@ -29,7 +30,6 @@ from bnmf_core.figures.style import (
 )
 from bnmf_core.figures.substitutions import substitutions
 from bnmf_core.figures.thinning import thinned
-from bnmf_core.nouns.dataset import Dataset
 
 # Pixels that the picture usually has: of all columns, of what rows are called, between columns.
 WIDTH, LABEL, GAP = 960, 124, 16

@@ -9,7 +9,7 @@ from itertools import cycle
 import numpy as np
 import plotly.graph_objects as go
 
-from bnmf_core.nouns.names import numbered
+from bnmf_core.core.names import numbered
 from bnmf_core.registry import ALGORITHMS
 
 MUTED = "#8A949E"

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from bnmf_core.nouns.errors import DataError
+from bnmf_core.core.errors import DataError
 from bnmf_core.numerics.linalg import blocks
 from bnmf_core.numerics.matrix import Matrix, is_sparse
 

@@ -6,7 +6,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor, wait
 from types import TracebackType
 from typing import Self, TypeVar
 
-from bnmf_core.nouns.errors import raise_if_cancelled
+from bnmf_core.core.errors import raise_if_cancelled
 from bnmf_core.numerics.threads import worker_count
 
 # How often somebody who waits is asked whether to go on, seconds.

@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bnmf_core import registry
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import DataError, SettingsError
+from bnmf_core.core.model import Model, Support, given
+from bnmf_core.core.particles import Particles
+from bnmf_core.core.problem import Problem
 from bnmf_core.data.split import split
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import DataError, SettingsError
-from bnmf_core.nouns.model import Model, Support, given
-from bnmf_core.nouns.particles import Particles
-from bnmf_core.nouns.problem import Problem
 from bnmf_core.probability import interior
 
 FORMS = ("interior", "paper")

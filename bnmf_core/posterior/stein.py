@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csgraph
 
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import SettingsError
+from bnmf_core.core.particles import Particles
 from bnmf_core.explorers.stein_direction import PUBLISHED_LENGTHS
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import SettingsError
-from bnmf_core.nouns.particles import Particles
 from bnmf_core.posterior.places import LIFT, Block, blocks, positions, problem_of
 
 # Paper 3, §6.1.

@@ -4,8 +4,8 @@ import warnings
 
 import numpy as np
 
+from bnmf_core.core.errors import DataError, RunError, SettingsError
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns.errors import DataError, RunError, SettingsError
 
 cvxpy = lazy("cvxpy")
 

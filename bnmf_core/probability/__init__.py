@@ -1,7 +1,7 @@
 """Probability models of X given (A, W). One file each, one line here."""
 
-from bnmf_core.nouns.model import Model
-from bnmf_core.nouns.registry import Registry
+from bnmf_core.core.model import Model
+from bnmf_core.core.registry import Registry
 from bnmf_core.probability import boolean, gaussian, gaussian_simplex, silf, uniform
 
 MODELS = Registry(

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln, ndtr
 
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.model import Box, Conditionals, EntryPrior, InverseGamma, Model, Support
-from bnmf_core.nouns.problem import Problem
-from bnmf_core.nouns.settings import setting
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.model import Box, Conditionals, EntryPrior, InverseGamma, Model, Support
+from bnmf_core.core.problem import Problem
+from bnmf_core.core.settings import setting
 from bnmf_core.numerics.matrix import stored
 from bnmf_core.numerics.residuals import squared_errors
 from bnmf_core.probability import likelihood

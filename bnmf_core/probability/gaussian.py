@@ -8,10 +8,10 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.model import Conditionals, EntryPrior, Model, Support
-from bnmf_core.nouns.problem import Problem
-from bnmf_core.nouns.settings import setting
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.model import Conditionals, EntryPrior, Model, Support
+from bnmf_core.core.problem import Problem
+from bnmf_core.core.settings import setting
 from bnmf_core.probability import likelihood
 from bnmf_core.probability.reference import reference_errors
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import gammaln
 
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.model import Model, Support
-from bnmf_core.nouns.problem import Problem
-from bnmf_core.nouns.settings import setting
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.model import Model, Support
+from bnmf_core.core.problem import Problem
+from bnmf_core.core.settings import setting
 from bnmf_core.probability import gaussian, likelihood
 
 

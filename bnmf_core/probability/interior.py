@@ -11,7 +11,7 @@ In them, with the Jacobian, a density vanishes towards every border, and Stein's
 import numpy as np
 from scipy.special import logit
 
-from bnmf_core.nouns.model import Support
+from bnmf_core.core.model import Support
 
 
 def coordinates(F: np.ndarray, support: Support, axis: int) -> np.ndarray:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.linalg import blocks
 from bnmf_core.numerics.matrix import dense
 from bnmf_core.numerics.residuals import squared_errors

@@ -15,9 +15,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.problem import Problem
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.linalg import BLOCK_ENTRIES, blocks
 from bnmf_core.numerics.matrix import Matrix
 from bnmf_core.numerics.residuals import squared_errors

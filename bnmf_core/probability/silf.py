@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.model import Model, Support
+from bnmf_core.core.problem import Problem
+from bnmf_core.core.settings import setting
+from bnmf_core.core.threshold import Threshold
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.model import Model, Support
-from bnmf_core.nouns.problem import Problem
-from bnmf_core.nouns.settings import setting
-from bnmf_core.nouns.threshold import Threshold
 from bnmf_core.probability import gaussian, gaussian_simplex
 from bnmf_core.probability.objectives import (
     FROBENIUS,

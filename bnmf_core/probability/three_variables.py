@@ -13,8 +13,8 @@ from itertools import product
 
 import numpy as np
 
+from bnmf_core.core.errors import SettingsError
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns.errors import SettingsError
 from bnmf_core.probability.boolean import NEAREST, PRIORS
 
 optimize = lazy("scipy.optimize")

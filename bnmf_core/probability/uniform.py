@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.model import Model, Support
-from bnmf_core.nouns.problem import Problem
-from bnmf_core.nouns.settings import setting
-from bnmf_core.nouns.threshold import Threshold
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.model import Model, Support
+from bnmf_core.core.problem import Problem
+from bnmf_core.core.settings import setting
+from bnmf_core.core.threshold import Threshold
 from bnmf_core.numerics.deviations import culprits, largest_deviations
 from bnmf_core.probability import gaussian
 from bnmf_core.probability.reference import reference_factors

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from bnmf_core.nouns.errors import BNMFError, Cancelled, RunError
+from bnmf_core.core.errors import BNMFError, Cancelled, RunError
 
 log = logging.getLogger(__name__)
 

@@ -14,13 +14,13 @@ from typing import Protocol
 
 import numpy as np
 
-from bnmf_core.nouns.algorithm import Shard
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import RunError
-from bnmf_core.nouns.names import listed
-from bnmf_core.nouns.particles import Particles
-from bnmf_core.nouns.settings import declarations
-from bnmf_core.nouns.spec import FailedChain, Progress, RunInfo, RunSpec
+from bnmf_core.core.algorithm import Shard
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import RunError
+from bnmf_core.core.names import listed
+from bnmf_core.core.particles import Particles
+from bnmf_core.core.settings import declarations
+from bnmf_core.core.spec import FailedChain, Progress, RunInfo, RunSpec
 from bnmf_core.numerics.compiling import seconds_compiled
 from bnmf_core.numerics.threads import one_blas_thread, worker_count
 from bnmf_core.runs.planning import Plan, describe, make_plan

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from bnmf_core.core.algorithm import AnyAlgorithm
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import BNMFError
+from bnmf_core.core.problem import Problem
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.split import split
-from bnmf_core.nouns.algorithm import AnyAlgorithm
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import BNMFError
-from bnmf_core.nouns.problem import Problem
-from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs.engine import WORKERS
 from bnmf_core.runs.memory import memory_needed
 from bnmf_core.runs.pilots import Pilot

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.samples import FOLDER, SAMPLES, load_sample
 from bnmf_core.data.synthetic import laurberg
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.spec import RunSpec
 
 launch = lazy("bnmf_core.runs.launch")
 

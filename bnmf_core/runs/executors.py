@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 from uuid import uuid4
 from weakref import WeakKeyDictionary, WeakSet
 
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import SchedulerError
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import SchedulerError
 from bnmf_core.runs.engine import WORKERS
 from bnmf_core.runs.memory import Room, fits
 from bnmf_core.runs.payload import (

@@ -7,13 +7,13 @@ import numpy as np
 
 from bnmf_core import registry
 from bnmf_core.compare.distances.invariants import invariants
+from bnmf_core.core import settings
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import RunError
+from bnmf_core.core.particles import Particles
+from bnmf_core.core.problem import Problem
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.foreign import Foreign
-from bnmf_core.nouns import settings
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import RunError
-from bnmf_core.nouns.particles import Particles
-from bnmf_core.nouns.problem import Problem
-from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.numerics.residuals import squared_errors
 from bnmf_core.store import folders
 from bnmf_core.store.run_store import RunStore

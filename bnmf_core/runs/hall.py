@@ -12,8 +12,8 @@ from collections import Counter, deque
 from collections.abc import Callable, Collection, Hashable, Iterator
 from contextlib import contextmanager
 
-from bnmf_core.nouns.errors import Cancelled
-from bnmf_core.nouns.limits import Limits
+from bnmf_core.core.errors import Cancelled
+from bnmf_core.core.limits import Limits
 from bnmf_core.runs.engine import WORKERS
 from bnmf_core.runs.executors import Executors
 

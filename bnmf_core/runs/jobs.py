@@ -18,10 +18,10 @@ from pathlib import Path
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.queue import AnalysisQueue, AnalysisStatus
 from bnmf_core.analysis.stages import STAGES, missing
-from bnmf_core.nouns import events
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import BNMFError, NotFoundError, RunError, SchedulerError, StoreError
-from bnmf_core.nouns.spec import Progress, RunSpec
+from bnmf_core.core import events
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import BNMFError, NotFoundError, RunError, SchedulerError, StoreError
+from bnmf_core.core.spec import Progress, RunSpec
 from bnmf_core.numerics.memory import give_back
 from bnmf_core.runs.engine import Outcome, drive
 from bnmf_core.runs.hall import Hall

@@ -13,14 +13,14 @@ from types import MappingProxyType
 import numpy as np
 
 from bnmf_core.analysis import evidence
-from bnmf_core.nouns.algorithm import AnyAlgorithm
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import BNMFError
-from bnmf_core.nouns.names import listed, told_apart
-from bnmf_core.nouns.plain import Value
-from bnmf_core.nouns.problem import Problem
-from bnmf_core.nouns.settings import build, declarations
-from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.core.algorithm import AnyAlgorithm
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import BNMFError
+from bnmf_core.core.names import listed, told_apart
+from bnmf_core.core.plain import Value
+from bnmf_core.core.problem import Problem
+from bnmf_core.core.settings import build, declarations
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.registry import ALGORITHMS, label_of
 from bnmf_core.runs.engine import WORKERS
 from bnmf_core.runs.estimate import (

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import RunError
-from bnmf_core.nouns.settings import values_of
-from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import RunError
+from bnmf_core.core.settings import values_of
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.numerics.linalg import BLOCK_ENTRIES
 from bnmf_core.numerics.threads import worker_count
 from bnmf_core.registry import ALGORITHMS

@@ -15,9 +15,9 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from bnmf_core.compare.distances.pairwise import Sides
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import StoreError
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import StoreError
+from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.matrix import is_sparse, parts
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.runs.planning import Plan

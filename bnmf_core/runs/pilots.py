@@ -7,10 +7,10 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bnmf_core.nouns.algorithm import Shard
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import BNMFError, StoreError
-from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.core.algorithm import Shard
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import BNMFError, StoreError
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.runs.engine import timed
 from bnmf_core.runs.planning import Plan, make_plan

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bnmf_core import registry
+from bnmf_core.core import settings
+from bnmf_core.core.algorithm import AnyAlgorithm, Shard
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import SettingsError
+from bnmf_core.core.problem import Problem, check_fit, check_model
+from bnmf_core.core.spec import RunInfo, RunSpec
 from bnmf_core.data.split import split
-from bnmf_core.nouns import settings
-from bnmf_core.nouns.algorithm import AnyAlgorithm, Shard
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import SettingsError
-from bnmf_core.nouns.problem import Problem, check_fit, check_model
-from bnmf_core.nouns.spec import RunInfo, RunSpec
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.runs.memory import Room, check_memory, largest_block
 from bnmf_core.version import VERSION

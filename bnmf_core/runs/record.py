@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from bnmf_core.compare.distances.invariants import invariants
-from bnmf_core.nouns.algorithm import Batch, Shard
+from bnmf_core.core.algorithm import Batch, Shard
 from bnmf_core.numerics.residuals import squared_errors
 from bnmf_core.runs.planning import Plan
 from bnmf_core.store.chunks import Chunk

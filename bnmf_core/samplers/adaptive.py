@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from bnmf_core.core.problem import Problem
+from bnmf_core.core.settings import setting
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns.problem import Problem
-from bnmf_core.nouns.settings import setting
 
 arviz = lazy("arviz_stats.base")
 

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import log_ndtr, log_softmax
 
-from bnmf_core.nouns.model import Conditionals, EntryPrior, given
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.model import Conditionals, EntryPrior, given
+from bnmf_core.core.problem import Problem
 from bnmf_core.samplers.fitted_jump import LogJoint
 from bnmf_core.samplers.truncated_normal import draw_factors_within
 from bnmf_core.solvers.solution import gram, seen_grams

@@ -20,10 +20,10 @@ import numba
 import numpy as np
 from scipy import special
 
-from bnmf_core.nouns.algorithm import Algorithm, Batch, Needs, Shard
-from bnmf_core.nouns.model import Capability
-from bnmf_core.nouns.problem import Problem
-from bnmf_core.nouns.settings import setting
+from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard
+from bnmf_core.core.model import Capability
+from bnmf_core.core.problem import Problem
+from bnmf_core.core.settings import setting
 from bnmf_core.numerics.boolean import boolean_product
 from bnmf_core.numerics.matrix import dense
 from bnmf_core.numerics.sparse_products import SparseProducts

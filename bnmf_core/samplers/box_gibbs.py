@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bnmf_core.nouns.algorithm import Algorithm, Batch, Needs, Shard
-from bnmf_core.nouns.model import Box, Capability, InverseGamma, given
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard
+from bnmf_core.core.model import Box, Capability, InverseGamma, given
+from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.residuals import squared_errors
 from bnmf_core.numerics.sparse_products import SparseProducts
 from bnmf_core.samplers import gibbs

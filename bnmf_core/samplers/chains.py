@@ -10,9 +10,9 @@ from typing import Protocol
 
 import numpy as np
 
-from bnmf_core.nouns.algorithm import Batch, Shard
-from bnmf_core.nouns.problem import Problem
-from bnmf_core.nouns.settings import setting
+from bnmf_core.core.algorithm import Batch, Shard
+from bnmf_core.core.problem import Problem
+from bnmf_core.core.settings import setting
 
 FEWEST_SHARDS = 2
 MOST_TOGETHER = 8

@@ -21,8 +21,8 @@ import numba
 import numpy as np
 from scipy.special import logit
 
-from bnmf_core.nouns.model import Support, given
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.model import Support, given
+from bnmf_core.core.problem import Problem
 from bnmf_core.samplers.starting import LIFT, lifted
 
 Density = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]

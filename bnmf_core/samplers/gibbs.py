@@ -4,7 +4,7 @@ Given everything else, and with an exponential prior, A_dr is a normal truncated
 variance s² = σ²/Σ_n W_rn² and mean [Σ_n (X_dn − Σ_{k≠r} A_dk W_kn) W_rn]/Σ_n W_rn² − λs²; paper 1
 prints it without the factor W_rn and hides λs². The model says which σ², and of each factor which
 λ, whether a half-normal prior adds to the precision and whether entries end at 1, see
-:class:`bnmf_core.nouns.model.Conditionals`.
+:class:`bnmf_core.core.model.Conditionals`.
 
 X enters through X Wᵀ and W Wᵀ only, so a sweep is one product with X, which serves all chains of a
 shard, and a compiled pass over A; then the same for W. Where X has gaps, the sums are over the seen
@@ -19,9 +19,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bnmf_core.nouns.algorithm import Algorithm, Batch, Needs, Shard
-from bnmf_core.nouns.model import Capability, EntryPrior, given
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard
+from bnmf_core.core.model import Capability, EntryPrior, given
+from bnmf_core.core.problem import Problem
 from bnmf_core.samplers.adaptive import (
     TYPICAL,
     WarmUp,

@@ -12,7 +12,7 @@ import numba
 import numpy as np
 from scipy import sparse
 
-from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.core.dataset import Dataset
 from bnmf_core.numerics.matrix import dense
 
 BINS = 50

@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bnmf_core.nouns.algorithm import Algorithm, Batch, Needs, Shard
-from bnmf_core.nouns.model import Capability
-from bnmf_core.nouns.problem import Problem
-from bnmf_core.nouns.settings import setting
+from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard
+from bnmf_core.core.model import Capability
+from bnmf_core.core.problem import Problem
+from bnmf_core.core.settings import setting
 from bnmf_core.samplers import annealed_jump, fitted_jump, gibbs, scale_move
 from bnmf_core.samplers.annealed_jump import Anchors
 from bnmf_core.samplers.chains import chains_of, chains_setting, joined, recorded, shard_sizes

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.problem import Problem
 from bnmf_core.samplers import gibbs, scale_move
 from bnmf_core.samplers.landmarks import match, unit_columns
 

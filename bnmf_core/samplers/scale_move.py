@@ -6,8 +6,8 @@ small steps only, as A is drawn given W and W given A.
 
 import numpy as np
 
-from bnmf_core.nouns.model import EntryPrior, given
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.model import EntryPrior, given
+from bnmf_core.core.problem import Problem
 
 
 def move(

@@ -5,9 +5,9 @@ from typing import Protocol
 
 import numpy as np
 
-from bnmf_core.nouns.errors import RunError, SettingsError
-from bnmf_core.nouns.problem import Problem
-from bnmf_core.nouns.settings import setting
+from bnmf_core.core.errors import RunError, SettingsError
+from bnmf_core.core.problem import Problem
+from bnmf_core.core.settings import setting
 from bnmf_core.solvers import hals
 from bnmf_core.solvers.starts import random_start
 

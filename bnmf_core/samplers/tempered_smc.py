@@ -19,10 +19,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bnmf_core.nouns.algorithm import Algorithm, Batch, Needs, Shard
-from bnmf_core.nouns.model import Capability, given
-from bnmf_core.nouns.problem import Problem
-from bnmf_core.nouns.settings import setting
+from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard
+from bnmf_core.core.model import Capability, given
+from bnmf_core.core.problem import Problem
+from bnmf_core.core.settings import setting
 from bnmf_core.numerics.linalg import evenly_spaced
 from bnmf_core.numerics.populations import systematic
 from bnmf_core.numerics.residuals import squared_errors

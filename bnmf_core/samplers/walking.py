@@ -11,8 +11,8 @@ from typing import Protocol
 
 import numpy as np
 
-from bnmf_core.nouns.algorithm import Batch, Shard
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.algorithm import Batch, Shard
+from bnmf_core.core.problem import Problem
 from bnmf_core.samplers.adaptation import Adaptation, Tally
 from bnmf_core.samplers.chains import chains_of, joined, recorded
 from bnmf_core.samplers.coordinates import Coordinates, coordinates

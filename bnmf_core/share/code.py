@@ -3,9 +3,9 @@
 from functools import cache
 
 from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.particles import Particles
 from bnmf_core.data.samples import SAMPLES
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.particles import Particles
 from bnmf_core.registry import ALGORITHMS
 from bnmf_core.runs.launch import run_names
 from bnmf_core.store.records import RunRecord

@@ -8,10 +8,10 @@ from typing import BinaryIO
 import numpy as np
 
 from bnmf_core.analysis.named import Named
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.names import no_formula
+from bnmf_core.core.particles import Particles, write_datatree
 from bnmf_core.data.split import split
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.names import no_formula
-from bnmf_core.nouns.particles import Particles, write_datatree
 from bnmf_core.store.notes import Note
 from bnmf_core.store.run_store import RunStore
 

@@ -21,11 +21,11 @@ from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import BNMFError, StoreError
-from bnmf_core.nouns.names import clean_name
-from bnmf_core.nouns.particles import ARRAYS, Particles
-from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import BNMFError, StoreError
+from bnmf_core.core.names import clean_name
+from bnmf_core.core.particles import ARRAYS, Particles
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.share.archive import ANALYSES, DATA, FORMAT, MANIFEST, NOTES, RUNS
 from bnmf_core.store import folders, notes, records
 from bnmf_core.store.datasets import read_dataset

@@ -21,16 +21,16 @@ from bnmf_core.compare.distances.pairwise import Distance
 from bnmf_core.compare.modes import Modes
 from bnmf_core.compare.topics import aligned_words
 from bnmf_core.compare.unseen import Unseen
+from bnmf_core.core.names import listed, numbered
 from bnmf_core.figures import bases
-from bnmf_core.figures.belief import belief_chart
 from bnmf_core.figures.coverage import persistence_plot
 from bnmf_core.figures.discovery import discovery_curve
 from bnmf_core.figures.downstream import auc_plot
 from bnmf_core.figures.factorization_map import factorization_map, left_out
+from bnmf_core.figures.likelihood_power import mass_by_power
 from bnmf_core.figures.mode_count import mode_count, mode_counts
 from bnmf_core.figures.mode_share import mode_share
 from bnmf_core.figures.style import RunStyle
-from bnmf_core.nouns.names import listed, numbered
 from bnmf_core.runs.launch import run_names
 from bnmf_core.share.naming import styles_of, styles_of_groups
 
@@ -123,13 +123,13 @@ class Subject:
         return self.comparison.aligned(rows)[1:], [self.answer.mode_names[k] for k in first]
 
 
-def belief(weighed: Evidence, modes: Modes, names: Sequence[str]) -> Picture:
+def likelihood_power(weighed: Evidence, modes: Modes, names: Sequence[str]) -> Picture:
     """How the masses of modes, which are called so, hang on the noise model."""
-    masses = {power: weighed.of_modes(modes.labels, power) for power in weighed.beliefs}
+    masses = {power: weighed.of_modes(modes.labels, power) for power in weighed.powers}
     rows = [
         part.assign(mode=np.array(names)[part.index], power=power) for power, part in masses.items()
     ]
-    return Picture("belief", BELIEVED, pd.concat(rows), belief_chart(masses, names))
+    return Picture("belief", BELIEVED, pd.concat(rows), mass_by_power(masses, names))
 
 
 def discovery(told: Unseen) -> Picture:
@@ -205,10 +205,10 @@ def _shares(subject: Subject) -> Iterator[Picture]:
     yield Picture("share", SHARED, table.assign(run=table["run"].map(subject.names)), figure)
 
 
-def _belief(subject: Subject) -> Iterator[Picture]:
+def _likelihood_power(subject: Subject) -> Iterator[Picture]:
     weighed = subject.answer.evidence
-    if weighed is not None and len(weighed.beliefs) > 1:
-        yield belief(weighed, subject.modes, subject.answer.mode_names)
+    if weighed is not None and len(weighed.powers) > 1:
+        yield likelihood_power(weighed, subject.modes, subject.answer.mode_names)
 
 
 def _discovery(subject: Subject) -> Iterator[Picture]:
@@ -264,7 +264,7 @@ PICTURES: tuple[Callable[[Subject], Iterator[Picture]], ...] = (
     _bases,
     _words,
     _shares,
-    _belief,
+    _likelihood_power,
     _discovery,
     _downstream,
     _coverage,

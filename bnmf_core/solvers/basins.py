@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bnmf_core.nouns.errors import raise_if_cancelled
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.errors import raise_if_cancelled
+from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.solvers import hals
 from bnmf_core.solvers.solution import Stopping

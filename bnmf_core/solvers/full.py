@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.problem import Problem
 from bnmf_core.solvers import newton
 from bnmf_core.solvers.solution import (
     CHECK_EVERY,

@@ -19,7 +19,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.problem import Problem
 from bnmf_core.solvers import long_view, newton, projection, sampling
 from bnmf_core.solvers import solution as shared
 from bnmf_core.solvers.kernels import accelerated_round, sweep, sweep_each

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.problem import Problem
 from bnmf_core.solvers.nnls import improve_columns
 from bnmf_core.solvers.reduced import EMPTY, TRIALS, inverses, moments
 

@@ -6,7 +6,7 @@ With gaps in X they are A ← A ∘ (X Wᵀ)/((S ∘ AW) Wᵀ), S = 1 where X wa
 
 import numpy as np
 
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.problem import Problem
 from bnmf_core.solvers.full import full_solver
 from bnmf_core.solvers.solution import product_work
 

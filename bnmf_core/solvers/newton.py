@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.problem import Problem
 from bnmf_core.solvers.conjugate import newton_direction
 from bnmf_core.solvers.kernels import sweep, sweep_each
 from bnmf_core.solvers.solution import (

@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-from bnmf_core.nouns.errors import DataError
+from bnmf_core.core.errors import DataError
 from bnmf_core.numerics.matrix import Matrix, is_sparse
 
 # Coordinate descent finds most of the zeros in a few sweeps; then the exact method starts.

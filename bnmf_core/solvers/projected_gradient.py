@@ -3,7 +3,7 @@
 import numba
 import numpy as np
 
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.problem import Problem
 from bnmf_core.solvers.full import full_solver
 from bnmf_core.solvers.solution import product_work
 

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.matrix import dense
 from bnmf_core.solvers import long_view
 from bnmf_core.solvers.long_view import LongView

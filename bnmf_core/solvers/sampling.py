@@ -23,7 +23,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.problem import Problem
 from bnmf_core.solvers.kernels import accelerated_round, sweep
 from bnmf_core.solvers.solution import Solution
 

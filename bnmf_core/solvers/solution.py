@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.problem import Problem
 
 CHECK_EVERY = 5
 # When a factorization counts as converged: degrees left to turn, and KKT residual.

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.core.dataset import Dataset
 
 
 def random_start(

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.problem import Problem
 from bnmf_core.solvers.solution import Solution, start_full
 from bnmf_core.solvers.stationarity import Slopes
 

@@ -14,8 +14,8 @@ from typing import TypedDict, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from bnmf_core.nouns.errors import StoreError
-from bnmf_core.nouns.plain import Plain, Value
+from bnmf_core.core.errors import StoreError
+from bnmf_core.core.plain import Plain, Value
 
 ANOTHER_VERSION = (
     "This run was begun by another version of the program and cannot be continued; what it has "

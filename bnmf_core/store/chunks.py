@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from bnmf_core.nouns.errors import RunError
-from bnmf_core.nouns.particles import Particles
-from bnmf_core.nouns.spec import RunInfo, RunSpec
+from bnmf_core.core.errors import RunError
+from bnmf_core.core.particles import Particles
+from bnmf_core.core.spec import RunInfo, RunSpec
 from bnmf_core.numerics.populations import combine
 
 PER_PARTICLE = ("chain", "log_joint", "error", "seconds")
@@ -20,7 +20,7 @@ class Chunk:
     ``trace`` maps names to (states,) arrays over the states that a sampler recorded, warm-up
     included; ``position`` is the number of states that the shard had recorded before. Where
     nothing but particles is recorded, it equals ``first``. ``log_weights`` (m,), ``log_evidence``,
-    ``note`` and ``totals`` are those of the :class:`~bnmf_core.nouns.algorithm.Batch`.
+    ``note`` and ``totals`` are those of the :class:`~bnmf_core.core.algorithm.Batch`.
     """
 
     shard: int

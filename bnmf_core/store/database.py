@@ -7,8 +7,8 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
-from bnmf_core.nouns.errors import StoreError
-from bnmf_core.nouns.plain import Value
+from bnmf_core.core.errors import StoreError
+from bnmf_core.core.plain import Value
 from bnmf_core.store import files
 
 NAME = "index.sqlite"

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from bnmf_core.nouns.dataset import Dataset, Truth
-from bnmf_core.nouns.errors import DamagedError, StoreError
+from bnmf_core.core.dataset import Dataset, Truth
+from bnmf_core.core.errors import DamagedError, StoreError
 from bnmf_core.numerics.matrix import Matrix, is_sparse
 from bnmf_core.store import files, integrity
 

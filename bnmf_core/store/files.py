@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from bnmf_core.nouns.errors import DamagedError, StoreError
+from bnmf_core.core.errors import DamagedError, StoreError
 from bnmf_core.store import integrity
 
 # Bytes of a file from which on it is mapped into memory instead of read.

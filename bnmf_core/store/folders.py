@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from bnmf_core.nouns.algorithm import Shard
-from bnmf_core.nouns.errors import DamagedError, StoreError
-from bnmf_core.nouns.names import listed
-from bnmf_core.nouns.particles import ARRAYS, NAMED, Particles, with_prefix
-from bnmf_core.nouns.spec import RunInfo, RunSpec
+from bnmf_core.core.algorithm import Shard
+from bnmf_core.core.errors import DamagedError, StoreError
+from bnmf_core.core.names import listed
+from bnmf_core.core.particles import ARRAYS, NAMED, Particles, with_prefix
+from bnmf_core.core.spec import RunInfo, RunSpec
 from bnmf_core.store import files, integrity
 from bnmf_core.store.checkpoint import Checkpoint, from_arrays, to_arrays
 from bnmf_core.store.chunks import PER_PARTICLE, Chunk, assemble

@@ -6,8 +6,8 @@ from typing import NoReturn
 
 import numpy as np
 
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import NotFoundError, StoreError
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import NotFoundError, StoreError
 from bnmf_core.store.database import Database
 from bnmf_core.store.life import Life
 from bnmf_core.store.notes import Note, NoteBook

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bnmf_core.nouns.errors import DamagedError, StoreError
-from bnmf_core.nouns.names import listed
-from bnmf_core.nouns.particles import Particles
+from bnmf_core.core.errors import DamagedError, StoreError
+from bnmf_core.core.names import listed
+from bnmf_core.core.particles import Particles
 from bnmf_core.store import records
 from bnmf_core.store.database import NAME
 from bnmf_core.store.lost import lost_runs

@@ -15,9 +15,9 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from bnmf_core.nouns.errors import RunError, StoreError
-from bnmf_core.nouns.plain import Value
-from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.core.errors import RunError, StoreError
+from bnmf_core.core.plain import Value
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.store import records
 from bnmf_core.store.database import Database
 from bnmf_core.store.records import RunRecord, this_process

@@ -9,8 +9,8 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bnmf_core.nouns.errors import BNMFError, StoreError
-from bnmf_core.nouns.names import clean_name
+from bnmf_core.core.errors import BNMFError, StoreError
+from bnmf_core.core.names import clean_name
 from bnmf_core.store import datasets, files, folders, records
 from bnmf_core.store.records import RunRecord
 from bnmf_core.store.run_store import RunStore

@@ -16,9 +16,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from bnmf_core.nouns import events
-from bnmf_core.nouns.errors import StoreError
-from bnmf_core.nouns.names import listed
+from bnmf_core.core import events
+from bnmf_core.core.errors import StoreError
+from bnmf_core.core.names import listed
 from bnmf_core.store import files
 
 log = logging.getLogger(__name__)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bnmf_core.nouns.errors import StoreError
+from bnmf_core.core.errors import StoreError
 from bnmf_core.numerics.matrix import Matrix
 from bnmf_core.store import files, integrity
 

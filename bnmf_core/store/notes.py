@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from bnmf_core.nouns.errors import DamagedError, NotFoundError, SettingsError, StoreError
-from bnmf_core.nouns.names import clean_name
+from bnmf_core.core.errors import DamagedError, NotFoundError, SettingsError, StoreError
+from bnmf_core.core.names import clean_name
 from bnmf_core.store import files
 
 COMPONENT, MODE = "component", "mode"

@@ -10,9 +10,9 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from bnmf_core.nouns.errors import DamagedError, NotFoundError, StoreError
-from bnmf_core.nouns.plain import Value
-from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.core.errors import DamagedError, NotFoundError, StoreError
+from bnmf_core.core.plain import Value
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.store import files
 from bnmf_core.store.database import Database
 from bnmf_core.version import VERSION

@@ -12,9 +12,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import DamagedError, NotFoundError, StoreError
-from bnmf_core.nouns.particles import Particles
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import DamagedError, NotFoundError, StoreError
+from bnmf_core.core.particles import Particles
 from bnmf_core.store import files, folders, records
 from bnmf_core.store.database import Database
 from bnmf_core.store.datasets import is_kept, read_dataset, verify, write_dataset

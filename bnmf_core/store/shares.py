@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from bnmf_core.nouns.errors import NotFoundError, StoreError
+from bnmf_core.core.errors import NotFoundError, StoreError
 from bnmf_core.store import files
 
 TOKEN = re.compile(r"[\w-]{22}")

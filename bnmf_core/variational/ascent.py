@@ -8,9 +8,9 @@ the bound has no slope that leads back, so there each centre goes as far as it s
 import numpy as np
 from scipy.special import logsumexp
 
+from bnmf_core.core.model import given
+from bnmf_core.core.problem import Problem
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns.model import given
-from bnmf_core.nouns.problem import Problem
 from bnmf_core.variational.mixture import log_kernel
 
 optimize = lazy("scipy.optimize")

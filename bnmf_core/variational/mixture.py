@@ -16,9 +16,9 @@ from functools import cached_property
 import numpy as np
 from scipy.special import logsumexp
 
-from bnmf_core.nouns.errors import SettingsError
-from bnmf_core.nouns.model import Support, given
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.errors import SettingsError
+from bnmf_core.core.model import Support, given
+from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.residuals import squared_errors
 from bnmf_core.probability import gaussian
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, logsumexp
 
+from bnmf_core.core.settings import setting
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns.settings import setting
 from bnmf_core.variational.mixture import Component, Mixture, log_kernel
 
 optimize = lazy("scipy.optimize")

@@ -10,10 +10,10 @@ from types import ModuleType
 
 from bnmf_core.analysis.criteria import CRITERIA
 from bnmf_core.compare.distances import DISTANCES
-from bnmf_core.nouns.algorithm import AnyAlgorithm
-from bnmf_core.nouns.model import Capability, Model
-from bnmf_core.nouns.papers import cited
-from bnmf_core.nouns.settings import declarations
+from bnmf_core.core.algorithm import AnyAlgorithm
+from bnmf_core.core.model import Capability, Model
+from bnmf_core.core.papers import cited
+from bnmf_core.core.settings import declarations
 from bnmf_core.probability import MODELS
 from bnmf_core.registry import ALGORITHMS
 from docs.making.docstrings import as_markdown

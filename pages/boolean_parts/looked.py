@@ -12,8 +12,8 @@ from bnmf_core.analysis.named import Named
 from bnmf_core.analysis.tiles import RunTiles, Tiles, targets
 from bnmf_core.compare.distances.tiles import HALF
 from bnmf_core.compare.tile_order import tile_order
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.names import numbered
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.names import numbered
 from bnmf_core.numerics.boolean import boolean_product
 from bnmf_core.registry import members_of
 from pages.frame.lens import Compared

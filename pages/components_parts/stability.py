@@ -8,7 +8,7 @@ import streamlit as st
 
 from bnmf_core.analysis import chains
 from bnmf_core.compare.alignment import component_stability
-from bnmf_core.nouns.names import numbered
+from bnmf_core.core.names import numbered
 from pages.frame import view
 from pages.frame.lens import Lens
 from pages.frame.words import plain

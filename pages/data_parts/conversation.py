@@ -6,13 +6,13 @@ from typing import Any
 import streamlit as st
 
 from bnmf_core import Dataset
+from bnmf_core.core.errors import BNMFError
 from bnmf_core.data.beside import labelled, oriented
 from bnmf_core.data.child import Child
 from bnmf_core.data.joining import join
 from bnmf_core.data.load import LIMIT_BYTES, dataset_of
 from bnmf_core.data.naming import named_apart
 from bnmf_core.data.reading import Reading
-from bnmf_core.nouns.errors import BNMFError
 from pages.data_parts import choices, preview, waiting
 from pages.frame import link, view
 from pages.frame.services import store

@@ -5,10 +5,10 @@ from typing import Any
 
 import streamlit as st
 
+from bnmf_core.core.errors import BNMFError
 from bnmf_core.data.child import Child
 from bnmf_core.data.foreign import NamedMatrix, example, pair
 from bnmf_core.data.load import LIMIT_BYTES
-from bnmf_core.nouns.errors import BNMFError
 from bnmf_core.runs.foreign import bring
 from pages.data_parts import waiting
 from pages.frame import link, view

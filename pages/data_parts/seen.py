@@ -3,8 +3,8 @@
 import numpy as np
 import streamlit as st
 
+from bnmf_core.core.dataset import Dataset
 from bnmf_core.figures import observations as seen
-from bnmf_core.nouns.dataset import Dataset
 from pages.frame import focusing
 from pages.frame.words import plain
 from pages.parts import observed

@@ -7,11 +7,11 @@ import numpy as np
 import streamlit as st
 
 from bnmf_core import Dataset
+from bnmf_core.core.errors import BNMFError
+from bnmf_core.core.settings import build
 from bnmf_core.data.fetch import REMOTE, load_remote
 from bnmf_core.data.samples import SAMPLES, load_sample
 from bnmf_core.data.synthetic import GENERATORS
-from bnmf_core.nouns.errors import BNMFError
-from bnmf_core.nouns.settings import build
 from pages.frame import link
 from pages.frame.services import store
 from pages.frame.words import plain

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import streamlit as st
 
-from bnmf_core.nouns.names import told_apart
+from bnmf_core.core.names import told_apart
 from bnmf_core.runs.launch import moment, run_label, run_names
 from bnmf_core.store.life import RESUMABLE
 from bnmf_core.store.lost import lost_runs

@@ -7,8 +7,8 @@ import numpy as np
 import streamlit as st
 
 from bnmf_core.compare.modes import Modes
+from bnmf_core.core.names import numbered
 from bnmf_core.figures import thinning
-from bnmf_core.nouns.names import numbered
 from pages.frame import link
 from pages.frame.words import labelled, shown
 

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bnmf_core.nouns.errors import NotFoundError
+from bnmf_core.core.errors import NotFoundError
 from pages.frame import declared, link, owners, services, view
 from pages.frame.words import plain
 

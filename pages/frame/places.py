@@ -8,9 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bnmf_core.core import events
+from bnmf_core.core.limits import Limits
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns import events
-from bnmf_core.nouns.limits import Limits
 from bnmf_core.runs.background import Background
 from bnmf_core.store.guest import GuestStore
 from bnmf_core.store.home import OWNERS

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from bnmf_core.core.limits import read_limits
+from bnmf_core.core.names import told_apart
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns.limits import read_limits
-from bnmf_core.nouns.names import told_apart
 from bnmf_core.runs.background import Background
 from bnmf_core.store.home import data_home
 from bnmf_core.store.launches import Launch

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import streamlit as st
 
+from bnmf_core.core.errors import BNMFError
+from bnmf_core.core.names import no_formula
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns.errors import BNMFError
-from bnmf_core.nouns.names import no_formula
 from pages.frame import link
 from pages.frame.words import plain
 

@@ -9,8 +9,8 @@ from bnmf_core.analysis import unfinished
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.queue import AnalysisStatus
 from bnmf_core.analysis.stage import Stage
+from bnmf_core.core.errors import NotFoundError
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns.errors import NotFoundError
 from bnmf_core.registry import ALGORITHMS
 from bnmf_core.store.records import RunRecord
 from pages.frame import link

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bnmf_core.nouns.papers import cited
+from bnmf_core.core.papers import cited
 from pages.frame import declared, link
 from pages.frame.words import plain
 from pages.glossary_parts.terms import terms

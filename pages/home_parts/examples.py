@@ -4,8 +4,8 @@ from pathlib import Path
 
 import streamlit as st
 
+from bnmf_core.core.errors import BNMFError
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns.errors import BNMFError
 from bnmf_core.runs.examples import EXAMPLES, Example
 from pages.frame import link, view
 from pages.frame.services import runner, store

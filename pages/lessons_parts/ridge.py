@@ -10,7 +10,7 @@ from bnmf_core.compare import triangles
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.distances.pairwise import pairwise
 from bnmf_core.compare.islands import Path, connections, lowest_path
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.problem import Problem
 from bnmf_core.runs.examples import ASSUMED
 from bnmf_core.solvers.nnls import solve_weights
 from pages.frame.words import shown

@@ -9,7 +9,7 @@ from bnmf_core import laurberg
 from bnmf_core.compare import triangles
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.distances.pairwise import pairwise
-from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.core.dataset import Dataset
 from pages.lessons_parts import touch
 from pages.lessons_parts.lesson import Lesson, Question, Say
 

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from bnmf_core.analysis import answer
-from bnmf_core.nouns.names import clean_name
+from bnmf_core.core.names import clean_name
 from bnmf_core.share import pictures
 from pages.frame import focusing, view
 from pages.frame.lens import Lens
@@ -27,9 +27,9 @@ def show(look: Lens, found: Answer) -> None:
     _table(look, found.table, *weights.of_modes(look, found.table), unsettled)
     drawn: list[Callable[[], None]] = []
     weighed, unseen = found.evidence, found.unseen
-    if weighed is not None and len(weighed.beliefs) >= 2:
-        belief = pictures.belief(weighed, look.modes, look.mode_names)
-        drawn.append(lambda: view.picture(belief, look.origin))
+    if weighed is not None and len(weighed.powers) >= 2:
+        masses = pictures.likelihood_power(weighed, look.modes, look.mode_names)
+        drawn.append(lambda: view.picture(masses, look.origin))
     if unseen is not None and unseen.restarts >= 2:
         drawn.append(lambda: view.picture(pictures.discovery(unseen), look.origin))
     drawn.append(lambda: thresholds.show(look))

@@ -7,7 +7,7 @@ import streamlit as st
 from bnmf_core.analysis import stein, variational
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.evidence import clear_winner
-from bnmf_core.nouns.names import percent
+from bnmf_core.core.names import percent
 from bnmf_core.posterior.stein import ksd
 from pages.frame.lens import Lens
 

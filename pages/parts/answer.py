@@ -9,12 +9,12 @@ import streamlit as st
 
 from bnmf_core.analysis import (
     answer,
-    belief,
     chains,
     conclusions,
     evidence,
     findings,
     islands,
+    likelihood_power,
     posterior,
     stein,
     tiles,
@@ -36,13 +36,13 @@ LATER: dict[Stage[Any], str] = {
     evidence.STAGE: "Posterior mass of the modes",
     posterior.STAGE: "Draws within each mode",
     stein.STAGE: "Stein weights beside them",
-    belief.STAGE: "How masses hang on the noise model",
+    likelihood_power.STAGE: "How masses hang on the noise model",
 }
 
 # What sentences, the table of modes and facts of components are made of, beside the modes.
 BEHIND: tuple[Stage[Any], ...] = (
     evidence.STAGE,
-    belief.STAGE,
+    likelihood_power.STAGE,
     islands.STAGE,
     chains.STAGE,
     posterior.STAGE,
@@ -60,9 +60,8 @@ class Answer(findings.Answer):
     @cached_property
     def evidence(self) -> Evidence | None:
         """The masses, as they were there when this answer was first asked."""
-        stage = next(
-            (one for one in (belief.STAGE, evidence.STAGE) if one.key in self._ready), None
-        )
+        stages = likelihood_power.STAGE, evidence.STAGE
+        stage = next((one for one in stages if one.key in self._ready), None)
         return None if stage is None else stage.of(self.comparison)
 
     @cached_property

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from bnmf_core.core.names import clean_name
 from bnmf_core.figures import gallery
 from bnmf_core.figures.bases import differences, minus_first, named_table, picture
-from bnmf_core.nouns.names import clean_name
 from pages.frame.lens import Lens
 from pages.frame.view import chart
 from pages.frame.words import plain

@@ -10,9 +10,9 @@ import streamlit as st
 
 from bnmf_core.analysis.by_hand import Exploration
 from bnmf_core.compare.topics import top_indices
+from bnmf_core.core.names import clean_name, numbered
 from bnmf_core.figures.bases import named_table
 from bnmf_core.figures.gallery import basis_images
-from bnmf_core.nouns.names import clean_name, numbered
 from bnmf_core.runs.background import Background
 from pages.frame import declared, link, view
 from pages.frame.lens import Lens

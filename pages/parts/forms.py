@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from bnmf_core.nouns.settings import Declaration, declarations
+from bnmf_core.core.settings import Declaration, declarations
 from pages.frame.words import plain
 
 

@@ -4,7 +4,7 @@ import streamlit as st
 
 from bnmf_core.analysis import stein as stein_stage
 from bnmf_core.analysis.stein import SteinPart
-from bnmf_core.nouns.errors import BNMFError
+from bnmf_core.core.errors import BNMFError
 from pages.frame import view
 from pages.frame.lens import Lens
 from pages.frame.words import plain

@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from bnmf_core.analysis.named import LIMIT
-from bnmf_core.nouns.names import numbered
+from bnmf_core.core.names import numbered
 from bnmf_core.store.notes import COMPONENT, LONGEST_NAME, LONGEST_TEXT, MODE, Note
 from pages.frame import link, view
 from pages.frame.lens import Lens

@@ -4,9 +4,9 @@ import numpy as np
 import streamlit as st
 
 from bnmf_core.compare.samples import sample_shares
+from bnmf_core.core.dataset import Dataset
 from bnmf_core.figures import observations as seen
 from bnmf_core.figures.samples import composition_table, sample_composition
-from bnmf_core.nouns.dataset import Dataset
 from pages.frame import view
 from pages.frame.lens import Lens
 from pages.frame.words import plain

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from bnmf_core import RunSpec
-from bnmf_core.nouns.errors import SchedulerError
+from bnmf_core.core.errors import SchedulerError
 from bnmf_core.runs.executors import allowed_schedulers, default_scheduler
 from pages.frame.services import runner
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from bnmf_core.nouns.errors import BNMFError
+from bnmf_core.core.errors import BNMFError
 from bnmf_core.runs.launch import moment
 from bnmf_core.store import files
 from bnmf_core.store.launches import Launch

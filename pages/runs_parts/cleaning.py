@@ -10,7 +10,7 @@ from bnmf_core.analysis.unused import (
     kept,
     remove_unused,
 )
-from bnmf_core.nouns.names import told_apart
+from bnmf_core.core.names import told_apart
 from pages.frame import view
 from pages.frame.services import store
 from pages.frame.words import labelled, plain, size

@@ -10,9 +10,9 @@ from bnmf_core.compare.samples import (
     group_changes,
     typical_samples,
 )
+from bnmf_core.core.names import numbered
 from bnmf_core.figures.gallery import basis_images
 from bnmf_core.figures.samples import consensus_picture, group_flow
-from bnmf_core.nouns.names import numbered
 from bnmf_core.numerics.linalg import evenly_spaced
 from bnmf_core.numerics.matrix import dense
 from pages.frame import link, view

@@ -8,7 +8,7 @@ import streamlit as st
 
 from bnmf_core.compare.alignment import matching
 from bnmf_core.compare.samples import in_groups, sample_groups, sample_shares
-from bnmf_core.nouns.names import numbered
+from bnmf_core.core.names import numbered
 from bnmf_core.numerics.linalg import evenly_spaced
 from pages.frame import view
 from pages.frame.lens import Lens

@@ -8,7 +8,7 @@ what a page may load; both are done here.
 
 from typing import TYPE_CHECKING
 
-from bnmf_core.nouns import events
+from bnmf_core.core import events
 from pages.frame.owners import is_shared
 from pages.serving import first, identity
 

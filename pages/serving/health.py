@@ -6,7 +6,7 @@ import sqlite3
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
-from bnmf_core.nouns.errors import BNMFError
+from bnmf_core.core.errors import BNMFError
 from bnmf_core.store.home import data_home
 from pages.frame import services
 from pages.frame.owners import EVERYBODY

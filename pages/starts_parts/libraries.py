@@ -4,10 +4,10 @@ import io
 
 import streamlit as st
 
+from bnmf_core.core.errors import BNMFError
 from bnmf_core.explorers import library
 from bnmf_core.explorers.processes import PROCESSES
 from bnmf_core.explorers.transforms import TransformLibrary
-from bnmf_core.nouns.errors import BNMFError
 from pages.frame import view
 
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from bnmf_core import Dataset, Particles, RunSpec, boolean_tiles, run, threshold_curve
 from bnmf_core.compare.thresholds import PAPER_GRID, errors_at
-from bnmf_core.nouns.algorithm import Shard
-from bnmf_core.nouns.errors import raise_if_cancelled
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.algorithm import Shard
+from bnmf_core.core.errors import raise_if_cancelled
+from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.boolean import boolean_product
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.probability import boolean

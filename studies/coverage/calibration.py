@@ -12,7 +12,7 @@ import numpy as np
 
 from bnmf_core import RunSpec, distances, run
 from bnmf_core.compare.quality import FACTOR
-from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.core.dataset import Dataset
 from bnmf_core.numerics.residuals import relative_errors
 from studies.coverage.lin import factorize
 from studies.coverage.problems import COLUMNS, PROBLEMS, SIGMA

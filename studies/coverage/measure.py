@@ -11,9 +11,9 @@ from bnmf_core.compare.coverage import covering_numbers, largest_distance, mean_
 from bnmf_core.compare.distances import distances
 from bnmf_core.compare.mixing import autocorrelation_time, published_autocorrelation_time
 from bnmf_core.compare.quality import FACTOR, within_error
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.particles import Particles
-from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.particles import Particles
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.numerics.linalg import evenly_spaced
 from bnmf_core.runs.engine import run
 from studies.coverage.problems import StudyProblem

@@ -15,8 +15,8 @@ import numpy as np
 
 from bnmf_core import registry
 from bnmf_core.compare.distances import DISTANCES
-from bnmf_core.nouns.errors import RunError
-from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.core.errors import RunError
+from bnmf_core.core.spec import RunSpec
 from studies.coverage import measure
 from studies.coverage.problems import COLUMNS, PROBLEMS, SIGMA, Column, StudyProblem
 from studies.result import StudyResult, values_of

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from bnmf_core.core.dataset import Dataset
 from bnmf_core.data.synthetic import laurberg
-from bnmf_core.nouns.dataset import Dataset
 from studies.words import declared, words
 
 # Not published. With it, Gibbs, which has nothing else to choose, gives the published angles.

@@ -14,7 +14,7 @@ from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.distances.pairwise import cross
 from bnmf_core.compare.mixing import mixing_of
 from bnmf_core.compare.triangles import Plane
-from bnmf_core.nouns.plain import Value
+from bnmf_core.core.plain import Value
 
 SIGMA, EPSILON, SEED = 0.05, 0.2, 0
 CHAINS, SHOWN = 4, 100

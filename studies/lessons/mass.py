@@ -13,7 +13,7 @@ RESTARTS, THRESHOLD, REPEATS = 100, 15.0, 4
 NOISE_DRAWS = range(6)
 # Without noise the masses are known, ½: more repeats, to come close to that.
 REPEATS_EXACT = 48
-BELIEFS = (1.0, 0.1)
+POWERS = (1.0, 0.1)
 
 
 def weighed(noise_draw: int | None, repeats: int = REPEATS) -> dict[str, object]:
@@ -30,11 +30,13 @@ def weighed(noise_draw: int | None, repeats: int = REPEATS) -> dict[str, object]
     best = np.array([rows[np.argmax(found.log_joint[rows])] for rows in inside])
     height = found.log_joint[best]
     masses = {}
-    for belief in BELIEFS:
+    for power in POWERS:
         rng = np.random.default_rng(SEED)
-        table = mode_evidence(data, found.subset(best), rng=rng, repeats=repeats, belief=belief)
+        table = mode_evidence(
+            data, found.subset(best), rng=rng, repeats=repeats, likelihood_power=power
+        )
         columns = ["mass", "mass_low", "mass_high"]
-        masses[f"{belief:g}"] = {name: table[name].round(4).tolist() for name in columns}
+        masses[f"{power:g}"] = {name: table[name].round(4).tolist() for name in columns}
     return {
         "restarts": [len(rows) for rows in inside],
         "error": found.error[best].round(5).tolist(),

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
+from bnmf_core.core.dataset import Dataset
 from bnmf_core.data.load import load_file
-from bnmf_core.nouns.dataset import Dataset
 
 # The four groups whose training posts number 2,034, as in the paper.
 GROUPS = ("alt.atheism", "comp.graphics", "sci.space", "talk.religion.misc")

@@ -12,13 +12,13 @@ from bnmf_core import registry
 from bnmf_core.compare.coverage import covering_numbers, largest_distance, mean_distance
 from bnmf_core.compare.distances import distances
 from bnmf_core.compare.projection import simplex_projection
+from bnmf_core.core import settings
+from bnmf_core.core.algorithm import Shard
+from bnmf_core.core.dataset import Dataset, Truth
+from bnmf_core.core.errors import BNMFError
+from bnmf_core.core.problem import Problem
 from bnmf_core.explorers import nvi
 from bnmf_core.explorers.rrt_state import Starts, State
-from bnmf_core.nouns import settings
-from bnmf_core.nouns.algorithm import Shard
-from bnmf_core.nouns.dataset import Dataset, Truth
-from bnmf_core.nouns.errors import BNMFError
-from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.deviations import largest_deviations
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.probability import gaussian, uniform

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from bnmf_core.core.dataset import Dataset
 from bnmf_core.data.samples import load_sample
 from bnmf_core.data.synthetic import laurberg
-from bnmf_core.nouns.dataset import Dataset
 from studies.rrt import documents
 from studies.stein.problems import PROBLEMS as STEIN_PROBLEMS
 from studies.words import declared, words

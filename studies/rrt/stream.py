@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from bnmf_core.core.algorithm import Algorithm, Batch, Shard
+from bnmf_core.core.problem import Problem
 from bnmf_core.explorers import nvi
-from bnmf_core.nouns.algorithm import Algorithm, Batch, Shard
-from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.runs.record import finite_states
 from bnmf_core.variational.ascent import collapsed

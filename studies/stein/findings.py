@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bnmf_core.nouns.errors import NotFoundError
+from bnmf_core.core.errors import NotFoundError
 from studies.result import FEWEST, Grid, StudyResult, spread
 from studies.stein.arrival import WEIGHTS
 from studies.stein.problems import COLUMNS

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from bnmf_core.compare.distances import distances
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import BNMFError
+from bnmf_core.core.particles import Particles
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.split import split
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import BNMFError
-from bnmf_core.nouns.particles import Particles
-from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.numerics.residuals import relative_errors
 from bnmf_core.posterior.places import positions
 from bnmf_core.posterior.stein import (

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from bnmf_core import registry
+from bnmf_core.core.dataset import Dataset
 from bnmf_core.data.repair import hide_entries
 from bnmf_core.data.samples import load_sample
-from bnmf_core.nouns.dataset import Dataset
 from studies.words import declared, words
 
 

@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 
 from bnmf_core import registry
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.particles import Particles
+from bnmf_core.core.spec import Progress, RunSpec
 from bnmf_core.explorers.from_starts import SolverSettings
 from bnmf_core.explorers.transforms import SETS_IN_PAPER, Recipe, learn
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.particles import Particles
-from bnmf_core.nouns.spec import Progress, RunSpec
 from bnmf_core.numerics.linalg import evenly_spaced
 from bnmf_core.runs.engine import run
 from studies.stein.problems import Column

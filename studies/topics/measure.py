@@ -10,11 +10,11 @@ from scipy import stats
 from bnmf_core.compare.alignment import align
 from bnmf_core.compare.downstream import area_under_curve, predictions
 from bnmf_core.compare.topics import key_term_counts, top_words
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.particles import Particles
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.samples import load_sample
 from bnmf_core.data.split import holdout_columns
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.particles import Particles
-from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.runs import engine
 from studies.runner import Cell

@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 
+from bnmf_core.core.errors import NotFoundError
 from bnmf_core.explorers.processes import PROCESSES
-from bnmf_core.nouns.errors import NotFoundError
 from studies.result import QUARTILES, StudyResult
 from studies.result import spread as spread_of
 from studies.transfer.measure import LEARNING, PROJECTION, TRANSFER

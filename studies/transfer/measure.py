@@ -6,9 +6,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.problem import Problem
 from bnmf_core.explorers import q_transform
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.solvers.solution import Stopping
 from studies.runner import Cancel

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import RunError
+from bnmf_core.core.problem import Problem, check_fit
 from bnmf_core.explorers.processes import PROCESSES
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import RunError
-from bnmf_core.nouns.problem import Problem, check_fit
 from bnmf_core.numerics.threads import one_blas_thread
 from studies.result import StudyResult
 from studies.runner import Cancel, Cell, Study, Task

@@ -7,11 +7,11 @@ entries of X_S below 0 become 0.
 
 import numpy as np
 
+from bnmf_core.core.algorithm import Shard
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.problem import Problem
 from bnmf_core.explorers import q_transform, transforms
 from bnmf_core.explorers.processes import PROCESSES, Source
-from bnmf_core.nouns.algorithm import Shard
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.problem import Problem
 from bnmf_core.solvers import hals
 from bnmf_core.solvers.starts import random_start
 

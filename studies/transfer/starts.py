@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from bnmf_core.core.algorithm import Shard
+from bnmf_core.core.errors import raise_if_cancelled
+from bnmf_core.core.problem import Problem
 from bnmf_core.explorers import q_transform, random_restarts
 from bnmf_core.explorers.processes import PROCESSES
-from bnmf_core.nouns.algorithm import Shard
-from bnmf_core.nouns.errors import raise_if_cancelled
-from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.residuals import squared_errors
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.solvers import SOLVERS

@@ -6,11 +6,11 @@ from functools import lru_cache
 
 import numpy as np
 
+from bnmf_core.core.errors import RunError
+from bnmf_core.core.problem import Problem
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.synthetic import low_rank
 from bnmf_core.explorers.from_starts import AS_PUBLISHED
-from bnmf_core.nouns.errors import RunError
-from bnmf_core.nouns.problem import Problem
-from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.posterior.stein import kernel_matrix
 from bnmf_core.posterior.weights import SOLVERS, stein_weights

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.problem import Problem
 from bnmf_core.probability import gaussian, gaussian_simplex
 from bnmf_core.samplers import (
     annealed_jump,

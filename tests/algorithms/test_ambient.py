@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bnmf_core import RunSpec, registry
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.problem import Problem
 from bnmf_core.explorers import dsgd, stein_descent, stein_direction, svgd
 from bnmf_core.explorers.ambient import Ambient, nearest_distributions
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.problem import Problem
 from bnmf_core.posterior.stein import kernel_matrix
 from bnmf_core.runs import engine
 from tests.generated import always

@@ -7,7 +7,7 @@ import pytest
 from scipy import integrate, special, stats
 
 from bnmf_core import Dataset, RunSpec, boolean_tiles
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.boolean import boolean_product
 from bnmf_core.probability import boolean
 from bnmf_core.runs import engine

@@ -5,10 +5,10 @@ import pytest
 from scipy import integrate, special, stats
 
 from bnmf_core import Dataset, RunSpec, boolean_tiles
+from bnmf_core.core.errors import DataError, SettingsError
+from bnmf_core.core.problem import Problem
 from bnmf_core.data.synthetic import low_rank
 from bnmf_core.evidence.paths import why_not
-from bnmf_core.nouns.errors import DataError, SettingsError
-from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.boolean import boolean_product
 from bnmf_core.probability import boolean
 from bnmf_core.runs import planning

@@ -5,9 +5,9 @@ import pytest
 from scipy.optimize import minimize
 
 from bnmf_core import Dataset, RunSpec, boolean_tiles, distances, find_modes
+from bnmf_core.core.errors import SettingsError
+from bnmf_core.core.problem import Problem
 from bnmf_core.explorers import box_restarts
-from bnmf_core.nouns.errors import SettingsError
-from bnmf_core.nouns.problem import Problem
 from bnmf_core.probability import boolean
 from bnmf_core.runs import engine
 from bnmf_core.solvers.stationarity import turned

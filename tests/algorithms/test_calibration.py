@@ -13,7 +13,7 @@ from scipy import stats
 
 from bnmf_core.compare.distances.invariants import invariants
 from bnmf_core.compare.settled import settled
-from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.core.dataset import Dataset
 from bnmf_core.runs import engine, launch
 
 from .kernels import D, N, R, draw_joint

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from bnmf_core import registry
-from bnmf_core.nouns.errors import SettingsError
-from bnmf_core.nouns.model import Capability, Model, Support, given
-from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.core.errors import SettingsError
+from bnmf_core.core.model import Capability, Model, Support, given
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.probability import MODELS
 from bnmf_core.runs import planning
 

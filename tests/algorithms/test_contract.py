@@ -12,12 +12,12 @@ import pytest
 from scipy import sparse, stats
 
 from bnmf_core import registry
+from bnmf_core.core.dataset import Dataset, Truth
+from bnmf_core.core.errors import BNMFError, NotFoundError, RunError, SettingsError
+from bnmf_core.core.problem import Problem
+from bnmf_core.core.settings import declarations
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.explorers import box_restarts, panpal
-from bnmf_core.nouns.dataset import Dataset, Truth
-from bnmf_core.nouns.errors import BNMFError, NotFoundError, RunError, SettingsError
-from bnmf_core.nouns.problem import Problem
-from bnmf_core.nouns.settings import declarations
-from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs import engine, planning
 from bnmf_core.runs.planning import describe
 from bnmf_core.samplers import (

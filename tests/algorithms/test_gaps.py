@@ -10,10 +10,10 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from bnmf_core.compare.quality import hidden_error_of_means, hidden_errors
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.problem import Problem
 from bnmf_core.data.repair import hide_entries
 from bnmf_core.explorers.interior import Interior
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.problem import Problem
 from bnmf_core.numerics.completion import complete, mean_product
 from bnmf_core.numerics.linalg import balanced_svd
 from bnmf_core.probability import MODELS, gaussian, likelihood, objectives, silf

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse, stats
 
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.problem import Problem
 from bnmf_core.probability import gaussian, likelihood
 from bnmf_core.probability.reference import reference_errors
 

@@ -5,11 +5,11 @@ import pytest
 from scipy import sparse, stats
 
 from bnmf_core import registry
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.problem import Problem
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.synthetic import low_rank
 from bnmf_core.explorers import stein_descent
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.problem import Problem
-from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.probability import gaussian, gaussian_simplex
 from bnmf_core.runs import engine
 

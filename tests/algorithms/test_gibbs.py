@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from bnmf_core import registry
-from bnmf_core.nouns.algorithm import Shard
-from bnmf_core.nouns.errors import SettingsError
-from bnmf_core.nouns.model import EntryPrior
-from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.core.algorithm import Shard
+from bnmf_core.core.errors import SettingsError
+from bnmf_core.core.model import EntryPrior
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.probability import gaussian
 from bnmf_core.runs import engine, planning
 from bnmf_core.samplers import gibbs

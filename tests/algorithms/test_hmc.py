@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from bnmf_core import registry
-from bnmf_core.nouns.algorithm import Shard
-from bnmf_core.nouns.dataset import Dataset, Truth
-from bnmf_core.nouns.errors import BNMFError, RunError, SettingsError
-from bnmf_core.nouns.settings import declarations
-from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.core.algorithm import Shard
+from bnmf_core.core.dataset import Dataset, Truth
+from bnmf_core.core.errors import BNMFError, RunError, SettingsError
+from bnmf_core.core.settings import declarations
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.runs import engine, planning
 from bnmf_core.samplers import hamiltonian, hmc
 from bnmf_core.samplers.chains import chains_of, shard_sizes

@@ -14,8 +14,8 @@ import pytest
 from scipy import special, stats
 
 from bnmf_core.compare.distances.invariants import INVARIANTS, invariants
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.runs import engine
 
 from .kernels import (

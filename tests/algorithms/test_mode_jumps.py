@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.synthetic import laurberg
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs import engine
 from bnmf_core.samplers import annealed_jump, fitted_jump
 from bnmf_core.samplers.landmarks import landmarks, match, unit_columns

@@ -7,13 +7,13 @@ import pytest
 from scipy import stats
 
 from bnmf_core import registry
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import SettingsError
+from bnmf_core.core.model import EntryPrior
+from bnmf_core.core.problem import Problem
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.synthetic import low_rank
 from bnmf_core.explorers.interior import Interior
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import SettingsError
-from bnmf_core.nouns.model import EntryPrior
-from bnmf_core.nouns.problem import Problem
-from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.posterior import places, stein
 from bnmf_core.probability import MODELS, gaussian
 from bnmf_core.runs import engine, planning

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from bnmf_core import registry
+from bnmf_core.core.algorithm import Shard
+from bnmf_core.core.errors import SettingsError
+from bnmf_core.core.problem import Problem
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.synthetic import laurberg, low_rank
 from bnmf_core.explorers import nvi
-from bnmf_core.nouns.algorithm import Shard
-from bnmf_core.nouns.errors import SettingsError
-from bnmf_core.nouns.problem import Problem
-from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs import engine, planning
 from bnmf_core.solvers import hals, newton
 from bnmf_core.solvers.solution import Stopping

@@ -8,13 +8,13 @@ import pytest
 from bnmf_core import registry
 from bnmf_core.compare.distances import distances, pairwise
 from bnmf_core.compare.distances.max_angle import MAX_ANGLE
+from bnmf_core.core.algorithm import Shard
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import SettingsError
+from bnmf_core.core.problem import Problem
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.synthetic import infinite_solution, laurberg
 from bnmf_core.explorers import all_modes, perturb
-from bnmf_core.nouns.algorithm import Shard
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import SettingsError
-from bnmf_core.nouns.problem import Problem
-from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.numerics.residuals import squared_errors
 from bnmf_core.probability import MODELS
 from bnmf_core.runs.engine import run

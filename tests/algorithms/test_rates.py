@@ -6,8 +6,8 @@ from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
 from bnmf_core import RunSpec, registry
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.problem import Problem
 from bnmf_core.runs import engine
 from bnmf_core.runs.planning import describe, make_plan
 

@@ -10,13 +10,13 @@ from scipy import sparse
 
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.distances.pairwise import cross, pairwise
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import SettingsError
+from bnmf_core.core.particles import Particles
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.synthetic import laurberg, low_rank
 from bnmf_core.explorers import oblique, planting, rrt
 from bnmf_core.explorers.tree import REJECTIONS
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import SettingsError
-from bnmf_core.nouns.particles import Particles
-from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.numerics.deviations import largest_deviations
 from bnmf_core.numerics.linalg import balanced_svd
 from bnmf_core.runs import engine, planning

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, sparse, stats
 
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import RunError, SettingsError
-from bnmf_core.nouns.problem import Problem
-from bnmf_core.nouns.spec import RunSpec
-from bnmf_core.nouns.threshold import threshold_sentence
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import RunError, SettingsError
+from bnmf_core.core.problem import Problem
+from bnmf_core.core.spec import RunSpec
+from bnmf_core.core.threshold import threshold_sentence
 from bnmf_core.probability import gaussian_simplex, objectives, silf
 from bnmf_core.probability.reference import reference_errors
 from bnmf_core.runs import engine

@@ -9,11 +9,11 @@ from scipy.sparse.linalg import svds
 from sklearn.decomposition._nmf import _initialize_nmf
 
 from bnmf_core import registry, transform_library
+from bnmf_core.core.algorithm import Shard
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.problem import Problem
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.explorers import nndsvdar, q_transform, random_restarts, transforms
-from bnmf_core.nouns.algorithm import Shard
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.problem import Problem
-from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.numerics import linalg
 from bnmf_core.numerics.residuals import relative_errors
 from bnmf_core.runs import engine

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from bnmf_core import registry
+from bnmf_core.core.algorithm import Shard
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import BNMFError, RunError, SettingsError
+from bnmf_core.core.particles import Particles
+from bnmf_core.core.problem import Problem
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.explorers import dsgd, q_svgd, stein_descent, stein_direction, svgd
 from bnmf_core.explorers.interior import Interior
-from bnmf_core.nouns.algorithm import Shard
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import BNMFError, RunError, SettingsError
-from bnmf_core.nouns.particles import Particles
-from bnmf_core.nouns.problem import Problem
-from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.posterior import places, stein
 from bnmf_core.probability import silf
 from bnmf_core.probability.objectives import OBJECTIVES

@@ -5,12 +5,12 @@ import pytest
 from scipy.special import logsumexp
 
 from bnmf_core import registry
+from bnmf_core.core.algorithm import Shard
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import SettingsError
+from bnmf_core.core.settings import build
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.synthetic import laurberg
-from bnmf_core.nouns.algorithm import Shard
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import SettingsError
-from bnmf_core.nouns.settings import build
-from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.numerics.populations import systematic
 from bnmf_core.runs import engine, planning
 from bnmf_core.samplers import scale_move, tempered_smc

@@ -10,14 +10,14 @@ import pytest
 from scipy import sparse
 
 from bnmf_core import TransformLibrary, transform_library
+from bnmf_core.core.algorithm import Shard
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import BNMFError, NotFoundError, RunError, SettingsError, StoreError
+from bnmf_core.core.problem import Problem
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.explorers import library, q_transform, transforms
 from bnmf_core.explorers.processes import PROCESSES, Source, process
 from bnmf_core.explorers.transforms import Recipe, learn
-from bnmf_core.nouns.algorithm import Shard
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import BNMFError, NotFoundError, RunError, SettingsError, StoreError
-from bnmf_core.nouns.problem import Problem
-from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.numerics.linalg import balanced_svd
 from bnmf_core.runs import engine
 from bnmf_core.solvers import hals

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse, stats
 
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.deviations import STRIP, culprits, largest_deviations, within
 from bnmf_core.probability import uniform
 from bnmf_core.probability.reference import reference_factors

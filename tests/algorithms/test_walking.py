@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.probability import MODELS
 from bnmf_core.runs import engine, planning
 from bnmf_core.samplers import langevin, metropolis

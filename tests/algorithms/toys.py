@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bnmf_core.core.model import Conditionals, EntryPrior, Model, Support
+from bnmf_core.core.settings import setting
 from bnmf_core.explorers.transforms import equal_norms
-from bnmf_core.nouns.model import Conditionals, EntryPrior, Model, Support
-from bnmf_core.nouns.settings import setting
 from bnmf_core.probability import gaussian, likelihood
 
 

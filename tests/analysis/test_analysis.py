@@ -18,10 +18,10 @@ from bnmf_core.compare.coverage import covering_numbers
 from bnmf_core.compare.distances import DISTANCES, suited
 from bnmf_core.compare.distances.pairwise import pairwise
 from bnmf_core.compare.downstream import downstream_auc
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import NotFoundError, RunError, StoreError
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.split import split
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import NotFoundError, RunError, StoreError
-from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.numerics.linalg import evenly_spaced
 from bnmf_core.runs.jobs import JobRunner
 from bnmf_core.store.manifest import DONE

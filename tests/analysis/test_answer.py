@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 
 from bnmf_core import RunSpec, distances, laurberg, mode_evidence
-from bnmf_core.analysis import answer, belief, chains, evidence, islands, structure
+from bnmf_core.analysis import answer, chains, evidence, islands, likelihood_power, structure
 from bnmf_core.analysis.chains import Verdict, Verdicts
 from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.evidence import Evidence
 from bnmf_core.analysis.stages import compute
-from bnmf_core.nouns.names import percent
+from bnmf_core.core.names import percent
 from bnmf_core.runs.jobs import JobRunner
 from bnmf_core.store.run_store import RunStore
 
@@ -56,7 +56,7 @@ def two(tmp_path_factory):
 def told(two):
     """Its modes, their table and the sentences."""
     modes = structure.modes_at(two, "max_angle", 15.0)
-    found = belief.STAGE.of(two)
+    found = likelihood_power.STAGE.of(two)
     table = answer.mode_table(two, "max_angle", modes, found)
     sentences = answer.sentences(
         two,
@@ -129,18 +129,18 @@ def test_the_sentences_say_what_the_table_holds(two, told):
     assert "Gibbs draws lie" in whole
 
 
-def _weighed(two, belief_errors):
-    """An Evidence of both modes with an error, in nats, for every belief: mode 1 is 5 nats up."""
+def _weighed(two, power_errors):
+    """An Evidence of both modes with an error, in nats, for every power: mode 1 is 5 nats up."""
     found = evidence.STAGE.of(two)
     tables = {
-        belief: pd.DataFrame({"log_evidence": [5.0, 0.0], "error": [error] * 2, **STAY})
-        for belief, error in belief_errors.items()
+        power: pd.DataFrame({"log_evidence": [5.0, 0.0], "error": [error] * 2, **STAY})
+        for power, error in power_errors.items()
     }
     return replace(found, tables=tables, repeated=tables, blurred=(), left_out=0)
 
 
 @pytest.mark.parametrize(
-    ("belief_errors", "told", "not_told"),
+    ("power_errors", "told", "not_told"),
     [
         ({1.0: 0.1, 0.1: 0.1}, "still wins at likelihood power 0.1", "leave open"),
         ({1.0: 0.1, 0.1: 50.0}, "At likelihood power 0.1 errors and repeats leave open", "still"),
@@ -149,14 +149,14 @@ def _weighed(two, belief_errors):
 )
 @pytest.mark.parametrize("agree", [True, False])
 def test_a_winner_within_its_error_or_in_one_repeat_only_is_none(
-    two, told, belief_errors, not_told, agree
+    two, told, power_errors, not_told, agree
 ):
     modes = structure.modes_at(two, "max_angle", 15.0)
-    found = _weighed(two, belief_errors)
+    found = _weighed(two, power_errors)
     if not agree:
         other = {
-            belief: table.iloc[::-1].reset_index(drop=True).assign(**STAY)
-            for belief, table in found.tables.items()
+            power: table.iloc[::-1].reset_index(drop=True).assign(**STAY)
+            for power, table in found.tables.items()
         }
         found = replace(found, repeated=other)
         told = told.replace("still wins at likelihood power 0.1", "repeats leave open which mode")

@@ -15,7 +15,7 @@ from bnmf_core.analysis.by_hand import (
 )
 from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.unused import find_unused
-from bnmf_core.nouns.errors import Cancelled, SettingsError
+from bnmf_core.core.errors import Cancelled, SettingsError
 
 
 @pytest.fixture(scope="module")

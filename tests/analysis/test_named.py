@@ -15,7 +15,7 @@ from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.findings import Answer
 from bnmf_core.analysis.named import LIMIT, Named, in_words
 from bnmf_core.analysis.stages import compute
-from bnmf_core.nouns.errors import NotFoundError, SettingsError
+from bnmf_core.core.errors import NotFoundError, SettingsError
 from bnmf_core.runs.jobs import JobRunner
 from bnmf_core.share import archive, formats
 from bnmf_core.share.opening import open_archive

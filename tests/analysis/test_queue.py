@@ -13,7 +13,7 @@ from bnmf_core.analysis.queue import AnalysisQueue
 from bnmf_core.analysis.stage import Stage
 from bnmf_core.analysis.stages import STAGES
 from bnmf_core.compare.distances import DISTANCES
-from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.store import files
 
 pytestmark = pytest.mark.slow

@@ -16,10 +16,10 @@ from bnmf_core.compare.coverage import largest_so_far
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.distances.pairwise import pairwise
 from bnmf_core.compare.projection import place, project, simplex_projection
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.synthetic import laurberg
 from bnmf_core.figures import tree as pictures
 from bnmf_core.figures.style import run_styles
-from bnmf_core.nouns.spec import RunSpec
 
 pytestmark = pytest.mark.slow
 

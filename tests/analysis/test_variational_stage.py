@@ -8,8 +8,8 @@ from bnmf_core.analysis import variational as stage
 from bnmf_core.compare.coverage import covering_numbers
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.distances.pairwise import pairwise
-from bnmf_core.nouns.errors import Cancelled
-from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.core.errors import Cancelled
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.posterior.places import problem_of
 from bnmf_core.store import files
 from bnmf_core.variational.mixture import component_of, variance_alone

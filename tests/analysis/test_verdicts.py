@@ -21,11 +21,11 @@ def weighed(settled=True, at_a_tenth=0, merged=False, blurred=(), repeated=()):
     return SimpleNamespace(
         problem="",
         settled=settled,
-        beliefs=tuple(one for one in (1.0, 0.1) if one not in blurred),
+        powers=tuple(one for one in (1.0, 0.1) if one not in blurred),
         blurred=blurred,
         repeated=repeated,
-        winner=lambda labels, belief: 0 if belief == 1 else at_a_tenth,
-        merged=lambda labels, belief, mode: merged,
+        winner=lambda labels, power: 0 if power == 1 else at_a_tenth,
+        merged=lambda labels, power, mode: merged,
     )
 
 

@@ -70,7 +70,7 @@ def prepare(page, address: str) -> None:
     page.goto(f"{address}/overview?part=modes")
     # What the pictures are for: the masses, with what they depend on.
     page.get_by_text("of the posterior mass of").first.wait_for(timeout=PATIENCE)
-    page.get_by_text("Posterior mass by belief").first.wait_for(timeout=PATIENCE)
+    page.get_by_text("Posterior mass by likelihood power").first.wait_for(timeout=PATIENCE)
 
 
 def compare_ranks(page, address: str, home: Path) -> str:

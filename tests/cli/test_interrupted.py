@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.runs import engine
 from bnmf_core.runs.jobs import JobRunner
 from tests.cli.conftest import ROOT, assert_same, wait_for_progress

@@ -6,9 +6,9 @@ import socket
 import numpy as np
 import pytest
 
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.samples import SAMPLES, load_sample
 from bnmf_core.data.synthetic import laurberg
-from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs import engine
 from bnmf_core.runs.jobs import JobRunner
 from tests.cli.conftest import SMALL_RUN, assert_same

@@ -12,9 +12,9 @@ from bnmf_core.compare.alignment import (
     matching,
     without_counterpart,
 )
-from bnmf_core.nouns.errors import DataError, SettingsError
-from bnmf_core.nouns.particles import Particles
-from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.core.errors import DataError, SettingsError
+from bnmf_core.core.particles import Particles
+from bnmf_core.core.spec import RunSpec
 from tests.generated import always
 
 generated = always(30)

@@ -12,7 +12,7 @@ from bnmf_core.compare.conclusions import (
     conclusions,
     judged,
 )
-from bnmf_core.nouns.errors import DataError, SettingsError
+from bnmf_core.core.errors import DataError, SettingsError
 
 
 def test_areas_of_repeated_observations_are_those_of_scikit_learn():

@@ -16,7 +16,7 @@ from bnmf_core.compare.coverage import (
     mean_distance,
     persistence,
 )
-from bnmf_core.nouns.errors import DataError, SettingsError
+from bnmf_core.core.errors import DataError, SettingsError
 from tests.generated import always
 
 generated = always(40)

@@ -6,7 +6,7 @@ from scipy.optimize import nnls
 
 from bnmf_core import Dataset, low_rank
 from bnmf_core.compare.cross_validation import Block, blocks_of, held_out_error
-from bnmf_core.nouns.errors import Cancelled, RunError
+from bnmf_core.core.errors import Cancelled, RunError
 
 
 def test_blocks_make_up_the_whole_matrix_each_time():

@@ -13,8 +13,8 @@ from bnmf_core.compare.displacement import (
     allowed_error,
     polished,
 )
-from bnmf_core.nouns.errors import Cancelled, SettingsError
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.errors import Cancelled, SettingsError
+from bnmf_core.core.problem import Problem
 from tests.solvers.test_held import planted, tied_by_quasi_newton
 
 

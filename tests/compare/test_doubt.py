@@ -12,7 +12,7 @@ from bnmf_core.compare.doubt import (
     matched_jaccard,
     probability_on,
 )
-from bnmf_core.nouns.errors import DataError
+from bnmf_core.core.errors import DataError
 
 
 def draws(seed, M=20, D=6, N=7, R=3):

@@ -16,8 +16,8 @@ from bnmf_core.compare.downstream import (
     winners,
     winners_that_suffice,
 )
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import Cancelled, DataError, NotFoundError, SettingsError
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import Cancelled, DataError, NotFoundError, SettingsError
 from bnmf_core.solvers.nnls import solve_weights
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial.distance import cosine
 
 from bnmf_core.compare.flow import COUNTERPART, component_flow, identities_like
-from bnmf_core.nouns.errors import DataError
+from bnmf_core.core.errors import DataError
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ from scipy.linalg import block_diag
 
 from bnmf_core import RunSpec, connections, distances, find_modes, laurberg, run
 from bnmf_core.compare.islands import UNJOINED, _balanced, _spaced, lowest_path
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import Cancelled, DataError
+from bnmf_core.core.problem import Problem
 from bnmf_core.data.synthetic import infinite_solution
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import Cancelled, DataError
-from bnmf_core.nouns.problem import Problem
 
 DELTAS = (0.0, 0.25, 0.5, 0.75, 1.0)
 

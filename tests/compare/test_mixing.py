@@ -21,9 +21,9 @@ from bnmf_core.compare.mixing import (
     published_autocorrelation_time,
     quantities_of,
 )
+from bnmf_core.core.errors import DataError
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.synthetic import laurberg
-from bnmf_core.nouns.errors import DataError
-from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs.engine import run
 from bnmf_core.samplers import hamiltonian
 

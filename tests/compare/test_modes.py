@@ -8,7 +8,7 @@ from scipy.spatial.distance import pdist, squareform
 
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.modes import find_modes, linkage, suggest_threshold
-from bnmf_core.nouns.errors import DataError, SettingsError
+from bnmf_core.core.errors import DataError, SettingsError
 from tests.generated import always
 
 generated = always(50)

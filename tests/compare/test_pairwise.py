@@ -21,7 +21,7 @@ from bnmf_core.compare.distances.pairwise import (
     pairwise,
     pairwise_of_several,
 )
-from bnmf_core.nouns.errors import Cancelled, DataError, NotFoundError
+from bnmf_core.core.errors import Cancelled, DataError, NotFoundError
 from tests.generated import always
 
 EVERY_DISTANCE = pytest.mark.parametrize("distance", DISTANCES.values(), ids=list(DISTANCES))

@@ -6,7 +6,7 @@ from scipy import sparse
 from scipy.spatial.distance import pdist, squareform
 
 from bnmf_core.compare.projection import project, projection_quality, simplex_projection, spread_out
-from bnmf_core.nouns.errors import DataError, SettingsError
+from bnmf_core.core.errors import DataError, SettingsError
 
 
 def rank_three(seed=0, M=2, D=12, N=30):

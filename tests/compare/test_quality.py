@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from bnmf_core.compare.quality import within_error
+from bnmf_core.core.errors import DataError, SettingsError
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.synthetic import laurberg
-from bnmf_core.nouns.errors import DataError, SettingsError
-from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs.engine import run
 
 

@@ -6,7 +6,7 @@ import pytest
 from bnmf_core import laurberg
 from bnmf_core.compare.alignment import component_angles
 from bnmf_core.compare.remaining import Locked, remaining, solve_locked
-from bnmf_core.nouns.errors import Cancelled, SettingsError
+from bnmf_core.core.errors import Cancelled, SettingsError
 
 
 def of(data, truth, *held, starts=12):

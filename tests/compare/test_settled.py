@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bnmf_core.compare.settled import component_series, settled
-from bnmf_core.nouns.errors import DataError
+from bnmf_core.core.errors import DataError
 
 CHAINS, DRAWS, R = 4, 100, 10
 

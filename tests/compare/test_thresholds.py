@@ -14,7 +14,7 @@ from bnmf_core.compare.thresholds import (
     threshold_roc,
     two_thresholds,
 )
-from bnmf_core.nouns.errors import DataError
+from bnmf_core.core.errors import DataError
 from bnmf_core.numerics.boolean import boolean_product
 from tests.generated import always
 

@@ -8,7 +8,7 @@ import pytest
 
 from bnmf_core.compare.tile_chance import log10_noise_chance
 from bnmf_core.compare.tile_order import tile_order
-from bnmf_core.nouns.errors import SettingsError
+from bnmf_core.core.errors import SettingsError
 
 RNG = np.random.default_rng(0)
 

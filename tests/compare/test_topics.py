@@ -12,7 +12,7 @@ from bnmf_core.compare.topics import (
     top_indices,
     top_words,
 )
-from bnmf_core.nouns.errors import DataError, NotFoundError, SettingsError
+from bnmf_core.core.errors import DataError, NotFoundError, SettingsError
 from tests.generated import always
 
 WORDS = ("the", "ball", "goal", "vote", "party")

@@ -6,7 +6,7 @@ from scipy.optimize import nnls
 
 from bnmf_core import laurberg
 from bnmf_core.compare.triangles import Plane, equilateral, relative_error
-from bnmf_core.nouns.errors import DataError
+from bnmf_core.core.errors import DataError
 
 
 @pytest.fixture

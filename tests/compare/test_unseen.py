@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bnmf_core.compare.unseen import chao1, unseen_modes
-from bnmf_core.nouns.errors import DataError, SettingsError
+from bnmf_core.core.errors import DataError, SettingsError
 from tests.generated import always
 
 generated = always(40)

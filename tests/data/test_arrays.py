@@ -6,9 +6,9 @@ import zipfile
 import numpy as np
 import pytest
 
+from bnmf_core.core.errors import DataError
 from bnmf_core.data import arrays, market
 from bnmf_core.data.load import load_file
-from bnmf_core.nouns.errors import DataError
 from tests.data.written import MATRIX, archive, header, mtx, npy, npz
 
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from benchmarks.harness import data_folder
+from bnmf_core.core.dataset import Dataset
 from bnmf_core.data.beside import labelled, oriented
 from bnmf_core.data.joining import join
 from bnmf_core.data.load import inspect_file, load_file
-from bnmf_core.nouns.dataset import Dataset
 
 REAL = data_folder()
 COUNTS = b"5,2,9\n4,7,6\n"

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from bnmf_core.core.errors import DataError
 from bnmf_core.data import child
 from bnmf_core.data.child import Child
 from bnmf_core.data.load import LIMIT_BYTES, inspect_file, load_file
 from bnmf_core.data.server import Server
-from bnmf_core.nouns.errors import DataError
 from tests.data.layout import csv, frame, saved, with_column
 
 TABLE = csv(with_column(frame(), 0, "group", ["x", "y", "x", ""]), index=False)

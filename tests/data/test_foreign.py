@@ -10,10 +10,10 @@ from sklearn.decomposition import NMF
 
 from bnmf_core import Particles, RunSpec, run
 from bnmf_core.compare.mixing import mixing_of
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import DataError
 from bnmf_core.data.foreign import NamedMatrix, example, matrices_of, pair
 from bnmf_core.data.load import LIMIT_BYTES, foreign_matrices
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import DataError
 from bnmf_core.runs.foreign import ALGORITHM, bring
 from bnmf_core.runs.launch import run_label
 from tests.data.formatted import archive

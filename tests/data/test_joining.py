@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from benchmarks.harness import data_folder
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import DataError
 from bnmf_core.data.joining import join
 from bnmf_core.data.load import load_file
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import DataError
 
 BBC = data_folder() / "bbc"
 DATA = Dataset.from_array(np.arange(1.0, 13.0).reshape(3, 4), observations=["p", "q", "r", "s"])

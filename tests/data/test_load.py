@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from bnmf_core.core.errors import DataError
 from bnmf_core.data import market
 from bnmf_core.data.formats import FORMATS
 from bnmf_core.data.load import load_file
-from bnmf_core.nouns.errors import DataError
 from tests.data.written import AXES, MATRICES, MATRIX, mtx, npy, npz, oriented
 
 

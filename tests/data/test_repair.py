@@ -6,6 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import DataError, SettingsError
 from bnmf_core.data import repair
 from bnmf_core.data.repair import (
     as_yes_no,
@@ -13,8 +15,6 @@ from bnmf_core.data.repair import (
     fill_with_feature_means,
     hide_entries,
 )
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import DataError, SettingsError
 
 
 def whole_of(dataset: Dataset) -> np.ndarray:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
+from bnmf_core.core.errors import NotFoundError
 from bnmf_core.data.samples import FOLDER, SAMPLES, load_sample, sample_names
-from bnmf_core.nouns.errors import NotFoundError
 
 SHAPES = {
     "faces": (644, 400),

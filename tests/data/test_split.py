@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bnmf_core.core.errors import SettingsError
 from bnmf_core.data.split import holdout_columns
-from bnmf_core.nouns.errors import SettingsError
 
 
 @given(

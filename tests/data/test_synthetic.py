@@ -5,6 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
+from bnmf_core.core.errors import NotFoundError, SettingsError
+from bnmf_core.core.settings import build, declarations
 from bnmf_core.data.synthetic import (
     CHANGE_OF_BASIS,
     GENERATORS,
@@ -12,8 +14,6 @@ from bnmf_core.data.synthetic import (
     laurberg,
     low_rank,
 )
-from bnmf_core.nouns.errors import NotFoundError, SettingsError
-from bnmf_core.nouns.settings import build, declarations
 
 
 def residual(X, truth):

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bnmf_core.core.errors import DataError
+from bnmf_core.core.names import clean_name, clean_names
 from bnmf_core.data import text
 from bnmf_core.data.load import inspect_file, load_file
-from bnmf_core.nouns.errors import DataError
-from bnmf_core.nouns.names import clean_name, clean_names
 
 
 def test_labels_names_and_missing_cells():

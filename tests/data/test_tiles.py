@@ -5,8 +5,8 @@ import pytest
 from scipy import stats
 
 from bnmf_core import boolean_tiles
+from bnmf_core.core.errors import SettingsError
 from bnmf_core.data.tiles import IMPLIED_DENSITY
-from bnmf_core.nouns.errors import SettingsError
 from bnmf_core.numerics.boolean import boolean_product
 
 

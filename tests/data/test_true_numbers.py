@@ -14,8 +14,8 @@ import pytest
 from PIL import Image
 from scipy import sparse
 
+from bnmf_core.core.errors import DataError
 from bnmf_core.data.load import inspect_file, load_file
-from bnmf_core.nouns.errors import DataError
 from tests.data.formatted import archive, hdf5, parquet, workbook
 from tests.data.layout import ABC, VALUES, frame, saved
 

@@ -12,7 +12,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from bnmf_core.nouns.limits import read_limits
+from bnmf_core.core.limits import read_limits
 from pages.serving import identity
 from tests.browser.conftest import ROOT, running_server
 from tests.pages.visitors import Visitor

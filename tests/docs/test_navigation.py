@@ -7,7 +7,7 @@ import pytest
 import bnmf_core
 from bnmf_core.analysis.criteria import CRITERIA
 from bnmf_core.compare.distances import DISTANCES
-from bnmf_core.nouns.settings import declarations
+from bnmf_core.core.settings import declarations
 from bnmf_core.probability import MODELS
 from bnmf_core.registry import ALGORITHMS
 from docs.making import catalogue, screens, sources

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bnmf_core import Dataset, RunSpec, mode_evidence
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.problem import Problem
 from bnmf_core.probability import boolean
 from bnmf_core.runs import engine
 

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from bnmf_core.core.problem import Problem
 from bnmf_core.evidence.entries import Entries, Given, conditional_moments, redraw, rescale
 from bnmf_core.evidence.gibbs_path import ConditionalPosterior, GibbsPath, Neighbourhood
 from bnmf_core.evidence.truncated_normals import TruncatedNormals
-from bnmf_core.nouns.problem import Problem
 from bnmf_core.probability import gaussian
 
 CHAINS = 20_000

@@ -6,14 +6,14 @@ import pytest
 from scipy.special import log_ndtr, logsumexp
 
 from bnmf_core import Dataset, low_rank, rank_study
+from bnmf_core.core.errors import Cancelled, SettingsError
+from bnmf_core.core.problem import Problem
 from bnmf_core.evidence.annealing import Annealed, never
 from bnmf_core.evidence.noise import most_probable_noise
 from bnmf_core.evidence.rank_evidence import of_all_reached, same_order
 from bnmf_core.evidence.rank_study import so_far
 from bnmf_core.evidence.work import Work
 from bnmf_core.figures.ranks import rank_criteria
-from bnmf_core.nouns.errors import Cancelled, SettingsError
-from bnmf_core.nouns.problem import Problem
 from bnmf_core.probability import gaussian
 
 from .test_mode_evidence import evidence_by_importance

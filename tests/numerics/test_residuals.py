@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from bnmf_core.nouns.errors import DataError
+from bnmf_core.core.errors import DataError
 from bnmf_core.numerics.residuals import relative_errors, squared_errors
 
 

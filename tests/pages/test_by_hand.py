@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bnmf_core.nouns.errors import Cancelled
+from bnmf_core.core.errors import Cancelled
 from pages.frame import services
 from tests.pages.apps import page, words
 

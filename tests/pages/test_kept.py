@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import streamlit as st
 
-from bnmf_core.analysis import belief, downstream, evidence, findings, islands, structure
+from bnmf_core.analysis import downstream, evidence, findings, islands, likelihood_power, structure
 from bnmf_core.analysis.board import Board
 from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.scoreboard import scoreboard
@@ -69,7 +69,7 @@ def agrees(comparison):
 
 
 def test_an_answer_is_made_anew_when_a_stage_is_gone_or_there_again(server, finished):
-    stages = (islands.STAGE, belief.STAGE, evidence.STAGE)
+    stages = (islands.STAGE, likelihood_power.STAGE, evidence.STAGE)
     moves = [*((put_away, stage) for stage in stages), *((bring_back, one) for one in stages[::-1])]
     for move, stage in moves:
         agrees(opened(server, finished))
@@ -78,7 +78,7 @@ def test_an_answer_is_made_anew_when_a_stage_is_gone_or_there_again(server, fini
 
 
 def test_what_becomes_ready_while_a_page_is_drawn_is_not_kept_as_if_it_had_been(server, finished):
-    stages = (belief.STAGE, evidence.STAGE)
+    stages = (likelihood_power.STAGE, evidence.STAGE)
     for stage in stages:
         put_away(stage, opened(server, finished))
     early = seen(Answer, opened(server, finished))

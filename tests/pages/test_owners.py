@@ -8,8 +8,8 @@ import pytest
 import streamlit as st
 
 from bnmf_core import RunSpec, RunStore, laurberg
-from bnmf_core.nouns.errors import NotFoundError
-from bnmf_core.nouns.limits import Limits
+from bnmf_core.core.errors import NotFoundError
+from bnmf_core.core.limits import Limits
 from pages.frame import declared, owners, places, services
 from pages.frame.places import Places
 from pages.serving import identity

@@ -9,8 +9,8 @@ import pytest
 from bnmf_core import RunSpec, low_rank
 from bnmf_core.analysis import ranks
 from bnmf_core.analysis.ranks import RankQuestion, RankWork
+from bnmf_core.core.errors import StoreError
 from bnmf_core.evidence import verdict
-from bnmf_core.nouns.errors import StoreError
 from bnmf_core.store import manifest
 from pages.frame import services
 from pages.rank_parts import going

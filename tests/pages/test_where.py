@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from bnmf_core import RunSpec, laurberg
-from bnmf_core.nouns.errors import SchedulerError
+from bnmf_core.core.errors import SchedulerError
 from bnmf_core.runs.executors import allowed_schedulers
 from tests.pages.apps import page, words
 

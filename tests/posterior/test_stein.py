@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 import bnmf_core
 from bnmf_core import registry
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import DataError, SettingsError
+from bnmf_core.core.particles import Particles
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.split import SPLIT_SEED, holdout_columns
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import DataError, SettingsError
-from bnmf_core.nouns.particles import Particles
-from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.posterior import places, stein
 from bnmf_core.posterior.places import Block
 from bnmf_core.runs import engine

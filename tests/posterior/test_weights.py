@@ -5,8 +5,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bnmf_core.nouns.errors import DataError, RunError, SettingsError
-from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.core.errors import DataError, RunError, SettingsError
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.posterior import weights as module
 from bnmf_core.posterior.stein import kernel_matrix, ksd, suggested_lengths
 from bnmf_core.posterior.weights import SOLVERS, kkt_residual, stein_weights

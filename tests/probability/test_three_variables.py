@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from bnmf_core.nouns.errors import SettingsError
+from bnmf_core.core.errors import SettingsError
 from bnmf_core.probability.boolean import PRIORS
 from bnmf_core.probability.three_variables import ThreeVariables
 

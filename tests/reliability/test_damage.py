@@ -10,7 +10,7 @@ import pytest
 
 from bnmf_core import JobRunner, RunSpec, RunStore, laurberg
 from bnmf_core.analysis import structure
-from bnmf_core.nouns.errors import BNMFError
+from bnmf_core.core.errors import BNMFError
 from bnmf_core.store.lost import bring_back, lost_runs
 
 SPECS = [

@@ -10,8 +10,8 @@ import pytest
 import scipy.io
 from scipy import sparse
 
+from bnmf_core.core.errors import BNMFError
 from bnmf_core.data.load import inspect_file, load_file
-from bnmf_core.nouns.errors import BNMFError
 from tests.data import formatted
 from tests.data.layout import VALUES, csv, frame, saved
 from tests.data.written import npz

@@ -6,7 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-from bnmf_core.nouns.errors import SchedulerError
+from bnmf_core.core.errors import SchedulerError
 from bnmf_core.runs.executors import open_executor
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,10 +13,10 @@ from bnmf_core.analysis.ranks import RankQuestion, RankWork, read
 from bnmf_core.analysis.remote import Cluster
 from bnmf_core.compare.distances import DISTANCES, pairwise
 from bnmf_core.compare.distances.pairwise import matched_alike, pairwise_of_several
+from bnmf_core.core.errors import Cancelled, RunError, SchedulerError
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.synthetic import laurberg, low_rank
 from bnmf_core.evidence.rank_study import rank_study
-from bnmf_core.nouns.errors import Cancelled, RunError, SchedulerError
-from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.numerics.tasks import Tasks
 from bnmf_core.runs.executors import ClusterExecutor
 from bnmf_core.runs.hall import Hall

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bnmf_core import RunSpec, low_rank, run
-from bnmf_core.nouns.errors import RunError, SettingsError
+from bnmf_core.core.errors import RunError, SettingsError
 from bnmf_core.runs import engine, planning
 from bnmf_core.runs.estimate import estimate
 from bnmf_core.runs.launch import in_words

@@ -9,11 +9,11 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from bnmf_core import registry
+from bnmf_core.core.algorithm import Batch
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import RunError
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.synthetic import low_rank
-from bnmf_core.nouns.algorithm import Batch
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import RunError
-from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.runs import engine, planning
 from bnmf_core.store import checkpoint

@@ -5,11 +5,11 @@ import pytest
 from scipy import sparse
 
 from bnmf_core import registry
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import BNMFError
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.repair import hide_entries
 from bnmf_core.data.synthetic import low_rank
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import BNMFError
-from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs import engine
 from bnmf_core.runs.estimate import estimate
 from tests.suited import model_of, suited

@@ -13,11 +13,11 @@ import pytest
 from scipy import sparse
 
 from bnmf_core import mode_evidence, registry
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import RunError, SchedulerError
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.repair import hide_entries
 from bnmf_core.data.synthetic import laurberg, low_rank
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import RunError, SchedulerError
-from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs import engine, executors
 from bnmf_core.runs.executors import default_scheduler, open_executor
 from bnmf_core.runs.payload import Payload

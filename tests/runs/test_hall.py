@@ -6,8 +6,8 @@ import time
 import pytest
 
 from bnmf_core import JobRunner, RunSpec, RunStore, laurberg
-from bnmf_core.nouns.errors import Cancelled
-from bnmf_core.nouns.limits import Limits
+from bnmf_core.core.errors import Cancelled
+from bnmf_core.core.limits import Limits
 from bnmf_core.runs.hall import Hall
 
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from bnmf_core import registry
+from bnmf_core.core.algorithm import Batch
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import NotFoundError, RunError, SettingsError
+from bnmf_core.core.limits import Limits
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.synthetic import low_rank
-from bnmf_core.nouns.algorithm import Batch
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import NotFoundError, RunError, SettingsError
-from bnmf_core.nouns.limits import Limits
-from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs import engine, jobs, memory
 from bnmf_core.runs.jobs import JobRunner
 from bnmf_core.store import folders, records

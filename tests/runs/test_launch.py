@@ -6,11 +6,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import RunError
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.samples import SAMPLES, load_sample
 from bnmf_core.data.synthetic import low_rank
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import RunError
-from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs.estimate import Estimate, estimate, spoken, together
 from bnmf_core.runs.examples import EXAMPLES
 from bnmf_core.runs.launch import COUNTS, cost, group_names, in_words, preset, told

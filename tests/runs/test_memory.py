@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import DataError, RunError
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.load import map_npy
 from bnmf_core.data.repair import hide_entries
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import DataError, RunError
-from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.numerics.residuals import relative_errors, squared_errors
 from bnmf_core.runs import engine, memory
 from bnmf_core.runs.estimate import estimate
@@ -224,7 +224,7 @@ from bnmf_core.data.load import map_npy
 from bnmf_core.registry import ALGORITHMS
 from bnmf_core.runs.jobs import JobRunner
 from bnmf_core.store.run_store import RunStore
-from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.core.spec import RunSpec
 
 highest, done = 0, threading.Event()
 

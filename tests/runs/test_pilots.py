@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from bnmf_core.nouns.errors import RunError
-from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.core.errors import RunError
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.runs import engine, pilots
 from bnmf_core.runs.estimate import KNOWN, TRIED, TRIED_OUT, estimate
 from bnmf_core.runs.pilots import Pilot, Pilots, fly

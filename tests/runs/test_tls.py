@@ -7,9 +7,9 @@ from pathlib import Path
 import dask
 import pytest
 
+from bnmf_core.core.errors import SchedulerError
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.synthetic import laurberg
-from bnmf_core.nouns.errors import SchedulerError
-from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs import engine, executors
 from bnmf_core.runs.executors import open_executor
 from tests.runs.cluster import ROOT, Cluster

@@ -9,10 +9,10 @@ import pytest
 
 from bnmf_core import registry
 from bnmf_core.compare.distances.invariants import INVARIANTS, invariants
-from bnmf_core.nouns.algorithm import Batch
-from bnmf_core.nouns.errors import RunError, StoreError
-from bnmf_core.nouns.particles import Particles
-from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.core.algorithm import Batch
+from bnmf_core.core.errors import RunError, StoreError
+from bnmf_core.core.particles import Particles
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.runs import engine, planning
 from bnmf_core.store import folders
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from bnmf_core.analysis.comparison import representing
-from bnmf_core.nouns.algorithm import Batch, Shard
-from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.core.algorithm import Batch, Shard
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.numerics.populations import combine
 from bnmf_core.runs import engine, planning
 from bnmf_core.store.checkpoint import Checkpoint

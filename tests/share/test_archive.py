@@ -10,8 +10,8 @@ import pytest
 from bnmf_core import load_archive
 from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.stages import STAGES
-from bnmf_core.nouns.errors import StoreError
-from bnmf_core.nouns.particles import ARRAYS
+from bnmf_core.core.errors import StoreError
+from bnmf_core.core.particles import ARRAYS
 from bnmf_core.share import archive
 from bnmf_core.share.opening import open_archive
 from bnmf_core.store import folders, integrity

@@ -5,9 +5,9 @@ import pytest
 from scipy import sparse
 
 from bnmf_core import RunSpec, laurberg, run
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.problem import Problem
 from bnmf_core.data.repair import hide_entries
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.problem import Problem
 from bnmf_core.solvers import SOLVERS, hals, newton
 from bnmf_core.solvers.solution import Stopping, solve_with
 from bnmf_core.solvers.starts import random_start

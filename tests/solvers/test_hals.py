@@ -10,9 +10,9 @@ from hypothesis.extra.numpy import arrays
 from sklearn.decomposition import NMF
 from sklearn.exceptions import ConvergenceWarning
 
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.problem import Problem
 from bnmf_core.explorers import from_starts
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.problem import Problem
 from bnmf_core.solvers import SOLVERS, hals, solution
 from bnmf_core.solvers.kernels import TILE, sweep
 from bnmf_core.solvers.solution import Stopping

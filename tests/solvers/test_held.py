@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 from bnmf_core import Dataset, laurberg
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.problem import Problem
 from bnmf_core.solvers import hals, newton
 from bnmf_core.solvers.solution import Stopping
 from bnmf_core.solvers.starts import random_start

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.problem import Problem
 from bnmf_core.solvers import hals, long_view, newton, projection
 from bnmf_core.solvers.long_view import LongView, suits
 from bnmf_core.solvers.nnls import improve_columns, solve_columns, solve_weights

@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as npst
 from scipy import sparse
 from scipy.optimize import nnls
 
-from bnmf_core.nouns.errors import DataError
+from bnmf_core.core.errors import DataError
 from bnmf_core.solvers.nnls import solve_weights
 from tests.generated import always
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.problem import Problem
 from bnmf_core.data.repair import hide_entries
 from bnmf_core.data.samples import load_sample
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.problem import Problem
 from bnmf_core.solvers import hals, newton, projection
 from bnmf_core.solvers.nnls import solve_weights
 from bnmf_core.solvers.reduced import bounded_minimum, largest_angle

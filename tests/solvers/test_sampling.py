@@ -7,10 +7,10 @@ import pytest
 from scipy import sparse
 
 from bnmf_core import RunSpec, run
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.problem import Problem
 from bnmf_core.data.repair import hide_entries
 from bnmf_core.explorers.from_starts import AS_PUBLISHED
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.problem import Problem
 from bnmf_core.solvers import hals, sampling
 from bnmf_core.solvers.nnls import solve_weights
 from bnmf_core.solvers.solution import Stopping

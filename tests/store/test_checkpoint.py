@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
 
+from bnmf_core.core.errors import RunError, StoreError
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.synthetic import laurberg
-from bnmf_core.nouns.errors import RunError, StoreError
-from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs import engine, planning
 from bnmf_core.samplers import hmc
 from bnmf_core.store import files

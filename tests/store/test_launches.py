@@ -5,7 +5,7 @@ from contextlib import closing
 
 import pytest
 
-from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.store.database import RENAMED
 from bnmf_core.store.run_store import RunStore
 

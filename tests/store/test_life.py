@@ -13,8 +13,8 @@ from hypothesis import settings
 from hypothesis import strategies as some
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 
-from bnmf_core.nouns.errors import BNMFError, NotFoundError, RunError, StoreError
-from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.core.errors import BNMFError, NotFoundError, RunError, StoreError
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.store import life as module
 from bnmf_core.store.database import Database
 from bnmf_core.store.life import ENDED, Claim, Life

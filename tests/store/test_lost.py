@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from bnmf_core.analysis.unused import find_unused
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.synthetic import laurberg
-from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.store import files, folders, records
 from bnmf_core.store.lost import bring_back, lost_runs
 from bnmf_core.store.run_store import RunStore

@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 
 from bnmf_core import JobRunner, RunSpec, RunStore, laurberg, load_sample
-from bnmf_core.nouns.errors import NotFoundError, StoreError
+from bnmf_core.core.errors import NotFoundError, StoreError
 from bnmf_core.store.guest import GuestStore
 from bnmf_core.store.life import Claim
 from bnmf_core.store.run_store import RunStore as Whole

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from bnmf_core.core.dataset import Dataset, Truth
+from bnmf_core.core.errors import DamagedError, NotFoundError, StoreError
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.repair import hide_entries
-from bnmf_core.nouns.dataset import Dataset, Truth
-from bnmf_core.nouns.errors import DamagedError, NotFoundError, StoreError
-from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs import engine, planning
 from bnmf_core.runs.jobs import JobRunner
 from bnmf_core.runs.planning import describe
@@ -607,7 +607,7 @@ from bnmf_core.runs.jobs import JobRunner
 from bnmf_core.store.run_store import RunStore
 from bnmf_core.samplers import gibbs
 from bnmf_core.solvers import solution
-from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.core.spec import RunSpec
 
 gibbs.STEP_WORK, solution.STEP_WORK = 1.5e6, 3e6  # many small steps
 store = RunStore(sys.argv[1])

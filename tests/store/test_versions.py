@@ -6,9 +6,9 @@ from contextlib import closing
 
 import pytest
 
+from bnmf_core.core.errors import NotFoundError, StoreError
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.synthetic import laurberg
-from bnmf_core.nouns.errors import NotFoundError, StoreError
-from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs.estimate import estimate
 from bnmf_core.store import database
 from bnmf_core.store.run_store import RunStore

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bnmf_core.nouns.errors import Cancelled
+from bnmf_core.core.errors import Cancelled
 
 
 @pytest.fixture

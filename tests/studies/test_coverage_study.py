@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bnmf_core.compare.distances import distances
-from bnmf_core.nouns.errors import NotFoundError, RunError, SettingsError, StoreError
+from bnmf_core.core.errors import NotFoundError, RunError, SettingsError, StoreError
 from bnmf_core.runs.engine import run
 from studies.coverage import measure
 from studies.coverage.measure import RADII

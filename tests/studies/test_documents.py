@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import pytest
 
-from bnmf_core.nouns.errors import Cancelled, NotFoundError, StoreError
+from bnmf_core.core.errors import Cancelled, NotFoundError, StoreError
 from studies.__main__ import STUDIES, main
 from studies.coverage.plan import CoverageStudy, StudyPlan
 from studies.report import DOCS, Report

@@ -8,11 +8,11 @@ import pytest
 
 from bnmf_core import RunSpec, laurberg, low_rank, registry, run
 from bnmf_core.compare.distances import distances
-from bnmf_core.nouns import settings
-from bnmf_core.nouns.algorithm import Batch, Shard
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import NotFoundError, SettingsError
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core import settings
+from bnmf_core.core.algorithm import Batch, Shard
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import NotFoundError, SettingsError
+from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.deviations import largest_deviations
 from bnmf_core.probability import gaussian
 from bnmf_core.solvers import newton

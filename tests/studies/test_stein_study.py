@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from bnmf_core import RunSpec, kernel_matrix, low_rank, run, stein_weights
+from bnmf_core.core.errors import NotFoundError, SettingsError
 from bnmf_core.data import samples
 from bnmf_core.explorers.from_starts import AS_PUBLISHED
-from bnmf_core.nouns.errors import NotFoundError, SettingsError
 from bnmf_core.runs.planning import make_plan
 from studies.result import StudyResult
 from studies.stein import findings, measure, problems, sources

@@ -8,9 +8,9 @@ import pytest
 
 from bnmf_core.compare.downstream import downstream_auc
 from bnmf_core.compare.topics import top_words
+from bnmf_core.core.errors import NotFoundError, SettingsError
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.split import holdout_columns
-from bnmf_core.nouns.errors import NotFoundError, SettingsError
-from bnmf_core.nouns.spec import RunSpec
 from bnmf_core.runs import engine
 from studies.result import StudyResult, full
 from studies.topics import findings, measure, plan

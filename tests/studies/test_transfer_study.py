@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import Cancelled, NotFoundError, RunError, SettingsError
+from bnmf_core.core.problem import Problem
 from bnmf_core.explorers.processes import PROCESSES
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import Cancelled, NotFoundError, RunError, SettingsError
-from bnmf_core.nouns.problem import Problem
 from studies.result import StudyResult, full, values_of
 from studies.transfer import findings, measure, plan, projection, starts, weight_times
 from studies.transfer.own import OwnStarts

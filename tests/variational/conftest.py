@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.problem import Problem
 from bnmf_core.probability import gaussian, uniform
 
 

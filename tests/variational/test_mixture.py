@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
-from bnmf_core.nouns.errors import SettingsError
-from bnmf_core.nouns.problem import Problem
+from bnmf_core.core.errors import SettingsError
+from bnmf_core.core.problem import Problem
 from bnmf_core.probability import gaussian
 from bnmf_core.probability.reference import reference_factors
 from bnmf_core.variational.mixture import (

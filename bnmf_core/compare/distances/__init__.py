@@ -14,8 +14,8 @@ from bnmf_core.compare.distances.max_angle import MAX_ANGLE
 from bnmf_core.compare.distances.pairwise import Distance
 from bnmf_core.compare.distances.tiles import HAMMING, JACCARD
 from bnmf_core.compare.distances.wad import WAD
-from bnmf_core.nouns.errors import NotFoundError
-from bnmf_core.nouns.registry import Registry
+from bnmf_core.core.errors import NotFoundError
+from bnmf_core.core.registry import Registry
 
 # The order is the order on screen.
 DISTANCES = Registry(

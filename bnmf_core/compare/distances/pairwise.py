@@ -18,7 +18,7 @@ import numpy as np
 from bnmf_core.compare.distances.assignment import assign
 from bnmf_core.compare.distances.costs import Cost, reused_memory
 from bnmf_core.compare.distances.scaling import component_shares
-from bnmf_core.nouns.errors import DataError
+from bnmf_core.core.errors import DataError
 from bnmf_core.numerics.memory import aligned
 from bnmf_core.numerics.tasks import Tasks
 from bnmf_core.numerics.threads import one_blas_thread

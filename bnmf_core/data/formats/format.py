@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from bnmf_core.core.dataset import Parts
+from bnmf_core.core.names import clean_name
 from bnmf_core.data.orientation import UNSAID, UNSAID_DOUBT
 from bnmf_core.data.reading import (
     PREVIEW_CHARACTERS,
@@ -14,8 +16,6 @@ from bnmf_core.data.reading import (
     Preview,
     Reading,
 )
-from bnmf_core.nouns.dataset import Parts
-from bnmf_core.nouns.names import clean_name
 
 DEFAULT_AXIS = "rows"
 

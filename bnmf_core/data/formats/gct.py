@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from bnmf_core.core.dataset import Parts
+from bnmf_core.core.errors import DataError
+from bnmf_core.core.names import clean_name, clean_names
 from bnmf_core.data import cells, text
 from bnmf_core.data.formats.format import Format
 from bnmf_core.data.reading import Reading
 from bnmf_core.data.sheet import Record, Table
 from bnmf_core.data.tables import inspect_table, table_parts
-from bnmf_core.nouns.dataset import Parts
-from bnmf_core.nouns.errors import DataError
-from bnmf_core.nouns.names import clean_name, clean_names
 
 KEY, WHAT = "gct", "a GCT file of GenePattern"
 HEADER = 3

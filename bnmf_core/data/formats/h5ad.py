@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from bnmf_core.core.errors import DataError
 from bnmf_core.data.formats.hdf5 import inside, numbers, open_hdf5, words
 from bnmf_core.data.formats.named import Found, named_format, pick
 from bnmf_core.data.orientation import Side
-from bnmf_core.nouns.errors import DataError
 
 SIDE = Side("rows", "the rows of an H5AD file are observations (obs)")
 MOST_LABELS = 24

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from bnmf_core.core.errors import DataError
+from bnmf_core.core.names import clean_name
 from bnmf_core.data.arrays import MAX_ENTRIES, check_entries, check_side
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns.errors import DataError
-from bnmf_core.nouns.names import clean_name
 
 h5py = lazy("h5py")
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from bnmf_core.core.errors import DataError
+from bnmf_core.core.names import clean_name
 from bnmf_core.data.arrays import check_entries
 from bnmf_core.data.formats.named import Found, named_format, pick
 from bnmf_core.data.orientation import Side
 from bnmf_core.data.packed import ZIP, archive_names, member, open_archive
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns.errors import DataError
-from bnmf_core.nouns.names import clean_name
 
 Image = lazy("PIL.Image")
 ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".pgm", ".ppm", ".tif", ".tiff")

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from bnmf_core.core.errors import DataError
+from bnmf_core.core.names import clean_name
 from bnmf_core.data.arrays import check_entries, check_side
 from bnmf_core.data.formats.hdf5 import numbers, open_hdf5
 from bnmf_core.data.formats.named import Found, named_format, pick
 from bnmf_core.data.pictures import find_picture, unfolded
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns.errors import DataError
-from bnmf_core.nouns.names import clean_name
 
 scipy_io = lazy("scipy.io")
 HDF5_AT = 512

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from bnmf_core.core.dataset import Parts
+from bnmf_core.core.errors import DataError
+from bnmf_core.core.names import clean_name, clean_names
 from bnmf_core.data.formats.format import Format, array_preview
 from bnmf_core.data.orientation import Side, find_side
 from bnmf_core.data.reading import Reading
-from bnmf_core.nouns.dataset import Parts
-from bnmf_core.nouns.errors import DataError
-from bnmf_core.nouns.names import clean_name, clean_names
 
 
 @dataclass(frozen=True)

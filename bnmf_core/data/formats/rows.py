@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime
 from typing import Any, NamedTuple
 
+from bnmf_core.core.dataset import Parts
 from bnmf_core.data import cells
 from bnmf_core.data.formats.format import Format
 from bnmf_core.data.reading import Reading
 from bnmf_core.data.sheet import Record, Table
 from bnmf_core.data.tables import inspect_table, table_parts
-from bnmf_core.nouns.dataset import Parts
 
 
 class Found(NamedTuple):

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+from bnmf_core.core.dataset import Parts
 from bnmf_core.data import cells, text
 from bnmf_core.data.formats import texts
 from bnmf_core.data.formats.format import Format
 from bnmf_core.data.reading import SEPARATORS, Reading
 from bnmf_core.data.sheet import Table
 from bnmf_core.data.tables import inspect_table, table_parts
-from bnmf_core.nouns.dataset import Parts
 
 KEY, WHAT = "table", "a table of text"
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from scipy import sparse
 
+from bnmf_core.core.errors import DataError
 from bnmf_core.data.arrays import MAX_MEMBERS
 from bnmf_core.data.formats.hdf5 import numbers, open_hdf5, words
 from bnmf_core.data.formats.named import Found, named_format
@@ -15,7 +16,6 @@ from bnmf_core.data.market import read_mtx
 from bnmf_core.data.orientation import Side
 from bnmf_core.data.packed import ZIP, archive_names, member, open_archive, unpacked
 from bnmf_core.data.text import find_encoding
-from bnmf_core.nouns.errors import DataError
 
 SIDE = Side("columns", "the columns of a 10x matrix are cells (barcodes)")
 MATRIX, BARCODES, FEATURES = "matrix.mtx", "barcodes.tsv", ("features.tsv", "genes.tsv")

@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bnmf_core.core.errors import DataError
+from bnmf_core.core.names import clean_name
 from bnmf_core.data import cells
 from bnmf_core.data.formats.named import Found, named_format, pick
 from bnmf_core.data.orientation import Side
 from bnmf_core.data.packed import ZIP, archive_names, member, open_archive
 from bnmf_core.data.text import find_dialect, find_encoding, first_lines, records
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns.errors import DataError
-from bnmf_core.nouns.names import clean_name
 
 vectorizers = lazy("sklearn.feature_extraction.text")
 

@@ -4,13 +4,13 @@ import io
 from collections.abc import Mapping
 from typing import Any
 
+from bnmf_core.core.errors import DataError
+from bnmf_core.core.names import clean_name
 from bnmf_core.data.arrays import check_entries
 from bnmf_core.data.formats.rows import Found, row_format, same_width, written
 from bnmf_core.data.packed import ZIP, open_archive
 from bnmf_core.data.text import MAX_COLUMNS, MAX_ROWS
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns.errors import DataError
-from bnmf_core.nouns.names import clean_name
 
 openpyxl = lazy("openpyxl")
 reader = lazy("openpyxl.worksheet._reader")

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from bnmf_core.nouns.dataset import Dataset
+from bnmf_core.core.dataset import Dataset
 from bnmf_core.probability import gaussian
 
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bnmf_core.core.algorithm import Shard
+from bnmf_core.core.problem import Problem
 from bnmf_core.explorers import from_starts
-from bnmf_core.nouns.algorithm import Shard
-from bnmf_core.nouns.problem import Problem
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bnmf_core.nouns.errors import SettingsError
-from bnmf_core.nouns.settings import build, declarations, setting
+from bnmf_core.core.errors import SettingsError
+from bnmf_core.core.settings import build, declarations, setting
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from bnmf_core.nouns.errors import SettingsError
-from bnmf_core.nouns.plain import Value
+from bnmf_core.core.errors import SettingsError
+from bnmf_core.core.plain import Value
 
 Default = TypeVar("Default")
 SettingsT = TypeVar("SettingsT")

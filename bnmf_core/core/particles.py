@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
+from bnmf_core.core.errors import StoreError
+from bnmf_core.core.spec import RunInfo, RunSpec
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns.errors import StoreError
-from bnmf_core.nouns.spec import RunInfo, RunSpec
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray
 
-    from bnmf_core.nouns.dataset import Dataset
+    from bnmf_core.core.dataset import Dataset
 else:
     pd = lazy("pandas")
     xarray = lazy("xarray")  # needed for export only

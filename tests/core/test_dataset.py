@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from bnmf_core.nouns.dataset import Dataset, Truth
-from bnmf_core.nouns.errors import DataError
+from bnmf_core.core.dataset import Dataset, Truth
+from bnmf_core.core.errors import DataError
 
 
 @pytest.fixture

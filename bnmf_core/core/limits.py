@@ -5,7 +5,7 @@ import os
 import tomllib
 from pathlib import Path
 
-from bnmf_core.nouns.errors import SettingsError
+from bnmf_core.core.errors import SettingsError
 
 NAMED_BY = "BNMF_LIMITS"
 

@@ -15,8 +15,8 @@ from bnmf_core.evidence.paths import why_not
 from bnmf_core.store import files
 
 # Powers of the likelihood, besides the whole.
-BELIEFS = (0.1, 0.01)
-# Masses at milder beliefs are for a picture; half the particles do.
+POWERS = (0.1, 0.01)
+# Masses at lower powers are for a picture; half the particles do.
 PARTICLES = 16
 # Independent repeats: a winner is named only where they agree.
 REPEATS = 2
@@ -29,55 +29,55 @@ def compute(
     stopped: Stopped,
     executor: Executor | None = None,
 ) -> None:
-    """Store what each mode weighs at every belief; nothing where there are no two to compare."""
+    """Store what each mode weighs at every power; nothing where there are no two to compare."""
     found = evidence.STAGE.of(comparison)
-    beliefs: list[float] = []
+    powers: list[float] = []
     if len(found.rows) > 1:
         _, problem = evidence.model_of(comparison)
         settings = problem.model_settings
-        beliefs = [belief for belief in BELIEFS if not why_not(problem.model, settings, belief)]
-    for i, belief in enumerate(beliefs):
+        powers = [power for power in POWERS if not why_not(problem.model, settings, power)]
+    for i, power in enumerate(powers):
         for repeat in range(REPEATS):
-            path = _table(folder, belief, repeat)
+            path = _table(folder, power, repeat)
             if path.exists():  # from before the stage had to give way
                 continue
 
             def on_progress(part: float, done: int = i * REPEATS + repeat) -> None:
-                report((done + part) / (len(beliefs) * REPEATS))
+                report((done + part) / (len(powers) * REPEATS))
 
             seed = evidence.SEED + repeat
             try:
                 table = evidence.weigh(
-                    comparison, found.rows, belief, on_progress, stopped, executor, PARTICLES, seed
+                    comparison, found.rows, power, on_progress, stopped, executor, PARTICLES, seed
                 )
             except NoModeError:
                 table = pd.DataFrame()
             files.write_json(path, table.to_dict("list"))
-    files.write_json(folder / "beliefs.json", beliefs)
+    files.write_json(folder / "beliefs.json", powers)
 
 
 def read(comparison: Comparison, folder: Path) -> Evidence:
-    """The masses at every belief, the whole one first."""
+    """The masses at every power, 1 first."""
     found = evidence.STAGE.of(comparison)
-    beliefs = files.read_json(folder / "beliefs.json")
+    powers = files.read_json(folder / "beliefs.json")
     if found.tables is None:
         return found
     first, second = (
-        {b: pd.DataFrame(files.read_json(_table(folder, b, repeat))) for b in beliefs}
+        {power: pd.DataFrame(files.read_json(_table(folder, power, repeat))) for power in powers}
         for repeat in range(REPEATS)
     )
-    blurred = tuple(b for b in beliefs if first[b].empty or second[b].empty)
-    tables = {belief: table for belief, table in first.items() if belief not in blurred}
+    blurred = tuple(power for power in powers if first[power].empty or second[power].empty)
+    tables = {power: table for power, table in first.items() if power not in blurred}
     return replace(found, tables={**found.tables, **tables}, repeated=second, blurred=blurred)
 
 
-def _table(folder: Path, belief: float, repeat: int) -> Path:
-    return folder / f"belief-{belief:g}-{repeat}.json"
+def _table(folder: Path, power: float, repeat: int) -> Path:
+    return folder / f"belief-{power:g}-{repeat}.json"
 
 
 STAGE = Stage(
     key="belief",
-    label="Weighing the modes with less belief in the noise model",
+    label="Weighing the modes at lower powers of the likelihood",
     needs=(evidence.STAGE,),
     version=2,
     compute=compute,

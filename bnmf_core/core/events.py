@@ -8,7 +8,7 @@ import logging
 import sys
 from datetime import UTC, datetime
 
-from bnmf_core.nouns.plain import Value
+from bnmf_core.core.plain import Value
 
 LOG = logging.getLogger("bnmf_core.events")
 

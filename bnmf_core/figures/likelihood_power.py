@@ -6,16 +6,16 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from bnmf_core.core.names import listed
 from bnmf_core.figures.mode_map import mode_color
 from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import DASHES, MUTED, layout, safe
-from bnmf_core.nouns.names import listed
 
-# A mode with less than this at every belief is not drawn.
+# A mode with less than this at every power is not drawn.
 SMALLEST, MOST = 0.01, 6
 
 
-def belief_chart(masses: Mapping[float, pd.DataFrame], names: Sequence[str] = ()) -> go.Figure:
+def mass_by_power(masses: Mapping[float, pd.DataFrame], names: Sequence[str] = ()) -> go.Figure:
     """Lines of the mass of every mode over the power of the likelihood, with error bars.
 
     Parameters
@@ -25,20 +25,20 @@ def belief_chart(masses: Mapping[float, pd.DataFrame], names: Sequence[str] = ()
         no mass of the first of them: it is marked as theirs.
     names : of the modes, their numbers if left out.
     """
-    beliefs = sorted(masses)
-    together = {belief: _together(masses[belief]) for belief in beliefs}
+    powers = sorted(masses)
+    together = {power: _together(masses[power]) for power in powers}
     masses = {
-        belief: masses[belief].drop(index=list(together[belief])).reindex(masses[belief].index)
-        for belief in beliefs
+        power: masses[power].drop(index=list(together[power])).reindex(masses[power].index)
+        for power in powers
     }
-    largest = np.max([masses[belief]["mass"].fillna(0.0) for belief in beliefs], axis=0)
+    largest = np.max([masses[power]["mass"].fillna(0.0) for power in powers], axis=0)
     drawn = [mode for mode in np.argsort(-largest, kind="stable") if largest[mode] >= SMALLEST]
     figure = Sketch()
     for mode, dash in zip(drawn[:MOST], DASHES.values(), strict=False):
         name = safe(names[mode] if names else f"mode {mode + 1}")
-        rows = pd.DataFrame([masses[belief].iloc[mode] for belief in beliefs])
+        rows = pd.DataFrame([masses[power].iloc[mode] for power in powers])
         figure.add_scatter(
-            x=[f"{belief:g}" for belief in beliefs],
+            x=[f"{power:g}" for power in powers],
             y=rows["mass"],
             error_y={
                 "array": rows["mass_high"] - rows["mass"],
@@ -51,24 +51,24 @@ def belief_chart(masses: Mapping[float, pd.DataFrame], names: Sequence[str] = ()
             marker={"size": 9},
             hovertemplate=f"{name}: %{{y:.1%}} at likelihood power %{{x}}<extra></extra>",
         )
-    for number, belief in enumerate(beliefs):
-        for mass, modes in sorted(set(together[belief].values()), reverse=True):
+    for number, power in enumerate(powers):
+        for mass, modes in sorted(set(together[power].values()), reverse=True):
             called = (
                 f"modes {listed(m + 1 for m in modes)}" if len(modes) < 4 else f"{len(modes)} modes"
             )
             figure.add_scatter(
-                x=[f"{belief:g}"],
+                x=[f"{power:g}"],
                 y=[mass],
                 mode="markers+text",
                 marker={"size": 11, "symbol": "circle-open", "color": MUTED, "line": {"width": 2}},
                 text=[f"{called},<br>not separated"],
-                textposition="bottom right" if number + 1 < len(beliefs) else "bottom left",
+                textposition="bottom right" if number + 1 < len(powers) else "bottom left",
                 hovertemplate=f"{called} together: %{{y:.1%}}<extra></extra>",
                 showlegend=False,
             )
     figure.update_xaxes(title="power of the likelihood", type="category")
     figure.update_yaxes(title="posterior mass", tickformat=".0%", range=[-0.03, 1.05])
-    title = "Posterior mass by belief in the noise model"
+    title = "Posterior mass by likelihood power"
     return layout(figure, title, height=300, showlegend=True)
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import DataError
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import DataError
 from bnmf_core.store.datasets import read_dataset, write_dataset
 
 X = np.arange(1.0, 19.0).reshape(3, 6)

@@ -4,8 +4,8 @@ import argparse
 
 from bnmf_core.cli import inputs, reading
 from bnmf_core.cli.output import Output
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import SettingsError
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import SettingsError
 from bnmf_core.store.run_store import RunStore
 
 

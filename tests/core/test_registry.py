@@ -10,9 +10,9 @@ import pytest
 
 from bnmf_core import registry
 from bnmf_core.compare.distances import DISTANCES, find_distance
-from bnmf_core.nouns import registry as module
-from bnmf_core.nouns.errors import NotFoundError, SettingsError
-from bnmf_core.nouns.registry import Registry
+from bnmf_core.core import registry as module
+from bnmf_core.core.errors import NotFoundError, SettingsError
+from bnmf_core.core.registry import Registry
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ import xarray
 from scipy import stats
 
 from bnmf_core import laurberg, run
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import StoreError
-from bnmf_core.nouns.particles import ARRAYS, Particles
-from bnmf_core.nouns.spec import RunSpec
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import StoreError
+from bnmf_core.core.particles import ARRAYS, Particles
+from bnmf_core.core.spec import RunSpec
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from bnmf_core.nouns.errors import StoreError
+from bnmf_core.core.errors import StoreError
 from bnmf_core.store import files
 
 
-class Kept:
+class Cache:
     """Makes each part once.
 
     folder : where parts are kept; None: nowhere, and each is made.

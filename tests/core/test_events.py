@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from bnmf_core import Dataset, JobRunner, RunSpec, RunStore
-from bnmf_core.nouns import events
-from bnmf_core.nouns.errors import BNMFError
+from bnmf_core.core import events
+from bnmf_core.core.errors import BNMFError
 
 
 @pytest.fixture
@@ -47,6 +47,6 @@ def test_a_run_is_told_from_queue_to_end_without_what_is_its_owners(told, tmp_pa
 
 
 def test_a_program_that_is_no_server_writes_nothing():
-    program = "from bnmf_core.nouns import events; events.tell('queued', run='r')"
+    program = "from bnmf_core.core import events; events.tell('queued', run='r')"
     finished = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
     assert finished.stdout == finished.stderr == b""

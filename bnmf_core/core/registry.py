@@ -13,7 +13,7 @@ from importlib.metadata import EntryPoint, entry_points
 from threading import RLock
 from typing import Protocol, TypeVar
 
-from bnmf_core.nouns.errors import NotFoundError, SettingsError
+from bnmf_core.core.errors import NotFoundError, SettingsError
 
 
 class Entry(Protocol):
@@ -28,11 +28,11 @@ class Entry(Protocol):
         """What it is called on screen."""
 
 
-Kept = TypeVar("Kept", bound=Entry)
+Known = TypeVar("Known", bound=Entry)
 LOG = logging.getLogger(__name__)
 
 
-class Registry(MutableMapping[str, Kept]):
+class Registry(MutableMapping[str, Known]):
     """Entries of one kind by their keys.
 
     Setting an item registers an entry for this process, or replaces one.
@@ -49,14 +49,14 @@ class Registry(MutableMapping[str, Kept]):
         When two of the program's own entries have one key.
     """
 
-    def __init__(self, kind: str, of: type[Kept], own: Iterable[Kept], group: str) -> None:
+    def __init__(self, kind: str, of: type[Known], own: Iterable[Known], group: str) -> None:
         self.kind, self.group = kind, group
-        self._type, self._entries = of, dict[str, Kept]()
+        self._type, self._entries = of, dict[str, Known]()
         self._looked, self._lock = False, RLock()
         for entry in own:
             self._add(entry)
 
-    def __getitem__(self, key: str) -> Kept:
+    def __getitem__(self, key: str) -> Known:
         """The entry of this key.
 
         Raises
@@ -77,7 +77,7 @@ class Registry(MutableMapping[str, Kept]):
         """How many entries there are."""
         return len(self._all())
 
-    def __setitem__(self, key: str, entry: Kept) -> None:
+    def __setitem__(self, key: str, entry: Known) -> None:
         """Register an entry under a key, in place of one that has it."""
         self._all()[key] = entry
 
@@ -85,7 +85,7 @@ class Registry(MutableMapping[str, Kept]):
         """Take an entry out again."""
         del self._all()[key]
 
-    def _all(self) -> dict[str, Kept]:
+    def _all(self) -> dict[str, Known]:
         if not self._looked:
             with self._lock:
                 if not self._looked:
@@ -104,7 +104,7 @@ class Registry(MutableMapping[str, Kept]):
                 "The %s %r of the package %r is left out: %s", self.kind, point.name, package, error
             )
 
-    def _add(self, entry: Kept) -> None:
+    def _add(self, entry: Known) -> None:
         if not isinstance(entry, self._type):
             raise SettingsError(
                 f"It is of the type {type(entry).__name__}, and a {self.kind} is of the type "

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from bnmf_core.core.errors import DataError, SettingsError
+from bnmf_core.core.names import clean_name, clean_names
+from bnmf_core.core.plain import Value
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns.errors import DataError, SettingsError
-from bnmf_core.nouns.names import clean_name, clean_names
-from bnmf_core.nouns.plain import Value
 from bnmf_core.numerics.linalg import blocks
 from bnmf_core.numerics.matrix import Matrix, dense, is_sparse, parts, stored
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
-from bnmf_core.nouns.plain import Plain, Value
+from bnmf_core.core.plain import Plain, Value
 
 
 @dataclass(frozen=True)

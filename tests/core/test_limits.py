@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from bnmf_core.nouns.errors import SettingsError
-from bnmf_core.nouns.limits import NAMED_BY, Limits, read_limits
+from bnmf_core.core.errors import SettingsError
+from bnmf_core.core.limits import NAMED_BY, Limits, read_limits
 
 SHIPPED = Path(__file__).resolve().parents[2] / "deploy" / "limits.toml"
 

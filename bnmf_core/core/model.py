@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from bnmf_core.nouns.errors import SettingsError
-from bnmf_core.nouns.threshold import Threshold
+from bnmf_core.core.errors import SettingsError
+from bnmf_core.core.threshold import Threshold
 
 if TYPE_CHECKING:  # a problem has a model, and a model's functions take a problem
-    from bnmf_core.nouns.dataset import Dataset
-    from bnmf_core.nouns.problem import Problem
+    from bnmf_core.core.dataset import Dataset
+    from bnmf_core.core.problem import Problem
 
 Pair = tuple[np.ndarray, np.ndarray]
 Part = TypeVar("Part")

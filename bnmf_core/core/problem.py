@@ -6,10 +6,10 @@ from typing import Any, cast
 
 import numpy as np
 
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.errors import DataError, RunError
+from bnmf_core.core.model import Model
 from bnmf_core.lazy import lazy
-from bnmf_core.nouns.dataset import Dataset
-from bnmf_core.nouns.errors import DataError, RunError
-from bnmf_core.nouns.model import Model
 from bnmf_core.numerics.completion import completed
 from bnmf_core.numerics.linalg import Compression, balanced_svd, compress
 from bnmf_core.numerics.matrix import Matrix, dense, is_sparse
@@ -136,7 +136,8 @@ class Problem:
         not be exact. Elsewhere U Vᵀ is X, one of them the identity, in double precision. Both have
         columns of zeros at their ends, so that each row begins at a line of the cache.
         """
-        return tuple(in_lines(rows) for rows in self._reduced())
+        left, right = self._reduced()
+        return in_lines(left), in_lines(right)
 
     def _reduced(self) -> tuple[np.ndarray, np.ndarray]:
         D, N = self.dataset.D, self.dataset.N

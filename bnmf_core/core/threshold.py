@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:  # a problem has a model, and a model may have a threshold
-    from bnmf_core.nouns.problem import Problem
+    from bnmf_core.core.problem import Problem
 
 
 @dataclass(frozen=True)

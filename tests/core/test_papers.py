@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bnmf_core.compare.distances import DISTANCES
-from bnmf_core.nouns.papers import PAPERS, WORKS, cited
+from bnmf_core.core.papers import PAPERS, WORKS, cited
 from bnmf_core.probability import MODELS
 from bnmf_core.registry import ALGORITHMS
 

@@ -7,9 +7,9 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
-from bnmf_core.nouns.model import Capability, Model, Support
-from bnmf_core.nouns.problem import Problem
-from bnmf_core.nouns.settings import declarations
+from bnmf_core.core.model import Capability, Model, Support
+from bnmf_core.core.problem import Problem
+from bnmf_core.core.settings import declarations
 
 SettingsT = TypeVar("SettingsT")
 StateT = TypeVar("StateT")

@@ -314,7 +314,7 @@ def _by_power(evidence: Evidence, labels: np.ndarray, winner: int | None) -> Ite
     kept: float | None = None
     merged: list[str] = []
     still = winner is not None
-    for power in sorted((b for b in evidence.powers if b < 1.0), reverse=True):
+    for power in sorted((one for one in evidence.powers if one < 1.0), reverse=True):
         found = evidence.winner(labels, power)
         if found is None and winner is not None and evidence.merged(labels, power, winner):
             merged.append(f"{power:g}")

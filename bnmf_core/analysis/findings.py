@@ -87,8 +87,8 @@ class Answer:
     @cached_property
     def evidence(self) -> Evidence | None:
         """The masses, at lower likelihood powers too where they are there; None without any."""
-        stages = likelihood_power.STAGE, evidence.STAGE
-        return next(filter(None, (stage.perhaps(self.comparison) for stage in stages)), None)
+        with_powers = likelihood_power.STAGE.perhaps(self.comparison)
+        return with_powers or evidence.STAGE.perhaps(self.comparison)
 
     @cached_property
     def islands(self) -> Islands | None:

@@ -219,16 +219,15 @@ def _take_off(z: np.ndarray, free: np.ndarray, row: int, answer: np.ndarray, par
 
 
 @numba.njit(cache=True, nogil=True, forceinline=True)
-def _halve(inner: np.ndarray, G: np.ndarray, left: np.ndarray) -> None:
+def _halve(inner: np.ndarray, left: np.ndarray) -> None:
     """What one half of a product with H takes of the rows of a stack: left (R, 2 R + K).
 
-    ``inner`` (R, R + K) : of the other factor's direction with that factor and with X. G : (R, R)
-    that factor's Gram matrix.
+    ``inner`` (R, R + K) : of the other factor's direction with that factor and with X. The first
+    columns of ``left``, that factor's Gram matrix, are there already.
     """
     R, K = inner.shape[0], inner.shape[1] - inner.shape[0]
     for r in range(R):
         for s in range(R):
-            left[r, s] = G[r, s]
             left[r, R + s] = inner[r, s] + inner[s, r]
         for k in range(K):
             left[r, 2 * R + k] = -inner[r, R + k]
@@ -310,6 +309,8 @@ def newton_direction(  # noqa: PLR0912, PLR0915 (one iteration)
     G = (G_W, G_A)
     inverse = (_inverses(G_W), _inverses(G_A))
     left = (np.empty((R, 2 * R + K), kind), np.empty((R, 2 * R + K), kind))
+    copy(G_W, left[0])
+    copy(G_A, left[1])
     inner = np.empty((R, R + K), kind)
     copy(A, stack[0][R:])
     copy(W, stack[1][R:])
@@ -346,7 +347,7 @@ def newton_direction(  # noqa: PLR0912, PLR0915 (one iteration)
         else:
             for s in range(2):
                 inner_products(p[s], stack[s][R:], inner)
-                _halve(inner, G[1 - s], left[1 - s])
+                _halve(inner, left[1 - s])
             for s in range(2):
                 combined(left[s], stack[s], h[s])
         if row >= 0:

@@ -38,9 +38,8 @@ def _descend(
     G: np.ndarray,
     sweeps: int,
     total: np.ndarray,
-    result: np.ndarray,
 ) -> None:
-    """Coordinate descent from F (R, n) on, as :func:`sweep` says; total (TILE,) is overwritten.
+    """:func:`sweep` of one F (R, n), in place; total (TILE,) is overwritten.
 
     Offsets are unsigned: only with them does the compiler see that an index never counts from the
     end, and takes several columns at a time. Components go in fours: fewer passes over the tile.
@@ -49,9 +48,6 @@ def _descend(
     one, zero = F.dtype.type(1.0), F.dtype.type(0.0)
     for first in range(0, n, TILE):
         start, width = np.uint64(first), np.uint64(min(TILE, n - first))
-        for r in range(R):
-            for i in range(width):
-                result[r, start + i] = F[r, start + i]
         for _ in range(sweeps):
             for r in range(R):
                 if G[r, r] <= EMPTY:
@@ -65,15 +61,10 @@ def _descend(
                     c, d = _of_other(G, r, k + 2), _of_other(G, r, k + 3)
                     for i in range(width):
                         at = start + i
-                        total[i] -= (
-                            a * result[k, at]
-                            + b * result[t, at]
-                            + c * result[u, at]
-                            + d * result[v, at]
-                        )
+                        total[i] -= a * F[k, at] + b * F[t, at] + c * F[u, at] + d * F[v, at]
                 for i in range(width):
                     value = total[i] * inverse
-                    result[r, start + i] = value if value > zero else zero
+                    F[r, start + i] = value if value > zero else zero
 
 
 @numba.njit(cache=True, nogil=True)
@@ -87,7 +78,7 @@ def sweep(F: np.ndarray, C: np.ndarray, G: np.ndarray, sweeps: int) -> None:
     """
     total = np.empty(TILE, F.dtype)
     for p in range(F.shape[0]):
-        _descend(F[p], C[p], G[p], sweeps, total, F[p])
+        _descend(F[p], C[p], G[p], sweeps, total)
 
 
 @numba.njit(cache=True, nogil=True, fastmath=True)
@@ -186,7 +177,8 @@ def accelerated_round(
                 if s == 0:
                     for r in range(R):
                         gram[r, r] = 0.0 if held[r] else gram[r, r]
-                _descend(far[s], linear[s], gram, sweeps, total, new[s])
+                copy(far[s], new[s])
+                _descend(new[s], linear[s], gram, sweeps, total)
                 if s == 0:
                     _extrapolate(new[0], old[0], step[p], far[0])
             gram_matrix(new[1], gram_new)

@@ -68,8 +68,8 @@ def absolute_differences(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Sum of absolute differences ‖u − v‖₁ between rows."""
     costs = _empty_costs(left, right)
     (K, R, _), (L, S, _) = left.shape, right.shape
-    found = empty("products", (K, R, L, S))
-    sum_absolute_differences(left, right, found)
+    found = _empty("products", (K, R, L, S))
+    _sum_absolute_differences(left, right, found)
     np.copyto(costs, found.transpose(0, 2, 1, 3))
     return costs
 
@@ -91,16 +91,16 @@ def paired_angles(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def _empty_costs(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    return empty("costs", (left.shape[0], right.shape[0], left.shape[1], right.shape[1]))
+    return _empty("costs", (left.shape[0], right.shape[0], left.shape[1], right.shape[1]))
 
 
-def empty(name: str, shape: tuple[int, ...], kind: type[np.floating] = np.float64) -> np.ndarray:
-    """An array of this shape, with whatever is in it; a name goes with one kind of numbers."""
+def _empty(name: str, shape: tuple[int, ...]) -> np.ndarray:
+    """An array of this shape, with whatever is in it."""
     if not _memory.reused:
-        return np.empty(shape, kind)
+        return np.empty(shape)
     size = math.prod(shape)
     if name not in _memory.kept or _memory.kept[name].size < size:
-        _memory.kept[name] = np.empty(size, kind)
+        _memory.kept[name] = np.empty(size)
     return _memory.kept[name][:size].reshape(shape)
 
 
@@ -108,7 +108,7 @@ def _products(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Inner products (K, R, L, R) of all rows."""
     K, R, P = left.shape
     L, S, _ = right.shape
-    found = empty("products", (K * R, L * S))
+    found = _empty("products", (K * R, L * S))
     np.matmul(left.reshape(K * R, P), right.reshape(L * S, P).T, out=found)
     return found.reshape(K, R, L, S)
 
@@ -242,7 +242,7 @@ def _squares_from_products(
 
 
 @njit(cache=True, nogil=True, fastmath=ANY_ORDER)
-def sum_absolute_differences(left: np.ndarray, right: np.ndarray, result: np.ndarray) -> None:
+def _sum_absolute_differences(left: np.ndarray, right: np.ndarray, result: np.ndarray) -> None:
     """‖u − v‖₁ of all rows of left (K, R, P) and right (L, S, P): result (K, R, L, S)."""
     P, zero = left.shape[2], left.dtype.type(0)
     u, v = left.reshape(-1, P), right.reshape(-1, P)

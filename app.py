@@ -10,7 +10,7 @@ from starlette.routing import Route
 from bnmf_core.core import events
 from bnmf_core.lazy import lazy
 from pages.frame import declared
-from pages.serving import front, health
+from pages.serving import front, health, media
 
 warming = lazy("bnmf_core.runs.warming")
 
@@ -32,6 +32,7 @@ compiling.daemon = True
 compiling.start()
 app = st.App(
     declared.SHELL,
+    lifespan=media.lifespan,
     middleware=[Middleware(front.Front)],
     routes=[Route("/health", health.answer)],
 )

@@ -1,6 +1,7 @@
 """Names and notes: what people call modes and components, kept with what they were given to."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -87,20 +88,17 @@ def _form(
     key = f"{kind}_{number}_{note.id if note else ''}_{look.analysis.key}"
     old_name, old_text = (note.name, note.text) if note else ("", "")
     off = link.is_guest()
-    with st.form(f"note_{key}", border=False):
-        name = st.text_input(
-            "Name", old_name, max_chars=LONGEST_NAME, key=f"name_{key}", disabled=off
-        )
-        text = st.text_area(
-            "Note", old_text, max_chars=LONGEST_TEXT, key=f"text_{key}", disabled=off
-        )
-        with st.container(horizontal=True):
-            kept = st.form_submit_button("Keep", type="primary", disabled=off)
-            removed = note is not None and st.form_submit_button("Remove", disabled=off)
-    if kept:
+
+    def keep() -> None:
+        name, text = (st.session_state[f"{field}_{key}"] for field in ("name", "text"))
         with view.told(ends=False):
             store().notes.keep(dataset_id, kind, thing(number), name, text, note.id if note else "")
-            st.rerun()
-    if removed and note is not None:
-        store().notes.remove(dataset_id, note.id)
-        st.rerun()
+
+    with st.form(f"note_{key}", border=False):
+        st.text_input("Name", old_name, max_chars=LONGEST_NAME, key=f"name_{key}", disabled=off)
+        st.text_area("Note", old_text, max_chars=LONGEST_TEXT, key=f"text_{key}", disabled=off)
+        with st.container(horizontal=True):
+            st.form_submit_button("Keep", type="primary", disabled=off, on_click=keep)
+            if note is not None:
+                remove = partial(store().notes.remove, dataset_id, note.id)
+                st.form_submit_button("Remove", disabled=off, on_click=remove)

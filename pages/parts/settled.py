@@ -5,7 +5,7 @@ import streamlit as st
 from bnmf_core.analysis import chains
 from bnmf_core.analysis.chains import Verdict
 from bnmf_core.runs.launch import longer
-from pages.frame import link, view
+from pages.frame import link, panel, view
 from pages.frame.lens import Lens
 from pages.frame.services import runner
 from pages.frame.words import plain
@@ -34,12 +34,17 @@ def word(verdict: Verdict) -> None:
 
 def _continue(look: Lens, verdict: Verdict) -> None:
     """Offer the same chains, ten times as long, in place of these."""
-    if not st.button(
-        f"Continue {TIMES} times as long", key=f"longer_{verdict.run}", icon=":material/resume:"
-    ):
-        return
-    record = next(run for run in look.analysis.runs if run.id == verdict.run)
-    with view.told():
-        (longer_run,) = runner().start(record.dataset, [longer(record.spec, TIMES)])
-    others = [run_id for run_id in look.analysis.run_ids if run_id != verdict.run]
-    link.go("overview", runs=",".join([*others, longer_run]))
+
+    def start() -> None:
+        record = next(run for run in look.analysis.runs if run.id == verdict.run)
+        others = [run_id for run_id in look.analysis.run_ids if run_id != verdict.run]
+        with view.told(ends=False):
+            link.put("runs", others + runner().start(record.dataset, [longer(record.spec, TIMES)]))
+            panel.forget()
+
+    st.button(
+        f"Continue {TIMES} times as long",
+        key=f"longer_{verdict.run}",
+        icon=":material/resume:",
+        on_click=start,
+    )

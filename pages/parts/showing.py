@@ -22,9 +22,13 @@ def show(run_ids: Sequence[str], name: str) -> None:
         words = "People with the link can look at these runs and change nothing."
         if not owners.is_shared():
             words += " Anybody who opens this server without it can change everything."
-        if st.button("Show it to others", key="show_to_others", help=words):
-            shares.make(owner, run_ids, name)
-            st.rerun()
+        st.button(
+            "Show it to others",
+            key="show_to_others",
+            help=words,
+            on_click=shares.make,
+            args=(owner, run_ids, name),
+        )
 
 
 def listed() -> None:

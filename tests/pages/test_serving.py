@@ -8,9 +8,13 @@ import logging
 import pytest
 import streamlit as st
 from streamlit import logger
+from streamlit.runtime import media_file_manager
+from streamlit.runtime.media_file_manager import MediaFileManager
+from streamlit.runtime.media_file_storage import MediaFileStorageError
+from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 
 from pages.frame import services
-from pages.serving import first, front, health, identity
+from pages.serving import first, front, health, identity, media
 
 
 async def empty(scope, receive, send):
@@ -142,3 +146,22 @@ def test_no_address_is_written_down():
     logger.init_uvicorn_logs()
     log = logging.getLogger("uvicorn.access")
     assert not log.filter(logging.makeLogRecord({"msg": "GET /overview?shown=SECRET"}))
+
+
+def test_a_download_can_still_be_made_after_its_page_was_drawn_anew(monkeypatch):
+    now = 0.0
+    manager = MediaFileManager(MemoryMediaFileStorage("/media"))
+    manager.remove_orphaned_files = media.seldom(manager.remove_orphaned_files, lambda: now)
+    monkeypatch.setattr(media_file_manager, "_get_session_id", lambda: "anna")
+    button = manager.add_deferred(lambda: b"made", None, "main.1", "made.txt")
+    manager.clear_session_refs("anna")  # her page is being drawn anew, and another's has ended
+    manager.remove_orphaned_files()
+    made = manager.execute_deferred(button).removeprefix("/media/")
+    for _ in range(2):  # pages of others end before her browser fetches the file
+        manager.remove_orphaned_files()
+    assert manager.read_file(made.partition(".")[0]).content == b"made"
+    for now in (60, 120):  # noqa: B007
+        manager.remove_orphaned_files()
+    assert manager.read_file(made.partition(".")[0]) is None
+    with pytest.raises(MediaFileStorageError, match="not found"):
+        manager.execute_deferred(button)

@@ -346,7 +346,7 @@ def component_names(dataset: Dataset, A: np.ndarray, called: Sequence[str] = ())
 
     Those that nobody has given a name have two words where features have names.
     """
-    numbers = [f"component {one}" for one in numbered(called or [""] * A.shape[1])]
+    numbers = [f"component {one}" for one in numbered(called, A.shape[1])]
     if any(called):
         others = component_names(dataset, A)
         return [

@@ -78,13 +78,18 @@ def no_formula(text: str) -> str:
     return "'" + text if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
 
 
-def numbered(called: Iterable[str]) -> list[str]:
+def numbered(called: Iterable[str], count: int = 0) -> list[str]:
     """Things by their numbers, from 1, each with what it was called, if anything.
+
+    ``count``: how many there are where none was called anything.
 
     >>> numbered(["late", ""])
     ['1 (late)', '2']
+    >>> numbered([], 2)
+    ['1', '2']
     """
-    return [f"{k} ({name})" if name else str(k) for k, name in enumerate(called, start=1)]
+    names = list(called) or [""] * count
+    return [f"{k} ({name})" if name else str(k) for k, name in enumerate(names, start=1)]
 
 
 def listed(words: Iterable[object], last: str = "and") -> str:

@@ -78,7 +78,7 @@ def named_table(
     features: Sequence[str], A: np.ndarray, names: Sequence[str], called: Sequence[str] = ()
 ) -> pd.DataFrame:
     """Bases A (K, D, R) as rows: a column per component, the factorization, the feature."""
-    components = [f"component {one}" for one in numbered(called or [""] * A.shape[2])]
+    components = [f"component {one}" for one in numbered(called, A.shape[2])]
     rows = [
         pd.DataFrame(basis, columns=components).assign(factorization=name, feature=features)
         for basis, name in zip(A, names, strict=True)

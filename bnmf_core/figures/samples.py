@@ -222,7 +222,7 @@ def sample_composition(
     names : m names of factorizations. called : R names of components.
     """
     figure = Sketch()
-    for r, name in enumerate(numbered(called or [""] * shares.shape[1])):
+    for r, name in enumerate(numbered(called, shares.shape[1])):
         figure.add_bar(
             x=shares[:, r],
             y=["<br>".join(safe(part, 18) for part in each.split(" · ")) for each in names],
@@ -246,7 +246,7 @@ def composition_table(
     shares: np.ndarray, names: Sequence[str], called: Sequence[str] = ()
 ) -> pd.DataFrame:
     """The same as numbers: a row per factorization."""
-    columns = numbered(called or [""] * shares.shape[1])
+    columns = numbered(called, shares.shape[1])
     table = pd.DataFrame(shares, columns=[f"share of {name}" for name in columns])
     return table.assign(factorization=list(names))
 

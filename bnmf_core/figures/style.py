@@ -128,7 +128,7 @@ def component_titles(
 
     ``called`` : "" where nobody has said; nothing at all where nobody has said anything.
     """
-    told = numbered(called or [""] * count)
+    told = numbered(called, count)
     return [component_name(r, in_lines(told[r], pixels - 2 * LETTER, most)) for r in range(count)]
 
 

@@ -8,6 +8,7 @@ import io
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import streamlit as st
@@ -41,12 +42,27 @@ CONFIG = {
 MARKS = ("points", "box", "lasso")
 # Pixels of the menu below a chart.
 MENU = 430
+_INSIDE = ContextVar("inside_fragment", default=False)
 BEHIND = "The table behind the chart, and downloads"
 
 
 def problem(error: object) -> None:
     """Say what went wrong."""
     st.error(plain(error))
+
+
+@contextmanager
+def inside_fragment() -> Iterator[None]:
+    """Where a fragment is drawn: no chart is then one of its own.
+
+    Of a fragment in a fragment Streamlit may send what is in it without what it is in, and the
+    browser ends with a white page ("Bad delta path index").
+    """
+    before = _INSIDE.set(True)
+    try:
+        yield
+    finally:
+        _INSIDE.reset(before)
 
 
 @contextmanager
@@ -109,7 +125,7 @@ def chart(
         event = st.plotly_chart(figure, on_select=change, selection_mode=select, **options)
     else:
         st.plotly_chart(figure, **options)
-    _below(figure, reading, name, origin, title, table)
+    (_below if _INSIDE.get() else _below_alone)(figure, reading, name, origin, title, table)
     return event
 
 
@@ -148,7 +164,6 @@ def is_open(fold: Any) -> bool:
     return bool(fold.open)
 
 
-@st.fragment
 def _below(
     figure: "go.Figure", reading: str, name: str, origin: str, title: str, rows: "Rows"
 ) -> None:
@@ -164,6 +179,10 @@ def _below(
             _files(figure, reading, name, origin, title, made)
         else:  # it opens where there is room for what will be in it
             st.container(height=MENU, border=False).caption("The table comes …")
+
+
+# By itself, so that its menu opens at once.
+_below_alone = st.fragment(_below)
 
 
 def _files(

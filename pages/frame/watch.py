@@ -13,7 +13,7 @@ from bnmf_core.core.errors import NotFoundError
 from bnmf_core.lazy import lazy
 from bnmf_core.registry import ALGORITHMS
 from bnmf_core.store.records import RunRecord
-from pages.frame import link
+from pages.frame import link, view
 from pages.frame.services import run_words, runner, store
 from pages.frame.words import left, plain
 
@@ -67,7 +67,8 @@ def until_done(active: Callable[[], bool], draw: Callable[[], None]) -> None:
             changed = True
         if changed:
             st.rerun()
-        draw()
+        with view.inside_fragment():
+            draw()
 
     poll()
 

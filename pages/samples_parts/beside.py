@@ -29,7 +29,7 @@ MOST = 240
 def typical(look: Lens, found: Grouping, called: list[str]) -> None:
     """The observations with the largest shares of each component."""
     dataset = look.analysis.seen_dataset
-    names = numbered(called or [""] * len(found.W))
+    names = numbered(called, len(found.W))
     chosen = typical_samples(found.A, found.W, IMAGES if dataset.image_shape else NAMED)
     rows = pd.DataFrame(
         [

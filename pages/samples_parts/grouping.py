@@ -71,7 +71,7 @@ def groups_of(look: Lens, row: int, reference: np.ndarray) -> np.ndarray:
 def table(look: Lens, found: Grouping, called: list[str]) -> pd.DataFrame:
     """A row per observation: its group, how steady that is, and every share."""
     dataset = look.analysis.seen_dataset
-    names = numbered(called or [""] * len(found.W))
+    names = numbered(called, len(found.W))
     rows = pd.DataFrame(
         {
             "observation": dataset.observations,
@@ -102,7 +102,7 @@ def unsteady(look: Lens, found: Grouping, called: list[str]) -> None:
     if not doubted.size:
         st.caption(plain(f"None does: all {found.what} agree on every observation."))
         return
-    names = numbered(called or [""] * len(found.W))
+    names = numbered(called, len(found.W))
     listed = doubted[:MOST_SHOWN]
     second = [_second(found, n) for n in listed]
     rows = pd.DataFrame(

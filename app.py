@@ -24,7 +24,7 @@ logging.getLogger("uvicorn.access").addFilter(lambda record: False)
 
 def compile_kernels() -> None:
     """What a first analysis would wait for; the engine is loaded here, after the first page."""
-    warming.warm_up()
+    warming.warm_up_apart()
 
 
 compiling = Timer(COMPILE_AFTER, compile_kernels)

@@ -14,6 +14,8 @@ HEIGHT = 120
 LARGEST, SMALLEST = 34.0, 6.0
 # Classes with names beside their line, where each has room for one.
 MOST_NAMED = 7
+# Numbers of components below the bars, where two digits have room.
+MOST_NUMBERS = 10
 # What passes.
 ALLOWED = "rgba(0, 158, 115, 0.25)"
 
@@ -100,7 +102,8 @@ def found_again(
         )
     across = {"x0": 0.4, "x1": R + 0.6, "y0": agreed, "y1": agreed}
     figure.add_shape(type="line", line={"color": MIDDLE, "width": 1, "dash": "dot"}, **across)
-    figure.update_xaxes(tickvals=x, range=[0.4, R + 0.6], showgrid=False, tickangle=0)
+    every = 1 + (R - 1) // MOST_NUMBERS
+    figure.update_xaxes(tickvals=x[::every], range=[0.4, R + 0.6], showgrid=False, tickangle=0)
     figure.update_yaxes(range=[0, 1.08], tickvals=[0, 1], tickformat=".0%", showgrid=False)
     return _small(figure, left=38, bottom=22)
 

@@ -1,7 +1,11 @@
 """Compile what a first analysis needs before anybody waits for it."""
 
 import hashlib
+import os
+import subprocess
+import sys
 import tempfile
+import threading
 from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -61,8 +65,33 @@ def warm_up(mark: Path | None = None) -> bool:
     return True
 
 
+def warm_up_apart() -> None:
+    """The same in a process of its own, which gives way to all others and ends with this one."""
+    if not _mark().exists():
+        command = [sys.executable, "-m", "bnmf_core.runs.warming"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, cwd=ENGINE.parent) as process:
+            process.wait()
+
+
+def main() -> None:
+    """Make them with what the processors have to spare, until the end of standard input."""
+
+    def until_left() -> None:
+        sys.stdin.read()
+        os._exit(0)
+
+    threading.Thread(target=until_left, daemon=True).start()
+    if hasattr(os, "nice"):
+        os.nice(19)
+    warm_up()
+
+
 def _mark() -> Path:
     files = sorted(ENGINE.rglob("*.py"))
     state = [numba.__version__, *((path.name, path.stat().st_mtime_ns) for path in files)]
     name = hashlib.sha256(repr(state).encode()).hexdigest()[:12]
     return ENGINE / "runs" / "__pycache__" / f"warm-{name}"
+
+
+if __name__ == "__main__":
+    main()

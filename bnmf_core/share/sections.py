@@ -38,8 +38,8 @@ def body(subject: Subject, title: str, shown: Sequence[Picture]) -> str:
         "<p id='told' class='soft' role='status'>Opening the pictures …</p>",
         "<h2>Verdicts</h2><ul>",
         *(
-            f"<li><strong>{escape(name)}: {escape(verdict.word)}.</strong> {escape(verdict.said)}"
-            "</li>"
+            f"<li><strong>{escape(name)}{'' if name.endswith('?') else ':'} "
+            f"{escape(verdict.word)}.</strong> {escape(verdict.said)}</li>"
             for name, verdict in verdicts.of(answer).items()
         ),
         "</ul><h2>Findings</h2><ol class='findings'>",

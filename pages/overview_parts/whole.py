@@ -24,6 +24,7 @@ def show(look: Lens, found: Answer) -> None:
     ]
     # The mass of a mode means something beside that of others.
     heavy = ((table["mass"] >= LEAST) & (known.sum() > 1)).to_numpy()
+    dots = "" if analysis.optima.all() else " Dots: draws."
     view.chart(
         mode_map(
             points,
@@ -37,7 +38,7 @@ def show(look: Lens, found: Answer) -> None:
             look.distance.unit,
             look.focus,
         ),
-        f"Circle: a mode, its area the restarts that end there. Dots: draws.{left_out(stress)}",
+        f"Circle: a mode, its area the restarts that end there.{dots}{left_out(stress)}",
         name="map",
         origin=look.origin,
         table=lambda: placed(look, points),

@@ -20,9 +20,7 @@ PICTURE = 64
 
 
 def titles(dataset: Dataset, A: np.ndarray) -> list[str]:
-    """For every column of A (D, R) its strongest feature; its number where features are unnamed."""
-    if not dataset.named:
-        return [str(r + 1) for r in range(A.shape[1])]
+    """For every column of A (D, R) its strongest feature."""
     return [str(dataset.features[strong[0]]) for strong in _strongest(A)]
 
 

@@ -74,7 +74,7 @@ def flow_figure(
         else []
     )
     figure = layout(figure, "", HEIGHT, margin=margin, hovermode="closest", images=images)
-    shapes = [*bands.apply(_band, axis=1).tolist(), *boxes]
+    shapes = [*(_band(link) for _, link in bands.iterrows()), *boxes]
     return figure.update_layout(shapes=shapes, annotations=words)
 
 

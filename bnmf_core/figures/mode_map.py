@@ -136,8 +136,9 @@ def mode_map(
         notes.append(_scale_bar(figure, points, scale, unit))
     figure.update_layout(annotations=notes)
     plural = "modes" if K > 1 else "mode"
-    draws = f", {dots.size} other factorizations" if dots.size else ""
-    title = f"{K} {plural} of {int(count.sum())} restarts{draws}"
+    made = [f"{int(count.sum())} restarts"] if count.any() else []
+    made += [f"{dots.size} {'other ' if made else ''}factorizations"] if dots.size else []
+    title = f"{K} {plural} of {', '.join(made)}"
     margin: dict[str, object] = {"l": 8, "r": 40, "b": 8}
     return layout(figure, title, HEIGHT, margin=margin)
 

@@ -8,7 +8,7 @@ from importlib.metadata import version as version_of
 
 import numpy as np
 
-from bnmf_core.analysis import verdicts
+from bnmf_core.analysis import stages, verdicts
 from bnmf_core.analysis.answer import mass_in_words
 from bnmf_core.analysis.board import Board
 from bnmf_core.analysis.criteria import CRITERIA
@@ -35,6 +35,11 @@ def body(subject: Subject, title: str, shown: Sequence[Picture]) -> str:
     parts = [
         f"<h1>{escape(title)}</h1>",
         f"<p class='soft'>{escape(origin_of(comparison))}. Written {now:%d %B %Y, %H:%M}.</p>",
+        *(
+            f"<p class='soft'>Not done when this was written: {escape('; '.join(lacking))}.</p>"
+            for lacking in [[stage.label for stage in stages.missing(comparison)]]
+            if lacking
+        ),
         "<p id='told' class='soft' role='status'>Opening the pictures …</p>",
         "<h2>Verdicts</h2><ul>",
         *(

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 import streamlit as st
 
 from bnmf_core.core.names import told_apart
+from bnmf_core.registry import ALGORITHMS
 from bnmf_core.runs.launch import moment, run_label, run_names
 from bnmf_core.store.life import RESUMABLE
 from bnmf_core.store.lost import lost_runs
@@ -25,7 +26,8 @@ _CALLED = "labels_of_runs"
 def runs(on_change: Callable[[], None]) -> list[RunRecord]:
     """Ask in the sidebar for the runs to look at; the page ends while there are none.
 
-    Without a choice these are the newest one and those that were started with it.
+    Without a choice these are the newest one and those that were started with it; where they are
+    chains alone, which know of no modes, also the newest restarts of the same data and model.
     """
     kept = store().runs()
     by_id = {run.id: run for run in kept if run.done > 0 or run.active}
@@ -55,8 +57,7 @@ def runs(on_change: Callable[[], None]) -> list[RunRecord]:
             "Nothing has been run yet. Start an example, or run your own data.", "home", "run"
         )
     if asked is None:
-        newest = next(iter(by_id.values()))
-        asked = [run.id for run in reversed(by_id.values()) if run.launch == newest.launch]
+        asked = newest(list(by_id.values()))
     link.put("runs", [run_id for run_id in asked if run_id in by_id])
     datasets = dataset_names()
     together = [by_id[run_id] for run_id in link.get("runs")]
@@ -175,6 +176,26 @@ def _nothing_made(chosen: list[RunRecord], kept: list[RunRecord]) -> None:
     if others and not any(run.done > 0 or run.active for run in others):
         names = ", ".join(plain(run_words(run)) for run in others)
         st.warning(f"Started with these, and made nothing: {names}.")
+
+
+def newest(runs: list[RunRecord]) -> list[str]:
+    """Ids of what is looked at without a choice, the oldest first; ``runs``: the newest first."""
+    first = runs[0]
+    found = [run for run in runs if run.launch == first.launch]
+    if all(map(samples, found)):
+
+        def problem(run: RunRecord) -> tuple[object, ...]:
+            return run.dataset, run.spec.rank, run.spec.holdout, run.spec.model
+
+        others = [run for run in runs if not samples(run) and problem(run) == problem(first)]
+        found += [run for run in others if run.launch == others[0].launch]
+    return [run.id for run in reversed(found)]
+
+
+def samples(run: RunRecord) -> bool:
+    """Whether a run makes draws of the posterior."""
+    key = run.spec.algorithm
+    return key in ALGORITHMS and ALGORITHMS[key].family == "sampler"
 
 
 def _gone(name: str, now: list[str]) -> set[str]:

@@ -16,7 +16,6 @@ from bnmf_core.analysis.named import Named
 from bnmf_core.analysis.stage import Stage
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.modes import Modes
-from bnmf_core.registry import ALGORITHMS
 from bnmf_core.store.records import RunRecord
 from pages.frame import choosing, declared, focusing, link, view, watch
 from pages.frame.lens import Compared, Lens
@@ -85,13 +84,9 @@ def _now(runs: list[RunRecord]) -> list[RunRecord]:
 def _tells(runs: list[RunRecord]) -> bool:
     """Whether those that have ended say something by themselves: draws alone know of no modes."""
     ended = [run for run in runs if not run.active]
-    sampled = [run.spec.algorithm for run in runs if _samples(run)]
-    return any(not _samples(run) for run in ended) or bool(ended and len(sampled) == len(runs))
-
-
-def _samples(run: RunRecord) -> bool:
-    key = run.spec.algorithm
-    return key in ALGORITHMS and ALGORITHMS[key].family == "sampler"
+    if all(map(choosing.samples, runs)):
+        return bool(ended)
+    return not all(map(choosing.samples, ended))
 
 
 def analysed(

@@ -33,6 +33,8 @@ def drawn(
             [_pictures(dataset, A) for A in bases],
         )
     )
+    if not dataset.named:  # the number that its table and the other pages give it
+        titles = [str(component) for component in flow.nodes["component"]]
     images = pictures if dataset.image_shape is not None else []
     return flow_figure(flow, columns, titles, details, images)
 

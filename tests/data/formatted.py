@@ -204,7 +204,7 @@ APART = [
         FEATURES,
         PQRS,
         FIRST,
-        said=("holds 2 matrices: the largest, 'big', is taken",),
+        said=("holds 2 matrices: 'big' is taken",),
         chosen={"observations": "columns"},
     ),
     plain("a sparse MATLAB matrix", matlab(X=sparse.csc_array(VALUES)), features=FEATURES),

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from scipy.io import savemat
 
 from bnmf_core.core.errors import DataError
 from bnmf_core.data import market
@@ -208,3 +209,10 @@ def test_random_tables_give_a_dataset_or_one_sentence(text):
         assert "could not be read as" not in str(error)
     else:
         assert dataset.D >= 2 and dataset.N >= 2
+
+
+def test_complex_numbers_are_called_so(tmp_path):
+    path = tmp_path / "spectrum.mat"
+    savemat(path, {"S": np.full((4, 3), 1 - 2j)})
+    with pytest.raises(DataError, match="holds complex numbers; save their magnitudes"):
+        load_file(path)

@@ -6,14 +6,15 @@ import shutil
 import numpy as np
 import pytest
 
-from bnmf_core import RunSpec, low_rank
+from bnmf_core import Dataset, RunSpec, low_rank
 from bnmf_core.analysis import ranks
 from bnmf_core.analysis.ranks import RankQuestion, RankWork
+from bnmf_core.compare.flow import component_flow
 from bnmf_core.core.errors import StoreError
 from bnmf_core.evidence import verdict
 from bnmf_core.store import manifest
 from pages.frame import services
-from pages.rank_parts import going
+from pages.rank_parts import drawing, going
 from tests.pages.apps import page, words
 
 
@@ -168,3 +169,11 @@ def test_a_cancelled_study_goes_on(server, data, monkeypatch):
         services.rank_studies().wait(120)
         app.run()
     assert len(charts(app)) == 2
+
+
+def test_boxes_of_a_flow_have_the_numbers_of_its_table():
+    A, W = np.eye(3), np.diag([1.0, 3.0, 2.0])  # the second column has the largest share
+    flow = component_flow([(A, W)])
+    figure = drawing.drawn(flow, [A], Dataset.from_array(A @ W), ["rank 3"])
+    texts = [one.text for one in figure.layout.annotations]
+    assert flow.nodes["position"].tolist() == [1, 2, 0] and texts == ["1", "2", "3"]

@@ -104,7 +104,7 @@ def _largest(
 def _doubt(name: str, count: int) -> tuple[str, ...]:
     if count == 1:
         return ()
-    return (f"The file holds {count} matrices: the largest, {clean_name(name, 40)!r}, is taken.",)
+    return (f"The file holds {count} matrices: {clean_name(name, 40)!r} is taken.",)
 
 
 def _words(array: np.ndarray) -> list[str]:

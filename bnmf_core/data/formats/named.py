@@ -69,17 +69,19 @@ def reading_of(key: str, what: str, found: Found, chosen: Mapping[str, Any]) -> 
     matrix: Any = found.matrix
     values = matrix if isinstance(matrix, np.ndarray) else matrix.data
     faults: tuple[str, ...] = ()
-    if values.size and np.nanmin(values) < 0:
+    wrong = ""
+    if np.iscomplexobj(values):
+        wrong = "complex numbers; save their magnitudes and open those"
+    elif values.size and np.nanmin(values) < 0:
+        wrong = f"{np.nanmin(values):g}, which is negative"
+    if wrong:
         others = [
             name for name in found.offers.get("matrix", ()) if name != found.settings["matrix"]
         ]
         hint = (
             f" Another matrix may be meant: {', '.join(map(repr, others[:5]))}." if others else ""
         )
-        faults = (
-            f"The matrix holds {np.nanmin(values):g}, which is negative; every entry must be a "
-            f"finite number ≥ 0.{hint}",
-        )
+        faults = (f"The matrix holds {wrong}; every entry must be a finite number ≥ 0.{hint}",)
     return Reading(
         key,
         what,

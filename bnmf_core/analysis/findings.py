@@ -253,12 +253,15 @@ def components(
 ) -> Finding | None:
     """Which components all explanations share, and which change; None where there is one only.
 
+    They are those of the most probable mode, with the numbers that they have beside mode 1's.
     ``table`` : of the modes, for what they weigh. ``named`` : what components are called.
     """
-    rows = [row for row in modes.representative[:COMPARED] if comparison.optima[row]]
+    best = 0 if table is None or "mass" not in table else most_probable(table)
+    ordered = dict.fromkeys([modes.representative[best], *modes.representative])
+    rows = [int(row) for row in ordered if comparison.optima[row]][:COMPARED]
     if len(rows) < 2:
         return None
-    A = comparison.aligned(rows)
+    A = comparison.aligned([int(modes.representative[0]), *rows])[1:]
     largest = component_stability(A[1:], A[0])["max_angle"].to_numpy()
     shared, changing = largest <= SHARED, np.argsort(-largest, kind="stable")
     called = () if named is None else named.components(A[0])
@@ -279,11 +282,17 @@ def components(
         else f"No component of {first} has a partner {everywhere}."
     )
     most = [f"{names[r]} (up to {largest[r]:.0f}°)" for r in changing if not shared[r]]
-    doubt = (
-        f"Farthest from their partners: {_listed(most)}. Compared with {first} because restarts "
-        f"find it most often{_by_mass(table)}"
-    )
+    why = " because restarts find it most often" + _by_mass(table)
+    if best:
+        why = ", which has the largest posterior mass of those that were weighed."
+    doubt = f"Farthest from their partners: {_listed(most)}. Compared with {first}{why}"
     return Finding("components", said, doubt, "components")
+
+
+def most_probable(table: pd.DataFrame) -> int:
+    """The mode that the others are compared with; the first while no mass is known."""
+    mass = table["mass"].to_numpy(dtype=float)
+    return int(np.nanargmax(mass)) if np.isfinite(mass).any() else 0
 
 
 def uncertainty(
@@ -331,8 +340,7 @@ def _by_mass(table: pd.DataFrame | None) -> str:
         heaviest = int(low.argmax())
         if low[heaviest] <= 0.5:
             return ", which does not make it the most probable."
-        one = "it is also" if heaviest == 0 else f"mode {heaviest + 1} is"
-        return f"; {one} the most probable of those that were weighed."
+        return "; it is also the most probable of those that were weighed."
     if mass.iloc[1:].sum() < LITTLE:
         return (
             f"; it is also the most probable: all others together have less than {LITTLE:.0%} of "

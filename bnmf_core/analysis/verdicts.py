@@ -13,7 +13,7 @@ import pandas as pd
 from bnmf_core.analysis.answer import mass_in_words, within
 from bnmf_core.analysis.conclusions import among_weighty
 from bnmf_core.analysis.evidence import Evidence, clear_winner
-from bnmf_core.analysis.findings import LITTLE, Answer
+from bnmf_core.analysis.findings import LITTLE, Answer, most_probable
 from bnmf_core.compare.alignment import component_angles, matching
 from bnmf_core.compare.conclusions import MATTERS, OPEN, SAME, judged
 from bnmf_core.compare.modes import SAME_MODE
@@ -71,8 +71,7 @@ def of(answer: Answer, facts: ComponentFacts | None = None) -> dict[str, Verdict
 
 def best_mode(answer: Answer) -> int:
     """The mode that is compared with: the most probable one, or the first while that is unknown."""
-    mass = answer.table["mass"].to_numpy(dtype=float)
-    return int(np.nanargmax(mass)) if np.isfinite(mass).any() else 0
+    return most_probable(answer.table)
 
 
 def leading(answer: Answer) -> list[int]:

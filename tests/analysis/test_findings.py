@@ -71,6 +71,17 @@ def test_components_are_told_by_their_angles_to_mode_1(two):
     assert f"component {angles.argmax() + 1} (up to {angles.max():.0f}°)" in finding.doubt
 
 
+def test_components_are_compared_with_those_of_the_most_probable_mode(two):
+    comparison, modes = two
+    table = pd.DataFrame({"mass": [np.nan, 0.9], "mass_low": [np.nan, 0.8]})
+    finding = of.components(comparison, modes, table.assign(mass_high=[np.nan, 0.95]))
+    A = comparison.aligned(modes.representative)
+    angles = component_angles(A[:1], A[1], matching(A[:1], A[1])).max(axis=0)
+    assert finding.said.startswith("No component of mode 2 has a partner within 15°")
+    assert f"component {angles.argmax() + 1} (up to {angles.max():.0f}°)" in finding.doubt
+    assert "Compared with mode 2, which has the largest posterior mass" in finding.doubt
+
+
 def test_what_all_modes_share_is_named_by_its_words():
     A = np.zeros((2, 6, 3))
     A[:, :2, 0] = A[:, 2:4, 1] = [3.0, 2.0]

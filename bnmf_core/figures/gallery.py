@@ -247,7 +247,7 @@ def basis_heatmap(
     if difference:
         shown = minus_first(shown)
     blocks = shown[:, chosen].transpose(1, 2, 0).reshape(len(chosen), R * K)
-    largest = float(np.quantile(np.abs(blocks), 0.99)) or 1.0
+    largest = float(np.abs(blocks).max()) or 1.0
     colors = {"colorscale": "RdBu_r", "zmin": -largest} if difference else {"colorscale": "Blues"}
     of_column = [f"component {r + 1} of {safe(rows[k], 28)}" for r in range(R) for k in range(K)]
     figure = Sketch().add_heatmap(

@@ -25,6 +25,7 @@ def show(look: Lens, found: Answer) -> None:
     # The mass of a mode means something beside that of others.
     heavy = ((table["mass"] >= LEAST) & (known.sum() > 1)).to_numpy()
     dots = "" if analysis.optima.all() else " Dots: draws."
+    measured = left_out(stress) if dots or len(table) > 1 else ""
     view.chart(
         mode_map(
             points,
@@ -38,7 +39,7 @@ def show(look: Lens, found: Answer) -> None:
             look.distance.unit,
             look.focus,
         ),
-        f"Circle: a mode, its area the restarts that end there.{dots}{left_out(stress)}",
+        f"Circle: a mode, its area the restarts that end there.{dots}{measured}",
         name="map",
         origin=look.origin,
         table=lambda: placed(look, points),

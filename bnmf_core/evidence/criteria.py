@@ -18,7 +18,7 @@ STANDARD_ERRORS = 2.0
 LABELS = {
     "evidence": "Log evidence",
     "hidden": "Error on hidden entries",
-    "stability": "Stability of components",
+    "stability": "Instability of components",
     "modes": "Number of modes",
 }
 

@@ -1,8 +1,8 @@
 """One recommendation of the number of components, with a grade: clear, leaning or open.
 
 Two criteria measure how many components X needs: the evidence, and the error on hidden entries.
-Stability of components and number of modes say at which ranks restarts agree; they stand beside the
-recommendation and have no vote in it.
+Instability of components and number of modes say at which ranks restarts agree; they stand beside
+the recommendation and have no vote in it.
 """
 
 from collections.abc import Iterable

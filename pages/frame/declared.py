@@ -183,7 +183,7 @@ PAGES = [
         "discrepancy",
         "Discrepancy",
         "Diagnostics",
-        "Which is the better posterior per second?",
+        "Which run approximates the posterior best for its time?",
         icon="trending_down",
         parameters=LENS,
     ),

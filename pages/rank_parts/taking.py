@@ -33,11 +33,13 @@ def rank(study: RankStudy, dataset_id: str) -> None:
         key=f"rank_taken_{dataset_id}",
     )
     if right.button(
-        "Run with this rank",
+        "Use this rank",
         key="rank_go",
         icon=":material/play_circle:",
         disabled=chosen is None,
-        help="The data leave the rank open: choose one first." if open_ else None,
+        help="The data leave the rank open: choose one first."
+        if chosen is None
+        else "Opens the page Analyse with it.",
     ):
         link.go("run", data=dataset_id, rank=str(chosen))
 

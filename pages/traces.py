@@ -18,6 +18,8 @@ look = panel.look(mixing.STAGE, chains.STAGE)
 analysis = look.analysis
 traces = {run.id: analysis.trace(run.id, MOST_STATES) for run in analysis.runs}
 traces = {run_id: table for run_id, table in traces.items() if len(table)}
+if not traces and look.passing:
+    view.nothing("No run of chains has ended yet. Traces are drawn when one has.")
 if not traces:
     view.nothing(
         "None of these runs is a sampler's. Explorers make each factorization on its own: there "

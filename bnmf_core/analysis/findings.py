@@ -337,8 +337,7 @@ def _by_mass(table: pd.DataFrame | None) -> str:
     mass = None if table is None or "mass_high" not in table else table["mass_high"]
     if mass is None or mass.isna().any():
         low = np.zeros(1) if table is None or mass is None else np.nan_to_num(table["mass_low"])
-        heaviest = int(low.argmax())
-        if low[heaviest] <= 0.5:
+        if low.max() <= 0.5:
             return ", which does not make it the most probable."
         return "; it is also the most probable of those that were weighed."
     if mass.iloc[1:].sum() < LITTLE:

@@ -69,11 +69,6 @@ def of(answer: Answer, facts: ComponentFacts | None = None) -> dict[str, Verdict
     return {title: verdict for title, verdict in found.items() if verdict is not None}
 
 
-def best_mode(answer: Answer) -> int:
-    """The mode that is compared with: the most probable one, or the first while that is unknown."""
-    return most_probable(answer.table)
-
-
 def leading(answer: Answer) -> list[int]:
     """The modes in the order in which they are shown: those with mass first, the largest ahead."""
     mass = np.nan_to_num(answer.table["mass"].to_numpy(dtype=float))
@@ -133,7 +128,7 @@ def component_facts(answer: Answer, row: int | None = None) -> ComponentFacts:
     numbers that they have beside the first mode's.
     """
     comparison, table = answer.comparison, answer.table
-    row = int(answer.modes.representative[best_mode(answer)]) if row is None else row
+    row = int(answer.modes.representative[most_probable(table)]) if row is None else row
     reference = comparison.aligned([int(answer.modes.representative[0]), row])[1]
     R = reference.shape[1]
     found_again = held = turned = np.full(R, np.nan)

@@ -32,14 +32,11 @@ def body(subject: Subject, title: str, shown: Sequence[Picture]) -> str:
     """Everything between head and script; empty places wait there for the pictures."""
     comparison, answer = subject.comparison, subject.answer
     now = datetime.now().astimezone()
+    lacking = "; ".join(stage.label for stage in stages.missing(comparison))
     parts = [
         f"<h1>{escape(title)}</h1>",
         f"<p class='soft'>{escape(origin_of(comparison))}. Written {now:%d %B %Y, %H:%M}.</p>",
-        *(
-            f"<p class='soft'>Not done when this was written: {escape('; '.join(lacking))}.</p>"
-            for lacking in [[stage.label for stage in stages.missing(comparison)]]
-            if lacking
-        ),
+        f"<p class='soft'>Not done when this was written: {escape(lacking)}.</p>" * bool(lacking),
         "<p id='told' class='soft' role='status'>Opening the pictures …</p>",
         "<h2>Verdicts</h2><ul>",
         *(

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from bnmf_core.analysis.verdicts import ComponentFacts, best_mode
+from bnmf_core.analysis.findings import most_probable
+from bnmf_core.analysis.verdicts import ComponentFacts
 from bnmf_core.compare.alignment import component_angles, matching
 from bnmf_core.core.names import percent
 from bnmf_core.figures.bases import named_table
@@ -46,7 +47,7 @@ def show(
         modes, names = [*modes, modes[0]], [*names, "posterior median"]
         titles.append("median of<br>the draws")
     called = look.notes.components(A[0])
-    reading, best = READING, best_mode(found)
+    reading, best = READING, most_probable(found.table)
     if best != modes[0]:
         reading += (
             f" They judge {look.mode_names[modes[0]]}, the first row; the most probable is "

@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 
 from bnmf_core.analysis import verdicts
+from bnmf_core.analysis.findings import most_probable
 from bnmf_core.analysis.posterior import CHAINS
 from bnmf_core.analysis.verdicts import Verdict
 from bnmf_core.compare.alignment import component_angles, matching
@@ -73,7 +74,7 @@ def _chains(look: Lens, found: Answer) -> "go.Figure | None":
         return verdict_pictures.worst_r_hat(r_hat, modes, LARGEST_R_HAT[CHAINS - 1])
     first = comparison.members.loc[sampled, "run"].iloc[0]
     rows = np.flatnonzero((comparison.members["run"] == first).to_numpy())
-    best = int(look.modes.representative[verdicts.best_mode(found)])
+    best = int(look.modes.representative[most_probable(found.table)])
     angles = _angles(comparison.kept_under, best, first, look, rows)
     chain = comparison.members["chain"].to_numpy()[rows]
     return verdict_pictures.chain_angles(angles, chain)

@@ -25,16 +25,17 @@ def drawn(
     flow: Flow, bases: Sequence[np.ndarray], dataset: Dataset, columns: Sequence[str]
 ) -> go.Figure:
     """The figure with the words, bars or pictures of every component."""
-    titles, details, pictures = (
+    details, pictures = (
         _of_nodes(flow.nodes, found)
         for found in (
-            [component_words.titles(dataset, A) for A in bases],
             [component_words.details(dataset, A) for A in bases],
             [_pictures(dataset, A) for A in bases],
         )
     )
-    if not dataset.named:  # the number that its table and the other pages give it
-        titles = [str(component) for component in flow.nodes["component"]]
+    # Without names the number that its table and the other pages give it.
+    titles = flow.nodes["component"].astype(str).tolist()
+    if dataset.named:
+        titles = _of_nodes(flow.nodes, [component_words.titles(dataset, A) for A in bases])
     images = pictures if dataset.image_shape is not None else []
     return flow_figure(flow, columns, titles, details, images)
 

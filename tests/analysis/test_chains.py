@@ -129,7 +129,7 @@ def test_facts_of_another_mode_have_the_numbers_of_the_first(two, monkeypatch):
     modes = structure.modes_at(two, "max_angle", 15.0)
     answer = Answer(two, "max_angle", modes)
     first, other = (int(row) for row in modes.representative[:2])
-    monkeypatch.setattr(verdicts, "best_mode", lambda answer: 1)
+    monkeypatch.setattr(verdicts, "most_probable", lambda table: 1)
     facts, own = verdicts.component_facts(answer), verdicts.component_facts(answer, other)
     order = matching(two.aligned([other]), two.aligned([first])[0])[0]
     np.testing.assert_array_equal(facts.found_again, own.found_again[order])

@@ -8,7 +8,7 @@ from importlib import import_module
 
 _HOME = {
     "Dataset": "core.dataset",
-    "JobRunner": "runs.jobs",
+    "JobRunner": "runs.runner",
     "Particles": "core.particles",
     "Progress": "core.spec",
     "RunSpec": "core.spec",
@@ -85,8 +85,8 @@ if TYPE_CHECKING:  # for type checkers, the same names
     from bnmf_core.registry import algorithms as algorithms
     from bnmf_core.registry import models as models
     from bnmf_core.runs.engine import run as run
-    from bnmf_core.runs.jobs import JobRunner as JobRunner
     from bnmf_core.runs.launch import preset as preset
+    from bnmf_core.runs.runner import JobRunner as JobRunner
     from bnmf_core.share.opening import load_archive as load_archive
     from bnmf_core.store.run_store import RunStore as RunStore
 else:

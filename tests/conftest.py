@@ -11,7 +11,7 @@ from plotly.io.json import to_json_plotly as to_json
 
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.figures.sketch import Sketch
-from bnmf_core.runs.jobs import JobRunner
+from bnmf_core.runs.runner import JobRunner
 from bnmf_core.store.run_store import RunStore
 
 # A time limit per example would test the machine's load, not the code.

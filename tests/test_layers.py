@@ -13,6 +13,7 @@ LAYERS = [
     ["version", "lazy", "core.errors", "core.settings", "core.names", "core.plain"],
     ["numerics"],
     ["core"],
+    ["jobs"],
     ["store"],
     ["data"],
     ["solvers"],

@@ -84,7 +84,7 @@ LATER = (
     "pandas",
     "scipy.sparse.linalg",
     "bnmf_core.registry",
-    "bnmf_core.runs.jobs",
+    "bnmf_core.runs.runner",
 )
 FIRST_PAGE = """
 import sys
@@ -113,7 +113,7 @@ def test_the_first_page_loads_no_slow_library_and_no_engine(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["bnmf_core", "bnmf_core.runs.jobs", "bnmf_core.cli.main"])
+@pytest.mark.parametrize("name", ["bnmf_core", "bnmf_core.runs.runner", "bnmf_core.cli.main"])
 def test_importing_the_engine_loads_no_slow_library(name):
     code = f"import sys, {name}; print(*[m for m in {HEAVY} if m in sys.modules])"
     done = subprocess.run(

@@ -46,6 +46,7 @@ class Exploration(ABC):
 
     comparison: Comparison
     row: int
+    lane = "exploration"
 
     @property
     @abstractmethod

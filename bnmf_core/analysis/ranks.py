@@ -70,6 +70,7 @@ class RankWork:
     question: RankQuestion
     dataset: Dataset
     cluster: Find = no_cluster
+    lane = "study"
 
     @property
     def key(self) -> str:

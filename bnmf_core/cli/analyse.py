@@ -25,8 +25,8 @@ from bnmf_core.data.samples import SAMPLES
 from bnmf_core.evidence.rank_study import rank_study
 from bnmf_core.evidence.verdict import Recommendation, recommend
 from bnmf_core.lazy import lazy
-from bnmf_core.runs.jobs import JobRunner
 from bnmf_core.runs.launch import KINDS, preset, told
+from bnmf_core.runs.runner import JobRunner
 
 report = lazy("bnmf_core.share.report")
 

@@ -14,8 +14,8 @@ from bnmf_core.cli.records import open_store
 from bnmf_core.cli.results import plain_rows
 from bnmf_core.compare.distances import DISTANCES, find_distance
 from bnmf_core.core.errors import SettingsError
-from bnmf_core.runs.jobs import JobRunner
 from bnmf_core.runs.launch import group_names
+from bnmf_core.runs.runner import JobRunner
 
 USUAL = ["random_restarts", "q_transform", "gibbs"]
 

@@ -23,7 +23,7 @@ from bnmf_core.data.samples import SAMPLES
 from bnmf_core.probability import MODELS
 from bnmf_core.registry import ALGORITHMS, model
 from bnmf_core.runs.executors import default_scheduler, open_executor
-from bnmf_core.runs.jobs import JobRunner
+from bnmf_core.runs.runner import JobRunner
 from bnmf_core.store import health
 from bnmf_core.store.records import RunRecord
 

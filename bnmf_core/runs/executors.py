@@ -20,6 +20,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import SchedulerError
+from bnmf_core.jobs.threads import FairThreads
 from bnmf_core.lazy import lazy
 from bnmf_core.runs.engine import WORKERS
 from bnmf_core.runs.memory import Room, fits
@@ -33,7 +34,6 @@ from bnmf_core.runs.payload import (
     where_X_lies,
 )
 from bnmf_core.runs.planning import Plan
-from bnmf_core.runs.turns import Turns
 from bnmf_core.store.mapped import Mapped
 
 if TYPE_CHECKING:
@@ -321,7 +321,7 @@ class Executors:
     ) -> None:
         self._lock = Lock()
         self._allowed = allowed
-        self._threads = Turns(workers)
+        self._threads = FairThreads(workers)
         self._clusters: dict[str, ClusterExecutor] = {}
 
     def get(
@@ -338,7 +338,7 @@ class Executors:
             When the scheduler cannot be reached, or is none of those allowed.
         """
         if not scheduler:
-            return self._threads.of_run(weight, owner or self)
+            return self._threads.executor(weight, owner or self)
         if self._allowed is not None and scheduler not in self._allowed():
             raise SchedulerError(
                 f"This server does not use the scheduler {scheduler!r}; its operator lists those "

@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +11,8 @@ from bnmf_core.core.algorithm import Shard
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import BNMFError, StoreError
 from bnmf_core.core.spec import RunSpec
+from bnmf_core.jobs.job import Report, Stopped
+from bnmf_core.jobs.scheduler import Scheduler
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.runs.engine import timed
 from bnmf_core.runs.planning import Plan, make_plan
@@ -81,23 +83,21 @@ def key_of(dataset_id: str, spec: RunSpec) -> str:
 
 
 class Pilots:
-    """Pilots of one store: made in the background, one after the other, and remembered.
+    """Pilots of one store: made one after the other, and remembered.
 
     Parameters
     ----------
     store : where data are read, and what was measured is kept.
+    scheduler, owner : what makes the jobs, and for whom.
     """
 
-    def __init__(self, store: RunStore) -> None:
-        self._store = store
+    def __init__(self, store: RunStore, scheduler: Scheduler, owner: Hashable) -> None:
+        self._store, self._scheduler, self._owner = store, scheduler, owner
         self._path = store.root / NAME
+        self._lock = threading.Lock()
         self._known: dict[str, Pilot | None] = {
             key: Pilot(*values) for key, values in _read(self._path).items()
         }
-        self._waiting: dict[str, tuple[str, RunSpec]] = {}
-        self._changed = threading.Condition()
-        self._closing = False
-        self._thread: threading.Thread | None = None  # from the first question on
 
     def known(self, dataset_id: str, spec: RunSpec) -> Pilot | None:
         """What was measured of such a run; None where nothing was."""
@@ -105,48 +105,42 @@ class Pilots:
 
     def ask(self, dataset_id: str, specs: Sequence[RunSpec]) -> bool:
         """See to it that these are measured, and nothing else; whether some are not yet."""
-        with self._changed:
-            self._waiting = {
-                key: (dataset_id, spec)
-                for spec in specs
-                if (key := key_of(dataset_id, spec)) not in self._known
-            }
-            if self._waiting and self._thread is None:
-                self._thread = threading.Thread(target=self._serve, daemon=True)
-                self._thread.start()
-            self._changed.notify_all()
-            return bool(self._waiting)
+        missing = {
+            key: spec for spec in specs if (key := key_of(dataset_id, spec)) not in self._known
+        }
+        for job in self._scheduler.active(self._owner, PilotJob.lane):
+            if job.key not in missing:
+                self._scheduler.forget(job.key, self._owner)
+        for key, spec in missing.items():
+            self._scheduler.submit(PilotJob(key, self, dataset_id, spec), self._owner)
+        return bool(missing)
 
-    def close(self) -> None:
-        """Stop after the current pilot."""
-        with self._changed:
-            self._closing = True
-            self._changed.notify_all()
-        if self._thread is not None:
-            self._thread.join(timeout=10)
-
-    def _serve(self) -> None:
-        while True:
-            with self._changed:
-                while not self._waiting and not self._closing:
-                    self._changed.wait()
-                if self._closing:
-                    return
-                key, (dataset_id, spec) = next(iter(self._waiting.items()))
-            found = self._try(dataset_id, spec)
-            with self._changed:
-                self._known[key] = found
-                self._waiting.pop(key, None)
-                kept = {k: [p.busy, p.part] for k, p in self._known.items() if p is not None}
-                with suppress(OSError):  # it is measured again then
-                    files.write_json(self._path, dict(list(kept.items())[-MOST:]))
-
-    def _try(self, dataset_id: str, spec: RunSpec) -> Pilot | None:
+    def measure(self, dataset_id: str, spec: RunSpec) -> None:
+        """Try a run and remember what was found."""
+        found: Pilot | None = None
         # What goes wrong here goes wrong in the run, too, and is told there.
-        try:
-            return fly(self._store.dataset(dataset_id), spec)
-        except (BNMFError, MemoryError, ArithmeticError, ValueError, OSError):
-            return None
+        with suppress(BNMFError, MemoryError, ArithmeticError, ValueError, OSError):
+            found = fly(self._store.dataset(dataset_id), spec)
+        with self._lock:
+            self._known[key_of(dataset_id, spec)] = found
+            kept = {k: [p.busy, p.part] for k, p in self._known.items() if p is not None}
+            with suppress(OSError):  # it is measured again then
+                files.write_json(self._path, dict(list(kept.items())[-MOST:]))
+
+
+@dataclass(frozen=True, eq=False)
+class PilotJob:
+    """A pilot as a job of the scheduler."""
+
+    key: str
+    pilots: Pilots
+    dataset_id: str
+    spec: RunSpec
+    lane = "pilot"
+
+    def make(self, report: Report, stopped: Stopped) -> None:
+        """Measure it."""
+        self.pilots.measure(self.dataset_id, self.spec)
 
 
 def _read(path: Path) -> dict[str, list[float]]:

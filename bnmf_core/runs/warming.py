@@ -14,8 +14,8 @@ import numba
 
 from bnmf_core.numerics.compiling import listen
 from bnmf_core.runs.examples import EXAMPLES
-from bnmf_core.runs.jobs import JobRunner
 from bnmf_core.runs.launch import preset
+from bnmf_core.runs.runner import JobRunner
 from bnmf_core.store.run_store import RunStore
 
 ENGINE = Path(__file__).resolve().parents[1]

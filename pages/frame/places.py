@@ -4,14 +4,14 @@ import shutil
 import threading
 import time
 from collections.abc import Callable
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bnmf_core.core import events
 from bnmf_core.core.limits import Limits
+from bnmf_core.jobs.job import Job, JobStatus, Work
+from bnmf_core.jobs.scheduler import Scheduler
 from bnmf_core.lazy import lazy
-from bnmf_core.runs.background import Background
 from bnmf_core.store.guest import GuestStore
 from bnmf_core.store.home import OWNERS
 from bnmf_core.store.run_store import RunStore
@@ -20,13 +20,11 @@ from pages.frame.owners import EVERYBODY
 
 if TYPE_CHECKING:
     from bnmf_core import JobRunner
-    from bnmf_core.runs.hall import Hall
-    from studies.background import StudyRunner
+    from bnmf_core.runs.executors import Executors
 
 # The engine, which the first page does without.
 executors = lazy("bnmf_core.runs.executors")
-halls = lazy("bnmf_core.runs.hall")
-jobs = lazy("bnmf_core.runs.jobs")
+runners = lazy("bnmf_core.runs.runner")
 
 SHARES, SEEN = "shares", "seen"
 # Seconds after which a place that nobody has looked at is put away, if nothing is made there.
@@ -41,8 +39,9 @@ class Place:
 
     Parameters
     ----------
-    store : his runs. hall : asked for when the first run is looked at. host : the place of whoever
-        shows them, where they are somebody else's.
+    store : his runs. scheduler : what makes his jobs.
+    executors : where steps are made, asked for when the first run is looked at.
+    host : the place of whoever shows the runs, where they are somebody else's.
 
     Attributes
     ----------
@@ -50,11 +49,15 @@ class Place:
     """
 
     def __init__(
-        self, store: RunStore, hall: Callable[[], "Hall"], host: "Place | None" = None
+        self,
+        store: RunStore,
+        scheduler: Scheduler,
+        executors: Callable[[], "Executors"],
+        host: "Place | None" = None,
     ) -> None:
-        self.store, self._hall, self._host = store, hall, host
+        self.store, self._scheduler, self._executors = store, scheduler, executors
+        self._host = host
         self.used = time.monotonic()
-        self._hands: dict[str, Background] = {}
         self._lock = threading.Lock()
         self._runner: JobRunner | None = None
 
@@ -65,32 +68,41 @@ class Place:
             if self._runner is None:
                 # What is computed for one is there for the other.
                 analyses = None if self._host is None else self._host.runner.analyses
-                self._runner = jobs.JobRunner(self.store, self._hall(), analyses)
+                self._runner = runners.JobRunner(
+                    self.store, self._scheduler, self._executors(), self, analyses
+                )
             return self._runner
 
-    @cached_property
-    def studies(self) -> "StudyRunner":
-        """The runner of studies."""
-        from studies.background import StudyRunner  # noqa: PLC0415  (slow to import)
+    def start(self, work: Work) -> None:
+        """Queue a study or an exploration; it starts when a place is free."""
+        self._scheduler.submit(work, self)
 
-        return StudyRunner(self.store.root / "studies")
+    def status(self, work: Work) -> JobStatus:
+        """How far a study or an exploration is."""
+        return self._scheduler.status(work, self)
 
-    def hand(self, kind: str) -> Background:
-        """What makes works of one kind, one at a time."""
-        with self._lock:
-            return self._hands.setdefault(kind, Background())
+    def cancel(self, work: Job) -> None:
+        """Stop a study or an exploration; what it has stored stays."""
+        self._scheduler.cancel(work, self)
+
+    def at_work(self, lane: str | None = None) -> list[Job]:
+        """The jobs that wait or run, in one lane or in all."""
+        return self._scheduler.active(self, lane)
+
+    def wait(self, timeout: float) -> None:
+        """Block until there are none, or so many seconds have passed; for tests."""
+        self._scheduler.wait(self, timeout)
 
     @property
     def busy(self) -> bool:
         """Whether something is being made here."""
-        working = any(hand.working for hand in self._hands.values())
-        studying = "studies" in self.__dict__ and self.studies.working
-        return working or studying or any(run.active for run in self.store.runs())
+        return bool(self.at_work()) or any(run.active for run in self.store.runs())
 
     def close(self) -> None:
         """Stop after the current steps; unfinished runs can be resumed."""
         if self._runner is not None:
             self._runner.close()
+        self._scheduler.leave(self, timeout=10)
 
 
 class Places:
@@ -107,20 +119,13 @@ class Places:
         self.shares = Shares(home / SHARES)
         self._places: dict[str, Place] = {}
         self._lock = threading.Lock()
-        self._hall: Hall | None = None
+        self.scheduler = Scheduler(limits)
+        self._executors: Executors | None = None
         self._looked = time.monotonic()
-
-    def hall(self) -> "Hall":
-        """What all places share."""
-        with self._lock:
-            if self._hall is None:
-                allowed = executors.allowed_schedulers
-                self._hall = halls.Hall(schedulers=allowed, limits=self.limits)
-            return self._hall
 
     def of(self, owner: str) -> Place:
         """The place of an owner, made if he is new."""
-        return self._at_hand(owner, lambda: Place(self._store(owner), self.hall))
+        return self._at_hand(owner, lambda: self._place(self._store(owner)))
 
     def shown(self, token: str) -> Place:
         """What a link shows.
@@ -133,15 +138,26 @@ class Places:
         share = self.shares.find(token)
         host, folder = self.of(share.owner), self._folder(share.owner)
         return self._at_hand(
-            f"shown {token}", lambda: Place(GuestStore(folder, share.run_ids), self.hall, host)
+            f"shown {token}", lambda: self._place(GuestStore(folder, share.run_ids), host)
         )
 
     def close(self) -> None:
         """Stop everything after the current steps."""
         for place in self._places.values():
             place.close()
-        if self._hall is not None:
-            self._hall.close()
+        self.scheduler.close()
+        if self._executors is not None:
+            self._executors.close()
+
+    def _place(self, store: RunStore, host: Place | None = None) -> Place:
+        return Place(store, self.scheduler, self._steps, host)
+
+    def _steps(self) -> "Executors":
+        """Where all places have their steps made."""
+        with self._lock:
+            if self._executors is None:
+                self._executors = executors.Executors(allowed=executors.allowed_schedulers)
+            return self._executors
 
     def _at_hand(self, key: str, make: Callable[[], Place]) -> Place:
         with self._lock:

@@ -9,7 +9,6 @@ import streamlit as st
 from bnmf_core.core.limits import read_limits
 from bnmf_core.core.names import told_apart
 from bnmf_core.lazy import lazy
-from bnmf_core.runs.background import Background
 from bnmf_core.store.home import data_home
 from bnmf_core.store.launches import Launch
 from bnmf_core.store.records import RunRecord
@@ -19,10 +18,9 @@ from pages.frame.places import Place, Places
 
 if TYPE_CHECKING:
     from bnmf_core import JobRunner
-    from studies.background import StudyRunner
 
 # The engine, which the first page does without.
-jobs = lazy("bnmf_core.runs.jobs")
+runners = lazy("bnmf_core.runs.runner")
 launch = lazy("bnmf_core.runs.launch")
 panel = lazy("pages.frame.panel")
 plotly = lazy("plotly.graph_objects")
@@ -60,27 +58,12 @@ def make_ready() -> Thread:
     """Load what the next pages need while somebody reads the first one, which needs little."""
 
     def load() -> None:
-        for module in (jobs, panel, plotly):
+        for module in (runners, panel, plotly):
             dir(module)
 
     thread = Thread(target=load, daemon=True)
     thread.start()
     return thread
-
-
-def studies() -> "StudyRunner":
-    """The runner of studies."""
-    return place().studies
-
-
-def rank_studies() -> Background:
-    """The runner of rank studies."""
-    return place().hand("ranks")
-
-
-def hands(kind: str) -> Background:
-    """What makes explorations by hand of one kind."""
-    return place().hand(kind)
 
 
 def run_words(run: RunRecord) -> str:

@@ -7,9 +7,9 @@ import streamlit as st
 
 from bnmf_core.analysis import unfinished
 from bnmf_core.analysis.comparison import Comparison
-from bnmf_core.analysis.queue import AnalysisStatus
 from bnmf_core.analysis.stage import Stage
 from bnmf_core.core.errors import NotFoundError
+from bnmf_core.jobs.job import JobStatus
 from bnmf_core.lazy import lazy
 from bnmf_core.registry import ALGORITHMS
 from bnmf_core.store.records import RunRecord
@@ -115,12 +115,12 @@ def runs_until_done(
 def analysis_until(found: Comparison, stage: Stage[Any], waiting_for: str) -> None:
     """Progress of an analysis until one of its stages is there; then the page is redrawn."""
 
-    def status() -> AnalysisStatus:
+    def status() -> JobStatus:
         runner().analyse(found.run_ids, stage.key)  # somebody still watches it
         return runner().analysis_status(found)
 
     def active() -> bool:
-        return not stage.ready(found) and status().status == "running"
+        return not stage.ready(found) and status().active
 
     def draw() -> None:
         now = status()

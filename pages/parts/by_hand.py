@@ -13,9 +13,9 @@ from bnmf_core.compare.topics import top_indices
 from bnmf_core.core.names import clean_name, numbered
 from bnmf_core.figures.bases import named_table
 from bnmf_core.figures.gallery import basis_images
-from bnmf_core.runs.background import Background
 from pages.frame import declared, link, view
 from pages.frame.lens import Lens
+from pages.frame.services import place
 from pages.frame.words import plain, shown
 from pages.parts import hand_held, hand_moved, make_study
 
@@ -98,20 +98,14 @@ def component_labels(look: Lens, row: int) -> dict[str, str]:
     }
 
 
-def explore(
-    background: Background,
-    work: Exploration,
-    button: str,
-    name: str,
-    draw: Callable[[], None],
-) -> None:
+def explore(work: Exploration, button: str, name: str, draw: Callable[[], None]) -> None:
     """What is there of an exploration, as it comes in, and what starts, watches or cancels it."""
-    status = background.status(work)
-    if status.status == "running":
-        make_study.follow(background, work, name, draw)
+    status = place().status(work)
+    if status.active:
+        make_study.follow(work, name, draw)
         return
     if status.status != "complete":
-        _start(background, work, button, name)
+        make_study.start(work, button, name)
     if work.damaged:
         st.warning(plain(work.damaged))
     if status.status == "failed":
@@ -119,15 +113,3 @@ def explore(
     if status.status == "cancelled":
         st.caption("It was cancelled; what was made is kept, and it goes on from there.")
     draw()
-
-
-def _start(background: Background, work: Exploration, button: str, name: str) -> None:
-    other = background.current
-    if other is not None and background.status(other).status == "running":
-        st.caption("Another exploration is being made; this one can start when it has ended.")
-        make_study.follow(background, other, f"{name}_other")
-        return
-    if st.button(plain(button), type="primary", key=f"{name}_start"):
-        with view.told():
-            background.start(work)
-        st.rerun()

@@ -10,7 +10,6 @@ from bnmf_core.figures.gallery import basis_images
 from bnmf_core.figures.ranges import range_chart
 from pages.frame import link, view
 from pages.frame.lens import Lens
-from pages.frame.services import hands
 from pages.frame.words import plain, shown
 from pages.parts import by_hand
 
@@ -54,9 +53,7 @@ def show(look: Lens, row: int, labels: dict[str, str]) -> None:
         if told.within.size:
             _picture(look, told)
 
-    by_hand.explore(
-        hands("held"), work, f"Look for what remains, from {STARTS + 1} starts", "held", draw
-    )
+    by_hand.explore(work, f"Look for what remains, from {STARTS + 1} starts", "held", draw)
 
 
 def _threshold(look: Lens) -> float | None:

@@ -15,7 +15,6 @@ from bnmf_core.figures.gallery import basis_images
 from bnmf_core.figures.ranges import range_chart
 from pages.frame import link, view
 from pages.frame.lens import Lens
-from pages.frame.services import hands
 from pages.frame.words import plain, shown
 from pages.parts import by_hand
 
@@ -62,7 +61,7 @@ def show(look: Lens, row: int, labels: dict[str, str]) -> None:
         _picture(look, bands, component, posterior)
 
     what = f"Move {'all' if most == dataset.D else f'the {most} largest'} entries"
-    by_hand.explore(hands("moved"), work, f"{what} of component {component + 1}", "moved", draw)
+    by_hand.explore(work, f"{what} of component {component + 1}", "moved", draw)
 
 
 def _say(

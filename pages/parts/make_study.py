@@ -1,15 +1,16 @@
-"""A study that is made in the background: its button, its progress, its result."""
+"""A study or an exploration: its button, its progress, its result."""
 
 from collections.abc import Callable
 
 import streamlit as st
 
-from bnmf_core.runs.background import Background, Work
+from bnmf_core.jobs.job import Job, Work
 from pages.frame import view, watch
-from pages.frame.services import studies
+from pages.frame.services import place
 from pages.frame.words import left, plain
 from studies.result import StudyResult
 from studies.runner import Study
+from studies.work import StudyWork
 
 
 def result(study: Study, button: str, name: str) -> StudyResult:
@@ -17,51 +18,57 @@ def result(study: Study, button: str, name: str) -> StudyResult:
 
     ``button`` is what the button that starts it says; ``name`` begins the keys of the widgets.
     """
-    runner = studies()
-    made(runner, runner.work(study), button, name)
-    return runner.result(study)
+    work = StudyWork(study, place().store.root / "studies")
+    made(work, button, name)
+    return work.result()
 
 
-def made(
-    background: Background,
-    work: Work,
-    button: str,
-    name: str,
-    so_far: Callable[[], None] | None = None,
-) -> None:
+def made(work: Work, button: str, name: str, so_far: Callable[[], None] | None = None) -> None:
     """Go on once this has been made; before that, ask for it or show its progress, and stop.
 
     ``so_far`` draws what there is of it while it is made.
     """
-    status = background.status(work)
+    status = place().status(work)
     if status.status == "complete":
         return
-    if status.status == "running":
-        follow(background, work, name, so_far)
+    if status.active:
+        follow(work, name, so_far)
         st.stop()
     if status.status == "failed":
         view.problem(status.message)
     if status.status == "cancelled":
         st.info("The study was cancelled; what was measured is kept, and it goes on from there.")
-    if st.button(plain(button), type="primary", key=f"{name}_start"):
-        with view.told():
-            background.start(work)
-        st.rerun()
+    start(work, button, name)
     st.stop()
 
 
-def follow(
-    background: Background, work: Work, name: str, show: Callable[[], None] | None = None
-) -> None:
+def start(work: Work, button: str, name: str) -> None:
+    """The button that queues it."""
+    label = plain(button)
+    st.button(label, type="primary", key=f"{name}_start", on_click=place().start, args=(work,))
+
+
+def follow(work: Work, name: str, show: Callable[[], None] | None = None) -> None:
     """How far it is, the time left, a button that cancels it, and what there is of it so far."""
+    here = place()
 
     def draw() -> None:
-        now = background.status(work)
+        now = here.status(work)
         soon = "" if now.remaining is None else f", {left(now.remaining)}"
         st.progress(now.fraction, text=plain(f"{now.stage}{soon}"))
-        if st.button("Cancel", key=f"{name}_cancel", icon=":material/cancel:"):
-            background.cancel()
+        if now.message:
+            st.caption(plain(now.message))
+        with st.container(horizontal=True):
+            _cancel(work, "Cancel", f"{name}_cancel")
+            before = next(iter(here.at_work(work.lane)), work)
+            if before.key != work.key:
+                _cancel(before, "Cancel the one before it", f"{name}_cancel_other")
         if show is not None:
             show()
 
-    watch.until_done(lambda: background.status(work).status == "running", draw)
+    watch.until_done(lambda: here.status(work).active, draw)
+
+
+def _cancel(work: Job, label: str, key: str) -> None:
+    icon = ":material/cancel:"
+    st.button(label, key=key, icon=icon, on_click=place().cancel, args=(work,))

@@ -11,7 +11,7 @@ from bnmf_core.analysis.ranks import RankQuestion, RankWork
 from bnmf_core.evidence.rank_study import RankStudy
 from bnmf_core.figures.ranks import rank_criteria
 from pages.frame import view
-from pages.frame.services import rank_studies, runner, store
+from pages.frame.services import place, runner, store
 from pages.frame.words import duration, labelled, plain, shown
 from pages.parts import make_study
 
@@ -60,7 +60,7 @@ def answer(asked: RankQuestion, dataset: Dataset) -> RankStudy:
             )
         first, last = asked.ranks[0], asked.ranks[-1]
         button = f"Compare ranks {first} to {last}"
-        make_study.made(rank_studies(), work, button, "rank", partial(_so_far, work))
+        make_study.made(work, button, "rank", partial(_so_far, work))
     with view.told():
         study = ranks.read(work.folder)
     return study
@@ -95,11 +95,8 @@ def _cluster(runner: JobRunner, dataset_id: str) -> Executor | None:
 
 
 def _being_made(dataset: Dataset) -> RankWork | None:
-    work = rank_studies().current
-    same = isinstance(work, RankWork) and work.question.dataset == dataset.hash
-    if not same or rank_studies().status(work).status != "running":
-        return None
-    return work
+    works = [work for work in place().at_work(RankWork.lane) if isinstance(work, RankWork)]
+    return next((work for work in works if work.question.dataset == dataset.hash), None)
 
 
 def _new(dataset: Dataset) -> RankQuestion:

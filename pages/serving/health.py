@@ -24,7 +24,7 @@ def answer(request: Request) -> JSONResponse:
         if free < LEAST_FREE:
             wrong.append("The disk is nearly full.")
         services.places().of(EVERYBODY).store.made()
-        running, waiting = services.places().hall().count()
+        running, waiting = services.places().scheduler.count("run")
         told |= {"runs_running": running, "runs_waiting": waiting}
     except (OSError, sqlite3.Error, BNMFError):
         wrong.append("The folder of runs cannot be read.")

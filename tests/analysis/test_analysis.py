@@ -23,7 +23,7 @@ from bnmf_core.core.errors import NotFoundError, RunError, StoreError
 from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.split import split
 from bnmf_core.numerics.linalg import evenly_spaced
-from bnmf_core.runs.jobs import JobRunner
+from bnmf_core.runs.runner import JobRunner
 from bnmf_core.store.manifest import DONE
 from bnmf_core.store.run_store import RunStore
 

@@ -15,7 +15,7 @@ from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.evidence import Evidence
 from bnmf_core.analysis.stages import compute
 from bnmf_core.core.names import percent
-from bnmf_core.runs.jobs import JobRunner
+from bnmf_core.runs.runner import JobRunner
 from bnmf_core.store.run_store import RunStore
 
 pytestmark = pytest.mark.slow

@@ -13,8 +13,8 @@ from bnmf_core.analysis.stages import compute
 from bnmf_core.compare.alignment import matching
 from bnmf_core.compare.distances import find_distance
 from bnmf_core.compare.distances.pairwise import cross
-from bnmf_core.runs.jobs import JobRunner
 from bnmf_core.runs.launch import run_names
+from bnmf_core.runs.runner import JobRunner
 from bnmf_core.share.naming import styles_of
 from bnmf_core.store.run_store import RunStore
 

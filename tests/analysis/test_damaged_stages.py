@@ -12,7 +12,7 @@ from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.stages import STAGES
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.spec import RunSpec
-from bnmf_core.runs.jobs import JobRunner
+from bnmf_core.runs.runner import JobRunner
 from bnmf_core.store import files, manifest
 from bnmf_core.store.run_store import RunStore
 

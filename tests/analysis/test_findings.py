@@ -21,7 +21,7 @@ from bnmf_core.analysis.stages import compute
 from bnmf_core.compare.alignment import component_angles, matching
 from bnmf_core.compare.unseen import unseen_modes
 from bnmf_core.evidence import verdict
-from bnmf_core.runs.jobs import JobRunner
+from bnmf_core.runs.runner import JobRunner
 from bnmf_core.store.run_store import RunStore
 from pages.frame import declared
 

@@ -16,7 +16,7 @@ from bnmf_core.analysis.findings import Answer
 from bnmf_core.analysis.named import LIMIT, Named, in_words
 from bnmf_core.analysis.stages import compute
 from bnmf_core.core.errors import NotFoundError, SettingsError
-from bnmf_core.runs.jobs import JobRunner
+from bnmf_core.runs.runner import JobRunner
 from bnmf_core.share import archive, formats
 from bnmf_core.share.opening import open_archive
 from bnmf_core.share.report import report

@@ -18,7 +18,7 @@ from bnmf_core.analysis.stage import Stage
 from bnmf_core.analysis.stages import compute
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.distances.pairwise import pairwise
-from bnmf_core.runs.jobs import JobRunner
+from bnmf_core.runs.runner import JobRunner
 from bnmf_core.store.run_store import RunStore
 from pages.frame import declared
 

@@ -13,7 +13,7 @@ from bnmf_core.analysis.stages import STAGES
 from bnmf_core.analysis.unused import find_unused, remove_unused
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.spec import RunSpec
-from bnmf_core.runs.jobs import JobRunner
+from bnmf_core.runs.runner import JobRunner
 from bnmf_core.store.run_store import RunStore
 
 pytestmark = pytest.mark.slow

@@ -12,7 +12,7 @@ import pytest
 
 from bnmf_core.core.spec import RunSpec
 from bnmf_core.runs import engine
-from bnmf_core.runs.jobs import JobRunner
+from bnmf_core.runs.runner import JobRunner
 from tests.cli.conftest import ROOT, assert_same, wait_for_progress
 
 

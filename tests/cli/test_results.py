@@ -12,7 +12,7 @@ from bnmf_core.compare.coverage import covering_numbers
 from bnmf_core.core.particles import Particles
 from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.synthetic import laurberg
-from bnmf_core.runs.jobs import JobRunner
+from bnmf_core.runs.runner import JobRunner
 from bnmf_core.store.run_store import RunStore
 from tests.cli.conftest import assert_same
 

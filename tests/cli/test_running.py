@@ -10,7 +10,7 @@ from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.samples import SAMPLES, load_sample
 from bnmf_core.data.synthetic import laurberg
 from bnmf_core.runs import engine
-from bnmf_core.runs.jobs import JobRunner
+from bnmf_core.runs.runner import JobRunner
 from tests.cli.conftest import SMALL_RUN, assert_same
 
 
@@ -108,7 +108,7 @@ def test_a_failed_run_is_told(command, monkeypatch):
     def broken(*arguments):
         raise MemoryError
 
-    monkeypatch.setattr("bnmf_core.runs.jobs.make_plan", broken)
+    monkeypatch.setattr("bnmf_core.runs.job.make_plan", broken)
     code, out, err = command(*SMALL_RUN, "--json")
     assert code == 1 and "has failed: There was not enough memory" in err
     assert json.loads(out)["runs"][0]["status"] == "failed"

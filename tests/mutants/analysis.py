@@ -8,7 +8,7 @@ MUTANTS = (
         "analysis/stage.py",
         "decides = (self.version, distances,",
         "decides = (0, distances,",
-        "tests/analysis/test_queue.py",
+        "tests/analysis/test_jobs.py",
     ),
     Mutant(
         "weights: members evenly spaced whatever they weigh",

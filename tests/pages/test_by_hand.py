@@ -1,6 +1,6 @@
 """By hand: components held and entries moved on the pages, kept in the address, computed once."""
 
-import numpy as np
+import time
 
 from bnmf_core.core.errors import Cancelled
 from pages.frame import services
@@ -19,7 +19,7 @@ def test_a_link_restores_what_is_held_and_nothing_starts_by_itself(finished):
     assert app.query_params["lock"] == "1,3" and app.query_params["moved"] == "2"
     assert app.query_params["rise"] == "3"
     assert button(app, "Look for what remains")
-    assert services.hands("held").current is None
+    assert not services.place().at_work("exploration")
 
 
 def test_numbers_that_no_component_has_are_left_out(finished):
@@ -38,7 +38,7 @@ def test_what_remains_is_looked_for_once_and_told_in_words(finished):
     runs = ",".join(finished)
     app = page("components", runs=runs, lock="1,2")
     button(app, "Look for what remains").click().run()
-    services.hands("held").wait(60)
+    services.place().wait(60)
     app = page("components", runs=runs, lock="1,2")
     assert not app.exception
     said = words(app)
@@ -51,7 +51,7 @@ def test_entries_are_moved_and_told_beside_the_draws(finished):
     runs = ",".join(finished)
     app = page("components", runs=runs, moved="2", rise="1")
     button(app, "Move all entries of component 2").click().run()
-    services.hands("moved").wait(60)
+    services.place().wait(60)
     app = page("components", runs=runs, moved="2", rise="1")
     assert not app.exception
     said = words(app)
@@ -63,9 +63,9 @@ def test_entries_are_moved_and_told_beside_the_draws(finished):
     assert "Within 10 % more error" not in words(app)
 
 
-def test_another_exploration_is_shown_with_a_way_to_end_it(finished, monkeypatch):
+def test_a_second_exploration_waits_and_the_first_can_be_ended(finished):
     class Endless:
-        key = "endless"
+        key, lane = "endless", "exploration"
 
         def ready(self):
             return False
@@ -73,16 +73,17 @@ def test_another_exploration_is_shown_with_a_way_to_end_it(finished, monkeypatch
         def make(self, report, stopped):
             report(0.25, "Going on")
             while not stopped():
-                pass
+                time.sleep(0.001)
             raise Cancelled("ended")
 
-    background = services.hands("held")
-    background.start(Endless())
+    place = services.place()
+    place.start(Endless())
     app = page("components", runs=",".join(finished), lock="1")
-    assert not app.exception and "Another exploration is being made" in words(app)
-    assert not [one for one in app.button if one.label.startswith("Look for")]
-    app.button(key="held_other_cancel").click().run()
-    background.wait(10)
-    assert not app.exception
-    assert np.isfinite(background.status(Endless()).fraction)
-    assert background.status(Endless()).status == "cancelled"
+    button(app, "Look for what remains").click().run()
+    assert not app.exception and "Waits until what you started before is done." in words(app)
+    assert len(place.at_work("exploration")) == 2
+    app.button(key="held_cancel_other").click().run()
+    place.wait(60)
+    assert place.status(Endless()).status == "cancelled"
+    app.run()
+    assert not app.exception and "factorizations have converged" in words(app)

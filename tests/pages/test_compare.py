@@ -18,6 +18,7 @@ from pages.study_parts import views as study_view
 from studies.coverage.plan import CoverageStudy, StudyPlan
 from studies.result import full
 from studies.rrt import findings as trees
+from studies.work import StudyWork
 from tests.pages.apps import page, table_with, words
 
 
@@ -174,7 +175,7 @@ def test_the_short_study_is_made_here_and_kept(server, monkeypatch):
     monkeypatch.setattr(study_view, "full_study", lambda name: None)
     app = page("study")
     app.button(key="study_start").click().run()
-    services.studies().wait(60)
+    services.place().wait(60)
     app.run()
     assert not app.exception
     table = next(shown.value for shown in app.dataframe if "source" in shown.value)
@@ -215,17 +216,16 @@ def test_tables_of_trees_are_those_of_the_paper(server):
 
 
 def test_a_cancelled_study_goes_on_later(server, monkeypatch):
-    runner = services.studies()
-    study = CoverageStudy(("two_small",), StudyPlan(1, 30))
-    work = runner.work(study)
-    runner.start(work)
-    runner.cancel()
-    runner.wait(60)
-    assert runner.status(work).status in ("cancelled", "complete")
-    runner.start(runner.work(CoverageStudy(("two_small",), StudyPlan(1, 30))))
-    runner.wait(60)
-    assert runner.status(work).status == "complete"
-    assert runner.result(study).settings["samples"] == 30
+    place, folder = services.place(), server.store.root / "studies"
+    work = StudyWork(CoverageStudy(("two_small",), StudyPlan(1, 30)), folder)
+    place.start(work)
+    place.cancel(work)
+    place.wait(60)
+    assert place.status(work).status in ("cancelled", "complete")
+    place.start(StudyWork(CoverageStudy(("two_small",), StudyPlan(1, 30)), folder))
+    place.wait(60)
+    assert place.status(work).status == "complete"
+    assert work.result().settings["samples"] == 30
 
 
 def test_the_gallery_shows_every_run_in_one_order_of_components(server, compared):

@@ -52,7 +52,7 @@ def test_a_study_is_made_in_the_background_and_opened_again(server, data):
     app.slider[0].set_range(1, 3).run()
     app.number_input(key="rank_restarts").set_value(4).run()
     app.button(key="rank_start").click().run()
-    services.rank_studies().wait(120)
+    services.place().wait(120)
     app.run()
     assert not app.exception and not app.error
     (asked,) = ranks.answered(server.store.root, data.hash)
@@ -159,14 +159,14 @@ def test_a_cancelled_study_goes_on(server, data, monkeypatch):
     app = page("rank")
     app.slider[0].set_range(1, 3).run()
     app.button(key="rank_start").click().run()
-    services.rank_studies().cancel()
-    services.rank_studies().wait(60)
+    services.place().cancel(*services.place().at_work("study"))
+    services.place().wait(60)
     app.run()
     assert not app.exception
     assert "The study was cancelled" in words(app) or charts(app)
     if not charts(app):
         app.button(key="rank_start").click().run()
-        services.rank_studies().wait(120)
+        services.place().wait(120)
         app.run()
     assert len(charts(app)) == 2
 

@@ -29,7 +29,7 @@ def test_starts_on_data_of_ones_own_are_measured_in_the_background(server):
     app = page("starts")
     app.number_input(key="starts_rank").set_value(3).run()
     app.button(key="own_starts_start").click().run()
-    services.studies().wait(60)
+    services.place().wait(60)
     app.run()
     assert not app.exception and not app.error
     assert len(app.get("plotly_chart")) == 2
@@ -46,13 +46,13 @@ def test_a_measurement_can_be_cancelled_and_goes_on(server, monkeypatch):
     app = page("starts")
     app.button(key="own_starts_start").click().run()
     app.button(key="own_starts_cancel").click().run()
-    services.studies().wait(10)
+    services.place().wait(10)
     app.run()
     assert "The study was cancelled" in words(app)
-    kept = len(list(services.studies().folder.rglob("*.json")))
+    kept = len(list((server.store.root / "studies").rglob("*.json")))
     assert 0 <= kept < 9
     app.button(key="own_starts_start").click().run()
-    services.studies().wait(60)
+    services.place().wait(60)
     app.run()
     assert len(app.get("plotly_chart")) == 2
 

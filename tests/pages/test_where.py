@@ -79,11 +79,11 @@ def test_a_page_says_that_an_analysis_has_come_back_from_a_lost_cluster():
         from types import SimpleNamespace  # noqa: PLC0415
         from unittest.mock import patch  # noqa: PLC0415
 
-        from bnmf_core.analysis.queue import AnalysisStatus  # noqa: PLC0415
+        from bnmf_core.jobs.job import JobStatus  # noqa: PLC0415
         from pages.frame import watch  # noqa: PLC0415
 
         words = "The connection was lost. It is computed on this machine now."
-        status = AnalysisStatus("running", 0.4, "Weighing the modes", words)
+        status = JobStatus("running", 0.4, "Weighing the modes", words)
         runner = SimpleNamespace(analyse=lambda *asked: None, analysis_status=lambda found: status)
         stage = SimpleNamespace(
             key="evidence", label="Weighing the modes", ready=lambda found: False

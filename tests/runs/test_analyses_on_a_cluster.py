@@ -18,9 +18,8 @@ from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.synthetic import laurberg, low_rank
 from bnmf_core.evidence.rank_study import rank_study
 from bnmf_core.numerics.tasks import Tasks
-from bnmf_core.runs.executors import ClusterExecutor
-from bnmf_core.runs.hall import Hall
-from bnmf_core.runs.jobs import JobRunner
+from bnmf_core.runs.executors import ClusterExecutor, Executors
+from bnmf_core.runs.runner import JobRunner
 from bnmf_core.store.run_store import RunStore
 from tests.runs.cluster import wait_until
 
@@ -110,8 +109,8 @@ def test_a_program_that_is_begun_again_knows_where_runs_went(cluster, tmp_path):
     with closing(JobRunner(RunStore(tmp_path))) as runner:
         assert runner.cluster_of(run_ids).address == cluster.address
     # Where the operator no longer lists it, its runs are analysed here, and told why.
-    with closing(Hall(schedulers=list)) as hall:
-        runner = JobRunner(RunStore(tmp_path), hall)
+    with closing(Executors(allowed=list)) as executors:
+        runner = JobRunner(RunStore(tmp_path), executors=executors)
         with closing(runner), pytest.raises(SchedulerError, match="does not use"):
             runner.cluster_of(run_ids)
 

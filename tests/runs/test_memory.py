@@ -222,7 +222,7 @@ import sys, threading
 import numpy as np
 from bnmf_core.data.load import map_npy
 from bnmf_core.registry import ALGORITHMS
-from bnmf_core.runs.jobs import JobRunner
+from bnmf_core.runs.runner import JobRunner
 from bnmf_core.store.run_store import RunStore
 from bnmf_core.core.spec import RunSpec
 

@@ -6,6 +6,7 @@ import pytest
 
 from bnmf_core.core.errors import RunError
 from bnmf_core.core.spec import RunSpec
+from bnmf_core.jobs.scheduler import Scheduler
 from bnmf_core.runs import engine, pilots
 from bnmf_core.runs.estimate import KNOWN, TRIED, TRIED_OUT, estimate
 from bnmf_core.runs.pilots import Pilot, Pilots, fly
@@ -16,9 +17,9 @@ CHAIN = RunSpec("gibbs", 3, particles=400, settings={"thinning": 100})
 @pytest.fixture
 def own(store):
     """Pilots of a store of the test's own."""
-    made = Pilots(store)
-    yield made
-    made.close()
+    jobs = Scheduler()
+    yield Pilots(store, jobs, "me")
+    jobs.close()
 
 
 def until_known(made, dataset_id, specs):
@@ -63,7 +64,7 @@ def test_what_was_measured_is_kept_for_every_seed(store, own, small):
     until_known(own, dataset_id, specs)
     known = own.known(dataset_id, specs[0])
     assert known is not None and known.busy > 0
-    again = Pilots(store)
+    again = Pilots(store, Scheduler(), "me")
     assert again.known(dataset_id, RunSpec("random_restarts", 3, particles=40, seed=9)) == known
     assert again.known(dataset_id, RunSpec("random_restarts", 2, particles=40)) is None
     assert not again.ask(dataset_id, specs)
@@ -81,7 +82,7 @@ def test_what_cannot_be_tried_is_not_tried_again(store, own, small, monkeypatch)
 
 def test_a_torn_file_is_measured_again(store, small):
     (store.root / pilots.NAME).write_text("{torn")
-    assert Pilots(store).known("any", CHAIN) is None
+    assert Pilots(store, Scheduler(), "me").known("any", CHAIN) is None
 
 
 def test_what_is_known_best_decides(store, small):

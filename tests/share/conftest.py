@@ -10,7 +10,7 @@ from bnmf_core.analysis import structure
 from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.findings import Answer
 from bnmf_core.analysis.stages import compute
-from bnmf_core.runs.jobs import JobRunner
+from bnmf_core.runs.runner import JobRunner
 from bnmf_core.store.run_store import RunStore
 
 HOSTILE = "</script><img src=http://127.0.0.2/x onerror=alert(1)>{content}"

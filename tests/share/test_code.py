@@ -8,7 +8,7 @@ import pytest
 
 from bnmf_core import RunSpec, load_sample
 from bnmf_core.analysis.comparison import open_comparison
-from bnmf_core.runs.jobs import JobRunner
+from bnmf_core.runs.runner import JobRunner
 from bnmf_core.share import archive, code
 from bnmf_core.store.run_store import RunStore
 

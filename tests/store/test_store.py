@@ -18,8 +18,8 @@ from bnmf_core.core.errors import DamagedError, NotFoundError, StoreError
 from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.repair import hide_entries
 from bnmf_core.runs import engine, planning
-from bnmf_core.runs.jobs import JobRunner
 from bnmf_core.runs.planning import describe
+from bnmf_core.runs.runner import JobRunner
 from bnmf_core.store import files, folders
 from bnmf_core.store.datasets import verify
 from bnmf_core.store.home import data_home
@@ -603,7 +603,7 @@ KILLED = """
 import sys
 from bnmf_core.store.datasets import verify
 from bnmf_core.store.home import data_home
-from bnmf_core.runs.jobs import JobRunner
+from bnmf_core.runs.runner import JobRunner
 from bnmf_core.store.run_store import RunStore
 from bnmf_core.samplers import gibbs
 from bnmf_core.solvers import solution

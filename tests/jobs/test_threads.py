@@ -5,17 +5,17 @@ from concurrent.futures import CancelledError
 
 import pytest
 
-from bnmf_core.runs.turns import Turns
+from bnmf_core.jobs.threads import FairThreads
 
 
 @pytest.fixture
-def turns():
-    shared = Turns(1)
+def threads():
+    shared = FairThreads(1)
     yield shared
     shared.shutdown()
 
 
-def held(turns):
+def held(threads):
     """A gate that keeps the only thread busy until it is opened."""
     gate, begun = threading.Event(), threading.Event()
 
@@ -23,14 +23,14 @@ def held(turns):
         begun.set()
         gate.wait(10)
 
-    turns.of_run(1.0).submit(wait)
+    threads.executor(1.0).submit(wait)
     assert begun.wait(10)
     return gate
 
 
-def test_a_run_of_weight_four_has_four_turns_for_one(turns):
-    gate, made = held(turns), []
-    light, heavy = turns.of_run(1.0), turns.of_run(4.0)
+def test_a_run_of_weight_four_has_four_turns_for_one(threads):
+    gate, made = held(threads), []
+    light, heavy = threads.executor(1.0), threads.executor(4.0)
     asked = [light.submit(made.append, "light") for _ in range(5)]
     asked += [heavy.submit(made.append, "heavy") for _ in range(20)]
     gate.set()
@@ -42,12 +42,12 @@ def test_a_run_of_weight_four_has_four_turns_for_one(turns):
         assert of_both.count("heavy") in (4 * turn - 1, 4 * turn, 4 * turn + 1)
 
 
-def test_who_comes_later_does_not_make_up_for_the_time_before(turns):
-    early = turns.of_run(1.0)
+def test_who_comes_later_does_not_make_up_for_the_time_before(threads):
+    early = threads.executor(1.0)
     for _ in range(50):
         early.submit(int).result(10)
-    gate, made = held(turns), []
-    late = turns.of_run(1.0)
+    gate, made = held(threads), []
+    late = threads.executor(1.0)
     both = {"late": late, "early": early}
     asked = [run.submit(made.append, name) for _ in range(6) for name, run in both.items()]
     gate.set()
@@ -56,12 +56,12 @@ def test_who_comes_later_does_not_make_up_for_the_time_before(turns):
     assert made[:6].count("late") == 3
 
 
-def test_results_errors_and_cancelled_steps_are_told(turns):
-    seat = turns.of_run(1.0)
+def test_results_errors_and_cancelled_steps_are_told(threads):
+    seat = threads.executor(1.0)
     assert seat.submit(divmod, 7, 2).result(10) == (3, 1)
     with pytest.raises(ZeroDivisionError):
         seat.submit(divmod, 7, 0).result(10)
-    gate = held(turns)
+    gate = held(threads)
     waiting, after = seat.submit(int), seat.submit(str, 5)
     assert waiting.cancel()
     gate.set()
@@ -70,11 +70,11 @@ def test_results_errors_and_cancelled_steps_are_told(turns):
         waiting.result(10)
 
 
-def test_owners_have_the_same_time_however_many_runs_they_have(turns):
-    gate, made = held(turns), []
+def test_owners_have_the_same_time_however_many_runs_they_have(threads):
+    gate, made = held(threads), []
     one, other = threading.Event(), threading.Event()  # anything that can be told apart
-    crowd = [turns.of_run(weight, one) for weight in (8.0, 1.0, 1.0)]
-    single = turns.of_run(1.0, other)
+    crowd = [threads.executor(weight, one) for weight in (8.0, 1.0, 1.0)]
+    single = threads.executor(1.0, other)
 
     def work(name: str) -> None:
         threading.Event().wait(0.005)
@@ -88,9 +88,9 @@ def test_owners_have_the_same_time_however_many_runs_they_have(turns):
     assert 8 <= made[:20].count("single") <= 10
 
 
-def test_an_owner_of_long_steps_has_fewer_of_them(turns):
-    gate, made = held(turns), []
-    slow, quick = (turns.of_run(1.0, threading.Event()) for _ in range(2))
+def test_an_owner_of_long_steps_has_fewer_of_them(threads):
+    gate, made = held(threads), []
+    slow, quick = (threads.executor(1.0, threading.Event()) for _ in range(2))
 
     def work(seconds: float, name: str) -> None:
         threading.Event().wait(seconds)

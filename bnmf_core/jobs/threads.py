@@ -1,4 +1,4 @@
-"""Threads that several runs share: whose step is made next, so that first findings come soon.
+"""Threads that runs share: whose step is made next, so that first findings come soon.
 
 Stride scheduling (Waldspurger & Weihl 1995), twice: every owner has a clock that goes forward by
 the time his steps take, and among the runs of one owner every run has a clock that a step puts
@@ -31,7 +31,7 @@ _ALONE = _Alone()
 
 
 @dataclass
-class _Line:
+class _Queue:
     """What waits of one owner.
 
     clock : seconds that were worked for him. last : what his last step took. now : the clock of
@@ -44,7 +44,7 @@ class _Line:
     steps: list[tuple[float, int, Future[Any], Callable[[], Any]]] = field(default_factory=list)
 
 
-class Turns:
+class FairThreads:
     """Threads of this process.
 
     workers : how many. clock : seconds that only go forward.
@@ -53,15 +53,15 @@ class Turns:
     def __init__(self, workers: int, clock: Callable[[], float] = time.perf_counter) -> None:
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="step")
         self._lock, self._number, self._clock = Lock(), count(), clock
-        self._lines: WeakKeyDictionary[Hashable, _Line] = WeakKeyDictionary()
+        self._queues: WeakKeyDictionary[Hashable, _Queue] = WeakKeyDictionary()
         self._now = 0.0
 
-    def of_run(self, weight: float, owner: Hashable = _ALONE) -> Executor:
+    def executor(self, weight: float, owner: Hashable = _ALONE) -> Executor:
         """Where one run has its steps made, so many of them for one of a run of weight 1.
 
         ``owner`` : whose run it is; all owners have the same time.
         """
-        return _Seat(self, weight, owner)
+        return _OfRun(self, weight, owner)
 
     def shutdown(self) -> None:
         """Make the steps that wait, and end."""
@@ -77,23 +77,23 @@ class Turns:
     ) -> float:
         """Let a step wait for its turn; the clock of its run after it."""
         with self._lock:
-            line = self._lines.setdefault(owner, _Line())
-            if not line.steps:
-                line.clock = max(line.clock, self._now)
-            clock = max(clock, line.now) + stride
-            heapq.heappush(line.steps, (clock, next(self._number), future, step))
+            queue = self._queues.setdefault(owner, _Queue())
+            if not queue.steps:
+                queue.clock = max(queue.clock, self._now)
+            clock = max(clock, queue.now) + stride
+            heapq.heappush(queue.steps, (clock, next(self._number), future, step))
         self._threads.submit(self._make_next)
         return clock
 
     def _make_next(self) -> None:
         with self._lock:
-            waiting = [line for line in self._lines.values() if line.steps]
-            line = min(waiting, key=lambda one: one.clock)
-            self._now = line.clock
+            waiting = [queue for queue in self._queues.values() if queue.steps]
+            queue = min(waiting, key=lambda one: one.clock)
+            self._now = queue.clock
             # What the step will take is not known yet; another thread must not wait for it.
-            expected = line.last
-            line.clock += expected
-            line.now, _, future, step = heapq.heappop(line.steps)
+            expected = queue.last
+            queue.clock += expected
+            queue.now, _, future, step = heapq.heappop(queue.steps)
         if not future.set_running_or_notify_cancel():
             return
         began = self._clock()
@@ -104,22 +104,22 @@ class Turns:
         else:
             future.set_result(result)
         with self._lock:
-            line.last = self._clock() - began
-            line.clock += line.last - expected
+            queue.last = self._clock() - began
+            queue.clock += queue.last - expected
 
 
-class _Seat(Executor):
+class _OfRun(Executor):
     """The executor of one run."""
 
-    def __init__(self, turns: Turns, weight: float, owner: Hashable) -> None:
-        self._turns, self._stride, self._owner = turns, 1.0 / weight, owner
+    def __init__(self, threads: FairThreads, weight: float, owner: Hashable) -> None:
+        self._threads, self._stride, self._owner = threads, 1.0 / weight, owner
         self._clock = 0.0
 
     def submit(
         self, fn: Callable[Arguments, Made], /, *args: Arguments.args, **kwargs: Arguments.kwargs
     ) -> Future[Made]:
         future: Future[Made] = Future()
-        self._clock = self._turns.put(
+        self._clock = self._threads.put(
             self._owner, self._clock, self._stride, future, lambda: fn(*args, **kwargs)
         )
         return future

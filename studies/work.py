@@ -1,10 +1,9 @@
-"""Studies in the background, kept in a folder by what decides their numbers."""
+"""Studies as jobs of the scheduler, stored in a folder by what decides their numbers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from bnmf_core.runs.background import Background
 from studies.result import StudyResult
 from studies.runner import Progress, Study
 
@@ -19,6 +18,7 @@ class StudyWork:
 
     study: Study
     folder: Path
+    lane = "study"
 
     @property
     def key(self) -> str:
@@ -42,24 +42,12 @@ class StudyWork:
 
         self.study.make(self.folder / "cells", tell, stopped).save(self.path)
 
-
-class StudyRunner(Background):
-    """Makes studies and keeps them in a folder."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__()
-        self.folder = folder
-
-    def work(self, study: Study) -> StudyWork:
-        """The study as what is made in the background."""
-        return StudyWork(study, self.folder)
-
-    def result(self, study: Study) -> StudyResult:
-        """A complete study.
+    def result(self) -> StudyResult:
+        """The result.
 
         Raises
         ------
         StoreError
             When it is not there.
         """
-        return StudyResult.load(self.work(study).path)
+        return StudyResult.load(self.path)

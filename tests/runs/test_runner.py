@@ -16,8 +16,9 @@ from bnmf_core.core.errors import NotFoundError, RunError, SettingsError
 from bnmf_core.core.limits import Limits
 from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.synthetic import low_rank
-from bnmf_core.runs import engine, jobs, memory
-from bnmf_core.runs.jobs import JobRunner
+from bnmf_core.runs import engine, memory
+from bnmf_core.runs import runner as module
+from bnmf_core.runs.runner import JobRunner
 from bnmf_core.store import folders, records
 from bnmf_core.store.run_store import RunStore
 from tests.suited import model_of, suited
@@ -96,7 +97,7 @@ def test_a_spec_that_does_not_fit_starts_nothing(runner, store, small):
 
 
 def test_the_queue_has_an_end(runner, store, small, gate, monkeypatch):
-    monkeypatch.setattr(runner._hall, "limits", Limits(runs_waiting=4))
+    monkeypatch.setattr(runner.scheduler, "limits", Limits(runs_waiting=4))
     run_ids = runner.start(small, [RESTARTS] * 3)
     with pytest.raises(RunError, match="At most 4 of your runs may run or wait"):
         runner.start(small, [RESTARTS] * 2)
@@ -343,7 +344,7 @@ def test_a_full_disk_fails_the_run_with_a_reason_and_keeps_the_rest(
 ):
     """Neither results nor how the run has ended can be written; later the end can."""
     expected = engine.run(small, RESTARTS)
-    monkeypatch.setattr(jobs, "BEAT_EVERY", 0.02)
+    monkeypatch.setattr(module, "BEAT_EVERY", 0.02)
     full, tries = OSError(errno.ENOSPC, "No space left on device"), []
 
     def no_room(sink, shard, checkpoint, chunk):
@@ -372,7 +373,7 @@ def test_a_full_disk_fails_the_run_with_a_reason_and_keeps_the_rest(
 def test_a_claim_that_is_not_renewed_lapses_in_the_same_process(store, small, gate, monkeypatch):
     """As on a disk that stays full: the run does not run for as long as the process lives."""
     monkeypatch.setattr(records, "LEASE", 0.2)
-    monkeypatch.setattr(jobs, "BEAT_EVERY", 0.02)
+    monkeypatch.setattr(module, "BEAT_EVERY", 0.02)
     runner = JobRunner(store)
     try:
         (run_id,) = runner.start(small, [RESTARTS])
@@ -384,7 +385,7 @@ def test_a_claim_that_is_not_renewed_lapses_in_the_same_process(store, small, ga
             patch.setattr(store.life, "report", lambda claim, **progress: True)
             wait_until(lambda: store.run(run_id).status == "interrupted")
             claim = store.life.resume(run_id)  # somebody else takes it over
-        wait_until(lambda: not runner._tickets)  # the runner notices, and lets go of it
+        wait_until(lambda: not runner._jobs)  # the runner notices, and lets go of it
         assert store.run(run_id).status == "queued" and store.life.begin(claim)
     finally:
         runner.close()
@@ -392,7 +393,7 @@ def test_a_claim_that_is_not_renewed_lapses_in_the_same_process(store, small, ga
 
 
 def test_another_program_can_cancel_a_run(store, small, gate, monkeypatch):
-    monkeypatch.setattr(jobs, "BEAT_EVERY", 0.02)
+    monkeypatch.setattr(module, "BEAT_EVERY", 0.02)
     runner = JobRunner(store)
     try:
         (run_id,) = runner.start(small, [RESTARTS])

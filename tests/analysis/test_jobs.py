@@ -7,13 +7,16 @@ import time
 import numpy as np
 import pytest
 
-from bnmf_core.analysis import queue, stages
+from bnmf_core.analysis import jobs, stages
 from bnmf_core.analysis.distances import STAGE as DISTANCES_STAGE
-from bnmf_core.analysis.queue import AnalysisQueue
+from bnmf_core.analysis.jobs import Analyses
 from bnmf_core.analysis.stage import Stage
 from bnmf_core.analysis.stages import STAGES
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.core.spec import RunSpec
+from bnmf_core.jobs import scheduler as module
+from bnmf_core.jobs.job import WAITING
+from bnmf_core.jobs.scheduler import SILENCE, Scheduler
 from bnmf_core.store import files
 
 pytestmark = pytest.mark.slow
@@ -57,10 +60,15 @@ def now():
 
 
 @pytest.fixture
-def line(store, now):
-    waiting = AnalysisQueue(store, lambda: now[0])
-    yield waiting
-    waiting.close()
+def scheduler(now):
+    found = Scheduler(clock=lambda: now[0])
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def line(store, scheduler):
+    return Analyses(store, scheduler, "me")
 
 
 def reach(true, timeout=10.0):
@@ -100,7 +108,7 @@ def test_what_is_looked_at_goes_before_what_is_not(line, made, run_ids):
     reach(lambda: line.status(first).stage == STAGES["distances"].label)
     line.ask(second)
     reach(lambda: line.status(second).stage == STAGES["distances"].label)
-    assert line.status(first).stage == queue.WAITING
+    assert line.status(first).stage == WAITING
     gate.release()
     reach(lambda: done == [(second.key, "distances")])
 
@@ -110,16 +118,16 @@ def test_nobody_looks_any_more_so_the_next_has_its_turn(line, made, run_ids, now
     line.ask(first)
     reach(lambda: line.status(first).stage == STAGES["distances"].label)
     line.ask(second)
-    now[0] += queue.SILENCE - 1
+    now[0] += SILENCE - 1
     line.ask(second)
-    assert line.status(second).stage == queue.WAITING  # the first was there before
+    assert line.status(second).stage == WAITING  # the first was there before
     now[0] += 2  # by now the first has been silent for too long
     reach(lambda: line.status(second).stage == STAGES["distances"].label)
-    assert line.status(first).stage == queue.WAITING
+    assert line.status(first).stage == WAITING
 
 
 def test_of_those_that_nobody_looks_at_only_the_newest_wait(line, made, run_ids, monkeypatch):
-    monkeypatch.setattr(queue, "MOST_UNWATCHED", 2)
+    monkeypatch.setattr(module, "MOST_UNWATCHED", 2)
     done, gate = made
     found = [line.open([run_id]) for run_id in run_ids]
     line.ask(found[0])
@@ -135,7 +143,7 @@ def test_of_those_that_nobody_looks_at_only_the_newest_wait(line, made, run_ids,
 
 
 def test_while_a_launch_is_being_made_only_what_is_asked_for_is_computed(
-    line, made, run_ids, store
+    line, scheduler, made, run_ids, store
 ):
     done, gate = made
     one = line.open(run_ids[:1])
@@ -147,7 +155,7 @@ def test_while_a_launch_is_being_made_only_what_is_asked_for_is_computed(
     assert others[0].launch == launch
     store.runs = lambda: [*others, *real()]
     line.ask(one, "structure")
-    reach(lambda: STAGES["structure"].ready(one) and not line._waiting)
+    reach(lambda: STAGES["structure"].ready(one) and not scheduler.active("me"))
     assert [key for _, key in done] == ["distances", "basins", "structure"]
     store.runs = real
     line.ask(one)
@@ -170,20 +178,19 @@ def test_the_time_left_is_that_of_the_stage_in_work(line, run_ids, now, monkeypa
     assert told[:2] == [None, 6.0]  # half of it took 6 seconds
 
 
-def test_the_queue_holds_ids_and_few_opened_comparisons(line, made, run_ids):
+def test_the_queue_holds_ids_and_few_opened_comparisons(line, scheduler, made, run_ids):
     for run_id in run_ids:
         line.ask(line.open([run_id]))
-    waiting = line._waiting.values()
-    assert {run_id for entry in waiting for run_id in entry.run_ids} == set(run_ids)
-    assert all(isinstance(run_id, str) for entry in waiting for run_id in entry.run_ids)
-    assert len(line._opened) <= queue.MOST_OPEN
+    waiting = scheduler.active("me")
+    assert {run_id for job in waiting for run_id in job.run_ids} == set(run_ids)
+    assert all(isinstance(run_id, str) for job in waiting for run_id in job.run_ids)
+    assert len(line._opened) <= jobs.MOST_OPEN
 
 
 @pytest.mark.slow
 def test_a_new_distance_does_not_break_what_is_stored(runner, run_ids, monkeypatch):
     before = runner.wait_analysis(run_ids[:2])
-    while runner.analyses._waiting:  # a last look at what is missing would see both
-        time.sleep(0.005)
+    runner.scheduler.wait(runner.owner, 10)  # a last look at what is missing would see both
     monkeypatch.setitem(DISTANCES, "second_wad", DISTANCES["wad"])
     assert not stages.complete(before) and not STAGES["structure"].ready(before)
     assert STAGES["downstream"].ready(before)  # knows no distances

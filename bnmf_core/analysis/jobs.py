@@ -1,0 +1,173 @@
+"""Comparisons as jobs of the scheduler, stage by stage, the one that a page needs first.
+
+Someone who looks at a comparison asks again and again (:meth:`Analyses.ask`). While other runs of
+the same launch are being made, a comparison of those that have ended is passing: only what is asked
+for is computed of it.
+"""
+
+import threading
+import traceback
+from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import Executor
+from contextlib import suppress
+from functools import partial
+
+from bnmf_core.analysis import stages
+from bnmf_core.analysis.comparison import Comparison, open_comparison
+from bnmf_core.analysis.remote import Cluster
+from bnmf_core.analysis.stage import Stage, Stopped
+from bnmf_core.core import events
+from bnmf_core.core.errors import Cancelled
+from bnmf_core.jobs.job import WAITING, JobStatus, Report, now_and_then
+from bnmf_core.jobs.scheduler import Scheduler
+from bnmf_core.store.run_store import RunStore
+
+# Comparisons whose tables of members are kept at hand.
+MOST_OPEN = 8
+# Stages of at most this weight take seconds, and wait for no long one.
+SHORT = 2.0
+
+
+class ComparisonJob:
+    """What is missing of one comparison; each call of :meth:`make` computes one stage.
+
+    Parameters
+    ----------
+    analyses : where comparisons are opened. comparison : which. cluster : where it is computed.
+    """
+
+    def __init__(self, analyses: "Analyses", comparison: Comparison, cluster: Cluster) -> None:
+        self.key, self.lane = comparison.key, "short stage"
+        self.run_ids = tuple(comparison.run_ids)  # the comparison itself holds much memory
+        self._analyses, self._cluster = analyses, cluster
+        self._wanted: dict[str, None] = {}
+        self._passing, self._total = False, 0.0
+
+    def want(self, comparison: Comparison, first: str | None, passing: bool) -> None:
+        """Say which stage is needed before the others.
+
+        ``passing`` : other runs of its launch are being made, and will be compared with these.
+        """
+        if first is not None:
+            self._wanted = {first: None} | {k: None for k in self._wanted if k != first}
+        self._passing = passing
+        self._choose_lane(self._missing(comparison))
+
+    def make(self, report: Report, stopped: Stopped) -> bool:
+        """Compute the next stage; whether there is another one after it."""
+        comparison = self._analyses.open(self.run_ids)
+        missing = self._missing(comparison)
+        try:
+            if missing:
+                self._compute(comparison, missing[0], report, stopped)
+                missing = self._missing(comparison)
+        except Cancelled:
+            raise
+        except Exception as error:
+            events.tell("analysis failed", analysis=self.key, why=type(error).__name__)
+            with suppress(OSError):  # the reason may be that the disk is full
+                comparison.folder.mkdir(parents=True, exist_ok=True)
+                words = "".join(traceback.format_exception(error))
+                (comparison.folder / "error.txt").write_text(words)
+            raise
+        finally:
+            self._choose_lane(missing)
+        return bool(missing)
+
+    def _compute(
+        self, comparison: Comparison, stage: Stage[object], report: Report, stopped: Stopped
+    ) -> None:
+        left = sum(one.weight for one in stages.missing(comparison))
+        self._total = max(self._total, left)
+
+        def tell(part: float) -> None:
+            whole = (self._total - left + part * stage.weight) / self._total
+            report(part, stage.label, whole, self._cluster.said)
+
+        def gives_way() -> bool:
+            if stopped():
+                return True
+            missing = self._missing(comparison)
+            return not missing or missing[0].key != stage.key
+
+        stages.make(comparison, stage, tell, now_and_then(gives_way), self._cluster)
+
+    def _missing(self, comparison: Comparison) -> list[Stage[object]]:
+        """What is to be computed, what was asked for last coming first."""
+        others = [] if self._passing else list(stages.STAGES)
+        return stages.missing(comparison, [*self._wanted, *others])
+
+    def _choose_lane(self, missing: Sequence[Stage[object]]) -> None:
+        long = bool(missing) and missing[0].weight > SHORT
+        self.lane = "long stage" if long else "short stage"
+
+
+class Analyses:
+    """Computes what is missing of the comparisons of one store.
+
+    Parameters
+    ----------
+    store : where runs are read and results are written.
+    scheduler, owner : what makes the jobs, and for whom.
+    cluster : the executor of the cluster where runs of these ids were made, None for this machine;
+        raises SchedulerError where it does not answer.
+    """
+
+    def __init__(
+        self,
+        store: RunStore,
+        scheduler: Scheduler,
+        owner: Hashable,
+        cluster: Callable[[Sequence[str]], Executor | None] = lambda run_ids: None,
+    ) -> None:
+        self.store = store
+        self._scheduler, self._owner, self._cluster = scheduler, owner, cluster
+        self._opened: dict[str, Comparison] = {}
+        self._lock = threading.Lock()
+
+    def open(self, run_ids: Sequence[str]) -> Comparison:
+        """The comparison of these runs; one that was opened lately has its members at hand.
+
+        Raises
+        ------
+        RunError, NotFoundError, StoreError
+            When the runs do not belong together or have made nothing yet.
+        """
+        found = open_comparison(self.store, run_ids)
+        with self._lock:
+            known = self._opened.pop(found.key, found)
+            # A run that was resumed or renamed since may have as many particles as then.
+            found = known if known.runs == found.runs else found
+            self._opened[found.key] = found  # the newest is last
+            while len(self._opened) > MOST_OPEN:
+                self._opened.pop(next(iter(self._opened)))
+        return found
+
+    def ask(self, comparison: Comparison, first: str | None = None, watched: bool = True) -> None:
+        """Compute a comparison, or go on doing so; one that has failed is not tried again.
+
+        Parameters
+        ----------
+        first : the stage that is needed before the others. watched : whether somebody looks at it.
+        """
+        if stages.complete(comparison) or self.status(comparison).status == "failed":
+            return
+        job = self._scheduler.find(comparison.key, self._owner)
+        if not isinstance(job, ComparisonJob):
+            cluster = Cluster(partial(self._cluster, comparison.run_ids))
+            job = ComparisonJob(self, comparison, cluster)
+        launches = {run.launch for run in comparison.runs}
+        passing = any(run.active and run.launch in launches for run in self.store.runs())
+        job.want(comparison, first, passing)
+        self._scheduler.submit(job, self._owner, watched)
+
+    def again(self, comparison: Comparison) -> None:
+        """Forget that an analysis failed; the next question tries it again."""
+        self._scheduler.forget(comparison.key, self._owner)
+
+    def status(self, comparison: Comparison) -> JobStatus:
+        """How far the analysis is."""
+        if stages.complete(comparison):
+            return JobStatus("complete", 1.0)
+        found = self._scheduler.known(comparison.key, self._owner)
+        return JobStatus("waiting", stage=WAITING) if found is None else found

@@ -1,0 +1,187 @@
+"""A run as a job of the scheduler: driven, reported, ended, whatever happens to it."""
+
+import logging
+import sqlite3
+import threading
+import time
+import traceback
+from collections.abc import Callable, Hashable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from bnmf_core.core import events
+from bnmf_core.core.errors import BNMFError, SchedulerError, StoreError
+from bnmf_core.core.spec import Progress
+from bnmf_core.jobs.job import Report, Stopped
+from bnmf_core.jobs.threads import FIRST
+from bnmf_core.runs.engine import Outcome, drive
+from bnmf_core.runs.executors import Executors
+from bnmf_core.runs.planning import as_begun, describe, make_plan
+from bnmf_core.store import folders
+from bnmf_core.store.chunks import assemble
+from bnmf_core.store.life import CANCEL, Claim
+from bnmf_core.store.run_store import RunStore
+
+log = logging.getLogger(__name__)
+
+SAVE_PROGRESS_EVERY = 0.3
+CLOSED = "The program stopped; what was saved is kept."
+
+
+class RunJob:
+    """A run that this process has claimed; a resumed run is a new job.
+
+    Parameters
+    ----------
+    store : where the run is entered and its results are written. claim : of the run.
+    executors, address, owner : where its steps are made, and for whom.
+    ended : called with this job when it is over.
+
+    Attributes
+    ----------
+    cancel : set when it has to stop. closing : whether that is because the program stops.
+    end : how it has ended (status and message) while the store could not be told yet.
+    """
+
+    lane = "run"
+
+    def __init__(
+        self,
+        store: RunStore,
+        claim: Claim,
+        executors: Executors,
+        address: str,
+        owner: Hashable,
+        ended: Callable[["RunJob"], None],
+    ) -> None:
+        self.claim = claim
+        self.cancel = threading.Event()
+        self.closing = False
+        self.end: tuple[str, str] | None = None
+        self._store, self._executors, self._address = store, executors, address
+        self._owner, self._ended, self._lost = owner, ended, False
+
+    @property
+    def key(self) -> str:
+        """That of the claim."""
+        return self.claim.token
+
+    def make(self, report: Report, stopped: Stopped) -> None:
+        """Make the run; how far it is and how it ends is written in the store."""
+        try:
+            if self._store.life.begin(self.claim):
+                events.tell("begun", run=self.claim.run_id)
+                self._run()
+        except (sqlite3.Error, OSError) as error:
+            self.end = "failed", f"The run could not begin ({error}); it can be resumed."
+            raise
+        finally:
+            self._ended(self)
+
+    def beat(self) -> bool:
+        """Renew the claim and hear what others wish; whether that was the last time."""
+        if self.end is not None:
+            self._store.life.end(self.claim, *self.end)
+            self.end = None
+            return True
+        sign = self._store.life.beat(self.claim)
+        self._lost = self._lost or sign == "lost"
+        if self._lost or sign == CANCEL:
+            self.cancel.set()
+        return False
+
+    def _run(self) -> None:
+        try:
+            outcome = self._drive()
+            status = "complete" if outcome.whole else outcome.stop_reason
+            message = outcome.message
+            if self.closing and status != "complete":
+                status, message = "interrupted", CLOSED
+        except BNMFError as error:
+            lost = isinstance(error, SchedulerError)
+            status, message = "interrupted" if lost else "failed", str(error)
+        except MemoryError:
+            message = "There was not enough memory; ask for a lower rank or fewer factorizations."
+            status = "failed"
+        except OSError as error:
+            words = error.strerror or str(error)
+            status, message = "failed", f"The results could not be written ({words}); free some "
+            message += "space, then resume the run: what was saved is kept."
+            log.exception("run %s failed", self.claim.run_id)
+        except Exception as error:
+            message = f"Something unforeseen went wrong ({type(error).__name__}: {error})."
+            status = "failed"
+            log.exception("run %s failed", self.claim.run_id)
+            _write_traceback(self._store.run_folder(self.claim.run_id))
+        self._tell(status, message)
+
+    def _tell(self, status: str, message: str) -> None:
+        """Write how a run has ended; where that cannot be written now, the beat goes on trying."""
+        events.tell("ended", run=self.claim.run_id, status=status)
+        try:
+            self._store.life.end(self.claim, status, message)
+        except (sqlite3.Error, OSError):
+            log.exception("the end of run %s cannot be written yet", self.claim.run_id)
+            self.end = status, message
+
+    def _drive(self) -> Outcome:
+        claim = self.claim
+        record = self._store.run(claim.run_id)
+        folder = self._store.run_folder(claim.run_id)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / folders.COMPLETE).unlink(missing_ok=True)
+        dataset = self._store.dataset(record.dataset)
+        self._store.verify_dataset(record.dataset)
+        plan = make_plan(dataset, record.spec, self._executors.rooms(self._address, dataset))
+        sink = folders.FolderSink(folder)
+        if begun := sink.starts():
+            plan = as_begun(plan, begun)
+        info, starts = describe(plan), [shard.start for shard in plan.shards]
+        sink.write_plan(info, starts)
+        saved, counted = 0.0, -1
+
+        def report(progress: Progress) -> None:
+            nonlocal saved, counted
+            now = time.monotonic()
+            if now - saved >= SAVE_PROGRESS_EVERY or progress.done != counted:
+                saved, counted = now, progress.done
+                ours = self._store.life.report(
+                    claim,
+                    message=progress.stage,
+                    done=progress.done,
+                    seconds=progress.seconds,
+                    fraction=progress.fraction,
+                    remaining=progress.remaining,
+                    busy=progress.busy,
+                )
+                if not ours:  # somebody else has taken the run over
+                    self._lost = True
+                    self.cancel.set()
+
+        # What a launch begins with is what its findings begin with.
+        weight = FIRST if claim.run_id == record.launch else 1.0
+        executor = self._executors.get(self._address, weight, self._owner)
+        outcome = drive(plan, sink, executor, report, self.cancel, record.seconds, record.busy)
+        chunks, broken = sink.read()
+        if any(chunk.size for chunk in chunks) and not self._lost:
+            particles = assemble(chunks, starts, record.spec, info | outcome.to_dict())
+            final = outcome.whole and not broken
+            folders.write_particles(folder, particles, final)
+            # The last report may have been too soon after the one before to be kept.
+            whole = {"fraction": 1.0} if final else {}
+            whole |= {"seconds": outcome.seconds, "busy": record.busy + outcome.busy}
+            self._store.life.report(claim, done=particles.M, **whole)
+            outcome = replace(outcome, notes=tuple(particles.info.get("notes", ())))
+        if broken:
+            raise StoreError(
+                "Some of what this run had saved is damaged or missing on the disk; resume it to "
+                "make that again."
+            )
+        return outcome
+
+
+def _write_traceback(folder: Path) -> None:
+    with suppress(OSError):  # the reason may be that the disk is full
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "error.txt").write_text(traceback.format_exc())

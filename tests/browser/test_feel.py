@@ -107,11 +107,11 @@ def page(request, opened, made):
     shown.set_viewport_size({"width": 1366, "height": 900})
     shown.goto(f"{address}/{declared.page(key).address}?{urlencode(parameters)}")
     shown.get_by_role("heading", level=1).first.wait_for()
-    settle(shown, 1500)
+    settle(shown, 800)
     shown.get_by_role("progressbar").first.wait_for(state="detached")
     shown.add_style_tag(content=STILL)
     shown.evaluate(UNFOLD)
-    settle(shown, 600)
+    settle(shown, 300)
     shown.add_script_tag(path=AUDIT)
     assert shown.get_by_text("Page not found").count() == 0
     return shown

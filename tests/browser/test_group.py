@@ -19,7 +19,7 @@ def launch(page, address, dataset_id):
     page.get_by_role("spinbutton", name="Factorizations").fill("30")
     page.get_by_role("tab", name="Seed").click()
     page.get_by_role("spinbutton", name="Repetitions").fill("2")
-    page.get_by_role("spinbutton", name="Budget").fill("20")
+    page.get_by_role("spinbutton", name="Budget").fill("4")
     page.get_by_role("textbox", name="Name").fill("Two methods at equal cost")
     page.keyboard.press("Tab")
     settle(page)
@@ -44,7 +44,7 @@ def test_from_a_launch_to_a_report_and_an_archive(chromium, tmp_path):
             methods = {run.spec.algorithm: run.id for run in kept}
             assert len(methods) > 1 and len(kept) == 2 * len(methods)
             assert {run.spec.seed for run in kept} == {0, 1}
-            assert {run.spec.seconds for run in kept} == {20.0}
+            assert {run.spec.seconds for run in kept} == {4.0}
 
             # One scoreboard, of which every number leads to where it comes from.
             visit(page, "Scoreboard")

@@ -35,7 +35,7 @@ def test_no_page_asks_another_host_and_names_are_shown_as_they_are(chromium, tmp
         for declared_page in declared.PAGES:
             page.goto(f"{address}/{declared_page.address}")
             page.get_by_role("heading", level=1).first.wait_for()
-            settle(page, 1200)
+            settle(page, 600)
             assert page.get_by_text("Page not found").count() == 0
             assert page.locator("a[href*='127.0.0.2'], a[href*='ab.org']").count() == 0
             assert page.locator("img[src*='127.0.0.2']").count() == 0

@@ -10,14 +10,14 @@ from scipy.special import log_ndtr, ndtri_exp
 from benchmarks import harness, peers
 from benchmarks.tables import part, spread
 from bnmf_core import Dataset, RunSpec, boolean_tiles, run
+from bnmf_core.boolean import box_gibbs, iasg
+from bnmf_core.boolean import model as boolean
+from bnmf_core.boolean.generator import IMPLIED_DENSITY
 from bnmf_core.core.algorithm import Shard
 from bnmf_core.core.problem import Problem
-from bnmf_core.data.tiles import IMPLIED_DENSITY
 from bnmf_core.numerics.boolean import boolean_product
 from bnmf_core.numerics.sparse_products import SparseProducts
 from bnmf_core.numerics.threads import one_blas_thread
-from bnmf_core.probability import boolean
-from bnmf_core.samplers import box_gibbs, iasg
 
 RANK = 30
 CLEAN, NOISY = (0.01, 0.05), (0.05, 0.15)

@@ -16,7 +16,7 @@ _HOME = {
     "TransformLibrary": "explorers.transforms",
     "algorithms": "registry",
     "align": "compare.alignment",
-    "boolean_tiles": "data.tiles",
+    "boolean_tiles": "boolean.generator",
     "component_stability": "compare.alignment",
     "conclusions": "compare.conclusions",
     "connections": "compare.islands",
@@ -40,7 +40,7 @@ _HOME = {
     "run": "runs.engine",
     "sample_names": "data.samples",
     "stein_weights": "posterior.weights",
-    "threshold_curve": "compare.thresholds",
+    "threshold_curve": "boolean.thresholds",
     "top_words": "compare.topics",
     "transform_library": "explorers.library",
     "unseen_modes": "compare.unseen",
@@ -52,6 +52,8 @@ TYPE_CHECKING = False
 
 
 if TYPE_CHECKING:  # for type checkers, the same names
+    from bnmf_core.boolean.generator import boolean_tiles as boolean_tiles
+    from bnmf_core.boolean.thresholds import threshold_curve as threshold_curve
     from bnmf_core.compare.alignment import align as align
     from bnmf_core.compare.alignment import component_stability as component_stability
     from bnmf_core.compare.conclusions import conclusions as conclusions
@@ -62,7 +64,6 @@ if TYPE_CHECKING:  # for type checkers, the same names
     from bnmf_core.compare.islands import connections as connections
     from bnmf_core.compare.modes import find_modes as find_modes
     from bnmf_core.compare.projection import project as project
-    from bnmf_core.compare.thresholds import threshold_curve as threshold_curve
     from bnmf_core.compare.topics import top_words as top_words
     from bnmf_core.compare.unseen import unseen_modes as unseen_modes
     from bnmf_core.core.dataset import Dataset as Dataset
@@ -75,7 +76,6 @@ if TYPE_CHECKING:  # for type checkers, the same names
     from bnmf_core.data.samples import sample_names as sample_names
     from bnmf_core.data.synthetic import laurberg as laurberg
     from bnmf_core.data.synthetic import low_rank as low_rank
-    from bnmf_core.data.tiles import boolean_tiles as boolean_tiles
     from bnmf_core.evidence.mode_evidence import mode_evidence as mode_evidence
     from bnmf_core.evidence.rank_study import rank_study as rank_study
     from bnmf_core.explorers.library import transform_library as transform_library

@@ -10,30 +10,16 @@ from bnmf_core.core.particles import Particles
 from bnmf_core.core.registry import Registry
 from bnmf_core.explorers import (
     all_modes,
-    box_restarts,
     dsgd,
     nndsvdar,
-    nvi,
-    panpal,
     q_svgd,
     q_transform,
     random_restarts,
-    rrt,
     single_mode,
     svgd,
 )
 from bnmf_core.probability import MODELS
-from bnmf_core.samplers import (
-    boolean_gibbs,
-    box_gibbs,
-    gibbs,
-    hmc,
-    iasg,
-    langevin,
-    metropolis,
-    mode_jumps,
-    tempered_smc,
-)
+from bnmf_core.samplers import gibbs, hmc, langevin, metropolis, mode_jumps, tempered_smc
 
 ALGORITHMS = Registry(
     "algorithm",
@@ -51,13 +37,6 @@ ALGORITHMS = Registry(
         svgd.ALGORITHM,
         q_svgd.ALGORITHM,
         dsgd.ALGORITHM,
-        rrt.ALGORITHM,
-        nvi.ALGORITHM,
-        box_restarts.ALGORITHM,
-        box_gibbs.ALGORITHM,
-        boolean_gibbs.ALGORITHM,
-        iasg.ALGORITHM,
-        panpal.ALGORITHM,
         metropolis.ALGORITHM,
         langevin.ALGORITHM,
     ),

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bnmf_core.analysis import tiles
+from bnmf_core.boolean.analysis import tiles
 from pages.boolean_parts import cells, entries, looked, ranks, table, thresholds
 from pages.boolean_parts import tiles as of_tiles
 from pages.frame import choosing, guard, link, panel, view

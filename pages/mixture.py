@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bnmf_core.analysis import variational as stage
+from bnmf_core.rrt.analysis import variational as stage
 from pages.frame import guard, panel, view
 from pages.mixture_parts import mixture
 

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from bnmf_core.analysis import tree as tree_stage
-from bnmf_core.figures.tree import growth
+from bnmf_core.rrt.analysis import tree as tree_stage
+from bnmf_core.rrt.figures.tree import growth
 from pages.frame import focusing, guard, panel, view
 from pages.parts import tree
 

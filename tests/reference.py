@@ -21,9 +21,9 @@ import scipy.sparse as sp
 from bnmf_core import Dataset, JobRunner, RunSpec, RunStore, run
 from bnmf_core.analysis.distances import SUM
 from bnmf_core.analysis.stages import STAGES
+from bnmf_core.boolean.generator import boolean_tiles
 from bnmf_core.core.errors import BNMFError
 from bnmf_core.data.synthetic import laurberg, low_rank
-from bnmf_core.data.tiles import boolean_tiles
 from bnmf_core.registry import ALGORITHMS
 from bnmf_core.store.integrity import SEAL
 from bnmf_core.store.manifest import DONE

@@ -18,7 +18,6 @@ LAYERS = [
     ["data"],
     ["solvers"],
     ["probability"],
-    ["variational"],
     ["samplers", "explorers"],
     ["registry"],
     ["posterior"],
@@ -27,6 +26,7 @@ LAYERS = [
     ["analysis"],
     ["runs"],
     ["figures"],
+    ["boolean", "rrt"],
     ["share"],
     ["cli"],
     ["__main__"],
@@ -54,6 +54,7 @@ def imports(path: Path) -> Iterator[str]:
 
 
 MODULES = sorted(p for p in ENGINE.rglob("*.py") if p.parent != ENGINE or p.stem != "__init__")
+PLUG_INS = [manifest.parent.name for manifest in ENGINE.glob("*/plugin.toml")]
 STUDIES = sorted((ENGINE.parent / "studies").rglob("*.py"))
 
 
@@ -74,3 +75,12 @@ def test_a_study_knows_the_engine_and_no_page(path):
         # Only what is told of a study draws and prints; what measures it needs no benchmark.
         if name.startswith("benchmarks"):
             assert path.stem == "report" or path.parent.name == "drawing", name
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ENGINE)))
+def test_plug_ins_come_through_the_registries_alone(path):
+    """As a third party's do; only the list of public names in ``bnmf_core`` names them."""
+    own = path.relative_to(ENGINE).parts[0]
+    for name in imports(path):
+        for plug_in in PLUG_INS:
+            assert own == plug_in or not name.startswith(f"bnmf_core.{plug_in}."), name

@@ -7,16 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from bnmf_core.analysis import (
-    chains,
-    distances,
-    downstream,
-    evidence,
-    quality,
-    stein,
-    structure,
-    variational,
-)
+from bnmf_core.analysis import chains, distances, downstream, evidence, quality, stein, structure
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.stein import FORMS
 from bnmf_core.compare.coverage import covering_numbers
@@ -160,10 +151,6 @@ class Board:
         K = self._kernels[form][np.ix_(rows, rows)]
         return math.sqrt(max(ksd(K, np.full(rows.size, 1 / rows.size)), 0.0))
 
-    def bound(self, run_id: str) -> float:
-        """The evidence lower bound of the mixture that a run has made, nats."""
-        return self._bounds.get(run_id, math.nan)
-
     def busy(self, run_id: str) -> float:
         """Seconds that processors worked on a run; NaN where that was not measured."""
         record = self.comparison.runs[self.comparison.run_ids.index(run_id)]
@@ -217,9 +204,3 @@ class Board:
         return {
             form: np.asarray(part.K) for form, part in parts.items() if not isinstance(part, str)
         }
-
-    @cached_property
-    def _bounds(self) -> dict[str, float]:
-        found = variational.STAGE.perhaps(self.comparison)
-        proposals = {} if found is None else found.proposals("best")
-        return {key: float(one.decisions["elbo"].iloc[-1]) for key, one in proposals.items()}

@@ -22,8 +22,9 @@ class Criterion:
     better : "less", "more", or "" where neither is. favours : towards whom it is biased by what it
         measures, "optimizers", "draws", or "" for nobody. requires : of what it means something.
         about : what it is, in a sentence.
-    page : the page where it comes from. doubt : of a group of runs why its number cannot be the
-        best, "" where it can; None where every number can.
+    page : the page where it comes from. stages : keys of those whose results it reads.
+    doubt : of a group of runs why its number cannot be the best, "" where it can; None where every
+        number can.
     """
 
     key: str
@@ -36,6 +37,7 @@ class Criterion:
     page: str = "overview"
     doubt: Callable[[Board, Sequence[str]], str] | None = None
     requires: str = "any run"
+    stages: tuple[str, ...] = ()
 
 
 SETTLED = "settled chains"
@@ -63,6 +65,7 @@ CRITERIA: Registry[Criterion] = Registry(
             "Optimizers have no posterior mass: what they found has it.",
             doubt=Board.rough,
             requires=SETTLED,
+            stages=("chains", "evidence"),
         ),
         Criterion(
             "covering",
@@ -123,6 +126,7 @@ CRITERIA: Registry[Criterion] = Registry(
             better="less",
             page="quality",
             about="Relative, of the median factorization, on entries that were hidden on purpose.",
+            stages=("quality",),
         ),
         Criterion(
             "held_out",
@@ -131,6 +135,7 @@ CRITERIA: Registry[Criterion] = Registry(
             better="less",
             page="quality",
             about="Relative, of the middle factorization, on observations that no run saw.",
+            stages=("quality",),
         ),
         Criterion(
             "auc",
@@ -139,6 +144,7 @@ CRITERIA: Registry[Criterion] = Registry(
             page="downstream",
             about="By how much the AUC of a class differs among a run's factorizations, at most "
             "over classes.",
+            stages=("downstream", "conclusions"),
         ),
         Criterion(
             "evidence",
@@ -158,6 +164,7 @@ CRITERIA: Registry[Criterion] = Registry(
             page="quality",
             about="How far the factorizations, all weighted alike, are from the posterior, which "
             "has 0. Of as few as these, optima come out low, because their slopes are small.",
+            stages=("stein",),
         ),
         Criterion(
             "paper",
@@ -167,15 +174,7 @@ CRITERIA: Registry[Criterion] = Registry(
             favours="optimizers",
             page="quality",
             about="As published. Where entries are 0 the posterior itself does not make it 0.",
-        ),
-        Criterion(
-            "elbo",
-            "evidence lower bound",
-            Board.bound,
-            unit="nats",
-            better="more",
-            page="mixture",
-            about="Of the mixture that variational inference makes of a run.",
+            stages=("stein",),
         ),
         Criterion(
             "effective",
@@ -188,6 +187,7 @@ CRITERIA: Registry[Criterion] = Registry(
             "the best here: they count draws of the mode in which they stay.",
             doubt=Board.unmet,
             requires=SETTLED,
+            stages=("chains",),
         ),
         Criterion(
             "seconds",

@@ -3,7 +3,7 @@
 Every finding comes from one function below, which returns None where there is nothing true to say.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,8 +19,6 @@ from bnmf_core.analysis import (
     likelihood_power,
     posterior,
     ranks,
-    tile_answer,
-    tiles,
 )
 from bnmf_core.analysis.chains import Verdicts
 from bnmf_core.analysis.comparison import Comparison
@@ -35,6 +33,7 @@ from bnmf_core.compare.topics import naming_relevance, top_words
 from bnmf_core.compare.unseen import Unseen
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.names import numbered, percent
+from bnmf_core.core.registry import Registry
 from bnmf_core.evidence import verdict
 from bnmf_core.evidence.rank_study import RankStudy
 
@@ -67,6 +66,23 @@ class Finding:
     said: str
     doubt: str
     page: str
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a plug-in's finding comes from.
+
+    key, label : of the finding, and what it is about, in words. find : what is to be said of a
+    comparison, None where there is nothing.
+    """
+
+    key: str
+    label: str
+    find: Callable[[Comparison], Finding | None]
+
+
+# They come first; those of this file are in :attr:`Answer.findings`.
+FINDINGS: Registry[Source] = Registry("finding", Source, (), "bnmf.findings")
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,16 +130,6 @@ class Answer:
     def unseen(self) -> Unseen | None:
         """What restarts say of modes that none has found; None without restarts."""
         return answer.unseen(self.modes.labels, self.comparison.optima)
-
-    @cached_property
-    def tiles(self) -> list[str]:
-        """What can be believed of tiles, in sentences."""
-        found = tiles.STAGE.perhaps(self.comparison)
-        if found is None or not found.run_ids:
-            return []
-        run_id = tile_answer.draws_first(self.comparison, found)[0]
-        X = tiles.targets(self.comparison.seen_dataset)["seen"]
-        return tile_answer.told(self.comparison, found, run_id, found.of_run(run_id), X)
 
     @cached_property
     def rank_study(self) -> RankStudy | None:
@@ -219,12 +225,12 @@ class Answer:
         # Without optima nobody can compare what would be concluded; that is said of the masses.
         of_labels = self.conclusions if self.comparison.optima.any() else None
         possible = [
-            _of_modes("tiles", self.tiles, "boolean"),
-            _of_modes("found", told["found"] + told["separate"], "overview"),
-            _of_modes("probable", told["probable"], "overview"),
+            *(source.find(self.comparison) for source in FINDINGS.values()),
+            in_a_finding("found", told["found"] + told["separate"], "overview"),
+            in_a_finding("probable", told["probable"], "overview"),
             self.uncertainty,
             self.chains,
-            _of_modes("missing", told["missing"], "overview"),
+            in_a_finding("missing", told["missing"], "overview"),
             components(self.comparison, self.modes, self.table, self.named),
             *labels(of_labels, self.weighty),
             rank(self.rank_study, self.comparison.rank),
@@ -241,7 +247,8 @@ class Answer:
         return found[:MOST]
 
 
-def _of_modes(key: str, sentences: list[str], page: str) -> Finding | None:
+def in_a_finding(key: str, sentences: list[str], page: str) -> Finding | None:
+    """The first of these sentences as a finding and the others as its doubt; None without any."""
     return Finding(key, sentences[0], " ".join(sentences[1:]), page) if sentences else None
 
 

@@ -9,15 +9,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from bnmf_core.analysis import (
-    chains,
-    conclusions,
-    downstream,
-    evidence,
-    quality,
-    stein,
-    variational,
-)
 from bnmf_core.analysis.board import Board
 from bnmf_core.analysis.criteria import CRITERIA, MASS
 from bnmf_core.core.names import listed, percent
@@ -27,16 +18,11 @@ ALL = 1e-9
 # Numbers between these are written out, with a comma after the thousands.
 WRITTEN_OUT = 1e3, 1e7
 Ends = tuple[float, float]
-# What numbers are taken from, in the order in which it is computed.
-STAGES = (
-    chains.STAGE,
-    quality.STAGE,
-    downstream.STAGE,
-    conclusions.STAGE,
-    evidence.STAGE,
-    stein.STAGE,
-    variational.STAGE,
-)
+
+
+def stages() -> list[str]:
+    """Keys of the stages that the criteria read."""
+    return list(dict.fromkeys(key for one in CRITERIA.values() for key in one.stages))
 
 
 def scores(board: Board) -> pd.DataFrame:

@@ -18,9 +18,6 @@ from bnmf_core.analysis import (
     quality,
     stein,
     structure,
-    tiles,
-    tree,
-    variational,
 )
 from bnmf_core.analysis.comparison import Comparison, write_about
 from bnmf_core.analysis.remote import Cluster
@@ -38,12 +35,9 @@ STAGES: Registry[Stage[object]] = Registry(
         structure.STAGE,
         chains.STAGE,
         islands.STAGE,
-        tree.STAGE,
-        tiles.STAGE,
         exact.STAGE,
         mixing.STAGE,
         stein.STAGE,
-        variational.STAGE,
         quality.STAGE,
         downstream.STAGE,
         conclusions.STAGE,

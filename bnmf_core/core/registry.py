@@ -1,4 +1,6 @@
-"""Entries by key: the program's own in their order, then those of packages that are installed.
+"""Entries by key: the program's own in their order, then those of plug-ins.
+
+A folder of the program with a ``plugin.toml`` is a plug-in, and so is an installed package.
 
 A package adds an entry by an entry point in a group of the registry's, such as
 ``[project.entry-points."bnmf.models"]`` with ``poisson = "my_package:MODEL"``; the name before the
@@ -8,8 +10,11 @@ in the log: the program goes on without it.
 """
 
 import logging
+import tomllib
 from collections.abc import Iterable, Iterator, MutableMapping
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from threading import RLock
 from typing import Protocol, TypeVar
 
@@ -30,6 +35,7 @@ class Entry(Protocol):
 
 Known = TypeVar("Known", bound=Entry)
 LOG = logging.getLogger(__name__)
+ENGINE = Path(__file__).resolve().parents[1]
 
 
 class Registry(MutableMapping[str, Known]):
@@ -91,6 +97,8 @@ class Registry(MutableMapping[str, Known]):
                 if not self._looked:
                     # First, so that a package may use the registry while it is being loaded.
                     self._looked = True
+                    for name, value in _of_folders().get(self.group, {}).items():
+                        self._add(EntryPoint(name, value, self.group).load())
                     for point in entry_points(group=self.group):
                         self._load(point)
         return self._entries
@@ -114,3 +122,13 @@ class Registry(MutableMapping[str, Known]):
             taken = self._entries[entry.key].label
             raise SettingsError(f"The key {entry.key!r} is taken by {taken!r}; choose another.")
         self._entries[entry.key] = entry
+
+
+@cache
+def _of_folders() -> dict[str, dict[str, str]]:
+    """What the program's own plug-ins add to each group: names and "module:name"."""
+    found: dict[str, dict[str, str]] = {}
+    for manifest in sorted(ENGINE.glob("*/plugin.toml")):
+        for group, points in tomllib.loads(manifest.read_text()).items():
+            found.setdefault(group, {}).update(points)
+    return found

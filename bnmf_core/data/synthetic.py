@@ -12,8 +12,8 @@ import numpy as np
 
 from bnmf_core.core.dataset import Dataset, Truth
 from bnmf_core.core.errors import NotFoundError, SettingsError
+from bnmf_core.core.registry import Registry
 from bnmf_core.core.settings import setting
-from bnmf_core.data import tiles
 
 KINDS = ("unique", "two", "infinite")
 EMBEDDINGS = ("dense", "identity")
@@ -376,9 +376,10 @@ def _make_low_rank(settings: LowRankSettings, rng: np.random.Generator) -> Datas
     )
 
 
-GENERATORS: dict[str, Generator] = {
-    generator.key: generator
-    for generator in (
+GENERATORS: Registry[Generator] = Registry(
+    "generator of data",
+    Generator,
+    (
         Generator(
             "laurberg_unique",
             "One solution",
@@ -407,12 +408,6 @@ GENERATORS: dict[str, Generator] = {
             LowRankSettings,
             _make_low_rank,
         ),
-        Generator(
-            "boolean_tiles",
-            "Tiles of yes and no",
-            "A table of 0 and 1 made of overlapping tiles that are known, some cells flipped.",
-            tiles.Settings,
-            tiles.make,
-        ),
-    )
-}
+    ),
+    "bnmf.generators",
+)

@@ -2,11 +2,11 @@
 
 from bnmf_core.core.model import Model
 from bnmf_core.core.registry import Registry
-from bnmf_core.probability import boolean, gaussian, gaussian_simplex, silf, uniform
+from bnmf_core.probability import gaussian, gaussian_simplex, silf, uniform
 
 MODELS = Registry(
     "model",
     Model,
-    (gaussian.MODEL, gaussian_simplex.MODEL, silf.MODEL, uniform.MODEL, boolean.MODEL),
+    (gaussian.MODEL, gaussian_simplex.MODEL, silf.MODEL, uniform.MODEL),
     "bnmf.models",
 )

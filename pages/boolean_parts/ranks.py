@@ -3,10 +3,10 @@
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.analysis.tile_answer import OFTEN
-from bnmf_core.analysis.tile_ranks import rank_sentence, rank_table
+from bnmf_core.boolean.analysis.tile_answer import OFTEN
+from bnmf_core.boolean.analysis.tile_ranks import rank_sentence, rank_table
+from bnmf_core.boolean.figures.tiles import tables_beside
 from bnmf_core.core.names import percent
-from bnmf_core.figures.tiles import tables_beside
 from bnmf_core.registry import members_of
 from pages.boolean_parts.looked import Looked
 from pages.frame import link, view

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.figures.tiles import Cell, kinds, table_picture
+from bnmf_core.boolean.figures.tiles import Cell, kinds, table_picture
 from pages.boolean_parts.looked import Looked
 from pages.frame import view
 from pages.frame.words import plain

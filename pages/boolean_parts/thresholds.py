@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.compare.thresholds import PAIR_GRID, best_thresholds, errors_at
-from bnmf_core.figures.thresholds import AGAINST, pair_chart, threshold_chart
+from bnmf_core.boolean.figures.thresholds import AGAINST, pair_chart, threshold_chart
+from bnmf_core.boolean.thresholds import PAIR_GRID, best_thresholds, errors_at
 from pages.boolean_parts.looked import Looked
 from pages.frame import view
 from pages.frame.words import plain

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.analysis import tile_answer
-from bnmf_core.figures.tiles import tile_pictures
+from bnmf_core.boolean.analysis import tile_answer
+from bnmf_core.boolean.figures.tiles import tile_pictures
 from pages.boolean_parts.looked import Looked
 from pages.frame import view
 from pages.frame.words import labelled, plain

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from bnmf_core.boolean.three_variables import ThreeVariables
 from bnmf_core.figures.style import HIGHLIGHT, INK, MUTED, component_color
 from bnmf_core.probability.silf import silf
-from bnmf_core.probability.three_variables import ThreeVariables
 from pages.lessons_parts import (
     covering,
     crossing,

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.figures.three_variables import NAMES, cut_picture, maximum_and_mean
-from bnmf_core.probability.three_variables import ThreeVariables
+from bnmf_core.boolean.figures.three_variables import NAMES, cut_picture, maximum_and_mean
+from bnmf_core.boolean.three_variables import ThreeVariables
 from pages.frame.words import plain, shown
 from pages.lessons_parts import charts, touch, yes_no_said
 from pages.lessons_parts.lesson import Lesson, Question, Say

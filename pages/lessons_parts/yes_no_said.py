@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bnmf_core.probability.three_variables import ThreeVariables
+from bnmf_core.boolean.three_variables import ThreeVariables
 
 # Nearer to 0 or 1 than that is no or yes.
 NEAR = 0.02

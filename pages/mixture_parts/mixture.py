@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.analysis import variational as stage
-from bnmf_core.analysis.variational import Mixtures, Proposals
 from bnmf_core.figures.coverage import persistence_plot
-from bnmf_core.figures.elbo import FATES, bound_over_proposals, fate_bars
-from bnmf_core.variational.online import REASONS
+from bnmf_core.rrt.analysis import variational as stage
+from bnmf_core.rrt.analysis.variational import Mixtures, Proposals
+from bnmf_core.rrt.figures.elbo import FATES, bound_over_proposals, fate_bars
+from bnmf_core.rrt.online import REASONS
 from pages.frame import focusing, view
 from pages.frame.lens import Lens
 from pages.frame.words import NATS, plain, shown

@@ -4,11 +4,12 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.analysis import stein, variational
+from bnmf_core.analysis import stein
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.evidence import clear_winner
 from bnmf_core.core.names import percent
 from bnmf_core.posterior.stein import ksd
+from bnmf_core.rrt.analysis import variational
 from pages.frame.lens import Lens
 
 

@@ -17,12 +17,12 @@ from bnmf_core.analysis import (
     likelihood_power,
     posterior,
     stein,
-    tiles,
     verdicts,
 )
 from bnmf_core.analysis.evidence import Evidence
 from bnmf_core.analysis.islands import Islands
 from bnmf_core.analysis.stage import Stage
+from bnmf_core.boolean.analysis import tiles
 from bnmf_core.compare.unseen import Unseen
 from pages.frame import watch
 from pages.frame.lens import Lens

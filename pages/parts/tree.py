@@ -7,12 +7,12 @@ import pandas as pd
 import streamlit as st
 
 from bnmf_core.analysis.comparison import Comparison
-from bnmf_core.analysis.tree import METRIC, TreePart, trees
 from bnmf_core.compare.distances import DISTANCES
-from bnmf_core.explorers.tree import KINDS
-from bnmf_core.figures import tree as tree_figures
 from bnmf_core.figures.factorization_map import left_out
 from bnmf_core.figures.style import RunStyle
+from bnmf_core.rrt.analysis.tree import METRIC, TreePart, trees
+from bnmf_core.rrt.figures import tree as tree_figures
+from bnmf_core.rrt.tree import KINDS
 from bnmf_core.runs.launch import run_label
 from pages.frame.view import chart
 from pages.frame.words import plain

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import streamlit as st
 
 from bnmf_core import Dataset, RunSpec, preset
-from bnmf_core.analysis import ranks, tiles
+from bnmf_core.analysis import ranks
+from bnmf_core.boolean.analysis import tiles
 from bnmf_core.data.samples import SAMPLES
 from bnmf_core.evidence import verdict
 from bnmf_core.probability import MODELS

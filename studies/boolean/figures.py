@@ -6,7 +6,7 @@ from dataclasses import fields
 import numpy as np
 import pandas as pd
 
-from bnmf_core.probability.boolean import LOG_TOTALS, PRIORS
+from bnmf_core.boolean.model import LOG_TOTALS, PRIORS
 from studies.boolean.findings import PUBLISHED, RANK, cells, printed
 from studies.boolean.measure import BINS, CASES, DRAWN, BooleanPlan, noise_free, table, three
 from studies.boolean.plan import PARTS, WORDS

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from bnmf_core import Dataset, Particles, RunSpec, boolean_tiles, run, threshold_curve
-from bnmf_core.compare.thresholds import PAPER_GRID, errors_at
+from bnmf_core.boolean import iasg
+from bnmf_core.boolean import model as boolean
+from bnmf_core.boolean.three_variables import ThreeVariables
+from bnmf_core.boolean.thresholds import PAPER_GRID, errors_at
 from bnmf_core.core.algorithm import Shard
 from bnmf_core.core.errors import raise_if_cancelled
 from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.boolean import boolean_product
 from bnmf_core.numerics.threads import one_blas_thread
-from bnmf_core.probability import boolean
-from bnmf_core.probability.three_variables import ThreeVariables
-from bnmf_core.samplers import iasg
 from studies.runner import Cancel
 from studies.words import declared, words
 

@@ -17,16 +17,16 @@ from bnmf_core.core.algorithm import Shard
 from bnmf_core.core.dataset import Dataset, Truth
 from bnmf_core.core.errors import BNMFError
 from bnmf_core.core.problem import Problem
-from bnmf_core.explorers import nvi
-from bnmf_core.explorers.rrt_state import Starts, State
 from bnmf_core.numerics.deviations import largest_deviations
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.probability import gaussian, uniform
 from bnmf_core.probability.reference import reference_factors
+from bnmf_core.rrt import nvi
+from bnmf_core.rrt.mixture import Mixture, variance_alone, variance_of_fit
+from bnmf_core.rrt.rrt_state import Starts, State
 from bnmf_core.solvers import hals
 from bnmf_core.solvers.solution import Stopping, solve_with
 from bnmf_core.solvers.starts import random_start
-from bnmf_core.variational.mixture import Mixture, variance_alone, variance_of_fit
 from studies.rrt.problems import (
     LAURBERG_NOISE,
     METHODS,

@@ -14,12 +14,12 @@ import numpy as np
 
 from bnmf_core.core.algorithm import Algorithm, Batch, Shard
 from bnmf_core.core.problem import Problem
-from bnmf_core.explorers import nvi
 from bnmf_core.numerics.threads import one_blas_thread
+from bnmf_core.rrt import nvi
+from bnmf_core.rrt.ascent import collapsed
+from bnmf_core.rrt.mixture import Component, Mixture, component_of
+from bnmf_core.rrt.online import propose
 from bnmf_core.runs.record import finite_states
-from bnmf_core.variational.ascent import collapsed
-from bnmf_core.variational.mixture import Component, Mixture, component_of
-from bnmf_core.variational.online import propose
 
 COMPLETE = "all proposals were made"
 CLOCK = "the clock"
@@ -109,7 +109,7 @@ def streamed(
     ----------
     scales : at which scale of A and W a component comes, for each mixture: "best", "found" or
         "prior", see ``problems.SCALES``.
-    tolerance, variance : see :func:`bnmf_core.variational.online.propose`.
+    tolerance, variance : see :func:`bnmf_core.rrt.online.propose`.
     seconds : no further batch is asked for so long after the first proposal, of processor time,
         which other work on the machine does not change.
     """

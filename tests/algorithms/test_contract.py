@@ -12,24 +12,15 @@ import pytest
 from scipy import sparse, stats
 
 from bnmf_core import registry
+from bnmf_core.boolean import boolean_gibbs, box_gibbs, box_restarts, iasg, panpal
 from bnmf_core.core.dataset import Dataset, Truth
 from bnmf_core.core.errors import BNMFError, NotFoundError, RunError, SettingsError
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import declarations
 from bnmf_core.core.spec import RunSpec
-from bnmf_core.explorers import box_restarts, panpal
 from bnmf_core.runs import engine, planning
 from bnmf_core.runs.planning import describe
-from bnmf_core.samplers import (
-    boolean_gibbs,
-    box_gibbs,
-    gibbs,
-    hmc,
-    iasg,
-    mode_jumps,
-    tempered_smc,
-    walking,
-)
+from bnmf_core.samplers import gibbs, hmc, mode_jumps, tempered_smc, walking
 from bnmf_core.solvers import hals, solution
 from bnmf_core.solvers.starts import random_start
 from bnmf_core.store.chunks import assemble

@@ -1,4 +1,4 @@
-"""Every page and lesson of the digits: charts drawn, nothing refused, few words in short sentences."""
+"""Pages and lessons of the digits: charts drawn, nothing refused, few words in short sentences."""
 
 import re
 

@@ -10,8 +10,8 @@ import pytest
 from bnmf_core.analysis import structure
 from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.findings import Answer
+from bnmf_core.boolean.generator import boolean_tiles
 from bnmf_core.data.synthetic import low_rank
-from bnmf_core.data.tiles import boolean_tiles
 
 
 @pytest.fixture

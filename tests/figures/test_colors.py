@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from plotly.colors import get_colorscale, unlabel_rgb
 
-from bnmf_core.figures import elbo, initialization, style, tiles
+from bnmf_core.boolean.figures import tiles
+from bnmf_core.figures import initialization, style
 from bnmf_core.registry import ALGORITHMS
+from bnmf_core.rrt.figures import elbo
 from tests.figures.vision import SEEN_BY, difference, lab, least, nearest
 
 FIGURES = Path(style.__file__).parent

@@ -6,8 +6,9 @@ from pathlib import Path
 import plotly.graph_objects as go
 import pytest
 
-from bnmf_core.figures import elbo, style
+from bnmf_core.figures import style
 from bnmf_core.registry import ALGORITHMS
+from bnmf_core.rrt.figures import elbo
 
 CONFIG = Path(__file__).parents[2] / ".streamlit/config.toml"
 THEMES = tomllib.loads(CONFIG.read_text())["theme"]

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from plotly.io.json import to_json_plotly
 
-from bnmf_core.figures.doubt import entries_chart
+from bnmf_core.boolean.figures.doubt import entries_chart
 from bnmf_core.figures.downstream import auc_plot
 from bnmf_core.figures.factorization_map import factorization_map
 from bnmf_core.figures.quality import hidden_plot, quality_plot

@@ -22,11 +22,11 @@ from tests.mutants import (
     numerics,
     posterior,
     probability,
+    rrt,
     runs,
     samplers,
     solvers,
     store,
-    variational,
 )
 from tests.mutants.mutant import Mutant
 
@@ -50,7 +50,7 @@ MUTANTS = tuple(
         samplers,
         solvers,
         store,
-        variational,
+        rrt,
     )
     for mutant in room.MUTANTS
 )

@@ -5,23 +5,23 @@ from tests.mutants.mutant import Mutant
 MUTANTS = (
     Mutant(
         "RRT: the farthest node moves",
-        "explorers/tree.py",
+        "rrt/tree.py",
         "parent = oblique.nearest(self.nodes.Q, target)",
         "parent = oblique.nearest(self.nodes.Q, -target)",
-        "tests/algorithms/test_rrt.py",
+        "tests/rrt/test_rrt.py",
     ),
     Mutant(
         "RRT: a node may lie beside another",
-        "explorers/tree.py",
+        "rrt/tree.py",
         ".min() < angle:",
         ".min() < 0 * angle:",
-        "tests/algorithms/test_rrt.py",
+        "tests/rrt/test_rrt.py",
     ),
     Mutant(
         "RRT: the threshold is the poorest projected start",
-        "explorers/rrt.py",
+        "rrt/rrt.py",
         "threshold = poorest - settings.allowance",
         "threshold = quality.min() - settings.allowance",
-        "tests/algorithms/test_rrt.py",
+        "tests/rrt/test_rrt.py",
     ),
 )

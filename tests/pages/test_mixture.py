@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from bnmf_core import RunSpec, laurberg
-from bnmf_core.analysis import variational as stage
-from bnmf_core.variational.mixture import Component
+from bnmf_core.rrt.analysis import variational as stage
+from bnmf_core.rrt.mixture import Component
 from tests.pages.apps import page, words
 
 WARM_UP = {"warm_up": 5, "thinning": 1}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bnmf_core.probability.three_variables import ThreeVariables
+from bnmf_core.boolean.three_variables import ThreeVariables
 from pages.lessons_parts import yes_no_said as said
 from tests.pages.apps import page, words
 

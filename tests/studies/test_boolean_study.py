@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from bnmf_core import threshold_curve
+from bnmf_core.boolean.generator import IMPLIED_DENSITY, boolean_tiles
 from bnmf_core.core.errors import NotFoundError, SettingsError
-from bnmf_core.data.tiles import IMPLIED_DENSITY, boolean_tiles
 from studies.boolean import findings, measure, plan
 from studies.boolean.measure import BooleanPlan, Place
 from studies.boolean.plan import BooleanStudy

@@ -15,10 +15,10 @@ from bnmf_core.core.errors import NotFoundError, SettingsError
 from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.deviations import largest_deviations
 from bnmf_core.probability import gaussian
+from bnmf_core.rrt.mixture import best_scale, component_of
+from bnmf_core.rrt.online import propose_all
 from bnmf_core.solvers import newton
 from bnmf_core.solvers.solution import Stopping
-from bnmf_core.variational.mixture import best_scale, component_of
-from bnmf_core.variational.online import propose_all
 from studies.result import StudyResult
 from studies.rrt import findings, measure, problems, stream
 from studies.rrt.plan import RRTPlan, RRTStudy

@@ -12,7 +12,6 @@ from bnmf_core.compare.distances.l1_max import L1_MAX
 from bnmf_core.compare.distances.l1_sum import L1_SUM
 from bnmf_core.compare.distances.max_angle import MAX_ANGLE
 from bnmf_core.compare.distances.pairwise import Distance
-from bnmf_core.compare.distances.tiles import HAMMING, JACCARD
 from bnmf_core.compare.distances.wad import WAD
 from bnmf_core.core.errors import NotFoundError
 from bnmf_core.core.registry import Registry
@@ -21,7 +20,7 @@ from bnmf_core.core.registry import Registry
 DISTANCES = Registry(
     "distance",
     Distance,
-    (MAX_ANGLE, WAD, L1_SUM, L1_MAX, FROBENIUS_A, FROBENIUS_W, JACCARD, HAMMING),
+    (MAX_ANGLE, WAD, L1_SUM, L1_MAX, FROBENIUS_A, FROBENIUS_W),
     "bnmf.distances",
 )
 

@@ -1,0 +1,198 @@
+"""Which tiles of a table can be believed, in a table and in sentences."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.analysis.findings import Finding, Source, in_a_finding
+from bnmf_core.boolean.analysis.tiles import STAGE, RunTiles, Tiles, targets
+from bnmf_core.boolean.distances import HALF
+from bnmf_core.core.names import percent
+from bnmf_core.core.plain import Value
+from bnmf_core.numerics.boolean import boolean_product
+from bnmf_core.registry import members_of
+
+# A tile is believed that so many of the members of every run have, and that noise makes so rarely.
+OFTEN, RARELY = 0.9, -6.0
+# Of its cells so many at least are in no surer tile.
+OWN = 0.5
+# Doubt, m(1 − m) of a mean m, below this part of ¼, the most there is, is not worth a word: a mean
+# below 0.15 or above 0.85 is clear.
+CLEAR = 0.51
+# Up to that part of ¼, a mean between 0.15 and 0.28 or between 0.72 and 0.85, it is mostly clear.
+MOSTLY = 0.8
+# A noise level given as a number that is at least so large makes chains forget tiles.
+LOUD = 0.5
+CLEAR_WORDS = "clear"
+MOSTLY_WORDS = "mostly clear"
+UNCERTAIN_WORDS = "undecided between yes and no"
+AMBIGUOUS_WORDS = "a clear half"
+
+
+@dataclass(frozen=True)
+class Judges:
+    """The runs that decide which tiles are believed. members : what these have made, in a word."""
+
+    run_ids: tuple[str, ...]
+    members: str
+
+
+def draws_first(comparison: Comparison, found: Tiles) -> list[str]:
+    """Runs that say something of tiles; draws first, as they are what a posterior says."""
+    of_run, exact = comparison.algorithm_of, comparison.exact_samplers
+    return sorted(found.run_ids, key=lambda run_id: of_run[run_id] not in exact)
+
+
+def judges_of(comparison: Comparison, found: Tiles) -> Judges:
+    """The runs that decide what is believed: those of draws, or all where there are none."""
+    of_run = comparison.algorithm_of
+    exact = [one for one in found.run_ids if of_run[one] in comparison.exact_samplers]
+    ids = tuple(exact) or found.run_ids
+    return Judges(ids, members_of(*(of_run[one] for one in ids)))
+
+
+def told(
+    comparison: Comparison, found: Tiles, run_id: str, run: RunTiles, X: np.ndarray
+) -> list[str]:
+    """The answer for a run and what it says, the most important first; X as of :func:`counts`."""
+    judges = judges_of(comparison, found)
+    asked = dict.fromkeys(comparison.algorithm_of[one] for one in (run_id, *judges.run_ids))
+    caveats = [comparison.caveats[key] for key in asked if key in comparison.caveats]
+    spec = comparison.runs[comparison.run_ids.index(run_id)].spec
+    return sentences(run, judges, X, dict(spec.model_settings), caveats)
+
+
+def in_words(uncertainty: float, ambiguity: float) -> str:
+    """The kind of doubt: members that disagree, or that agree on half-heartedness."""
+    if np.isnan(uncertainty + ambiguity):
+        return "empty"
+    if uncertainty + ambiguity < CLEAR * 0.25:
+        return CLEAR_WORDS
+    if uncertainty + ambiguity < MOSTLY * 0.25:
+        return MOSTLY_WORDS
+    return UNCERTAIN_WORDS if uncertainty > ambiguity else AMBIGUOUS_WORDS
+
+
+def believed(tiles: pd.DataFrame, judges: Judges) -> np.ndarray:
+    """(R,) which tiles are in nearly all members of every run that decides, and not of noise.
+
+    Nor mostly in surer tiles: such a one may be cut out of them.
+    """
+    shares = tiles[list(judges.run_ids)].to_numpy()
+    found: np.ndarray = (shares >= OFTEN).all(axis=1) & (tiles["noise"].to_numpy() <= RARELY)
+    return found & (tiles["cells"].to_numpy() > 0) & ~_mostly_in_others(tiles)
+
+
+def _mostly_in_others(tiles: pd.DataFrame) -> np.ndarray:
+    found: np.ndarray = (tiles["own"] < OWN * tiles["cells"]).to_numpy()
+    return found
+
+
+def counts(run: RunTiles, X: np.ndarray) -> dict[str, int]:
+    """Cells by what tiles make of them; X (D, N) of 0, 1 and NaN where it was not seen.
+
+    ``explained`` : ones in a tile. ``missed`` : ones in none. ``filled_in`` : zeros in a tile.
+    ``predicted`` : cells in a tile that were not seen. ``unseen`` : all that were not seen.
+    """
+    covered = boolean_product(run.A > HALF, run.W > HALF)
+    unseen = np.isnan(X)
+    return {
+        "explained": int((covered & (X == 1)).sum()),
+        "missed": int((~covered & (X == 1)).sum()),
+        "filled_in": int((covered & (X == 0)).sum()),
+        "predicted": int((covered & unseen).sum()),
+        "unseen": int(unseen.sum()),
+    }
+
+
+def sentences(
+    run: RunTiles,
+    judges: Judges,
+    X: np.ndarray,
+    model_settings: Mapping[str, Value],
+    caveats: Sequence[str] = (),
+) -> list[str]:
+    """The answer, the most important first.
+
+    run : what is looked at. model_settings : of this run, as it was given. caveats : why what it,
+    or the runs that decide, have made are no draws.
+    """
+    first, *others = _sentences(run, judges, X, model_settings)
+    return [first, *caveats, *others]
+
+
+def _sentences(
+    run: RunTiles,
+    judges: Judges,
+    X: np.ndarray,
+    model_settings: Mapping[str, Value],
+) -> Iterator[str]:
+    tiles = run.tiles
+    empty = int((tiles["cells"] == 0).sum())
+    count = len(judges.run_ids)
+    runs = f" of each of {count} runs" * (count > 1)
+    sure = believed(tiles, judges)
+    numbers = _listed(tiles["tile"][sure] + 1)
+    yield (
+        f"{sure.sum()} of {len(tiles)} tiles can be believed: at least {percent(OFTEN)} of the "
+        f"{judges.members}{runs} have them, and noise makes one like them with a chance below 1 "
+        f"in a million{numbers}."
+    )
+    for _, tile in tiles[_mostly_in_others(tiles)].iterrows():
+        yield (
+            f"Tile {int(tile['tile']) + 1} lies mostly in others: {int(tile['own']):,} of its "
+            f"{int(tile['cells']):,} cells are in no surer tile, and fewer components may do."
+        )
+    sigma = model_settings.get("sigma")
+    if isinstance(sigma, (int, float)) and sigma >= LOUD and empty >= 0.5 * len(tiles):
+        yield (
+            f"At σ = {sigma:g} the posterior forgets the tiles: so much noise hides the step from "
+            "no to yes, and entries lie anywhere. Leave the noise level open, and it is inferred."
+        )
+    elif empty:
+        yield f"{empty} of the {len(tiles)} components have no cell above ½ and make no tile."
+    found = counts(run, X)
+    ones = found["explained"] + found["missed"]
+    if ones:
+        yield (
+            f"Tiles cover {percent(found['explained'] / ones)} of the ones. {found['missed']:,} "
+            f"ones lie in no tile and {found['filled_in']:,} zeros lie in one: likely errors of "
+            "the table, or what the tiles do not tell."
+        )
+    if found["unseen"]:
+        yield (
+            f"Of {found['unseen']:,} cells that were not seen, {found['predicted']:,} lie in a "
+            "tile: they are predicted to be yes."
+        )
+    doubtful = [
+        int(tile["tile"]) + 1
+        for _, tile in tiles.iterrows()
+        if in_words(tile["uncertainty"], tile["ambiguity"]) == UNCERTAIN_WORDS
+    ]
+    if doubtful:
+        yield f"Undecided between yes and no{_listed(pd.Series(doubtful))}."
+
+
+def _listed(numbers: pd.Series, most: int = 12) -> str:
+    """ ": tiles 1, 2 and 3", or nothing."""
+    if numbers.empty:
+        return ""
+    words = [str(int(number)) for number in numbers[:most]]
+    more = f" and {len(numbers) - most} more" if len(numbers) > most else ""
+    return f": tile{'s' * (len(numbers) > 1)} {', '.join(words)}{more}"
+
+
+def _find(comparison: Comparison) -> Finding | None:
+    found = STAGE.perhaps(comparison)
+    if found is None or not found.run_ids:
+        return None
+    run_id = draws_first(comparison, found)[0]
+    X = targets(comparison.seen_dataset)["seen"]
+    said = told(comparison, found, run_id, found.of_run(run_id), X)
+    return in_a_finding("tiles", said, "boolean")
+
+
+FINDING = Source("tiles", "what can be believed of tiles", _find)

@@ -1,0 +1,67 @@
+"""Could noise alone have made a tile? An upper bound (Hess, Morik & Piatkowski 2017, §3.3).
+
+In a table whose cells are on by chance, each with probability p, one block of a rows and b columns
+holds k ones or more with probability P(Bin(ab, p) ≥ k). There are C(D, a)·C(N, b) such blocks, so
+the chance that any of them does is at most the product.
+"""
+
+import numpy as np
+from scipy.special import gammaln, rel_entr
+
+from bnmf_core.core.errors import SettingsError
+from bnmf_core.lazy import lazy
+
+stats = lazy("scipy.stats")
+
+
+def log10_noise_chance(
+    rows: np.ndarray,
+    columns: np.ndarray,
+    ones: np.ndarray,
+    cells: np.ndarray,
+    shape: tuple[int, int],
+    density: float,
+) -> np.ndarray:
+    """log₁₀ of the bound for every tile (R,), 0 where it says nothing.
+
+    Parameters
+    ----------
+    rows, columns : (R,) how many a tile has. ones, cells : (R,) how many of its cells are on, and
+        were seen. shape : D and N of the table. density : p, between 0 and 1.
+
+    Raises
+    ------
+    SettingsError
+        When the density is no probability.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bnmf_core.boolean.tile_chance import log10_noise_chance
+    >>> block = np.array([8]), np.array([8]), np.array([62]), np.array([64])
+    >>> log10_noise_chance(*block, (100, 100), density=0.02).round()
+    array([-80.])
+    """
+    if not 0.0 <= density <= 1.0:
+        raise SettingsError(f"The density of ones was {density!r}; 0 to 1 is allowed.")
+    D, N = shape
+    blocks = _log_choices(D, rows) + _log_choices(N, columns)
+    ones, cells = np.asarray(ones, dtype=np.float64), np.asarray(cells, dtype=np.float64)
+    enough = stats.binom.logsf(ones - 1, cells, density)
+    # Where that is too small for a number, its bound by Chernoff, exp(−n·KL(k/n ‖ p)).
+    share = np.divide(ones, cells, out=np.zeros_like(ones), where=cells > 0)
+    enough = np.where(np.isneginf(enough), -cells * _divergence(share, density), enough)
+    bound: np.ndarray = np.minimum(blocks + enough, 0.0) / np.log(10.0)
+    return bound
+
+
+def _divergence(share: np.ndarray, density: float) -> np.ndarray:
+    """KL divergence of a coin with ``share`` from one with ``density``, in nats."""
+    found: np.ndarray = rel_entr(share, density) + rel_entr(1.0 - share, 1.0 - density)
+    return found
+
+
+def _log_choices(of: int, chosen: np.ndarray) -> np.ndarray:
+    chosen = np.asarray(chosen, dtype=np.float64)
+    found: np.ndarray = gammaln(of + 1) - gammaln(chosen + 1) - gammaln(of - chosen + 1)
+    return found

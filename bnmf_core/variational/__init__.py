@@ -1,1 +1,0 @@
-"""Mixtures of Gaussians that approximate a posterior: their bound, and how they are found."""

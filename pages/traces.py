@@ -6,7 +6,7 @@ import streamlit as st
 from bnmf_core.analysis import chains, mixing
 from bnmf_core.compare.distances.invariants import QUANTITIES, Invariant
 from bnmf_core.compare.settled import FOLLOWED
-from bnmf_core.figures.trace import trace_plot
+from bnmf_core.figures.chains import trace_plot
 from pages.frame import guard, link, panel, view
 from pages.frame.words import NATS
 from pages.parts import chain_pictures, mixing_table, settled

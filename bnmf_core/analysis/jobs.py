@@ -14,8 +14,7 @@ from functools import partial
 
 from bnmf_core.analysis import stages
 from bnmf_core.analysis.comparison import Comparison, open_comparison
-from bnmf_core.analysis.remote import Cluster
-from bnmf_core.analysis.stage import Stage, Stopped
+from bnmf_core.analysis.stage import Cluster, Stage, Stopped
 from bnmf_core.core import events
 from bnmf_core.core.errors import Cancelled
 from bnmf_core.jobs.job import WAITING, JobStatus, Report, now_and_then

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from bnmf_core.analysis.evidence import seconds_of
-from bnmf_core.analysis.remote import Cluster, Find, no_cluster
+from bnmf_core.analysis.stage import Cluster, Find, no_cluster
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import StoreError
 from bnmf_core.core.problem import Problem

@@ -20,8 +20,7 @@ from bnmf_core.analysis import (
     structure,
 )
 from bnmf_core.analysis.comparison import Comparison, write_about
-from bnmf_core.analysis.remote import Cluster
-from bnmf_core.analysis.stage import Report, Stage, Stopped
+from bnmf_core.analysis.stage import Cluster, Report, Stage, Stopped
 from bnmf_core.core.errors import Cancelled
 from bnmf_core.core.registry import Registry
 from bnmf_core.numerics.threads import one_blas_thread

@@ -12,7 +12,7 @@ from types import FrameType
 
 from bnmf_core.analysis import stages
 from bnmf_core.analysis.comparison import Comparison
-from bnmf_core.analysis.remote import Cluster
+from bnmf_core.analysis.stage import Cluster
 from bnmf_core.cli import arguments, inputs
 from bnmf_core.cli.commands import Commands
 from bnmf_core.cli.output import Output, duration

@@ -13,7 +13,7 @@ import numpy as np
 from bnmf_core.compare import modes
 from bnmf_core.compare.alignment import component_angles, matching
 from bnmf_core.compare.displacement import allowed_error
-from bnmf_core.compare.distances.max_angle import MAX_ANGLE
+from bnmf_core.compare.distances.measures import MAX_ANGLE
 from bnmf_core.compare.distances.pairwise import pairwise
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import SettingsError, raise_if_cancelled

@@ -24,9 +24,9 @@ from bnmf_core.core.problem import Problem
 from bnmf_core.core.spec import RunSpec
 from bnmf_core.evidence.annealing import Annealed, Stopped, anneal, never
 from bnmf_core.evidence.mode_evidence import mode_evidence, particles_for
+from bnmf_core.evidence.parts import Work
 from bnmf_core.evidence.paths import posterior_of
 from bnmf_core.evidence.restarts import METRIC, Restarts, highest_of_each
-from bnmf_core.evidence.work import Work
 from bnmf_core.numerics.tasks import Tasks
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.samplers.gibbs import work_per_sweep

@@ -28,12 +28,11 @@ from bnmf_core.core.errors import Cancelled, DataError, RunError, SettingsError
 from bnmf_core.core.problem import Problem, check_fit
 from bnmf_core.evidence import criteria
 from bnmf_core.evidence.annealing import Stopped, never
-from bnmf_core.evidence.cache import Cache
 from bnmf_core.evidence.criteria import Criterion
 from bnmf_core.evidence.noise import most_probable_noise, residual_noise, with_noise
+from bnmf_core.evidence.parts import Cache, Report, Work
 from bnmf_core.evidence.rank_evidence import THRESHOLD, effort, row_of
 from bnmf_core.evidence.restarts import Restarts, shards, solve_block
-from bnmf_core.evidence.work import Report, Work
 from bnmf_core.numerics.matrix import stored
 from bnmf_core.probability import gaussian
 

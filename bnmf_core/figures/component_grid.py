@@ -10,10 +10,9 @@ from bnmf_core.compare.alignment import NO_COUNTERPART
 from bnmf_core.compare.modes import SAME_MODE
 from bnmf_core.compare.topics import aligned_words
 from bnmf_core.core.dataset import Dataset
-from bnmf_core.figures.component_words import details, pictures
+from bnmf_core.figures.components import Profile, details, draw_profiles, has_profiles, pictures
 from bnmf_core.figures.gallery import FRAME, shares
-from bnmf_core.figures.mode_map import mode_color
-from bnmf_core.figures.profiles import Profile, draw_profiles, has_profiles
+from bnmf_core.figures.modes import mode_color
 from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import (
     LETTER,

@@ -7,7 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from bnmf_core.core.names import listed
-from bnmf_core.figures.mode_map import mode_color
+from bnmf_core.figures.modes import mode_color
 from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import DASHES, MUTED, layout, safe
 

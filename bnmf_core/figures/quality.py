@@ -1,7 +1,7 @@
-"""How good every factorization is, run by run (paper 3, figures 15 to 20)."""
+"""How good, how different and how weighty factorizations are (paper 3, figures 15 to 26 and §6)."""
 
 import html
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -133,3 +133,205 @@ def hidden_plot(
     figure.update_yaxes(title="‖X − AW‖/‖X‖ on hidden entries")
     title = f"Error on hidden entries (mean of each feature: {by_means:.3g}){thin.note}"
     return layout(figure, title, height=380)
+
+
+# More pairs of a run than this do not change the picture, but make it slow.
+MOST_PAIRS = 4000
+
+
+def pairs_within(matrix: np.ndarray, runs: np.ndarray) -> pd.DataFrame:
+    """Columns run and value: a symmetric matrix (m, m) between the members of each run.
+
+    ``runs`` (m,) names every member's run. Of more than ``MOST_PAIRS`` pairs in a run, so many,
+    evenly spaced, stay.
+    """
+    parts = []
+    for run in dict.fromkeys(runs):
+        rows = np.flatnonzero(runs == run)
+        values = np.asarray(matrix)[np.ix_(rows, rows)][np.triu_indices(rows.size, 1)]
+        values = values[:: max(1, -(-values.size // MOST_PAIRS))]
+        parts.append(pd.DataFrame({"run": run, "value": values}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def pair_violins(
+    table: pd.DataFrame, styles: Mapping[str, RunStyle], title: str, axis: str
+) -> go.Figure:
+    """One violin per run: the values of all its pairs, quartiles inside.
+
+    Parameters
+    ----------
+    table : columns run and value, as :func:`pairs_within` makes them.
+    """
+    figure = Sketch()
+    for run_id, style in styles.items():
+        values = table.loc[table["run"] == run_id, "value"]
+        figure.add_violin(
+            y=values,
+            name=style.label,
+            line={"color": style.color},
+            box={"visible": True},
+            points=False,
+            spanmode="hard",
+            hoverinfo="y",
+        )
+    figure.update_yaxes(title=axis)
+    return layout(figure, title, height=360, showlegend=False)
+
+
+BINS = 40
+# More names than this do not fit below the bars.
+MOST_NAMED = 40
+# More than this only fit when they are turned.
+MOST_LEVEL = 6
+
+
+def weight_bars(table: pd.DataFrame, styles: Mapping[str, RunStyle]) -> go.Figure:
+    """One bar per particle with a weight, the largest first, in its run's colour.
+
+    Parameters
+    ----------
+    table : columns run, name and weight, sorted.
+    """
+    figure = Sketch()
+    for run_id, style in styles.items():
+        part = table[table["run"] == run_id]
+        if part.empty:
+            continue
+        figure.add_bar(
+            x=part["name"],
+            y=part["weight"],
+            name=style.label,
+            marker={"color": style.color},
+            hovertemplate="%{x}: %{y:.1%}<extra>" + style.label + "</extra>",
+        )
+    named, turned = len(table) <= MOST_NAMED, len(table) > MOST_LEVEL
+    figure.update_xaxes(
+        categoryorder="array",
+        categoryarray=list(table["name"]),
+        showticklabels=named,
+        tickangle=-60 if turned else 0,
+        title=None if named else "factorizations, the largest weight first",
+    )
+    figure.update_yaxes(title="weight", tickformat=".0%", rangemode="tozero")
+    return layout(
+        figure,
+        "Factorizations that make up the posterior",
+        height=430 if named and turned else 360,
+        margin={"b": 150 if named and turned else 50},
+    )
+
+
+def pairs_by_similarity(matrix: np.ndarray, kept: np.ndarray) -> pd.DataFrame:
+    """How many pairs are how alike, or how far apart: columns from, to, pairs.
+
+    Parameters
+    ----------
+    matrix : (m, m) similarities or distances. kept : (m,) bool, the ones that count.
+    """
+    inside = np.asarray(matrix)[np.ix_(kept, kept)]
+    values = inside[np.triu_indices(inside.shape[0], 1)]
+    largest = max(1.0, float(values.max(initial=0.0)))
+    pairs, edges = np.histogram(values, BINS, (0.0, largest))
+    return pd.DataFrame({"from": edges[:-1], "to": edges[1:], "pairs": pairs})
+
+
+def similarity_histogram(table: pd.DataFrame, label: str, axis: str) -> go.Figure:
+    """Bars of :func:`pairs_by_similarity`; ``label``, ``axis`` : what is measured, its unit."""
+    figure = Sketch()
+    figure.add_bar(
+        x=(table["from"] + table["to"]) / 2,
+        y=table["pairs"],
+        width=table["to"] - table["from"],
+        marker={"color": MUTED},
+        customdata=table[["from", "to"]],
+        hovertemplate="%{customdata[0]:.3g} to %{customdata[1]:.3g}: %{y} pairs<extra></extra>",
+    )
+    figure.update_xaxes(title=axis, range=[0, 1.02 * table["to"].max()])
+    figure.update_yaxes(title="pairs")
+    return layout(figure, f"{label} of all pairs", height=360)
+
+
+def likelihood_curve(
+    objective: np.ndarray,
+    curve: tuple[np.ndarray, np.ndarray],
+    epsilon: float,
+    runs: Sequence[str],
+    styles: Mapping[str, RunStyle],
+    label: str,
+) -> go.Figure:
+    """The likelihood over the objective f, and where the factorizations fall.
+
+    Parameters
+    ----------
+    objective : (m,) f of every factorization. curve : f and exp(−C·SILF(f)) of the line.
+    epsilon : the threshold. runs : (m,) run ids.
+    """
+    figure = Sketch()
+    figure.add_scatter(
+        x=curve[0],
+        y=curve[1],
+        mode="lines",
+        name="likelihood",
+        line={"color": MUTED, "width": 3},
+        hovertemplate="f = %{x:.4g}: %{y:.3f}<extra>likelihood</extra>",
+    )
+    heights = np.interp(objective, *curve)
+    for run_id, style in styles.items():
+        mine = np.array([run == run_id for run in runs])
+        if not mine.any():
+            continue
+        figure.add_scatter(
+            x=objective[mine],
+            y=heights[mine],
+            mode="markers",
+            name=style.label,
+            marker={"color": style.color, "symbol": style.symbol, "size": 8, "opacity": 0.6},
+            hovertemplate="f = %{x:.5g}<extra>" + style.label + "</extra>",
+        )
+    figure.add_vline(
+        x=epsilon, line={"color": MUTED, "dash": "dash"}, annotation_text="threshold ε"
+    )
+    figure.update_xaxes(title=label)
+    figure.update_yaxes(title="likelihood, largest = 1", range=[-0.04, 1.08])
+    return layout(figure, "Good enough, and by how much", height=360)
+
+
+def discrepancy_over_time(
+    points: pd.DataFrame, styles: Mapping[str, RunStyle], title: str
+) -> go.Figure:
+    """One line with markers per run and repetition, both axes logarithmic.
+
+    Parameters
+    ----------
+    points : columns run, seconds, value (the discrepancy), M (how many particles) and, where there
+        is more than one line of a run, repetition. Values of 0 cannot be shown and are left out.
+    """
+    if "repetition" not in points:
+        points = points.assign(repetition=0)
+    shown = points[(points["value"] > 0) & (points["seconds"] > 0)]
+    figure = Sketch()
+    for run_id, style in styles.items():
+        lines = shown[shown["run"] == run_id].groupby("repetition", sort=True)
+        for number, (_, line) in enumerate(lines):
+            figure.add_scatter(
+                x=line["seconds"],
+                y=line["value"],
+                customdata=line["M"],
+                mode="lines+markers",
+                name=style.label,
+                legendgroup=run_id,
+                showlegend=number == 0,
+                line={"color": style.color, "dash": style.dash, "width": 2},
+                marker={"color": style.color, "symbol": style.symbol, "size": 8},
+                hovertemplate="%{y:.4g} with %{customdata} after %{x:.3g} s<extra>"
+                + style.label
+                + "</extra>",
+            )
+    figure.update_xaxes(
+        title="seconds", **logarithmic_axis(shown["seconds"].min(), shown["seconds"].max())
+    )
+    figure.update_yaxes(
+        title="Stein discrepancy", **logarithmic_axis(shown["value"].min(), shown["value"].max())
+    )
+    return layout(figure, title, height=400)

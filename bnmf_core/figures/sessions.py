@@ -11,10 +11,9 @@ import plotly.graph_objects as go
 from bnmf_core.analysis.sessions import Session
 from bnmf_core.compare.topics import naming_relevance, top_words
 from bnmf_core.core.dataset import Dataset
-from bnmf_core.figures.component_words import pictures
+from bnmf_core.figures.components import Profile, draw_profiles, has_profiles, pictures
 from bnmf_core.figures.gallery import shares
-from bnmf_core.figures.mode_map import mode_color
-from bnmf_core.figures.profiles import Profile, draw_profiles, has_profiles
+from bnmf_core.figures.modes import mode_color
 from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import (
     BESIDE,

@@ -5,7 +5,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from bnmf_core.compare.conclusions import SAME
-from bnmf_core.figures.mode_map import mode_color
+from bnmf_core.figures.modes import mode_color
 from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import INK, LINE, MIDDLE, MUTED, component_color, safe
 

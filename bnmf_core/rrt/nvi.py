@@ -20,7 +20,7 @@ from bnmf_core.explorers.from_starts import MANY_ITERATIONS
 from bnmf_core.explorers.stein_descent import shard_sizes
 from bnmf_core.rrt.ascent import bound, climb, collapsed, spread
 from bnmf_core.rrt.mixture import NO_BORDERS, best_scale, component_of, variance_alone
-from bnmf_core.rrt.planting import refuse_impossible
+from bnmf_core.rrt.tree import refuse_impossible
 from bnmf_core.solvers import hals, solution
 from bnmf_core.solvers.solution import Stopping, solve_with
 from bnmf_core.solvers.starts import random_start

@@ -30,7 +30,7 @@ from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import setting
 from bnmf_core.core.threshold import rounded_up
 from bnmf_core.explorers import oblique
-from bnmf_core.rrt import planting
+from bnmf_core.rrt import tree
 from bnmf_core.rrt.mixture import (
     NO_BORDERS,
     best_scale,
@@ -38,15 +38,18 @@ from bnmf_core.rrt.mixture import (
     variance_alone,
 )
 from bnmf_core.rrt.online import OnlineSettings, propose, propose_all
-from bnmf_core.rrt.rrt_state import (
+from bnmf_core.rrt.tree import (
     DIVERSITY,
     QUALITY,
+    REJECTIONS,
     Counters,
+    Nodes,
     Planted,
     Starts,
     State,
+    Tree,
+    explanation,
 )
-from bnmf_core.rrt.tree import REJECTIONS, Nodes, Tree, explanation
 from bnmf_core.solvers import SOLVERS, solution
 from bnmf_core.solvers.starts import random_start
 
@@ -196,7 +199,7 @@ def check(problem: Problem, settings: Settings) -> None:
     threshold = problem.model.threshold
     if threshold is not None and threshold.epsilon(problem.model_settings) is not None:
         A, W = (np.stack(factors) for factors in zip(*((k.A, k.W) for k in known), strict=True))
-        planting.possible_starts(problem, A, W)
+        tree.possible_starts(problem, A, W)
 
 
 def init(problem: Problem, settings: Settings, shard: Shard, rng: np.random.Generator) -> State:
@@ -226,7 +229,7 @@ def step(
     """Solve some starts, or plant the tree, or make some attempts to grow it."""
     if state.starts is not None and state.starts.unsolved:
         before = state.starts
-        solved = planting.solved(problem, before.A, before.W, before.unsolved, settings)
+        solved = tree.solved(problem, before.A, before.W, before.unsolved, settings)
         return replace(state, starts=Starts(*solved)), _nothing(problem)
     if state.starts is not None:
         return _planted(problem, state, state.starts, settings)
@@ -288,16 +291,16 @@ def _planted(
 ) -> tuple[State, Batch]:
     """The tree of the starts' changes of basis; the starts are handed over as they are."""
     size = state.counters.size
-    A, W = planting.possible_starts(problem, *_scaled(problem, settings, starts.A, starts.W))
+    A, W = tree.possible_starts(problem, *_scaled(problem, settings, starts.A, starts.W))
     kinds = np.zeros(len(A), dtype=np.int64)
     # A flat likelihood leaves the bound without a best variance to climb with.
     if state.way == QUALITY and settings.polish and problem.model.offending is None:
-        best = planting.polished(problem, A, W, settings.polish)
+        best = tree.polished(problem, A, W, settings.polish)
         A, W = np.concatenate([A, best[0]]), np.concatenate([W, best[1]])
         kinds = np.append(kinds, 1)
     A, W, kinds = A[:size], W[:size], kinds[:size]
     A_svd, W_svd = problem.svd(problem.rank)
-    Q = oblique.changes_of_basis(A_svd, planting.in_one_order(A))
+    Q = oblique.changes_of_basis(A_svd, tree.in_one_order(A))
     projected = oblique.factors(Q, A_svd, W_svd)[:2]
     quality = problem.model.log_joint(problem, *_scaled(problem, settings, *projected))
     mixture, variance, diverse = None, 0.0, state.way == DIVERSITY

@@ -2,7 +2,7 @@
 
 Gibbs rarely leaves the mode it starts in. Here restarts are solved first, and the best of each
 group of alike ones is taken for a mode; a pilot of Gibbs chains then shows what each looks like,
-and which are modes of the posterior at all, see :mod:`bnmf_core.samplers.pilot`.
+and which are modes of the posterior at all, see :mod:`bnmf_core.samplers.adaptation`.
 After that nothing is learned any more: chains take turns between Gibbs sweeps and a jump that is
 proposed from what the pilot saw and accepted by Metropolis–Hastings, so that the posterior is left
 invariant whatever was found. Up to about a hundred numbers in A and W a jump is one proposal, see
@@ -20,11 +20,11 @@ from bnmf_core.core.model import Capability
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import setting
 from bnmf_core.samplers import annealed_jump, fitted_jump, gibbs, scale_move
+from bnmf_core.samplers.adaptation import Pilot
 from bnmf_core.samplers.annealed_jump import Anchors
 from bnmf_core.samplers.chains import chains_of, chains_setting, joined, recorded, shard_sizes
 from bnmf_core.samplers.fitted_jump import FittedModes
 from bnmf_core.samplers.landmarks import landmarks
-from bnmf_core.samplers.pilot import Pilot
 from bnmf_core.samplers.starting import check_conditionals, check_posterior
 from bnmf_core.solvers import hals
 from bnmf_core.solvers.solution import Solution, Stopping

@@ -24,12 +24,10 @@ from bnmf_core.compare.unseen import Unseen
 from bnmf_core.core.names import listed, numbered
 from bnmf_core.figures import bases
 from bnmf_core.figures.coverage import persistence_plot
-from bnmf_core.figures.discovery import discovery_curve
 from bnmf_core.figures.downstream import auc_plot
-from bnmf_core.figures.factorization_map import factorization_map, left_out
+from bnmf_core.figures.factorizations import factorization_map, left_out
 from bnmf_core.figures.likelihood_power import mass_by_power
-from bnmf_core.figures.mode_count import mode_count, mode_counts
-from bnmf_core.figures.mode_share import mode_share
+from bnmf_core.figures.modes import discovery_curve, mode_count, mode_counts, mode_share
 from bnmf_core.figures.style import RunStyle
 from bnmf_core.runs.launch import run_names
 from bnmf_core.share.naming import styles_of, styles_of_groups

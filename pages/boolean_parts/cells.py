@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.boolean.doubt import cell_probabilities
-from bnmf_core.boolean.figures.doubt import cell_histogram
+from bnmf_core.boolean.figures.thresholds import cell_histogram
 from bnmf_core.boolean.figures.tiles import cell_map
+from bnmf_core.boolean.thresholds import cell_probabilities
 from pages.boolean_parts.looked import Looked
 from pages.frame import view
 from pages.frame.words import plain, shown

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.boolean.figures.doubt import entries_chart, places
+from bnmf_core.boolean.figures.thresholds import entries_chart, places
 from bnmf_core.figures.thinning import named_by
 from pages.boolean_parts.looked import Looked
 from pages.frame import view

@@ -11,7 +11,7 @@ from bnmf_core.analysis.named import Named
 from bnmf_core.boolean.analysis import tile_answer, tiles
 from bnmf_core.boolean.analysis.tiles import RunTiles, Tiles, targets
 from bnmf_core.boolean.distances import HALF
-from bnmf_core.boolean.tile_order import tile_order
+from bnmf_core.boolean.tiles import tile_order
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.names import numbered
 from bnmf_core.numerics.boolean import boolean_product

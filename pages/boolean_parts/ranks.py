@@ -3,8 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.boolean.analysis.tile_answer import OFTEN
-from bnmf_core.boolean.analysis.tile_ranks import rank_sentence, rank_table
+from bnmf_core.boolean.analysis.tile_answer import OFTEN, rank_sentence, rank_table
 from bnmf_core.boolean.figures.tiles import tables_beside
 from bnmf_core.core.names import percent
 from bnmf_core.registry import members_of

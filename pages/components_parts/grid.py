@@ -8,7 +8,7 @@ from bnmf_core.compare.alignment import component_angles, matching
 from bnmf_core.core.names import percent
 from bnmf_core.figures.bases import named_table
 from bnmf_core.figures.component_grid import Bands, component_grid
-from bnmf_core.figures.mode_map import mode_color
+from bnmf_core.figures.modes import mode_color
 from bnmf_core.figures.style import safe
 from pages.frame import focusing, view
 from pages.frame.lens import Lens

@@ -11,7 +11,7 @@ from bnmf_core.compare.alignment import NO_COUNTERPART, component_angles
 from bnmf_core.compare.topics import aligned_words, key_term_counts
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.names import clean_name, numbered
-from bnmf_core.figures.key_terms import key_terms
+from bnmf_core.figures.components import key_terms
 from pages.frame import link, view
 from pages.frame.lens import Lens
 from pages.frame.words import capital, plain

@@ -5,7 +5,7 @@ import pandas as pd
 import streamlit as st
 
 from bnmf_core.analysis.stein import FORMS, SteinPart
-from bnmf_core.figures.discrepancy import discrepancy_over_time
+from bnmf_core.figures.quality import discrepancy_over_time
 from pages.frame.lens import Lens
 from pages.frame.view import chart
 from studies.stein.arrival import WEIGHTS, as_they_arrive

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bnmf_core.figures.discrepancy import discrepancy_over_time
+from bnmf_core.figures.quality import discrepancy_over_time
 from bnmf_core.figures.style import run_styles
 from pages.frame import view
 from pages.frame.words import plain, shown

@@ -14,7 +14,7 @@ from bnmf_core.compare.alignment import largest_first
 from bnmf_core.compare.projection import simplex_projection
 from bnmf_core.compare.topics import top_words
 from bnmf_core.core.dataset import Dataset
-from bnmf_core.figures.mode_map import mode_color
+from bnmf_core.figures.modes import mode_color
 from bnmf_core.figures.style import component_color
 from bnmf_core.figures.substitutions import Substitutions, substitutions
 from bnmf_core.runs.examples import EXAMPLES, Example

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.figures.three_answers import three_answers
+from bnmf_core.figures.modes import three_answers
 from pages.frame.words import shown
 from pages.lessons_parts import charts, touch
 from pages.lessons_parts.lesson import Lesson, Question, Say

@@ -9,7 +9,7 @@ import streamlit as st
 from bnmf_core import low_rank
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.distances.pairwise import pairwise
-from bnmf_core.figures.factors import factors
+from bnmf_core.figures.components import factors
 from pages.frame.words import plain
 from pages.lessons_parts import charts, touch
 from pages.lessons_parts.lesson import Lesson, Question, Say

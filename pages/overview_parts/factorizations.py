@@ -3,8 +3,8 @@
 import streamlit as st
 
 from bnmf_core.analysis.answer import share_by_run
-from bnmf_core.figures.factorization_map import factorization_map, left_out
-from bnmf_core.figures.mode_share import mode_share
+from bnmf_core.figures.factorizations import factorization_map, left_out
+from bnmf_core.figures.modes import mode_share
 from bnmf_core.share.pictures import ON_MAP, SHARED
 from pages.frame import focusing, view
 from pages.frame.lens import Lens

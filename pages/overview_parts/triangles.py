@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from bnmf_core.compare.projection import simplex_projection
-from bnmf_core.figures.simplex import simplex_view
+from bnmf_core.figures.factorizations import simplex_view
 from bnmf_core.numerics.completion import completed
 from pages.frame import view
 from pages.frame.lens import Lens

@@ -7,7 +7,7 @@ import streamlit as st
 from bnmf_core.analysis.chains import Verdicts
 from bnmf_core.compare.mixing import SHORTEST, by_chain
 from bnmf_core.compare.settled import FOLLOWED, SMALLEST_SIZE
-from bnmf_core.figures.mixing import forest_plot, rank_plot, size_over_draws
+from bnmf_core.figures.chains import forest_plot, rank_plot, size_over_draws
 from pages.frame import view
 from pages.frame.lens import Lens
 from pages.frame.words import plain

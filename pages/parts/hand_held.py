@@ -6,8 +6,8 @@ import streamlit as st
 
 from bnmf_core.analysis.by_hand import STARTS, LockedExploration
 from bnmf_core.compare.remaining import Remaining, remaining
+from bnmf_core.figures.components import range_chart
 from bnmf_core.figures.gallery import basis_images
-from bnmf_core.figures.ranges import range_chart
 from pages.frame import link, view
 from pages.frame.lens import Lens
 from pages.frame.words import plain, shown

@@ -11,8 +11,8 @@ from bnmf_core.analysis.by_hand import (
 )
 from bnmf_core.analysis.named import LIMIT
 from bnmf_core.compare.displacement import BY_OTHER, Displacement
+from bnmf_core.figures.components import range_chart
 from bnmf_core.figures.gallery import basis_images
-from bnmf_core.figures.ranges import range_chart
 from pages.frame import link, view
 from pages.frame.lens import Lens
 from pages.frame.words import plain, shown

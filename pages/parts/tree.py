@@ -8,7 +8,7 @@ import streamlit as st
 
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.compare.distances import DISTANCES
-from bnmf_core.figures.factorization_map import left_out
+from bnmf_core.figures.factorizations import left_out
 from bnmf_core.figures.style import RunStyle
 from bnmf_core.rrt.analysis.tree import METRIC, TreePart, trees
 from bnmf_core.rrt.figures import tree as tree_figures

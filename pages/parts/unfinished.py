@@ -9,8 +9,8 @@ import streamlit as st
 from bnmf_core.analysis import unfinished
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.figures.bases import named_table
+from bnmf_core.figures.chains import covering_growth
 from bnmf_core.figures.component_grid import component_grid
-from bnmf_core.figures.growth import covering_growth
 from bnmf_core.figures.style import run_styles
 from bnmf_core.runs.launch import run_names
 from bnmf_core.store.records import RunRecord

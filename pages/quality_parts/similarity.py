@@ -5,8 +5,12 @@ import streamlit as st
 
 from bnmf_core.analysis.stein import SteinPart
 from bnmf_core.compare.distances import DISTANCES
-from bnmf_core.figures.diversity import pair_violins, pairs_within
-from bnmf_core.figures.stein_weights import pairs_by_similarity, similarity_histogram
+from bnmf_core.figures.quality import (
+    pair_violins,
+    pairs_by_similarity,
+    pairs_within,
+    similarity_histogram,
+)
 from pages.frame.lens import Lens
 from pages.frame.view import chart
 from pages.frame.words import shown

@@ -8,8 +8,8 @@ from bnmf_core.analysis import stein as stein_stage
 from bnmf_core.analysis.stein import SteinPart
 from bnmf_core.core.names import told_apart
 from bnmf_core.core.threshold import threshold_sentence
-from bnmf_core.figures.mode_share import mode_share
-from bnmf_core.figures.stein_weights import likelihood_curve, weight_bars
+from bnmf_core.figures.modes import mode_share
+from bnmf_core.figures.quality import likelihood_curve, weight_bars
 from bnmf_core.figures.style import RunStyle
 from bnmf_core.posterior.stein import ksd
 from bnmf_core.registry import model_of

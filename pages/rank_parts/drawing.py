@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from bnmf_core import Dataset
 from bnmf_core.compare.flow import COUNTERPART, Flow
-from bnmf_core.figures import component_words
+from bnmf_core.figures import components
 from bnmf_core.figures.flow import flow_figure
 
 READING = (
@@ -28,14 +28,14 @@ def drawn(
     details, pictures = (
         _of_nodes(flow.nodes, found)
         for found in (
-            [component_words.details(dataset, A) for A in bases],
+            [components.details(dataset, A) for A in bases],
             [_pictures(dataset, A) for A in bases],
         )
     )
     # Without names the number that its table and the other pages give it.
     titles = flow.nodes["component"].astype(str).tolist()
     if dataset.named:
-        titles = _of_nodes(flow.nodes, [component_words.titles(dataset, A) for A in bases])
+        titles = _of_nodes(flow.nodes, [components.titles(dataset, A) for A in bases])
     images = pictures if dataset.image_shape is not None else []
     return flow_figure(flow, columns, titles, details, images)
 
@@ -43,7 +43,7 @@ def drawn(
 def _pictures(dataset: Dataset, A: np.ndarray) -> list[str]:
     if dataset.image_shape is None:
         return [""] * A.shape[1]
-    return component_words.pictures(A, dataset.image_shape)
+    return components.pictures(A, dataset.image_shape)
 
 
 def _of_nodes(nodes: pd.DataFrame, found: Sequence[Sequence[Any]]) -> list[Any]:

@@ -12,7 +12,7 @@ from bnmf_core.analysis.board import Board
 from bnmf_core.analysis.scoreboard import number
 from bnmf_core.analysis.sessions import Session, sessions
 from bnmf_core.figures import sessions as figures
-from bnmf_core.figures.factorization_map import left_out
+from bnmf_core.figures.factorizations import left_out
 from bnmf_core.figures.style import BESIDE, rounded
 from pages.frame import focusing, link, view
 from pages.frame.lens import Lens

@@ -11,8 +11,8 @@ from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.synthetic import laurberg
 from bnmf_core.runs import engine
 from bnmf_core.samplers import annealed_jump, fitted_jump
+from bnmf_core.samplers.adaptation import Pilot
 from bnmf_core.samplers.landmarks import landmarks, match, unit_columns
-from bnmf_core.samplers.pilot import Pilot
 
 from .kernels import make_problem
 from .masses import mass_of_first

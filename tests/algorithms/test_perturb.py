@@ -7,7 +7,7 @@ import pytest
 
 from bnmf_core import registry
 from bnmf_core.compare.distances import distances, pairwise
-from bnmf_core.compare.distances.max_angle import MAX_ANGLE
+from bnmf_core.compare.distances.measures import MAX_ANGLE
 from bnmf_core.core.algorithm import Shard
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import SettingsError

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bnmf_core.boolean.doubt import (
+from bnmf_core.boolean.thresholds import (
     cell_probabilities,
     doubt_of_cells,
     doubt_of_entries,

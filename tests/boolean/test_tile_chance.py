@@ -6,8 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from bnmf_core.boolean.tile_chance import log10_noise_chance
-from bnmf_core.boolean.tile_order import tile_order
+from bnmf_core.boolean.tiles import log10_noise_chance, tile_order
 from bnmf_core.core.errors import SettingsError
 
 RNG = np.random.default_rng(0)

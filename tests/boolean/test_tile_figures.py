@@ -2,8 +2,13 @@
 
 import numpy as np
 
-from bnmf_core.boolean.figures.doubt import cell_histogram, entries_chart, places
-from bnmf_core.boolean.figures.thresholds import pair_chart, threshold_chart
+from bnmf_core.boolean.figures.thresholds import (
+    cell_histogram,
+    entries_chart,
+    pair_chart,
+    places,
+    threshold_chart,
+)
 from bnmf_core.boolean.figures.tiles import (
     MOST_SIDE,
     Cell,

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
-from bnmf_core.boolean.analysis.tile_ranks import rank_sentence, rank_table
+from bnmf_core.boolean.analysis.tile_answer import rank_sentence, rank_table
 
 # Two tiles on the diagonal, a one in no tile and a cell that was not seen.
 X = np.array([[1, 1, 0, 0], [1, 1, 0, 1], [0, 0, 1, np.nan]])

@@ -10,9 +10,9 @@ from bnmf_core.core.errors import Cancelled, SettingsError
 from bnmf_core.core.problem import Problem
 from bnmf_core.evidence.annealing import Annealed, never
 from bnmf_core.evidence.noise import most_probable_noise
+from bnmf_core.evidence.parts import Work
 from bnmf_core.evidence.rank_evidence import of_all_reached, same_order
 from bnmf_core.evidence.rank_study import so_far
-from bnmf_core.evidence.work import Work
 from bnmf_core.figures.ranks import rank_criteria
 from bnmf_core.probability import gaussian
 

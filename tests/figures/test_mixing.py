@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bnmf_core.compare.mixing import effective_size
-from bnmf_core.figures.mixing import forest_plot, rank_plot, size_over_draws
+from bnmf_core.figures.chains import forest_plot, rank_plot, size_over_draws
 
 
 @pytest.fixture

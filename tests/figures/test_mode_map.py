@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bnmf_core.figures.mode_map import LARGEST, SMALLEST, mode_map
+from bnmf_core.figures.modes import LARGEST, SMALLEST, mode_map
 
 
 @pytest.fixture

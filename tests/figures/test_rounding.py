@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from bnmf_core.figures.coverage import persistence_plot
-from bnmf_core.figures.factorization_map import factorization_map
+from bnmf_core.figures.factorizations import factorization_map
 from bnmf_core.figures.gallery import basis_bars, basis_heatmap, basis_images, minus_first
-from bnmf_core.figures.mode_count import mode_count
+from bnmf_core.figures.modes import mode_count
 from bnmf_core.figures.style import run_styles
 
 STYLES = run_styles([("a", "random_restarts", "Optima")])

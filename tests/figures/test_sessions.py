@@ -9,7 +9,7 @@ import pytest
 from bnmf_core import Dataset
 from bnmf_core.analysis.chains import Verdict
 from bnmf_core.analysis.sessions import Session
-from bnmf_core.figures.mode_map import mode_color
+from bnmf_core.figures.modes import mode_color
 from bnmf_core.figures.sessions import MOST, Shared, bands, session_columns
 from bnmf_core.figures.style import component_name
 from bnmf_core.figures.substitutions import SUBSTITUTIONS

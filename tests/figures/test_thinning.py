@@ -9,14 +9,13 @@ import pandas as pd
 import pytest
 from plotly.io.json import to_json_plotly
 
-from bnmf_core.boolean.figures.doubt import entries_chart
+from bnmf_core.boolean.figures.thresholds import entries_chart
+from bnmf_core.figures.chains import trace_plot
 from bnmf_core.figures.downstream import auc_plot
-from bnmf_core.figures.factorization_map import factorization_map
+from bnmf_core.figures.factorizations import factorization_map, simplex_view
 from bnmf_core.figures.quality import hidden_plot, quality_plot
-from bnmf_core.figures.simplex import simplex_view
 from bnmf_core.figures.style import run_styles
 from bnmf_core.figures.thinning import MOST_POINTS, envelope, named_by, thinned
-from bnmf_core.figures.trace import trace_plot
 
 ROOT = Path(__file__).parents[2]
 STYLES = run_styles([("a", "gibbs", "Draws"), ("b", "random_restarts", "Optima")])

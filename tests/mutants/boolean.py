@@ -125,7 +125,7 @@ MUTANTS = (
     ),
     Mutant(
         "doubt: ambiguity of the mean in the place of the mean ambiguity",
-        "boolean/doubt.py",
+        "boolean/thresholds.py",
         "ambiguity += weight * q * (1.0 - q)",
         "ambiguity += weight * mean * (1.0 - mean)",
         "tests/boolean/test_doubt.py",

@@ -84,14 +84,14 @@ MUTANTS = (
     ),
     Mutant(
         "jumps: a place that its pilot chains left counts as a mode",
-        "samplers/pilot.py",
+        "samplers/adaptation.py",
         "(stayed if stayed.any() else ~stayed)",
         "(stayed | ~stayed)",
         "tests/algorithms/test_mode_jumps.py",
     ),
     Mutant(
         "jumps: moments over all pilot chains, stayed or not",
-        "samplers/pilot.py",
+        "samplers/adaptation.py",
         "share = modes /",
         "share = np.ones_like(modes) /",
         "tests/algorithms/test_mode_jumps.py",

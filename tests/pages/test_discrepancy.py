@@ -8,7 +8,7 @@ import pytest
 
 from bnmf_core import RunSpec, laurberg
 from bnmf_core.analysis import stein as stein_stage
-from bnmf_core.figures.discrepancy import discrepancy_over_time
+from bnmf_core.figures.quality import discrepancy_over_time
 from bnmf_core.figures.style import run_styles
 from studies import result
 from studies.stein import findings

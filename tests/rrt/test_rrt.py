@@ -18,7 +18,7 @@ from bnmf_core.data.synthetic import laurberg, low_rank
 from bnmf_core.explorers import oblique
 from bnmf_core.numerics.deviations import largest_deviations
 from bnmf_core.numerics.linalg import balanced_svd
-from bnmf_core.rrt import planting, rrt
+from bnmf_core.rrt import rrt
 from bnmf_core.rrt.mixture import best_scale
 from bnmf_core.rrt.tree import REJECTIONS
 from bnmf_core.runs import engine, planning
@@ -169,7 +169,7 @@ def node_densities(data: Dataset, tree: Particles, count: int) -> np.ndarray:
     """Log joint of the nodes that the first particles, its starts, became."""
     problem = planning.make_plan(data, tree.spec).problem
     svd = problem.svd(tree.R)
-    order = planting.in_one_order(tree.A[:count])
+    order = tree.in_one_order(tree.A[:count])
     A, W, _ = oblique.factors(oblique.changes_of_basis(svd[0], order), *svd)
     return problem.model.log_joint(problem, *best_scale(A, W))
 

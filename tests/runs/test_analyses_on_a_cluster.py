@@ -10,7 +10,7 @@ import pytest
 
 from bnmf_core.analysis import distances, evidence, stages
 from bnmf_core.analysis.ranks import RankQuestion, RankWork, read
-from bnmf_core.analysis.remote import Cluster
+from bnmf_core.analysis.stage import Cluster
 from bnmf_core.compare.distances import DISTANCES, pairwise
 from bnmf_core.compare.distances.pairwise import matched_alike, pairwise_of_several
 from bnmf_core.core.errors import Cancelled, RunError, SchedulerError

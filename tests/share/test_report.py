@@ -16,7 +16,7 @@ import plotly.graph_objects as go
 import pytest
 from PIL import Image
 
-from bnmf_core.figures import factorization_map
+from bnmf_core.figures import factorizations
 from bnmf_core.figures.thinning import thinned
 from bnmf_core.share import report
 from bnmf_core.share.flat import flattened, too_many
@@ -134,7 +134,7 @@ def test_points_know_their_run_and_their_row(answer, content):
 
 
 def test_a_point_that_covers_others_knows_their_rows(answer, monkeypatch):
-    monkeypatch.setattr(factorization_map, "thinned", partial(thinned, most=12))
+    monkeypatch.setattr(factorizations, "thinned", partial(thinned, most=12))
     told = json.loads(unpacked(report.report(answer).decode(), "content"))["pictures"]
     members = next(one for one in told if one["key"] == "map")["members"]
     points = [point for of_run in members if of_run is not None for point in of_run]

@@ -13,7 +13,7 @@ import pandas as pd
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.stage import Report, Stage, Stopped
 from bnmf_core.boolean.distances import HALF, jaccard_costs, tiles
-from bnmf_core.boolean.doubt import (
+from bnmf_core.boolean.thresholds import (
     SAME_TILE,
     Doubt,
     doubt_of_cells,
@@ -21,9 +21,10 @@ from bnmf_core.boolean.doubt import (
     doubt_of_tiles,
     matched_jaccard,
     probability_on,
+    threshold_curve,
+    two_thresholds,
 )
-from bnmf_core.boolean.thresholds import threshold_curve, two_thresholds
-from bnmf_core.boolean.tile_chance import log10_noise_chance
+from bnmf_core.boolean.tiles import log10_noise_chance
 from bnmf_core.compare.alignment import largest_first
 from bnmf_core.compare.distances.assignment import assign
 from bnmf_core.core.dataset import Dataset

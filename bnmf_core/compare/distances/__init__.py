@@ -6,13 +6,15 @@ from typing import Protocol
 import numpy as np
 
 from bnmf_core.compare.distances import pairwise
-from bnmf_core.compare.distances.frobenius_A import FROBENIUS_A
-from bnmf_core.compare.distances.frobenius_W import FROBENIUS_W
-from bnmf_core.compare.distances.l1_max import L1_MAX
-from bnmf_core.compare.distances.l1_sum import L1_SUM
-from bnmf_core.compare.distances.max_angle import MAX_ANGLE
+from bnmf_core.compare.distances.measures import (
+    FROBENIUS_A,
+    FROBENIUS_W,
+    L1_MAX,
+    L1_SUM,
+    MAX_ANGLE,
+    WAD,
+)
 from bnmf_core.compare.distances.pairwise import Distance
-from bnmf_core.compare.distances.wad import WAD
 from bnmf_core.core.errors import NotFoundError
 from bnmf_core.core.registry import Registry
 

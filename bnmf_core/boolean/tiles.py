@@ -1,15 +1,41 @@
-"""Could noise alone have made a tile? An upper bound (Hess, Morik & Piatkowski 2017, §3.3).
-
-In a table whose cells are on by chance, each with probability p, one block of a rows and b columns
-holds k ones or more with probability P(Bin(ab, p) ≥ k). There are C(D, a)·C(N, b) such blocks, so
-the chance that any of them does is at most the product.
-"""
+"""Tiles: their order in a table, and how easily noise makes one."""
 
 import numpy as np
 from scipy.special import gammaln, rel_entr
 
+from bnmf_core.compare.alignment import largest_first
 from bnmf_core.core.errors import SettingsError
 from bnmf_core.lazy import lazy
+
+
+def tile_order(A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Orders of the rows (D,) and columns (N,) of a table in which each tile is near to one block.
+
+    A row, or column, goes with the tile that it is in for most; those in no tile come last. Tiles
+    with most cells come first, and rows of a tile that share its other tiles lie together.
+
+    Parameters
+    ----------
+    A : (D, R) and W : (R, N), bool, which rows and columns each tile has.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bnmf_core.boolean.tiles import tile_order
+    >>> A = np.array([[0, 1], [1, 0], [0, 1], [0, 0]], dtype=bool)
+    >>> rows, columns = tile_order(A, np.array([[1, 0], [0, 1]], dtype=bool))
+    >>> rows.tolist(), columns.tolist()
+    ([0, 2, 1, 3], [1, 0])
+    """
+    largest = largest_first(A, W)
+    return _together(A[:, largest]), _together(W.T[:, largest])
+
+
+def _together(on: np.ndarray) -> np.ndarray:
+    """Rows by their first tile, those in more tiles first, as the digits of a number."""
+    # lexsort sorts by its last key first.
+    return np.lexsort([~column for column in on.T[::-1]])
+
 
 stats = lazy("scipy.stats")
 
@@ -37,7 +63,7 @@ def log10_noise_chance(
     Examples
     --------
     >>> import numpy as np
-    >>> from bnmf_core.boolean.tile_chance import log10_noise_chance
+    >>> from bnmf_core.boolean.tiles import log10_noise_chance
     >>> block = np.array([8]), np.array([8]), np.array([62]), np.array([64])
     >>> log10_noise_chance(*block, (100, 100), density=0.02).round()
     array([-80.])

@@ -1,14 +1,28 @@
-"""The map of modes: a circle for each, as large as its share of the restarts; draws as dots."""
+"""Modes: their map, their number at every threshold, what runs and restarts found of them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+from plotly.subplots import make_subplots
 
+from bnmf_core.compare.unseen import Unseen
 from bnmf_core.core.names import percent
 from bnmf_core.figures.sketch import Sketch
-from bnmf_core.figures.style import MIDDLE, MUTED, ROUNDING, layout, safe
+from bnmf_core.figures.style import (
+    HIGHLIGHT,
+    LINE,
+    MIDDLE,
+    MUTED,
+    ROUNDING,
+    RunStyle,
+    component_color,
+    count_axis,
+    layout,
+    rounded,
+    safe,
+)
 from bnmf_core.figures.thinning import thinned
 
 # The first six are from Okabe and Ito (2008); modes beyond the last colour are grey.
@@ -27,7 +41,7 @@ WIDTH, HEIGHT, ROOM = 520, 540, 60
 SMALLEST, LARGEST = 12.0, 96.0
 # A circle at least so wide has its number inside. Modes that are labelled.
 WIDE, LABELLED = 20.0, 8
-LETTER, LINE = 7.0, 15.0
+LETTER, ROW = 7.0, 15.0
 # Pixels between two labels side by side, so that they are not read as one.
 APART = 16.0
 # Where a label may stand, in half widths from the middle of its circle.
@@ -159,7 +173,7 @@ def _placed(
         if not text:
             continue
         lines = text.replace("<b>", "").replace("</b>", "").split("<br>")
-        w, h = LETTER * max(map(len, lines)) + APART, LINE * len(lines)
+        w, h = LETTER * max(map(len, lines)) + APART, ROW * len(lines)
         (x, y), r = places[k], radii[k]
         away = [(a * (r + w / 2 + 4), b * (r + h / 2 + 2)) for a, b in AROUND]
         boxes = [(x + u - w / 2, y + v - h / 2, x + u + w / 2, y + v + h / 2) for u, v in away]
@@ -193,3 +207,139 @@ def _scale_bar(figure: Sketch, points: np.ndarray, scale: float, unit: str) -> d
     note = {"x": x, "y": 0.02, "yref": "paper", "xanchor": "left", "yanchor": "bottom"}
     said = {"text": f"{length:g}{unit if unit == '°' else f' {unit}'}", "showarrow": False}
     return note | said | {"font": {"size": 12}}
+
+
+def mode_count(linkage: np.ndarray, threshold: float, distance_label: str, unit: str) -> go.Figure:
+    """Staircase of the number of modes over the threshold, with the chosen one marked.
+
+    Parameters
+    ----------
+    linkage : (m − 1, 4) complete linkage. threshold : in the distance's unit.
+    """
+    thresholds, count = mode_counts(linkage)
+    thresholds = rounded(thresholds, unit)
+    if not thresholds.any():  # one mode at every threshold that is seen
+        thresholds[-1] = threshold or 1.0
+    figure = Sketch()
+    figure.add_scatter(
+        x=thresholds,
+        y=count,
+        mode="lines",
+        line={"shape": "hv", "color": LINE, "width": 2},
+        showlegend=False,
+        hovertemplate="threshold %{x:.3g}: %{y} modes<extra></extra>",
+    )
+    figure.add_vline(x=threshold, line={"color": HIGHLIGHT, "width": 2, "dash": "dash"})
+    figure.update_xaxes(title=f"threshold on {distance_label} ({unit})", rangemode="tozero")
+    figure.update_yaxes(title="number of modes", **count_axis(count.max(), True))
+    return layout(figure, "Number of modes at every threshold", height=300)
+
+
+def mode_counts(linkage: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Thresholds at which the number of modes changes, and the number from there on."""
+    heights = np.concatenate([[0.0], linkage[:, 2]])
+    count = len(linkage) + 1 - np.arange(len(heights))
+    end = heights[-1] * 1.05 if heights[-1] > 0 else 1.0
+    return np.append(heights, end), np.append(count, 1)
+
+
+def mode_share(table: pd.DataFrame, styles: Mapping[str, RunStyle]) -> go.Figure:
+    """Grouped bars: share of every run's factorizations in every mode.
+
+    Parameters
+    ----------
+    table : columns mode (1-based), run, share (0 to 1).
+    """
+    figure = Sketch()
+    for run_id, style in styles.items():
+        part = table[table["run"] == run_id]
+        figure.add_bar(
+            x=[str(mode) for mode in part["mode"]],
+            y=part["share"],
+            name=style.label,
+            marker={"color": style.color},
+            hovertemplate="mode %{x}: %{y:.1%} of " + style.label + "<extra></extra>",
+        )
+    figure.update_yaxes(title="share of the run", tickformat=".0%", range=[0, 1.02])
+    figure.update_xaxes(title="mode", type="category")
+    return layout(figure, "Share of each run in each mode", height=330, barmode="group")
+
+
+BAND = "rgba(76, 110, 143, 0.2)"
+
+
+def discovery_curve(told: Unseen) -> go.Figure:
+    """The expected number of modes among the first n restarts, with its interval."""
+    curve = told.curve
+    figure = Sketch()
+    figure.add_scatter(
+        x=[*curve["restarts"], *curve["restarts"][::-1]],
+        y=[*curve["upper"], *curve["lower"][::-1]],
+        fill="toself",
+        fillcolor=BAND,
+        line={"width": 0},
+        hoverinfo="skip",
+        showlegend=False,
+    )
+    for extrapolated, dash in ((False, "solid"), (True, "dot")):
+        part = curve[curve["extrapolated"] == extrapolated]
+        figure.add_scatter(
+            x=part["restarts"],
+            y=part["modes"],
+            mode="lines",
+            line={"color": LINE, "width": 2, "dash": dash},
+            showlegend=False,
+            hovertemplate="%{x} restarts: %{y:.1f} modes<extra></extra>",
+        )
+    figure.add_vline(x=told.restarts, line={"color": HIGHLIGHT, "width": 2, "dash": "dash"})
+    figure.update_xaxes(title="restarts", rangemode="tozero")
+    figure.update_yaxes(title="modes found", rangemode="tozero")
+    return layout(figure, "Modes found over restarts", height=300)
+
+
+def three_answers(
+    restarts: np.ndarray,
+    relative_height: np.ndarray,
+    mass: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+) -> go.Figure:
+    """Bars of K modes, side by side for each measure.
+
+    Parameters
+    ----------
+    restarts : (K,) shares of restarts, sum 1. relative_height : (K,) density at the best place
+        over that of the best of all. mass, low, high : (K,) shares of the posterior with limits.
+    """
+    titles = ("Basin:<br>restarts", "Height:<br>density", "Mass:<br>posterior")
+    figure = make_subplots(cols=3, subplot_titles=titles, horizontal_spacing=0.07)
+    names = [f"mode {k + 1}" for k in range(restarts.size)]
+    colors = [component_color(k) for k in range(restarts.size)]
+    for column, values in enumerate((restarts, relative_height, mass), 1):
+        tops = np.maximum(values, high) if column == 3 else values
+        figure.add_bar(
+            x=names,
+            y=values,
+            marker_color=colors,
+            error_y={"array": high - mass, "arrayminus": mass - low} if column == 3 else None,
+            hovertemplate="%{x}: %{y:.3g}<extra></extra>",
+            col=column,
+            row=1,
+        )
+        # Above the bars, and above what is drawn of their errors.
+        figure.add_scatter(
+            x=names,
+            y=tops,
+            text=[f"{value:.3g}" if column == 2 else f"{value:.1%}" for value in values],
+            mode="text",
+            textposition="top center",
+            cliponaxis=False,
+            hoverinfo="skip",
+            col=column,
+            row=1,
+        )
+    figure.update_yaxes(range=[0, 1.15], tickvals=[0, 0.5, 1], tickformat=".0%")
+    figure.update_yaxes(col=2, tickformat=".2g")
+    kept = figure.layout.annotations
+    layout(figure, "", height=255, margin={"l": 40, "t": 52, "b": 30})
+    return figure.update_layout(annotations=kept, showlegend=False)

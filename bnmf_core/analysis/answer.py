@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from bnmf_core import registry
-from bnmf_core.analysis import basins, chains, distances, good_fits
+from bnmf_core.analysis import basins, chains, distances, optima
 from bnmf_core.analysis.chains import Verdicts
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.evidence import Evidence
@@ -45,7 +45,7 @@ def mode_table(
     ``draws`` (share of the exact samplers' draws), ``draws_away`` (median distance from them to the
     representative, in the distance's unit), ``below_best`` (nats of log joint from its best member
     to the best of all, under the model of the first run), ``as_good_as_best`` (whether an optimum
-    in it fits as well as the best, see :mod:`~bnmf_core.analysis.good_fits`), ``mass``,
+    in it fits as well as the best, see :mod:`~bnmf_core.analysis.optima`), ``mass``,
     ``mass_low``, ``mass_high``, ``weighed``, ``stays`` and ``joined`` (see :class:`Evidence`; NaN
     while ``evidence`` is None), ``spread``, ``nearest``, ``size``, ``best_error`` and
     ``representative``.
@@ -61,7 +61,7 @@ def mode_table(
     table["draws_away"] = away[sampled].groupby(labels[sampled]).median().reindex(table["mode"])
     height = members["log_joint"].where(comparison.same_model).groupby(labels).max()
     table["below_best"] = (height.max() - height).reindex(table["mode"]).to_numpy()
-    good = np.bincount(labels, good_fits.as_good_as_best(comparison), minlength=modes.count)
+    good = np.bincount(labels, optima.as_good_as_best(comparison), minlength=modes.count)
     table["as_good_as_best"] = good > 0
     table["best_error"] = members["error"].groupby(labels).min().to_numpy()
     found = Evidence("") if evidence is None else evidence
@@ -155,7 +155,7 @@ def _found(
             f"{percent(largest['found_by'])} of the restarts ended in mode "
             f"{int(largest['mode']) + 1}."
         )
-        yield f"As good as the best means: {good_fits.criterion(comparison)}."
+        yield f"As good as the best means: {optima.criterion(comparison)}."
     elif not converged and not comparison.exact_samplers:
         yield "None of these factorizations is known to have converged: modes may be unfinished."
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from bnmf_core.analysis import distances
 from bnmf_core.analysis.comparison import Comparison
-from bnmf_core.analysis.sites import find_sites
+from bnmf_core.analysis.optima import find_sites
 from bnmf_core.analysis.stage import Report, Stage, Stopped
 from bnmf_core.compare.conclusions import MARGIN, MATTERS, OPEN, SAME, conclusions, judged
 from bnmf_core.compare.downstream import predictions

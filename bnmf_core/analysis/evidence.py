@@ -12,7 +12,7 @@ from scipy import sparse
 
 from bnmf_core.analysis import distances
 from bnmf_core.analysis.comparison import Comparison
-from bnmf_core.analysis.sites import METRIC, find_sites
+from bnmf_core.analysis.optima import METRIC, find_sites
 from bnmf_core.analysis.stage import Report, Stage, Stopped
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import (

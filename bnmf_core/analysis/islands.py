@@ -9,7 +9,7 @@ import pandas as pd
 
 from bnmf_core.analysis import distances
 from bnmf_core.analysis.comparison import Comparison
-from bnmf_core.analysis.sites import APART, find_sites
+from bnmf_core.analysis.optima import APART, find_sites
 from bnmf_core.analysis.stage import Report, Stage, Stopped
 from bnmf_core.compare.islands import connections, family_verdict
 from bnmf_core.core.errors import RunError

@@ -14,6 +14,7 @@ from bnmf_core.solvers.solution import (
     Stopping,
     Update,
     advance_full,
+    product_work,
     start_full,
 )
 
@@ -61,3 +62,27 @@ def _settled(problem: Problem, before: Solution, after: Solution, stopping: Stop
     converged = stopping.converged(kkt, movement)
     kkt[~converged] = movement[~converged] = np.nan
     return replace(after, kkt=kkt, movement=movement, active=after.active & ~converged)
+
+
+# Where the product falls below this the quotient could overflow; such an entry is left alone.
+TINY = 1e-150
+
+
+def _multiply(F: np.ndarray, linear: np.ndarray, G: np.ndarray, step: np.ndarray) -> np.ndarray:
+    product = G @ F if G.ndim == 3 else np.einsum("mrsn,msn->mrn", G, F)
+    return F * np.divide(linear, product, out=np.ones_like(F), where=product > TINY)
+
+
+def work_per_iteration(problem: Problem) -> float:
+    """Multiply-adds of one iteration of one particle."""
+    length = problem.dataset.D + problem.dataset.N
+    return product_work(problem) + problem.rank * length * (problem.rank + 30.0)
+
+
+SOLVER = full_solver(
+    _multiply,
+    work_per_iteration,
+    key="multiplicative",
+    label="Multiplicative updates",
+    reference="Lee & Seung 2001",
+)

@@ -33,8 +33,8 @@ def soaked(folder: Path, runs: int, comparisons: int) -> str:
 
 
 @pytest.mark.slow
-def test_sixty_runs(tmp_path, promise):
-    promise(soaked(tmp_path, 60, 12))
+def test_forty_runs(tmp_path, promise):
+    promise(soaked(tmp_path, 40, 4))
 
 
 @pytest.mark.long

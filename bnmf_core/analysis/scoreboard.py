@@ -11,6 +11,8 @@ import pandas as pd
 
 from bnmf_core.analysis.board import Board
 from bnmf_core.analysis.criteria import CRITERIA, MASS
+from bnmf_core.analysis.stage import Stage
+from bnmf_core.analysis.stages import STAGES
 from bnmf_core.core.names import listed, percent
 
 # What is left by rounding where everything that was weighed is reached.
@@ -20,9 +22,10 @@ WRITTEN_OUT = 1e3, 1e7
 Ends = tuple[float, float]
 
 
-def stages() -> list[str]:
-    """Keys of the stages that the criteria read."""
-    return list(dict.fromkeys(key for one in CRITERIA.values() for key in one.stages))
+def stages() -> list[Stage[object]]:
+    """The stages that the criteria read, in the order in which they are computed."""
+    read = {key for criterion in CRITERIA.values() for key in criterion.stages}
+    return [stage for key, stage in STAGES.items() if key in read]
 
 
 def scores(board: Board) -> pd.DataFrame:

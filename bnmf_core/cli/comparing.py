@@ -66,7 +66,7 @@ def compare(options: argparse.Namespace, output: Output) -> str:
             running.refuse_broken(records)
             return "cancelled"
         comparison = open_comparison(store, kept)
-        wanted = ["structure", *scoreboard.stages()]
+        wanted = ["structure", *(stage.key for stage in scoreboard.stages())]
         with running.cluster(options, output) as cluster:
             running.compute(comparison, wanted, output, interrupted, cluster)
         if interrupted.is_set():

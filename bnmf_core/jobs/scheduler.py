@@ -123,6 +123,7 @@ class Scheduler:
                 entry.seen = self._clock()
             self._forget_some(entry)
             self._start_some()
+            self._changed.notify_all()
 
     def find(self, key: str, owner: Hashable) -> Job | None:
         """The job of this key that waits or runs; None if there is none."""
@@ -180,13 +181,17 @@ class Scheduler:
 
     def leave(self, owner: Hashable, timeout: float) -> None:
         """Drop what waits of an owner, stop what runs, and wait for its end."""
-        with self._changed:
+
+        def gone() -> bool:
+            # A job that ends may submit another one.
             for entry in list(self._of(owner)):
                 entry.cancelled = entry.dropped = True
                 if not entry.lane:
                     self._end(entry, None)
-        self.wait(owner, timeout)
+            return not any(self._of(owner))
+
         with self._changed:
+            self._changed.wait_for(gone, timeout)
             self._ended = {key: end for key, end in self._ended.items() if key[0] != owner}
 
     def close(self, timeout: float = 10.0) -> None:

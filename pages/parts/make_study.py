@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from bnmf_core.jobs.job import Job, Work
+from bnmf_core.jobs.job import Work
 from pages.frame import view, watch
 from pages.frame.services import place
 from pages.frame.words import left, plain
@@ -44,8 +44,8 @@ def made(work: Work, button: str, name: str, so_far: Callable[[], None] | None =
 
 def start(work: Work, button: str, name: str) -> None:
     """The button that queues it."""
-    label = plain(button)
-    st.button(label, type="primary", key=f"{name}_start", on_click=place().start, args=(work,))
+    queue, key = place().start, f"{name}_start"
+    st.button(plain(button), type="primary", key=key, on_click=queue, args=(work,))
 
 
 def follow(work: Work, name: str, show: Callable[[], None] | None = None) -> None:
@@ -59,16 +59,14 @@ def follow(work: Work, name: str, show: Callable[[], None] | None = None) -> Non
         if now.message:
             st.caption(plain(now.message))
         with st.container(horizontal=True):
-            _cancel(work, "Cancel", f"{name}_cancel")
+            icon, end = ":material/cancel:", here.cancel
+            key = f"{name}_cancel"
+            st.button("Cancel", key=key, icon=icon, on_click=end, args=(work,))
             before = next(iter(here.at_work(work.lane)), work)
             if before.key != work.key:
-                _cancel(before, "Cancel the one before it", f"{name}_cancel_other")
+                words = "Cancel the one before it"
+                st.button(words, key=f"{key}_other", icon=icon, on_click=end, args=(before,))
         if show is not None:
             show()
 
     watch.until_done(lambda: here.status(work).active, draw)
-
-
-def _cancel(work: Job, label: str, key: str) -> None:
-    icon = ":material/cancel:"
-    st.button(label, key=key, icon=icon, on_click=place().cancel, args=(work,))

@@ -5,7 +5,7 @@ import streamlit as st
 
 from bnmf_core.analysis.board import Board
 from bnmf_core.analysis.criteria import CRITERIA
-from bnmf_core.analysis.scoreboard import STAGES, scoreboard
+from bnmf_core.analysis.scoreboard import scoreboard, stages
 from bnmf_core.runs.launch import group_names
 from pages.frame import declared, link, view, watch
 from pages.frame.lens import Lens
@@ -108,7 +108,7 @@ def table(look: Lens, board: Board, names: dict[str, str]) -> None:
 def _scored(board: Board) -> pd.DataFrame:
     """The scoreboard, as far as what it takes its numbers from has been computed."""
     comparison = board.comparison
-    ready = [stage.key for stage in STAGES if stage.ready(comparison)]
+    ready = [stage.key for stage in stages() if stage.ready(comparison)]
     # A run that was resumed in vain has taken longer and made nothing.
     took = [(run.seconds, run.busy) for run in comparison.runs]
     seen = (board.metric, board.modes.threshold, board.radius)
@@ -143,6 +143,6 @@ def wait(look: Lens) -> None:
     if look.passing:
         st.caption("What takes long is computed when the other runs have ended.")
         return
-    for stage in STAGES:
+    for stage in stages():
         if not watch.beside(look.analysis, stage, stage.label):
             break

@@ -168,6 +168,21 @@ def test_a_cancelled_job_stops_soon_and_can_be_started_again(jobs, begun):
     assert jobs.status(one, "me").status == "complete"
 
 
+def test_what_a_job_submits_while_its_owner_leaves_is_dropped(jobs, begun):
+    class Last(Gated):
+        def make(self, report, stopped):
+            while not stopped():
+                time.sleep(0.005)
+            time.sleep(0.05)  # by now the owner only waits for this one
+            jobs.submit(Gated("another", begun), "me")
+            raise Cancelled("stopped")
+
+    jobs.submit(Last("last", begun), "me")
+    began = time.monotonic()
+    jobs.leave("me", 10)
+    assert time.monotonic() - began < 5 and not jobs.active("me")
+
+
 def test_places_are_taken_in_the_order_of_asking_and_the_wait_is_told(jobs, begun):
     asked = [Gated(f"job{i}", begun, "long stage") for i in range(4)]
     for i, job in enumerate(asked):

@@ -7,7 +7,7 @@ import numpy as np
 
 from bnmf_core import RunSpec, boolean_tiles, laurberg, preset
 from bnmf_core.registry import ALGORITHMS
-from bnmf_core.runs import jobs
+from bnmf_core.runs import job
 from pages.run_parts import asked
 from tests.pages.apps import page, words
 
@@ -166,14 +166,14 @@ def test_a_running_launch_is_cancelled_and_resumed_as_a_whole(server, labelled):
 
 
 def test_a_failed_run_stays_in_its_launch_with_its_reason(server, labelled, monkeypatch):
-    made = jobs.make_plan
+    made = job.make_plan
 
     def broken(dataset, spec, rooms=()):
         if spec.algorithm == "gibbs":
             raise MemoryError
         return made(dataset, spec, rooms)
 
-    monkeypatch.setattr(jobs, "make_plan", broken)
+    monkeypatch.setattr(job, "make_plan", broken)
     run_ids = started(server, labelled, [RESTARTS, RunSpec("gibbs", 3, particles=6)])
     server.wait_analysis(run_ids[:1], "structure", "islands")
     app = page("runs")

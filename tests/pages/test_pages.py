@@ -11,7 +11,7 @@ from bnmf_core import Dataset, RunSpec, laurberg, load_sample
 from bnmf_core.analysis import structure
 from bnmf_core.data import foreign
 from bnmf_core.data.repair import hide_entries
-from bnmf_core.runs import executors, jobs
+from bnmf_core.runs import executors, job
 from pages.frame import declared
 from pages.run_parts import promise
 from tests.pages.apps import EXPLORE, PAGES, page, table_with, words
@@ -126,7 +126,7 @@ def test_a_failed_run_says_why_on_every_page(server, labelled, monkeypatch):
     def broken(*arguments):
         raise MemoryError
 
-    monkeypatch.setattr(jobs, "make_plan", broken)
+    monkeypatch.setattr(job, "make_plan", broken)
     run_ids = server.start(labelled, [RunSpec("gibbs", rank=3, particles=4)])
     server.wait(run_ids)
     assert "not enough memory" in words(page("runs"))

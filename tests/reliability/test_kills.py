@@ -34,9 +34,9 @@ def told(found: dict[str, int]) -> str:
 
 
 @pytest.mark.slow
-def test_eight_kills(tmp_path, promise):
-    found = counted(tmp_path, 8, seed=1)
-    assert found["kills"] == 8 and min(found["particles"], found["datasets"]) > 0
+def test_twelve_kills(tmp_path, promise):
+    found = counted(tmp_path, 12, seed=31)
+    assert found["kills"] == 12 and min(found["particles"], found["datasets"]) > 0
     assert found["resumed"] > 0
     promise(told(found))
 

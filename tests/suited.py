@@ -24,3 +24,7 @@ def suited(dataset: Dataset, model: str) -> Dataset:
     values = stored(dataset.X)
     threshold = min(np.median(values), 0.999 * values.max())
     return replace(dataset, X=(dataset.X > threshold).astype(float))
+
+
+# What the loop does to a run hangs on what the state is: one algorithm for each kind of state.
+OF_EACH_STATE = list({one.State: one for one in reversed([*registry.ALGORITHMS.values()])}.values())

@@ -25,7 +25,7 @@ from bnmf_core.solvers import hals, solution
 from bnmf_core.solvers.starts import random_start
 from bnmf_core.store.chunks import assemble
 from bnmf_core.store.folders import FolderSink
-from tests.suited import model_of, suited
+from tests.suited import OF_EACH_STATE, model_of, suited
 
 ALGORITHMS = list(registry.ALGORITHMS.values())
 FACTORS = ("A", "W", "log_joint", "error", "ids", "chain", "draw", "weights")
@@ -286,9 +286,10 @@ def test_the_smallest_and_the_largest_rank_work(algorithm, small, rank):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("algorithm", OF_EACH_STATE, ids=lambda one: one.key, indirect=True)
 def test_cancelling_keeps_what_is_there(algorithm):
     rng = np.random.default_rng(2)
-    X = rng.random((300, 5)) @ rng.random((5, 200)) + 0.1 * rng.random((300, 200))
+    X = rng.random((60, 5)) @ rng.random((5, 40)) + 0.1 * rng.random((60, 40))
     cancel, told = threading.Event(), []
 
     def on_progress(progress):
@@ -306,6 +307,7 @@ def test_cancelling_keeps_what_is_there(algorithm):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("algorithm", OF_EACH_STATE, ids=lambda one: one.key, indirect=True)
 def test_resuming_after_every_step_changes_no_bit(algorithm, small, tmp_path, monkeypatch):
     spec = make_spec(algorithm, particles=25)
     whole = engine.run(small, spec)
@@ -352,6 +354,7 @@ def test_sparse_and_dense_storage_give_the_same_particles(algorithm, small):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("algorithm", OF_EACH_STATE, ids=lambda one: one.key, indirect=True)
 def test_progress_never_goes_back_and_ends_at_one(algorithm, small, monkeypatch):
     take_small_steps(monkeypatch)
     seen = []

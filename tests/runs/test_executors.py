@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from bnmf_core import mode_evidence, registry
+from bnmf_core import mode_evidence
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import RunError, SchedulerError
 from bnmf_core.core.spec import RunSpec
@@ -24,7 +24,7 @@ from bnmf_core.runs.payload import Payload
 from bnmf_core.runs.planning import make_plan
 from bnmf_core.store.mapped import Mapped
 from tests.runs.cluster import wait_until
-from tests.suited import model_of, suited
+from tests.suited import OF_EACH_STATE, model_of, suited
 
 pytestmark = pytest.mark.slow
 
@@ -46,7 +46,7 @@ def test_a_cluster_gives_the_same_bits_and_takes_the_plan_once(cluster, monkeypa
         monkeypatch.setattr(
             executor._client, "scatter", lambda *a, **k: sent.append(a) or scatter(*a, **k)
         )
-        for number, key in enumerate(registry.ALGORITHMS, start=1):
+        for number, key in enumerate((one.key for one in OF_EACH_STATE), start=1):
             data, spec = suited(noisy, model_of(key)), RunSpec(key, 3, model_of(key), 25, 3)
             assert_same(engine.run(data, spec, executor=executor), engine.run(data, spec))
             assert len(sent) == number

@@ -157,7 +157,7 @@ class Board:
         return record.busy or math.nan
 
     def effective(self, run_id: str) -> float:
-        """Effective draws of the worst quantity per CPU second, all chains together."""
+        """ESS of the worst quantity per CPU second, all chains together."""
         verdicts, busy = chains.STAGE.perhaps(self.comparison), self.busy(run_id)
         verdict = None if verdicts is None else verdicts.by_run.get(run_id)
         if verdict is None or not busy > 0:
@@ -167,7 +167,7 @@ class Board:
     def unmet(self, run_ids: Sequence[str], apart: bool = False) -> str:
         """Why these runs' chains do not stand for the posterior; "" where they do.
 
-        Chains that stay in modes of their own count many effective draws of these; ``apart`` :
+        Chains that stay in modes of their own have a large ESS within these; ``apart`` :
         whether that does not matter.
         """
         if not set(map(self.comparison.algorithm_of.get, run_ids)) & set(

@@ -8,7 +8,7 @@ Vehtari and others (2021), from arviz-stats.
 
 The limits are calibrated: 100 independent draws of each chain pass in at least 95 % of simulations
 with the 41 quantities of ten components (``tests/compare/test_settled.py``). R̂ ≤ 1.01 would take
-about a thousand effective draws for that.
+an ESS of about a thousand for that.
 """
 
 from collections.abc import Mapping
@@ -103,7 +103,7 @@ class Settled:
             members = np.flatnonzero(self.groups == worst["group"]) + 1
             where = f" in chain{'s' if members.size > 1 else ''} {', '.join(map(str, members))}"
         if np.isnan(worst["r_hat"]):
-            return f"For example: {worst['quantity']}{where} (chains too short, or standing still)."
+            return f"For example: {worst['quantity']}{where} (chains too short, or they do not move)."
         return (
             f"For example: {worst['quantity']}{where} (R̂ {worst['r_hat']:.2f}, "
             f"ESS {min(worst['ess_bulk'], worst['ess_tail']):.0f})."

@@ -20,7 +20,7 @@ class Limits:
         of each. analyses_at_once : comparisons that are computed at one time, of all owners.
     runs_waiting : runs of one owner that wait or run.
     disk : gigabytes that one owner may keep; 0 for as much as there is.
-    keep_days : days after which an owner who has not come again is removed with all that is his;
+    keep_days : days after which an owner who has not come again is removed with all data and runs;
         0 for never.
     """
 

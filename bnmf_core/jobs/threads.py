@@ -1,7 +1,7 @@
 """Threads that runs share: whose step is made next, so that first findings come soon.
 
 Stride scheduling (Waldspurger & Weihl 1995), twice: every owner has a clock that goes forward by
-the time his steps take, and among the runs of one owner every run has a clock that a step puts
+the time the owner's steps take, and among the runs of one owner every run has a clock that a step puts
 forward, by less the more the run weighs. Whose clock is furthest behind has the next turn. Whoever
 comes in later, or has had nothing to do, begins at the time of the others.
 """
@@ -34,8 +34,8 @@ _ALONE = _Alone()
 class _Queue:
     """What waits of one owner.
 
-    clock : seconds that were worked for him. last : what his last step took. now : the clock of
-    his runs. steps : by the clocks of their runs.
+    clock : seconds of work so far. last : what the last step took. now : the clock of the owner's
+    runs. steps : by the clocks of their runs.
     """
 
     clock: float = 0.0

@@ -1,4 +1,4 @@
-"""Runs of somebody else, which he shows: they can be looked at, and nothing can be changed."""
+"""Runs that another owner shares: they can be looked at, and nothing can be changed."""
 
 from collections.abc import Collection
 from pathlib import Path

@@ -4,8 +4,8 @@
       ↑  ↘ cancelled, interrupted                    │
       └──────────── resume ──────────────────────────┘  (not of a complete one)
 
-Whoever queues a run claims it with a token of his own and renews the claim (``beat``) for as long
-as he lives; a claim that is not renewed lapses, and the run counts as interrupted. Every move is
+A process that queues a run claims it with a token and renews the claim (``beat``) for as long as it
+lives; a claim that is not renewed lapses, and the run counts as interrupted. Every move is
 one compare-and-swap: the row changes only if state and claim are what the decision was made on, so
 of two processes that want to move the same run, one does and the other is told.
 """

@@ -63,7 +63,7 @@ def to(page_key: str, label: str = "", hint: str = "", **parameters: str) -> Non
     """Draw a link to a page; ``label`` is plain text, the page's own invitation if left out.
 
     ``hint`` : plain text that is shown on hovering. A guest gets no link to a page that would
-    refuse him.
+    refuse them.
     """
     page = declared.page(page_key)
     if is_guest() and not page.for_guests:

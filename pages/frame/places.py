@@ -39,7 +39,7 @@ class Place:
 
     Parameters
     ----------
-    store : his runs. scheduler : what makes his jobs.
+    store : the owner's runs. scheduler : makes the owner's jobs.
     executors : where steps are made, asked for when the first run is looked at.
     host : the place of whoever shows the runs, where they are somebody else's.
 
@@ -124,7 +124,7 @@ class Places:
         self._looked = time.monotonic()
 
     def of(self, owner: str) -> Place:
-        """The place of an owner, made if he is new."""
+        """The place of an owner, made if they are new."""
         return self._at_hand(owner, lambda: self._place(self._store(owner)))
 
     def shown(self, token: str) -> Place:

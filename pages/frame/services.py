@@ -33,7 +33,7 @@ def places() -> Places:
 
 
 def place() -> Place:
-    """What is looked at: what is of whoever is asking, or what somebody else shows to him.
+    """What is looked at: the visitor's own runs, or those that another owner shows.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Lin's projected gradient NMF as he published it (Lin 2007, §5), for the calibration.
+"""Lin's projected gradient NMF as published (Lin 2007, §5), for the calibration.
 
 Each factor in its turn is solved for to a tolerance of its own, by projected gradient steps; the
 engine's solver takes five such steps. From unscaled starts a first factor that is solved for to the

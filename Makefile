@@ -33,7 +33,7 @@ $(VENV)/.documented: $(VENV)/.ready requirements-docs.txt
 run: setup ## open the app in the browser (PORT=8501)
 	$(BIN)/streamlit run app.py --server.port $(PORT)
 
-test: $(VENV)/.tested lint ## every test but the long proofs; those of browsers last, one at a time
+test: $(VENV)/.tested lint ## every test but the long proofs; those of browsers last
 	$(BIN)/python -m tests.whole
 
 test-fast: $(VENV)/.tested ## facts about the engine, in under a minute

@@ -1,7 +1,8 @@
-"""Every test but the long ones: those of browsers one at a time, after all others.
+"""Every test but the long ones: those of browsers after all others.
 
-A browser and its server need both cores of a small machine; beside other tests they would wait for
-each other. Both parts are run whatever becomes of the first, and one line at the end counts both.
+A browser and its server need more than one core at times; beside heavy computations they would wait
+for each other. Both parts are run whatever becomes of the first, and one line at the end counts
+both.
 """
 
 import subprocess
@@ -11,10 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
-PYTEST = (sys.executable, "-m", "pytest")
+PYTEST = (sys.executable, "-m", "pytest", "--durations=25")
 PARTS = (
     ("-m", "not long and not browser", "-n", "2", "--dist", "loadfile"),
-    ("-m", "browser and not long", "-n", "0"),
+    ("-m", "browser and not long", "-n", "2", "--dist", "loadfile"),
 )
 
 

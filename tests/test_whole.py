@@ -41,4 +41,3 @@ def test_every_test_but_the_long_ones_is_in_one_part():
         for long in (False, True):
             chosen = [eval(one, {"browser": browser, "long": long}) for one in (first, second)]
             assert chosen == [not browser and not long, browser and not long]
-    assert whole.PARTS[1][-2:] == ("-n", "0")

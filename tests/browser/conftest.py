@@ -1,14 +1,17 @@
 """A real server and a real headless Chromium."""
 
+import atexit
 import os
 import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 from collections.abc import Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -71,9 +74,28 @@ def after_three_seconds(route) -> None:
 def finished_runs(
     home: Path, dataset: Dataset | None = None, names: Sequence[str] = ()
 ) -> list[str]:
-    """Two finished runs with their analysis in a store that a server can be given; their ids."""
+    """Two finished runs with their analysis in a store that a server can be given; their ids.
+
+    Those of the usual data are made once, and copied.
+    """
+    if dataset is None and not names:
+        made, run_ids = _usual_runs()
+        shutil.copytree(made, home, dirs_exist_ok=True)
+        return run_ids
     if dataset is None:
         dataset = laurberg("two", noise=0.001, rng=np.random.default_rng(0))
+    return _made_runs(home, dataset, names)
+
+
+@cache
+def _usual_runs() -> tuple[Path, list[str]]:
+    home = Path(tempfile.mkdtemp(prefix="bnmf-tests-"))
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    data = laurberg("two", noise=0.001, rng=np.random.default_rng(0))
+    return home, _made_runs(home, data, ())
+
+
+def _made_runs(home: Path, dataset: Dataset, names: Sequence[str]) -> list[str]:
     specs = [
         RunSpec("random_restarts", rank=3, particles=12),
         RunSpec("gibbs", rank=3, particles=12, settings={"warm_up": 5, "thinning": 1}),

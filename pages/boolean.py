@@ -3,7 +3,7 @@
 import streamlit as st
 
 from bnmf_core.boolean.analysis import tiles
-from pages.boolean_parts import cells, entries, looked, ranks, table, thresholds
+from pages.boolean_parts import cells, entries, ranks, selection, table, thresholds
 from pages.boolean_parts import tiles as of_tiles
 from pages.frame import choosing, guard, link, panel, view
 from pages.frame.words import plain
@@ -23,7 +23,7 @@ problems = {rank: tiles.STAGE.of(look.analysis).problem for rank, look in looks.
 if all(problems.values()):
     view.nothing(next(iter(problems.values())), "data", "run")
 with st.sidebar:
-    seen = looked.choose(looks)
+    seen = selection.choose(looks)
 first, *others = seen.sentences
 if seen.sampled:
     others.append(

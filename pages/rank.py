@@ -7,7 +7,7 @@ from bnmf_core.figures.ranks import rank_criteria
 from pages.frame import choosing, guard, view
 from pages.frame.services import store
 from pages.frame.words import plain
-from pages.rank_parts import asking, flows, taking
+from pages.rank_parts import asking, flows, table
 
 # What the grade is called, in which colour and shape.
 GRADES = {
@@ -36,6 +36,6 @@ view.chart(
     origin=origin,
     table=study.table,
 )
-taking.rank(study, asked.dataset)
+table.rank(study, asked.dataset)
 flows.show(study, dataset, asked.dataset, origin)
-taking.table(study)
+table.table(study)

@@ -7,7 +7,7 @@ from pages.frame import choosing, guard, hints, link, panel, view
 from pages.frame.services import store
 from pages.frame.words import plain
 from pages.parts import scale
-from pages.run_parts import asked, promise, where
+from pages.run_parts import promise, request, where
 
 guard.enter("run")
 left, right = st.columns([3, 1])
@@ -15,14 +15,14 @@ with left:
     dataset_id = choosing.dataset("Data")
 dataset = store().dataset(dataset_id)
 with right:
-    rank = asked.rank(dataset, dataset_id)
-    kind = asked.kind(dataset)
+    rank = request.rank(dataset, dataset_id)
+    kind = request.kind(dataset)
 with left:
-    plan = asked.plan(kind)
+    plan = request.plan(kind)
 hints.show("run")
 above = st.container()
 with st.expander("Advanced: algorithms, model, settings, seed, budget, where it runs"):
-    wanted = asked.everything(dataset, rank, kind, plan)
+    wanted = request.everything(dataset, rank, kind, plan)
     scheduler, local_otherwise = where.choose()
 try:
     if not wanted.specs:

@@ -103,7 +103,7 @@ class Settled:
             members = np.flatnonzero(self.groups == worst["group"]) + 1
             where = f" in chain{'s' if members.size > 1 else ''} {', '.join(map(str, members))}"
         if np.isnan(worst["r_hat"]):
-            return f"For example: {worst['quantity']}{where} (chains too short, or they do not move)."
+            return f"For example: {worst['quantity']}{where} (chains too short, or stuck)."
         return (
             f"For example: {worst['quantity']}{where} (R̂ {worst['r_hat']:.2f}, "
             f"ESS {min(worst['ess_bulk'], worst['ess_tail']):.0f})."

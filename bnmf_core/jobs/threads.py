@@ -1,9 +1,9 @@
 """Threads that runs share: whose step is made next, so that first findings come soon.
 
 Stride scheduling (Waldspurger & Weihl 1995), twice: every owner has a clock that goes forward by
-the time the owner's steps take, and among the runs of one owner every run has a clock that a step puts
-forward, by less the more the run weighs. Whose clock is furthest behind has the next turn. Whoever
-comes in later, or has had nothing to do, begins at the time of the others.
+the time the owner's steps take, and among the runs of one owner every run has a clock that a step
+puts forward, by less the more the run weighs. The clock furthest behind has the next turn. An owner
+who comes later, or had nothing to do, begins at the time of the others.
 """
 
 import heapq

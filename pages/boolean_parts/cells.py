@@ -7,7 +7,7 @@ import streamlit as st
 from bnmf_core.boolean.figures.thresholds import cell_histogram
 from bnmf_core.boolean.figures.tiles import cell_map
 from bnmf_core.boolean.thresholds import cell_probabilities
-from pages.boolean_parts.looked import Looked
+from pages.boolean_parts.selection import Selection
 from pages.frame import view
 from pages.frame.words import plain, shown
 
@@ -28,7 +28,7 @@ READING = {
 }
 
 
-def show(seen: Looked) -> None:
+def show(seen: Selection) -> None:
     """One map at a time, and the histogram of a cell."""
     kind = st.segmented_control(
         "What is mapped", list(KINDS), default="on", format_func=shown(KINDS), required=True
@@ -45,7 +45,7 @@ def show(seen: Looked) -> None:
         _one_cell(seen)
 
 
-def _largest(seen: Looked, values: np.ndarray, called: str) -> pd.DataFrame:
+def _largest(seen: Selection, values: np.ndarray, called: str) -> pd.DataFrame:
     """The cells with the largest values (D, N), the largest first."""
     kept = np.argsort(-values, axis=None, kind="stable")[:MOST]
     rows, columns = np.unravel_index(kept, values.shape)
@@ -58,7 +58,7 @@ def _largest(seen: Looked, values: np.ndarray, called: str) -> pd.DataFrame:
     )
 
 
-def _one_cell(seen: Looked) -> None:
+def _one_cell(seen: Selection) -> None:
     doubt = seen.run.uncertainty + seen.run.ambiguity
     most = np.unravel_index(int(doubt.argmax()), doubt.shape)
     features, observations = seen.dataset.features, seen.dataset.observations

@@ -6,7 +6,7 @@ import streamlit as st
 
 from bnmf_core.boolean.figures.thresholds import entries_chart, places
 from bnmf_core.figures.thinning import named_by
-from pages.boolean_parts.looked import Looked
+from pages.boolean_parts.selection import Selection
 from pages.frame import view
 from pages.frame.words import plain, shown
 
@@ -32,7 +32,7 @@ READINGS = {
 MOST = 300
 
 
-def show(seen: Looked) -> None:
+def show(seen: Selection) -> None:
     """The chart, and the entries that a box is drawn around."""
     known = [key for key in OTHERS if np.isfinite(getattr(seen.run, f"{key}_A")).all()]
     others = {key: label.format(members=seen.members) for key, label in OTHERS.items()}
@@ -61,7 +61,7 @@ def show(seen: Looked) -> None:
             st.caption(plain(f"The first {MOST} of {len(held):,}."))
 
 
-def _listed(seen: Looked, entries: np.ndarray, values: dict[str, np.ndarray]) -> pd.DataFrame:
+def _listed(seen: Selection, entries: np.ndarray, values: dict[str, np.ndarray]) -> pd.DataFrame:
     """Entries by their numbers, see :func:`places`."""
     mean = {"A": seen.run.A, "W": seen.run.W}
     factor, item, tile = places(entries, mean)

@@ -7,13 +7,13 @@ from bnmf_core.boolean.analysis.tile_answer import OFTEN, rank_sentence, rank_ta
 from bnmf_core.boolean.figures.tiles import tables_beside
 from bnmf_core.core.names import percent
 from bnmf_core.registry import members_of
-from pages.boolean_parts.looked import Looked
+from pages.boolean_parts.selection import Selection
 from pages.frame import link, view
 from pages.frame.services import store
 from pages.frame.words import plain
 
 
-def show(seen: Looked) -> None:
+def show(seen: Selection) -> None:
     """A sentence, the pictures and the numbers; where there is one rank, how to have more."""
     of_rank = seen.beside()
     if len(of_rank) < 2:
@@ -56,7 +56,7 @@ def _named(table: pd.DataFrame, members: str) -> pd.DataFrame:
     )
 
 
-def _one_alone(seen: Looked) -> None:
+def _one_alone(seen: Selection) -> None:
     """How to have other ranks: those that have run, or where they can be run."""
     record = seen.look.analysis.runs[0]
     st.info(

@@ -5,7 +5,7 @@ import pandas as pd
 import streamlit as st
 
 from bnmf_core.boolean.figures.tiles import Cell, kinds, table_picture
-from pages.boolean_parts.looked import Looked
+from pages.boolean_parts.selection import Selection
 from pages.frame import view
 from pages.frame.words import plain
 
@@ -13,7 +13,7 @@ from pages.frame.words import plain
 MOST = 500
 
 
-def show(seen: Looked) -> None:
+def show(seen: Selection) -> None:
     """The picture, and below it likely errors and predictions."""
     contradicted = _cells(seen, (Cell.MISSED, Cell.FILLED_IN))
     view.chart(
@@ -39,7 +39,7 @@ def show(seen: Looked) -> None:
         view.table(_cells(seen, (Cell.UNSEEN, Cell.PREDICTED)), title, height=260)
 
 
-def _cells(seen: Looked, of: tuple[Cell, ...]) -> pd.DataFrame:
+def _cells(seen: Selection, of: tuple[Cell, ...]) -> pd.DataFrame:
     """Cells of these kinds, those first where the tiles are surest."""
     rows, columns = np.nonzero(np.isin(kinds(seen.X, seen.covered), of))
     share = seen.run.on[rows, columns]

@@ -6,12 +6,12 @@ import streamlit as st
 
 from bnmf_core.boolean.figures.thresholds import AGAINST, pair_chart, threshold_chart
 from bnmf_core.boolean.thresholds import PAIR_GRID, best_thresholds, errors_at
-from pages.boolean_parts.looked import Looked
+from pages.boolean_parts.selection import Selection
 from pages.frame import view
 from pages.frame.words import plain
 
 
-def show(seen: Looked) -> None:
+def show(seen: Selection) -> None:
     """One threshold for all entries, and one for each factor."""
     curves = seen.run.curves
     against = next(name for name in ("truth", "hidden", "seen") if name in curves)

@@ -6,7 +6,7 @@ import streamlit as st
 
 from bnmf_core.boolean.analysis import tile_answer
 from bnmf_core.boolean.figures.tiles import tile_pictures
-from pages.boolean_parts.looked import Looked
+from pages.boolean_parts.selection import Selection
 from pages.frame import view
 from pages.frame.words import labelled, plain
 
@@ -15,7 +15,7 @@ FIRST = {True: "the most probable draw of that chain", False: "this factorizatio
 FILLED = "cells that are yes"
 
 
-def show(seen: Looked) -> None:
+def show(seen: Selection) -> None:
     """Pictures, the table, and one tile opened."""
     table, sure = seen.run.tiles, tile_answer.believed(seen.run.tiles, seen.judges)
     view.chart(
@@ -34,7 +34,7 @@ def show(seen: Looked) -> None:
     _opened(seen)
 
 
-def _in_words(seen: Looked, sure: np.ndarray) -> pd.DataFrame:
+def _in_words(seen: Selection, sure: np.ndarray) -> pd.DataFrame:
     table = seen.run.tiles
     doubts = zip(table["uncertainty"], table["ambiguity"], strict=True)
     names = seen.look.run_names
@@ -66,7 +66,7 @@ def _chance(log10: float) -> str:
     return f"< 1 in 10^{int(np.floor(-log10))}"
 
 
-def _opened(seen: Looked) -> None:
+def _opened(seen: Selection) -> None:
     table = seen.run.tiles
     words = {
         int(tile["tile"]): f"Tile {seen.tile_names[int(tile['tile'])]}: {int(tile['rows'])} × "

@@ -8,7 +8,7 @@ from bnmf_core.figures.modes import mode_share
 from bnmf_core.share.pictures import ON_MAP, SHARED
 from pages.frame import focusing, view
 from pages.frame.lens import Lens
-from pages.overview_parts import triangles, whole
+from pages.overview_parts import map_of_modes, triangles
 from pages.parts.answer import Answer
 
 
@@ -32,7 +32,7 @@ def show(look: Lens, _found: Answer) -> None:
             look.reading(f"{ON_MAP} Draw a lasso or a box to select.{left_out(stress)}"),
             name="factorizations",
             origin=look.origin,
-            table=lambda: whole.placed(look, points),
+            table=lambda: map_of_modes.placed(look, points),
             select=view.MARKS,
             on_select=focusing.selected(look.modes),
         )

@@ -7,7 +7,7 @@ from bnmf_core.compare.flow import component_flow
 from bnmf_core.evidence.rank_study import RankStudy
 from pages.frame import view
 from pages.frame.words import shown
-from pages.rank_parts import drawing, going, modes
+from pages.rank_parts import drawing, links, modes
 
 KINDS = {"ranks": "from rank to rank", "modes": "from mode to mode"}
 
@@ -43,7 +43,7 @@ def show(study: RankStudy, dataset: Dataset, dataset_id: str, origin: str) -> No
         ),
         select=("points",),
     )
-    if (clicked := going.clicked(event, "flow_ranks")) is not None:
+    if (clicked := links.clicked(event, "flow_ranks")) is not None:
         column, component = clicked
         with told:
-            going.to_rank(study, dataset, ranks[column], component)
+            links.to_rank(study, dataset, ranks[column], component)

@@ -11,7 +11,7 @@ from bnmf_core.runs.launch import run_label
 from bnmf_core.store.records import RunRecord
 from pages.frame import link, view, watch
 from pages.frame.services import runner
-from pages.rank_parts import drawing, going
+from pages.rank_parts import drawing, links
 
 # Modes side by side, the largest first.
 MOST = 6
@@ -54,14 +54,14 @@ def show(study: RankStudy, of_ranks: Flow, dataset: Dataset, dataset_id: str) ->
         ),
         select=("points",),
     )
-    if (clicked := going.clicked(event, "flow_modes")) is not None:
+    if (clicked := links.clicked(event, "flow_modes")) is not None:
         ids = ",".join(analysis.run_ids)
         link.go("components", runs=ids, focus=f"mode:{clicked[0] + 1}")
 
 
 def _runs(dataset_id: str) -> list[RunRecord]:
     """Those that are looked at on other pages, if they are of these data; else the newest."""
-    kept = going.runs_of(dataset_id)
+    kept = links.runs_of(dataset_id)
     looked_at = [run for run in kept if run.id in (link.get("runs") or ())]
     if looked_at or not kept:
         return looked_at

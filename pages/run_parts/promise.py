@@ -11,7 +11,7 @@ from bnmf_core.runs.launch import cost, told
 from pages.frame import watch
 from pages.frame.services import runner, store
 from pages.frame.words import plain, size
-from pages.run_parts.asked import Asked
+from pages.run_parts.request import Request
 
 MEASURING = "How long that takes is being measured on these data."
 # Bytes that any computer has to spare.
@@ -30,7 +30,7 @@ def costs(dataset: Dataset, dataset_id: str, specs: Sequence[RunSpec]) -> list[E
     return [estimate(dataset, spec, store(), pilots.known(dataset_id, spec)) for spec in specs]
 
 
-def show(dataset: Dataset, dataset_id: str, wanted: Asked) -> None:
+def show(dataset: Dataset, dataset_id: str, wanted: Request) -> None:
     """The sentences; a duration is promised when short tries in the background have measured it."""
 
     def measuring() -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 from bnmf_core import RunSpec, boolean_tiles, laurberg, preset
 from bnmf_core.registry import ALGORITHMS
 from bnmf_core.runs import job
-from pages.run_parts import asked
+from pages.run_parts import request
 from tests.pages.apps import page, words
 
 RESTARTS = RunSpec("random_restarts", rank=3, particles=6)
@@ -65,7 +65,7 @@ def test_a_plan_sets_what_is_run(server, labelled):
 def test_the_number_of_components_is_what_the_data_were_last_analysed_with(server, labelled):
     dataset_id = server.store.add_dataset(labelled)
     rank = f"rank_{dataset_id}"
-    assert page("run").number_input(key=rank).value == asked.USUAL_RANK
+    assert page("run").number_input(key=rank).value == request.USUAL_RANK
     for wanted in (2, 4):
         server.wait(server.start(dataset_id, [RunSpec("random_restarts", wanted, particles=1)]))
         assert page("run").number_input(key=rank).value == wanted

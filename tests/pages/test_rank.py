@@ -14,7 +14,7 @@ from bnmf_core.core.errors import StoreError
 from bnmf_core.evidence import verdict
 from bnmf_core.store import manifest
 from pages.frame import services
-from pages.rank_parts import drawing, going
+from pages.rank_parts import drawing, links
 from tests.pages.apps import page, words
 
 
@@ -137,21 +137,21 @@ def test_modes_flow_where_there_are_runs(stored, server, data):
 def test_a_click_counts_once():
     event = {"selection": {"points": [{"customdata": [2, 3]}]}}
     nothing = {"selection": {"points": []}}
-    assert going.clicked(event, "test") == (2, 3)
-    assert going.clicked(event, "test") is None
-    assert going.clicked(nothing, "test") is None
-    assert going.clicked(event, "test") == (2, 3)
+    assert links.clicked(event, "test") == (2, 3)
+    assert links.clicked(event, "test") is None
+    assert links.clicked(nothing, "test") is None
+    assert links.clicked(event, "test") == (2, 3)
 
 
 def test_a_component_is_found_again_in_a_run(stored, server, data):
     study = ranks.read(stored.folder)
     (run_id,) = server.start(data, [RunSpec("random_restarts", rank=2, particles=8)])
     server.wait([run_id])
-    focus = going.nearest(study, server.store, server.store.run(run_id), 2)
+    focus = links.nearest(study, server.store, server.store.run(run_id), 2)
     A = server.store.particles(run_id).A[int(focus.removeprefix("rows:"))]
     reference = study.best[2][0]
     cosines = (A / np.linalg.norm(A, axis=0)).T @ (reference / np.linalg.norm(reference, axis=0))
-    assert np.degrees(np.arccos(np.minimum(cosines.max(axis=0), 1.0))).max() < going.SAME
+    assert np.degrees(np.arccos(np.minimum(cosines.max(axis=0), 1.0))).max() < links.SAME
 
 
 def test_a_cancelled_study_goes_on(server, data, monkeypatch):

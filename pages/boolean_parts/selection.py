@@ -22,7 +22,7 @@ from pages.frame.words import labelled
 
 
 @dataclass(frozen=True, eq=False)
-class Looked:
+class Selection:
     """One run of what is compared, by rank in ``ranks``. sampled : whether it made chains."""
 
     look: Compared
@@ -89,7 +89,7 @@ class Looked:
         """What is stored of the tiles of all these runs."""
         return tiles.STAGE.of(self.look.analysis)
 
-    def beside(self) -> dict[int, "Looked"]:
+    def beside(self) -> dict[int, "Selection"]:
         """Of every rank one run, of the same algorithm where there is one."""
         found = {self.look.analysis.rank: self}
         for rank, look in self.ranks.items():
@@ -105,7 +105,7 @@ class Looked:
         return self.look.analysis.algorithm_of[self.run_id]
 
 
-def choose(ranks: Mapping[int, Compared]) -> Looked:
+def choose(ranks: Mapping[int, Compared]) -> Selection:
     """Ask which run's tiles are looked at; what it says."""
     names, of_rank = {}, {}
     for rank, look in ranks.items():
@@ -124,10 +124,10 @@ def choose(ranks: Mapping[int, Compared]) -> Looked:
     return _at(ranks, of_rank[run_id], run_id)
 
 
-def _at(ranks: Mapping[int, Compared], rank: int, run_id: str) -> Looked:
+def _at(ranks: Mapping[int, Compared], rank: int, run_id: str) -> Selection:
     look = ranks[rank]
     analysis, found = look.analysis, tiles.STAGE.of(look.analysis)
-    return Looked(
+    return Selection(
         look,
         _run(analysis.kept_under, run_id, found),
         run_id,

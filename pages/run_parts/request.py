@@ -29,7 +29,7 @@ RECOMMENDED = "recommended_runs"
 
 
 @dataclass(frozen=True)
-class Asked:
+class Request:
     """specs : the runs. left_out : what is recommended against, in sentences. name : theirs."""
 
     specs: list[RunSpec]
@@ -114,7 +114,7 @@ def plan(kind: str) -> str:
     )
 
 
-def everything(dataset: Dataset, rank: int, kind: str, plan: str) -> Asked:
+def everything(dataset: Dataset, rank: int, kind: str, plan: str) -> Request:
     """Everything else, in groups; where nothing is changed, what is recommended."""
     _begin_with(recommended := preset(dataset, rank, kind=kind, plan=plan))
     one, two, three, four = st.tabs(
@@ -137,7 +137,7 @@ def everything(dataset: Dataset, rank: int, kind: str, plan: str) -> Asked:
     untouched = {(spec.algorithm, spec.particles) for spec in specs} == {
         (spec.algorithm, spec.particles) for spec in recommended.specs
     }
-    return Asked(specs, recommended.left_out if untouched else (), name)
+    return Request(specs, recommended.left_out if untouched else (), name)
 
 
 def _begin_with(recommended: Preset) -> None:

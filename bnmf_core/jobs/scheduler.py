@@ -119,6 +119,8 @@ class Scheduler:
             key = (owner, job.key)
             entry = self._entries.setdefault(key, _Entry(job, owner))
             self._ended.pop(key, None)
+            # One that was just cancelled, and has yet to stop, goes on then.
+            entry.cancelled = entry.dropped
             if watched:
                 entry.seen = self._clock()
             self._forget_some(entry)

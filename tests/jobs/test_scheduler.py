@@ -168,6 +168,25 @@ def test_a_cancelled_job_stops_soon_and_can_be_started_again(jobs, begun):
     assert jobs.status(one, "me").status == "complete"
 
 
+def test_a_job_that_is_started_again_before_it_has_stopped_goes_on(jobs, begun):
+    class Slow(Gated):
+        def make(self, report, stopped):
+            try:
+                return super().make(report, stopped)
+            except Cancelled:
+                time.sleep(0.2)
+                raise
+
+    one = Slow("one", begun, "study")
+    jobs.submit(one, "me")
+    until(lambda: begun == ["one"])
+    jobs.cancel(one, "me")
+    jobs.submit(one, "me")
+    one.gate.release()
+    jobs.wait("me", 10)
+    assert jobs.status(one, "me").status == "complete"
+
+
 def test_what_a_job_submits_while_its_owner_leaves_is_dropped(jobs, begun):
     class Last(Gated):
         def make(self, report, stopped):

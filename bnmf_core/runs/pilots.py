@@ -105,9 +105,10 @@ class Pilots:
 
     def ask(self, dataset_id: str, specs: Sequence[RunSpec]) -> bool:
         """See to it that these are measured, and nothing else; whether some are not yet."""
-        missing = {
-            key: spec for spec in specs if (key := key_of(dataset_id, spec)) not in self._known
-        }
+        with self._lock:  # what is known is in the file as well
+            missing = {
+                key: spec for spec in specs if (key := key_of(dataset_id, spec)) not in self._known
+            }
         for job in self._scheduler.active(self._owner, PilotJob.lane):
             if job.key not in missing:
                 self._scheduler.forget(job.key, self._owner)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from bnmf_core.store import integrity
 SMALLEST_MAPPED = 2**20
 # Seconds after which a file that nobody has written to is no longer being written.
 SILENT = 60.0
+# Python 3.11 may fail to parse code while another thread does so, too (python/cpython#106905).
+TRIES = 5
+Made = TypeVar("Made")
 
 
 def write(path: Path, content: Callable[[BinaryIO], object]) -> None:
@@ -110,8 +113,7 @@ def write_json(path: Path, value: object) -> None:
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
     """Read a ``.npz``; a torn or foreign file is a StoreError."""
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-            return {name: stored[name] for name in stored.files}
+        return _tried(lambda: _arrays(path))
     except Exception as error:  # a damaged archive can raise almost anything
         raise _unreadable(path, error) from error
 
@@ -123,12 +125,25 @@ def read_array(path: Path, mapped: bool = False) -> np.ndarray:
     """
     try:
         if mapped or path.stat().st_size >= SMALLEST_MAPPED:
-            return np.load(path, mmap_mode="r", allow_pickle=False)
-        array = np.load(path, allow_pickle=False)
+            return _tried(lambda: np.load(path, mmap_mode="r", allow_pickle=False))
+        array = _tried(lambda: np.load(path, allow_pickle=False))
         array.flags.writeable = False
         return array
     except Exception as error:  # a damaged header can raise almost anything
         raise _unreadable(path, error) from error
+
+
+def _arrays(path: Path) -> dict[str, np.ndarray]:
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+        return {name: stored[name] for name in stored.files}
+
+
+def _tried(read: Callable[[], Made]) -> Made:
+    """Read with NumPy, which parses headers as Python code; see ``TRIES``."""
+    for _ in range(TRIES - 1):
+        with suppress(SystemError):
+            return read()
+    return read()
 
 
 def read_json(path: Path) -> Any:

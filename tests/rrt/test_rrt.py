@@ -20,7 +20,7 @@ from bnmf_core.numerics.deviations import largest_deviations
 from bnmf_core.numerics.linalg import balanced_svd
 from bnmf_core.rrt import rrt
 from bnmf_core.rrt.mixture import best_scale
-from bnmf_core.rrt.tree import REJECTIONS
+from bnmf_core.rrt.tree import REJECTIONS, in_one_order
 from bnmf_core.runs import engine, planning
 
 MAX_ANGLE = DISTANCES["max_angle"]
@@ -169,7 +169,7 @@ def node_densities(data: Dataset, tree: Particles, count: int) -> np.ndarray:
     """Log joint of the nodes that the first particles, its starts, became."""
     problem = planning.make_plan(data, tree.spec).problem
     svd = problem.svd(tree.R)
-    order = tree.in_one_order(tree.A[:count])
+    order = in_one_order(tree.A[:count])
     A, W, _ = oblique.factors(oblique.changes_of_basis(svd[0], order), *svd)
     return problem.model.log_joint(problem, *best_scale(A, W))
 

@@ -55,11 +55,9 @@ class ComparisonJob:
     def make(self, report: Report, stopped: Stopped) -> bool:
         """Compute the next stage; whether there is another one after it."""
         comparison = self._analyses.open(self.run_ids)
-        missing = self._missing(comparison)
         try:
-            if missing:
+            if missing := self._missing(comparison):
                 self._compute(comparison, missing[0], report, stopped)
-                missing = self._missing(comparison)
         except Cancelled:
             raise
         except Exception as error:
@@ -70,6 +68,7 @@ class ComparisonJob:
                 (comparison.folder / "error.txt").write_text(words)
             raise
         finally:
+            missing = self._missing(comparison)  # another stage may be wanted by now
             self._choose_lane(missing)
         return bool(missing)
 
@@ -149,7 +148,8 @@ class Analyses:
         ----------
         first : the stage that is needed before the others. watched : whether somebody looks at it.
         """
-        if stages.complete(comparison) or self.status(comparison).status == "failed":
+        known = self._scheduler.known(comparison.key, self._owner)
+        if stages.complete(comparison) or (known is not None and known.status == "failed"):
             return
         job = self._scheduler.find(comparison.key, self._owner)
         if not isinstance(job, ComparisonJob):

@@ -35,11 +35,6 @@ class Block:
     rows: np.ndarray
     columns: np.ndarray
 
-    @property
-    def largest_rank(self) -> int:
-        """The most components that the retained block can have."""
-        return int(min((~self.rows).sum(), (~self.columns).sum()))
-
 
 def blocks_of(
     shape: tuple[int, int], folds: int, repeats: int, rng: np.random.Generator

@@ -139,52 +139,6 @@ def growth(points: pd.DataFrame, styles: Mapping[str, RunStyle]) -> go.Figure:
     return layout(figure, "How fast the tree grew", height=380)
 
 
-def range_over_time(
-    curves: Mapping[str, tuple[np.ndarray, np.ndarray]],
-    styles: Mapping[str, RunStyle],
-    distance: str,
-    unit: str,
-    between_known: float = 0.0,
-) -> go.Figure:
-    """Largest distance between any two factorizations that a run has made, against seconds.
-
-    Parameters
-    ----------
-    curves : run id → seconds (m,) and largest distance so far (m,), in the unit.
-    between_known : the largest distance between known factorizations, 0 for none.
-    """
-    figure = Sketch()
-    for run_id, (seconds, largest) in curves.items():
-        style, apart = styles[run_id], largest > 0
-        figure.add_scatter(
-            x=seconds[apart],
-            y=largest[apart],
-            mode="lines",
-            name=style.label,
-            line={"color": style.color, "dash": style.dash, "width": 2, "shape": "hv"},
-            hovertemplate="%{y:.3g} " + unit + " after %{x:.2f} s<extra>%{fullData.name}</extra>",
-        )
-    if between_known > 0:
-        longest = max((seconds[-1] for seconds, _ in curves.values()), default=1.0)
-        figure.add_scatter(
-            x=[0, longest],
-            y=[between_known] * 2,
-            mode="lines",
-            hoverinfo="skip",
-            line={"color": HIGHLIGHT, "dash": "dash"},
-            name=f"between known ones: {between_known:.3g}{unit}",
-        )
-    ticks = [step * 10.0**power for power in range(-9, 4) for step in (1, 3)]
-    figure.update_xaxes(title="seconds since the run began", rangemode="tozero")
-    figure.update_yaxes(
-        title=f"{safe(distance)} ({unit}), largest so far",
-        type="log",
-        tickvals=ticks,
-        tickformat="~g",
-    )
-    return layout(figure, "How far each run has come", height=430)
-
-
 def arrival(points: pd.DataFrame) -> pd.Series:
     """When each factorization came, seconds; −∞ where nothing is known.
 

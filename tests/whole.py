@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
-PYTEST = (sys.executable, "-m", "pytest", "--durations=25")
+PYTEST = (sys.executable, "-m", "pytest", "--durations=50")
 PARTS = (
     ("-m", "not long and not browser", "-n", "2", "--dist", "loadfile"),
     ("-m", "browser and not long", "-n", "2", "--dist", "loadfile"),

@@ -54,19 +54,24 @@ class ComparisonJob:
 
     def make(self, report: Report, stopped: Stopped) -> bool:
         """Compute the next stage; whether there is another one after it."""
-        comparison = self._analyses.open(self.run_ids)
         try:
-            if missing := self._missing(comparison):
-                self._compute(comparison, missing[0], report, stopped)
+            return self._make_next(report, stopped)
         except Cancelled:
             raise
         except Exception as error:
             events.tell("analysis failed", analysis=self.key, why=type(error).__name__)
             with suppress(OSError):  # the reason may be that the disk is full
-                comparison.folder.mkdir(parents=True, exist_ok=True)
+                folder = self._analyses.store.root / "analyses" / self.key
+                folder.mkdir(parents=True, exist_ok=True)
                 words = "".join(traceback.format_exception(error))
-                (comparison.folder / "error.txt").write_text(words)
+                (folder / "error.txt").write_text(words)
             raise
+
+    def _make_next(self, report: Report, stopped: Stopped) -> bool:
+        comparison = self._analyses.open(self.run_ids)
+        try:
+            if missing := self._missing(comparison):
+                self._compute(comparison, missing[0], report, stopped)
         finally:
             missing = self._missing(comparison)  # another stage may be wanted by now
             self._choose_lane(missing)

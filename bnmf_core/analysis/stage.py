@@ -161,7 +161,7 @@ class Cluster:
     def make(self, act: Callable[[Executor | None], Made]) -> Made:
         """``act(executor)``, once more without one where the cluster is lost meanwhile.
 
-        What is made has to go on from what it has stored, and to be the same wherever it is made.
+        ``act`` must resume from what it has stored, with the same result on any machine.
         """
         try:
             return act(self._find())

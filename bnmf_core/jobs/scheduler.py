@@ -200,9 +200,9 @@ class Scheduler:
         """Stop everything; what was stored by then stays."""
         with self._changed:
             self._closing = True
-            owners = {id(entry.owner): entry.owner for entry in self._entries.values()}
+            owners = {entry.owner for entry in self._entries.values()}
         end = time.monotonic() + timeout
-        for owner in owners.values():
+        for owner in owners:
             self.leave(owner, max(end - time.monotonic(), 0.0))
 
     # Everything below is called with the lock held, but for the thread of a job.
@@ -276,8 +276,7 @@ class Scheduler:
         if line and any(e.lane and self.lanes[e.lane].line == line for e in self._of(entry.owner)):
             return "Waits until what you started before is done."
         waiting = [e for e in self._entries.values() if not e.lane and e.job.lane == lane]
-        ahead = sum(self._rank(e) <= self._rank(entry) for e in waiting[: waiting.index(entry)])
-        ahead += sum(self._rank(e) < self._rank(entry) for e in waiting[waiting.index(entry) :])
+        ahead = sorted(waiting, key=self._rank).index(entry)
         many = f"{ahead} other{'s' * (ahead != 1)} wait before it" if ahead else "next"
         return f"Waits for others on this server ({many})."
 
@@ -294,11 +293,8 @@ class Scheduler:
         """In the thread of a job: make it, or its next part."""
         more, end = False, None
         try:
-            more = bool(
-                entry.job.make(
-                    self._report_of(entry), now_and_then(partial(self._must_stop, entry))
-                )
-            )
+            stopped = now_and_then(partial(self._must_stop, entry))
+            more = bool(entry.job.make(self._report_of(entry), stopped))
         except Cancelled:
             more = not entry.cancelled
             end = replace(entry.status, status="cancelled", remaining=None)

@@ -41,7 +41,7 @@ class Place:
     ----------
     store : the owner's runs. scheduler : makes the owner's jobs.
     executors : where steps are made, asked for when the first run is looked at.
-    host : the place of whoever shows the runs, where they are somebody else's.
+    host : the place of the owner who shares the runs; None for one's own.
 
     Attributes
     ----------

@@ -138,10 +138,22 @@ AT_REST = f"""() => !document.querySelector("{BUSY}")
     && document.querySelector('[data-test-script-state="notRunning"]')"""
 
 
+def until(page, condition: str, argument=None, at_most: float = 60) -> None:
+    """Wait until a function of the page says yes; seconds at most.
+
+    Playwright's ``wait_for_function`` evaluates a string within the page from its second look
+    on, which the server's content policy forbids.
+    """
+    end = time.monotonic() + at_most
+    while not page.evaluate(condition, argument):
+        assert time.monotonic() < end, f"not within {at_most:g} s: {condition}"
+        page.wait_for_timeout(100)
+
+
 def rest(page, at_most: int = 240) -> None:
     """Wait until a page has come to rest and stays so; seconds at most."""
     for _ in range(3):
-        page.wait_for_function(AT_REST, timeout=1000 * at_most, polling=200)
+        until(page, AT_REST, at_most=at_most)
         page.wait_for_timeout(400)
 
 

@@ -4,7 +4,13 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tests.browser.conftest import after_three_seconds, finished_runs, running_server, settle
+from tests.browser.conftest import (
+    after_three_seconds,
+    finished_runs,
+    running_server,
+    settle,
+    until,
+)
 from tests.browser.test_walk import visit
 
 pytestmark = pytest.mark.browser
@@ -85,7 +91,7 @@ def test_a_link_is_one_entry_on_a_server_that_has_just_started(chromium, tmp_pat
         view = f"metric=wad&threshold=0.1&focus=mode%3A1&runs={runs.replace(',', '%2C')}"
         page.goto(f"{address}/components?{view}")
         page.get_by_text("In focus: mode 1").first.wait_for()
-        page.wait_for_function("() => window.oneEntryForEachPage")
+        until(page, "() => window.oneEntryForEachPage")
         path, asked = where(page)
         assert path == "/components" and {"metric", "focus", "relevance"} <= asked.keys()
         assert page.get_by_text("Page not found").count() == 0

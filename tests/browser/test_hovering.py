@@ -3,7 +3,7 @@
 import pytest
 
 from pages.glossary_parts.terms import terms
-from tests.browser.conftest import finished_runs, running_server, settle
+from tests.browser.conftest import finished_runs, running_server, settle, until
 
 pytestmark = pytest.mark.browser
 
@@ -30,8 +30,8 @@ def test_a_term_tells_its_meaning_and_nothing_else_does(chromium, tmp_path):
         page.goto(f"{address}/overview?runs={','.join(run_ids)}")
         page.get_by_text("converged restarts").first.wait_for()
         settle(page)
-        underlined = "() => CSS.highlights.get('terms')?.size ?? 0"
-        page.wait_for_function(f"({underlined})() > 3")
+        underlined = "() => (CSS.highlights.get('terms')?.size ?? 0) > 3"
+        until(page, underlined)
         box = page.locator("#meaning")
         assert not box.is_visible()
         page.mouse.move(*page.evaluate(WHERE, "converged"))
@@ -45,7 +45,7 @@ def test_a_term_tells_its_meaning_and_nothing_else_does(chromium, tmp_path):
         page.get_by_role("link", name="Components").first.click()
         page.get_by_role("heading", level=1, name="Components").wait_for()
         settle(page)
-        page.wait_for_function(f"({underlined})() > 3")
+        until(page, underlined)
         # The drawer has all terms, and leaves the page in sight.
         page.get_by_role("button", name="Glossary").click()
         drawer = page.get_by_role("dialog")

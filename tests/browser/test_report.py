@@ -7,7 +7,7 @@ from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.findings import Answer
 from bnmf_core.share import report
 from bnmf_core.store.run_store import RunStore
-from tests.browser.conftest import finished_runs, running_server
+from tests.browser.conftest import finished_runs, running_server, until
 
 pytestmark = pytest.mark.browser
 
@@ -62,21 +62,23 @@ def test_the_toolbox_highlights_renames_hides_and_colours(opened):
     page.keyboard.press("Enter")
     page.get_by_label("Highlight").fill("second")
     of_second = int((answer.comparison.members["run"] == answer.comparison.run_ids[1]).sum())
-    page.wait_for_function(
-        "n => document.querySelectorAll('#factorizations tr.marked').length === n", arg=of_second
+    until(
+        page, "n => document.querySelectorAll('#factorizations tr.marked').length === n", of_second
     )
     page.get_by_label("Name of Second").fill("Chains <b>")
     page.get_by_label("Name of Second").press("Enter")
     page.locator("figure .legendtext", has_text="Chains").first.wait_for()
     page.get_by_label("Show Second").uncheck()
-    page.wait_for_function(
+    until(
+        page,
         "n => document.querySelectorAll('#factorizations tbody tr').length === n + 1",
-        arg=len(answer.comparison.members) - of_second,
+        len(answer.comparison.members) - of_second,
     )
     page.get_by_role("button", name="As it was").click()
-    page.wait_for_function(
+    until(
+        page,
         "n => document.querySelectorAll('#factorizations tbody tr').length === n + 1",
-        arg=len(answer.comparison.members),
+        len(answer.comparison.members),
     )
     page.keyboard.press("Escape")
     assert not page.locator("#toolbox").is_visible()

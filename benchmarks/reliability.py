@@ -19,15 +19,15 @@ import numpy as np
 from benchmarks import harness
 from bnmf_core import Dataset, JobRunner, RunStore, load_file, load_sample, low_rank, preset
 from bnmf_core.analysis import posterior, structure
-from bnmf_core.analysis.conclusions import WORDS
-from bnmf_core.analysis.findings import COMPARED, SHARED, Answer, Finding
 from bnmf_core.compare.alignment import component_angles, matching
 from bnmf_core.compare.conclusions import OPEN, conclusions
 from bnmf_core.compare.downstream import predictions
 from bnmf_core.compare.modes import SAME_MODE
 from bnmf_core.core.names import listed
 from bnmf_core.evidence.rank_study import rank_study
-from bnmf_core.evidence.verdict import recommend
+from bnmf_core.findings.answer import Answer, Finding
+from bnmf_core.findings.components import COMPARED, SHARED
+from bnmf_core.findings.ranks import recommend
 from bnmf_core.runs.launch import longer
 
 METRIC = "max_angle"
@@ -253,8 +253,7 @@ def _shared(
     A = reference.comparison.factors(twins)[0]
     of_first = component_angles(A[1:], A[0], matching(A[1:], A[0])).max(axis=0)
     shared = int((of_first <= SHARED).sum())
-    claimed = {"Every": of_first.size, "No": 0}.get(finding.said.split()[0])
-    claimed = int(finding.said.split()[0]) if claimed is None else claimed
+    claimed = len(finding.facts[0].values["shared"])
     return f"{shared} of {of_first.size} in the same modes", _word(shared == claimed)
 
 
@@ -264,7 +263,7 @@ def _of_label(
     """No class is judged the other way by the reference's optima in the same modes, other folds."""
     found = answer.conclusions
     assert found is not None
-    dataset, label = reference.comparison.dataset, finding.said.split(":")[0]
+    dataset, label = reference.comparison.dataset, finding.facts[0].values.get("label")
     if found.table is None or label not in dataset.labels:
         return _same(finding, answer, reference, theirs)
     twins = _twins(np.array(found.rows), answer, reference)
@@ -274,7 +273,7 @@ def _of_label(
     table = conclusions(again.probabilities, again.members, np.random.default_rng(REFERENCE_SEED))
     ours = found.table.loc[found.table["label"] == label, "verdict"].to_numpy()
     others = table["verdict"].to_numpy()
-    said = listed([f"{WORDS[v]} for {(others == v).sum()}" for v in WORDS if (others == v).any()])
+    said = listed(f"{verdict} for {(others == verdict).sum()}" for verdict in np.unique(others))
     turned = int(((ours != others) & (ours != OPEN) & (others != OPEN)).sum())
     return f"{said}; {turned} of {ours.size} classes the other way", _word(turned == 0)
 

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bnmf_core.analysis import verdicts
+from bnmf_core.findings import verdicts
 from pages.components_parts import grid, stability, words
 from pages.frame import focusing, guard, panel
 from pages.frame.words import plain

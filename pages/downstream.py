@@ -5,6 +5,7 @@ import streamlit as st
 from bnmf_core.analysis import conclusions, downstream, posterior
 from bnmf_core.compare.conclusions import MATTERS
 from bnmf_core.figures.downstream import MOST_FOLLOWED, auc_plot
+from bnmf_core.findings.labels import sentences as labels_said
 from pages.downstream_parts import by_class, classes
 from pages.frame import focusing, guard, link, panel, view
 from pages.frame.words import plain
@@ -33,7 +34,7 @@ followed = " Dotted lines follow a class's winner across the others." * (
     1 < len(spread) <= MOST_FOLLOWED
 )
 explained = conclusions.STAGE.of(analysis)
-sentences = explained.sentences(Answer.of(look).weighty)
+sentences = labels_said(explained, Answer.of(look).weighty)
 st.markdown("  \n".join(f"**{plain(said)}**" for said, *_ in sentences))
 mixture = posterior.STAGE.perhaps(analysis)
 mixed = None if mixture is None else mixture.scores_of(link.get("label"))

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from bnmf_core.evidence import verdict
 from bnmf_core.figures.ranks import rank_criteria
+from bnmf_core.findings import ranks
 from pages.frame import choosing, guard, view
 from pages.frame.services import store
 from pages.frame.words import plain
@@ -11,9 +11,9 @@ from pages.rank_parts import asking, flows, table
 
 # What the grade is called, in which colour and shape.
 GRADES = {
-    verdict.CLEAR: ("Clear", "green", ":material/check_circle:"),
-    verdict.LEANING: ("Leaning", "orange", ":material/change_history:"),
-    verdict.OPEN: ("Open", "gray", ":material/radio_button_unchecked:"),
+    ranks.CLEAR: ("Clear", "green", ":material/check_circle:"),
+    ranks.LEANING: ("Leaning", "orange", ":material/change_history:"),
+    ranks.OPEN: ("Open", "gray", ":material/radio_button_unchecked:"),
 }
 
 guard.enter("rank")
@@ -22,7 +22,7 @@ with st.sidebar:
     asked = asking.question(dataset)
 study = asking.answer(asked, dataset)
 
-advice = verdict.recommend(study)
+advice = ranks.recommend(study)
 st.badge(
     plain(GRADES[advice.grade][0]), color=GRADES[advice.grade][1], icon=GRADES[advice.grade][2]
 )

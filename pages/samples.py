@@ -4,8 +4,8 @@ from functools import partial
 
 import streamlit as st
 
-from bnmf_core.analysis import verdicts
 from bnmf_core.figures.samples import sample_strips
+from bnmf_core.findings import verdicts
 from pages.frame import focusing, guard, link, panel, view
 from pages.frame.words import plain
 from pages.parts import maps, observed

@@ -24,6 +24,7 @@ LAYERS = [
     ["compare"],
     ["evidence"],
     ["analysis"],
+    ["findings"],
     ["runs"],
     ["figures"],
     ["boolean", "rrt"],

@@ -141,21 +141,6 @@ class Comparison:
         movement = self.members.loc[self.members["converged"], "movement"].dropna()
         return float(movement.max()) if len(movement) else 0.0
 
-    @cached_property
-    def convergence(self) -> str:
-        """How many members have converged, in a sentence."""
-        members = self.members[self.members["movement"].notna()]
-        if members.empty:
-            return "Nothing here is known to converge: these are draws, or runs from before."
-        done = int(members["converged"].sum())
-        words = f"{done} of {len(members)} factorizations have converged"
-        if done:
-            words += f": they would turn by at most {self.resolution:.2g}° if they went on"
-        if done < len(members):
-            most = members.loc[~members["converged"], "movement"].max()
-            words += f"; {len(members) - done} still turn by up to {most:.2g}°"
-        return words + "."
-
     @property
     def run_ids(self) -> list[str]:
         """Ids of the runs, in their order."""

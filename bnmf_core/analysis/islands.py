@@ -31,7 +31,7 @@ class Islands:
     paths: pd.DataFrame | None = None
 
     def verdict(self, labels: np.ndarray, optima: np.ndarray) -> str:
-        """Whether modes are separate, in a sentence's words.
+        """Whether modes are separate, in a sentence's words; "" of a single one.
 
         labels : (m,) mode of every member. optima : (m,) bool, those that modes are made of.
         Modes that share a family are connected.
@@ -40,6 +40,8 @@ class Islands:
             return ""
         held = np.unique(labels[list(self.rows)])
         missing = np.unique(labels[optima]).size - held.size
+        if held.size == 1 and not missing:
+            return ""
         return family_verdict(self._family_of(labels)[held], held, missing)
 
     def connected(self, labels: np.ndarray, mode: int) -> bool:

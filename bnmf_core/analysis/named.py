@@ -1,6 +1,5 @@
 """Names that people have given, found again: in other runs, at other numbers of components."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,7 +16,6 @@ optimize = lazy("scipy.optimize")
 
 # Degrees: what is farther from what a name was given to is called otherwise.
 LIMIT = SAME_MODE
-MODE_IN_WORDS = re.compile(r"\b([Mm]ode) (\d+)\b")
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,24 +71,6 @@ class Named:
 
 
 NOTHING_NAMED = Named()
-
-
-def in_words(sentence: str, names: Sequence[str]) -> str:
-    """A sentence in which modes that have a name are called by it, where they are first spoken of.
-
-    >>> in_words("Mode 2 has all of the mass; mode 2 it is.", ["mode 1", "mode 2 (late)"])
-    'Mode 2 (late) has all of the mass; mode 2 it is.'
-    """
-    told: set[int] = set()
-
-    def called(found: re.Match[str]) -> str:
-        mode = int(found[2]) - 1
-        if mode in told or not 0 <= mode < len(names):
-            return found[0]
-        told.add(mode)
-        return found[1] + names[mode].removeprefix("mode")
-
-    return MODE_IN_WORDS.sub(called, sentence)
 
 
 def _farthest(A: np.ndarray, note: Note) -> np.ndarray:

@@ -9,10 +9,10 @@ import numpy as np
 
 from bnmf_core import registry
 from bnmf_core.analysis import chains
-from bnmf_core.analysis.answer import share_by_run
 from bnmf_core.analysis.board import Board
 from bnmf_core.analysis.chains import Verdict
 from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.analysis.mode_table import share_by_run
 from bnmf_core.compare.alignment import matching
 from bnmf_core.core.particles import Particles
 

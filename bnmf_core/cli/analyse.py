@@ -10,7 +10,6 @@ import numpy as np
 
 from bnmf_core.analysis import chains, structure
 from bnmf_core.analysis.comparison import open_comparison
-from bnmf_core.analysis.findings import Answer, component_names
 from bnmf_core.cli import arguments
 from bnmf_core.cli.commands import Commands
 from bnmf_core.cli.output import Output
@@ -23,7 +22,9 @@ from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import Cancelled, SettingsError
 from bnmf_core.data.samples import SAMPLES
 from bnmf_core.evidence.rank_study import rank_study
-from bnmf_core.evidence.verdict import Recommendation, recommend
+from bnmf_core.findings.answer import Answer
+from bnmf_core.findings.components import component_names
+from bnmf_core.findings.ranks import Recommendation, recommend
 from bnmf_core.lazy import lazy
 from bnmf_core.runs.launch import KINDS, preset, told
 from bnmf_core.runs.runner import JobRunner
@@ -133,7 +134,7 @@ def analyse(options: argparse.Namespace, output: Output) -> str:
         "chains": [_chains(verdict) for verdict in verdicts.by_run.values()],
         "withheld": answer.withheld,
         "conclusions": [] if labels is None else plain_rows(labels),
-        "sentences": [vars(finding) for finding in findings],
+        "sentences": [finding.plain() for finding in findings],
     }
 
     def show() -> None:

@@ -13,7 +13,7 @@ from bnmf_core.cli.output import Output
 from bnmf_core.cli.records import open_store
 from bnmf_core.core.errors import Cancelled, SettingsError
 from bnmf_core.evidence.rank_study import NOISES, RankStudy, rank_study
-from bnmf_core.evidence.verdict import recommend
+from bnmf_core.findings.ranks import recommend
 
 # Columns that a terminal has room for, and their names there.
 SHOWN = {

@@ -10,13 +10,14 @@ import pandas as pd
 
 from bnmf_core.analysis import distances, structure
 from bnmf_core.analysis.comparison import Comparison, open_comparison
-from bnmf_core.analysis.findings import Answer
 from bnmf_core.cli.commands import Commands
 from bnmf_core.cli.output import Output
 from bnmf_core.cli.records import document, of_one_owner, open_store, show_runs
 from bnmf_core.cli.running import compute
 from bnmf_core.compare.coverage import covering_numbers
 from bnmf_core.compare.distances import DISTANCES, find_distance
+from bnmf_core.findings.answer import Answer
+from bnmf_core.findings.facts import say
 from bnmf_core.share import formats
 from bnmf_core.share.formats import FORMATS
 from bnmf_core.store import files, health
@@ -262,7 +263,9 @@ def _compare(found: Comparison, options: argparse.Namespace) -> Compared:
         "threshold_suggested": suggested,
         "mode_count": modes.count,
         "modes": modes_told(answer),
-        "sentences": [sentence for about in answer.told.values() for sentence in about],
+        "sentences": [
+            say(fact, answer.mode_names) for facts in answer.facts.values() for fact in facts
+        ],
         "radii": radii,
         "curve_radii": curve["epsilon"].to_numpy()[: len(curve) // len(found.runs)],
         "runs": per_run,

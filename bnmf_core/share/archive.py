@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from bnmf_core.analysis.findings import Answer
+from bnmf_core.findings.answer import Answer
 from bnmf_core.share import code, report
 from bnmf_core.store import files, folders, notes
 from bnmf_core.store.datasets import write_dataset

@@ -11,11 +11,10 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from bnmf_core.analysis import downstream, structure, verdicts
-from bnmf_core.analysis.answer import share_by_run
+from bnmf_core.analysis import downstream, structure
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.evidence import Evidence
-from bnmf_core.analysis.findings import Answer
+from bnmf_core.analysis.mode_table import share_by_run
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.distances.pairwise import Distance
 from bnmf_core.compare.modes import Modes
@@ -29,6 +28,8 @@ from bnmf_core.figures.factorizations import factorization_map, left_out
 from bnmf_core.figures.likelihood_power import mass_by_power
 from bnmf_core.figures.modes import discovery_curve, mode_count, mode_counts, mode_share
 from bnmf_core.figures.style import RunStyle
+from bnmf_core.findings import verdicts
+from bnmf_core.findings.answer import Answer
 from bnmf_core.runs.launch import run_names
 from bnmf_core.share.naming import styles_of, styles_of_groups
 

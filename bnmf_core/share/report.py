@@ -18,8 +18,8 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from bnmf_core.analysis.comparison import Comparison
-from bnmf_core.analysis.findings import Answer
 from bnmf_core.figures.thinning import named_by
+from bnmf_core.findings.answer import Answer
 from bnmf_core.lazy import lazy
 from bnmf_core.share.flat import flattened, too_many
 from bnmf_core.share.pictures import Picture, Subject, pictures

@@ -8,13 +8,14 @@ from importlib.metadata import version as version_of
 
 import numpy as np
 
-from bnmf_core.analysis import stages, verdicts
-from bnmf_core.analysis.answer import mass_in_words
+from bnmf_core.analysis import stages
 from bnmf_core.analysis.board import Board
 from bnmf_core.analysis.criteria import CRITERIA
 from bnmf_core.analysis.scoreboard import scoreboard
 from bnmf_core.core.names import numbered, percent
 from bnmf_core.core.papers import cited
+from bnmf_core.findings import verdicts
+from bnmf_core.findings.modes import mass_in_words
 from bnmf_core.probability import MODELS
 from bnmf_core.registry import ALGORITHMS
 from bnmf_core.runs.launch import group_names, in_words

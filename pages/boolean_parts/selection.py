@@ -14,6 +14,7 @@ from bnmf_core.boolean.distances import HALF
 from bnmf_core.boolean.tiles import tile_order
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.names import numbered
+from bnmf_core.findings.facts import say
 from bnmf_core.numerics.boolean import boolean_product
 from bnmf_core.registry import members_of
 from pages.frame.lens import Compared
@@ -77,7 +78,8 @@ class Selection:
     @cached_property
     def sentences(self) -> list[str]:
         """The answer."""
-        return tile_answer.told(self.look.analysis, self.found, self.run_id, self.run, self.X)
+        facts = tile_answer.of_run(self.look.analysis, self.found, self.run_id, self.run, self.X)
+        return list(map(say, facts))
 
     @cached_property
     def judges(self) -> tile_answer.Judges:

@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from bnmf_core.analysis.findings import most_probable
-from bnmf_core.analysis.verdicts import ComponentFacts
+from bnmf_core.analysis.mode_table import most_probable
 from bnmf_core.compare.alignment import component_angles, matching
 from bnmf_core.core.names import percent
 from bnmf_core.figures.bases import named_table
 from bnmf_core.figures.component_grid import Bands, component_grid
 from bnmf_core.figures.modes import mode_color
 from bnmf_core.figures.style import safe
+from bnmf_core.findings.components import ComponentFacts
 from pages.frame import focusing, view
 from pages.frame.lens import Lens
 from pages.parts.answer import Answer

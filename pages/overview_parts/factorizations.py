@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bnmf_core.analysis.answer import share_by_run
+from bnmf_core.analysis.mode_table import share_by_run
 from bnmf_core.figures.factorizations import factorization_map, left_out
 from bnmf_core.figures.modes import mode_share
 from bnmf_core.share.pictures import ON_MAP, SHARED

@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from bnmf_core.analysis.answer import mass_in_words
 from bnmf_core.figures.factorizations import left_out
 from bnmf_core.figures.modes import mode_map
+from bnmf_core.findings.modes import mass_in_words
 from pages.frame import focusing, view
 from pages.frame.lens import Lens
 from pages.parts.answer import Answer

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.analysis import answer
 from bnmf_core.core.names import clean_name
+from bnmf_core.findings.modes import mass_in_words
 from bnmf_core.share import pictures
 from pages.frame import focusing, view
 from pages.frame.lens import Lens
@@ -59,7 +59,7 @@ def _table(
             "name": [note.name if note else "" for note in found],
             "found by": 100 * table["found_by"],
             "below the best": table["below_best"],
-            "posterior mass": [answer.mass_in_words(mode) for _, mode in table.iterrows()],
+            "posterior mass": [mass_in_words(mode) for _, mode in table.iterrows()],
             "draws": 100 * table["draws"],
             "best error": table["best_error"],
             "factorizations": table["size"],

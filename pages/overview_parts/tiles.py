@@ -5,14 +5,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from bnmf_core.analysis import verdicts
-from bnmf_core.analysis.findings import most_probable
+from bnmf_core.analysis.mode_table import most_probable
 from bnmf_core.analysis.posterior import CHAINS
-from bnmf_core.analysis.verdicts import Verdict
 from bnmf_core.compare.alignment import component_angles, matching
 from bnmf_core.compare.modes import SAME_MODE
 from bnmf_core.compare.settled import LARGEST_R_HAT
 from bnmf_core.figures import verdict_pictures
+from bnmf_core.findings import verdicts
+from bnmf_core.findings.components import AGREED
+from bnmf_core.findings.verdicts import Verdict
 from pages.frame import view
 from pages.frame.lens import Lens
 from pages.frame.words import plain
@@ -37,7 +38,7 @@ def show(look: Lens, found: Answer) -> None:
     drawn = (
         verdict_pictures.by_error(found.table),
         verdict_pictures.found_again(
-            facts.found_again, facts.held, facts.turned, verdicts.AGREED, SAME_MODE
+            facts.found_again, facts.held, facts.turned, AGREED, SAME_MODE
         ),
         _chains(look, found),
         None if table is None or table.empty else verdict_pictures.class_ranges(table),

@@ -8,27 +8,28 @@ import pandas as pd
 import streamlit as st
 
 from bnmf_core.analysis import (
-    answer,
     chains,
     conclusions,
     evidence,
-    findings,
     islands,
     likelihood_power,
+    mode_table,
     posterior,
     stein,
-    verdicts,
 )
 from bnmf_core.analysis.evidence import Evidence
 from bnmf_core.analysis.islands import Islands
 from bnmf_core.analysis.stage import Stage
 from bnmf_core.boolean.analysis import tiles
 from bnmf_core.compare.unseen import Unseen
+from bnmf_core.findings import answer
+from bnmf_core.findings.components import ComponentFacts, component_facts
+from bnmf_core.findings.facts import Fact
 from pages.frame import watch
 from pages.frame.lens import Lens
 
 # A bootstrap of a tenth of a second, the same each time that the page is drawn.
-unseen = st.cache_data(answer.unseen, max_entries=32, show_spinner=False)
+unseen = st.cache_data(mode_table.unseen, max_entries=32, show_spinner=False)
 # What is computed after the modes, one after the other, and what is waited for meanwhile.
 LATER: dict[Stage[Any], str] = {
     chains.STAGE: "Whether chains have settled",
@@ -49,7 +50,7 @@ BEHIND: tuple[Stage[Any], ...] = (
 )
 
 
-class Answer(findings.Answer):
+class Answer(answer.Answer):
     """The answer of what is looked at."""
 
     @classmethod
@@ -76,18 +77,18 @@ class Answer(findings.Answer):
         return self._kept("table", lambda: super(Answer, self).table)
 
     @cached_property
-    def sentences(self) -> dict[str, list[str]]:
-        """The answer with the numbers of modes, kept from one redraw to the next."""
-        return self._kept("sentences", lambda: super(Answer, self).sentences)
+    def facts(self) -> dict[str, list[Fact]]:
+        """What is known of the modes, kept from one redraw to the next."""
+        return self._kept("facts", lambda: super(Answer, self).facts)
 
     @cached_property
-    def component_facts(self) -> verdicts.ComponentFacts:
+    def component_facts(self) -> ComponentFacts:
         """How far components are determined, kept from one redraw to the next."""
-        return self._kept("components", lambda: verdicts.component_facts(self))
+        return self._kept("components", lambda: component_facts(self))
 
-    def facts_of(self, row: int) -> verdicts.ComponentFacts:
+    def facts_of(self, row: int) -> ComponentFacts:
         """The same beside a member."""
-        return self._kept(f"components {row}", lambda: verdicts.component_facts(self, row))
+        return self._kept(f"components {row}", lambda: component_facts(self, row))
 
     def _kept(self, what: str, make: Callable[[], Any]) -> Any:
         modes = (self.comparison.kept_under, self.metric, self.modes.threshold)

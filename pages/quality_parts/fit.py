@@ -7,8 +7,11 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from bnmf_core.analysis import answer, quality
+from bnmf_core.analysis import chains, quality
 from bnmf_core.figures.quality import hidden_plot, quality_plot
+from bnmf_core.findings.answer import convergence
+from bnmf_core.findings.facts import say
+from bnmf_core.findings.modes import draws_beside_optima
 from bnmf_core.registry import model_of
 from pages.frame import focusing, panel, view
 from pages.frame.lens import Lens
@@ -27,9 +30,9 @@ def show() -> None:
     look = panel.look(quality.STAGE)
     found = quality.STAGE.of(look.analysis)
     table = found.table(look.metric)
-    st.markdown(plain(look.analysis.convergence))
-    if told := answer.draws_beside_optima(look.analysis):
-        st.markdown(plain(told))
+    verdicts = chains.STAGE.perhaps(look.analysis)
+    for said in (convergence(look.analysis), *draws_beside_optima(look.analysis, verdicts)):
+        st.markdown(plain(say(said)))
     columns = st.columns(2)
     pictures = [*_of_each(look, table)]
     if "hidden" in table:

@@ -2,8 +2,9 @@
 
 import streamlit as st
 
-from bnmf_core.evidence import verdict
 from bnmf_core.evidence.rank_study import RankStudy
+from bnmf_core.findings import ranks as advising
+from bnmf_core.findings.facts import say
 from pages.frame import link, view
 from pages.frame.words import plain
 
@@ -22,9 +23,9 @@ COLUMNS = {
 
 def rank(study: RankStudy, dataset_id: str) -> None:
     """Ask for a rank and go where it is run; where the grade is open, none is set."""
-    ranks, advice = study.table["rank"].tolist(), verdict.recommend(study)
+    ranks, advice = study.table["rank"].tolist(), advising.recommend(study)
     left, right = st.columns([1, 3], vertical_alignment="bottom")
-    open_ = advice.grade == verdict.OPEN
+    open_ = advice.grade == advising.OPEN
     chosen = left.selectbox(
         "Rank to run",
         ranks,
@@ -51,5 +52,9 @@ def table(study: RankStudy) -> None:
         view.table(named, "The criteria of every rank")
         for criterion in study.criteria.values():
             st.markdown(f"**{plain(criterion.label)}.** {plain(criterion.rule)}")
-        for sentence in (verdict.of_restarts(study), verdict.assumed(study), study.prior):
+        for sentence in (
+            say(advising.of_restarts(study)),
+            say(advising.assumed(study)),
+            study.prior,
+        ):
             st.markdown(plain(sentence))

@@ -9,7 +9,7 @@ from bnmf_core import Dataset, RunSpec, preset
 from bnmf_core.analysis import ranks
 from bnmf_core.boolean.analysis import tiles
 from bnmf_core.data.samples import SAMPLES
-from bnmf_core.evidence import verdict
+from bnmf_core.findings.ranks import OPEN, recommend
 from bnmf_core.probability import MODELS
 from bnmf_core.registry import ALGORITHMS
 from bnmf_core.runs.launch import DRAWS, KINDS, PLANS, QUICK, SETTINGS, Preset
@@ -45,8 +45,8 @@ def rank(dataset: Dataset, dataset_id: str) -> int:
     # Newest first: who analysed these data goes on from what was asked for then.
     last = next((run.spec.rank for run in store().runs() if run.dataset == dataset_id), None)
     study = ranks.newest(store().root, dataset_id)
-    advice = None if study is None else verdict.recommend(study)
-    advised = advice.rank if advice is not None and advice.grade != verdict.OPEN else None
+    advice = None if study is None else recommend(study)
+    advised = advice.rank if advice is not None and advice.grade != OPEN else None
     largest = min(dataset.D, dataset.N)
     usual = min(advised or last or suggested or USUAL_RANK, largest)
     told = (

@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 
 from bnmf_core import RunSpec, laurberg
-from bnmf_core.analysis import basins, chains, posterior, structure, verdicts
+from bnmf_core.analysis import basins, chains, posterior, structure
 from bnmf_core.analysis.comparison import open_comparison
-from bnmf_core.analysis.findings import Answer
 from bnmf_core.analysis.stages import compute
 from bnmf_core.compare.alignment import matching
 from bnmf_core.compare.distances import find_distance
 from bnmf_core.compare.distances.pairwise import cross
+from bnmf_core.findings import components
+from bnmf_core.findings.answer import Answer
+from bnmf_core.findings.facts import say
 from bnmf_core.runs.launch import run_names
 from bnmf_core.runs.runner import JobRunner
 from bnmf_core.share.naming import styles_of
@@ -81,9 +83,9 @@ def test_long_chains_have_settled_and_short_ones_have_not(two):
 
 def test_nothing_is_said_from_draws_that_have_not_settled(two):
     found = Answer(two, "max_angle", structure.modes_at(two, "max_angle", 15.0))
-    assert found.told["draws"] == []
+    assert found.facts["draws"] == []
     assert found.withheld[0]["said"] == "Where the Gibbs draws lie"
-    assert found.chains.said == chains.STAGE.of(two).unsettled[0].sentence
+    assert say(found.chains[0]) == chains.STAGE.of(two).unsettled[0].sentence
 
 
 def test_the_mixture_has_half_of_its_mass_at_each_of_the_two_solutions(two):
@@ -129,8 +131,8 @@ def test_facts_of_another_mode_have_the_numbers_of_the_first(two, monkeypatch):
     modes = structure.modes_at(two, "max_angle", 15.0)
     answer = Answer(two, "max_angle", modes)
     first, other = (int(row) for row in modes.representative[:2])
-    monkeypatch.setattr(verdicts, "most_probable", lambda table: 1)
-    facts, own = verdicts.component_facts(answer), verdicts.component_facts(answer, other)
+    monkeypatch.setattr(components, "most_probable", lambda table: 1)
+    facts, own = components.component_facts(answer), components.component_facts(answer, other)
     order = matching(two.aligned([other]), two.aligned([first])[0])[0]
     np.testing.assert_array_equal(facts.found_again, own.found_again[order])
     np.testing.assert_array_equal(facts.held, own.held[order])

@@ -7,6 +7,7 @@ import pytest
 from bnmf_core import Dataset, RunSpec, laurberg
 from bnmf_core.analysis import conclusions, distances
 from bnmf_core.compare.downstream import downstream_auc
+from bnmf_core.findings import labels
 
 RESTARTS = RunSpec("random_restarts", rank=3, particles=20)
 
@@ -40,7 +41,7 @@ def test_areas_are_those_of_the_explanations_that_restarts_found(runner):
     for task in ("first", "second", "third"):
         assert table["lowest"][task] == pytest.approx(of_task.min()[task], abs=1e-12)
         assert table["highest"][task] == pytest.approx(of_task.max()[task], abs=1e-12)
-    ((said, *_),) = found.sentences()
+    ((said, *_),) = labels.sentences(found)
     assert said.startswith(f"kind: the choice among {len(found.rows)} explanations ")
 
 
@@ -48,12 +49,12 @@ def test_draws_alone_leave_nothing_to_choose_from(runner):
     spec = RunSpec("gibbs", rank=3, particles=5, settings={"warm_up": 5})
     found = conclusions.STAGE.of(analysed(runner, labelled(60), spec))
     assert "Random restarts" in found.problem
-    assert found.sentences() == [[found.problem]]
+    assert labels.sentences(found) == [[found.problem]]
 
 
 def test_data_without_labels_have_no_conclusion(runner):
     found = conclusions.STAGE.of(analysed(runner, laurberg("two")))
-    assert found.sentences() == []
+    assert labels.sentences(found) == []
 
 
 def told(verdicts, rows=(0, 1), weighty=None):
@@ -72,7 +73,7 @@ def told(verdicts, rows=(0, 1), weighty=None):
             "reach": 0.1,
         }
     )
-    return " ".join(conclusions.Conclusions("", rows, table).sentences(weighty)[0])
+    return " ".join(labels.sentences(conclusions.Conclusions("", rows, table), weighty)[0])
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,11 @@ import xarray
 from bnmf_core import RunSpec, laurberg
 from bnmf_core.analysis import structure
 from bnmf_core.analysis.comparison import open_comparison
-from bnmf_core.analysis.findings import Answer
-from bnmf_core.analysis.named import LIMIT, Named, in_words
+from bnmf_core.analysis.named import LIMIT, Named
 from bnmf_core.analysis.stages import compute
 from bnmf_core.core.errors import NotFoundError, SettingsError
+from bnmf_core.findings.answer import Answer
+from bnmf_core.findings.facts import say
 from bnmf_core.runs.runner import JobRunner
 from bnmf_core.share import archive, formats
 from bnmf_core.share.opening import open_archive
@@ -128,13 +129,6 @@ def test_a_torn_note_hides_no_other(book, tmp_path):
     assert [note.name for note in book.of("data")] == ["whole"]
 
 
-def test_sentences_speak_of_modes_by_their_names():
-    names = ["mode 1 (early)", "mode 2", "mode 3 (late)"]
-    assert in_words("Mode 3 and mode 1; mode 3 again, mode 12.", names) == (
-        "Mode 3 (late) and mode 1 (early); mode 3 again, mode 12."
-    )
-
-
 @pytest.fixture(scope="module")
 def two(tmp_path_factory):
     """A store with two launches of the same data, whose modes come in different orders."""
@@ -173,7 +167,7 @@ def test_a_modes_name_survives_new_runs_and_stands_in_report_and_archive(two, tm
         A, _ = answer.comparison.factors([answer.modes.representative[named[0]]])
         # The named mode is the one of the same known solution, whatever its number.
         assert nearest(truth, A[0]) == nearest(truth, basis[0])
-        said = " ".join(sentence for about in answer.told.values() for sentence in about)
+        said = " ".join(say(facts, answer.mode_names) for facts in answer.facts.values())
         number = named[0] + 1
         assert f"ode {number}" not in said or f"ode {number} (turned)" in said
         page = report(answer).decode()

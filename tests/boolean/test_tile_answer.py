@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from bnmf_core.boolean.analysis import tile_answer
+from bnmf_core.findings.facts import say
 
 A = np.array([[0.9, 0.1], [0.8, 0.2], [0.1, 0.9], [0.2, 0.1]])
 W = np.array([[0.9, 0.9, 0.1, 0.1], [0.1, 0.1, 0.9, 0.2]])
@@ -23,7 +24,7 @@ def run(**changed):
 def told(found, sigma=None):
     settings = {} if sigma is None else {"sigma": sigma}
     judges = tile_answer.Judges(("one", "two"), "draws")
-    return tile_answer.sentences(found, judges, X, settings)
+    return list(map(say, tile_answer.facts(found, judges, X, settings)))
 
 
 @pytest.mark.parametrize(
@@ -66,10 +67,10 @@ def test_cells_are_counted_by_what_tiles_make_of_them():
 
 def test_what_makes_no_draws_is_called_so_and_why_comes_second():
     judges = tile_answer.Judges(("one", "two"), "outputs")
-    first, second, *_ = tile_answer.sentences(run(), judges, X, {}, ["These are no draws."])
+    first, second, *_ = map(say, tile_answer.facts(run(), judges, X, {}, ["These are no draws."]))
     assert "90 % of the outputs of each of 2 runs have them" in first
     assert second == "These are no draws."
-    assert not any("draws" in one for one in tile_answer.sentences(run(), judges, X, {}))
+    assert not any("draws" in one for one in map(say, tile_answer.facts(run(), judges, X, {})))
 
 
 @pytest.mark.parametrize(("sigma", "forgets"), [(1.0, True), (None, False), (0.1, False)])

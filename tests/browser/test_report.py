@@ -4,7 +4,7 @@ import pytest
 
 from bnmf_core.analysis import structure
 from bnmf_core.analysis.comparison import open_comparison
-from bnmf_core.analysis.findings import Answer
+from bnmf_core.findings.answer import Answer
 from bnmf_core.share import report
 from bnmf_core.store.run_store import RunStore
 from tests.browser.conftest import finished_runs, running_server, until

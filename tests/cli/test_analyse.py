@@ -9,9 +9,9 @@ import pytest
 
 from bnmf_core.analysis import structure
 from bnmf_core.analysis.comparison import open_comparison
-from bnmf_core.analysis.findings import Answer
 from bnmf_core.boolean.generator import boolean_tiles
 from bnmf_core.data.synthetic import low_rank
+from bnmf_core.findings.answer import Answer
 
 
 @pytest.fixture
@@ -28,7 +28,9 @@ def test_the_document_holds_what_the_dashboard_says(analyse, home):
     comparison = open_comparison(home, told["runs"])
     modes = structure.modes_at(comparison, "max_angle", told["threshold"])
     answer = Answer(comparison, "max_angle", modes)
-    assert told["sentences"] == [vars(finding) for finding in answer.findings]
+    assert told["sentences"] == json.loads(
+        json.dumps([finding.plain() for finding in answer.findings])
+    )
     assert [mode["found_by"] for mode in told["modes"]] == answer.table["found_by"].tolist()
     assert sum(mode["mass"] for mode in told["modes"]) == pytest.approx(1.0)
     assert [component["component"] for component in told["components"]] == [1, 2, 3]

@@ -8,10 +8,11 @@ import pandas as pd
 import pytest
 import streamlit as st
 
-from bnmf_core.analysis import downstream, evidence, findings, islands, likelihood_power, structure
+from bnmf_core.analysis import downstream, evidence, islands, likelihood_power, structure
 from bnmf_core.analysis.board import Board
 from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.scoreboard import scoreboard
+from bnmf_core.findings import answer
 from bnmf_core.share import archive
 from bnmf_core.share.opening import open_archive
 from bnmf_core.store import folders
@@ -60,8 +61,8 @@ def bring_back(stage, comparison):
 
 def agrees(comparison):
     """What is kept says what is made from nothing; that answer."""
-    kept, told = seen(Answer, comparison), seen(findings.Answer, comparison)
-    assert kept.sentences == told.sentences
+    kept, told = seen(Answer, comparison), seen(answer.Answer, comparison)
+    assert kept.facts == told.facts
     pd.testing.assert_frame_equal(kept.table, told.table)
     asked = board(comparison)
     pd.testing.assert_frame_equal(board_of._scored(asked), scoreboard(asked))
@@ -85,7 +86,7 @@ def test_what_becomes_ready_while_a_page_is_drawn_is_not_kept_as_if_it_had_been(
     assert early.evidence is None
     for stage in stages:
         bring_back(stage, opened(server, finished))
-    assert early.table["mass"].isna().all() and early.sentences
+    assert early.table["mass"].isna().all() and early.facts
     assert agrees(opened(server, finished)).table["mass"].notna().any()
 
 
@@ -94,8 +95,8 @@ def test_another_distance_or_threshold_is_another_answer(server, finished):
     for metric in comparison.metrics:
         for threshold in (structure.suggested_threshold(comparison, metric), 1e-9):
             modes = structure.modes_at(comparison, metric, threshold)
-            kept, told = (kind(comparison, metric, modes) for kind in (Answer, findings.Answer))
-            assert kept.sentences == told.sentences
+            kept, told = (kind(comparison, metric, modes) for kind in (Answer, answer.Answer))
+            assert kept.facts == told.facts
             pd.testing.assert_frame_equal(kept.table, told.table)
             for radius in (threshold, 2 * threshold):
                 asked = Board(comparison, metric, modes, radius)
@@ -124,7 +125,7 @@ def test_a_run_that_was_resumed_in_vain_has_taken_longer(server, finished):
 def shared(server, finished, monkeypatch, tmp_path):
     """A shared server on which Anna has opened the finished runs; who asks is set by a name."""
     monkeypatch.setenv("BNMF_SHARED", "1")
-    archive.write(tmp_path / "runs.zip", seen(findings.Answer, opened(server, finished)))
+    archive.write(tmp_path / "runs.zip", seen(answer.Answer, opened(server, finished)))
     anna = services.places().of("anna").runner
     assert set(open_archive(anna.store, tmp_path / "runs.zip").run_ids) == set(finished)
     anna.wait_analysis(finished)
@@ -145,7 +146,7 @@ def forged(runner, run_ids, path):
         folders.write_particles(runner.store.run_folder(record.id), others[-1], final=True)
     shutil.rmtree(comparison.folder)
     runner.wait_analysis(run_ids)
-    archive.write(path, seen(findings.Answer, opened(runner, run_ids)))
+    archive.write(path, seen(answer.Answer, opened(runner, run_ids)))
 
 
 def test_ids_of_anothers_runs_show_nothing_of_them_and_change_nothing(

@@ -11,7 +11,8 @@ from bnmf_core.analysis import ranks
 from bnmf_core.analysis.ranks import RankQuestion, RankWork
 from bnmf_core.compare.flow import component_flow
 from bnmf_core.core.errors import StoreError
-from bnmf_core.evidence import verdict
+from bnmf_core.findings import ranks as advising
+from bnmf_core.findings.facts import fact
 from bnmf_core.store import manifest
 from pages.frame import services
 from pages.rank_parts import drawing, links
@@ -60,7 +61,7 @@ def test_a_study_is_made_in_the_background_and_opened_again(server, data):
     assert asked == RankQuestion(data.hash, (1, 2, 3), restarts=4)
     again = page("rank")
     assert len(charts(again)) == 2
-    assert verdict.recommend(study).sentence in words(again).replace("\\", "")
+    assert advising.recommend(study).sentence in words(again).replace("\\", "")
 
 
 def test_without_a_choice_the_data_are_those_of_the_runs_that_are_looked_at(server, data):
@@ -113,8 +114,8 @@ def test_a_rank_is_taken_to_a_run(stored):
 
 
 def test_an_open_rank_is_chosen_by_the_user(stored, monkeypatch):
-    advice = verdict.Recommendation(2, verdict.OPEN, (3,), "Open.", "")
-    monkeypatch.setattr(verdict, "recommend", lambda study: advice)
+    advice = advising.Recommendation(2, advising.OPEN, (3,), fact("rank.open", rank=2))
+    monkeypatch.setattr(advising, "recommend", lambda study: advice)
     app = page("rank")
     key = f"rank_taken_{stored.question.dataset}"
     assert app.selectbox(key=key).value is None and app.button(key="rank_go").disabled

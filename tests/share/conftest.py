@@ -8,8 +8,8 @@ import pytest
 from bnmf_core import Dataset, RunSpec, laurberg
 from bnmf_core.analysis import structure
 from bnmf_core.analysis.comparison import open_comparison
-from bnmf_core.analysis.findings import Answer
 from bnmf_core.analysis.stages import compute
+from bnmf_core.findings.answer import Answer
 from bnmf_core.runs.runner import JobRunner
 from bnmf_core.store.run_store import RunStore
 

@@ -5,9 +5,9 @@ import pytest
 
 from bnmf_core.analysis import structure
 from bnmf_core.analysis.comparison import open_comparison
-from bnmf_core.analysis.findings import Answer
 from bnmf_core.analysis.stages import STAGES
 from bnmf_core.compare.modes import SAME_MODE
+from bnmf_core.findings.answer import Answer
 from bnmf_core.runs.examples import EXAMPLES
 from bnmf_core.share.opening import open_archive
 from bnmf_core.store.run_store import RunStore

@@ -2,16 +2,18 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from bnmf_core.analysis.comparison import Comparison
-from bnmf_core.analysis.findings import Finding, Source, in_a_finding
 from bnmf_core.boolean.analysis.tiles import STAGE, RunTiles, Tiles, targets
 from bnmf_core.boolean.distances import HALF
 from bnmf_core.core.names import listed, percent
 from bnmf_core.core.plain import Value
+from bnmf_core.findings.answer import Source
+from bnmf_core.findings.facts import Fact, fact
 from bnmf_core.numerics.boolean import boolean_product
 from bnmf_core.registry import members_of
 
@@ -54,15 +56,15 @@ def judges_of(comparison: Comparison, found: Tiles) -> Judges:
     return Judges(ids, members_of(*(of_run[one] for one in ids)))
 
 
-def told(
+def of_run(
     comparison: Comparison, found: Tiles, run_id: str, run: RunTiles, X: np.ndarray
-) -> list[str]:
+) -> list[Fact]:
     """The answer for a run and what it says, the most important first; X as of :func:`counts`."""
     judges = judges_of(comparison, found)
     asked = dict.fromkeys(comparison.algorithm_of[one] for one in (run_id, *judges.run_ids))
     caveats = [comparison.caveats[key] for key in asked if key in comparison.caveats]
     spec = comparison.runs[comparison.run_ids.index(run_id)].spec
-    return sentences(run, judges, X, dict(spec.model_settings), caveats)
+    return facts(run, judges, X, dict(spec.model_settings), caveats)
 
 
 def in_words(uncertainty: float, ambiguity: float) -> str:
@@ -108,72 +110,62 @@ def counts(run: RunTiles, X: np.ndarray) -> dict[str, int]:
     }
 
 
-def sentences(
+def facts(
     run: RunTiles,
     judges: Judges,
     X: np.ndarray,
     model_settings: Mapping[str, Value],
     caveats: Sequence[str] = (),
-) -> list[str]:
+) -> list[Fact]:
     """The answer, the most important first.
 
     run : what is looked at. model_settings : of this run, as it was given. caveats : why what it,
     or the runs that decide, have made are no draws.
     """
-    first, *others = _sentences(run, judges, X, model_settings)
-    return [first, *caveats, *others]
+    first, *others = _facts(run, judges, X, model_settings)
+    return [first, *(_fact("caveat", said=caveat) for caveat in caveats), *others]
 
 
-def _sentences(
-    run: RunTiles,
-    judges: Judges,
-    X: np.ndarray,
-    model_settings: Mapping[str, Value],
-) -> Iterator[str]:
+def _fact(key: str, **values: Any) -> Fact:
+    return fact(f"bnmf_core.boolean:{key}", **values)
+
+
+def _facts(
+    run: RunTiles, judges: Judges, X: np.ndarray, model_settings: Mapping[str, Value]
+) -> Iterator[Fact]:
     tiles = run.tiles
-    empty = int((tiles["cells"] == 0).sum())
-    count = len(judges.run_ids)
-    runs = f" of each of {count} runs" * (count > 1)
+    total, empty = len(tiles), int((tiles["cells"] == 0).sum())
     sure = believed(tiles, judges)
-    numbers = _listed(tiles["tile"][sure] + 1)
-    yield (
-        f"{sure.sum()} of {len(tiles)} tiles can be believed: at least {percent(OFTEN)} of the "
-        f"{judges.members}{runs} have them, and noise makes one like them with a chance below 1 "
-        f"in a million{numbers}."
+    yield _fact(
+        "believed.of_one" if len(judges.run_ids) == 1 else "believed.of_each",
+        sure=int(sure.sum()),
+        total=total,
+        often=OFTEN,
+        members=judges.members,
+        runs=len(judges.run_ids),
+        tiles=_listed(tiles["tile"][sure] + 1),
     )
     for _, tile in tiles[_mostly_in_others(tiles)].iterrows():
-        yield (
-            f"Tile {int(tile['tile']) + 1} lies mostly in others: {int(tile['own']):,} of its "
-            f"{int(tile['cells']):,} cells are in no surer tile, and fewer components may do."
-        )
+        own, cells = int(tile["own"]), int(tile["cells"])
+        yield _fact("in_others", tile=int(tile["tile"]) + 1, own=own, cells=cells)
     sigma = model_settings.get("sigma")
-    if isinstance(sigma, (int, float)) and sigma >= LOUD and empty >= 0.5 * len(tiles):
-        yield (
-            f"At σ = {sigma:g} the posterior forgets the tiles: so much noise hides the step from "
-            "no to yes, and entries lie anywhere. Leave the noise level open, and it is inferred."
-        )
+    if isinstance(sigma, (int, float)) and sigma >= LOUD and empty >= 0.5 * total:
+        yield _fact("too_loud", sigma=sigma)
     elif empty:
-        yield f"{empty} of the {len(tiles)} components have no cell above ½ and make no tile."
+        yield _fact("empty", empty=empty, total=total)
     found = counts(run, X)
     ones = found["explained"] + found["missed"]
     if ones:
-        yield (
-            f"Tiles cover {percent(found['explained'] / ones)} of the ones. {found['missed']:,} "
-            f"ones lie in no tile and {found['filled_in']:,} zeros lie in one: likely errors of "
-            "the table, or what the tiles do not tell."
-        )
+        yield _fact("covered", share=found["explained"] / ones, **found)
     if found["unseen"]:
-        yield (
-            f"Of {found['unseen']:,} cells that were not seen, {found['predicted']:,} lie in a "
-            "tile: they are predicted to be yes."
-        )
+        yield _fact("predicted", **found)
     doubtful = [
         int(tile["tile"]) + 1
         for _, tile in tiles.iterrows()
         if in_words(tile["uncertainty"], tile["ambiguity"]) == UNCERTAIN_WORDS
     ]
     if doubtful:
-        yield f"Undecided between yes and no{_listed(pd.Series(doubtful))}."
+        yield _fact("undecided", tiles=_listed(pd.Series(doubtful)))
 
 
 def _listed(numbers: pd.Series, most: int = 12) -> str:
@@ -185,17 +177,16 @@ def _listed(numbers: pd.Series, most: int = 12) -> str:
     return f": tile{'s' * (len(numbers) > 1)} {', '.join(words)}{more}"
 
 
-def _find(comparison: Comparison) -> Finding | None:
+def _find(comparison: Comparison) -> list[Fact]:
     found = STAGE.perhaps(comparison)
     if found is None or not found.run_ids:
-        return None
+        return []
     run_id = draws_first(comparison, found)[0]
     X = targets(comparison.seen_dataset)["seen"]
-    said = told(comparison, found, run_id, found.of_run(run_id), X)
-    return in_a_finding("tiles", said, "boolean")
+    return of_run(comparison, found, run_id, found.of_run(run_id), X)
 
 
-FINDING = Source("tiles", "what can be believed of tiles", _find)
+FINDING = Source("tiles", "what can be believed of tiles", _find, "boolean")
 
 
 def rank_table(runs: Mapping[int, RunTiles], X: np.ndarray) -> pd.DataFrame:

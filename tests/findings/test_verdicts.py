@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bnmf_core.analysis import verdicts
 from bnmf_core.analysis.chains import Verdict, Verdicts
 from bnmf_core.analysis.conclusions import Conclusions
 from bnmf_core.analysis.islands import Islands
 from bnmf_core.analysis.posterior import ModeDraws, Posterior
-from bnmf_core.analysis.verdicts import ComponentFacts
+from bnmf_core.findings import verdicts
+from bnmf_core.findings.components import ComponentFacts, _state
 
 ALL = np.ones(3)
 
@@ -101,7 +101,7 @@ def test_nothing_is_called_clear_before_masses_are_known():
     ],
 )
 def test_components_are_judged_by_restarts_masses_and_draws(again, held, turned, grade, said):
-    states = tuple(verdicts._state(*each) for each in zip(again, held, turned, strict=True))
+    states = tuple(_state(*each) for each in zip(again, held, turned, strict=True))
     found = verdicts.components(ComponentFacts(again, held, turned, states))
     assert found.grade == grade and said in found.said
 

@@ -9,12 +9,15 @@ import pandas as pd
 import pytest
 
 from bnmf_core import RunSpec, distances, laurberg, mode_evidence
-from bnmf_core.analysis import answer, chains, evidence, islands, likelihood_power, structure
+from bnmf_core.analysis import evidence, islands, likelihood_power, structure
 from bnmf_core.analysis.chains import Verdict, Verdicts
 from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.evidence import Evidence
+from bnmf_core.analysis.mode_table import mode_table, unseen
 from bnmf_core.analysis.stages import compute
 from bnmf_core.core.names import percent
+from bnmf_core.findings import modes as of
+from bnmf_core.findings.facts import fact, say
 from bnmf_core.runs.runner import JobRunner
 from bnmf_core.store.run_store import RunStore
 
@@ -25,6 +28,11 @@ STAY = {"settled": True, "stays": [1.0, 1.0], "ends_in": [0, 1], "joined": [0, 1
 STAGES = ("structure", "chains", "islands", "belief")
 SETTLED = Verdicts({"a": Verdict("a", "Gibbs", 1, 100, True, 1.01, 90.0, 80.0, (0,), "")})
 UNSETTLED = Verdicts({"a": Verdict("a", "Gibbs", 1, 100, False, 1.9, 5.0, 4.0, (0,), "Log joint.")})
+
+
+def sentences_of(*given):
+    """The facts of modes in sentences, by what they are about."""
+    return {about: list(map(say, facts)) for about, facts in of.facts(*given).items()}
 
 
 def never() -> bool:
@@ -57,15 +65,15 @@ def told(two):
     """Its modes, their table and the sentences."""
     modes = structure.modes_at(two, "max_angle", 15.0)
     found = likelihood_power.STAGE.of(two)
-    table = answer.mode_table(two, "max_angle", modes, found)
-    sentences = answer.sentences(
+    table = mode_table(two, "max_angle", modes, found)
+    sentences = sentences_of(
         two,
         "max_angle",
         table,
         modes,
         found,
         islands.STAGE.of(two),
-        answer.unseen(modes.labels, two.optima),
+        unseen(modes.labels, two.optima),
         SETTLED,
     )
     return modes, table, [one for some in sentences.values() for one in some]
@@ -121,7 +129,7 @@ def test_the_sentences_say_what_the_table_holds(two, told):
     if not all(good):
         words = f"mode {good.index(True) + 1} fits best, 1 is a poorer local optimum."
     assert f"30 converged restarts found 2 modes (threshold 15°): {words}" in whole
-    assert f"Mode {heavy + 1} has {answer.mass_in_words(table.loc[heavy])} of the post" in whole
+    assert f"Mode {heavy + 1} has {of.mass_in_words(table.loc[heavy])} of the post" in whole
     assert "2 modes, no two of them joined by a path that was found" in whole
     assert "σ = 0.01, λ = 1" in whole
     assert "next restart" in whole
@@ -161,8 +169,8 @@ def test_a_winner_within_its_error_or_in_one_repeat_only_is_none(
         found = replace(found, repeated=other)
         told = told.replace("still wins at likelihood power 0.1", "repeats leave open which mode")
         not_told = "still"
-    table = answer.mode_table(two, "max_angle", modes, found)
-    told_of = answer.sentences(two, "max_angle", table, modes, found, None, None)
+    table = mode_table(two, "max_angle", modes, found)
+    told_of = sentences_of(two, "max_angle", table, modes, found, None, None)
     whole = " ".join(told_of["probable"])
     assert told in whole
     assert not_told not in whole
@@ -180,15 +188,13 @@ def test_a_winner_within_its_error_or_in_one_repeat_only_is_none(
 )
 def test_a_mass_is_said_with_what_its_error_allows(mass, words):
     row = pd.Series(dict(zip(["mass", "mass_low", "mass_high"], mass, strict=True)))
-    assert answer.mass_in_words(row) == words
+    assert of.mass_in_words(row) == words
 
 
-def test_draws_are_not_compared_with_optima_without_a_word(two, monkeypatch):
-    monkeypatch.setattr(chains, "STAGE", SimpleNamespace(perhaps=lambda comparison: UNSETTLED))
-    assert answer.draws_beside_optima(two) == ""
-    monkeypatch.setattr(chains, "STAGE", SimpleNamespace(perhaps=lambda comparison: SETTLED))
+def test_draws_are_not_compared_with_optima_without_a_word(two):
+    assert of.draws_beside_optima(two, UNSETTLED) == of.draws_beside_optima(two, None) == []
     error, drawn = two.members["error"].to_numpy(), ~two.optima
-    words = answer.draws_beside_optima(two)
+    words = say(of.draws_beside_optima(two, SETTLED))
     assert f"Draws have a relative error of {np.median(error[drawn]):.3g}" in words
     assert f"optima of {np.median(error[~drawn]):.3g}" in words
 
@@ -214,14 +220,14 @@ def test_without_an_optimum_nothing_is_weighed_and_it_says_why(two, tmp_path):
     modes = structure.modes_at(comparison, "max_angle", 15.0)
     found = evidence.STAGE.of(comparison)
     assert "Random restarts" in found.problem
-    table = answer.mode_table(comparison, "max_angle", modes, found)
-    sentences = answer.sentences(
+    table = mode_table(comparison, "max_angle", modes, found)
+    sentences = sentences_of(
         comparison, "max_angle", table, modes, found, islands.STAGE.of(comparison), None, SETTLED
     )
     assert table["mass"].isna().all()
     assert sentences["probable"][0].startswith("Posterior mass: not computed.")
     assert "Draws alone do not show modes" in sentences["draws"][0]
-    assert not list(answer._where_draws_lie(comparison, table, "°", UNSETTLED))
+    assert not list(of._where_draws_lie(comparison, table, "°", UNSETTLED))
 
 
 def test_a_flat_prior_is_no_reason_to_fail(tmp_path):
@@ -257,9 +263,9 @@ def test_shares_are_told_with_as_many_digits_as_they_need(share, words):
 
 def test_nothing_is_said_of_masses_while_they_are_computed(two, told):
     modes, _, _ = told
-    table = answer.mode_table(two, "max_angle", modes, None)
+    table = mode_table(two, "max_angle", modes, None)
     assert table["mass"].isna().all()
-    sentences = answer.sentences(two, "max_angle", table, modes, None, None, None)
+    sentences = sentences_of(two, "max_angle", table, modes, None, None, None)
     assert sentences["found"]
     assert sentences["probable"] == []
     assert Evidence("no").of_modes(modes.labels)["mass"].isna().all()
@@ -278,9 +284,9 @@ def test_one_that_was_weighed_alone_has_no_share(two, left_out, words):
         },
     )
     modes = structure.modes_at(two, "max_angle", 90.0)
-    table = answer.mode_table(two, "max_angle", modes, found)
+    table = mode_table(two, "max_angle", modes, found)
     assert table["mass"].isna().all() == (left_out > 0)
-    told_of = answer.sentences(two, "max_angle", table, modes, found, None, None)
+    told_of = sentences_of(two, "max_angle", table, modes, found, None, None)
     assert words in told_of["probable"][0]
 
 
@@ -290,13 +296,11 @@ def test_modes_that_chains_leave_are_said_to_be_none_of_the_posterior(two):
         {"log_evidence": [-5.0, -np.inf], "error": [0.1, np.nan], "settled": True}
     ).assign(stays=[1.0, 0.0], ends_in=[0, 0], joined=[0, 1], keeps=[True, False])
     found = replace(evidence.STAGE.of(two), tables={1.0: table}, blurred=(), left_out=0)
-    rows = answer.mode_table(two, "max_angle", modes, found)
+    rows = mode_table(two, "max_angle", modes, found)
     left = int(modes.labels[found.rows[1]])
     assert rows["stays"].tolist() == [k != left for k in range(2)]
-    assert answer.mass_in_words(rows.loc[left]) == "none: samples leave it"
-    told_of = " ".join(
-        answer.sentences(two, "max_angle", rows, modes, found, None, None)["probable"]
-    )
+    assert of.mass_in_words(rows.loc[left]) == "none: samples leave it"
+    told_of = " ".join(sentences_of(two, "max_angle", rows, modes, found, None, None)["probable"])
     assert f"Mode {left + 1} has no mass: samples that start there end in other" in told_of
 
 
@@ -305,30 +309,30 @@ def test_two_starts_that_end_in_each_other_are_one_mode(two):
     found = _weighed(two, {1.0: 0.1})
     table = found.tables[1.0].assign(joined=[0, 0], stays=[0.4, 0.4])
     found = replace(found, tables={1.0: table})
-    rows = answer.mode_table(two, "max_angle", modes, found)
+    rows = mode_table(two, "max_angle", modes, found)
     assert rows["joined"].tolist() == [0, 0]
     assert rows["mass"].iloc[0] == pytest.approx(1.0) and np.isnan(rows["mass"].iloc[1])
-    assert answer.mass_in_words(rows.iloc[1]) == "one with mode 1"
-    said = answer.sentences(two, "max_angle", rows, modes, found, None, None)["probable"]
+    assert of.mass_in_words(rows.iloc[1]) == "one with mode 1"
+    said = sentences_of(two, "max_angle", rows, modes, found, None, None)["probable"]
     assert said[0].startswith("Modes 1 and 2 together have > 99.9 % of the posterior mass")
     assert "The posterior does not separate modes 1 and 2" in said[1]
 
 
 def test_draws_and_masses_that_do_not_agree_are_told(two):
     modes = structure.modes_at(two, "max_angle", 15.0)
-    table = answer.mode_table(two, "max_angle", modes, _weighed(two, {1.0: 0.1}))
+    table = mode_table(two, "max_angle", modes, _weighed(two, {1.0: 0.1}))
     light = int(table["mass"].argmin())
     drawn = table.assign(draws=[float(k == light) for k in range(2)])
-    told_of = list(answer._draws_elsewhere(drawn, SETTLED))
+    told_of = list(map(say, of._draws_elsewhere(drawn, SETTLED)))
     assert told_of == [
         f"100 % of the draws lie in mode {light + 1}, which has "
-        f"{answer.mass_in_words(table.loc[light])}: chains stay in the mode where they start."
+        f"{of.mass_in_words(table.loc[light])}: chains stay in the mode where they start."
     ]
-    assert not list(answer._draws_elsewhere(drawn, UNSETTLED))
-    assert not list(answer._draws_elsewhere(table.assign(draws=table["mass"]), SETTLED))
+    assert not list(of._draws_elsewhere(drawn, UNSETTLED))
+    assert not list(of._draws_elsewhere(table.assign(draws=table["mass"]), SETTLED))
     unweighed = table.assign(weighed=[0, 1], mass_high=[np.nan, 1.0], draws=[0.4, 0.6])
     assert "40 % of the draws lie in modes that were not weighed." in list(
-        answer._draws_elsewhere(unweighed, SETTLED)
+        map(say, of._draws_elsewhere(unweighed, SETTLED))
     )
 
 
@@ -339,7 +343,7 @@ def test_which_starts_are_counted_is_said_where_there_are_several_kinds(two, tol
     if mixed:
         members.loc[np.flatnonzero(two.optima)[:10], "algorithm"] = "q_transform"
     made = SimpleNamespace(members=members, optima=two.optima)
-    said = list(answer._missing(answer.unseen(modes.labels, two.optima), made))
+    said = list(map(say, of._missing(unseen(modes.labels, two.optima), made)))
     assert len(said) == 1 + mixed  # both modes were found many times
     assert said[0].startswith("Every mode was found more than once")
     assert not mixed or "10 by Q-Transform, 20 by Random restarts" in said[-1]
@@ -348,6 +352,21 @@ def test_which_starts_are_counted_is_said_where_there_are_several_kinds(two, tol
 @pytest.mark.parametrize(
     ("value", "shown"), [(10.395, "10.4"), (0.00351001, "0.00352"), (9.0, "9")]
 )
-def test_a_largest_distance_is_never_rounded_down(value, shown):
-    assert f"{answer._rounded_up(value):.3g}" == shown
-    assert answer._rounded_up(value) >= value
+def test_a_largest_distance_is_never_rounded_down(value, shown, monkeypatch):
+    monkeypatch.setattr(of.mode_table, "widest", lambda *given: value)
+    found = of.apart(None, "max_angle", None)
+    assert say(found) == f"any two are at most {shown}° apart"
+    assert found.values["widest"] >= value
+
+
+def test_a_sentence_calls_a_mode_by_its_name_once():
+    names = ["mode 1 (early)", "mode 2", "mode 3 (late)"]
+    mass = fact("share.joined", joined=2)
+    stay = fact("draws_stay", share=0.5, mode=2, mass=mass)
+    assert say(stay, names).startswith("50 % of the draws lie in mode 3 (late), which has one with")
+    only = fact("only_one.unknown", mode=0)
+    assert say(only, names).startswith("Mode 1 (early) is the only one")
+    assert say([only, only], names).count("early") == 2
+    assert "modes 1 and 3:" in say(fact("not_separated", modes=(0, 2)), names)
+    many = fact("not_separated", modes=tuple(range(9)))
+    assert "modes 1, 2, 3, 4, 5, 6 and 3 more:" in say(many)

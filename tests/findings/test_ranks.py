@@ -4,9 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bnmf_core.evidence import criteria, verdict
+from bnmf_core.evidence import criteria
 from bnmf_core.evidence.rank_study import RankStudy
 from bnmf_core.evidence.restarts import Restarts
+from bnmf_core.findings import ranks
+from bnmf_core.findings.facts import say
 
 RANKS = np.arange(2, 7)
 PEAK = np.array([-900.0, -400.0, -161.0, 0.0, -30.5])  # rank 5
@@ -33,7 +35,7 @@ def study(
 
 
 def test_two_criteria_that_agree_make_a_clear_recommendation():
-    found = verdict.recommend(study(PEAK, AT_FIVE))
+    found = ranks.recommend(study(PEAK, AT_FIVE))
     assert (found.rank, found.grade, found.alternatives) == (5, "clear", ())
     assert found.sentence == "5 components: evidence by 30 nats, hidden entries agree."
 
@@ -49,7 +51,7 @@ def test_two_criteria_that_agree_make_a_clear_recommendation():
 def test_criteria_that_disagree_or_do_not_settle_leave_the_rank_open(
     evidence, hidden, reason, others
 ):
-    found = verdict.recommend(study(evidence, hidden))
+    found = ranks.recommend(study(evidence, hidden))
     assert found.grade == "open"
     assert reason in found.reason
     assert others in found.alternatives
@@ -58,42 +60,42 @@ def test_criteria_that_disagree_or_do_not_settle_leave_the_rank_open(
 
 
 def test_hidden_entries_that_say_nothing_leave_a_leaning():
-    found = verdict.recommend(study(PEAK, [5, 4, 3, 2, 1]))  # still falls at the largest
+    found = ranks.recommend(study(PEAK, [5, 4, 3, 2, 1]))  # still falls at the largest
     assert (found.rank, found.grade) == (5, "leaning")
     assert "does not settle" in found.reason
 
 
 def test_hidden_entries_lead_where_noise_of_counts_can_pass_for_components():
-    found = verdict.recommend(study(PEAK, AT_THREE, counts=True))
+    found = ranks.recommend(study(PEAK, AT_THREE, counts=True))
     assert (found.rank, found.grade) == (3, "leaning")
     assert found.alternatives[0] == 5
     assert "The evidence chooses 5" in found.reason
-    assert verdict.recommend(study(PEAK, AT_FIVE, counts=True)).grade == "clear"
-    silent = verdict.recommend(study(PEAK, [5, 4, 3, 2, 1], counts=True))
+    assert ranks.recommend(study(PEAK, AT_FIVE, counts=True)).grade == "clear"
+    silent = ranks.recommend(study(PEAK, [5, 4, 3, 2, 1], counts=True))
     assert (silent.rank, silent.grade) == (5, "open")
-    more = verdict.recommend(study(PEAK, [5, 4, 3, 2, 1.5], counts=True))
+    more = ranks.recommend(study(PEAK, [5, 4, 3, 2, 1.5], counts=True))
     assert more.grade == "open"
 
 
 def test_stability_and_number_of_modes_have_no_vote():
-    one = verdict.recommend(study(PEAK, AT_FIVE))
-    other = verdict.recommend(study(PEAK, AT_FIVE, stable=[30] * 5, modes=[9] * 5))
+    one = ranks.recommend(study(PEAK, AT_FIVE))
+    other = ranks.recommend(study(PEAK, AT_FIVE, stable=[30] * 5, modes=[9] * 5))
     assert one == other
-    said = verdict.of_restarts(study(PEAK, AT_FIVE))
+    said = say(ranks.of_restarts(study(PEAK, AT_FIVE)))
     assert said.startswith("Of 20 restarts of each rank those that have converged find components")
     assert "at ranks 2, 3, 4 and 5" in said
 
 
 def test_the_rank_in_use_stands_beside_the_recommendation():
     found = study(PEAK, AT_FIVE)
-    assert verdict.of_rank(found, 5)[0] == verdict.recommend(found).sentence
-    assert verdict.of_rank(found, 4)[0].endswith("This analysis has 4 components.")
+    assert ranks.of_rank(found, 5)[0] == ranks.recommend(found).said
+    assert say(ranks.of_rank(found, 4)[0]).endswith("This analysis has 4 components.")
 
 
 def test_evidence_that_more_steps_have_not_confirmed_is_doubted():
     found = study(PEAK, AT_FIVE, settled=[True, True, False, True, False])
-    assert "not confirmed it at ranks 4 and 6" in verdict.assumed(found)
-    assert "Gaussian" in verdict.assumed(found)
+    assert "not confirmed it at ranks 4 and 6" in say(ranks.assumed(found))
+    assert "Gaussian" in say(ranks.assumed(found))
 
 
 def test_restarts_of_which_few_have_converged_are_not_counted_as_modes():
@@ -103,8 +105,7 @@ def test_restarts_of_which_few_have_converged_are_not_counted_as_modes():
     assert np.isnan(one.mode_count(10.0)) and np.isnan(one.stability())
     many = Restarts(np.repeat(A, 10, 0), np.repeat(W, 10, 0), np.ones(10), converged=10, made=20)
     assert many.mode_count(10.0) == 1 and many.stability() == pytest.approx(0.0, abs=1e-5)
-    said = verdict.of_restarts(
-        study(PEAK, AT_FIVE, (1, 1, np.nan, np.nan, 30), (1, 1, np.nan, np.nan, 9))
-    )
+    few = study(PEAK, AT_FIVE, (1, 1, np.nan, np.nan, 30), (1, 1, np.nan, np.nan, 9))
+    said = say(ranks.of_restarts(few))
     few = f"Fewer than half of them converged at ranks {RANKS[2]} and {RANKS[3]}."
     assert few in said and f"one mode at ranks {RANKS[0]} and {RANKS[1]}" in said

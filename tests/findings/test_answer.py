@@ -11,21 +11,24 @@ import pytest
 from scipy.linalg import block_diag
 
 from bnmf_core import Dataset, RunSpec, laurberg
-from bnmf_core.analysis import answer, ranks, structure
-from bnmf_core.analysis import findings as of
+from bnmf_core.analysis import ranks, structure
 from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.conclusions import Conclusions
-from bnmf_core.analysis.findings import Answer
+from bnmf_core.analysis.mode_table import mode_table
 from bnmf_core.analysis.ranks import RankQuestion, RankWork
 from bnmf_core.analysis.stages import compute
 from bnmf_core.compare.alignment import component_angles, matching
 from bnmf_core.compare.unseen import unseen_modes
-from bnmf_core.evidence import verdict
+from bnmf_core.findings import answer as of
+from bnmf_core.findings.answer import Answer
+from bnmf_core.findings.components import shared
+from bnmf_core.findings.facts import fact, say
+from bnmf_core.findings.ranks import of_rank
 from bnmf_core.runs.runner import JobRunner
 from bnmf_core.store.run_store import RunStore
 from pages.frame import declared
 
-TOLD = {"found": ["Two modes."], "separate": ["Islands."], "probable": [], "missing": []}
+KNOWN = ("found", "separate", "probable", "missing")
 
 
 def compared(folder, dataset, *specs):
@@ -49,7 +52,7 @@ def test_four_solutions_are_reported_as_four(tmp_path):
     block = laurberg("two")
     data = Dataset.from_array(block_diag(block.X, block.X))
     comparison, modes = compared(tmp_path, data, RunSpec("random_restarts", rank=6, particles=60))
-    table = answer.mode_table(comparison, "max_angle", modes, None)
+    table = mode_table(comparison, "max_angle", modes, None)
     assert table["as_good_as_best"].sum() == 4
     sentence = Answer(comparison, "max_angle", modes).findings[0].said
     assert "4 fit as well as the best" in sentence
@@ -63,23 +66,24 @@ def test_four_solutions_are_reported_as_four(tmp_path):
 
 def test_components_are_told_by_their_angles_to_mode_1(two):
     comparison, modes = two
-    finding = of.components(comparison, modes)
+    said, doubt = map(say, shared(comparison, modes))
     A = comparison.aligned(modes.representative)
     angles = component_angles(A[1:], A[0], matching(A[1:], A[0])).max(axis=0)
     assert (angles > 30).all()
-    assert finding.said.startswith("No component of mode 1 has a partner within 15°")
-    assert f"component {angles.argmax() + 1} (up to {angles.max():.0f}°)" in finding.doubt
+    assert said.startswith("No component of mode 1 has a partner within 15°")
+    assert f"component {angles.argmax() + 1} (up to {angles.max():.0f}°)" in doubt
 
 
 def test_components_are_compared_with_those_of_the_most_probable_mode(two):
     comparison, modes = two
     table = pd.DataFrame({"mass": [np.nan, 0.9], "mass_low": [np.nan, 0.8]})
-    finding = of.components(comparison, modes, table.assign(mass_high=[np.nan, 0.95]))
+    table = table.assign(mass_high=[np.nan, 0.95])
+    said, doubt = map(say, shared(comparison, modes, table))
     A = comparison.aligned(modes.representative)
     angles = component_angles(A[:1], A[1], matching(A[:1], A[1])).max(axis=0)
-    assert finding.said.startswith("No component of mode 2 has a partner within 15°")
-    assert f"component {angles.argmax() + 1} (up to {angles.max():.0f}°)" in finding.doubt
-    assert "Compared with mode 2, which has the largest posterior mass" in finding.doubt
+    assert said.startswith("No component of mode 2 has a partner within 15°")
+    assert f"component {angles.argmax() + 1} (up to {angles.max():.0f}°)" in doubt
+    assert "Compared with mode 2, which has the largest posterior mass" in doubt
 
 
 def test_what_all_modes_share_is_named_by_its_words():
@@ -91,23 +95,21 @@ def test_what_all_modes_share_is_named_by_its_words():
     made_up = SimpleNamespace(
         optima=np.ones(2, bool), aligned=lambda rows: A[list(rows)], dataset=data
     )
-    finding = of.components(
-        made_up, SimpleNamespace(representative=np.arange(2), labels=np.arange(2), count=2)
-    )
-    assert finding.said.startswith("2 of 3 components of mode 1 have a partner within 15°")
-    assert "component 1 (sun, moon), component 2 (ball, goal)" in finding.said
-    assert "component 3 (law) (up to 90°)" in finding.doubt
-    assert finding.page == "components"
+    modes = SimpleNamespace(representative=np.arange(2), labels=np.arange(2), count=2)
+    said, doubt = map(say, shared(made_up, modes))
+    assert said.startswith("2 of 3 components of mode 1 have a partner within 15°")
+    assert "component 1 (sun, moon), component 2 (ball, goal)" in said
+    assert "component 3 (law) (up to 90°)" in doubt
 
 
 def test_one_mode_has_no_other_to_share_with(two):
     comparison, _ = two
-    assert of.components(comparison, structure.modes_at(comparison, "max_angle", 90.0)) is None
+    assert shared(comparison, structure.modes_at(comparison, "max_angle", 90.0)) == []
 
 
 def test_errors_are_those_of_the_optima(two):
     comparison, _ = two
-    said = of.fit(comparison).said
+    said = say(of.fit(comparison)[0])
     errors = comparison.members["error"][comparison.optima]
     assert f"{errors.min():.3g}" in said
     assert f"{errors.max():.3g}" in said
@@ -125,9 +127,8 @@ def test_what_to_do_next(two, labels, words):
     comparison, _ = two
     unseen = None if labels is None else unseen_modes(np.array(labels), np.ones(10, bool))
     table = pd.DataFrame({"weighed": [1, 1], "stays": [True, True]})
-    finding = of.what_next(comparison, unseen, table)
-    assert (finding is None) == (words is None)
-    assert words is None or finding.said.startswith(words)
+    said = say(of.what_next(comparison, unseen, table))
+    assert said.startswith(words) if words else not said
 
 
 def test_fit_and_second_label_give_way_to_what_to_do_next(two, monkeypatch):
@@ -136,22 +137,22 @@ def test_fit_and_second_label_give_way_to_what_to_do_next(two, monkeypatch):
     table = pd.DataFrame(
         {"label": list("abcd"), "task": "one", "lowest": 0.5, "highest": 0.9, "difference": 0.4}
     ).assign(low=0.2, high=0.6, verdict="matters")
-    told = {about: [f"About {about}.", "And more."] for about in TOLD}
+    about = {key: [fact("reason", said=one) for one in (f"{key}.", "And more.")] for key in KNOWN}
     unseen = unseen_modes(np.arange(10), np.ones(10, bool))
     answer = Answer(comparison, "max_angle", modes)
-    vars(answer).update(told=told, conclusions=Conclusions("", (0, 1), table), unseen=unseen)
+    vars(answer).update(facts=about, conclusions=Conclusions("", (0, 1), table), unseen=unseen)
     found = answer.findings
     assert {finding.page for finding in found} <= {page.key for page in declared.PAGES}
     keys = [finding.key for finding in found]
     assert keys == ["found", "probable", "missing", "components", "labels", "next"]
-    assert found[0].doubt == "And more. About separate. And more."
+    assert found[0].doubt == "And more. separate. And more."
 
 
 def test_draws_alone_are_told_as_what_they_are(tmp_path):
     spec = RunSpec("gibbs", rank=3, particles=5, settings={"warm_up": 5})
     comparison, modes = compared(tmp_path, laurberg("two"), spec)
-    assert of.components(comparison, modes) is None
-    assert of.fit(comparison) is None
+    assert shared(comparison, modes) == []
+    assert of.fit(comparison) == []
     found = Answer(comparison, "max_angle", modes).findings
     assert [finding.key for finding in found] == ["next"]
 
@@ -160,19 +161,19 @@ def test_where_chains_leave_the_modes_the_rank_is_asked_next(two):
     comparison, _ = two
     unseen = unseen_modes(np.zeros(10, int), np.ones(10, bool))
     table = pd.DataFrame({"weighed": [1, 1, 1, 0], "stays": [True, False, False, True]})
-    finding = of.what_next(comparison, unseen, table)
-    assert "does not separate most of these" in finding.said and finding.page == "rank"
-    again = of.what_next(comparison, unseen, table, ranks_compared=True)
-    assert again is None or again.page != "rank"
+    (asked,) = of.what_next(comparison, unseen, table)
+    assert asked.key == "compare_ranks" and "does not separate most of these" in say(asked)
+    assert of.Finding("next", [asked], of._page_of([asked])).page == "rank"
+    compared_already = of.what_next(comparison, unseen, table, SimpleNamespace())
     half = of.what_next(comparison, unseen, table.iloc[:2])
-    assert half is None or half.page != "rank"
+    assert asked not in (*compared_already, *half)
 
 
 @pytest.mark.slow
 def test_whether_the_rank_is_settled_is_said_only_where_ranks_were_compared(two):
     comparison, modes = two
     answer = Answer(comparison, "max_angle", modes)
-    assert answer.rank_study is None and of.rank(None, 3) is None
+    assert answer.rank_study is None
     assert "rank" not in {finding.key for finding in answer.findings}
     asked = RankQuestion(comparison.runs[0].dataset, (1, 2, 3), "same", sigma=0.05, restarts=4)
     work = RankWork(comparison.root, asked, comparison.dataset)
@@ -180,7 +181,7 @@ def test_whether_the_rank_is_settled_is_said_only_where_ranks_were_compared(two)
         work.make(lambda part, stage: None, lambda: False)
         answer = Answer(comparison, "max_angle", modes)
         (finding,) = [finding for finding in answer.findings if finding.key == "rank"]
-        assert (finding.said, finding.doubt) == verdict.of_rank(ranks.read(work.folder), 3)
+        assert finding.facts == of_rank(ranks.read(work.folder), 3)
         assert finding.page == "rank"
     finally:
         shutil.rmtree(work.folder.parent)

@@ -1,0 +1,129 @@
+"""Facts, and the sentences that say them: numbers here, words in ``sentences.toml``."""
+
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from string import Formatter
+from typing import Any
+
+from bnmf_core.core.names import listed, percent
+
+# Modes that a sentence lists by number, and names that it lists.
+MODES, NAMES = 6, 4
+
+
+@dataclass(frozen=True)
+class Fact:
+    """What was found, in numbers.
+
+    key : of its sentence, in ``sentences.toml`` of this package, or of another one as
+    "package:key". values : the numbers that the sentence names.
+    """
+
+    key: str
+    values: Mapping[str, Any]
+
+
+def fact(key: str, **values: Any) -> Fact:
+    """A fact with these values.
+
+    >>> fact("basin", share=0.62, mode=1).values["share"]
+    0.62
+    """
+    return Fact(key, values)
+
+
+def say(facts: Fact | Iterable[Fact], names: Sequence[str] = ()) -> str:
+    """The sentences of facts.
+
+    names : what the modes are called where they have names, as "mode 2 (late)"; a sentence uses
+    each of them once, and the number after that.
+
+    Besides Python's formats, a field in a sentence has these: ``percent``; ``mode`` and ``modes``,
+    0-based, with a capital at the beginning; ``list``; ``names``, the first four of them;
+    ``capital``; ``one|many`` by a number or the length of a tuple, which ``#`` stands for. A field
+    that is a fact is said.
+
+    Examples
+    --------
+    >>> say(fact("basin", share=0.62, mode=1), ["mode 1", "mode 2 (late)"])
+    '62 % of the restarts ended in mode 2 (late).'
+    """
+    if isinstance(facts, Fact):
+        package, _, key = facts.key.rpartition(":")
+        return _Words(names).vformat(_sentence(package or __package__, key), (), facts.values)
+    return " ".join(say(one, names) for one in facts)
+
+
+def plain(fact: Fact) -> dict[str, Any]:
+    """A fact as plain values, facts within it too; modes are 0-based."""
+    return {
+        "fact": fact.key,
+        **{
+            name: plain(value) if isinstance(value, Fact) else value
+            for name, value in fact.values.items()
+        },
+    }
+
+
+@cache
+def _sentence(package: str, key: str) -> str:
+    file = resources.files(package).joinpath("sentences.toml")
+    found: Any = tomllib.loads(file.read_text(encoding="utf-8"))
+    for part in key.split("."):
+        found = found[part]
+    return str(found)
+
+
+def _listed(values: Iterable[object]) -> str:
+    return listed(f"{one:g}" if isinstance(one, float) else one for one in values)
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - NAMES
+    return ", ".join(names[:NAMES]) + f" and {more} more" * (more > 0)
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]
+
+
+FORMATS: dict[str, Callable[[Any], str]] = {
+    "percent": percent,
+    "list": _listed,
+    "names": _some,
+    "capital": _capital,
+}
+
+
+class _Words(Formatter):
+    """Fills values into a sentence."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = list(names)
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if isinstance(value, Fact):
+            return say(value, self.names)
+        if "|" in format_spec:
+            number = len(value) if isinstance(value, tuple) else value
+            one, many = format_spec.split("|")
+            return (one if number == 1 else many).replace("#", f"{number:,}")
+        if format_spec.lower() in ("mode", "modes"):
+            words = self._modes(value if isinstance(value, tuple) else (value,))
+            return words if format_spec.islower() else _capital(words)
+        own = FORMATS.get(format_spec)
+        return format(value, format_spec) if own is None else own(value)
+
+    def _modes(self, modes: Sequence[int]) -> str:
+        """Modes by their numbers; a single one by its name, the first time."""
+        if len(modes) == 1:
+            mode = modes[0]
+            named = self.names[mode] if mode < len(self.names) else ""
+            if named:
+                self.names[mode] = ""
+            return named or f"mode {mode + 1}"
+        shown = [str(mode + 1) for mode in modes[:MODES]]
+        return f"modes {listed(shown + [f'{len(modes) - MODES} more'] * (len(modes) > MODES))}"

@@ -1,0 +1,84 @@
+"""Whether what is concluded from a label depends on which mode is chosen."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from bnmf_core.analysis.conclusions import LIGHT, MOST, Conclusions
+from bnmf_core.compare.conclusions import MARGIN, MATTERS, OPEN, SAME, judged
+from bnmf_core.findings.facts import Fact, fact, say
+
+# Tasks that a sentence names.
+NAMED = 4
+KEYS = {MATTERS: "matters", SAME: "same", OPEN: "open"}
+
+
+def facts(found: Conclusions, weighty: np.ndarray | None = None) -> list[list[Fact]]:
+    """For each label, whether its conclusion depends on the choice, and details after that.
+
+    One list with the reason where it is not known. ``weighty`` : (S,) bool, which modes have
+    posterior mass; None while that is unknown.
+    """
+    if found.problem:
+        return [[fact("not_predicted", problem=found.problem)]]
+    if found.table is None or found.table.empty:
+        return []
+    if len(found.rows) == 1:
+        return [[fact("no_choice", labels=list(map(str, found.table["label"].unique())))]]
+    groups = found.table.groupby("label", sort=False)
+    compared = len(found.rows)
+    several = f"the {MOST} best-fitting" if compared == MOST else str(compared)
+    return [
+        list(_of_label(str(label), tasks, several, f"{label}: " * (groups.ngroups > 1), weighty))
+        for label, tasks in groups
+    ]
+
+
+def sentences(found: Conclusions, weighty: np.ndarray | None = None) -> list[list[str]]:
+    """:func:`facts` in words."""
+    return [list(map(say, some)) for some in facts(found, weighty)]
+
+
+def _of_label(
+    label: str, tasks: pd.DataFrame, several: str, beginning: str, weighty: np.ndarray | None
+) -> Iterator[Fact]:
+    """The conclusion, and details, the first of which begins so."""
+    of = {verdict: tasks[tasks["verdict"] == verdict] for verdict in KEYS}
+    if len(tasks) == 1:
+        key = f"one_class.{KEYS[tasks['verdict'].iloc[0]]}"
+        yield fact(key, label=label, explanations=several)
+    else:
+        counts = [
+            fact(f"class_count.{KEYS[verdict]}", classes=len(some))
+            for verdict, some in of.items()
+            if len(some)
+        ]
+        first, *others = map(say, counts)
+        counted = [f"{first} of {len(tasks)} classes", *others]
+        yield fact("classes", label=label, explanations=several, counts=counted)
+    for verdict, some in of.items():
+        if len(some):
+            areas = _areas(some, len(tasks) == 1)
+            yield fact(f"areas.{KEYS[verdict]}", label=beginning, areas=areas, margin=MARGIN)
+            beginning = ""
+    if weighty is not None and len(of[SAME]) < len(tasks):
+        yield among_weighty(tasks, weighty)
+    yield fact("areas_of_what")
+
+
+def among_weighty(tasks: pd.DataFrame, weighty: np.ndarray) -> Fact:
+    """For how many classes the choice matters among modes that have posterior mass."""
+    matters = int((judged(tasks, weighty)["verdict"] == MATTERS).sum())
+    key = "among_weighty.some" if matters else "among_weighty.none"
+    return fact(key, light=LIGHT, matters=matters, classes=len(tasks))
+
+
+def _areas(tasks: pd.DataFrame, alone: bool) -> str:
+    """The ranges of the areas, the widest first."""
+    widest = tasks.sort_values("difference", ascending=False, kind="stable")
+    named = [
+        ("" if alone else f"{row['task']}: ") + f"{row['lowest']:.3f}–{row['highest']:.3f}"
+        for _, row in widest[:NAMED].iterrows()
+    ]
+    return ", ".join(named) + ", …" * (len(widest) > NAMED)

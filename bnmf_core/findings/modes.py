@@ -1,0 +1,261 @@
+"""How many modes there are, how they were found, how good and how probable they are."""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from bnmf_core import registry
+from bnmf_core.analysis import basins, mode_table, optima
+from bnmf_core.analysis.chains import Verdicts
+from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.analysis.evidence import Evidence
+from bnmf_core.analysis.islands import Islands
+from bnmf_core.compare.distances import DISTANCES
+from bnmf_core.compare.modes import Modes
+from bnmf_core.compare.unseen import Unseen
+from bnmf_core.findings.facts import Fact, fact, say
+
+# Angles below this are rounding, in degrees as in ℓ1 units.
+IDENTICAL = 0.001
+# A share of the draws that is worth a word.
+NOTABLE = 0.1
+# A mass above this is all but the whole.
+ALMOST_ALL = 0.999
+
+
+def facts(
+    comparison: Comparison,
+    metric: str,
+    table: pd.DataFrame,
+    modes: Modes,
+    evidence: Evidence | None,
+    islands: Islands | None,
+    unseen: Unseen | None,
+    verdicts: Verdicts | None = None,
+) -> dict[str, list[Fact]]:
+    """What is known of the modes, by what it is about; the first fact of each says most.
+
+    ``found`` : how many modes there are. ``draws`` : where chains are, if they have settled.
+    ``separate`` : islands or a ridge. ``probable`` : the masses. ``missing`` : what no restart has
+    found. Nothing known of one: an empty list. ``table`` is that of
+    :func:`~bnmf_core.analysis.mode_table.mode_table`; evidence, islands and verdicts are None while
+    they are computed.
+    """
+    unit = DISTANCES[metric].unit_behind
+    return {
+        "found": list(_found(comparison, metric, table, modes, unit)),
+        "draws": list(_where_draws_lie(comparison, table, unit, verdicts)),
+        "separate": list(_separate(islands, modes.labels, comparison.optima)),
+        "probable": list(_probable(comparison, table, evidence, modes.labels, verdicts)),
+        "missing": list(_missing(unseen, comparison)),
+    }
+
+
+def mass_of(mode: pd.Series) -> Fact:
+    """The posterior mass of a mode, a row of its table, with its interval of 90 %."""
+    mass, low, high = (float(mode[key]) for key in ("mass", "mass_low", "mass_high"))
+    if "joined" in mode and mode["joined"] != mode["mode"]:
+        return fact("share.joined", joined=int(mode["joined"]))
+    if math.isnan(mass):
+        return fact("share.unknown")
+    if mass == 0.0 and not mode.get("stays", True):
+        return fact("share.none")
+    if low > ALMOST_ALL:
+        return fact("share.nearly_all")
+    if high < 1 - ALMOST_ALL:
+        return fact("share.hardly")
+    return fact("share.known", mass=mass, low=low, high=high)
+
+
+def mass_in_words(mode: pd.Series) -> str:
+    """:func:`mass_of` in words."""
+    return say(mass_of(mode))
+
+
+def apart(comparison: Comparison, metric: str, modes: Modes) -> Fact:
+    """How far optima of one mode are apart at most, never rounded down."""
+    widest, unit = mode_table.widest(comparison, metric, modes), DISTANCES[metric].unit_behind
+    if widest < IDENTICAL:
+        return fact("apart.identical", rounding=IDENTICAL, unit=unit)
+    step = 10.0 ** (math.floor(math.log10(widest)) - 2)
+    return fact("apart.within", widest=math.ceil(widest / step) * step, unit=unit)
+
+
+def _found(
+    comparison: Comparison, metric: str, table: pd.DataFrame, modes: Modes, unit: str
+) -> Iterator[Fact]:
+    restarts = int(comparison.optima.sum())
+    if restarts > 1:
+        found = table[table["found_by"] > 0]
+        if len(found) == 1:
+            yield fact("one_mode", restarts=restarts, apart=apart(comparison, metric, modes))
+            return
+        good = _numbers(found["mode"][found["as_good_as_best"]])
+        poorer = len(found) - len(good)
+        yield fact(
+            f"many_modes.{'one_best' if len(good) == 1 else 'several' if poorer else 'all_good'}",
+            restarts=restarts,
+            modes=len(found),
+            threshold=modes.threshold,
+            unit=unit,
+            good=good,
+            poorer=poorer,
+        )
+        largest = table.iloc[int(np.nanargmax(table["found_by"]))]
+        yield fact("basin", share=float(largest["found_by"]), mode=int(largest["mode"]))
+        yield fact(
+            "as_good.held_out" if comparison.holdout else "as_good.likelihood", nats=optima.NATS
+        )
+    elif not restarts and not comparison.exact_samplers:
+        yield fact("unfinished")
+
+
+def _where_draws_lie(
+    comparison: Comparison, table: pd.DataFrame, unit: str, verdicts: Verdicts | None
+) -> Iterator[Fact]:
+    if verdicts is None or not verdicts.settled:
+        return
+    held = table[table["draws"] > 0]
+    if not comparison.optima.any():
+        advised = comparison.advised
+        variant = "compare" if advised else "alone"
+        yield fact(f"draws_alone.{variant}", groups=len(held), advised=advised)
+        return
+    low, high = float(held["draws_away"].min()), float(held["draws_away"].max())
+    yield fact(
+        "draws_away.alike" if f"{low:.3g}" == f"{high:.3g}" else "draws_away.apart",
+        samplers=[registry.label_of(key) for key in comparison.exact_samplers],
+        low=low,
+        high=high,
+        unit=unit,
+        modes=_numbers(held["mode"]),
+    )
+    yield fact("typical")
+    if new := basins.STAGE.of(comparison).new():
+        yield fact("new_optima", draws=new)
+
+
+def _numbers(modes: pd.Series) -> tuple[int, ...]:
+    return tuple(int(mode) for mode in modes)
+
+
+def _separate(islands: Islands | None, labels: np.ndarray, optima: np.ndarray) -> Iterator[Fact]:
+    if islands is not None and (verdict := islands.verdict(labels, optima)):
+        yield fact("paths", verdict=verdict)
+
+
+def _probable(
+    comparison: Comparison,
+    table: pd.DataFrame,
+    evidence: Evidence | None,
+    labels: np.ndarray,
+    verdicts: Verdicts | None,
+) -> Iterator[Fact]:
+    if evidence is None:
+        return
+    if evidence.problem:
+        yield fact("not_weighed", problem=evidence.problem)
+        return
+    weighed = int((table["weighed"] > 0).sum())
+    unweighed = int(np.unique(labels[comparison.optima]).size) - weighed
+    under = fact("weighed_under", model=evidence.model, settings=evidence.described)
+    if weighed == 1:
+        known = not evidence.left_out and unweighed <= 0
+        mode = int(table["weighed"].argmax())
+        yield fact("only_one.all" if known else "only_one.unknown", mode=mode)
+        yield under
+        return
+    winner = evidence.winner(labels, 1.0)
+    heaviest = table.iloc[mode_table.most_probable(table)]
+    joined = table["joined"] if "joined" in table else table["mode"]
+    yield fact(
+        f"heaviest.{'open' if winner is None else 'clear'}{'' if evidence.settled else '_rough'}",
+        modes=_numbers(table["mode"][joined == heaviest["mode"]]),
+        mass=mass_of(heaviest),
+        weighed=weighed,
+    )
+    yield from _not_kept(table)
+    yield from _draws_elsewhere(table, verdicts)
+    yield under
+    if unweighed:
+        yield fact("lower_peaks", modes=unweighed)
+    if not evidence.settled:
+        yield fact("rough")
+    yield from _by_power(evidence, labels, winner)
+
+
+def _not_kept(table: pd.DataFrame) -> Iterator[Fact]:
+    """Modes that the posterior does not separate, and optima that are no modes of the posterior."""
+    for _, group in table[table["weighed"] > 0].groupby("joined"):
+        if len(group) > 1:
+            yield fact("not_separated", modes=_numbers(group["mode"]))
+    left = table[(table["weighed"] > 0) & ~table["stays"] & (table["joined"] == table["mode"])]
+    if len(left):
+        yield fact("no_mass", modes=_numbers(left["mode"]))
+
+
+def _draws_elsewhere(table: pd.DataFrame, verdicts: Verdicts | None) -> Iterator[Fact]:
+    """Where settled draws and masses do not agree, so that nobody takes the one for the other."""
+    if verdicts is None or not verdicts.settled:
+        return
+    unweighed = float(table["draws"][table["weighed"] == 0].sum())
+    if unweighed > NOTABLE:
+        yield fact("draws_unweighed", share=unweighed)
+    stuck = table[(table["weighed"] > 0) & (table["draws"] > table["mass_high"] + NOTABLE)]
+    for _, mode in stuck.iterrows():
+        share = float(mode["draws"])
+        yield fact("draws_stay", share=share, mode=int(mode["mode"]), mass=mass_of(mode))
+
+
+def _by_power(evidence: Evidence, labels: np.ndarray, winner: int | None) -> Iterator[Fact]:
+    """Whether the most probable mode stays so where the noise model is trusted less.
+
+    A winner is one in every repeat; at a lower power "still" takes that it won at all above it.
+    """
+    kept: float | None = None
+    joined: list[float] = []
+    still = winner is not None
+    for power in sorted((one for one in evidence.powers if one < 1.0), reverse=True):
+        found = evidence.winner(labels, power)
+        if found is None and winner is not None and evidence.merged(labels, power, winner):
+            joined.append(power)
+        elif found is None:
+            yield fact("power_open", power=power)
+        elif found != winner and winner is not None:
+            yield fact("power_other", power=power, mode=found)
+        still = still and found == winner
+        kept = power if still else kept
+    if joined:
+        yield fact("power_joins", powers=tuple(joined), mode=winner)
+    if kept is not None:
+        yield fact("power_keeps", power=kept, mode=winner)
+    for power in evidence.blurred:
+        yield fact("power_blurs", power=power)
+
+
+def _missing(unseen: Unseen | None, comparison: Comparison) -> Iterator[Fact]:
+    if unseen is None or unseen.restarts < 2:
+        return
+    low, high = unseen.new_probability_interval
+    known = {"level": unseen.level, "low": low, "high": high}
+    if unseen.once:
+        yield fact("next_new", probability=unseen.new_probability, **known)
+        yield fact("at_least", number=unseen.number)
+    else:
+        yield fact("seen_twice", modes=unseen.found, **known)
+    made_by = comparison.members["algorithm"][comparison.optima].value_counts(sort=False)
+    if len(made_by) > 1:
+        made = (f"{count} by {registry.label_of(str(key))}" for key, count in made_by.items())
+        yield fact("mix_of_starts", made=", ".join(made))
+
+
+def draws_beside_optima(comparison: Comparison, verdicts: Verdicts | None) -> list[Fact]:
+    """By how much settled draws fit worse than optima; nothing without both."""
+    if verdicts is None or not verdicts.settled or not comparison.optima.any():
+        return []
+    members = comparison.members
+    drawn = members["error"][members["algorithm"].isin(comparison.exact_samplers)]
+    fitted = members["error"][comparison.optima]
+    return [fact("draws_fit", draws=drawn.median(), optima=fitted.median()), fact("typical")]

@@ -1,0 +1,155 @@
+"""One recommendation of the number of components, with a grade: clear, leaning or open.
+
+Two criteria measure how many components X needs: the evidence, and the error on hidden entries.
+Instability of components and number of modes say at which ranks restarts agree; they stand beside
+the recommendation and have no vote in it.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from bnmf_core.evidence.criteria import Criterion
+from bnmf_core.evidence.rank_evidence import THRESHOLD
+from bnmf_core.evidence.rank_study import RankStudy
+from bnmf_core.findings.facts import Fact, fact, say
+
+CLEAR, LEANING, OPEN = "clear", "leaning", "open"
+# Nats by which the evidence of a rank has to lead: e³, 20 to 1, is strong (Kass & Raftery 1995).
+STRONG = 3.0
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """How many components, and how sure that is.
+
+    Attributes
+    ----------
+    rank : the rank recommended; where the grade is open, that of the highest evidence.
+    grade : "clear": evidence and hidden entries agree. "leaning": the evidence leads and the
+        hidden entries do not contradict it, or X holds counts and the hidden entries name fewer
+        components. "open": they disagree, or the evidence does not settle.
+    alternatives : other ranks that a criterion names, the best first.
+    said, why : as facts.
+    """
+
+    rank: int
+    grade: str
+    alternatives: tuple[int, ...]
+    said: Fact
+    why: tuple[Fact, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """What is recommended, for the screen."""
+        return say(self.said)
+
+    @property
+    def reason(self) -> str:
+        """Why, for the screen."""
+        return say(self.why)
+
+
+def recommend(study: RankStudy) -> Recommendation:
+    """The recommendation of a study.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bnmf_core import low_rank, rank_study
+    >>> from bnmf_core.findings.ranks import recommend
+    >>> data = low_rank(10, 12, rank=2, noise=0.1, rng=np.random.default_rng(1))
+    >>> study = rank_study(data, [1, 2, 3], sigma=0.1, restarts=5, rng=np.random.default_rng(0))
+    >>> recommend(study).rank
+    2
+    """
+    evidence, hidden = study.criteria["evidence"], study.criteria["hidden"]
+    chosen = evidence.chosen
+    if chosen is None:
+        why = (fact("evidence_open", problem=evidence.problem),)
+        rank = int(study.table["rank"].iloc[0]) if hidden.chosen is None else hidden.chosen
+        others = tuple(r for r in hidden.runners_up if r != rank)
+        said = fact("rank.unknown" if hidden.chosen is None else "rank.hidden_only", rank=rank)
+        return Recommendation(rank, OPEN, () if hidden.chosen is None else others, said, why)
+    hinted = () if hidden.chosen is None else (hidden.chosen, *hidden.runners_up)
+    named = dict.fromkeys((chosen, *evidence.runners_up, *hinted))
+    fewest = min(hinted, default=chosen)
+    if study.counts and hidden.settles and hidden.chosen == fewest < chosen:
+        # Noise that grows with the mean looks like structure; hidden blocks do not share it.
+        others = tuple(r for r in named if r != fewest)
+        why = (fact("noise_of_counts_chosen", rank=chosen),)
+        return Recommendation(fewest, LEANING, others, fact("rank.fewest", rank=fewest), why)
+    others = tuple(r for r in named if r != chosen)
+    lead = _lead(study)
+    if doubt := _doubt(study, chosen, lead):
+        return Recommendation(chosen, OPEN, others, fact("rank.open", rank=chosen), doubt)
+    by = fact("lead.by_nats" if lead < float("inf") else "lead.alone", nats=lead)
+    if hidden.settles and hidden.chosen == chosen:
+        return Recommendation(chosen, CLEAR, (), fact("rank.clear", rank=chosen, lead=by))
+    said = fact("rank.leaning", rank=chosen, lead=by)
+    return Recommendation(chosen, LEANING, others, said, (_of_hidden(hidden, chosen),))
+
+
+def _doubt(study: RankStudy, chosen: int, lead: float) -> tuple[Fact, ...]:
+    """Why the rank that the evidence chooses stays open; nothing where it does not."""
+    evidence, hidden = study.criteria["evidence"], study.criteria["hidden"]
+    if not evidence.settles:
+        return (fact("evidence_open", problem=evidence.problem),)
+    if hidden.settles and chosen not in (hidden.chosen, *hidden.runners_up):
+        return (fact("disagree", evidence=chosen, hidden=hidden.chosen),)
+    if lead < STRONG:
+        return (fact("leads_little", rank=chosen, nats=STRONG),)
+    if study.counts and not (hidden.settles and hidden.chosen == chosen):
+        return _of_hidden(hidden, chosen), fact("noise_of_counts")
+    return ()
+
+
+def _of_hidden(hidden: Criterion, chosen: int) -> Fact:
+    if hidden.settles:
+        return fact("hidden_allow", hidden=hidden.chosen, rank=chosen)
+    return fact("hidden_open", problem=hidden.problem)
+
+
+def _lead(study: RankStudy) -> float:
+    """Nats from the best evidence to the second; ∞ where there is no second."""
+    evidence = study.table["log_evidence"].dropna().sort_values(ascending=False)
+    return float(evidence.iloc[0] - evidence.iloc[1]) if len(evidence) > 1 else float("inf")
+
+
+def of_restarts(study: RankStudy) -> list[Fact]:
+    """At which ranks restarts find the same components, and at which they are one mode."""
+    said = fact(
+        "restarts",
+        restarts=int(study.table["restarts"].iloc[0]),
+        angle=THRESHOLD,
+        stable=_held(study.criteria["stability"]),
+        single=_held(study.criteria["modes"]),
+    )
+    few = study.table.loc[study.table["modes"].isna(), "rank"]
+    return [said, fact("few_converged", ranks=_ranks(few))] if len(few) else [said]
+
+
+def assumed(study: RankStudy) -> list[Fact]:
+    """What the evidence takes for granted, and where it is not confirmed."""
+    said = fact("noise_assumed", noise=study.noise)
+    unsure = study.table.loc[~study.table["settled"].astype(bool), "rank"]
+    return [said, fact("not_confirmed", ranks=_ranks(unsure))] if len(unsure) else [said]
+
+
+def of_rank(study: RankStudy, rank: int) -> list[Fact]:
+    """The recommendation beside a rank in use, and its reason with what restarts say."""
+    found = recommend(study)
+    said = found.said
+    if rank != found.rank:
+        said = fact("rank_in_use", recommended=said, rank=rank)
+    return [said, *found.why, *of_restarts(study)]
+
+
+def _held(criterion: Criterion) -> Fact:
+    if criterion.chosen is None:
+        return fact("held.never")
+    ranks = tuple(sorted((criterion.chosen, *criterion.runners_up)))
+    return fact("held.within" if criterion.settles else "held.to_the_last", ranks=ranks)
+
+
+def _ranks(ranks: Iterable[int]) -> tuple[int, ...]:
+    return tuple(int(rank) for rank in ranks)

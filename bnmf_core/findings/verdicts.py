@@ -1,0 +1,202 @@
+"""The four verdicts of an analysis: each a word, a grade, and the facts that it rests on.
+
+How many modes there are, which components are determined, whether chains have settled, and whether
+the choice matters. A picture reads the numbers; nothing reads the sentences.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from bnmf_core.analysis.evidence import Evidence, clear_winner
+from bnmf_core.compare.conclusions import MATTERS, OPEN, SAME, judged
+from bnmf_core.compare.modes import SAME_MODE
+from bnmf_core.findings.answer import Answer
+from bnmf_core.findings.components import (
+    AGREED,
+    AMBIGUOUS,
+    DETERMINED,
+    LITTLE,
+    PROVISIONAL,
+    ComponentFacts,
+    component_facts,
+)
+from bnmf_core.findings.facts import Fact, fact, say
+from bnmf_core.findings.labels import among_weighty
+from bnmf_core.findings.modes import apart, mass_of
+
+CLEAR, LIKELY, UNCLEAR, WAITING = "clear", "leaning", "open", "pending"
+# At this likelihood power and above, a clear winner is a mode of its own.
+SEPARATE = 0.1
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One verdict.
+
+    word : for the badge. grade : "clear", "leaning", "open" or "pending". facts : what it rests on.
+    """
+
+    word: str
+    grade: str
+    facts: tuple[Fact, ...]
+
+    @property
+    def said(self) -> str:
+        """The facts in sentences."""
+        return say(self.facts)
+
+
+def verdict(word: str, grade: str, *facts: Fact) -> Verdict:
+    """A verdict that rests on these facts."""
+    return Verdict(word, grade, facts)
+
+
+def of(answer: Answer, facts: ComponentFacts | None = None) -> dict[str, Verdict]:
+    """All of them by title; those that these data have nothing to say of are left out.
+
+    ``facts`` : :func:`component_facts`, where they are known.
+    """
+    found = {
+        "Explanations": explanations(answer),
+        "Components": components(component_facts(answer) if facts is None else facts),
+        "Chains": chains(answer),
+        "Does the choice matter?": matters(answer),
+    }
+    return {title: one for title, one in found.items() if one is not None}
+
+
+def leading(answer: Answer) -> list[int]:
+    """The modes in the order in which they are shown: those with mass first, the largest ahead."""
+    mass = np.nan_to_num(answer.table["mass"].to_numpy(dtype=float))
+    heavy = [int(k) for k in np.argsort(-mass, kind="stable") if mass[k] >= LITTLE]
+    return heavy + [k for k in range(mass.size) if k not in heavy]
+
+
+def explanations(answer: Answer) -> Verdict:
+    """How many modes there are, and whether one of them is the answer."""
+    table, evidence = answer.table, answer.evidence
+    if not answer.comparison.optima.any():
+        return verdict("unknown", UNCLEAR, fact("draws_only"))
+    count, good = len(table), int(table["as_good_as_best"].sum())
+    if count == 1:
+        within = apart(answer.comparison, answer.metric, answer.modes)
+        return verdict("one", CLEAR, fact("all_one", apart=within))
+    found = fact("counted.several" if good > 1 else "counted.one_best", modes=count, good=good)
+    if evidence is None:
+        return verdict("weighing", WAITING, found)
+    weighed = int((table["weighed"] > 0).sum())
+    if evidence.problem or weighed < 2:
+        return verdict("not weighed", UNCLEAR, found)
+    winner = clear_winner(table)
+    if winner is None:
+        return verdict("open", UNCLEAR, found, fact("not_told_apart"))
+    mass = mass_of(table.iloc[winner])
+    key = "lighter.part" if weighed < count else "lighter.all"
+    doubts = list(_doubts(answer, evidence, winner))
+    grade = LIKELY if doubts or not evidence.settled else CLEAR
+    leads = fact(key, mode=winner, mass=mass, weighed=weighed)
+    return verdict(grade, grade, found, leads, *doubts[:1])
+
+
+def _doubts(answer: Answer, evidence: Evidence, winner: int) -> Iterator[Fact]:
+    """Why the mode with the most mass is not a clear answer, the gravest first."""
+    labels = answer.modes.labels
+    if answer.islands is not None and answer.islands.connected(labels, winner):
+        yield fact("no_barrier")
+    if evidence.repeated is None:
+        yield fact("powers_missing")
+    for power in sorted((*evidence.powers, *evidence.blurred), reverse=True):
+        if power == 1 or (power in evidence.powers and evidence.winner(labels, power) == winner):
+            continue
+        if power not in evidence.blurred and not evidence.merged(labels, power, winner):
+            yield fact("no_clear_lead", power=power)
+        elif power >= SEPARATE:  # where entries hardly count, all modes are one
+            yield fact("not_apart", power=power)
+
+
+def components(facts: ComponentFacts) -> Verdict:
+    """Which components are determined, under the model and among restarts."""
+    R = len(facts.states)
+    doubted = tuple(r + 1 for r, state in enumerate(facts.states) if state == AMBIGUOUS)
+    lost = int((facts.found_again < AGREED).sum())
+    if np.isnan(facts.held).all() and lost:
+        return verdict(
+            f"{R - lost} of {R}", WAITING, fact("restarts_differ", lost=lost, components=R)
+        )
+    among = [fact("restarts_differ_too", lost=lost, components=R)] * (lost > len(doubted))
+    if doubted:
+        key = "not_determined.few" if len(doubted) <= 4 else "not_determined.many"
+        said = fact(key, components=doubted)
+        return verdict(f"{R - len(doubted)} of {R}", UNCLEAR, said, *among)
+    if PROVISIONAL in facts.states:
+        known = np.isfinite(facts.found_again).any()
+        least = float(np.nanmin(facts.found_again)) if known else 0.0
+        key = "agreed.by_mass" if lost else "agreed.by_restarts"
+        return verdict(PROVISIONAL, LIKELY, fact(key, components=R, least=least), *among)
+    return verdict(DETERMINED, CLEAR, fact("all_stay", components=R, angle=SAME_MODE), *among)
+
+
+def chains(answer: Answer) -> Verdict:
+    """Whether chains have settled: those of the runs, and those within the modes."""
+    verdicts, posterior = answer.verdicts, answer.posterior
+    if verdicts is None:
+        return verdict("checking", WAITING, fact("checking_chains"))
+    if verdicts.settled is None and (posterior is None or not posterior.modes):
+        return verdict("none", WAITING, fact("no_chains"))
+    if verdicts.settled is False:
+        worst = verdicts.unsettled[0]
+        if posterior is not None and posterior.settled:
+            facts = fact("run_not_settled", label=worst.label), fact("settled_within")
+        else:
+            facts = fact("run_not_settled", label=worst.label), fact("reason", said=worst.reason)
+        return verdict("not settled", UNCLEAR, *facts)
+    if verdicts.settled is None and posterior is not None and not posterior.settled:
+        return verdict("not settled", UNCLEAR, fact("reason", said=posterior.reason))
+    many = [one for one in verdicts.by_run.values() if one.modes > 1]
+    if many:
+        return verdict("settled", LIKELY, fact("several_modes", modes=many[0].modes))
+    judged = [(one.r_hat, min(one.ess_bulk, one.ess_tail)) for one in verdicts.by_run.values()]
+    if posterior is not None:
+        judged = judged or [(mode.r_hat, mode.ess) for mode in posterior.modes]
+    r_hat, size = max(worst for worst, _ in judged), min(size for _, size in judged)
+    key = "settled_chains.runs" if verdicts.by_run else "settled_chains.modes"
+    return verdict("settled", CLEAR, fact(key, r_hat=r_hat, ess=size))
+
+
+def matters(answer: Answer) -> Verdict | None:
+    """Whether the choice changes what labels say; None for data without labels."""
+    found = answer.conclusions
+    if not answer.comparison.dataset.labels:
+        return None
+    if found is None:
+        return verdict("comparing", WAITING, fact("predicting"))
+    if found.table is None or found.table.empty:
+        return None
+    return _matters(found.table, answer.weighty)
+
+
+def _matters(table: pd.DataFrame, weighty: np.ndarray | None) -> Verdict:
+    """The verdict on classes, among all modes and among those with posterior mass."""
+    verdicts, classes = table["verdict"], len(table)
+    changed, undecided = int((verdicts == MATTERS).sum()), int((verdicts == OPEN).sum())
+    counts = {"classes": classes, "changed": changed, "undecided": undecided}
+    if not changed and not undecided:
+        return verdict("no", CLEAR, fact("none_depends", classes=classes))
+    heavy = [] if weighty is None else list(judged(table, weighty)["verdict"])
+    if heavy and set(heavy) == {SAME}:
+        key = "none_with_mass.differ" if changed else "none_with_mass.undecided"
+        return verdict("hardly", CLEAR, fact(key, **counts))
+    if changed:
+        said = fact("some_depend", **counts)
+        if weighty is None:
+            return verdict("yes", UNCLEAR, said)
+        word, grade = ("yes", UNCLEAR) if MATTERS in heavy else ("hardly", LIKELY)
+        return verdict(word, grade, said, among_weighty(table, weighty))
+    if undecided < classes:
+        return verdict(
+            "open", LIKELY, fact("none_of_decided", decided=classes - undecided, **counts)
+        )
+    return verdict("open", LIKELY, fact("too_few"))

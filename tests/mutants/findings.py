@@ -1,0 +1,27 @@
+"""Mistakes to plant in ``bnmf_core/findings``."""
+
+from tests.mutants.mutant import Mutant
+
+MUTANTS = (
+    Mutant(
+        "findings: a sentence counts modes from 0",
+        "findings/facts.py",
+        'return named or f"mode {mode + 1}"',
+        'return named or f"mode {mode}"',
+        "tests/findings/test_modes.py",
+    ),
+    Mutant(
+        "findings: a winner at one likelihood power wins at all",
+        "findings/modes.py",
+        "still = still and found == winner",
+        "still = still or found == winner",
+        "tests/findings/test_modes.py",
+    ),
+    Mutant(
+        "findings: a component that draws turn far is determined",
+        "findings/components.py",
+        "if not agreed or turned > SAME_MODE:",
+        "if not agreed:",
+        "tests/findings/test_verdicts.py",
+    ),
+)

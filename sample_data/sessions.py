@@ -11,8 +11,8 @@ from pathlib import Path
 
 from bnmf_core import JobRunner, RunStore
 from bnmf_core.analysis import structure
-from bnmf_core.findings.answer import Answer
 from bnmf_core.compare.modes import SAME_MODE
+from bnmf_core.findings.answer import Answer
 from bnmf_core.runs.examples import EXAMPLES, FINISHED, Example
 from bnmf_core.share import archive
 

@@ -15,7 +15,7 @@ from bnmf_core.boolean import model as boolean
 from bnmf_core.boolean.generator import IMPLIED_DENSITY
 from bnmf_core.core.algorithm import Shard
 from bnmf_core.core.problem import Problem
-from bnmf_core.numerics.boolean import boolean_product
+from bnmf_core.numerics.matrix import boolean_product
 from bnmf_core.numerics.sparse_products import SparseProducts
 from bnmf_core.numerics.threads import one_blas_thread
 

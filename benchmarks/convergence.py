@@ -13,8 +13,7 @@ from bnmf_core.core.problem import Problem
 from bnmf_core.explorers.from_starts import AS_PUBLISHED
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.solvers import hals
-from bnmf_core.solvers.solution import Solution, Stopping, solve_with
-from bnmf_core.solvers.starts import random_start
+from bnmf_core.solvers.solution import Solution, Stopping, random_start, solve_with
 from bnmf_core.solvers.stationarity import turned
 
 TARGETS = {"time": 3.0, "share of faces": 0.85, "modes of signatures": 6}

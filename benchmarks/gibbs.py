@@ -14,7 +14,7 @@ from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.runs.planning import make_plan
 from bnmf_core.samplers import gibbs
-from bnmf_core.solvers.starts import random_start
+from bnmf_core.solvers.solution import random_start
 
 TARGETS = {
     "one chain": {"nimfa Bd": 6.0, "numpy columns": 1.5},

@@ -21,8 +21,7 @@ from bnmf_core import Dataset
 from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.solvers import hals, newton
-from bnmf_core.solvers.solution import Stopping
-from bnmf_core.solvers.starts import random_start
+from bnmf_core.solvers.solution import Stopping, random_start
 from bnmf_core.solvers.stationarity import kkt_residuals, slopes
 
 TARGETS = {"time": 30.0}

@@ -12,7 +12,7 @@ from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.stein import FORMS
 from bnmf_core.compare.coverage import covering_numbers
 from bnmf_core.compare.modes import Modes
-from bnmf_core.evidence.shares import shares
+from bnmf_core.evidence.weighing import shares
 from bnmf_core.posterior.stein import ksd
 
 SEED = 20

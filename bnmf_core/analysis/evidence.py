@@ -31,7 +31,7 @@ from bnmf_core.evidence.hamiltonian_path import LEAPFROG
 from bnmf_core.evidence.mode_evidence import NoModeError, mode_evidence, particles_for
 from bnmf_core.evidence.paths import why_not
 from bnmf_core.evidence.restarts import highest_of_each
-from bnmf_core.evidence.shares import shares
+from bnmf_core.evidence.weighing import shares
 from bnmf_core.lazy import lazy
 from bnmf_core.numerics.threads import worker_count
 from bnmf_core.posterior.places import problem_of

@@ -29,7 +29,7 @@ from bnmf_core.core.errors import DataError, raise_if_cancelled
 from bnmf_core.core.model import Capability
 from bnmf_core.core.problem import Problem
 from bnmf_core.data.split import split
-from bnmf_core.evidence.shares import shares
+from bnmf_core.evidence.weighing import shares
 from bnmf_core.numerics.linalg import evenly_spaced
 from bnmf_core.numerics.tasks import Tasks
 from bnmf_core.numerics.threads import one_blas_thread

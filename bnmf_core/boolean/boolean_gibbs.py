@@ -25,8 +25,7 @@ from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard
 from bnmf_core.core.model import Capability
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import setting
-from bnmf_core.numerics.boolean import boolean_product
-from bnmf_core.numerics.matrix import dense
+from bnmf_core.numerics.matrix import boolean_product, dense
 from bnmf_core.numerics.sparse_products import SparseProducts
 from bnmf_core.samplers import gibbs
 from bnmf_core.samplers.chains import (

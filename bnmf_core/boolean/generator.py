@@ -13,7 +13,7 @@ from bnmf_core.core.dataset import Dataset, Truth
 from bnmf_core.core.errors import SettingsError
 from bnmf_core.core.settings import setting
 from bnmf_core.data.synthetic import Generator
-from bnmf_core.numerics.boolean import boolean_product
+from bnmf_core.numerics.matrix import boolean_product
 
 # A tile has one row of its own for each hundred rows, or part of a hundred, of the table.
 ROWS_PER_INDEX = 100

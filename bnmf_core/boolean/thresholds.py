@@ -7,7 +7,7 @@ import numpy as np
 from bnmf_core.boolean.distances import HALF, jaccard_costs, tiles
 from bnmf_core.compare.distances.assignment import assign
 from bnmf_core.core.errors import DataError
-from bnmf_core.numerics.boolean import boolean_product, only_yes_and_no
+from bnmf_core.numerics.matrix import boolean_product, only_yes_and_no
 
 # As multiples of 0.01, 57/100 would come out a digit too large.
 PAPER_GRID = np.arange(1, 100) / 100

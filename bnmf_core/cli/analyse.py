@@ -11,8 +11,7 @@ import numpy as np
 from bnmf_core.analysis import chains, structure
 from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.cli import arguments
-from bnmf_core.cli.commands import Commands
-from bnmf_core.cli.output import Output
+from bnmf_core.cli.output import Commands, Output
 from bnmf_core.cli.ranks import parsed
 from bnmf_core.cli.records import open_store
 from bnmf_core.cli.results import modes_told, plain_rows

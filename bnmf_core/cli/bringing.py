@@ -4,8 +4,7 @@ import argparse
 from pathlib import Path
 
 from bnmf_core.cli import arguments
-from bnmf_core.cli.commands import Commands
-from bnmf_core.cli.output import Output
+from bnmf_core.cli.output import Commands, Output
 from bnmf_core.cli.records import document, open_store, show_runs
 from bnmf_core.core.errors import NotFoundError
 from bnmf_core.data.foreign import pair

@@ -4,8 +4,7 @@ import argparse
 import dataclasses
 from typing import Protocol, Required, TypedDict
 
-from bnmf_core.cli.commands import Commands
-from bnmf_core.cli.output import Output
+from bnmf_core.cli.output import Commands, Output
 from bnmf_core.core.algorithm import AnyAlgorithm
 from bnmf_core.core.plain import Value
 from bnmf_core.core.settings import Declaration, declarations

@@ -8,8 +8,7 @@ from bnmf_core.analysis.board import Board
 from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.criteria import CRITERIA
 from bnmf_core.cli import arguments, running
-from bnmf_core.cli.commands import Commands
-from bnmf_core.cli.output import Output
+from bnmf_core.cli.output import Commands, Output
 from bnmf_core.cli.records import open_store
 from bnmf_core.cli.results import plain_rows
 from bnmf_core.compare.distances import DISTANCES, find_distance

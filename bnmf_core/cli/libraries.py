@@ -4,9 +4,8 @@ import argparse
 from dataclasses import fields
 from pathlib import Path
 
-from bnmf_core.cli.commands import Commands
 from bnmf_core.cli.inputs import find_data
-from bnmf_core.cli.output import Output
+from bnmf_core.cli.output import Commands, Output
 from bnmf_core.cli.records import open_store
 from bnmf_core.core.errors import StoreError
 from bnmf_core.explorers import library

@@ -10,15 +10,14 @@ from bnmf_core.cli import (
     analyse,
     bringing,
     catalogue,
-    cleaning,
     comparing,
     libraries,
     ranks,
     reading,
-    recovering,
     results,
     running,
     sharing,
+    upkeep,
 )
 from bnmf_core.cli.output import Output
 from bnmf_core.cli.records import tell_list
@@ -27,7 +26,7 @@ from bnmf_core.store.health import Damage
 
 OK, FAILED, DAMAGED, CANCELLED = 0, 1, 3, 130
 # Nothing of the store is read, or it is repaired.
-WITHOUT_STORE = (catalogue.samples, reading.inspect, recovering.recover)
+WITHOUT_STORE = (catalogue.samples, reading.inspect, upkeep.recover)
 
 
 class Parser(argparse.ArgumentParser):
@@ -63,10 +62,9 @@ def parser() -> Parser:
         bringing,
         results,
         sharing,
+        upkeep,
         ranks,
         libraries,
-        cleaning,
-        recovering,
     ):
         room.add_commands(commands, [shared])
     return whole

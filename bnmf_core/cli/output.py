@@ -1,10 +1,12 @@
 """What the terminal shows: results on stdout, progress and errors on stderr."""
 
+import argparse
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 from rich import box
@@ -126,3 +128,17 @@ def _plain(value: object) -> object:
     if isinstance(value, Path):
         return str(value)
     raise TypeError(f"{type(value).__name__} is not a JSON value")
+
+
+class Commands(Protocol):
+    """The commands of the program."""
+
+    def add_parser(
+        self,
+        name: str,
+        *,
+        parents: Sequence[argparse.ArgumentParser],
+        help: str,
+        description: str,
+    ) -> argparse.ArgumentParser:
+        """Add a command, which has the options of its parents."""

@@ -8,8 +8,7 @@ from concurrent.futures import Executor
 import numpy as np
 
 from bnmf_core.cli import arguments, running
-from bnmf_core.cli.commands import Commands
-from bnmf_core.cli.output import Output
+from bnmf_core.cli.output import Commands, Output
 from bnmf_core.cli.records import open_store
 from bnmf_core.core.errors import Cancelled, SettingsError
 from bnmf_core.evidence.rank_study import NOISES, RankStudy, rank_study

@@ -4,9 +4,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from bnmf_core.cli.commands import Commands
 from bnmf_core.cli.inputs import pairs
-from bnmf_core.cli.output import Output
+from bnmf_core.cli.output import Commands, Output
 from bnmf_core.core.errors import NotFoundError, SettingsError
 from bnmf_core.data.formats import FORMATS
 from bnmf_core.data.load import inspect_file

@@ -10,8 +10,7 @@ import pandas as pd
 
 from bnmf_core.analysis import distances, structure
 from bnmf_core.analysis.comparison import Comparison, open_comparison
-from bnmf_core.cli.commands import Commands
-from bnmf_core.cli.output import Output
+from bnmf_core.cli.output import Commands, Output
 from bnmf_core.cli.records import document, of_one_owner, open_store, show_runs
 from bnmf_core.cli.running import compute
 from bnmf_core.compare.coverage import covering_numbers

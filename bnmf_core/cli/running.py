@@ -14,8 +14,7 @@ from bnmf_core.analysis import stages
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.stage import Cluster
 from bnmf_core.cli import arguments, inputs
-from bnmf_core.cli.commands import Commands
-from bnmf_core.cli.output import Output, duration
+from bnmf_core.cli.output import Commands, Output, duration
 from bnmf_core.cli.records import document, open_store, show_runs
 from bnmf_core.core.errors import RunError, SchedulerError, SettingsError
 from bnmf_core.core.spec import RunSpec

@@ -7,8 +7,7 @@ from pathlib import Path
 from bnmf_core.analysis import structure
 from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.named import Named
-from bnmf_core.cli.commands import Commands
-from bnmf_core.cli.output import Output
+from bnmf_core.cli.output import Commands, Output
 from bnmf_core.cli.records import document, open_store, show_runs
 from bnmf_core.cli.running import compute
 from bnmf_core.compare.distances import DISTANCES, find_distance

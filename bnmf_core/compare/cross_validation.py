@@ -21,8 +21,7 @@ from bnmf_core.numerics.residuals import squared_errors
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.solvers import SOLVERS
 from bnmf_core.solvers.nnls import solve_weights
-from bnmf_core.solvers.solution import Stopping, solve_with
-from bnmf_core.solvers.starts import random_start
+from bnmf_core.solvers.solution import Stopping, random_start, solve_with
 
 # Starts of the factorization of a retained block, of which the best fit is taken.
 STARTS = 5

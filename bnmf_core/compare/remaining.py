@@ -20,8 +20,7 @@ from bnmf_core.core.errors import SettingsError, raise_if_cancelled
 from bnmf_core.core.names import listed
 from bnmf_core.core.problem import Problem
 from bnmf_core.solvers import hals, newton
-from bnmf_core.solvers.solution import Stopping
-from bnmf_core.solvers.starts import random_start
+from bnmf_core.solvers.solution import Stopping, random_start
 
 STOPPING = Stopping(10_000, None)
 # A component that turns by no more than this many degrees hardly moves.

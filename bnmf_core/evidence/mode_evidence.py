@@ -25,8 +25,7 @@ from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import build
 from bnmf_core.evidence.annealing import Stopped, never
 from bnmf_core.evidence.paths import why_not
-from bnmf_core.evidence.shares import shares
-from bnmf_core.evidence.weighing import Start, Weighing
+from bnmf_core.evidence.weighing import Start, Weighing, shares
 from bnmf_core.numerics.tasks import Tasks
 from bnmf_core.posterior.places import problem_of
 

@@ -8,7 +8,7 @@ from bnmf_core.core.algorithm import Shard
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import setting
 from bnmf_core.explorers import from_starts
-from bnmf_core.solvers.starts import random_start
+from bnmf_core.solvers.solution import random_start
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from bnmf_core.explorers.ambient import Ambient
 from bnmf_core.explorers.interior import SUPPORTS, Interior
 from bnmf_core.explorers.stein_direction import PUBLISHED_LENGTHS, median_lengths
 from bnmf_core.solvers import SOLVERS, hals, solution
-from bnmf_core.solvers.starts import random_start
+from bnmf_core.solvers.solution import random_start
 
 # Multiply-adds that an elementwise pass over a coordinate, or over a pair, costs beside products.
 ENTRY_WORK, PAIR_WORK = 60.0, 60.0

@@ -26,7 +26,7 @@ from bnmf_core.numerics.linalg import balanced_svd
 from bnmf_core.numerics.matrix import Matrix
 from bnmf_core.numerics.threads import one_blas_thread
 from bnmf_core.solvers import hals
-from bnmf_core.solvers.starts import random_start
+from bnmf_core.solvers.solution import random_start
 from bnmf_core.store import files
 
 SETS_IN_PAPER = 20

@@ -7,8 +7,7 @@ import plotly.graph_objects as go
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import LINE, layout, safe
-from bnmf_core.numerics.boolean import only_yes_and_no
-from bnmf_core.numerics.matrix import Matrix, dense, is_sparse
+from bnmf_core.numerics.matrix import Matrix, dense, is_sparse, only_yes_and_no
 
 MOST_CELLS = 160
 HEIGHT = 380

@@ -15,8 +15,7 @@ from bnmf_core.figures.gallery import MOST_BARS
 from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import INK, LINE, layout, safe
 from bnmf_core.figures.substitutions import substitutions
-from bnmf_core.numerics.boolean import only_yes_and_no
-from bnmf_core.numerics.matrix import dense, stored
+from bnmf_core.numerics.matrix import dense, only_yes_and_no, stored
 
 IMAGES, MAP, WORDS, CURVES, BARS, TABLE = "images", "map", "words", "curves", "bars", "table"
 # Observations that are shown at once; images depend on their shape.

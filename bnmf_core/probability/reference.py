@@ -8,7 +8,7 @@ from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.residuals import squared_errors
 from bnmf_core.solvers import hals
-from bnmf_core.solvers.starts import random_start
+from bnmf_core.solvers.solution import random_start
 
 # Fixed, so that the same data give the same model whatever the run's own seed is.
 REFERENCE_SEED = 20_240_229

@@ -22,8 +22,7 @@ from bnmf_core.rrt.ascent import bound, climb, collapsed, spread
 from bnmf_core.rrt.mixture import NO_BORDERS, best_scale, component_of, variance_alone
 from bnmf_core.rrt.tree import refuse_impossible
 from bnmf_core.solvers import hals, solution
-from bnmf_core.solvers.solution import Stopping, solve_with
-from bnmf_core.solvers.starts import random_start
+from bnmf_core.solvers.solution import Stopping, random_start, solve_with
 
 # Where all components begin at one place, each is first moved by this part of its standard
 # deviation at random: equal components have no slope apart.

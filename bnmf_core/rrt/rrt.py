@@ -51,7 +51,7 @@ from bnmf_core.rrt.tree import (
     explanation,
 )
 from bnmf_core.solvers import SOLVERS, solution
-from bnmf_core.solvers.starts import random_start
+from bnmf_core.solvers.solution import random_start
 
 # Starts and temporary nodes of the two ways (paper 2, §4.3).
 STARTS = {QUALITY: 50, DIVERSITY: 10}

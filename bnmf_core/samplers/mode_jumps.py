@@ -27,8 +27,7 @@ from bnmf_core.samplers.fitted_jump import FittedModes
 from bnmf_core.samplers.landmarks import landmarks
 from bnmf_core.samplers.starting import check_conditionals, check_posterior
 from bnmf_core.solvers import hals
-from bnmf_core.solvers.solution import Solution, Stopping
-from bnmf_core.solvers.starts import random_start
+from bnmf_core.solvers.solution import Solution, Stopping, random_start
 
 # Multiply-adds of one step: about a third of a second on one core.
 STEP_WORK = 1.0e9

@@ -9,7 +9,7 @@ from bnmf_core.core.errors import RunError, SettingsError
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import setting
 from bnmf_core.solvers import hals
-from bnmf_core.solvers.starts import random_start
+from bnmf_core.solvers.solution import random_start
 
 START_ITERATIONS = 200
 # An entry of zero has no logarithm: it is lifted to this part of its component's mean entry.

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.problem import Problem
 
 CHECK_EVERY = 5
@@ -336,3 +337,16 @@ def product_work(problem: Problem) -> float:
     # With gaps, as many again as there are different entries in a Gram matrix.
     grams = 0.5 * (problem.rank + 1) if problem.dataset.missing else 0.0
     return 2.0 * entries * problem.rank * (1.0 + grams)
+
+
+def random_start(
+    dataset: Dataset, rank: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """|N(0, 1)| entries times √(mean(X)/R), scikit-learn's scale: A (D, R), W (R, N).
+
+    The mean is that of the seen entries; that of AW is then 2/π of it on average.
+    """
+    scale = np.sqrt(dataset.mean / rank)
+    A = scale * np.abs(rng.standard_normal((dataset.D, rank)))
+    W = scale * np.abs(rng.standard_normal((rank, dataset.N)))
+    return A, W

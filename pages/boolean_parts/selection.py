@@ -15,7 +15,7 @@ from bnmf_core.boolean.tiles import tile_order
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.names import numbered
 from bnmf_core.findings.facts import say
-from bnmf_core.numerics.boolean import boolean_product
+from bnmf_core.numerics.matrix import boolean_product
 from bnmf_core.registry import members_of
 from pages.frame.lens import Compared
 from pages.frame.services import store

@@ -9,10 +9,9 @@ from bnmf_core.analysis.described import described, label_counts
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.data import repair
 from bnmf_core.figures.data import corner, matrix_preview, spectrum, spectrum_table
-from bnmf_core.numerics.boolean import only_yes_and_no
 from bnmf_core.numerics.completion import completed
 from bnmf_core.numerics.linalg import leading_singular_values
-from bnmf_core.numerics.matrix import stored
+from bnmf_core.numerics.matrix import only_yes_and_no, stored
 from bnmf_core.store import files
 from pages.data_parts import seen, yes_no
 from pages.frame import link, view

@@ -9,8 +9,7 @@ from bnmf_core.analysis.described import binary_facts
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import SettingsError
 from bnmf_core.data import repair
-from bnmf_core.numerics.boolean import only_yes_and_no
-from bnmf_core.numerics.matrix import stored
+from bnmf_core.numerics.matrix import only_yes_and_no, stored
 from pages.frame import view
 from pages.frame.words import plain
 

@@ -17,7 +17,7 @@ from bnmf_core.boolean.thresholds import PAPER_GRID, errors_at
 from bnmf_core.core.algorithm import Shard
 from bnmf_core.core.errors import raise_if_cancelled
 from bnmf_core.core.problem import Problem
-from bnmf_core.numerics.boolean import boolean_product
+from bnmf_core.numerics.matrix import boolean_product
 from bnmf_core.numerics.threads import one_blas_thread
 from studies.runner import Cancel
 from studies.words import declared, words

@@ -25,8 +25,7 @@ from bnmf_core.rrt import nvi
 from bnmf_core.rrt.mixture import Mixture, variance_alone, variance_of_fit
 from bnmf_core.rrt.tree import Starts, State
 from bnmf_core.solvers import hals
-from bnmf_core.solvers.solution import Stopping, solve_with
-from bnmf_core.solvers.starts import random_start
+from bnmf_core.solvers.solution import Stopping, random_start, solve_with
 from studies.rrt.problems import (
     LAURBERG_NOISE,
     METHODS,

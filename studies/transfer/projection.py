@@ -13,7 +13,7 @@ from bnmf_core.core.problem import Problem
 from bnmf_core.explorers import q_transform, transforms
 from bnmf_core.explorers.processes import PROCESSES, Source
 from bnmf_core.solvers import hals
-from bnmf_core.solvers.starts import random_start
+from bnmf_core.solvers.solution import random_start
 
 ABSOLUTE, SIGNED = "projection_absolute", "projection_signed"
 LABELS = {ABSOLUTE: "P as |N(0, 1)|", SIGNED: "P as N(0, 1), then entries below 0 as 0"}

@@ -22,7 +22,7 @@ from bnmf_core.runs import engine, planning
 from bnmf_core.runs.planning import describe
 from bnmf_core.samplers import gibbs, hmc, mode_jumps, tempered_smc, walking
 from bnmf_core.solvers import hals, solution
-from bnmf_core.solvers.starts import random_start
+from bnmf_core.solvers.solution import random_start
 from bnmf_core.store.chunks import assemble
 from bnmf_core.store.folders import FolderSink
 from tests.suited import OF_EACH_STATE, model_of, suited

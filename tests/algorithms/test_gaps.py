@@ -19,8 +19,7 @@ from bnmf_core.numerics.linalg import balanced_svd
 from bnmf_core.probability import MODELS, gaussian, likelihood, objectives, silf
 from bnmf_core.solvers import SOLVERS, hals, solution
 from bnmf_core.solvers.kernels import TILE, sweep_each
-from bnmf_core.solvers.solution import Stopping
-from bnmf_core.solvers.starts import random_start
+from bnmf_core.solvers.solution import Stopping, random_start
 
 
 def make_problem(X, mask, rank) -> Problem:

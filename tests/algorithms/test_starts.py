@@ -17,7 +17,7 @@ from bnmf_core.explorers import nndsvdar, q_transform, random_restarts, transfor
 from bnmf_core.numerics import linalg
 from bnmf_core.numerics.residuals import relative_errors
 from bnmf_core.runs import engine
-from bnmf_core.solvers.starts import random_start
+from bnmf_core.solvers.solution import random_start
 
 
 def make_problem(dataset, rank) -> Problem:

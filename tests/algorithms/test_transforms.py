@@ -21,7 +21,7 @@ from bnmf_core.explorers.transforms import Recipe, learn
 from bnmf_core.numerics.linalg import balanced_svd
 from bnmf_core.runs import engine
 from bnmf_core.solvers import hals
-from bnmf_core.solvers.starts import random_start
+from bnmf_core.solvers.solution import random_start
 from bnmf_core.store import files
 
 

@@ -10,7 +10,7 @@ from bnmf_core import Dataset, RunSpec, boolean_tiles
 from bnmf_core.boolean import boolean_gibbs
 from bnmf_core.boolean import model as boolean
 from bnmf_core.core.problem import Problem
-from bnmf_core.numerics.boolean import boolean_product
+from bnmf_core.numerics.matrix import boolean_product
 from bnmf_core.runs import engine
 
 TABLE = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])

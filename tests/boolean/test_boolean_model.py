@@ -10,7 +10,7 @@ from bnmf_core.core.errors import DataError, SettingsError
 from bnmf_core.core.problem import Problem
 from bnmf_core.data.synthetic import low_rank
 from bnmf_core.evidence.paths import why_not
-from bnmf_core.numerics.boolean import boolean_product
+from bnmf_core.numerics.matrix import boolean_product
 from bnmf_core.runs import planning
 from bnmf_core.samplers.coordinates import coordinates
 

@@ -11,7 +11,7 @@ from bnmf_core.boolean import box_gibbs
 from bnmf_core.boolean import model as boolean
 from bnmf_core.boolean.arcsine_slice import slice_factors
 from bnmf_core.boolean.generator import IMPLIED_DENSITY
-from bnmf_core.numerics.boolean import boolean_product
+from bnmf_core.numerics.matrix import boolean_product
 from bnmf_core.runs import engine
 
 PRIORS = tuple(boolean.PRIORS)

@@ -7,7 +7,7 @@ from scipy import stats
 from bnmf_core import boolean_tiles
 from bnmf_core.boolean.generator import IMPLIED_DENSITY
 from bnmf_core.core.errors import SettingsError
-from bnmf_core.numerics.boolean import boolean_product
+from bnmf_core.numerics.matrix import boolean_product
 
 
 def clean(density, seed=0, **more):

@@ -12,7 +12,7 @@ from bnmf_core.boolean.iasg_state import EARLY, summary
 from bnmf_core.core.algorithm import Shard
 from bnmf_core.core.errors import SettingsError
 from bnmf_core.core.problem import Problem
-from bnmf_core.numerics.boolean import boolean_product
+from bnmf_core.numerics.matrix import boolean_product
 from bnmf_core.runs import engine
 
 PRIORS = tuple(boolean.PRIORS)

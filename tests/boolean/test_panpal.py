@@ -7,7 +7,7 @@ from bnmf_core import Dataset, RunSpec, boolean_tiles
 from bnmf_core.boolean import model as boolean
 from bnmf_core.boolean import panpal
 from bnmf_core.core.problem import Problem
-from bnmf_core.numerics.boolean import boolean_product
+from bnmf_core.numerics.matrix import boolean_product
 from bnmf_core.runs import engine
 
 

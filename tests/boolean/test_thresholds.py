@@ -15,7 +15,7 @@ from bnmf_core.boolean.thresholds import (
     two_thresholds,
 )
 from bnmf_core.core.errors import DataError
-from bnmf_core.numerics.boolean import boolean_product
+from bnmf_core.numerics.matrix import boolean_product
 from tests.generated import always
 
 

@@ -9,7 +9,7 @@ import pytest
 from bnmf_core import Dataset, RunSpec, boolean_tiles, laurberg
 from bnmf_core.boolean.analysis import tiles
 from bnmf_core.boolean.thresholds import PAIR_GRID, errors_at
-from bnmf_core.numerics.boolean import boolean_product
+from bnmf_core.numerics.matrix import boolean_product
 
 pytestmark = pytest.mark.slow
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bnmf_core import RunSpec, boolean_tiles, laurberg
-from bnmf_core.numerics.boolean import boolean_product
+from bnmf_core.numerics.matrix import boolean_product
 from bnmf_core.registry import ALGORITHMS
 from tests.pages.apps import page, table_with, words
 

@@ -9,8 +9,7 @@ from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.problem import Problem
 from bnmf_core.data.repair import hide_entries
 from bnmf_core.solvers import SOLVERS, hals, newton
-from bnmf_core.solvers.solution import Stopping, solve_with
-from bnmf_core.solvers.starts import random_start
+from bnmf_core.solvers.solution import Stopping, random_start, solve_with
 from bnmf_core.solvers.stationarity import kkt_residuals, slopes, turned
 
 TO_THE_END = Stopping(20_000, None, movement=1e-3, kkt=1e-6)

@@ -15,8 +15,7 @@ from bnmf_core.core.problem import Problem
 from bnmf_core.explorers import from_starts
 from bnmf_core.solvers import SOLVERS, hals, solution
 from bnmf_core.solvers.kernels import TILE, sweep
-from bnmf_core.solvers.solution import Stopping
-from bnmf_core.solvers.starts import random_start
+from bnmf_core.solvers.solution import Stopping, random_start
 from tests.generated import generated
 
 

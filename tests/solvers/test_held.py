@@ -7,8 +7,7 @@ from scipy.optimize import minimize
 from bnmf_core import Dataset, laurberg
 from bnmf_core.core.problem import Problem
 from bnmf_core.solvers import hals, newton
-from bnmf_core.solvers.solution import Stopping
-from bnmf_core.solvers.starts import random_start
+from bnmf_core.solvers.solution import Stopping, random_start
 from bnmf_core.solvers.ties import Ties, start_tied
 
 TO_THE_END = Stopping(20_000, None, movement=1e-3, kkt=1e-6)

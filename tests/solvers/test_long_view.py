@@ -10,8 +10,7 @@ from bnmf_core.solvers import hals, long_view, newton, projection
 from bnmf_core.solvers.long_view import LongView, suits
 from bnmf_core.solvers.nnls import improve_columns, solve_columns, solve_weights
 from bnmf_core.solvers.reduced import bounded_minimum, inverses
-from bnmf_core.solvers.solution import Stopping
-from bnmf_core.solvers.starts import random_start
+from bnmf_core.solvers.solution import Stopping, random_start
 
 D, N, R = 30, 1600, 3
 TO_THE_END = Stopping(20_000, None, movement=1e-2, kkt=1e-6)

@@ -11,8 +11,7 @@ from bnmf_core.data.samples import load_sample
 from bnmf_core.solvers import hals, newton, projection
 from bnmf_core.solvers.nnls import solve_weights
 from bnmf_core.solvers.reduced import bounded_minimum, largest_angle
-from bnmf_core.solvers.solution import Stopping
-from bnmf_core.solvers.starts import random_start
+from bnmf_core.solvers.solution import Stopping, random_start
 from bnmf_core.solvers.stationarity import turned
 
 TO_THE_END = Stopping(20_000, None, movement=1e-2, kkt=1e-6)

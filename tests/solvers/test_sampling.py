@@ -13,8 +13,7 @@ from bnmf_core.data.repair import hide_entries
 from bnmf_core.explorers.from_starts import AS_PUBLISHED
 from bnmf_core.solvers import hals, sampling
 from bnmf_core.solvers.nnls import solve_weights
-from bnmf_core.solvers.solution import Stopping
-from bnmf_core.solvers.starts import random_start
+from bnmf_core.solvers.solution import Stopping, random_start
 from bnmf_core.solvers.stationarity import slopes
 
 D, N, R = 30, 2000, 3

@@ -14,7 +14,7 @@ from bnmf_core.core.names import listed, percent
 from bnmf_core.core.plain import Value
 from bnmf_core.findings.answer import Source
 from bnmf_core.findings.facts import Fact, fact
-from bnmf_core.numerics.boolean import boolean_product
+from bnmf_core.numerics.matrix import boolean_product
 from bnmf_core.registry import members_of
 
 # A tile is believed that so many of the members of every run have, and that noise makes so rarely.

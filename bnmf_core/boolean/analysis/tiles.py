@@ -29,8 +29,7 @@ from bnmf_core.compare.alignment import largest_first
 from bnmf_core.compare.distances.assignment import assign
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import raise_if_cancelled
-from bnmf_core.numerics.boolean import boolean_product, only_yes_and_no
-from bnmf_core.numerics.matrix import stored
+from bnmf_core.numerics.matrix import boolean_product, only_yes_and_no, stored
 from bnmf_core.posterior.places import problem_of
 from bnmf_core.store import files
 

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -47,7 +48,12 @@ def layer(module: str) -> int:
 
 def imports(path: Path) -> Iterator[str]:
     """Every name that a module imports, with the module it comes from."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    yield from imports_of(ast.parse(path.read_text()))
+
+
+def imports_of(tree: ast.Module) -> Iterator[str]:
+    """The same of a parsed module."""
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -85,3 +91,15 @@ def test_plug_ins_come_through_the_registries_alone(path):
     for name in imports(path):
         for plug_in in PLUG_INS:
             assert own == plug_in or not name.startswith(f"bnmf_core.{plug_in}."), name
+
+
+def test_no_module_needs_itself_by_way_of_others():
+    """Not even within a folder; imports that only the type checker reads do not count."""
+    needs: dict[str, set[str]] = {}
+    for path in MODULES:
+        tree = ast.parse(path.read_text())
+        tree.body = [node for node in tree.body if not isinstance(node, ast.If)]
+        own = ".".join(path.relative_to(ENGINE.parent).with_suffix("").parts)
+        needs[own] = {part for name in imports_of(tree) for part in (name, name.rpartition(".")[0])}
+    ours = {own: (needed & set(needs)) - {own} for own, needed in needs.items()}
+    assert set(TopologicalSorter(ours).static_order()) == set(ours)  # raises at a cycle

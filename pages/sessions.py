@@ -4,8 +4,9 @@ import streamlit as st
 
 from bnmf_core.analysis import chains
 from bnmf_core.analysis.board import Board
-from bnmf_core.analysis.scoreboard import found_in_words
 from bnmf_core.compare.mixing import WARNING
+from bnmf_core.findings.facts import say
+from bnmf_core.findings.groups import groups_found
 from bnmf_core.runs.launch import group_names
 from pages.frame import guard, panel, watch
 from pages.frame.words import plain
@@ -18,7 +19,7 @@ board = Board(look.analysis, look.metric, look.modes, look.modes.threshold)
 found = columns.found(look, board)
 columns.show(look, found)
 names = group_names(look.analysis.runs, board.groups)
-st.markdown(f"**{plain(found_in_words(board, names))}**")
+st.markdown(f"**{plain(say(groups_found(board, names)))}**")
 if any(one.verdict for one in found):
     st.caption(plain(WARNING))
 naming.of_runs(look)

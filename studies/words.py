@@ -11,8 +11,6 @@ from studies.result import StudyResult
 
 T = TypeVar("T")
 
-T = TypeVar("T")
-
 
 @cache
 def words(study: str, file: str = "words") -> dict[str, Any]:

@@ -89,10 +89,3 @@ def nats_below_best(comparison: Comparison) -> np.ndarray:
             sigma = np.sqrt(max(best, least) / data.observed)
         below[optima] = (squared[optima] - best) / (2.0 * sigma**2)
     return below
-
-
-def criterion(comparison: Comparison) -> str:
-    """How "as good as the best" was decided, for a sentence."""
-    if comparison.holdout:
-        return "held-out loss within one standard error"
-    return f"log likelihood within {NATS:g} nats, without the prior"

@@ -4,7 +4,7 @@ Everything is read from what the stages have stored; a criterion that is not def
 whose stage has not been computed, has no number there.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ from bnmf_core.analysis.board import Board
 from bnmf_core.analysis.criteria import CRITERIA, MASS
 from bnmf_core.analysis.stage import Stage
 from bnmf_core.analysis.stages import STAGES
-from bnmf_core.core.names import listed, percent
+from bnmf_core.core.names import percent
 
 # What is left by rounding where everything that was weighed is reached.
 ALL = 1e-9
@@ -79,26 +79,6 @@ def only(board: Board, one: Sequence[str], other: Sequence[str]) -> np.ndarray:
     """Modes (0-based) in which some run of ``one`` lies and none of ``other``."""
     found = [np.any([board.found(run_id) for run_id in runs], axis=0) for runs in (one, other)]
     return np.flatnonzero(found[0] & ~found[1])
-
-
-def found_in_words(board: Board, names: Mapping[str, str]) -> str:
-    """How many modes each group found, in a sentence; ``names`` by the groups' ids."""
-    found = {
-        group: np.array([board.found(run_id) for run_id in ids])
-        for group, ids in board.groups.items()
-    }
-    every = int(np.concatenate(list(found.values())).any(axis=0).sum())
-    parts = []
-    for group, of_runs in found.items():
-        counts, together = of_runs.sum(axis=1), int(of_runs.any(axis=0).sum())
-        told = f"{names[group]} found {together}"
-        if (counts < together).any():
-            told += f" ({counts.min()} to {counts.max()} in single runs)"
-        parts.append(told)
-    modes = "1 mode" if every == 1 else f"{every} modes"
-    groups = modes.replace("mode", "group of draws" if every == 1 else "groups of draw", 1)
-    what = modes if board.comparison.optima.any() else groups
-    return f"Of {what} that any run found, {listed(parts)}."
 
 
 def _text(board: Board, key: str, run_ids: Sequence[str], middle: float, ends: Ends) -> str:

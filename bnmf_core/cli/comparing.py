@@ -13,6 +13,8 @@ from bnmf_core.cli.records import open_store
 from bnmf_core.cli.results import plain_rows
 from bnmf_core.compare.distances import DISTANCES, find_distance
 from bnmf_core.core.errors import SettingsError
+from bnmf_core.findings.facts import say
+from bnmf_core.findings.groups import groups_found
 from bnmf_core.runs.launch import group_names
 from bnmf_core.runs.runner import JobRunner
 
@@ -83,7 +85,7 @@ def show(board: Board, output: Output) -> None:
     """Print a scoreboard."""
     table = scoreboard.scoreboard(board)
     names = group_names(board.comparison.runs, board.groups)
-    said = scoreboard.found_in_words(board, names)
+    said = say(groups_found(board, names))
     distance = DISTANCES[board.metric]
     document = {
         "distance": {"key": board.metric, "unit": distance.unit},

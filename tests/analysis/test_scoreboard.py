@@ -18,6 +18,8 @@ from bnmf_core.analysis.stage import Stage
 from bnmf_core.analysis.stages import compute
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.distances.pairwise import pairwise
+from bnmf_core.findings.facts import say
+from bnmf_core.findings.groups import groups_found
 from bnmf_core.runs.runner import JobRunner
 from bnmf_core.store.run_store import RunStore
 from pages.frame import declared
@@ -186,7 +188,7 @@ def test_only_one_found_it(board):
     counts = [board.found(run_id).sum() for run_id in chains]
     together = int(np.any([board.found(run_id) for run_id in chains], axis=0).sum())
     middle = f" ({min(counts)} to {max(counts)} in single runs)" * int(min(counts) < together)
-    assert scoreboard.found_in_words(board, names) == (
+    assert say(groups_found(board, names)) == (
         f"Of 2 modes that any run found, Restarts found 2 and Chains found {together}{middle}."
     )
 

@@ -102,12 +102,16 @@ def test_the_installed_engine_runs_the_readme_and_lists_its_samples(python, inst
     )
 
 
-def test_a_package_adds_an_algorithm_a_model_and_a_distance(python):
+def test_a_package_adds_an_algorithm_a_model_a_distance_and_a_finding(python):
     said = python(
         "-c",
         """
+from types import SimpleNamespace
 import numpy as np
+import pandas as pd
 from bnmf_core import RunSpec, algorithms, distances, laurberg, run
+from bnmf_core.findings.facts import say
+from bnmf_core.findings.sources import FINDINGS
 from bnmf_core.compare.distances import DISTANCES
 data = laurberg("two", noise=0.01)
 spec = RunSpec("prior_starts", 3, model="doubtful_gaussian", particles=6)
@@ -116,7 +120,10 @@ usual = run(data, RunSpec("prior_starts", 3, particles=6))
 print(algorithms()[-1], list(DISTANCES)[-1], distances(particles, "mean_angle").shape)
 sigma = [p.info["model_settings"]["sigma"] for p in (particles, usual)]
 print(round(sigma[0] / sigma[1], 6), np.array_equal(particles.A, usual.A))
+answer = SimpleNamespace(comparison=SimpleNamespace(members=pd.DataFrame({"error": [0.3, 0.25]})))
+print([(page, say(facts)) for page, facts in FINDINGS["best_error"].find(answer)])
 """,
     )
     assert said.split("\n")[0] == "prior_starts mean_angle (6, 6)"
     assert said.split("\n")[1].startswith("2.0 ")
+    assert said.split("\n")[2] == "[('quality', 'The least relative error is 0.25.')]"

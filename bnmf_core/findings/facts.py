@@ -1,5 +1,6 @@
 """Facts, and the sentences that say them: numbers here, words in ``sentences.toml``."""
 
+import math
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -58,14 +59,14 @@ def say(facts: Fact | Iterable[Fact], names: Sequence[str] = ()) -> str:
 
 
 def plain(fact: Fact) -> dict[str, Any]:
-    """A fact as plain values, facts within it too; modes are 0-based."""
-    return {
-        "fact": fact.key,
-        **{
-            name: plain(value) if isinstance(value, Fact) else value
-            for name, value in fact.values.items()
-        },
-    }
+    """A fact as plain values; modes are 0-based, a number that is unknown or infinite is None."""
+    return {"fact": fact.key} | {name: _plain(value) for name, value in fact.values.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Fact):
+        return plain(value)
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 @cache

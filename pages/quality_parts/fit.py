@@ -9,9 +9,9 @@ import streamlit as st
 
 from bnmf_core.analysis import chains, quality
 from bnmf_core.figures.quality import hidden_plot, quality_plot
-from bnmf_core.findings.answer import convergence
 from bnmf_core.findings.facts import say
 from bnmf_core.findings.modes import draws_beside_optima
+from bnmf_core.findings.sources import convergence
 from bnmf_core.registry import model_of
 from pages.frame import focusing, panel, view
 from pages.frame.lens import Lens

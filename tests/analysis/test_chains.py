@@ -14,7 +14,6 @@ from bnmf_core.compare.distances import find_distance
 from bnmf_core.compare.distances.pairwise import cross
 from bnmf_core.findings import components
 from bnmf_core.findings.answer import Answer
-from bnmf_core.findings.facts import say
 from bnmf_core.runs.launch import run_names
 from bnmf_core.runs.runner import JobRunner
 from bnmf_core.share.naming import styles_of
@@ -85,7 +84,8 @@ def test_nothing_is_said_from_draws_that_have_not_settled(two):
     found = Answer(two, "max_angle", structure.modes_at(two, "max_angle", 15.0))
     assert found.facts["draws"] == []
     assert found.withheld[0]["said"] == "Where the Gibbs draws lie"
-    assert say(found.chains[0]) == chains.STAGE.of(two).unsettled[0].sentence
+    (of_chains,) = [finding for finding in found.findings if finding.key == "chains"]
+    assert of_chains.said == chains.STAGE.of(two).unsettled[0].sentence
 
 
 def test_the_mixture_has_half_of_its_mass_at_each_of_the_two_solutions(two):

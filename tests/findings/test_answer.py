@@ -19,7 +19,8 @@ from bnmf_core.analysis.ranks import RankQuestion, RankWork
 from bnmf_core.analysis.stages import compute
 from bnmf_core.compare.alignment import component_angles, matching
 from bnmf_core.compare.unseen import unseen_modes
-from bnmf_core.findings import answer as of
+from bnmf_core.findings import answer as answering
+from bnmf_core.findings import sources as of
 from bnmf_core.findings.answer import Answer
 from bnmf_core.findings.components import shared
 from bnmf_core.findings.facts import fact, say
@@ -132,7 +133,7 @@ def test_what_to_do_next(two, labels, words):
 
 
 def test_fit_and_second_label_give_way_to_what_to_do_next(two, monkeypatch):
-    monkeypatch.setattr(of, "MOST", 6)
+    monkeypatch.setattr(answering, "MOST", 6)
     comparison, modes = two
     table = pd.DataFrame(
         {"label": list("abcd"), "task": "one", "lowest": 0.5, "highest": 0.9, "difference": 0.4}
@@ -163,7 +164,9 @@ def test_where_chains_leave_the_modes_the_rank_is_asked_next(two):
     table = pd.DataFrame({"weighed": [1, 1, 1, 0], "stays": [True, False, False, True]})
     (asked,) = of.what_next(comparison, unseen, table)
     assert asked.key == "compare_ranks" and "does not separate most of these" in say(asked)
-    assert of.Finding("next", [asked], of._page_of([asked])).page == "rank"
+    facing = SimpleNamespace(comparison=comparison, unseen=unseen, table=table)
+    facing.passing, facing.rank_study = False, None
+    assert list(of.FINDINGS["next"].find(facing)) == [("rank", [asked])]
     compared_already = of.what_next(comparison, unseen, table, SimpleNamespace())
     half = of.what_next(comparison, unseen, table.iloc[:2])
     assert asked not in (*compared_already, *half)

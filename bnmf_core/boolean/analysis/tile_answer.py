@@ -12,8 +12,9 @@ from bnmf_core.boolean.analysis.tiles import STAGE, RunTiles, Tiles, targets
 from bnmf_core.boolean.distances import HALF
 from bnmf_core.core.names import listed, percent
 from bnmf_core.core.plain import Value
-from bnmf_core.findings.answer import Source
+from bnmf_core.findings.answer import Answer
 from bnmf_core.findings.facts import Fact, fact
+from bnmf_core.findings.sources import Found, Source
 from bnmf_core.numerics.matrix import boolean_product
 from bnmf_core.registry import members_of
 
@@ -177,16 +178,16 @@ def _listed(numbers: pd.Series, most: int = 12) -> str:
     return f": tile{'s' * (len(numbers) > 1)} {', '.join(words)}{more}"
 
 
-def _find(comparison: Comparison) -> list[Fact]:
+def _find(answer: Answer) -> Iterator[Found]:
+    comparison = answer.comparison
     found = STAGE.perhaps(comparison)
-    if found is None or not found.run_ids:
-        return []
-    run_id = draws_first(comparison, found)[0]
-    X = targets(comparison.seen_dataset)["seen"]
-    return of_run(comparison, found, run_id, found.of_run(run_id), X)
+    if found is not None and found.run_ids:
+        run_id = draws_first(comparison, found)[0]
+        X = targets(comparison.seen_dataset)["seen"]
+        yield "boolean", of_run(comparison, found, run_id, found.of_run(run_id), X)
 
 
-FINDING = Source("tiles", "what can be believed of tiles", _find, "boolean")
+FINDING = Source("tiles", "what can be believed of tiles", _find, first=True)
 
 
 def rank_table(runs: Mapping[int, RunTiles], X: np.ndarray) -> pd.DataFrame:

@@ -1,0 +1,166 @@
+"""What findings there are, an entry each: the facts of an answer, and the page of their picture."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.compare.unseen import Unseen
+from bnmf_core.core.registry import Registry
+from bnmf_core.evidence.rank_study import RankStudy
+from bnmf_core.findings import components, labels
+from bnmf_core.findings.facts import Fact, fact
+from bnmf_core.findings.ranks import of_rank
+
+if TYPE_CHECKING:
+    from bnmf_core.findings.answer import Answer
+
+# Labels whose conclusions are told.
+LABELS = 2
+# A chance above this that the next restart finds something new is worth more restarts.
+NEW = 0.05
+# The key of a page, and facts: what is found, and then what it does not know or depends on.
+Found = tuple[str, Sequence[Fact]]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where findings of one kind come from.
+
+    key, label : of the kind, and what it is about, in words. find : the findings of an answer, each
+    with the key of the page whose picture it rests on; no facts where there is nothing true to say.
+    first : whether it comes before the others.
+    """
+
+    key: str
+    label: str
+    find: Callable[["Answer"], Iterable[Found]]
+    first: bool = False
+
+
+def _modes(answer: "Answer") -> Iterable[Found]:
+    yield "overview", answer.facts["found"] + answer.facts["separate"]
+
+
+def _masses(answer: "Answer") -> Iterable[Found]:
+    yield "overview", answer.facts["probable"]
+
+
+def _uncertainty(answer: "Answer") -> Iterable[Found]:
+    """Nothing where chains within the mode have not settled: see ``Answer.withheld``."""
+    found = answer.posterior
+    if found is not None and found.modes and found.modes[0].settled:
+        facts = components.uncertainty(answer.comparison, answer.modes, found, answer.named)
+        yield "components", facts
+
+
+def _chains(answer: "Answer") -> Iterable[Found]:
+    if answer.verdicts is not None and answer.verdicts.settled is not None:
+        verdicts = sorted(answer.verdicts.by_run.values(), key=lambda verdict: verdict.settled)
+        facts = [fact("reason", said=verdict.sentence) for verdict in verdicts]
+        if not answer.verdicts.settled:
+            facts.append(fact("unsettled"))
+        elif any(verdict.modes > 1 for verdict in verdicts):
+            facts.append(fact("staying"))
+        yield "traces", facts
+
+
+def _missing(answer: "Answer") -> Iterable[Found]:
+    yield "overview", answer.facts["missing"]
+
+
+def _components(answer: "Answer") -> Iterable[Found]:
+    facts = components.shared(answer.comparison, answer.modes, answer.table, answer.named)
+    yield "components", facts
+
+
+def _labels(answer: "Answer") -> Iterable[Found]:
+    # Without optima nobody can compare what would be concluded; that is said of the masses.
+    if answer.conclusions is not None and answer.comparison.optima.any():
+        for facts in labels.facts(answer.conclusions, answer.weighty)[:LABELS]:
+            yield "downstream", facts
+
+
+def _rank(answer: "Answer") -> Iterable[Found]:
+    if answer.rank_study is not None:
+        yield "rank", of_rank(answer.rank_study, answer.comparison.rank)
+
+
+def _fit(answer: "Answer") -> Iterable[Found]:
+    yield "quality", fit(answer.comparison)
+
+
+def _next(answer: "Answer") -> Iterable[Found]:
+    if not answer.passing:
+        facts = what_next(answer.comparison, answer.unseen, answer.table, answer.rank_study)
+        asks_ranks = bool(facts) and facts[0].key == "compare_ranks"
+        yield "rank" if asks_ranks else "run", facts
+
+
+def fit(comparison: Comparison) -> list[Fact]:
+    """How well the optima fit, and whether they have converged."""
+    errors = comparison.members["error"].to_numpy()[comparison.optima]
+    if not errors.size:
+        return []
+    low, high = float(errors.min()), float(errors.max())
+    key = "errors.alike" if f"{low:.3g}" == f"{high:.3g}" else "errors.range"
+    return [fact(key, low=low, high=high), convergence(comparison)]
+
+
+def convergence(comparison: Comparison) -> Fact:
+    """How many members have converged."""
+    members = comparison.members[comparison.members["movement"].notna()]
+    done, count = int(members["converged"].sum()), len(members)
+    if not count:
+        return fact("converged.unknown")
+    return fact(
+        f"converged.{'all' if done == count else 'some' if done else 'none'}",
+        done=done,
+        count=count,
+        left=count - done,
+        resolution=comparison.resolution,
+        most=members.loc[~members["converged"], "movement"].max(),
+    )
+
+
+def what_next(
+    comparison: Comparison,
+    unseen: Unseen | None,
+    table: pd.DataFrame,
+    study: RankStudy | None = None,
+) -> list[Fact]:
+    """The one thing to do that would tell most; nothing where nothing is missing."""
+    if unseen is None or not comparison.optima.any():
+        advised = comparison.advised
+        return [fact("run_advised", advised=advised)] if advised or comparison.optima.any() else []
+    weighed = table["weighed"] > 0
+    left = weighed & ~table["stays"]
+    if study is None and weighed.sum() > 1 and left.sum() > 0.5 * weighed.sum():
+        return [fact("compare_ranks", rank=comparison.rank)]
+    if unseen.new_probability > NEW:
+        chance = unseen.new_probability
+        return [fact("more_restarts", restarts=unseen.restarts, probability=chance)]
+    if comparison.dataset.labels and not comparison.holdout:
+        return [fact("cross_validate")]
+    return []
+
+
+FINDINGS: Registry[Source] = Registry(
+    "finding",
+    Source,
+    (
+        Source("found", "how many modes there are", _modes),
+        Source("probable", "how probable they are", _masses),
+        Source("uncertainty", "how far the posterior turns components", _uncertainty),
+        Source("chains", "whether chains have settled", _chains),
+        Source("missing", "what no restart has found", _missing),
+        Source("components", "which components all modes share", _components),
+        Source("labels", "whether the choice changes a conclusion", _labels),
+        Source("rank", "how many components there are", _rank),
+        Source("fit", "how well the optima fit", _fit),
+        Source("next", "what to do next", _next),
+    ),
+    "bnmf.findings",
+)

@@ -158,6 +158,15 @@ def rest(page, at_most: int = 240) -> None:
 
 
 @pytest.fixture(scope="session")
+def usual(chromium, tmp_path_factory):
+    """A server with the usual finished runs, for tests that change nothing: address, run ids."""
+    home = tmp_path_factory.mktemp("usual")
+    run_ids = finished_runs(home)
+    with running_server(home) as address:
+        yield address, run_ids
+
+
+@pytest.fixture(scope="session")
 def chromium():
     """Skips where there is no Chromium, unless the environment says that there must be one."""
     if CHROMIUM is None:

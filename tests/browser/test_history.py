@@ -23,9 +23,9 @@ def where(page) -> tuple[str, dict[str, list[str]]]:
     return address.path, parse_qs(address.query)
 
 
-def test_back_returns_to_the_page_before_with_its_own_parameters(chromium, tmp_path):
-    run_ids = finished_runs(tmp_path)
-    with chromium() as page, running_server(tmp_path) as address:
+def test_back_returns_to_the_page_before_with_its_own_parameters(chromium, usual):
+    address, run_ids = usual
+    with chromium() as page:
         page.goto(address)
         page.get_by_role("button", name="Analyse 1,797 digits").wait_for()
         settle(page)
@@ -102,9 +102,9 @@ def test_a_link_is_one_entry_on_a_server_that_has_just_started(chromium, tmp_pat
         assert where(page) == (path, asked)
 
 
-def test_an_old_address_leads_to_the_overview_of_the_same_runs(chromium, tmp_path):
-    run_ids = finished_runs(tmp_path)
-    with chromium() as page, running_server(tmp_path) as address:
+def test_an_old_address_leads_to_the_overview_of_the_same_runs(chromium, usual):
+    address, run_ids = usual
+    with chromium() as page:
         page.goto(f"{address}/findings?runs={run_ids[0]}")
         page.wait_for_url(f"**/overview?*runs={run_ids[0]}*")
         page.get_by_role("heading", level=1, name="Overview").wait_for()

@@ -3,7 +3,7 @@
 import pytest
 
 from pages.glossary_parts.terms import terms
-from tests.browser.conftest import finished_runs, running_server, settle, until
+from tests.browser.conftest import settle, until
 
 pytestmark = pytest.mark.browser
 
@@ -23,10 +23,10 @@ WHERE = """word => {
 }"""
 
 
-def test_a_term_tells_its_meaning_and_nothing_else_does(chromium, tmp_path):
-    run_ids = finished_runs(tmp_path)
+def test_a_term_tells_its_meaning_and_nothing_else_does(chromium, usual):
+    address, run_ids = usual
     meaning = next(term.about for term in terms() if term.name == "Converged")
-    with chromium() as page, running_server(tmp_path) as address:
+    with chromium() as page:
         page.goto(f"{address}/overview?runs={','.join(run_ids)}")
         page.get_by_text("converged restarts").first.wait_for()
         settle(page)

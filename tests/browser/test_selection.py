@@ -4,14 +4,14 @@ import re
 
 import pytest
 
-from tests.browser.conftest import finished_runs, rest, running_server
+from tests.browser.conftest import rest
 
 pytestmark = pytest.mark.browser
 
 
-def test_a_click_brings_forward_and_a_second_one_back_again(chromium, tmp_path):
-    run_ids = finished_runs(tmp_path)
-    with chromium() as page, running_server(tmp_path) as address:
+def test_a_click_brings_forward_and_a_second_one_back_again(chromium, usual):
+    address, run_ids = usual
+    with chromium() as page:
         page.goto(f"{address}/samples?runs={','.join(run_ids)}")
         rest(page)
         bar = page.locator(".barlayer .point path").first
@@ -33,9 +33,9 @@ def middle(page, box):
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
 
 
-def test_a_circle_of_the_map_is_a_mode_in_focus(chromium, tmp_path):
-    run_ids = finished_runs(tmp_path)
-    with chromium() as page, running_server(tmp_path) as address:
+def test_a_circle_of_the_map_is_a_mode_in_focus(chromium, usual):
+    address, run_ids = usual
+    with chromium() as page:
         page.goto(f"{address}/overview?runs={','.join(run_ids)}")
         page.get_by_text("Export").wait_for()
         rest(page)

@@ -5,16 +5,16 @@ from urllib.parse import unquote
 
 import pytest
 
-from tests.browser.conftest import finished_runs, rest, running_server
+from tests.browser.conftest import rest
 from tests.browser.test_every_chart import FIRST
 from tests.browser.test_walk import visit
 
 pytestmark = pytest.mark.browser
 
 
-def test_it_opens_from_the_navigation_and_its_picture_is_whole(chromium, tmp_path):
-    run_ids = finished_runs(tmp_path)
-    with chromium(1360, 850) as page, running_server(tmp_path) as address:
+def test_it_opens_from_the_navigation_and_its_picture_is_whole(chromium, usual):
+    address, run_ids = usual
+    with chromium(1360, 850) as page:
         errors = []
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.goto(f"{address}/overview?runs={','.join(run_ids)}")
@@ -33,9 +33,9 @@ def test_it_opens_from_the_navigation_and_its_picture_is_whole(chromium, tmp_pat
         assert errors == []
 
 
-def test_the_address_of_two_sides_leads_to_their_runs_in_columns(chromium, tmp_path):
-    one, other = finished_runs(tmp_path)
-    with chromium() as page, running_server(tmp_path) as address:
+def test_the_address_of_two_sides_leads_to_their_runs_in_columns(chromium, usual):
+    address, (one, other) = usual
+    with chromium() as page:
         page.goto(f"{address}/panes?pane=modes&left={one}&right={other},{one}")
         page.wait_for_url(re.compile("/sessions"))
         page.get_by_role("heading", level=1, name="Sessions").wait_for()

@@ -3,14 +3,14 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import after_three_seconds, finished_runs, running_server, settle
+from tests.browser.conftest import after_three_seconds, settle
 
 pytestmark = pytest.mark.browser
 
 
-def test_recommended_algorithms_stay_when_their_buttons_arrive_late(chromium, tmp_path):
-    finished_runs(tmp_path)
-    with chromium() as page, running_server(tmp_path) as address:
+def test_recommended_algorithms_stay_when_their_buttons_arrive_late(chromium, usual):
+    address, _ = usual
+    with chromium() as page:
         page.route("**/static/js/ButtonGroup*.js", after_three_seconds)
         page.goto(f"{address}/run")
         page.get_by_text("Advanced:").click()

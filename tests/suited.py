@@ -26,5 +26,5 @@ def suited(dataset: Dataset, model: str) -> Dataset:
     return replace(dataset, X=(dataset.X > threshold).astype(float))
 
 
-# What the loop does to a run hangs on what the state is: one algorithm for each kind of state.
+# What the loop does to a run depends on what the state is: one algorithm for each kind of state.
 OF_EACH_STATE = list({one.State: one for one in reversed([*registry.ALGORITHMS.values()])}.values())

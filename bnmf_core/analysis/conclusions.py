@@ -1,4 +1,4 @@
-"""Whether what is concluded from a label hangs on which explanation of the data is chosen."""
+"""Whether what is concluded from a label depends on which explanation of the data is chosen."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,7 +79,7 @@ def read(comparison: Comparison, folder: Path) -> Conclusions:
 
 STAGE = Stage(
     key="conclusions",
-    label="Asking whether conclusions hang on the choice",
+    label="Asking whether conclusions depend on the choice",
     needs=(distances.STAGE,),
     version=2,
     compute=compute,

@@ -1,4 +1,4 @@
-"""How masses hang on the noise model: the same modes at lower powers of the likelihood."""
+"""How masses depend on the noise model: the same modes at lower powers of the likelihood."""
 
 from concurrent.futures import Executor
 from dataclasses import replace

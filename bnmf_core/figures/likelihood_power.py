@@ -1,4 +1,4 @@
-"""How the posterior mass of modes hangs on how far the noise model is believed."""
+"""How the posterior mass of modes depends on how far the noise model is believed."""
 
 from collections.abc import Mapping, Sequence
 

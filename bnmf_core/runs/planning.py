@@ -95,7 +95,7 @@ def in_small_blocks(chosen: Any, dataset: Dataset, rank: int) -> object:
     """Settings under which what is solved side by side takes little memory beside large data.
 
     A solver holds several copies of each factorization of a block. What a factorization becomes
-    does not hang on the block that it is in.
+    does not depend on the block that it is in.
     """
     most = largest_block(dataset, rank)
     return replace(chosen, block=most) if getattr(chosen, "block", 0) > most else chosen

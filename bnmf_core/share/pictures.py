@@ -42,11 +42,11 @@ ON_MAP = (
 )
 BELIEVED = (
     "At 1 the noise model is taken at its word; at 0.1 ten entries of X count as one, at 0.01 a "
-    "hundred. A mode that wins everywhere does not hang on it; bars hold 90 %. Modes below 1 % "
+    "hundred. A mode that wins everywhere does not depend on it; bars hold 90 %. Modes below 1 % "
     "everywhere are not drawn."
 )
 COUNTED = (
-    "A long flat step is a number of modes that does not hang on the exact threshold; the dashed "
+    "A long flat step is a number of modes that does not depend on the exact threshold; the dashed "
     "line is the threshold in use."
 )
 SHARED = (
@@ -123,7 +123,7 @@ class Subject:
 
 
 def likelihood_power(weighed: Evidence, modes: Modes, names: Sequence[str]) -> Picture:
-    """How the masses of modes, which are called so, hang on the noise model."""
+    """How the masses of modes, which are called so, depend on the noise model."""
     masses = {power: weighed.of_modes(modes.labels, power) for power in weighed.powers}
     rows = [
         part.assign(mode=np.array(names)[part.index], power=power) for power, part in masses.items()

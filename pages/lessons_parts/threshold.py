@@ -112,7 +112,7 @@ LESSON = Lesson(
         "ε is yours to choose. Set just below the largest misfit it parts the restarts into good "
         "enough and not; beyond it the log-likelihood falls by {steepness:g} for each unit of "
         "loss. "
-        "What is concluded should not hang on where exactly it is set.",
+        "What is concluded should not depend on where exactly it is set.",
     ),
     (
         Question(

@@ -33,11 +33,11 @@ unseen = st.cache_data(mode_table.unseen, max_entries=32, show_spinner=False)
 # What is computed after the modes, one after the other, and what is waited for meanwhile.
 LATER: dict[Stage[Any], str] = {
     chains.STAGE: "Whether chains have settled",
-    conclusions.STAGE: "Whether conclusions hang on the choice",
+    conclusions.STAGE: "Whether conclusions depend on the choice",
     evidence.STAGE: "Posterior mass of the modes",
     posterior.STAGE: "Draws within each mode",
     stein.STAGE: "Stein weights beside them",
-    likelihood_power.STAGE: "How masses hang on the noise model",
+    likelihood_power.STAGE: "How masses depend on the noise model",
 }
 
 # What sentences, the table of modes and facts of components are made of, beside the modes.

@@ -1,4 +1,4 @@
-"""Starts from column projection, whose quality hangs on choices that the paper does not name.
+"""Starts from column projection, whose quality depends on choices that the paper does not name.
 
 X_S = P X[:, columns] has nearly rank one where entries of P are |N(0, 1)|, and a solver goes on for
 long: the transforms depend on when it stops. Read otherwise, entries of P keep their signs, and

@@ -16,6 +16,8 @@ TERMS = {
     "grey room": "feasible region",
     "have not met": "have not mixed",
     "as at first": "reset",
+    "hang on": "depend on",
+    "hangs on": "depends on",
     "bring them in": "import",
     "hand it on": "export, or share",
     "he": "they, or the user",

@@ -183,8 +183,9 @@ def advance(problem: Problem, solution: Solution, stopping: Stopping, rounds: in
         # Every round begins with what is kept between steps, so that no bit depends on how many
         # rounds a step has.
         for _ in range(rounds):
-            if one.active[0]:
-                one = _advance_one(problem, seen_from, one, stopping)
+            one = _advance_one(problem, seen_from, one, stopping)
+            if not one.active[0]:  # rounds of a tiny X are millions
+                break
         for name, column in columns.items():
             column[p] = getattr(one, name)[0]
     return replace(solution, **columns)

@@ -144,3 +144,17 @@ def test_signatures_converge_and_turn_no_further_than_they_say(rng, hidden):
     while end.active.any():
         end = hals.advance(problem, end, TO_THE_END)
     assert (turned(state.A, end.A) <= state.movement).mean() >= 0.95
+
+
+def test_a_step_ends_when_nothing_is_left_to_do(rng, monkeypatch):
+    """Of a tiny X a step has room for millions of rounds; the rest must not be counted through."""
+    monkeypatch.setattr(hals.shared, "STEP_WORK", 1e18)
+    problem = Problem.without_model(Dataset.from_array(np.array([[1.0, 3.0], [2.0, 4.0]])), 1)
+    assert projection.suits(problem)
+    state = hals.start(problem, rng.random((3, 2, 1)), rng.random((3, 1, 2)))
+    steps = 0
+    while state.active.any():
+        state = hals.advance(problem, state, Stopping(100, None, 0.0))
+        steps += 1
+    assert steps <= 3
+    np.testing.assert_allclose(state.squared_error, np.linalg.svd(problem.dataset.X)[1][1] ** 2)

@@ -19,6 +19,9 @@ from bnmf_core.store import files
 METRIC = "max_angle"
 # Draws of a chain that are solved from; all of them where these do not end in one optimum.
 PER_CHAIN = 8
+# Degrees: ends this near are one optimum; farther apart they may be places of a ridge, which modes
+# cut into pieces.
+SAME_OPTIMUM = 1.0
 # A draw that was not solved from, and one whose optimum no restart has found.
 UNKNOWN, NEW = -1, -2
 
@@ -78,11 +81,11 @@ def _ends(
 
 
 def _one_optimum(comparison: Comparison, ends: np.ndarray) -> bool:
-    """Whether all of these ends are known, and lie within 15° of each other."""
+    """Whether all of these ends are known, and no farther apart than optima are known to be."""
     if (ends < 0).any():
         return bool((ends == NEW).all())
     apart = distances.STAGE.of(comparison).matrix(METRIC)[np.ix_(ends, ends)]
-    return bool(apart.max() <= SAME_MODE)
+    return bool(apart.max() <= max(SAME_OPTIMUM, 2.0 * comparison.resolution))
 
 
 def read(comparison: Comparison, folder: Path) -> Basins:
@@ -94,7 +97,7 @@ STAGE = Stage(
     key="basins",
     label="Finding the mode of each draw",
     needs=(distances.STAGE,),
-    version=1,
+    version=2,
     compute=compute,
     read=read,
     weight=2.0,

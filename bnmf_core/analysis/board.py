@@ -65,13 +65,15 @@ class Board:
         found = evidence.STAGE.perhaps(self.comparison)
         if found is None or found.tables is None or (len(found.rows) == 1 and found.left_out):
             return (math.nan,) * 3
-        table = found.tables[1.0]
-        in_found = self.found(run_id)[self.modes.labels[list(found.rows)]].astype(int)
+        table, labels = found.tables[1.0], self.modes.labels
+        # Modes that the posterior does not separate are reached together.
+        joined = found.of_modes(labels)["joined"].to_numpy()
+        reached = np.isin(joined, joined[self.found(run_id)])
         masses = shares(
-            table["log_evidence"].to_numpy(),
+            np.where(table["keeps"], table["log_evidence"], -np.inf),
             table["error"].to_numpy(),
             np.random.default_rng(SEED),
-            in_found,
+            reached[labels[list(found.rows)]].astype(int),
         )
         mass, low, high = (float(part[1]) if part.size > 1 else 0.0 for part in masses)
         return mass, low, high

@@ -44,6 +44,14 @@ class Islands:
             return ""
         return family_verdict(self._family_of(labels)[held], held, missing)
 
+    def one_family(self, labels: np.ndarray, optima: np.ndarray) -> bool:
+        """Whether paths without a barrier join all of several modes; arguments as of verdict."""
+        if self.problem:
+            return False
+        held = np.unique(labels[list(self.rows)])
+        several = 1 < held.size == np.unique(labels[optima]).size
+        return several and np.unique(self._family_of(labels)[held]).size == 1
+
     def connected(self, labels: np.ndarray, mode: int) -> bool:
         """Whether a path without a barrier joins a mode to another; labels as of verdict."""
         if self.problem:

@@ -138,6 +138,7 @@ def write(folder: Path, asked: RankQuestion, study: RankStudy) -> None:
         "noise": study.noise,
         "prior": study.prior,
         "counts": study.counts,
+        "grows": study.grows,
     }
     files.write_json(folder / STUDY, plain)
     shutil.rmtree(folder / PARTS, ignore_errors=True)
@@ -159,7 +160,8 @@ def read(folder: Path) -> RankStudy:
         table = pd.DataFrame(plain["table"])
         criteria = {key: _criterion(values) for key, values in plain["criteria"].items()}
         best = {rank: (arrays[f"A{rank}"], arrays[f"W{rank}"]) for rank in table["rank"].tolist()}
-        return RankStudy(table, criteria, plain["noise"], plain["prior"], best, plain["counts"])
+        uneven = plain["counts"], plain.get("grows", False)  # unknown of those made before
+        return RankStudy(table, criteria, plain["noise"], plain["prior"], best, *uneven)
     except (KeyError, TypeError) as error:
         raise StoreError(f"The stored rank study {folder.name} cannot be read: {error}.") from error
 

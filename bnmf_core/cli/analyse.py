@@ -59,7 +59,7 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
         "suggests, else auto)",
     )
     command.add_argument(
-        "--ranks", default="1:8", metavar="FIRST:LAST", help="that auto tries (default: 1:8)"
+        "--ranks", default="", metavar="FIRST:LAST", help="that auto tries (default: 1:8, or less)"
     )
     command.add_argument(
         "--kind",
@@ -182,7 +182,7 @@ def _rank(
         task = bars.add_task("comparing ranks", total=1.0, made="")
         study = rank_study(
             dataset,
-            parsed(options.ranks),
+            parsed(options.ranks, dataset),
             rng=np.random.default_rng(options.seed),
             restarts=RESTARTS,
             on_progress=lambda part: bars.update(task, completed=part),

@@ -7,9 +7,11 @@ from concurrent.futures import Executor
 
 import numpy as np
 
+from bnmf_core.analysis.ranks import usual_ranks
 from bnmf_core.cli import arguments, running
 from bnmf_core.cli.output import Commands, Output
 from bnmf_core.cli.records import open_store
+from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import Cancelled, SettingsError
 from bnmf_core.evidence.rank_study import NOISES, RankStudy, rank_study
 from bnmf_core.findings.ranks import recommend
@@ -36,7 +38,7 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
     command = commands.add_parser("ranks", parents=parents, help=words, description=words)
     arguments.add_data(command)
     command.add_argument(
-        "--ranks", default="1:8", metavar="FIRST:LAST", help="or a list, 2,4,8 (default: 1:8)"
+        "--ranks", default="", metavar="FIRST:LAST", help="or a list, 2,4,8 (default: 1:8, or less)"
     )
     command.add_argument(
         "--noise",
@@ -54,8 +56,8 @@ def ranks(options: argparse.Namespace, output: Output) -> str:
     """Compare the ranks; returns "cancelled" or "complete"."""
     if options.seed < 0:
         raise SettingsError(f"The seed was {options.seed}; a number ≥ 0 is needed.")
-    tried = parsed(options.ranks)
     dataset = arguments.dataset(options, open_store(options.store), output)
+    tried = parsed(options.ranks, dataset)
     with (
         running.interruptible() as interrupted,
         running.cluster(options, output) as cluster,
@@ -86,8 +88,8 @@ def ranks(options: argparse.Namespace, output: Output) -> str:
     return "complete"
 
 
-def parsed(text: str) -> list[int]:
-    """The ranks that "2:8" or "2,4,8" stand for.
+def parsed(text: str, dataset: Dataset) -> list[int]:
+    """The ranks that "2:8" or "2,4,8" stand for; of "" those that half of the data allow.
 
     Raises
     ------
@@ -95,8 +97,8 @@ def parsed(text: str) -> list[int]:
         When it is neither.
     """
     try:
-        if ":" in text:
-            first, last = map(int, text.split(":"))
+        if ":" in text or not text:
+            first, last = map(int, text.split(":")) if text else usual_ranks(dataset)
             return list(range(first, last + 1))
         return [int(word) for word in text.split(",")]
     except ValueError as error:

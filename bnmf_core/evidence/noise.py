@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import SettingsError, raise_if_cancelled
 from bnmf_core.core.problem import Problem
 from bnmf_core.evidence.annealing import Stopped, never
@@ -15,6 +16,9 @@ from bnmf_core.samplers.gibbs import sweep
 
 # Chains, and sweeps after each of which σ is set anew, the first of them by long steps.
 CHAINS, SWEEPS, UNSEEN = 8, 300, 100
+# Entries that residuals are looked at, at most, and in a quarter of the fit at least; and how many
+# times as large they have to be.
+ENTRIES, FEWEST_ENTRIES, LARGER = 200_000, 50, 1.5
 
 
 def residual_noise(problem: Problem, restarts: Restarts) -> float:
@@ -81,3 +85,26 @@ def most_probable_noise(
             step = 1.0 / max(1, done - UNSEEN)
             variance = max(variance + step * (met - variance), smallest)
     return float(np.sqrt(variance))
+
+
+def grows(dataset: Dataset, A: np.ndarray, W: np.ndarray) -> bool:
+    """Whether residuals of a fit A (D, R), W (R, N) are larger where the fit is.
+
+    Compared are root mean squares, over the upper quarter of the fitted entries and over the second
+    lowest: the lowest may be cut off at 0. Of a large X that is seen on entries drawn at random.
+    """
+    rng = np.random.default_rng(0)
+    rows, columns = (rng.integers(size, size=ENTRIES) for size in dataset.X.shape)
+    if dataset.X.shape[0] * dataset.X.shape[1] <= ENTRIES:
+        rows, columns = np.indices(dataset.X.shape).reshape(2, -1)
+    if dataset.mask is not None:
+        seen = dataset.mask[rows, columns]
+        rows, columns = rows[seen], columns[seen]
+    fit = np.einsum("er,re->e", A[rows], W[:, columns])
+    squared = (np.asarray(dataset.X[rows, columns]).ravel() - fit) ** 2
+    low, middle, high = np.quantile(fit, [0.25, 0.5, 0.75])
+    of_low = squared[(fit > low) & (fit <= middle)]
+    of_high = squared[fit > high]
+    if min(of_low.size, of_high.size) < FEWEST_ENTRIES:
+        return False
+    return bool(of_high.mean() > LARGER**2 * of_low.mean())

@@ -29,7 +29,7 @@ from bnmf_core.core.problem import Problem, check_fit
 from bnmf_core.evidence import criteria
 from bnmf_core.evidence.annealing import Stopped, never
 from bnmf_core.evidence.criteria import Criterion
-from bnmf_core.evidence.noise import most_probable_noise, residual_noise, with_noise
+from bnmf_core.evidence.noise import grows, most_probable_noise, residual_noise, with_noise
 from bnmf_core.evidence.parts import Cache, Report, Work
 from bnmf_core.evidence.rank_evidence import THRESHOLD, effort, row_of
 from bnmf_core.evidence.restarts import Restarts, shards, solve_block
@@ -60,6 +60,7 @@ class RankStudy:
     noise, prior : what was taken for σ and for λ, in a sentence each.
     best : of every rank the restart with the smallest error, A (D, R) and W (R, N).
     counts : whether X holds whole numbers only, whose noise the evidence may take for components.
+    grows : whether residuals grow with the fit, see :func:`bnmf_core.evidence.noise.grows`.
     """
 
     table: pd.DataFrame
@@ -68,6 +69,7 @@ class RankStudy:
     prior: str
     best: Mapping[int, tuple[np.ndarray, np.ndarray]]
     counts: bool = False
+    grows: bool = False
 
 
 def rank_study(
@@ -162,7 +164,10 @@ def rank_study(
     work.tell(1.0)
     best = {rank: (some.A[some.best], some.W[some.best]) for rank, some in found.items()}
     said = _criteria(table, squared, levels["told"])
-    return RankStudy(table, said, levels["told"], _prior(rate), best, _whole_numbers(dataset))
+    # Where the evidence takes such noise for components, its own rank shows none of it any more.
+    uneven = grows(dataset, *best[said["hidden"].chosen or said["evidence"].chosen or tried[-1]])
+    counts = _whole_numbers(dataset)
+    return RankStudy(table, said, levels["told"], _prior(rate), best, counts, uneven)
 
 
 def so_far(dataset: Dataset, ranks: Iterable[int], keep: Path) -> RankStudy | None:

@@ -168,7 +168,7 @@ class Answer:
             ]
         if self.posterior is not None and self.posterior.modes and not self.posterior.settled:
             found.append(
-                {"said": "How far the posterior turns components", "reason": self.posterior.reason}
+                {"said": "How far draws lie from the best fit", "reason": self.posterior.reason}
             )
         return found
 

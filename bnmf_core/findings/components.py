@@ -115,7 +115,7 @@ def shared(
     names = component_names(
         comparison.dataset, A[0], () if named is None else named.components(A[0])
     )
-    others, first = len(rows) - 1, int(modes.labels[rows[0]])
+    others, first = len(rows) - 1, int(modes.labels[rows[0]]) + 1
     where = fact(
         {1: "partners.one", 2: "partners.two"}.get(others, "partners.many"),
         angle=SHARED,
@@ -166,13 +166,13 @@ def uncertainty(
         widest = float(component_angles(optima, A[0], matching(optima, A[0])).max())
         # Equally good fits may form a ridge within the threshold.
         where = "unique" if widest <= UNIQUE else "ridge"
-    mode = int(modes.labels[first.row])
+    mode = int(modes.labels[first.row]) + 1
     said = [
         fact(f"turned.{where}", mode=mode, widest=widest, component=names[far], angle=turned[far])
     ]
     if turned.size > 1:
         said.append(fact("turned_least", component=names[near], angle=turned[near]))
-    return [*said, fact("medians"), fact("mixed", r_hat=first.r_hat, ess=first.ess)]
+    return [*said, fact("mixed", r_hat=first.r_hat, ess=first.ess)]
 
 
 def component_names(dataset: Dataset, A: np.ndarray, called: Sequence[str] = ()) -> list[str]:

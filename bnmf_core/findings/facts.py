@@ -30,7 +30,7 @@ class Fact:
 def fact(key: str, **values: Any) -> Fact:
     """A fact with these values.
 
-    >>> fact("basin", share=0.62, mode=1).values["share"]
+    >>> fact("basin", share=0.62, mode=2).values["share"]
     0.62
     """
     return Fact(key, values)
@@ -42,14 +42,14 @@ def say(facts: Fact | Iterable[Fact], names: Sequence[str] = ()) -> str:
     names : what the modes are called where they have names, as "mode 2 (late)"; a sentence uses
     each of them once, and the number after that.
 
-    Besides Python's formats, a field in a sentence has these: ``percent``; ``mode`` and ``modes``,
-    0-based, with a capital at the beginning; ``list``; ``names``, the first four of them;
+    Besides Python's formats, a field in a sentence has these: ``percent``; ``mode``, ``modes``, by
+    their numbers from 1, with a capital at the beginning; ``list``; ``names``, the first four;
     ``capital``; ``one|many`` by a number or the length of a tuple, which ``#`` stands for. A field
     that is a fact is said.
 
     Examples
     --------
-    >>> say(fact("basin", share=0.62, mode=1), ["mode 1", "mode 2 (late)"])
+    >>> say(fact("basin", share=0.62, mode=2), ["mode 1", "mode 2 (late)"])
     '62 % of the restarts ended in mode 2 (late).'
     """
     if isinstance(facts, Fact):
@@ -59,7 +59,7 @@ def say(facts: Fact | Iterable[Fact], names: Sequence[str] = ()) -> str:
 
 
 def plain(fact: Fact) -> dict[str, Any]:
-    """A fact as plain values; modes are 0-based, a number that is unknown or infinite is None."""
+    """A fact as plain values; a number that is unknown or infinite is None."""
     return {"fact": fact.key} | {name: _plain(value) for name, value in fact.values.items()}
 
 
@@ -121,10 +121,10 @@ class _Words(Formatter):
     def _modes(self, modes: Sequence[int]) -> str:
         """Modes by their numbers; a single one by its name, the first time."""
         if len(modes) == 1:
-            mode = modes[0]
-            named = self.names[mode] if mode < len(self.names) else ""
+            k = modes[0] - 1
+            named = self.names[k] if k < len(self.names) else ""
             if named:
-                self.names[mode] = ""
-            return named or f"mode {mode + 1}"
-        shown = [str(mode + 1) for mode in modes[:MODES]]
-        return f"modes {listed(shown + [f'{len(modes) - MODES} more'] * (len(modes) > MODES))}"
+                self.names[k] = ""
+            return named or f"mode {modes[0]}"
+        more = [f"{len(modes) - MODES} more"] * (len(modes) > MODES)
+        return f"modes {listed([*map(str, modes[:MODES]), *more])}"

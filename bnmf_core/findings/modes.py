@@ -45,10 +45,10 @@ def facts(
     """
     unit = DISTANCES[metric].unit_behind
     return {
-        "found": list(_found(comparison, metric, table, modes, unit)),
+        "found": list(_found(comparison, metric, table, modes, unit, islands)),
         "draws": list(_where_draws_lie(comparison, table, unit, verdicts)),
         "separate": list(_separate(islands, modes.labels, comparison.optima)),
-        "probable": list(_probable(comparison, table, evidence, modes.labels, verdicts)),
+        "probable": list(_probable(comparison, table, evidence, modes.labels, verdicts, islands)),
         "missing": list(_missing(unseen, comparison)),
     }
 
@@ -57,7 +57,7 @@ def mass_of(mode: pd.Series) -> Fact:
     """The posterior mass of a mode, a row of its table, with its interval of 90 %."""
     mass, low, high = (float(mode[key]) for key in ("mass", "mass_low", "mass_high"))
     if "joined" in mode and mode["joined"] != mode["mode"]:
-        return fact("share.joined", joined=int(mode["joined"]))
+        return fact("share.joined", joined=int(mode["joined"]) + 1)
     if math.isnan(mass):
         return fact("share.unknown")
     if mass == 0.0 and not mode.get("stays", True):
@@ -84,7 +84,12 @@ def apart(comparison: Comparison, metric: str, modes: Modes) -> Fact:
 
 
 def _found(
-    comparison: Comparison, metric: str, table: pd.DataFrame, modes: Modes, unit: str
+    comparison: Comparison,
+    metric: str,
+    table: pd.DataFrame,
+    modes: Modes,
+    unit: str,
+    islands: Islands | None,
 ) -> Iterator[Fact]:
     restarts = int(comparison.optima.sum())
     if restarts > 1:
@@ -94,8 +99,11 @@ def _found(
             return
         good = _numbers(found["mode"][found["as_good_as_best"]])
         poorer = len(found) - len(good)
+        kind = "one_best" if len(good) == 1 else "several" if poorer else "all_good"
+        if islands is not None and islands.one_family(modes.labels, comparison.optima):
+            kind = kind if poorer else "one_family"
         yield fact(
-            f"many_modes.{'one_best' if len(good) == 1 else 'several' if poorer else 'all_good'}",
+            f"many_modes.{kind}",
             restarts=restarts,
             modes=len(found),
             threshold=modes.threshold,
@@ -104,7 +112,7 @@ def _found(
             poorer=poorer,
         )
         largest = table.iloc[int(np.nanargmax(table["found_by"]))]
-        yield fact("basin", share=float(largest["found_by"]), mode=int(largest["mode"]))
+        yield fact("basin", share=float(largest["found_by"]), mode=int(largest["mode"]) + 1)
         yield fact(
             "as_good.held_out" if comparison.holdout else "as_good.likelihood", nats=optima.NATS
         )
@@ -138,7 +146,8 @@ def _where_draws_lie(
 
 
 def _numbers(modes: pd.Series) -> tuple[int, ...]:
-    return tuple(int(mode) for mode in modes)
+    """Of modes from 0 the numbers from 1."""
+    return tuple(int(mode) + 1 for mode in modes)
 
 
 def _separate(islands: Islands | None, labels: np.ndarray, optima: np.ndarray) -> Iterator[Fact]:
@@ -152,6 +161,7 @@ def _probable(
     evidence: Evidence | None,
     labels: np.ndarray,
     verdicts: Verdicts | None,
+    islands: Islands | None,
 ) -> Iterator[Fact]:
     if evidence is None:
         return
@@ -163,7 +173,7 @@ def _probable(
     under = fact("weighed_under", model=evidence.model, settings=evidence.described)
     if weighed == 1:
         known = not evidence.left_out and unweighed <= 0
-        mode = int(table["weighed"].argmax())
+        mode = int(table["weighed"].argmax()) + 1
         yield fact("only_one.all" if known else "only_one.unknown", mode=mode)
         yield under
         return
@@ -177,7 +187,7 @@ def _probable(
         weighed=weighed,
     )
     yield from _not_kept(table)
-    yield from _draws_elsewhere(table, verdicts)
+    yield from _draws_elsewhere(table, verdicts, islands, labels)
     yield under
     if unweighed:
         yield fact("lower_peaks", modes=unweighed)
@@ -196,17 +206,25 @@ def _not_kept(table: pd.DataFrame) -> Iterator[Fact]:
         yield fact("no_mass", modes=_numbers(left["mode"]))
 
 
-def _draws_elsewhere(table: pd.DataFrame, verdicts: Verdicts | None) -> Iterator[Fact]:
+def _draws_elsewhere(
+    table: pd.DataFrame,
+    verdicts: Verdicts | None,
+    islands: Islands | None = None,
+    labels: np.ndarray | None = None,
+) -> Iterator[Fact]:
     """Where settled draws and masses do not agree, so that nobody takes the one for the other."""
     if verdicts is None or not verdicts.settled:
         return
-    unweighed = float(table["draws"][table["weighed"] == 0].sum())
+    apart = table["weighed"] == 0
+    if islands is not None and labels is not None:  # a piece of a family is no other place
+        apart &= ~np.array([islands.connected(labels, int(mode)) for mode in table["mode"]])
+    unweighed = float(table["draws"][apart].sum())
     if unweighed > NOTABLE:
         yield fact("draws_unweighed", share=unweighed)
     stuck = table[(table["weighed"] > 0) & (table["draws"] > table["mass_high"] + NOTABLE)]
     for _, mode in stuck.iterrows():
         share = float(mode["draws"])
-        yield fact("draws_stay", share=share, mode=int(mode["mode"]), mass=mass_of(mode))
+        yield fact("draws_stay", share=share, mode=int(mode["mode"]) + 1, mass=mass_of(mode))
 
 
 def _by_power(evidence: Evidence, labels: np.ndarray, winner: int | None) -> Iterator[Fact]:
@@ -224,13 +242,13 @@ def _by_power(evidence: Evidence, labels: np.ndarray, winner: int | None) -> Ite
         elif found is None:
             yield fact("power_open", power=power)
         elif found != winner and winner is not None:
-            yield fact("power_other", power=power, mode=found)
+            yield fact("power_other", power=power, mode=found + 1)
         still = still and found == winner
         kept = power if still else kept
-    if joined:
-        yield fact("power_joins", powers=tuple(joined), mode=winner)
-    if kept is not None:
-        yield fact("power_keeps", power=kept, mode=winner)
+    if winner is not None and joined:
+        yield fact("power_joins", powers=tuple(joined), mode=winner + 1)
+    if winner is not None and kept is not None:
+        yield fact("power_keeps", power=kept, mode=winner + 1)
     for power in evidence.blurred:
         yield fact("power_blurs", power=power)
 

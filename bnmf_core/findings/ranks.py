@@ -73,10 +73,12 @@ def recommend(study: RankStudy) -> Recommendation:
     hinted = () if hidden.chosen is None else (hidden.chosen, *hidden.runners_up)
     named = dict.fromkeys((chosen, *evidence.runners_up, *hinted))
     fewest = min(hinted, default=chosen)
-    if study.counts and hidden.settles and hidden.chosen == fewest < chosen:
+    uneven = study.counts or study.grows
+    if uneven and hidden.settles and hidden.chosen == fewest < chosen:
         # Noise that grows with the mean looks like structure; hidden blocks do not share it.
         others = tuple(r for r in named if r != fewest)
-        why = (fact("noise_of_counts_chosen", rank=chosen),)
+        key = "noise_of_counts_chosen" if study.counts else "noise_that_grows_chosen"
+        why = (fact(key, rank=chosen),)
         return Recommendation(fewest, LEANING, others, fact("rank.fewest", rank=fewest), why)
     others = tuple(r for r in named if r != chosen)
     lead = _lead(study)
@@ -98,8 +100,9 @@ def _doubt(study: RankStudy, chosen: int, lead: float) -> tuple[Fact, ...]:
         return (fact("disagree", evidence=chosen, hidden=hidden.chosen),)
     if lead < STRONG:
         return (fact("leads_little", rank=chosen, nats=STRONG),)
-    if study.counts and not (hidden.settles and hidden.chosen == chosen):
-        return _of_hidden(hidden, chosen), fact("noise_of_counts")
+    if (study.counts or study.grows) and not (hidden.settles and hidden.chosen == chosen):
+        key = "noise_of_counts" if study.counts else "noise_that_grows"
+        return _of_hidden(hidden, chosen), fact(key)
     return ()
 
 

@@ -153,7 +153,7 @@ FINDINGS: Registry[Source] = Registry(
     (
         Source("found", "how many modes there are", _modes),
         Source("probable", "how probable they are", _masses),
-        Source("uncertainty", "how far the posterior turns components", _uncertainty),
+        Source("uncertainty", "how far draws of components lie from the best fit", _uncertainty),
         Source("chains", "whether chains have settled", _chains),
         Source("missing", "what no restart has found", _missing),
         Source("components", "which components all modes share", _components),

@@ -84,7 +84,11 @@ def explanations(answer: Answer) -> Verdict:
     if count == 1:
         within = apart(answer.comparison, answer.metric, answer.modes)
         return verdict("one", CLEAR, fact("all_one", apart=within))
-    found = fact("counted.several" if good > 1 else "counted.one_best", modes=count, good=good)
+    islands, labels = answer.islands, answer.modes.labels
+    kind = "several" if good > 1 else "one_best"
+    if good == count and islands and islands.one_family(labels, answer.comparison.optima):
+        kind = "one_family"
+    found = fact(f"counted.{kind}", modes=count, good=good)
     if evidence is None:
         return verdict("weighing", WAITING, found)
     weighed = int((table["weighed"] > 0).sum())
@@ -93,11 +97,11 @@ def explanations(answer: Answer) -> Verdict:
     winner = clear_winner(table)
     if winner is None:
         return verdict("open", UNCLEAR, found, fact("not_told_apart"))
-    mass = mass_of(table.iloc[winner])
+    together = tuple(int(k) + 1 for k in table["mode"][table["joined"] == winner])
     key = "lighter.part" if weighed < count else "lighter.all"
     doubts = list(_doubts(answer, evidence, winner))
     grade = LIKELY if doubts or not evidence.settled else CLEAR
-    leads = fact(key, mode=winner, mass=mass, weighed=weighed)
+    leads = fact(key, modes=together, mass=mass_of(table.iloc[winner]), weighed=weighed)
     return verdict(grade, grade, found, leads, *doubts[:1])
 
 
@@ -134,7 +138,7 @@ def components(facts: ComponentFacts) -> Verdict:
     if PROVISIONAL in facts.states:
         known = np.isfinite(facts.found_again).any()
         least = float(np.nanmin(facts.found_again)) if known else 0.0
-        key = "agreed.by_mass" if lost else "agreed.by_restarts"
+        key = "agreed.by_mass" if lost else "agreed.by_all" if least == 1 else "agreed.by_restarts"
         return verdict(PROVISIONAL, LIKELY, fact(key, components=R, least=least), *among)
     return verdict(DETERMINED, CLEAR, fact("all_stay", components=R, angle=SAME_MODE), *among)
 

@@ -42,7 +42,7 @@ def test_areas_are_those_of_the_explanations_that_restarts_found(runner):
         assert table["lowest"][task] == pytest.approx(of_task.min()[task], abs=1e-12)
         assert table["highest"][task] == pytest.approx(of_task.max()[task], abs=1e-12)
     ((said, *_),) = labels.sentences(found)
-    assert said.startswith(f"kind: the choice among {len(found.rows)} explanations ")
+    assert said.startswith(f"Predicting kind: the choice among {len(found.rows)} explanations ")
 
 
 def test_draws_alone_leave_nothing_to_choose_from(runner):

@@ -361,12 +361,27 @@ def test_a_largest_distance_is_never_rounded_down(value, shown, monkeypatch):
 
 def test_a_sentence_calls_a_mode_by_its_name_once():
     names = ["mode 1 (early)", "mode 2", "mode 3 (late)"]
-    mass = fact("share.joined", joined=2)
-    stay = fact("draws_stay", share=0.5, mode=2, mass=mass)
+    mass = fact("share.joined", joined=3)
+    stay = fact("draws_stay", share=0.5, mode=3, mass=mass)
     assert say(stay, names).startswith("50 % of the draws lie in mode 3 (late), which has one with")
-    only = fact("only_one.unknown", mode=0)
+    only = fact("only_one.unknown", mode=1)
     assert say(only, names).startswith("Mode 1 (early) is the only one")
     assert say([only, only], names).count("early") == 2
-    assert "modes 1 and 3:" in say(fact("not_separated", modes=(0, 2)), names)
-    many = fact("not_separated", modes=tuple(range(9)))
+    assert "modes 1 and 3:" in say(fact("not_separated", modes=(1, 3)), names)
+    many = fact("not_separated", modes=tuple(range(1, 10)))
     assert "modes 1, 2, 3, 4, 5, 6 and 3 more:" in say(many)
+
+
+def test_a_family_is_not_counted_as_modes(two):
+    """Equally good fits that paths join are told as what they are, and draws in any piece count."""
+    modes = structure.modes_at(two, "max_angle", 15.0)
+    table = mode_table(two, "max_angle", modes, evidence.STAGE.of(two))
+    rows = evidence.STAGE.of(two).rows
+    for families, words in (((0, 0), "found one connected family"), ((0, 1), "found 2 modes")):
+        joined = islands.Islands("", rows, families)
+        good = table.assign(as_good_as_best=True)
+        known = of.facts(two, "max_angle", good, modes, None, joined, None)
+        assert words in say(known["found"][0])
+        unweighed = table.assign(weighed=[1, 0], mass_high=[1.0, np.nan], draws=[0.4, 0.6])
+        told = list(of._draws_elsewhere(unweighed, SETTLED, joined, modes.labels))
+        assert len(told) == len(set(families)) - 1

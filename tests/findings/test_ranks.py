@@ -37,7 +37,7 @@ def study(
 def test_two_criteria_that_agree_make_a_clear_recommendation():
     found = ranks.recommend(study(PEAK, AT_FIVE))
     assert (found.rank, found.grade, found.alternatives) == (5, "clear", ())
-    assert found.sentence == "5 components: evidence by 30 nats, hidden entries agree."
+    assert found.sentence == "5 components: the evidence leads by 30 nats, hidden entries agree."
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def test_a_mode_that_outweighs_all_others_whatever_the_errors_is_clear():
     assert verdicts.explanations(answer(evidence=weighed(blurred=(0.01,)))).grade == verdicts.CLEAR
     joined = Islands("", rows=(0, 3), families=(0, 0))
     ridge = verdicts.explanations(answer(islands=joined))
-    assert ridge.grade == verdicts.LIKELY and "A path without a barrier" in ridge.said
+    assert ridge.grade == verdicts.LIKELY and "A path of low error" in ridge.said
     apart = Islands("", rows=(0, 3), families=(0, 1))
     assert verdicts.explanations(answer(islands=apart)).grade == verdicts.CLEAR
     near = verdicts.explanations(answer(low=(0.35, 0.1), high=(0.9, 0.65)))

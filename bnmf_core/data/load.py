@@ -13,9 +13,9 @@ import numpy as np
 from bnmf_core.core.dataset import Dataset, Parts
 from bnmf_core.core.errors import DataError
 from bnmf_core.core.names import clean_name
-from bnmf_core.data.child import Child
 from bnmf_core.data.contents import check_choices, content_parts, format_of, inspect_content
 from bnmf_core.data.foreign import NamedMatrix
+from bnmf_core.data.isolation import ReaderProcess
 from bnmf_core.data.packed import unpacked
 from bnmf_core.data.reading import Reading, check_axis
 
@@ -69,8 +69,8 @@ def inspect_file(
     filename = _filename(source, filename)
     content = _read_bytes(source, limit_bytes)
     if apart or _isolated(content, filename, choices.get("format"), limit_bytes):
-        with Child(content, filename, limit_bytes, chosen=choices) as child:
-            return child.reading()
+        with ReaderProcess(content, filename, limit_bytes, chosen=choices) as reader:
+            return reader.reading()
     return inspect_content(content, filename, choices, limit_bytes)
 
 
@@ -130,8 +130,8 @@ def load_file(
     elif observations is not None and observations != reading.observations:
         reading = dataclasses.replace(reading, observations=observations)
     if apart or _isolated(content, filename, reading.format, limit_bytes):
-        with Child(content, filename, limit_bytes, reading=reading) as child:
-            return dataset_of(child.parts(), filename, reading)
+        with ReaderProcess(content, filename, limit_bytes, reading=reading) as reader:
+            return dataset_of(reader.parts(), filename, reading)
     return dataset_of(content_parts(content, filename, reading, limit_bytes), filename, reading)
 
 
@@ -167,8 +167,8 @@ def foreign_matrices(path: Path, limit_bytes: int = LIMIT_BYTES) -> list[NamedMa
         content = packed.getvalue()
     else:
         content = _read_bytes(path, limit_bytes)
-    with Child(content, path.name, limit_bytes) as child:
-        return child.matrices()
+    with ReaderProcess(content, path.name, limit_bytes) as reader:
+        return reader.matrices()
 
 
 def map_npy(path: str | os.PathLike[str], *, observations: str = "rows") -> Dataset:

@@ -8,7 +8,7 @@ import streamlit as st
 from bnmf_core import Dataset
 from bnmf_core.core.errors import BNMFError
 from bnmf_core.data.beside import labelled, oriented
-from bnmf_core.data.child import Child
+from bnmf_core.data.isolation import ReaderProcess
 from bnmf_core.data.joining import join
 from bnmf_core.data.load import LIMIT_BYTES, dataset_of
 from bnmf_core.data.naming import named_apart
@@ -72,8 +72,8 @@ def _reading(file: Any) -> Reading | None:
         if reader is None or reader[0] != asked:
             _stop(_READER)
             told = choices.told(file.file_id)
-            child = Child(file.getvalue(), file.name, LIMIT_BYTES, chosen=told)
-            st.session_state[_READER] = reader = (asked, child)
+            process = ReaderProcess(file.getvalue(), file.name, LIMIT_BYTES, chosen=told)
+            st.session_state[_READER] = reader = (asked, process)
         if not waiting.ended(reader[1], "Looking at the file"):
             return None
         try:
@@ -99,8 +99,8 @@ def _take(file: Any, reading: Reading, beside: Mapping[str, bytes]) -> None:
         )
     if pressed:
         _stop(_TAKING)
-        child = Child(file.getvalue(), file.name, LIMIT_BYTES, reading=reading)
-        st.session_state[_TAKING] = (file.file_id, child)
+        reader = ReaderProcess(file.getvalue(), file.name, LIMIT_BYTES, reading=reading)
+        st.session_state[_TAKING] = (file.file_id, reader)
     taking = st.session_state.get(_TAKING)
     if taking is None or not waiting.ended(taking[1], "Taking the data"):
         return

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bnmf_core.data.child import Child
+from bnmf_core.data.isolation import ReaderProcess
 from pages.frame import watch
 from pages.frame.words import duration, plain
 
@@ -10,15 +10,15 @@ from pages.frame.words import duration, plain
 PATIENCE = 3.0
 
 
-def ended(child: Child, words: str) -> bool:
-    """Whether the child is done; while it is not, its time, and a button to stop it."""
+def ended(reader: ReaderProcess, words: str) -> bool:
+    """Whether the reader is done; while it is not, its time, and a button to stop it."""
     with st.spinner(plain(f"{words}…")):
-        if child.wait(PATIENCE):
+        if reader.wait(PATIENCE):
             return True
 
     def draw() -> None:
-        st.caption(plain(f"{words}: {duration(child.elapsed)}. Other pages work meanwhile."))
-        st.button("Stop", key="upload_stop", on_click=child.kill)
+        st.caption(plain(f"{words}: {duration(reader.elapsed)}. Other pages work meanwhile."))
+        st.button("Stop", key="upload_stop", on_click=reader.kill)
 
-    watch.until_done(lambda: not child.done, draw)
+    watch.until_done(lambda: not reader.done, draw)
     return False

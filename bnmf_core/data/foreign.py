@@ -19,10 +19,10 @@ import numpy as np
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import DataError
 from bnmf_core.core.names import clean_name, listed
-from bnmf_core.data.arrays import MAX_ENTRIES, members
-from bnmf_core.data.formats import npy, table
+from bnmf_core.data.formats import table
+from bnmf_core.data.formats.arrays import members, read_npy
 from bnmf_core.data.formats.hdf5 import inside, open_hdf5, words
-from bnmf_core.data.packed import ZIP, archive_names, member, open_archive, unpacked
+from bnmf_core.data.limits import MAX_ENTRIES, ZIP, archive_names, member, open_archive, unpacked
 from bnmf_core.numerics.matrix import dense
 from bnmf_core.numerics.residuals import squared_errors
 
@@ -114,8 +114,7 @@ def _of_one(content: bytes, filename: str, limit_bytes: int) -> Iterator[NamedMa
     elif content.startswith((b"\x89HDF", b"CDF")):
         yield from _of_hdf5(content, name)
     elif content.startswith(b"\x93NUMPY"):
-        reading = npy.FORMAT.inspect(content, {"observations": "columns"}, limit_bytes)
-        parts: Any = npy.FORMAT.parts(content, reading, limit_bytes)
+        parts: Any = read_npy(content, "columns", limit_bytes)
         yield NamedMatrix(name, parts["X"])
     else:
         told = {"observations": "columns", "format": table.KEY}

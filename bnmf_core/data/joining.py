@@ -10,8 +10,8 @@ from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import DataError
 from bnmf_core.core.names import clean_name, clean_names
 from bnmf_core.data import cells, text
+from bnmf_core.data.limits import unpacked
 from bnmf_core.data.orientation import word_of
-from bnmf_core.data.packed import unpacked
 from bnmf_core.data.roles import HEADS
 
 SIDES = ("observations", "features")

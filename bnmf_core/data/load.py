@@ -16,7 +16,7 @@ from bnmf_core.core.names import clean_name
 from bnmf_core.data.contents import check_choices, content_parts, format_of, inspect_content
 from bnmf_core.data.foreign import NamedMatrix
 from bnmf_core.data.isolation import ReaderProcess
-from bnmf_core.data.packed import unpacked
+from bnmf_core.data.limits import unpacked
 from bnmf_core.data.reading import Reading, check_axis
 
 LIMIT_BYTES = 256 * 2**20

@@ -10,7 +10,7 @@ import numpy as np
 
 from bnmf_core.core.errors import DataError
 from bnmf_core.data import cells, marked
-from bnmf_core.data.arrays import check_entries
+from bnmf_core.data.limits import check_entries
 from bnmf_core.data.reading import PREVIEW_ROWS
 from bnmf_core.data.text import COMMENTS
 

@@ -20,7 +20,7 @@ from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import SettingsError, StoreError
 from bnmf_core.core.plain import Value
 from bnmf_core.core.problem import Problem
-from bnmf_core.data.arrays import members
+from bnmf_core.data.formats.arrays import members
 from bnmf_core.explorers.processes import Source, process
 from bnmf_core.numerics.linalg import balanced_svd
 from bnmf_core.numerics.matrix import Matrix

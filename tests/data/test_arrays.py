@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from bnmf_core.core.errors import DataError
-from bnmf_core.data import arrays, market
+from bnmf_core.data import limits
+from bnmf_core.data.formats import market
 from bnmf_core.data.load import load_file
 from tests.data.written import MATRIX, archive, header, mtx, npy, npz
 
@@ -136,7 +137,7 @@ def test_hostile_sparse_archives_are_one_sentence(changed, words):
 
 
 def test_large_claims_are_refused(monkeypatch):
-    monkeypatch.setattr(arrays, "MAX_ENTRIES", 8)
+    monkeypatch.setattr(limits, "MAX_ENTRIES", 8)
     for content in (npy(np.ones((3, 3))), b"1,2,3\n" * 3, mtx(np.ones((3, 3)))):
         with pytest.raises(DataError, match="9 entries; at most 8"):
             load_file(content)

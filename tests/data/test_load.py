@@ -12,8 +12,7 @@ from scipy import sparse
 from scipy.io import savemat
 
 from bnmf_core.core.errors import DataError
-from bnmf_core.data import market
-from bnmf_core.data.formats import FORMATS
+from bnmf_core.data.formats import FORMATS, market
 from bnmf_core.data.load import load_file
 from tests.data.written import AXES, MATRICES, MATRIX, mtx, npy, npz, oriented
 

@@ -1,21 +1,34 @@
-"""What kinds of file can be read: one file each, and one line here."""
+"""What kinds of file can be read: a file for each or a few that are alike, and one line here."""
 
 from bnmf_core.data.formats import (
+    arrays,
     gct,
-    h5ad,
+    hdf5,
     images,
     market,
     mat,
-    npy,
-    npz,
-    parquet,
+    spreadsheets,
     table,
     tenx,
     texts,
-    xlsx,
 )
 from bnmf_core.data.formats.format import Format
 
 # In the order in which a file's content is looked at; a table of text is what is left.
-_MODULES = (npy, xlsx, tenx, images, texts, npz, market, parquet, gct, mat, h5ad, table)
-FORMATS: dict[str, Format] = {one.FORMAT.key: one.FORMAT for one in _MODULES}
+FORMATS: dict[str, Format] = {
+    one.key: one
+    for one in (
+        arrays.NPY,
+        spreadsheets.XLSX,
+        tenx.FORMAT,
+        images.FORMAT,
+        texts.FORMAT,
+        arrays.NPZ,
+        market.FORMAT,
+        spreadsheets.PARQUET,
+        gct.FORMAT,
+        mat.FORMAT,
+        hdf5.H5AD,
+        table.FORMAT,
+    )
+}

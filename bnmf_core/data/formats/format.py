@@ -1,14 +1,16 @@
-"""What every format says of itself."""
+"""What every format says of itself, and two kinds of format: bare arrays, and named matrices."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import Any
 
 import numpy as np
 
 from bnmf_core.core.dataset import Parts
-from bnmf_core.core.names import clean_name
-from bnmf_core.data.orientation import UNSAID, UNSAID_DOUBT
+from bnmf_core.core.errors import DataError
+from bnmf_core.core.names import clean_name, clean_names
+from bnmf_core.data.orientation import UNSAID, UNSAID_DOUBT, Side, find_side
 from bnmf_core.data.reading import (
     PREVIEW_CHARACTERS,
     PREVIEW_COLUMNS,
@@ -17,7 +19,8 @@ from bnmf_core.data.reading import (
     Reading,
 )
 
-DEFAULT_AXIS = "rows"
+# (content, file name) → whether the file is of this kind.
+Recognises = Callable[[bytes, str], bool]
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ class Format:
 
     key: str
     what: str
-    recognises: Callable[[bytes, str], bool]
+    recognises: Recognises
     inspect: Callable[[bytes, Mapping[str, Any], int], Reading]
     parts: Callable[[bytes, Reading, int], Parts]
     isolated: bool = False
@@ -47,11 +50,7 @@ class Format:
 
 
 def array_format(
-    key: str,
-    what: str,
-    recognises: Callable[[bytes, str], bool],
-    read: Callable[[bytes, str, int], Parts],
-    isolated: bool = False,
+    key: str, what: str, recognises: Recognises, read: Callable[[bytes, str, int], Parts]
 ) -> Format:
     """A format that holds a matrix of numbers: only its orientation is to be chosen.
 
@@ -59,58 +58,155 @@ def array_format(
     """
 
     def inspect(content: bytes, chosen: Mapping[str, Any], limit_bytes: int) -> Reading:
-        observations = chosen.get("observations", DEFAULT_AXIS)
-        return array_reading(key, what, read(content, observations, limit_bytes), chosen)
+        given = "observations" in chosen
+        observations = chosen.get("observations", "rows")
+        found: Any = read(content, observations, limit_bytes)
+        return Reading(
+            format=key,
+            what=what,
+            observations=observations,
+            image_shape=found.get("image_shape"),
+            reasons={"observations": "chosen by you" if given else UNSAID},
+            doubts=() if given else (UNSAID_DOUBT,),
+            preview=_preview(found["X"] if observations == "columns" else found["X"].T),
+        )
 
     def parts(content: bytes, reading: Reading, limit_bytes: int) -> Parts:
         return read(content, reading.observations, limit_bytes)
 
-    return Format(key, what, recognises, inspect, parts, isolated)
+    return Format(key, what, recognises, inspect, parts)
 
 
-def array_reading(key: str, what: str, found: Parts, chosen: Mapping[str, Any]) -> Reading:
-    """The Reading of a matrix that was found whole; ``found`` has X as (D, N)."""
-    given = "observations" in chosen
-    observations = chosen.get("observations", DEFAULT_AXIS)
-    X = found["X"]
-    reason = "chosen by you" if given else UNSAID
-    return Reading(
-        format=key,
-        what=what,
-        observations=observations,
-        image_shape=found.get("image_shape"),
-        reasons={"observations": reason},
-        doubts=() if given else (UNSAID_DOUBT,),
-        preview=array_preview(X if observations == "columns" else X.T),  # type: ignore[union-attr]
-    )
+@dataclass(frozen=True)
+class Found:
+    """A matrix as it lies in its file, with what stands beside it.
+
+    side : where the observations are and why, where the format says so.
+    row_labels, column_labels : name → one word for each row or column.
+    formats : keys of the formats that the file can be taken for, where these are several.
+    settings, offers : what was chosen of what the format offers.
+    shown : the columns that tell most at a glance; left out, the first.
+    """
+
+    matrix: Any
+    rows: Sequence[str] | None = None
+    columns: Sequence[str] | None = None
+    row_labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    column_labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    side: Side | None = None
+    image_shape: tuple[int, int] | None = None
+    formats: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    offers: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    doubts: tuple[str, ...] = ()
+    shown: np.ndarray | None = None
 
 
-def array_preview(
+def named_format(
+    key: str,
+    what: str,
+    recognises: Recognises,
+    find: Callable[[bytes, Mapping[str, Any], int], Found],
+    features_are: str = "",
+) -> Format:
+    """A format whose matrix may have names and labels for its rows and columns.
+
+    ``find`` takes content, settings and the limit in bytes. It runs in a process of its own.
+    """
+
+    def inspect(content: bytes, chosen: Mapping[str, Any], limit_bytes: int) -> Reading:
+        found = find(content, chosen.get("settings", {}), limit_bytes)
+        side = found.side or find_side(found.rows or [], found.columns or [], "", "")
+        if "observations" in chosen:
+            side = Side(chosen["observations"], "chosen by you")
+        return Reading(
+            key,
+            what,
+            observations=side.observations,
+            image_shape=found.image_shape,
+            formats=found.formats,
+            settings=dict(found.settings),
+            offers=dict(found.offers),
+            reasons={"observations": side.reason},
+            doubts=(*found.doubts, *((side.doubt,) if side.doubt else ())),
+            faults=_faults(found),
+            preview=_preview(found.matrix, found.rows, found.columns, found.shown),
+        )
+
+    def parts(content: bytes, reading: Reading, limit_bytes: int) -> Parts:
+        found = find(content, reading.settings, limit_bytes)
+        sides = (found.rows, found.row_labels), (found.columns, found.column_labels)
+        matrix = found.matrix
+        if reading.observations == "rows":
+            sides, matrix = sides[::-1], matrix.T
+        (features, _), (names, labels) = sides
+        return {
+            "X": matrix,
+            "labels": {key: list(words) for key, words in labels.items()},
+            "features": None if features is None else clean_names(features, "feature"),
+            "observations": None if names is None else clean_names(names, "observation"),
+        }
+
+    return Format(key, what, recognises, inspect, parts, True, features_are)
+
+
+def _faults(found: Found) -> tuple[str, ...]:
+    values = found.matrix if isinstance(found.matrix, np.ndarray) else found.matrix.data
+    if np.iscomplexobj(values):
+        wrong = "complex numbers; save their magnitudes and open those"
+    elif values.size and np.nanmin(values) < 0:
+        wrong = f"{np.nanmin(values):g}, which is negative"
+    else:
+        return ()
+    others = [name for name in found.offers.get("matrix", ()) if name != found.settings["matrix"]]
+    hint = f" Another matrix may be meant: {', '.join(map(repr, others[:5]))}." if others else ""
+    return (f"The matrix holds {wrong}; every entry must be a finite number ≥ 0.{hint}",)
+
+
+def pick(settings: Mapping[str, Any], key: str, offered: Sequence[Any], what: str) -> Any:
+    """What was chosen of what is offered; the first where nothing was.
+
+    Raises
+    ------
+    DataError
+        When it is not among what is offered.
+    """
+    chosen = settings.get(key, offered[0])
+    for one in offered:
+        if str(one) == str(chosen):
+            return one
+    listed = ", ".join(repr(clean_name(one, 40)) for one in offered[:8])
+    raise DataError(f"There is no {what} {clean_name(chosen, 40)!r}; there are {listed}.")
+
+
+def names_and_folders(files: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
+    """The stems of files in an archive, and their folders as a label where these are several."""
+    paths = [PurePosixPath(file) for file in files]
+    folders = [path.parent.name for path in paths]
+    return [path.stem for path in paths], {"folder": folders} if len(set(folders)) > 1 else {}
+
+
+def _preview(
     matrix: Any,
     row_names: Sequence[str] | None = None,
     column_names: Sequence[str] | None = None,
     shown: np.ndarray | None = None,
 ) -> Preview:
-    """The first rows and columns of a matrix as it lies in its file, dense or sparse.
-
-    ``shown`` are the columns to be seen where these are not the first.
-    """
+    """The first rows and columns of a matrix as it lies in its file, dense or sparse."""
     height, width = matrix.shape
     first = np.arange(min(width, PREVIEW_COLUMNS)) if shown is None else shown[:PREVIEW_COLUMNS]
-    corner = matrix
-    if not isinstance(matrix, np.ndarray):
-        corner = matrix.tocsr()
-    corner = corner[:PREVIEW_ROWS][:, first]
-    corner = corner if isinstance(corner, np.ndarray) else corner.toarray()
-    rows = [[f"{float(value.real):.6g}" for value in row] for row in corner]
+    if isinstance(matrix, np.ndarray):
+        corner = matrix[:PREVIEW_ROWS][:, first]
+    else:
+        corner = matrix.tocsr()[:PREVIEW_ROWS][:, first].toarray()
+    rows = tuple(tuple(f"{float(value.real):.6g}" for value in row) for row in corner)
+    heads = [] if column_names is None else [column_names[i] for i in first]
     return Preview(
         tuple(range(1, len(rows) + 1)),
-        tuple(tuple(row) for row in rows),
+        rows,
         tuple(tuple(i for i, cell in enumerate(row, 1) if cell == "nan") for row in rows),
         width,
         height,
         tuple(clean_name(name, PREVIEW_CHARACTERS) for name in (row_names or ())[:PREVIEW_ROWS]),
-        tuple(clean_name(column_names[i], PREVIEW_CHARACTERS) for i in first)
-        if column_names is not None
-        else (),
+        tuple(clean_name(name, PREVIEW_CHARACTERS) for name in heads),
     )

@@ -2,9 +2,8 @@
 
 import dataclasses
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from bnmf_core.core.dataset import Parts
 from bnmf_core.core.errors import DataError
@@ -19,14 +18,13 @@ KEY, WHAT = "gct", "a GCT file of GenePattern"
 HEADER = 3
 
 
-@dataclass(frozen=True)
-class _Claims:
+class _Claims(NamedTuple):
     """What the second row says: genes, samples, columns about genes, rows about samples."""
 
     rows: int
     columns: int
-    about_rows: int
-    about_columns: int
+    about_rows: int = 1
+    about_columns: int = 0
 
 
 def inspect(content: bytes, chosen: Mapping[str, Any], limit_bytes: int) -> Reading:
@@ -76,7 +74,7 @@ def _claims(content: bytes, encoding: str) -> _Claims:
     if len(numbers) < 2 or not all(word.strip().isdigit() for word in numbers if word.strip()):
         raise DataError("Row 2 of the GCT file must hold the numbers of rows and of columns.")
     found = [int(word) for word in numbers if word.strip()]
-    return _Claims(*found) if len(found) == 4 else _Claims(found[0], found[1], 1, 0)
+    return _Claims(*(found if len(found) == 4 else found[:2]))
 
 
 def _rows(content: bytes, encoding: str) -> Iterator[Record]:

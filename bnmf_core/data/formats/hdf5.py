@@ -1,17 +1,24 @@
-"""What formats in HDF5 share: no link leads out of the file, and claims are checked first."""
+"""H5AD as scanpy keeps it, and what formats in HDF5 share.
+
+No link leads out of the file, and what it claims is checked first.
+"""
 
 import io
+from collections.abc import Mapping
 from typing import Any
-
-import numpy as np
-from scipy import sparse
 
 from bnmf_core.core.errors import DataError
 from bnmf_core.core.names import clean_name
-from bnmf_core.data.arrays import MAX_ENTRIES, check_entries, check_side
+from bnmf_core.data.formats.arrays import checked_sparse
+from bnmf_core.data.formats.format import Found, named_format, pick
+from bnmf_core.data.limits import MAX_ENTRIES, check_entries, check_side
+from bnmf_core.data.orientation import Side
 from bnmf_core.lazy import lazy
 
 h5py = lazy("h5py")
+HDF5 = b"\x89HDF"
+SIDE = Side("rows", "the rows of an H5AD file are observations (obs)")
+MOST_LABELS = 24
 
 
 def open_hdf5(content: bytes) -> Any:
@@ -40,13 +47,13 @@ def inside(file: Any, path: str) -> Any:
     for name in path.split("/"):
         if not isinstance(here, h5py.Group) or here.get(name, getlink=True) is None:
             return None
-        if isinstance(here.get(name, getlink=True), h5py.ExternalLink):
-            raise _elsewhere(path)
-        here = here.get(name)
-        if here is None:
-            return None
-    if isinstance(here, h5py.Dataset) and (here.external or here.is_virtual):
-        raise _elsewhere(path)
+        outside = isinstance(here.get(name, getlink=True), h5py.ExternalLink)
+        here = None if outside else here.get(name)
+        if outside or (isinstance(here, h5py.Dataset) and (here.external or here.is_virtual)):
+            raise DataError(
+                f"{clean_name(path, 60)!r} lies in another file, which is never opened; save one "
+                "file with all of it."
+            )
     return here
 
 
@@ -94,16 +101,10 @@ def _sparse(file: Any, path: str, group: Any, look: bool) -> Any:
             f"The matrix {clean_name(path, 40)!r} stores {arrays[0].size:,} entries; at most "
             f"{MAX_ENTRIES:,} can be read."
         )
-    layout = sparse.csr_array if by_rows else sparse.csc_array
-    data, indices, indptr = (array[()] for array in arrays)
     try:
-        # Entries of the same place are added, which small whole numbers do not survive.
-        places = indices.astype(np.int64), indptr.astype(np.int64)
-        matrix = layout((data.astype(np.float64), *places), shape=shape)
-        matrix.check_format(full_check=True)
+        return checked_sparse("csr" if by_rows else "csc", [one[()] for one in arrays], shape)
     except ValueError as error:
         raise DataError(f"The indices of {clean_name(path, 40)!r} do not fit its shape.") from error
-    return matrix
 
 
 def words(file: Any, path: str) -> list[str] | None:
@@ -125,8 +126,44 @@ def words(file: Any, path: str) -> list[str] | None:
     return None
 
 
-def _elsewhere(path: str) -> DataError:
-    return DataError(
-        f"{clean_name(path, 60)!r} lies in another file, which is never opened; save one file with "
-        "all of it."
-    )
+def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Found:
+    with open_hdf5(content) as file:
+        layers = inside(file, "layers")
+        paths = ["X", *(f"layers/{name}" for name in layers or ()), "raw/X"]
+        offered = [path for path in paths if numbers(file, path, look=True) is not None]
+        if not offered:
+            raise DataError(
+                "The HDF5 file holds no matrix X as H5AD has it; save the matrix as NPZ or MTX."
+            )
+        path = pick(settings, "matrix", offered, "matrix")
+        genes = "raw/var" if path == "raw/X" else "var"
+        return Found(
+            numbers(file, path),
+            words(file, f"obs/{_index(file, 'obs')}"),
+            words(file, f"{genes}/{_index(file, genes)}"),
+            _labels(file),
+            side=SIDE,
+            settings={"matrix": path},
+            offers={"matrix": tuple(offered)},
+        )
+
+
+def _index(file: Any, group: str) -> str:
+    found = inside(file, group)
+    return "_index" if found is None else found.attrs.get("_index", "_index")
+
+
+def _labels(file: Any) -> dict[str, list[str]]:
+    labels = {}
+    for name in list(inside(file, "obs") or ())[: 10 * MOST_LABELS]:
+        unnamed = name not in (_index(file, "obs"), "__categories")
+        values = words(file, f"obs/{name}") if unnamed else None
+        # Numbers of their own for each cell, such as counts of reads, are no classes.
+        if values is not None and len({*values} - {""}) <= max(2, len(values) // 2):
+            labels[name] = values
+    return dict(list(labels.items())[:MOST_LABELS])
+
+
+H5AD = named_format(
+    "h5ad", "an H5AD file", lambda content, _: content.startswith(HDF5), _find, "genes"
+)

@@ -4,17 +4,15 @@ import io
 import warnings
 import zipfile
 from collections.abc import Mapping
-from pathlib import PurePosixPath
 from typing import Any
 
 import numpy as np
 
 from bnmf_core.core.errors import DataError
 from bnmf_core.core.names import clean_name
-from bnmf_core.data.arrays import check_entries
-from bnmf_core.data.formats.named import Found, named_format, pick
+from bnmf_core.data.formats.format import Found, named_format, names_and_folders, pick
+from bnmf_core.data.limits import ZIP, archive_names, check_entries, member, open_archive
 from bnmf_core.data.orientation import Side
-from bnmf_core.data.packed import ZIP, archive_names, member, open_archive
 from bnmf_core.lazy import lazy
 
 Image = lazy("PIL.Image")
@@ -52,9 +50,7 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
                 )
             rows.append(pixels.ravel(order="F"))
             check_entries(len(entries), pixels.size)
-    names = [PurePosixPath(entry.filename) for entry in entries]
-    folders = [path.parent.name for path in names]
-    labels = {"folder": folders} if len(set(folders)) > 1 else {}
+    names, labels = names_and_folders([entry.filename for entry in entries])
     if len(levels) > 1:
         raise DataError(
             f"{clean_name(levels[True], 60)!r} has grey levels of 8 or 16 bits, and "
@@ -73,7 +69,7 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
         )
     return Found(
         np.array(rows),
-        [path.stem for path in names],
+        names,
         row_labels=labels,
         side=SIDE,
         image_shape=None if shape is None else (int(shape[0]), int(shape[1])),

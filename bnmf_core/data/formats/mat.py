@@ -10,9 +10,9 @@ from scipy import sparse
 
 from bnmf_core.core.errors import DataError
 from bnmf_core.core.names import clean_name
-from bnmf_core.data.arrays import check_entries, check_side
-from bnmf_core.data.formats.hdf5 import numbers, open_hdf5
-from bnmf_core.data.formats.named import Found, named_format, pick
+from bnmf_core.data.formats.format import Found, named_format, pick
+from bnmf_core.data.formats.hdf5 import HDF5, numbers, open_hdf5
+from bnmf_core.data.limits import check_entries, check_side
 from bnmf_core.data.pictures import find_picture, unfolded
 from bnmf_core.lazy import lazy
 
@@ -22,7 +22,7 @@ _NUMBERS = ("double", "single", "logical", "sparse", "int", "uint")
 
 
 def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Found:
-    if content[HDF5_AT : HDF5_AT + 4] == b"\x89HDF":
+    if content[HDF5_AT : HDF5_AT + 4] == HDF5:
         return _newer(content, settings)
     listed = scipy_io.whosmat(io.BytesIO(content))
     fits = [

@@ -54,9 +54,8 @@ def parts(content: bytes, reading: Reading, limit_bytes: int) -> Parts:
 def _table(
     content: bytes, encoding: str, separator: str, comma: bool, words: tuple[str, ...]
 ) -> Table:
-    missing = cells.MISSING | {word.strip().lower() for word in words}
     records = partial(text.records, content, encoding, separator)
-    return Table(records, comma, missing, thousands=comma or separator == ",")
+    return Table(records, comma, cells.missing_with(words), thousands=comma or separator == ",")
 
 
 # It begins with nothing of its own: it is asked last.

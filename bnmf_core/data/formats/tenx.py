@@ -9,12 +9,11 @@ from typing import Any
 from scipy import sparse
 
 from bnmf_core.core.errors import DataError
-from bnmf_core.data.arrays import MAX_MEMBERS
-from bnmf_core.data.formats.hdf5 import numbers, open_hdf5, words
-from bnmf_core.data.formats.named import Found, named_format
-from bnmf_core.data.market import read_mtx
+from bnmf_core.data.formats.format import Found, named_format
+from bnmf_core.data.formats.hdf5 import HDF5, numbers, open_hdf5, words
+from bnmf_core.data.formats.market import read_mtx
+from bnmf_core.data.limits import MAX_MEMBERS, ZIP, archive_names, member, open_archive, unpacked
 from bnmf_core.data.orientation import Side
-from bnmf_core.data.packed import ZIP, archive_names, member, open_archive, unpacked
 from bnmf_core.data.text import find_encoding
 
 SIDE = Side("columns", "the columns of a 10x matrix are cells (barcodes)")
@@ -23,7 +22,7 @@ TAR_AT, TAR = 257, b"ustar"
 
 
 def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Found:
-    if content.startswith(b"\x89HDF"):
+    if content.startswith(HDF5):
         with open_hdf5(content) as file:
             matrix = numbers(file, "matrix")
             names = words(file, "matrix/features/name") or words(file, "matrix/gene_names")
@@ -31,7 +30,12 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
         if matrix is None:
             raise DataError("The HDF5 file holds no matrix as 10x Genomics has it.")
         return Found(matrix, names, cells, side=SIDE)
-    files = _from_tar(content, limit_bytes) if _is_tar(content) else _from_zip(content, limit_bytes)
+    if _is_tar(content):
+        files = _from_tar(content, limit_bytes)
+    else:
+        with open_archive(content, limit_bytes) as archive:
+            entries = [entry for entry in archive.infolist() if _wanted(entry.filename)]
+            files = {entry.filename.split("/")[-1]: member(archive, entry) for entry in entries}
     found = {name.removesuffix(".gz"): unpacked(data, limit_bytes) for name, data in files.items()}
     features = next((name for name in FEATURES if name in found), None)
     for name, there in ((MATRIX, MATRIX in found), (BARCODES, BARCODES in found)):
@@ -51,12 +55,6 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
     # Identifier, name, kind: the name is what people know.
     names = [row[1] if len(row) > 1 else row[0] for row in genes]
     return Found(matrix, names, [row[0] for row in barcodes], side=SIDE)
-
-
-def _from_zip(content: bytes, limit_bytes: int) -> dict[str, bytes]:
-    with open_archive(content, limit_bytes) as archive:
-        wanted = [entry for entry in archive.infolist() if _wanted(entry.filename)]
-        return {entry.filename.split("/")[-1]: member(archive, entry) for entry in wanted}
 
 
 def _from_tar(content: bytes, limit_bytes: int) -> dict[str, bytes]:
@@ -94,7 +92,7 @@ def _recognises(content: bytes, _: str) -> bool:
     # "csr_matrix".
     start = content[:10_000]
     group = re.search(rb"(?<![\w])matrix(?![\w])", start)
-    hdf5 = content.startswith(b"\x89HDF") and bool(group) and b"obs\0" not in start
+    hdf5 = content.startswith(HDF5) and bool(group) and b"obs\0" not in start
     return hdf5 or _is_tar(content)
 
 

@@ -1,7 +1,6 @@
 """Texts: a column of a table, or a zip of .txt files; how often each word stands in each text."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,9 +8,9 @@ import numpy as np
 from bnmf_core.core.errors import DataError
 from bnmf_core.core.names import clean_name
 from bnmf_core.data import cells
-from bnmf_core.data.formats.named import Found, named_format, pick
+from bnmf_core.data.formats.format import Found, named_format, names_and_folders, pick
+from bnmf_core.data.limits import ZIP, archive_names, member, open_archive
 from bnmf_core.data.orientation import Side
-from bnmf_core.data.packed import ZIP, archive_names, member, open_archive
 from bnmf_core.data.text import find_dialect, find_encoding, first_lines, records
 from bnmf_core.lazy import lazy
 
@@ -19,11 +18,14 @@ vectorizers = lazy("sklearn.feature_extraction.text")
 
 KEY = "texts"
 SIDE = Side("rows", "every text is an observation")
-WEIGHTINGS = ("counts", "tf-idf", "yes and no")
-STOP_WORDS = ("English", "none")
-LEAST = (2, 1, 3, 5, 10, 20, 50)
-MOST_SHARE = (0.5, 0.9, 1.0, 0.25, 0.1)
-MOST_WORDS = (5000, 1000, 2000, 10_000, 20_000)
+# Setting → what is offered, the first by default, and what one of it is called.
+OFFERS: dict[str, tuple[tuple[Any, ...], str]] = {
+    "weighting": (("counts", "tf-idf", "yes and no"), "weighting"),
+    "left_out_words": (("English", "none"), "list of words"),
+    "least_texts_of_a_word": ((2, 1, 3, 5, 10, 20, 50), "number"),
+    "largest_part_of_texts": ((0.5, 0.9, 1.0, 0.25, 0.1), "part"),
+    "most_words": ((5000, 1000, 2000, 10_000, 20_000), "number"),
+}
 # A column holds texts where its cells have so many words on average.
 WORDS_OF_TEXT = 4.0
 # Beside columns of numbers only longer cells are texts: a description of a row is shorter.
@@ -48,20 +50,8 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
         found = _from_zip(content, limit_bytes)
     else:
         found = _from_table(content, settings)
-    chosen = {
-        "weighting": pick(settings, "weighting", WEIGHTINGS, "weighting"),
-        "left_out_words": pick(settings, "left_out_words", STOP_WORDS, "list of words"),
-        "least_texts_of_a_word": pick(settings, "least_texts_of_a_word", LEAST, "number"),
-        "largest_part_of_texts": pick(settings, "largest_part_of_texts", MOST_SHARE, "part"),
-        "most_words": pick(settings, "most_words", MOST_WORDS, "number"),
-    }
-    offers: dict[str, tuple[Any, ...]] = {
-        "weighting": WEIGHTINGS,
-        "left_out_words": STOP_WORDS,
-        "least_texts_of_a_word": LEAST,
-        "largest_part_of_texts": MOST_SHARE,
-        "most_words": MOST_WORDS,
-    }
+    chosen = {key: pick(settings, key, *offered) for key, offered in OFFERS.items()}
+    offers = {key: offered for key, (offered, _) in OFFERS.items()}
     if found.columns:
         chosen, offers = {"column": found.column, **chosen}, {"column": found.columns, **offers}
     matrix, words = _counted(found.texts, chosen)
@@ -110,10 +100,7 @@ def _from_zip(content: bytes, limit_bytes: int) -> _Texts:
         entries = [entry for entry in archive.infolist() if _is_text(entry.filename)]
         held = [member(archive, entry) for entry in entries]
     texts = [data.decode(find_encoding(data)[0], "replace") if data else "" for data in held]
-    paths = [PurePosixPath(entry.filename) for entry in entries]
-    folders = [path.parent.name for path in paths]
-    labels = {"folder": folders} if len(set(folders)) > 1 else {}
-    return _Texts(texts, [path.stem for path in paths], labels)
+    return _Texts(texts, *names_and_folders([entry.filename for entry in entries]))
 
 
 def _from_table(content: bytes, settings: Mapping[str, Any]) -> _Texts:

@@ -1,8 +1,10 @@
-"""NumPy files (.npy, .npz) read without unpickling and without trusting their headers."""
+"""NPY and NPZ: arrays of NumPy, read without unpickling and without trusting their headers."""
 
 import io
 import math
 import zipfile
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -10,18 +12,16 @@ from scipy import sparse
 from bnmf_core.core.dataset import Parts
 from bnmf_core.core.errors import DataError
 from bnmf_core.core.names import clean_name, clean_names
-from bnmf_core.data.packed import member, open_archive
-from bnmf_core.numerics.matrix import Sparse
+from bnmf_core.data.formats.format import array_format
+from bnmf_core.data.limits import (
+    MAX_MEMBERS,
+    ZIP,
+    check_entries,
+    check_side,
+    member,
+    open_archive,
+)
 
-MAX_MEMBERS = 64
-MAX_ENTRIES = 2**26  # of a dense matrix: half a gigabyte of float64
-MAX_SIDE = 1_000_000  # features or observations: each gets a name
-
-_SPARSE_LAYOUTS = {
-    b"csr": sparse.csr_array,
-    b"csc": sparse.csc_array,
-    b"coo": sparse.coo_array,
-}
 _SPARSE_KEYS = {"format", "shape", "data", "indices", "indptr", "row", "col", "_is_array"}
 _NAMED_KEYS = {"X", "features", "observations", "image_shape", "mask"}
 _LABELS = "labels_"
@@ -42,7 +42,7 @@ def read_npz(content: bytes, observations: str, limit_bytes: int) -> Parts:
     """
     arrays = members(content, limit_bytes)
     if {"format", "shape", "data"} <= set(arrays):
-        X: np.ndarray | sparse.coo_array | Sparse = _sparse_matrix(arrays)
+        X: Any = _sparse_matrix(arrays)
         known = _SPARSE_KEYS | _NAMED_KEYS - {"X", "mask"}
     elif "X" in arrays:
         X = _matrix(arrays["X"], "The array 'X'")
@@ -52,9 +52,10 @@ def read_npz(content: bytes, observations: str, limit_bytes: int) -> Parts:
         X = _matrix(arrays[key], f"The array {key!r}")
         known = {key}
     else:
+        names = ", ".join(repr(clean_name(name, 40)) for name in list(arrays)[:5])
         raise DataError(
             f"The archive holds {len(arrays)} arrays and none is called 'X'; call the matrix "
-            f"'X' (found: {_listed(arrays)})."
+            f"'X' (found: {names}{' …' if len(arrays) > 5 else ''})."
         )
     foreign = [key for key in arrays if key not in known and not key.startswith(_LABELS)]
     if foreign:
@@ -69,36 +70,18 @@ def read_npz(content: bytes, observations: str, limit_bytes: int) -> Parts:
             raise DataError("The array 'mask' must be a matrix of true and false.")
         parts["mask"] = (mask.T if observations == "rows" else mask).astype(bool)
     if "image_shape" in arrays:
-        parts["image_shape"] = _image_shape(arrays["image_shape"])
+        parts["image_shape"] = _two_counts(arrays["image_shape"], "image_shape")
     if "features" in arrays:
         parts["features"] = clean_names(_words(arrays["features"], "features"), "feature")
     if "observations" in arrays:
-        names = _words(arrays["observations"], "observations")
-        parts["observations"] = clean_names(names, "observation")
+        words = _words(arrays["observations"], "observations")
+        parts["observations"] = clean_names(words, "observation")
     parts["labels"] = {
-        clean_name(key[len(_LABELS) :]) or "label": [
-            clean_name(word) for word in _words(array, key)
-        ]
+        clean_name(key[len(_LABELS) :]) or "label": list(map(clean_name, _words(array, key)))
         for key, array in arrays.items()
         if key.startswith(_LABELS)
     }
     return parts
-
-
-def check_side(rows: int, columns: int) -> None:
-    """Refuse a matrix with more rows or columns than can be named."""
-    for count, words in ((rows, "rows"), (columns, "columns")):
-        if count > MAX_SIDE:
-            raise DataError(f"The matrix has {count:,} {words}; at most {MAX_SIDE:,} can be read.")
-
-
-def check_entries(rows: int, columns: int) -> None:
-    """Refuse a dense matrix that would not fit in memory."""
-    if rows * columns > MAX_ENTRIES:
-        raise DataError(
-            f"The matrix of {rows:,}×{columns:,} has {rows * columns:,} entries; at most "
-            f"{MAX_ENTRIES:,} can be read, or more zeros in a sparse format (NPZ or MTX)."
-        )
 
 
 def _array(content: bytes, where: str) -> np.ndarray:
@@ -155,7 +138,7 @@ def members(content: bytes, limit_bytes: int) -> dict[str, np.ndarray]:
     """
     with open_archive(content, limit_bytes, MAX_MEMBERS) as archive:
         entries = archive.infolist()
-        _check_entries(entries)
+        _check_members(entries)
         return {
             entry.filename.removesuffix(".npy"): _array(
                 member(archive, entry), f"The array {clean_name(entry.filename, 60)[:-4]!r}"
@@ -164,7 +147,7 @@ def members(content: bytes, limit_bytes: int) -> dict[str, np.ndarray]:
         }
 
 
-def _check_entries(entries: list[zipfile.ZipInfo]) -> None:
+def _check_members(entries: list[zipfile.ZipInfo]) -> None:
     names = [entry.filename for entry in entries]
     if "[Content_Types].xml" in names:
         raise DataError(
@@ -188,16 +171,14 @@ def _check_entries(entries: list[zipfile.ZipInfo]) -> None:
             )
 
 
-def _sparse_matrix(arrays: dict[str, np.ndarray]) -> sparse.coo_array | Sparse:
+def _sparse_matrix(arrays: dict[str, np.ndarray]) -> Any:
     """A matrix in the layout of ``scipy.sparse.save_npz``, every index checked."""
-    kind = _scalar_text(arrays["format"])
-    layout = _SPARSE_LAYOUTS.get(kind)
-    if layout is None:
-        raise DataError(
-            f"The sparse matrix has the format {kind.decode('ascii', 'replace')!r}; csr, csc and "
-            "coo can be read."
-        )
-    names = ("data", "row", "col") if kind == b"coo" else ("data", "indices", "indptr")
+    if arrays["format"].shape != () or arrays["format"].dtype.kind not in "SU":
+        raise DataError("The array 'format' of the sparse matrix must be one word.")
+    kind = str(arrays["format"].astype(str)).encode("ascii", "replace").decode()
+    if kind not in ("csr", "csc", "coo"):
+        raise DataError(f"The sparse matrix has the format {kind!r}; csr, csc and coo can be read.")
+    names = ("data", "row", "col") if kind == "coo" else ("data", "indices", "indptr")
     for name in names:
         if name not in arrays:
             raise DataError(f"The sparse matrix lacks the array {name!r}.")
@@ -206,29 +187,29 @@ def _sparse_matrix(arrays: dict[str, np.ndarray]) -> sparse.coo_array | Sparse:
             raise DataError(f"The array {name!r} of the sparse matrix is not a list of numbers.")
     shape = _two_counts(arrays["shape"], "shape")
     check_side(*shape)
-    data, *places = (arrays[name] for name in names)
-    # Unsigned 64-bit indices beyond the signed range would turn negative and are then refused.
-    places = [place.astype(np.int64) for place in places]
-    # Entries of the same place are added, which small whole numbers do not survive.
-    data = data.astype(np.float64)
     try:
-        if kind == b"coo":
-            matrix = layout((data, tuple(places)), shape=shape)
-        else:
-            matrix = layout((data, *places), shape=shape)
-            # Without the full check an index outside the shape reads foreign memory later on.
-            matrix.check_format(full_check=True)
+        return checked_sparse(kind, [arrays[name] for name in names], shape)
     except ValueError as error:
         raise DataError(
             f"The indices of the sparse matrix do not fit its shape {shape[0]}×{shape[1]}."
         ) from error
+
+
+def checked_sparse(kind: str, arrays: Sequence[np.ndarray], shape: tuple[int, int]) -> Any:
+    """A sparse matrix of data and two arrays of indices; ValueError where these do not fit.
+
+    kind : "csr", "csc" or "coo". arrays : data, indices, indptr; of "coo": data, rows, columns.
+    """
+    # Entries of the same place are added, which small whole numbers do not survive. Unsigned
+    # 64-bit indices beyond the signed range turn negative and are then refused.
+    data, first, second = arrays[0].astype(np.float64), *(a.astype(np.int64) for a in arrays[1:])
+    if kind == "coo":
+        return sparse.coo_array((data, (first, second)), shape=shape)
+    layout = sparse.csr_array if kind == "csr" else sparse.csc_array
+    matrix = layout((data, first, second), shape=shape)
+    # Without the full check an index outside the shape reads foreign memory later on.
+    matrix.check_format(full_check=True)
     return matrix
-
-
-def _scalar_text(array: np.ndarray) -> bytes:
-    if array.shape != () or array.dtype.kind not in "SU":
-        raise DataError("The array 'format' of the sparse matrix must be one word.")
-    return str(array.astype(str)).encode("ascii", "replace")
 
 
 def _two_counts(array: np.ndarray, name: str) -> tuple[int, int]:
@@ -237,19 +218,15 @@ def _two_counts(array: np.ndarray, name: str) -> tuple[int, int]:
     return int(array[0]), int(array[1])
 
 
-def _image_shape(array: np.ndarray) -> tuple[int, int]:
-    return _two_counts(array, "image_shape")
-
-
 def _words(array: np.ndarray, name: str) -> list[str]:
     if array.ndim != 1 or array.dtype.kind not in "SUbuif":
         raise DataError(f"The array {name!r} must be a list of words or numbers.")
     check_side(len(array), 1)
-    if array.dtype.kind == "S":
-        return [word.decode("utf-8", "replace") for word in array.tolist()]
-    return [str(word) for word in array.tolist()]
+    words = array.tolist()
+    return [w.decode("utf-8", "replace") if isinstance(w, bytes) else str(w) for w in words]
 
 
-def _listed(arrays: dict[str, np.ndarray]) -> str:
-    names = [repr(clean_name(name, 40)) for name in list(arrays)[:5]]
-    return ", ".join(names) + (" …" if len(arrays) > 5 else "")
+NPY = array_format(
+    "npy", "an NPY array", lambda content, _: content.startswith(b"\x93NUMPY"), read_npy
+)
+NPZ = array_format("npz", "an NPZ archive", lambda content, _: content.startswith(ZIP), read_npz)

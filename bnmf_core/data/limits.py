@@ -1,4 +1,4 @@
-"""What is packed: gzip around any file, and archives whose claims are checked before opening."""
+"""Limits of what a file may claim: matrices, gzip and archives, checked before they are opened."""
 
 import io
 import zipfile
@@ -14,6 +14,25 @@ MAX_RATIO = 100
 FREE_BYTES = 2**20  # below this total an archive may be compressed at any ratio
 # A directory of millions of entries would take gigabytes to open.
 MOST_FILES = 100_000
+MAX_MEMBERS = 64  # of an archive of arrays
+MAX_ENTRIES = 2**26  # of a dense matrix: half a gigabyte of float64
+MAX_SIDE = 1_000_000  # features or observations: each gets a name
+
+
+def check_side(rows: int, columns: int) -> None:
+    """Refuse a matrix with more rows or columns than can be named."""
+    for count, words in ((rows, "rows"), (columns, "columns")):
+        if count > MAX_SIDE:
+            raise DataError(f"The matrix has {count:,} {words}; at most {MAX_SIDE:,} can be read.")
+
+
+def check_entries(rows: int, columns: int) -> None:
+    """Refuse a dense matrix that would not fit in memory."""
+    if rows * columns > MAX_ENTRIES:
+        raise DataError(
+            f"The matrix of {rows:,}×{columns:,} has {rows * columns:,} entries; at most "
+            f"{MAX_ENTRIES:,} can be read, or more zeros in a sparse format (NPZ or MTX)."
+        )
 
 
 def unpacked(content: bytes, limit_bytes: int) -> bytes:
@@ -32,18 +51,15 @@ def unpacked(content: bytes, limit_bytes: int) -> bytes:
         # One file may be several of gzip's, one behind the other.
         while rest.startswith(GZIP):
             stream = zlib.decompressobj(wbits=31)
-            piece = stream.decompress(rest, PIECE)
-            while True:
-                found += piece
+            while rest and not stream.eof:
+                found += stream.decompress(rest, PIECE)
+                rest = stream.unconsumed_tail
                 if len(found) > most:
                     raise DataError(
                         f"The gzip file would grow beyond {most / 2**20:,.4g} MB; at most "
                         f"{limit_bytes / 2**20:,.4g} MB, and {MAX_RATIO} times its size, can be "
                         "read."
                     )
-                if stream.eof or not stream.unconsumed_tail:
-                    break
-                piece = stream.decompress(stream.unconsumed_tail, PIECE)
             if not stream.eof:
                 raise DataError("The gzip file is cut off.")
             rest = stream.unused_data
@@ -72,9 +88,10 @@ def open_archive(content: bytes, limit_bytes: int, most: int = MOST_FILES) -> zi
     total = 0
     for entry in archive.infolist():
         shown = clean_name(entry.filename, 60)
-        parts = entry.filename.split("/")
         outside = (
-            ".." in parts or entry.filename.startswith("/") or set(entry.filename) & set("\\:")
+            ".." in entry.filename.split("/")
+            or entry.filename.startswith("/")
+            or set(entry.filename) & set("\\:")
         )
         # orig_filename is the name before zipfile cut it at a NUL.
         if outside or entry.orig_filename != entry.filename:

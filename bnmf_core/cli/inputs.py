@@ -10,10 +10,8 @@ from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import NotFoundError, SettingsError
 from bnmf_core.core.plain import Value
 from bnmf_core.core.settings import build, declarations
-from bnmf_core.data.beside import labelled, oriented
-from bnmf_core.data.joining import join
-from bnmf_core.data.load import LIMIT_BYTES, inspect_file, load_file, map_npy
-from bnmf_core.data.naming import named_apart
+from bnmf_core.data.joining import join, labelled, oriented
+from bnmf_core.data.load import LIMIT_BYTES, inspect_file, load_file, map_npy, named_apart
 from bnmf_core.data.repair import hide_entries
 from bnmf_core.data.samples import SAMPLES, load_sample
 from bnmf_core.data.synthetic import GENERATORS

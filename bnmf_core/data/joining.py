@@ -1,8 +1,14 @@
-"""Names and labels that come in files of their own, joined by name or by order."""
+"""Names and labels that come in files of their own: joined by name or by order.
 
-import dataclasses
-from collections.abc import Sequence
-from typing import NamedTuple
+Before that, they may say which side of the data the observations are on.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,13 +17,17 @@ from bnmf_core.core.errors import DataError
 from bnmf_core.core.names import clean_name, clean_names
 from bnmf_core.data import cells, text
 from bnmf_core.data.limits import unpacked
-from bnmf_core.data.orientation import word_of
-from bnmf_core.data.roles import HEADS
+from bnmf_core.data.orientation import UNSAID, UNSAID_DOUBT, kind_of, word_of
+from bnmf_core.data.reading import AXES, Reading
+from bnmf_core.data.roles import HEADS, MOST_CLASSES
 
 SIDES = ("observations", "features")
 LIMIT_BYTES = 32 * 2**20
 # Some files of text are filled up with zeros to the end of a block.
 PADDING = bytes(4)
+FEWEST_OF_A_CLASS = 2
+LABEL = "group"
+_FIRST_LETTERS = re.compile(r"([^\W\d_]+)[\W\d_]")
 
 
 class Joined(NamedTuple):
@@ -46,16 +56,17 @@ def join(dataset: Dataset, content: bytes, filename: str, side: str | None = Non
         When it fits neither, or both.
     """
     shown = clean_name(filename, 60)
-    rows = rows_of(content, shown)
+    rows = _rows_of(content, shown)
     if side is not None and side not in SIDES:
         raise DataError(f"The side was {side!r}; choose one of {', '.join(SIDES)}.")
-    for one in (side,) if side else SIDES:
+    sides = (side,) if side else SIDES
+    for one in sides:
         if (found := _by_name(dataset, rows, one, shown)) is not None:
             return found
     fits = [
         (one, above)
-        for above in headers_of(rows)
-        for one in ((side,) if side else SIDES)
+        for above in _headers_of(rows)
+        for one in sides
         if len(rows) - above == len(getattr(dataset, one))
     ]
     if not fits:
@@ -69,17 +80,104 @@ def join(dataset: Dataset, content: bytes, filename: str, side: str | None = Non
             f"{shown!r} has {len(rows):,} rows, which fits the observations and the features; say "
             "which of them it is for."
         )
-    return _by_order(dataset, rows[1:] if above else rows, rows[0] if above else [], one, shown)
+    return _by_order(dataset, rows[above:], rows[0] if above else [], one, shown)
 
 
-def rows_of(content: bytes, shown: str) -> list[list[str]]:
-    """The rows of a list or a table, all of one width.
+def oriented(reading: Reading, beside: Mapping[str, bytes]) -> Reading:
+    """The Reading, with the observations where files of names say that they are.
 
-    Raises
-    ------
-    DataError
-        When it is too large, or no text.
+    Only where nothing in the file itself says: "genes.txt" with a name for each row makes the
+    columns observations. What the features are called comes from there too.
+
+    Parameters
+    ----------
+    beside : content of every file of names or labels, by its name.
+
+    Examples
+    --------
+    >>> from bnmf_core import inspect_file
+    >>> from bnmf_core.data.joining import oriented
+    >>> reading = inspect_file(b"5,6\\n8,9\\n2,3\\n", filename="counts.csv")
+    >>> again = oriented(reading, {"genes.txt": b"TP53\\nMYC\\nKRAS\\n"})
+    >>> reading.observations, again.observations, again.features_are
+    ('rows', 'columns', 'genes')
+    >>> print(again.doubts[-1])
+    'genes.txt' holds the names of genes, one for each row: columns are the observations.
     """
+    if reading.reasons.get("observations") != UNSAID:
+        return reading
+    shape = reading.preview.height, reading.preview.width
+    if reading.is_table:
+        header = 0 if reading.header_row is None else 1
+        shape = shape[0] - header, len(reading.number_columns)
+    said = []
+    for filename, content in beside.items():
+        shown = clean_name(filename, 60)
+        # Joining says what is wrong with a file that cannot be read.
+        with suppress(DataError):
+            said += _said(shape, shown, _rows_of(content, shown))
+    if not said:
+        return reading
+    observations, why, _ = said[0]
+    against = [other for axis, other, _ in said if axis != observations]
+    but = f", but {against[0]}" if against else ""
+    doubts = [doubt for doubt in reading.doubts if doubt != UNSAID_DOUBT]
+    return replace(
+        reading,
+        observations=observations,
+        features_are=reading.features_are or next((one for *_, one in said if one), ""),
+        doubts=(*doubts, f"{why}{but}: {observations} are the observations."),
+    ).because({"observations": why})
+
+
+def labelled(dataset: Dataset) -> tuple[Dataset, str]:
+    """Data without labels, with one that the letters at the beginning of its names tell.
+
+    "ALL_1", "ALL_2", "AML_1" and "AML_2" are of two kinds. Returned with a sentence about it; as it
+    is, with "", where there are labels, or names do not tell classes of several observations.
+    """
+    found = [_FIRST_LETTERS.match(name) for name in dataset.observations]
+    words = [match[1] for match in found if match]
+    counts = Counter(words)
+    few = not 2 <= len(counts) <= MOST_CLASSES or min(counts.values()) < FEWEST_OF_A_CLASS
+    if dataset.labels or len(words) < dataset.N or few:
+        return dataset, ""
+    shown = ", ".join(f"{word} ({count:,})" for word, count in counts.most_common(6))
+    more = ", …" if len(counts) > 6 else ""
+    said = f"Names begin with one of {len(counts)} words, the label {LABEL!r}: {shown}{more}."
+    return replace(dataset, labels={LABEL: _read_only(words)}), said
+
+
+def _said(shape: tuple[int, int], shown: str, rows: list[list[str]]) -> list[tuple[str, str, str]]:
+    """Where one file of names has the observations, why, and what it calls features, if it tells.
+
+    shape : (rows, columns) of the matrix as it lies in its file.
+    """
+    fits = [
+        (axis, above)
+        for above in _headers_of(rows)
+        for axis, count in zip(AXES, shape, strict=True)
+        if len(rows) - above == count
+    ]
+    if shape[0] == shape[1] or not fits:
+        return []
+    axis, above = fits[0]
+    names = next(
+        (list(column) for column in zip(*rows[above:], strict=True) if _differ(column)), []
+    )
+    called = [part for part in re.split(r"[\W_]+", shown.lower()) if part]
+    kind = kind_of([*(rows[0] if above else ()), *called], names) if names else None
+    if kind is None:
+        return []
+    what, of_features = kind
+    other = AXES[1 - AXES.index(axis)]
+    plural = [word for word in called if word.endswith("s") and kind_of([word], ())]
+    why = f"{shown!r} holds {what}, one for each {axis[:-1]}"
+    return [(other if of_features else axis, why, (plural or [""])[0] if of_features else "")]
+
+
+def _rows_of(content: bytes, shown: str) -> list[list[str]]:
+    """The rows of a list or a table, all of one width; DataError when too large, or no text."""
     content = unpacked(content, LIMIT_BYTES)
     if content.endswith(PADDING):
         content = content.rstrip(b"\0")
@@ -89,18 +187,16 @@ def rows_of(content: bytes, shown: str) -> list[list[str]]:
     lines = [line.strip() for line in written.splitlines()]
     lines = [line for line in lines if line and not line.startswith("%")]
     content = "\n".join(lines).encode()
-    try:
+    with suppress(DataError):
         separator = text.find_dialect(content).separator
         found = [row for _, row in text.records(content, "utf-8", separator)]
-    except DataError:
-        found = []
-    if len({len(row) for row in found}) != 1:
-        # One name a line, perhaps with commas in it.
-        found = [[line] for line in lines]
-    return found
+        if len({len(row) for row in found}) == 1:
+            return found
+    # One name a line, perhaps with commas in it.
+    return [[line] for line in lines]
 
 
-def headers_of(rows: Sequence[Sequence[str]]) -> tuple[int, ...]:
+def _headers_of(rows: Sequence[Sequence[str]]) -> tuple[int, ...]:
     """How many rows may stand above the names: one where it is headed so, else none or one."""
     return (1,) if rows and any(word_of(cell) in HEADS for cell in rows[0]) else (0, 1)
 
@@ -111,12 +207,12 @@ def _by_name(dataset: Dataset, rows: Sequence[list[str]], side: str, shown: str)
         places = {clean_name(row[column]): i for i, row in enumerate(rows)}
         if any(name not in places for name in names) or len(rows) - len(names) > len(names):
             continue
-        order = [places[name] for name in names]
-        header = rows[0] if 0 not in order else [""] * len(rows[0])
-        labels = _labels([rows[i] for i in order], header, [column])
         if side == "features":
             return Joined(dataset, f"{shown!r} only repeats the names of the features.")
-        joined = dataclasses.replace(dataset, labels={**dataset.labels, **labels})
+        order = [places[name] for name in names]
+        header = rows[0] if 0 not in order else [""] * len(rows[0])
+        labels = _labels([rows[i] for i in order], header, column, "label")
+        joined = replace(dataset, labels={**dataset.labels, **labels})
         return Joined(joined, f"{_listed(labels)} from {shown!r} joined by name.")
     return None
 
@@ -124,49 +220,47 @@ def _by_name(dataset: Dataset, rows: Sequence[list[str]], side: str, shown: str)
 def _by_order(
     dataset: Dataset, rows: Sequence[list[str]], header: Sequence[str], side: str, shown: str
 ) -> Joined:
-    width = len(rows[0])
-    header = list(header) or [""] * width
-    named = next((c for c in range(width) if differing([row[c] for row in rows])), None)
-    said, joined = [], dataset
+    columns = list(zip(*rows, strict=True))
+    named = next((c for c, column in enumerate(columns) if _differ(column)), None)
+    said: list[str] = []
+    changed: dict[str, Any] = {}
     if named is not None:
-        names = tuple(clean_names([row[named] for row in rows], side[:-1]))
-        if side == "features":
-            joined = dataclasses.replace(joined, features=names)
-        else:
-            joined = dataclasses.replace(joined, observations=names)
+        changed[side] = tuple(clean_names(columns[named], side[:-1]))
         said.append(f"names of the {side}")
     if side == "observations":
         stem = clean_name(shown.split(".", maxsplit=1)[0])
-        skipped = [] if named is None else [named]
-        labels = _labels(rows, header, skipped, stem)
-        if labels:
-            joined = dataclasses.replace(joined, labels={**dataset.labels, **labels})
+        if labels := _labels(rows, header or [""] * len(columns), named, stem):
+            changed["labels"] = {**dataset.labels, **labels}
             said.append(_listed(labels))
     if not said:
         raise DataError(f"{shown!r} names features twice; every feature needs its own name.")
     words = " and ".join(said)
-    return Joined(joined, f"{words} from {shown!r} joined by order.")
+    return Joined(replace(dataset, **changed), f"{words} from {shown!r} joined by order.")
 
 
 def _labels(
-    rows: Sequence[list[str]], header: Sequence[str], skipped: Sequence[int], stem: str = "label"
+    rows: Sequence[list[str]], header: Sequence[str], named: int | None, stem: str
 ) -> dict[str, np.ndarray]:
     # 0, 1, 2, … only counts the rows.
-    columns = [
-        column
-        for column in range(len(rows[0]))
-        if column not in skipped and cells.counts_from([row[column] for row in rows]) is None
-    ]
-    heads = [clean_name(header[column]) or stem for column in columns]
-    found = {}
-    for key, column in zip(clean_names(heads, "label"), columns, strict=True):
-        values = ["" if cells.is_missing(row[column]) else clean_name(row[column]) for row in rows]
-        found[key] = np.array(values)
-        found[key].flags.writeable = False
+    columns = {
+        c: column
+        for c, column in enumerate(zip(*rows, strict=True))
+        if c != named and cells.counts_from(column) is None
+    }
+    keys = clean_names([clean_name(header[c]) or stem for c in columns], "label")
+    return {
+        key: _read_only(["" if cells.is_missing(cell) else clean_name(cell) for cell in column])
+        for key, column in zip(keys, columns.values(), strict=True)
+    }
+
+
+def _read_only(words: Sequence[str]) -> np.ndarray:
+    found = np.array(words)
+    found.flags.writeable = False
     return found
 
 
-def differing(words: Sequence[str]) -> bool:
+def _differ(words: Sequence[str]) -> bool:
     """Whether words may be names: all differ, and they do not only count."""
     return len(set(words)) == len(words) and cells.counts_from(words) is None
 

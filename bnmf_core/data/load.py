@@ -118,17 +118,15 @@ def load_file(
     array([[1., 3.],
            [2., 4.]])
     """
-    if observations is not None:
-        check_axis(observations)
+    choices = check_choices({} if observations is None else {"observations": observations})
     filename = _filename(source, filename)
     content = _read_bytes(source, limit_bytes)
     if reading is None:
-        choices = {} if observations is None else {"observations": observations}
         reading = inspect_file(
             content, filename=filename, chosen=choices, limit_bytes=limit_bytes, apart=apart
         )
-    elif observations is not None and observations != reading.observations:
-        reading = dataclasses.replace(reading, observations=observations)
+    else:
+        reading = dataclasses.replace(reading, **choices)
     if apart or _isolated(content, filename, reading.format, limit_bytes):
         with ReaderProcess(content, filename, limit_bytes, reading=reading) as reader:
             return dataset_of(reader.parts(), filename, reading)
@@ -147,6 +145,20 @@ def dataset_of(parts: Parts, filename: str, reading: Reading) -> Dataset:
             source=" ".join([*_named(filename), *reading.doubts]),
             features_are=reading.features_are,
         )
+
+
+def named_apart(dataset: Dataset, taken: Mapping[str, str]) -> Dataset:
+    """The dataset, with a number behind its name where other data have that name.
+
+    ``taken`` holds the names of what is there by the hash of its content. The same data under the
+    same name are the same dataset, and stay as they are.
+    """
+    others = set(taken.values())
+    number, found = 1, dataset
+    while found.name in others and found.hash not in taken:
+        number += 1
+        found = dataclasses.replace(dataset, name=f"{dataset.name} ({number})")
+    return found
 
 
 def foreign_matrices(path: Path, limit_bytes: int = LIMIT_BYTES) -> list[NamedMatrix]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bnmf_core.core.names import clean_name, listed
-from bnmf_core.data import cells, marked
+from bnmf_core.data import cells
 from bnmf_core.data.orientation import Side, find_side, word_of
 from bnmf_core.data.sheet import Sheet, Table, texts
 
@@ -97,18 +97,18 @@ class Columns:
     def stray(self, column: int) -> str:
         """The sentence about words among the numbers of a column."""
         found = self.sheet.words.get(column)
-        line, word = found.first[0] if found else (int(self.sheet.lines[0]), "")
-        if not self.has_header and not cells.is_number(self.sheet.head[column]):
+        if found and (self.has_header or cells.is_number(self.sheet.head[column])):
+            line, word = found.first[0]
+        else:
             line, word = int(self.sheet.lines[0]), self.sheet.head[column]
         place, shown = self.place(column), clean_name(word, 40)
         more = int(self.words[column]) - 1
-        comma = self.table.decimal_comma
-        hint = marked.remedy(word, comma) or cells.remedy(word, comma)
         others = f" So do {more:,} more of its cells." if more > 1 else ""
+        hint = cells.remedy(word, self.table.decimal_comma)
+        hint = hint or f" If {shown!r} means that nothing was seen, say so."
         return (
-            f"Row {line}, {place[0].lower()}{place[1:]} holds {shown!r}, but the "
-            f"column is one of numbers.{others}{hint}"
-            + ("" if hint else f" If {shown!r} means that nothing was seen, say so.")
+            f"Row {line}, {place[0].lower()}{place[1:]} holds {shown!r}, but the column is one of "
+            f"numbers.{others}{hint}"
         )
 
     def differ(self, column: int) -> bool:
@@ -160,39 +160,32 @@ def _find_names(
     if "names_column" in chosen:
         roles.names, roles.reasons["names_column"] = chosen["names_column"], CHOSEN
         return
-    empty = not (columns.counts[0] or columns.words[0])
-    candidates = [0, *(c for c in words if c)]
+    roles.reasons["names_column"] = "no column names the rows"
+    candidates = [0] if columns.counts[0] or columns.words[0] else []
+    candidates += [c for c in words if c]
     candidates += [
         c
         for c in range(1, columns.sheet.width)
         if c not in candidates and word_of(columns.head(c)) in _NAME_HEADS
     ]
+    by_columns = chosen.get("observations") == "columns"
     for column in candidates:
-        if column == 0 and empty:
-            continue
-        why, doubt = _names_because(columns, column, words, chosen)
+        head = word_of(columns.head(column))
+        unnamed, known = column == 0 and columns.has_header and not head, head in _NAME_HEADS
+        if column in words:
+            why, doubt = _words_name(columns, column, unnamed, known, by_columns)
+        else:
+            why, doubt = _numbers_name(columns, column, unnamed, known)
         if why:
             roles.names, roles.reasons["names_column"] = column, why
             roles.doubts += [doubt] if doubt else []
-            break
-    else:
-        roles.reasons["names_column"] = "no column names the rows"
-
-
-def _names_because(
-    columns: Columns, column: int, words: Sequence[int], chosen: dict[str, Any]
-) -> tuple[str, str]:
-    """Why the column names the rows, and a doubt; "" when it does not."""
-    head = word_of(columns.head(column))
-    unnamed = column == 0 and columns.has_header and not head
-    if column in words:
-        return _words_name(columns, column, unnamed, head in _NAME_HEADS, chosen)
-    return _numbers_name(columns, column, unnamed, head in _NAME_HEADS)
+            return
 
 
 def _words_name(
-    columns: Columns, column: int, unnamed: bool, known: bool, chosen: dict[str, Any]
+    columns: Columns, column: int, unnamed: bool, known: bool, by_columns: bool
 ) -> tuple[str, str]:
+    """Why a column of words names the rows, and a doubt; "" when it does not."""
     differ = columns.differ(column)
     if column == 0 and differ:
         return "its words all differ", ""
@@ -201,7 +194,7 @@ def _words_name(
         return "its header is empty", f"{place} has no header and repeats words: taken as names."
     if known and differ:
         return f"it is headed {columns.head(column)!r} and its words all differ", ""
-    if column == 0 and chosen.get("observations") == "columns":
+    if column == 0 and by_columns:
         return "it is the first column, and the rows are features", ""
     return "", ""
 
@@ -239,21 +232,18 @@ def _find_classes(columns: Columns, numbers: Sequence[int], roles: Roles) -> dic
     body = columns.sheet.values[columns.first :]
     vocabulary = _vocabulary(columns, numbers, roles)
     for column in [c for c in numbers if c not in vocabulary]:
-        head = word_of(columns.head(column))
-        if head in _CLASS_HEADS and _levels(body[:, column]):
+        head, place = word_of(columns.head(column)), columns.place(column)
+        levels = _levels(body[:, column]) if head in _CLASS_HEADS else 0
+        if levels:
             found[column] = (
-                f"{columns.place(column)} holds {_levels(body[:, column])} different whole "
-                "numbers and is headed like a class: taken as a label, not as a feature."
+                f"{place} holds {levels} different whole numbers and is headed like a class: taken "
+                "as a label, not as a feature."
             )
         elif head in ("date", "day", "timestamp") and cells.are_dates(columns.text(column)):
-            found[column] = (
-                f"{columns.place(column)} holds dates: taken as a label, not as a feature."
-            )
+            found[column] = f"{place} holds dates: taken as a label, not as a feature."
         elif head in _CLASS_HEADS and head not in _NAME_HEADS:
-            place = columns.place(column)
             roles.doubts.append(f"{place} is headed like a class: taken as a feature.")
         elif head in _NAME_HEADS:
-            place = columns.place(column)
             if cells.whole(columns.text(column)) is not None and not columns.differ(column):
                 found[column] = f"{place} is headed like names, and repeats: taken as a label."
             elif roles.reasons["names_column"] != CHOSEN and not head.startswith("unnamed:"):
@@ -268,9 +258,8 @@ def _find_classes(columns: Columns, numbers: Sequence[int], roles: Roles) -> dic
     whole = cells.whole(columns.text(last)) if last == columns.sheet.width - 1 else None
     # Classes at the end of rows without a header: few whole numbers, each several times.
     if whole and levels and set(whole) in (set(range(levels)), set(range(1, levels + 1))):
-        fractions = (np.nan_to_num(others) % 1 != 0).any(axis=0)
         said = f"{columns.place(last)} holds the whole numbers {min(whole)} to {max(whole)}"
-        if fractions.mean() > 0.5 and min(Counter(whole).values()) > 1:
+        if _fractions(others) > 0.5 and min(Counter(whole).values()) > 1:
             found[last] = f"{said}, and most others fractions: taken as a label, not as a feature."
         elif levels > 2 and len(whole) >= 10 * levels:
             roles.doubts.append(f"{said}, each many times: taken as a feature, not as a label.")
@@ -296,8 +285,7 @@ def _vocabulary(columns: Columns, numbers: Sequence[int], roles: Roles) -> list[
 def _doubt_whole_among_fractions(columns: Columns, numbers: Sequence[int], roles: Roles) -> None:
     """Say of a headed column of a few whole numbers among fractions that it may be a class."""
     values = columns.sheet.values[columns.first :][:, list(numbers)]
-    fractions = (np.nan_to_num(values) % 1 != 0).any(axis=0)
-    if len(numbers) < 3 or fractions.mean() <= 0.5:
+    if len(numbers) < 3 or _fractions(values) <= 0.5:
         return
     for column, of_column in zip(numbers, values.T, strict=True):
         levels, seen = _levels(of_column), of_column[~np.isnan(of_column)]
@@ -325,6 +313,11 @@ def _doubt_sums(columns: Columns, roles: Roles) -> None:
         roles.doubts.append(f"Row {line} is the sum of all others: taken as a row like them.")
 
 
+def _fractions(values: np.ndarray) -> float:
+    """The part of columns that hold a number that is not whole."""
+    return float((np.nan_to_num(values) % 1 != 0).any(axis=0).mean())
+
+
 def _levels(values: np.ndarray) -> int:
     """How many classes whole numbers may stand for; 0 when they cannot."""
     seen = values[~np.isnan(values)]
@@ -334,15 +327,14 @@ def _levels(values: np.ndarray) -> int:
 
 
 def _side(roles: Roles, columns: Columns, classes: Sequence[int], numbers: Sequence[int]) -> Side:
-    row_names = columns.text(roles.names) if roles.names is not None else []
+    names: list[str] = []
+    corner = ""
+    if roles.names is not None:
+        names, corner = columns.text(roles.names), columns.head(roles.names)
     heads = [columns.head(column) for column in numbers] if columns.has_header else []
-    corner = columns.head(roles.names) if roles.names is not None else ""
-    labelled = ""
-    for column in classes:
-        if len(set(columns.text(column))) < columns.rows:
-            labelled = columns.place(column).split(" ", 1)[1]
-            break
-    return find_side(row_names, heads, corner, labelled)
+    repeats = (c for c in classes if len(set(columns.text(c))) < columns.rows)
+    labelled = next((columns.place(c).removeprefix("Column ") for c in repeats), "")
+    return find_side(names, heads, corner, labelled)
 
 
 def _assign(
@@ -369,10 +361,11 @@ def _assign(
         roles.reasons["label_columns"] = CHOSEN
     else:
         roles.doubts += [classes[c] for c in labels if c in classes]
-        for column in labels:
-            if column in words and columns.truths[column] == columns.words[column]:
-                place = columns.place(column)
-                roles.doubts.append(f"{place} holds yes and no: taken as a label, not as 1 and 0.")
+        roles.doubts += [
+            f"{columns.place(c)} holds yes and no: taken as a label, not as 1 and 0."
+            for c in labels
+            if c in words and columns.truths[c] == columns.words[c]
+        ]
         said = "they hold words or classes" if labels else "no column holds words or classes"
         roles.reasons["label_columns"] = said
     if "number_columns" in chosen:
@@ -383,13 +376,7 @@ def _assign(
         roles.numbers = [c for c in range(columns.sheet.width) if c not in others]
         roles.reasons["number_columns"] = "the columns that are left, as chosen by you"
     else:
-        skipped = {*labels, *series}
-        if by_rows and "label_columns" in chosen:
-            # What was a label by guess and is none by choice is left out, unless it counts.
-            skipped |= {c for c in words if c not in labels}
-        roles.numbers = sorted(
-            {*(c for c in numbers if c not in skipped), *roles.yes_no} - {*labels, *words}
-        )
+        roles.numbers = sorted(({*numbers} - {*series} | {*roles.yes_no}) - {*labels, *words})
         roles.reasons["number_columns"] = "they hold numbers"
     roles.labels = sorted(labels)
     first = min(roles.numbers, default=-1)
@@ -398,21 +385,16 @@ def _assign(
             f"{columns.place(0)} rises from row to row, as names or a time may: taken as a feature."
         )
     roles.yes_no = [c for c in roles.yes_no if c in roles.numbers]
-    used = {*roles.labels, *roles.numbers, roles.names}
-    if not chosen.keys() & {"number_columns", "left_out_columns"}:
-        for column in range(columns.sheet.width):
-            if column not in used:
-                roles.doubts += _left_out(columns, column, series, by_rows)
-
-
-def _left_out(columns: Columns, column: int, series: Sequence[int], by_rows: bool) -> list[str]:
-    place = columns.place(column)
-    if column in series:
-        return [f"{place} counts the rows once more: left out."]
-    if columns.words[column] > columns.counts[column]:
-        why = "" if by_rows else ", and columns are the observations"
-        return [f"{place} holds words{why}: left out."]
-    if not columns.counts[column]:
-        trailing = column == columns.sheet.width - 1 and not columns.head(column)
-        return [] if trailing else [f"{place} holds no value: left out."]
-    return []
+    if chosen.keys() & {"number_columns", "left_out_columns"}:
+        return
+    last = columns.sheet.width - 1
+    for c in sorted({*range(last + 1)} - {*roles.labels, *roles.numbers, roles.names}):
+        if c in series:
+            why = "counts the rows once more"
+        elif columns.words[c] > columns.counts[c]:
+            why = "holds words" + ("" if by_rows else ", and columns are the observations")
+        elif columns.counts[c] or (c == last and not columns.head(c)):
+            continue
+        else:
+            why = "holds no value"
+        roles.doubts.append(f"{columns.place(c)} {why}: left out.")

@@ -1,4 +1,4 @@
-"""A table as it was read: its numbers, where words stand, and what does not fit."""
+"""A table as it was read: its numbers, where words stand, what does not fit; and its header."""
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence
@@ -9,7 +9,7 @@ from itertools import chain, islice
 import numpy as np
 
 from bnmf_core.core.errors import DataError
-from bnmf_core.data import cells, marked
+from bnmf_core.data import cells
 from bnmf_core.data.limits import check_entries
 from bnmf_core.data.reading import PREVIEW_ROWS
 from bnmf_core.data.text import COMMENTS
@@ -17,6 +17,11 @@ from bnmf_core.data.text import COMMENTS
 Record = tuple[int, list[str]]
 MOST_FAULTS = 5
 SAMPLE_RECORDS = 200
+# Numbers rise over so many columns by chance in one row of 40,000.
+LONGEST_CHANCE = 8
+# Rows below the header that are looked at for whether they count as it does.
+FIRST_ROWS = 100
+_FIRST_DATE = 10_000 * cells.FIRST_YEAR
 
 
 @dataclass(frozen=True)
@@ -36,8 +41,7 @@ class Table:
     @cached_property
     def plain(self) -> bool:
         """Whether ``float`` alone tells what is a number, and which."""
-        numbers = (word for word in self.missing if cells.is_number(word))
-        return not self.decimal_comma and not any(numbers)
+        return not self.decimal_comma and not any(map(cells.is_number, self.missing))
 
 
 @dataclass
@@ -56,9 +60,9 @@ class Words:
     def add(self, line: int, cell: str, decimal_comma: bool) -> None:
         """Take note of one."""
         self.count += 1
-        if found := marked.marked(cell, decimal_comma):
+        if found := cells.marked(cell, decimal_comma):
             self.marked += 1
-            self.limits += found.mark == marked.LIMIT
+            self.limits += found.mark == cells.LIMIT
         self.truths += cell.strip().lower() in cells.TRUTH
         if len(self.first) < MOST_FAULTS:
             self.first.append((line, cell))
@@ -116,7 +120,7 @@ def read_sheet(table: Table, header_row: int | None = None) -> Sheet:
     ragged: list[str] = []
     skipped = 0
     for line, row in rest:
-        if not any(row) or not any(cell.strip() for cell in row):
+        if not any(cell and not cell.isspace() for cell in row):
             empty_lines.append(line)
             continue
         if not width:
@@ -145,14 +149,11 @@ def read_sheet(table: Table, header_row: int | None = None) -> Sheet:
     # Empty rows at the end stand for nothing.
     empty_lines = [line for line in empty_lines if line < lines[-1]]
     values = np.frombuffer(numbers, dtype=np.float64).reshape(len(lines), width)
-    if short_head and _trailing(values, words):
+    if short_head and width - 1 not in words and np.isnan(values[1:, -1]).all():
         # Every row ends with a separator: the last column is the one without a name.
-        head, short_head = [*head[1:], ""], False
-        shifted = values.copy()
-        shifted[0] = np.append(values[0, 1:], np.nan)
-        values = shifted
-    above = [line for line, _ in sample[:start]]
-    first = sample[:PREVIEW_ROWS]
+        head, short_head, values = [*head[1:], ""], False, values.copy()
+        values[0] = np.append(values[0, 1:], np.nan)
+    above, first = [line for line, _ in sample[:start]], sample[:PREVIEW_ROWS]
     sheet = Sheet(
         above, head, short_head, np.array(lines), values, words, empty_lines, first, ragged
     )
@@ -164,24 +165,26 @@ def _without_marks(table: Table, sheet: Sheet) -> Sheet:
 
     A column of limits alone, such as groups of ages, holds words.
     """
+    comma = table.decimal_comma
     chosen = {c for c, found in sheet.words.items() if found.marked == found.count > found.limits}
     columns = {
         column: values
         for column, found in texts(table, sheet, chosen, 0).items()
-        if (table.thousands or not marked.may_be_decimals(found))
-        and (values := marked.column_of(found, table.decimal_comma, table.missing)) is not None
+        if (table.thousands or not cells.may_be_decimals(found))
+        and (values := cells.marked_column(found, comma, table.missing)) is not None
     }
     if not columns:
         return sheet
     values = sheet.values.copy()
-    for column, numbers in columns.items():
-        values[:, column] = numbers
-    said = {
-        column: marked.said_of(sheet.words[column].first[0][1], table.decimal_comma)
-        for column in sorted(columns)
-    }
-    words = {column: found for column, found in sheet.words.items() if column not in columns}
-    return replace(sheet, values=values, words=words, marked=said)
+    for column, of_column in columns.items():
+        values[:, column] = of_column
+    firsts = {column: sheet.words[column].first[0][1] for column in sorted(columns)}
+    return replace(
+        sheet,
+        values=values,
+        words={column: found for column, found in sheet.words.items() if column not in columns},
+        marked={column: cells.how_marked(first, comma) for column, first in firsts.items()},
+    )
 
 
 def texts(table: Table, sheet: Sheet, columns: set[int], first: int) -> dict[int, list[str]]:
@@ -190,11 +193,9 @@ def texts(table: Table, sheet: Sheet, columns: set[int], first: int) -> dict[int
     ``first`` is the first row of ``sheet.lines`` that is wanted.
     """
     found: dict[int, list[str]] = {column: [] for column in columns}
-    if not columns:
-        return found
-    wanted = iter(sheet.lines[first:].tolist())
+    wanted = iter(sheet.lines[first:].tolist() if columns else [])
     awaited = next(wanted, None)
-    for line, row in table.records():
+    for line, row in table.records() if columns else ():
         if line != awaited:
             continue
         cells_of = row if len(row) == sheet.width else sheet.head
@@ -207,48 +208,35 @@ def texts(table: Table, sheet: Sheet, columns: set[int], first: int) -> dict[int
 def _start(sample: list[Record], header_row: int | None) -> int:
     """How many of the first rows stand above the table."""
     if header_row is not None:
-        found = [i for i, (line, _) in enumerate(sample) if line == header_row]
-        if not found:
-            last = sample[-1][0] if sample else 0
+        lines = [line for line, _ in sample]
+        if header_row not in lines:
             raise DataError(
                 f"Row {header_row} cannot be the header: it is blank, or beyond the first "
-                f"{last} rows."
+                f"{lines[-1] if lines else 0} rows."
             )
-        return found[0]
+        return lines.index(header_row)
     widths = [len(row) for _, row in sample]
     usual = max(set(widths), key=widths.count) if widths else 0
-    start = 0
-    for _, row in sample:
-        near = usual - 1 <= len(row) <= usual
-        begins = row[0].lstrip().lower()
-        comment = begins.startswith("sep=") or (begins.startswith(COMMENTS) and not near)
+    for start, (_, row) in enumerate(sample):
         filled = [cell for cell in row if cell.strip()]
-        title = usual > 2 and len(filled) == 1 and row[0].strip() and not cells.is_number(row[0])
         if not filled:
-            start += 1
             continue
+        begins = row[0].lstrip().lower()
+        near = usual - 1 <= len(row) <= usual
+        comment = begins.startswith("sep=") or (begins.startswith(COMMENTS) and not near)
+        title = usual > 2 and len(filled) == 1 and row[0].strip() and not cells.is_number(row[0])
         # A title above a table of many columns; below it, a row of one cell is a fault.
         if not (comment or (title and len(row) in (1, usual) and start < len(sample) - 2)):
-            break
-        start += 1
-    return start
-
-
-def _trailing(values: np.ndarray, words: dict[int, Words]) -> bool:
-    last = values.shape[1] - 1
-    return last not in words and bool(np.isnan(values[1:, last]).all())
+            return start
+    return len(sample)
 
 
 def _ragged(line: int, count: int, other_line: int, other_count: int) -> str:
     return (
-        f"Row {line} has {cell_count(count)}, but row {other_line} has {other_count}; every row "
-        "of a table needs the same number. Separate cells by commas, semicolons or tabs."
+        f"Row {line} has {count} cell{'' if count == 1 else 's'}, but row {other_line} has "
+        f"{other_count}; every row of a table needs the same number. Separate cells by commas, "
+        "semicolons or tabs."
     )
-
-
-def cell_count(count: int) -> str:
-    """ "1 cell", "2 cells"."""
-    return "1 cell" if count == 1 else f"{count} cells"
 
 
 def _add_numbers(numbers: "array[float]", row: Sequence[str], table: Table) -> list[int]:
@@ -271,3 +259,78 @@ def _add_numbers(numbers: "array[float]", row: Sequence[str], table: Table) -> l
             numbers.append(np.nan)
             words.append(column)
     return words
+
+
+@dataclass(frozen=True)
+class Head:
+    """Whether there is a header, why, and a doubt if there is one."""
+
+    there: bool
+    reason: str
+    doubt: str = ""
+
+
+def find_header(sheet: Sheet, table: Table) -> Head:
+    """What the first row of the table is, judged from the rows below it."""
+    line, head = int(sheet.lines[0]), sheet.head
+    counts = (~np.isnan(sheet.values[1:])).sum(axis=0)
+    numbers = 0
+    of_numbers: list[int] = []
+    in_words: set[int] = set()
+    for column, cell in enumerate(head):
+        found = sheet.words.get(column, Words())
+        yes_no = 0 < found.truths == found.count
+        if not yes_no and (not counts[column] or found.count > counts[column]):
+            continue
+        of_numbers.append(column)
+        try:
+            numbers += not np.isnan(cells.number(cell, table.decimal_comma, table.missing))
+        except ValueError:
+            if not (yes_no and cell.strip().lower() in cells.TRUTH):
+                in_words.add(column)
+    if len(in_words) > numbers:
+        return Head(True, f"most cells of row {line} above numbers are words")
+    # What stands above the names of rows says nothing of the columns.
+    names = 0 not in of_numbers or not head[0].strip() or not cells.is_number(head[0])
+    beside = [c for c in of_numbers if c not in in_words and (c > 0 or not names)]
+    row = [head[column] for column in beside]
+    if what := _counting(row, sheet, beside):
+        doubt = f"Row {line} holds {what}: taken as the names of the columns, not as numbers."
+        return Head(True, f"row {line} holds {what}", doubt)
+    empty_first = not sheet.short_head and not head[0].strip()
+    if in_words and empty_first:
+        return Head(True, f"the first cell of row {line} is empty and others are words")
+    rest = sheet.values[0, 1:]
+    differ = not np.isnan(rest).any() and len(np.unique(rest)) == len(rest)
+    if empty_first and differ and (0 in sheet.words or counts[0] > 0):
+        return Head(
+            True,
+            f"the first cell of row {line} is empty and the others all differ",
+            f"The first cell of row {line} is empty, and its numbers all differ: it is taken as "
+            "the names of the columns.",
+        )
+    doubt = ""
+    if cells.counts_from(row) == 1 and len(row) > 2:
+        doubt = f"Row {line} counts 1, 2, 3, …: taken as numbers, not as the names of the columns."
+    return Head(False, f"row {line} holds numbers like the rows below it", doubt)
+
+
+def _counting(row: Sequence[str], sheet: Sheet, columns: Sequence[int]) -> str:
+    """What the cells count, in words, where most other rows do not count so; "" otherwise."""
+    if len(row) < 2:
+        return ""
+    body = sheet.values[1 : FIRST_ROWS + 1][:, columns]
+    steps, start = np.diff(body, axis=1), cells.counts_from(row)
+    rising = len(row) >= LONGEST_CHANCE and (np.diff(sheet.values[0, columns]) > 0).all()
+    years = (body >= cells.FIRST_YEAR) & (body <= cells.LAST_YEAR)
+    candidates = (
+        ("dates", cells.are_dates(row), body > _FIRST_DATE),
+        ("years", cells.are_years(row), years),
+        ("the numbers 0, 1, 2, …", start == 0, steps == 1.0),
+        ("the numbers 1, 2, 3, …", start == 1 and 0 not in columns, steps == 1.0),
+        ("numbers that rise from column to column", rising, steps > 0),
+    )
+    for what, counts, others in candidates:
+        if counts and others.all(axis=1).mean() <= 0.5:
+            return what
+    return ""

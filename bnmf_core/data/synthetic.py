@@ -14,11 +14,11 @@ from bnmf_core.core.dataset import Dataset, Truth
 from bnmf_core.core.errors import NotFoundError, SettingsError
 from bnmf_core.core.registry import Registry
 from bnmf_core.core.settings import setting
+from bnmf_core.data.limits import MAX_ENTRIES
 
 KINDS = ("unique", "two", "infinite")
 EMBEDDINGS = ("dense", "identity")
 DELTAS = (0.0, 0.25, 0.5, 0.75, 1.0)
-MAX_ENTRIES = 2**26  # half a gigabyte
 
 # The second solution of the two-solution problem is (A Q, Q W); Q is its own inverse.
 _THREE_Q = np.array([[-1.0, 2.0, 2.0], [2.0, -1.0, 2.0], [2.0, 2.0, -1.0]])
@@ -82,9 +82,8 @@ def laurberg(
         truth = [Truth(f"δ = {delta:g}", *infinite_solution(delta)) for delta in DELTAS]
     else:
         a = _checked_a(kind, a)
-        name = f"{'One solution' if a < 0.5 else 'Two solutions'} (a = {a:g})"
-        if a > 0.5:
-            name = f"A continuum of solutions (a = {a:g})"
+        count = "One solution" if a < 0.5 else "Two solutions"
+        name = f"{count if a <= 0.5 else 'A continuum of solutions'} (a = {a:g})"
         truth = _three_by_six(a)
     X = truth[0].A @ truth[0].W
     if embed is not None:
@@ -260,17 +259,21 @@ class Generator:
     make: Callable[..., Dataset]
 
 
-@dataclass(frozen=True)
-class InfiniteSettings:
-    """What can be chosen for the problem with infinitely many solutions."""
-
-    noise: float = setting(
+def _noise_setting() -> float:
+    return setting(
         0.0,
         "Noise",
         "Standard deviation of the Gaussian noise added to every entry; negative entries become 0.",
         minimum=0.0,
         maximum=10.0,
     )
+
+
+@dataclass(frozen=True)
+class InfiniteSettings:
+    """What can be chosen for the problem with infinitely many solutions."""
+
+    noise: float = _noise_setting()
     embed_features: int | None = setting(
         None,
         "Features after embedding",
@@ -334,13 +337,7 @@ class LowRankSettings:
     rank: int = setting(
         5, "Rank", "Number of components the matrix is made of.", minimum=1, maximum=500
     )
-    noise: float = setting(
-        0.0,
-        "Noise",
-        "Standard deviation of the Gaussian noise added to every entry; negative entries become 0.",
-        minimum=0.0,
-        maximum=10.0,
-    )
+    noise: float = _noise_setting()
     sparsity: float = setting(
         0.5,
         "Zeros in the factors",
@@ -351,29 +348,14 @@ class LowRankSettings:
     )
 
 
-def _make_laurberg(kind: str, small: tuple[int, int]) -> Callable[..., Dataset]:
+def _laurberg(kind: str, small: tuple[int, int]) -> Callable[..., Dataset]:
     def make(settings: InfiniteSettings, rng: np.random.Generator) -> Dataset:
-        embed = None
-        if settings.embed_features is not None or settings.embed_observations is not None:
-            embed = (
-                settings.embed_features or small[0],
-                settings.embed_observations or small[1],
-            )
+        D, N = settings.embed_features, settings.embed_observations
+        embed = (D or small[0], N or small[1]) if D or N else None
         a = getattr(settings, "a", None)
         return laurberg(kind, a, settings.noise, embed, settings.embedding, rng)
 
     return make
-
-
-def _make_low_rank(settings: LowRankSettings, rng: np.random.Generator) -> Dataset:
-    return low_rank(
-        settings.features,
-        settings.observations,
-        settings.rank,
-        settings.noise,
-        settings.sparsity,
-        rng,
-    )
 
 
 GENERATORS: Registry[Generator] = Registry(
@@ -385,28 +367,28 @@ GENERATORS: Registry[Generator] = Registry(
             "One solution",
             "A 6×6 matrix with exactly one factorization of rank 3.",
             UniqueSettings,
-            _make_laurberg("unique", (6, 6)),
+            _laurberg("unique", (6, 6)),
         ),
         Generator(
             "laurberg_two",
             "Two solutions",
             "A 6×6 matrix with exactly two factorizations of rank 3.",
             TwoSettings,
-            _make_laurberg("two", (6, 6)),
+            _laurberg("two", (6, 6)),
         ),
         Generator(
             "laurberg_infinite",
             "Infinitely many solutions",
             "A 7×9 matrix with a continuum of factorizations of rank 6.",
             InfiniteSettings,
-            _make_laurberg("infinite", (7, 9)),
+            _laurberg("infinite", (7, 9)),
         ),
         Generator(
             "low_rank",
             "Random matrix of low rank",
             "A product of two random factors, with noise and zeros as you like.",
             LowRankSettings,
-            _make_low_rank,
+            lambda settings, rng: low_rank(**vars(settings), rng=rng),
         ),
     ),
     "bnmf.generators",

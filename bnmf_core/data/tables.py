@@ -6,6 +6,7 @@ and every fault has its row and column.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,9 @@ from bnmf_core.core.dataset import Parts
 from bnmf_core.core.errors import DataError
 from bnmf_core.core.names import clean_name, clean_names
 from bnmf_core.data import cells
-from bnmf_core.data.header import Head, find_header
 from bnmf_core.data.reading import AXES, Reading, preview_of
 from bnmf_core.data.roles import CHOSEN, Columns, Roles, find_roles
-from bnmf_core.data.sheet import MOST_FAULTS, Sheet, Table, read_sheet
+from bnmf_core.data.sheet import MOST_FAULTS, Head, Sheet, Table, find_header, read_sheet
 
 
 def inspect_table(table: Table, chosen: Mapping[str, Any], reading: Reading) -> Reading:
@@ -32,10 +32,8 @@ def inspect_table(table: Table, chosen: Mapping[str, Any], reading: Reading) -> 
     """
     header_row = chosen.get("header_row")
     sheet = read_sheet(table, header_row)
-    if header_row is not None:
-        head = Head(True, CHOSEN)
-    elif "header_row" in chosen:
-        head = Head(False, CHOSEN)
+    if "header_row" in chosen:
+        head = Head(header_row is not None, CHOSEN)
     else:
         head = find_header(sheet, table)
     if sheet.short_head and not head.there:
@@ -53,30 +51,22 @@ def inspect_table(table: Table, chosen: Mapping[str, Any], reading: Reading) -> 
     if "observations" in chosen:
         places["observations"] = chosen["observations"]
     roles, columns = find_roles(sheet, table, head.there, places)
-    line = int(sheet.lines[0]) if head.there else None
     doubts = [*reading.doubts, *([head.doubt] if head.doubt else []), *roles.doubts]
     with_marks = [column for column in sheet.marked if column in roles.numbers]
     doubts += [f"{columns.place(c)} {sheet.marked[c]}" for c in with_marks[:MOST_FAULTS]]
     if (more := len(with_marks) - MOST_FAULTS) > 0:
         doubts.append(f"{more:,} more columns hold numbers with such marks, read in the same way.")
-    return Reading(
-        format=reading.format,
-        what=reading.what,
-        encoding=reading.encoding,
-        separator=reading.separator,
+    return replace(
+        reading,
         decimal_mark="," if table.decimal_comma else ".",
-        header_row=line,
+        header_row=int(sheet.lines[0]) if head.there else None,
         names_column=None if roles.names is None else roles.names + 1,
         label_columns=tuple(column + 1 for column in roles.labels),
         number_columns=tuple(column + 1 for column in roles.numbers),
         yes_no_columns=tuple(column + 1 for column in roles.yes_no),
         observations=roles.observations,
-        missing_words=reading.missing_words,
-        formats=reading.formats,
-        settings=reading.settings,
-        offers=reading.offers,
         reasons={**reading.reasons, "header_row": head.reason, **roles.reasons},
-        doubts=tuple([*doubts, *_row_doubts(sheet, columns, roles)]),
+        doubts=(*doubts, *_row_doubts(sheet, columns, roles)),
         faults=tuple(_faults(sheet, columns, roles)),
         columns=tuple(clean_name(cell, 60) if head.there else "" for cell in sheet.head),
         preview=preview_of(sheet.first, table.missing, sheet.width, len(sheet.lines)),
@@ -108,24 +98,15 @@ def table_parts(table: Table, reading: Reading) -> Parts:
     for column in roles.yes_no:
         truths = [cells.TRUTH.get(cell.strip().lower(), np.nan) for cell in columns.text(column)]
         values[:, roles.numbers.index(column)] = np.array(truths)[kept]
-    by_rows = reading.observations == "rows"
     row_names = _row_names(sheet, columns, roles, kept)
-    column_names = None
-    if columns.has_header:
-        heads = [columns.head(column) or f"column {column + 1}" for column in roles.numbers]
-        column_names = clean_names(heads, "column")
-    if not by_rows:
+    column_names = _heads(columns, roles.numbers) if columns.has_header else None
+    if reading.observations != "rows":
         return {"X": values, "features": row_names, "observations": column_names}
-    keys = [columns.head(column) or f"column {column + 1}" for column in roles.labels]
-    return {
-        "X": values.T,
-        "features": column_names,
-        "observations": row_names,
-        "labels": {
-            key: [_label(columns.text(column)[row], table.missing) for row in kept]
-            for key, column in zip(clean_names(keys, "column"), roles.labels, strict=True)
-        },
-    }
+    labels = {}
+    for key, column in zip(_heads(columns, roles.labels), roles.labels, strict=True):
+        found = [columns.text(column)[row] for row in kept]
+        labels[key] = ["" if cells.is_missing(c, table.missing) else clean_name(c) for c in found]
+    return {"X": values.T, "features": column_names, "observations": row_names, "labels": labels}
 
 
 def _column(reference: int | str | None, sheet: Sheet) -> int | None:
@@ -148,6 +129,11 @@ def _column(reference: int | str | None, sheet: Sheet) -> int | None:
 def _columns(references: Sequence[int | str], sheet: Sheet) -> list[int]:
     found = (_column(reference, sheet) for reference in references)
     return [column for column in found if column is not None]
+
+
+def _heads(columns: Columns, numbers: Sequence[int]) -> list[str]:
+    heads = [columns.head(column) or f"column {column + 1}" for column in numbers]
+    return clean_names(heads, "column")
 
 
 def _without_numbers(sheet: Sheet, columns: Columns, roles: Roles) -> np.ndarray:
@@ -177,24 +163,17 @@ def _row_names(sheet: Sheet, columns: Columns, roles: Roles, kept: np.ndarray) -
 
 def _row_doubts(sheet: Sheet, columns: Columns, roles: Roles) -> list[str]:
     """Sentences about rows that are left out and names that are missing or repeated."""
-    doubts = []
     lines = sheet.lines[columns.first :]
-    if sheet.above:
-        doubts.append(_say(sheet.above, "stands", "stand", "above the table: left out."))
-    if sheet.empty_lines:
-        keep = "the others keep their numbers" if roles.names is None else "names keep their rows"
-        doubts.append(_say(sheet.empty_lines, "is", "are", f"empty: left out; {keep}."))
-    nothing = _without_numbers(sheet, columns, roles) if roles.numbers else np.zeros(0, dtype=bool)
-    if nothing.any() and not nothing.all():
-        unseen = [int(line) for line in lines[nothing]]
-        doubts.append(_say(unseen, "holds", "hold", "no number: left out."))
+    keep = "the others keep their numbers" if roles.names is None else "names keep their rows"
+    doubts = _said(sheet.above, "stands", "stand", "above the table: left out.")
+    doubts += _said(sheet.empty_lines, "is", "are", f"empty: left out; {keep}.")
+    if roles.numbers and not (nothing := _without_numbers(sheet, columns, roles)).all():
+        doubts += _said(lines[nothing].tolist(), "holds", "hold", "no number: left out.")
     if roles.names is not None:
         found = columns.text(roles.names)
         blank = [int(line) for line, cell in zip(lines, found, strict=True) if not cell.strip()]
-        if blank:
-            doubts.append(_say(blank, "has", "have", "no name: a number stands in for it."))
-        named = [cell for cell in found if cell.strip()]
-        if len(set(named)) < len(named):
+        doubts += _said(blank, "has", "have", "no name: a number stands in for it.")
+        if not columns.differ(roles.names):
             doubts.append(
                 f"{columns.place(roles.names)} repeats names: those that come again get a number."
             )
@@ -204,18 +183,14 @@ def _row_doubts(sheet: Sheet, columns: Columns, roles: Roles) -> list[str]:
     return doubts
 
 
-def _say(lines: Sequence[int], one: str, several: str, words: str) -> str:
-    return f"{_listed(lines)} {one if len(lines) == 1 else several} {words}"
-
-
-def _listed(lines: Sequence[int]) -> str:
-    """ "Row 3", "Rows 3, 5 and 8", "Rows 3, 5, 8 and 12 more"."""
-    if len(lines) == 1:
-        return f"Row {lines[0]}"
+def _said(lines: Sequence[int], one: str, several: str, words: str) -> list[str]:
+    """A sentence about rows: "Row 3 is", "Rows 3, 5 and 8 are", "Rows 3, 5 and 12 more are"."""
+    if len(lines) < 2:
+        return [f"Row {line} {one} {words}" for line in lines]
     shown = [str(line) for line in lines[:MOST_FAULTS]]
     more = len(lines) - len(shown)
     last = f"{more:,} more" if more else shown.pop()
-    return f"Rows {', '.join(shown)} and {last}"
+    return [f"Rows {', '.join(shown)} and {last} {several} {words}"]
 
 
 def _faults(sheet: Sheet, columns: Columns, roles: Roles) -> list[str]:
@@ -232,8 +207,8 @@ def _faults(sheet: Sheet, columns: Columns, roles: Roles) -> list[str]:
         faults.append(second)
     else:
         faults += [columns.stray(column) for column in strays[:MOST_FAULTS]]
-    if len(strays) > MOST_FAULTS and not second:
-        faults.append(f"{len(strays) - MOST_FAULTS:,} more columns of numbers hold words.")
+        if len(strays) > MOST_FAULTS:
+            faults.append(f"{len(strays) - MOST_FAULTS:,} more columns of numbers hold words.")
     lines = sheet.lines[columns.first :]
     values = sheet.values[columns.first :][:, roles.numbers]
     for bad, words in ((np.isinf(values), "not finite"), (values < 0, "negative")):
@@ -255,14 +230,9 @@ def _second_header(sheet: Sheet, columns: Columns, strays: Sequence[int]) -> str
     if not columns.has_header or len(strays) < 2 or len(sheet.lines) < 3:
         return ""
     line = int(sheet.lines[1])
-    for column in strays:
-        if columns.words[column] != 1 or sheet.words[column].first[0][0] != line:
-            return ""
+    if any(columns.words[c] != 1 or sheet.words[c].first[0][0] != line for c in strays):
+        return ""
     return (
         f"Row {line} holds words above the numbers of {len(strays):,} columns, like a second "
         f"header; choose row {line} as the header, or make one row of the two."
     )
-
-
-def _label(cell: str, missing: frozenset[str]) -> str:
-    return "" if cells.is_missing(cell, missing) else clean_name(cell)

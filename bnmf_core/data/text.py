@@ -2,11 +2,12 @@
 
 import csv
 import io
+import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
+from typing import NamedTuple
 
 from bnmf_core.core.errors import DataError
 from bnmf_core.core.names import clean_name
@@ -27,8 +28,7 @@ _CALLED = {"cp1252": "Windows-1252", "latin-1": "Latin-1", "cp932": "Shift-JIS"}
 COMMENTS = ("#", "!", "%")
 
 
-@dataclass(frozen=True)
-class Dialect:
+class Dialect(NamedTuple):
     """How the text of a table is written. reasons: of each, by name; doubts in sentences."""
 
     encoding: str
@@ -48,28 +48,25 @@ def find_dialect(
     DataError
         When the content is no text, or no separator cuts it into columns.
     """
-    chosen = "chosen by you"
-    doubts: list[str] = []
-    reasons = {"encoding": chosen, "separator": chosen, "decimal_mark": chosen}
+    reasons = dict.fromkeys(("encoding", "separator", "decimal_mark"), "chosen by you")
+    doubt = ""
     if encoding:
         check_encoding(content, encoding)
     else:
         encoding, reasons["encoding"], doubt = find_encoding(content)
-        doubts += [doubt] if doubt else []
     lines = first_lines(content, encoding)
     if not separator:
         separator, reasons["separator"] = _find_separator(lines)
-    rows = cut(lines, separator)
     decimal_comma = decimal_mark == ","
     if not decimal_mark:
-        cells = [cell for row in rows for cell in row]
+        cells = chain.from_iterable(_cut(lines, separator))
         decimal_comma = separator != "," and uses_decimal_comma(cells)
         reasons["decimal_mark"] = (
             "numbers such as 1,5 and none such as 1.5 stand in the first rows"
             if decimal_comma
             else "the usual one; no number in the first rows needs another"
         )
-    return Dialect(encoding, separator, decimal_comma, reasons, tuple(doubts))
+    return Dialect(encoding, separator, decimal_comma, reasons, (doubt,) if doubt else ())
 
 
 def find_encoding(content: bytes) -> tuple[str, str, str]:
@@ -94,13 +91,9 @@ def find_encoding(content: bytes) -> tuple[str, str, str]:
     if _decodes(content, "utf-8-sig"):
         plain = content.isascii()
         return "utf-8-sig", "all of it is ASCII" if plain else "all of it is valid UTF-8", ""
-    encoding = "latin-1"
-    if _decodes(content, "cp1252"):
-        encoding = "cp1252"
-    if _looks_japanese(content):
-        encoding = "cp932"
-    sample = content[: 2**20].decode(encoding, "replace")
-    words = (word for word in sample.replace(",", " ").replace(";", " ").split())
+    encoding = "cp1252" if _decodes(content, "cp1252") else "latin-1"
+    encoding = "cp932" if _looks_japanese(content) else encoding
+    words = re.split(r"[,;\s]+", content[: 2**20].decode(encoding, "replace"))
     word = clean_name(next((word for word in words if not word.isascii()), ""), 40)
     named = _CALLED[encoding]
     doubt = f"The text is not UTF-8; it is taken as {named}, in which a word reads {word!r}."
@@ -129,10 +122,9 @@ def check_encoding(content: bytes, encoding: str) -> None:
             "cp932 (Shift-JIS) are usual."
         ) from error
     except UnicodeError as error:
-        begins = " begins as UTF-16 text but is damaged" if encoding == "utf-16" else ""
-        raise DataError(
-            f"The file{begins}." if begins else f"The file is not written in {encoding}."
-        ) from error
+        damaged = "begins as UTF-16 text but is damaged"
+        wrong = damaged if encoding == "utf-16" else f"is not written in {encoding}"
+        raise DataError(f"The file {wrong}.") from error
 
 
 def _decodes(content: bytes, encoding: str) -> bool:
@@ -172,11 +164,12 @@ def _find_separator(lines: list[str]) -> tuple[str, str]:
     for candidate in SEPARATORS:
         if candidate == SPACE and separator:
             break
-        rows = cut(lines, candidate)
-        width, count = Counter(len(row) for row in rows).most_common(1)[0] if rows else (1, 0)
-        share = count / len(rows) if rows else 0.0
-        if candidate == SPACE and rows and len(rows[0]) == width - 1:
-            share = (count + 1) / len(rows)  # a header as R writes it
+        if not (rows := _cut(lines, candidate)):
+            continue
+        width, count = Counter(map(len, rows)).most_common(1)[0]
+        # A header as R writes it lacks the first cell.
+        count += candidate == SPACE and len(rows[0]) == width - 1
+        share = count / len(rows)
         # Sentences have spaces, too: only where every row has as many is it a table.
         if width > 1 and share > agreement and (candidate != SPACE or share == 1.0):
             separator, agreement = candidate, share
@@ -190,7 +183,7 @@ def _find_separator(lines: list[str]) -> tuple[str, str]:
     return separator, why
 
 
-def cut(lines: list[str], separator: str) -> list[list[str]]:
+def _cut(lines: list[str], separator: str) -> list[list[str]]:
     """The cells of lines that are not blank, as far as they can be cut."""
     if separator == SPACE:
         return [row for row in (_by_space(line) for line in lines) if row]

@@ -7,11 +7,9 @@ import streamlit as st
 
 from bnmf_core import Dataset
 from bnmf_core.core.errors import BNMFError
-from bnmf_core.data.beside import labelled, oriented
 from bnmf_core.data.isolation import ReaderProcess
-from bnmf_core.data.joining import join
-from bnmf_core.data.load import LIMIT_BYTES, dataset_of
-from bnmf_core.data.naming import named_apart
+from bnmf_core.data.joining import join, labelled, oriented
+from bnmf_core.data.load import LIMIT_BYTES, dataset_of, named_apart
 from bnmf_core.data.reading import Reading
 from pages.data_parts import choices, preview, waiting
 from pages.frame import link, view

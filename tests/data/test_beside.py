@@ -5,8 +5,7 @@ import pytest
 
 from benchmarks.harness import data_folder
 from bnmf_core.core.dataset import Dataset
-from bnmf_core.data.beside import labelled, oriented
-from bnmf_core.data.joining import join
+from bnmf_core.data.joining import join, labelled, oriented
 from bnmf_core.data.load import inspect_file, load_file
 
 REAL = data_folder()

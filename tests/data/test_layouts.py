@@ -11,8 +11,7 @@ import pytest
 from benchmarks.harness import data_folder
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import DataError
-from bnmf_core.data.load import inspect_file, load_file, map_npy
-from bnmf_core.data.naming import named_apart
+from bnmf_core.data.load import inspect_file, load_file, map_npy, named_apart
 from bnmf_core.data.reading import Reading
 from tests.data.formatted import (
     APART,

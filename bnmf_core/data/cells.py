@@ -34,13 +34,7 @@ _WITH = {
 
 
 def number(cell: str, decimal_comma: bool = False, missing: frozenset[str] = MISSING) -> float:
-    """The number in a cell, NaN if it is missing.
-
-    Raises
-    ------
-    ValueError
-        When it holds words.
-    """
+    """The number in a cell, NaN if it is missing. ValueError when it holds words."""
     cell = cell.strip()
     if cell.lower() in missing:
         return np.nan

@@ -59,10 +59,7 @@ def inspect_content(
 ) -> Reading:
     """How the bytes would be read; ``chosen`` as :func:`check_choices` gave it.
 
-    Raises
-    ------
-    DataError
-        When they cannot be opened as anything.
+    DataError when they cannot be opened as anything.
     """
     content = unpacked(content, limit_bytes)
     if not content or content.isspace():
@@ -82,10 +79,7 @@ def inspect_content(
 def content_parts(content: bytes, filename: str, reading: Reading, limit_bytes: int) -> Parts:
     """The arguments of ``Dataset.from_array`` for bytes that are read as the Reading says.
 
-    Raises
-    ------
-    DataError
-        With all that does not fit.
+    DataError with all that does not fit.
     """
     if reading.faults:
         raise DataError(" ".join(reading.faults))
@@ -126,10 +120,7 @@ def _down_columns(parts: Parts) -> Parts:
 def check_choices(chosen: Mapping[str, Any]) -> dict[str, Any]:
     """The choices in one spelling.
 
-    Raises
-    ------
-    DataError
-        Naming the choice that is not known, or what it has to be.
+    DataError naming the choice that is not known, or what it has to be.
     """
     for key, value in chosen.items():
         if key not in CHOICES:

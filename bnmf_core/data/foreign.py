@@ -74,10 +74,7 @@ class Foreign(NamedTuple):
 def matrices_of(content: bytes, filename: str, limit_bytes: int) -> list[NamedMatrix]:
     """Every matrix in a file, or in the files of a zip; what holds none is passed over.
 
-    Raises
-    ------
-    DataError
-        When a single file holds none.
+    DataError when a single file holds none.
     """
     return [
         one._replace(source=one.source or clean_name(filename, 60))
@@ -219,14 +216,10 @@ def example(dataset: Dataset) -> bytes:
 def pair(matrices: Sequence[NamedMatrix], dataset: Dataset) -> list[Foreign]:
     """The matrices that belong together, as factorizations of the data.
 
-    Files belong together where their names are the same but for what tells A from W. Which
-    matrix is A and which side holds its features is told by names, else by lengths; where both
-    ways fit, by the smaller error. Rows are put into the order of the data by name.
-
-    Raises
-    ------
-    DataError
-        When no two matrices make a factorization of these data.
+    Files belong together where their names are the same but for what tells A from W. Which matrix
+    is A and which side holds its features is told by names, else by lengths; where both ways fit,
+    by the smaller error. Rows are put into the order of the data by name. DataError when no two
+    matrices make a factorization of these data.
     """
     groups: dict[str, list[NamedMatrix]] = defaultdict(list)
     for matrix in matrices:

@@ -186,10 +186,7 @@ class ReaderProcess:
     def reading(self) -> Reading:
         """How the file would be read; waits for it.
 
-        Raises
-        ------
-        DataError
-            What is wrong with the file, or that it took too much.
+        DataError says what is wrong with the file, or that it took too much.
         """
         return Reading.of_plain(self._answer()["reading"])
 

@@ -50,10 +50,7 @@ def join(dataset: Dataset, content: bytes, filename: str, side: str | None = Non
     content : one name a line, or a table with or without a header. filename : for the sentence.
     side : "observations" or "features"; left out, what fits decides.
 
-    Raises
-    ------
-    DataError
-        When it fits neither, or both.
+    DataError when it fits neither, or both.
     """
     shown = clean_name(filename, 60)
     rows = _rows_of(content, shown)

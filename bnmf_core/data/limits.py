@@ -38,10 +38,7 @@ def check_entries(rows: int, columns: int) -> None:
 def unpacked(content: bytes, limit_bytes: int) -> bytes:
     """What gzip was wrapped around, and anything else as it is.
 
-    Raises
-    ------
-    DataError
-        When it is damaged, or would grow beyond the limit.
+    DataError when it is damaged, or would grow beyond the limit.
     """
     if not content.startswith(GZIP):
         return content
@@ -73,10 +70,7 @@ def unpacked(content: bytes, limit_bytes: int) -> bytes:
 def open_archive(content: bytes, limit_bytes: int, most: int = MOST_FILES) -> zipfile.ZipFile:
     """An archive of at most so many files, whose names and sizes can be believed.
 
-    Raises
-    ------
-    DataError
-        When it is damaged, holds a forbidden name, or would grow beyond the limit.
+    DataError when it is damaged, holds a forbidden name, or would grow beyond the limit.
     """
     # Every entry of the directory begins so.
     if content.count(b"PK\x01\x02") > most:
@@ -124,13 +118,7 @@ def archive_names(content: bytes) -> list[str]:
 
 
 def member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
-    """One file of an archive, not longer than it says.
-
-    Raises
-    ------
-    DataError
-        When it is damaged.
-    """
+    """One file of an archive, not longer than it says. DataError when it is damaged."""
     shown = clean_name(entry.filename, 60)
     try:
         with archive.open(entry) as file:

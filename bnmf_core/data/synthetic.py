@@ -187,10 +187,7 @@ def _checked_a(kind: str, a: float | None) -> float:
 
 
 def _embedding_matrices(
-    small: tuple[int, int],
-    large: tuple[int, int],
-    embedding: str,
-    rng: np.random.Generator,
+    small: tuple[int, int], large: tuple[int, int], embedding: str, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """B1 (large D, small D) and B2 (small N, large N)."""
     if embedding not in EMBEDDINGS:

@@ -23,12 +23,8 @@ from bnmf_core.data.sheet import MOST_FAULTS, Head, Sheet, Table, find_header, r
 def inspect_table(table: Table, chosen: Mapping[str, Any], reading: Reading) -> Reading:
     """How a table would be read; ``chosen`` holds what is not to be guessed.
 
-    ``reading`` has what is known already: format, encoding, separator.
-
-    Raises
-    ------
-    DataError
-        When it has no rows to speak of, or a choice names a column that is not there.
+    ``reading`` has what is known already: format, encoding, separator. DataError when it has no
+    rows to speak of, or a choice names a column that is not there.
     """
     header_row = chosen.get("header_row")
     sheet = read_sheet(table, header_row)
@@ -76,10 +72,7 @@ def inspect_table(table: Table, chosen: Mapping[str, Any], reading: Reading) -> 
 def table_parts(table: Table, reading: Reading) -> Parts:
     """The arguments of ``Dataset.from_array`` for a table that is read as the Reading says.
 
-    Raises
-    ------
-    DataError
-        With all that does not fit, by row and column.
+    DataError with all that does not fit, by row and column.
     """
     sheet = read_sheet(table, reading.header_row)
     roles = Roles(

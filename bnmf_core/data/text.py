@@ -43,10 +43,7 @@ def find_dialect(
 ) -> Dialect:
     """Encoding, separator and decimal mark, judged from the first lines where left open.
 
-    Raises
-    ------
-    DataError
-        When the content is no text, or no separator cuts it into columns.
+    DataError when the content is no text, or no separator cuts it into columns.
     """
     reasons = dict.fromkeys(("encoding", "separator", "decimal_mark"), "chosen by you")
     doubt = ""
@@ -70,13 +67,7 @@ def find_dialect(
 
 
 def find_encoding(content: bytes) -> tuple[str, str, str]:
-    """The encoding, why, and a doubt if there is one.
-
-    Raises
-    ------
-    DataError
-        When it is no text, or damaged.
-    """
+    """The encoding, why, and a doubt if there is one. DataError when it is no text, or damaged."""
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         check_encoding(content, "utf-16")
         return "utf-16", "the file begins with the mark of UTF-16", ""
@@ -103,10 +94,7 @@ def find_encoding(content: bytes) -> tuple[str, str, str]:
 def check_encoding(content: bytes, encoding: str) -> None:
     """Refuse an encoding that the content does not have.
 
-    Raises
-    ------
-    DataError
-        When there is no such encoding, or the content is not written in it.
+    DataError when there is no such encoding, or the content is not written in it.
     """
     if encoding in ("utf-16", "utf-32") and content[:2] not in (b"\xff\xfe", b"\xfe\xff"):
         named = encoding.upper()
@@ -208,12 +196,8 @@ def records(
 ) -> Iterator[tuple[int, list[str]]]:
     """The rows that are not blank, each with the line of the file on which it begins.
 
-    A row of empty cells is given as well. ``longest`` is the most characters of a cell.
-
-    Raises
-    ------
-    DataError
-        When a row cannot be cut, or there are more rows or cells than can be read.
+    A row of empty cells is given as well. ``longest`` is the most characters of a cell. DataError
+    when a row cannot be cut, or there are more rows or cells than can be read.
     """
     text = io.TextIOWrapper(io.BytesIO(content), encoding=encoding, newline="")
 

@@ -13,14 +13,7 @@ from bnmf_core.core.dataset import Parts
 from bnmf_core.core.errors import DataError
 from bnmf_core.core.names import clean_name, clean_names
 from bnmf_core.data.formats.format import array_format
-from bnmf_core.data.limits import (
-    MAX_MEMBERS,
-    ZIP,
-    check_entries,
-    check_side,
-    member,
-    open_archive,
-)
+from bnmf_core.data.limits import MAX_MEMBERS, ZIP, check_entries, check_side, member, open_archive
 
 _SPARSE_KEYS = {"format", "shape", "data", "indices", "indptr", "row", "col", "_is_array"}
 _NAMED_KEYS = {"X", "features", "observations", "image_shape", "mask"}
@@ -131,10 +124,7 @@ def _matrix(array: np.ndarray, where: str) -> np.ndarray:
 def members(content: bytes, limit_bytes: int) -> dict[str, np.ndarray]:
     """The arrays of an NPZ archive by name, after its claims were checked.
 
-    Raises
-    ------
-    DataError
-        When it is no such archive, is damaged, or would grow beyond the limit.
+    DataError when it is no such archive, is damaged, or would grow beyond the limit.
     """
     with open_archive(content, limit_bytes, MAX_MEMBERS) as archive:
         entries = archive.infolist()

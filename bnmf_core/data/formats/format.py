@@ -166,10 +166,7 @@ def _faults(found: Found) -> tuple[str, ...]:
 def pick(settings: Mapping[str, Any], key: str, offered: Sequence[Any], what: str) -> Any:
     """What was chosen of what is offered; the first where nothing was.
 
-    Raises
-    ------
-    DataError
-        When it is not among what is offered.
+    DataError when it is not among what is offered.
     """
     chosen = settings.get(key, offered[0])
     for one in offered:

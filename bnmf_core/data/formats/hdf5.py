@@ -22,13 +22,7 @@ MOST_LABELS = 24
 
 
 def open_hdf5(content: bytes) -> Any:
-    """The file, for reading; to be closed.
-
-    Raises
-    ------
-    DataError
-        When it is damaged.
-    """
+    """The file, for reading; to be closed. DataError when it is damaged."""
     try:
         return h5py.File(io.BytesIO(content), "r")
     except OSError as error:
@@ -38,10 +32,7 @@ def open_hdf5(content: bytes) -> Any:
 def inside(file: Any, path: str) -> Any:
     """The group or dataset at this path, None where there is none.
 
-    Raises
-    ------
-    DataError
-        When it lies in another file.
+    DataError when it lies in another file.
     """
     here = file
     for name in path.split("/"):

@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.io import savemat
 
 from bnmf_core.core.errors import DataError
-from bnmf_core.data.formats import FORMATS, market
+from bnmf_core.data.formats import FORMATS
 from bnmf_core.data.load import load_file
 from tests.data.written import AXES, MATRICES, MATRIX, mtx, npy, npz, oriented
 
@@ -82,17 +82,15 @@ def test_sparse_npz_round_trip(matrix, observations, layout):
     np.testing.assert_array_equal(oriented(dataset, observations), matrix)
 
 
-@given(MATRICES, AXES, st.booleans(), st.booleans(), st.sampled_from([1, 2**18]))
-def test_mtx_round_trip(matrix, observations, as_sparse, symmetric, piece):
+@given(MATRICES, AXES, st.booleans(), st.booleans())
+def test_mtx_round_trip(matrix, observations, as_sparse, symmetric):
     if symmetric:
         matrix = matrix @ matrix.T
     content = mtx(
         sparse.coo_array(matrix) if as_sparse else matrix,
         symmetry="symmetric" if symmetric else "general",
     )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(market, "PIECE_BYTES", piece)
-        dataset = load_file(content, observations=observations)
+    dataset = load_file(content, observations=observations)
     assert dataset.is_sparse == as_sparse
     np.testing.assert_array_equal(oriented(dataset, observations), matrix)
 

@@ -1,12 +1,15 @@
 """Matrix Market: a matrix as text, its header checked before anything is allocated.
 
-The entries are read here, line by line, and not by ``scipy.io.mmread``: its compiled reader
-can run past the end of a damaged file and take the whole program down.
+The entries are read by ``numpy.loadtxt`` and not by ``scipy.io.mmread``, which reads 1,5 and 1_0
+as 1, passes over further numbers on a line, and can run past the end of a damaged file.
 """
 
-from collections.abc import Iterator, Sequence
+import io
+import re
+import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
+from itertools import islice
 
 import numpy as np
 from scipy import sparse
@@ -22,7 +25,7 @@ FIELDS = ("real", "double", "integer", "pattern")
 SYMMETRIES = ("general", "symmetric")
 MAX_COMMENTS = 10_000  # rows before the line with the size
 MAX_LINE = 10_000
-PIECE_BYTES = 2**18
+_LONG_LINE = re.compile(rb"\n[^\n]{%d}" % (MAX_LINE + 1))
 
 
 @dataclass(frozen=True)
@@ -57,18 +60,15 @@ def read_mtx(content: bytes, observations: str, limit_bytes: int) -> Parts:
 
 
 def _header(content: bytes) -> _Header:
-    banner = content[: content.find(b"\n") + 1 or len(content)]
-    words = banner[:200].decode("ascii", "replace").lower().split()
+    file = io.BytesIO(content)
+    words = file.readline()[:200].decode("ascii", "replace").lower().split()
     if len(words) != 5 or words[1] != "matrix":
         raise DataError(
             "Row 1 of the Matrix Market file must read '%%MatrixMarket matrix', then the layout, "
             "the kind of numbers and the symmetry."
         )
-    for word, allowed, what in (
-        (words[2], LAYOUTS, "layout"),
-        (words[3], FIELDS, "kind of numbers"),
-        (words[4], SYMMETRIES, "symmetry"),
-    ):
+    claims = ((LAYOUTS, "layout"), (FIELDS, "kind of numbers"), (SYMMETRIES, "symmetry"))
+    for word, (allowed, what) in zip(words[2:], claims, strict=True):
         if word not in allowed:
             raise DataError(
                 f"The Matrix Market file gives {clean_name(word, 40)!r} as its {what}; "
@@ -78,8 +78,14 @@ def _header(content: bytes) -> _Header:
     pattern = words[3] == "pattern"
     if pattern and not coordinate:
         raise DataError("The Matrix Market file is an array without numbers ('pattern').")
-    size_row, line, start = _size_line(content, len(banner))
-    fields = line[:200].split()
+    size_row, line = 2, file.readline()
+    while line and (not line.strip() or line.lstrip().startswith(b"%")):
+        if size_row > MAX_COMMENTS:
+            raise DataError(
+                f"The Matrix Market file has no size line in its first {MAX_COMMENTS:,} rows."
+            )
+        size_row, line = size_row + 1, file.readline()
+    fields = line.strip()[:200].split()
     needed = 3 if coordinate else 2
     if len(fields) != needed or not all(field.isdigit() for field in fields):
         raise DataError(
@@ -93,19 +99,17 @@ def _header(content: bytes) -> _Header:
             f"Row {size_row} of the Matrix Market file gives {rows}×{columns}, but a symmetric "
             "matrix is square."
         )
-    if coordinate:
-        stored = int(fields[2])
-        if stored > rows * columns:
-            raise DataError(
-                f"Row {size_row} of the Matrix Market file claims {stored:,} entries in a matrix "
-                f"of {rows:,}×{columns:,}."
-            )
-    else:
+    if not coordinate:
         check_entries(rows, columns)
-        stored = rows * (rows + 1) // 2 if symmetric else rows * columns
-    header = _Header(
-        coordinate, pattern, symmetric, rows, columns, stored, size_row, min(start, len(content))
-    )
+    most = rows * (rows + 1) // 2 if symmetric and not coordinate else rows * columns
+    stored = int(fields[2]) if coordinate else most
+    if stored > most:
+        raise DataError(
+            f"Row {size_row} of the Matrix Market file claims {stored:,} entries in a matrix "
+            f"of {rows:,}×{columns:,}."
+        )
+    start = file.tell()
+    header = _Header(coordinate, pattern, symmetric, rows, columns, stored, size_row, start)
     # Every number takes a digit and a character after it, which the last one may lack.
     if 2 * header.width * stored > len(content) - header.start + 1:
         raise _cut_off(header, f"only {len(content) - header.start:,} bytes follow")
@@ -115,18 +119,6 @@ def _header(content: bytes) -> _Header:
     return header
 
 
-def _size_line(content: bytes, start: int) -> tuple[int, bytes, int]:
-    """Row and content of the first line that is no comment, and where the next line begins."""
-    for row in range(2, MAX_COMMENTS + 2):
-        end = content.find(b"\n", start)
-        end = len(content) if end < 0 else end
-        line = content[start:end].strip()
-        start = end + 1
-        if (line and not line.startswith(b"%")) or start >= len(content):
-            return row, line, start
-    raise DataError(f"The Matrix Market file has no size line in its first {MAX_COMMENTS:,} rows.")
-
-
 def _cut_off(header: _Header, found: str) -> DataError:
     return DataError(
         f"Row {header.size_row} of the Matrix Market file claims {header.stored:,} entries, but "
@@ -134,63 +126,61 @@ def _cut_off(header: _Header, found: str) -> DataError:
     )
 
 
-def _pieces(content: bytes, start: int) -> Iterator[bytes]:
-    """The rest of the content, cut at line ends into pieces that are small in memory."""
-    while start < len(content):
-        target = start + PIECE_BYTES
-        end = content.find(b"\n", target, target + MAX_LINE) + 1
-        if end == 0:
-            if target + MAX_LINE < len(content):
-                raise DataError(
-                    f"A row of the Matrix Market file is longer than {MAX_LINE:,} characters."
-                )
-            end = len(content)
-        yield content[start:end]
-        start = end
-
-
 def _numbers(content: bytes, header: _Header) -> np.ndarray:
     """The numbers on the lines of entries, (stored, width)."""
-    row, left, parts = header.size_row, header.stored, [np.empty((0, header.width))]
-    for piece in _pieces(content, header.start):
-        lines = [line.split() for line in piece.split(b"\n")]
-        filled = [(row + i, line) for i, line in enumerate(lines, start=1) if line]
-        left -= len(filled)
-        if left < 0:
-            raise _cut_off(header, "more follow")
-        parts.append(_parsed(filled, header))
-        if header.coordinate:
-            _check_places(parts[-1], filled, header)
-        # A piece ends with its last line end, so its last part is the next line.
-        row += len(lines) - 1
-    if left:
-        raise _cut_off(header, f"{header.stored - left:,} follow")
-    return np.concatenate(parts)
-
-
-def _parsed(filled: Sequence[tuple[int, list[bytes]]], header: _Header) -> np.ndarray:
-    """The numbers on lines, each with its row of the file: (lines, width)."""
-    words = list(chain.from_iterable(line for _, line in filled))
+    if _LONG_LINE.search(content, header.start - 1):
+        raise DataError(f"A row of the Matrix Market file is longer than {MAX_LINE:,} characters.")
+    file = io.BytesIO(content)
+    file.seek(header.start)
     try:
-        # float() also takes 1_000, which is no number in such a file.
-        if any(len(line) != header.width for _, line in filled) or b"_" in b"".join(words):
-            raise ValueError
-        numbers = np.fromiter(map(float, words), dtype=np.float64)
-        return numbers.reshape(-1, header.width)
+        with warnings.catch_warnings():
+            # Of blank lines. One row more tells that more follow.
+            warnings.simplefilter("ignore", UserWarning)
+            numbers = np.loadtxt(
+                file, comments=None, encoding="ascii", ndmin=2, max_rows=header.stored + 1
+            )
     except ValueError:
-        if len(filled) > 1:
-            return np.concatenate([_parsed([one], header) for one in filled])
-        needed = ("one number", "a row and a column", "a row, a column and a number")
-        shown = clean_name(b" ".join(words)[:200].decode("latin-1"), 40)
-        raise DataError(
-            f"Row {filled[0][0]} of the Matrix Market file holds {shown!r}, where "
-            f"{needed[header.width - 1]} must stand."
-        ) from None
+        raise _malformed(content, header) from None
+    if len(numbers) and numbers.shape[1] != header.width:
+        raise _malformed(content, header)
+    if len(numbers) > header.stored:
+        raise _cut_off(header, "more follow")
+    if len(numbers) < header.stored:
+        raise _cut_off(header, f"{len(numbers):,} follow")
+    if header.coordinate:
+        _check_places(content, numbers, header)
+    return numbers.reshape(-1, header.width)
 
 
-def _check_places(
-    numbers: np.ndarray, filled: Sequence[tuple[int, list[bytes]]], header: _Header
-) -> None:
+def _filled(content: bytes, header: _Header) -> Iterator[tuple[int, list[bytes]]]:
+    """The lines of entries that are not blank, each with its row of the file."""
+    file = io.BytesIO(content)
+    file.seek(header.start)
+    lines = ((row, line.split()) for row, line in enumerate(file, header.size_row + 1))
+    return (one for one in lines if one[1])
+
+
+def _malformed(content: bytes, header: _Header) -> DataError:
+    """The sentence about the first line that is not made of numbers."""
+    if sum(1 for _ in _filled(content, header)) > header.stored:
+        return _cut_off(header, "more follow")
+    needed = ("one number", "a row and a column", "a row, a column and a number")
+    for row, words in _filled(content, header):
+        try:
+            # float() also takes 1_000, which is no number in such a file.
+            if len(words) != header.width or b"_" in b"".join(words):
+                raise ValueError
+            list(map(float, words))
+        except ValueError:
+            shown = clean_name(b" ".join(words)[:200].decode("latin-1"), 40)
+            return DataError(
+                f"Row {row} of the Matrix Market file holds {shown!r}, where "
+                f"{needed[header.width - 1]} must stand."
+            )
+    return DataError("The Matrix Market file is malformed.")
+
+
+def _check_places(content: bytes, numbers: np.ndarray, header: _Header) -> None:
     places = numbers[:, :2]
     fits = (places >= 1) & (places <= [header.rows, header.columns]) & (places % 1 == 0)
     bad = ~fits.all(axis=1)
@@ -200,8 +190,9 @@ def _check_places(
         what = "above the diagonal of a symmetric matrix"
     if bad.any():
         first = int(np.flatnonzero(bad)[0])
+        row, _ = next(islice(_filled(content, header), first, None))
         raise DataError(
-            f"Row {filled[first][0]} of the Matrix Market file gives the place "
+            f"Row {row} of the Matrix Market file gives the place "
             f"({places[first, 0]:g}, {places[first, 1]:g}), which is {what}."
         )
 

@@ -1,6 +1,7 @@
 """The bytes of a file → its Reading and → the parts of a Dataset; content decides the format."""
 
 import dataclasses
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
@@ -38,20 +39,19 @@ CHOICES = {
     "settings": "a mapping",
 }
 
+_PICKLE = "is a Python pickle, which is never opened; save the matrix as NPY or NPZ"
+_PICTURE = "is one picture; many of one size, in a zip, are data"
 # First bytes of files that people have at hand, and what to do with them.
-_REFUSED = (
-    (b"BZh", "is compressed (bzip2); uncompress it first"),
-    (b"\xfd7zXZ", "is compressed (xz); uncompress it first"),
-    (b"PK\x05\x06", "is an empty archive"),
-    (b"\x80\x02", "is a Python pickle, which is never opened; save the matrix as NPY or NPZ"),
-    (b"\x80\x03", "is a Python pickle, which is never opened; save the matrix as NPY or NPZ"),
-    (b"\x80\x04", "is a Python pickle, which is never opened; save the matrix as NPY or NPZ"),
-    (b"\x80\x05", "is a Python pickle, which is never opened; save the matrix as NPY or NPZ"),
-    (b"\xd0\xcf\x11\xe0", "is an old Excel workbook; save the sheet as CSV"),
-    (b"\x89PNG", "is one picture; many of one size, in a zip, are data"),
-    (b"\xff\xd8\xff", "is one picture; many of one size, in a zip, are data"),
-    (b"%PDF", "is a PDF document; save the table as CSV"),
-)
+_REFUSED = {
+    b"BZh": "is compressed (bzip2); uncompress it first",
+    b"\xfd7zXZ": "is compressed (xz); uncompress it first",
+    b"PK\x05\x06": "is an empty archive",
+    **{bytes([0x80, version]): _PICKLE for version in (2, 3, 4, 5)},
+    b"\xd0\xcf\x11\xe0": "is an old Excel workbook; save the sheet as CSV",
+    b"\x89PNG": _PICTURE,
+    b"\xff\xd8\xff": _PICTURE,
+    b"%PDF": "is a PDF document; save the table as CSV",
+}
 
 
 def inspect_content(
@@ -66,14 +66,12 @@ def inspect_content(
         raise DataError("The file is empty; choose one with a table or an array in it.")
     found = format_of(content, filename, chosen.get("format"))
     reading = _guarded(found, found.inspect, content, chosen, limit_bytes)
-    if "image_shape" in chosen:
-        reading = dataclasses.replace(reading, image_shape=chosen["image_shape"])
+    told = {key: chosen[key] for key in ("image_shape", "pixel_order") if key in chosen}
+    if "image_shape" in told:
         reading = reading.because({"image_shape": "chosen by you"})
-    if "pixel_order" in chosen:
-        reading = dataclasses.replace(reading, pixel_order=chosen["pixel_order"])
     # A table may turn out to be of another format.
     called = chosen.get("features_are", FORMATS[reading.format].features_are)
-    return dataclasses.replace(reading, features_are=clean_name(called))
+    return dataclasses.replace(reading, features_are=clean_name(called), **told)
 
 
 def content_parts(content: bytes, filename: str, reading: Reading, limit_bytes: int) -> Parts:
@@ -88,12 +86,10 @@ def content_parts(content: bytes, filename: str, reading: Reading, limit_bytes: 
     parts = _guarded(found, found.parts, content, reading, limit_bytes)
     if reading.image_shape is not None:
         D, N = getattr(parts["X"], "shape", (0, 0))
+        parts.pop("image_shape", None)
         # Pixels are the features, if they can be.
-        if reading.image_shape[0] * reading.image_shape[1] == N != D:
-            parts["map_shape"] = reading.image_shape
-            parts.pop("image_shape", None)
-        else:
-            parts["image_shape"] = reading.image_shape
+        observed = math.prod(reading.image_shape) == N != D
+        parts["map_shape" if observed else "image_shape"] = reading.image_shape
     return _down_columns(parts) if reading.pixel_order == "rows" else parts
 
 
@@ -102,13 +98,11 @@ def _down_columns(parts: Parts) -> Parts:
     found: dict[str, Any] = dict(parts)
     for key, axis, names in (("image_shape", 0, "features"), ("map_shape", 1, "observations")):
         shape, count = found.get(key), found["X"].shape[axis]
-        if shape is None or shape[0] * shape[1] != count:
+        if shape is None or math.prod(shape) != count:
             continue
         order = np.arange(count).reshape(shape).ravel(order="F")
-        for matrix in ("X", "mask"):
-            values = found.get(matrix)
-            if values is not None:
-                found[matrix] = values[order] if axis == 0 else values[:, order]
+        for matrix in {"X", "mask"} & found.keys():
+            found[matrix] = found[matrix][order] if axis == 0 else found[matrix][:, order]
         if found.get(names) is not None:
             found[names] = [found[names][i] for i in order]
         if axis == 1:
@@ -136,9 +130,9 @@ def check_choices(chosen: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _fits(key: str, value: Any) -> bool:
-    listed = {"format": FORMATS, "pixel_order": AXES, "decimal_mark": DECIMAL_MARKS}.get(key)
-    if listed is not None:
-        return value in listed
+    listed = {"format": FORMATS, "pixel_order": AXES, "decimal_mark": DECIMAL_MARKS}
+    if key in listed:
+        return value in listed[key]
     if key in ("separator", "features_are"):
         return isinstance(value, str) and (len(value) == 1 or key == "features_are")
     if key == "header_row":
@@ -150,14 +144,13 @@ def _fits(key: str, value: Any) -> bool:
 
 def format_of(content: bytes, filename: str, key: str | None) -> Format:
     """The format of that key, or the one that the content looks like."""
-    if key is not None:
-        if key not in FORMATS:
-            raise DataError(
-                f"There is no format called {clean_name(key, 40)!r}; there are "
-                f"{', '.join(FORMATS)}."
-            )
+    if key in FORMATS:
         return FORMATS[key]
-    for start, words in _REFUSED:
+    if key is not None:
+        raise DataError(
+            f"There is no format called {clean_name(key, 40)!r}; there are {', '.join(FORMATS)}."
+        )
+    for start, words in _REFUSED.items():
         if content.startswith(start):
             raise DataError(f"The file {words}. {ACCEPTED}.")
     if content[:4] == b"PAR1" and content[-4:] != b"PAR1":

@@ -12,6 +12,7 @@ import io
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -76,30 +77,21 @@ def matrices_of(content: bytes, filename: str, limit_bytes: int) -> list[NamedMa
 
     DataError when a single file holds none.
     """
-    return [
-        one._replace(source=one.source or clean_name(filename, 60))
-        for one in _matrices(content, filename, limit_bytes)
-    ]
-
-
-def _matrices(content: bytes, filename: str, limit_bytes: int) -> list[NamedMatrix]:
     content = unpacked(content, limit_bytes)
     names = archive_names(content) if content.startswith(ZIP) else []
-    if not names or all(name.endswith(".npy") for name in names):
-        return list(_of_one(content, filename, limit_bytes))
-    if len(names) > MOST_FILES:
-        raise DataError(f"The archive holds {len(names):,} files; at most {MOST_FILES:,}.")
     found: list[NamedMatrix] = []
-    with open_archive(content, limit_bytes) as archive:
-        for entry in archive.infolist():
-            if entry.is_dir() or "__MACOSX" in entry.filename:
-                continue
-            try:
-                data = unpacked(member(archive, entry), limit_bytes)
-                found += _of_one(data, entry.filename, limit_bytes)
-            except DataError:
-                continue
-    return found
+    if not names or all(name.endswith(".npy") for name in names):
+        found += _of_one(content, filename, limit_bytes)
+    elif len(names) > MOST_FILES:
+        raise DataError(f"The archive holds {len(names):,} files; at most {MOST_FILES:,}.")
+    else:
+        with open_archive(content, limit_bytes) as archive:
+            for entry in archive.infolist():
+                if not entry.is_dir() and "__MACOSX" not in entry.filename:
+                    with suppress(DataError):
+                        data = unpacked(member(archive, entry), limit_bytes)
+                        found += _of_one(data, entry.filename, limit_bytes)
+    return [one._replace(source=one.source or clean_name(filename, 60)) for one in found]
 
 
 def _of_one(content: bytes, filename: str, limit_bytes: int) -> Iterator[NamedMatrix]:
@@ -250,7 +242,7 @@ def _pairs(stem: str, group: Sequence[NamedMatrix], dataset: Dataset) -> Iterato
                 continue
             A = _sided(first, dataset.features, component_last=True)
             W = _sided(second, dataset.observations, component_last=False)
-            if A is None or W is None or A.shape[2] != W.shape[1] or len(A) != len(W):
+            if A is None or W is None or (len(A), A.shape[2]) != W.shape[:2]:
                 continue
             if (first.chain, first.draw) != (second.chain, second.draw):
                 continue
@@ -275,20 +267,18 @@ def _sided(matrix: NamedMatrix, names: Sequence[str], component_last: bool) -> n
     """(M, length, R) or (M, R, length) of a matrix that has the names, or as many rows; or None."""
     values = np.asarray(matrix.values, dtype=np.float64)
     stack = values[None] if values.ndim == 2 else values
+    # Features of A are usually in rows, observations of W in columns.
+    usual, other = (1, 2) if component_last else (2, 1)
     for axis, known in ((1, matrix.rows), (2, matrix.columns)):
         places = {name: i for i, name in enumerate(known or [])}
         if all(name in places for name in names):
             stack = np.take(stack, [places[name] for name in names], axis=axis)
-            return _turned(stack if axis == 1 else stack.swapaxes(1, 2), component_last)
-    # The usual side first: features of A in rows, observations of W in columns.
-    for axis in (1, 2) if component_last else (2, 1):
-        if stack.shape[axis] == len(names):
-            return _turned(stack if axis == 1 else stack.swapaxes(1, 2), component_last)
-    return None
-
-
-def _turned(stack: np.ndarray, component_last: bool) -> np.ndarray:
-    return stack if component_last else stack.swapaxes(1, 2)
+            break
+    else:
+        axis = next((one for one in (usual, other) if stack.shape[one] == len(names)), 0)
+        if not axis:
+            return None
+    return stack if axis == usual else stack.swapaxes(1, 2)
 
 
 def _check(one: Foreign) -> None:

@@ -18,7 +18,7 @@ from bnmf_core.core.names import clean_name, clean_names
 from bnmf_core.data import cells, text
 from bnmf_core.data.limits import unpacked
 from bnmf_core.data.orientation import UNSAID, UNSAID_DOUBT, kind_of, word_of
-from bnmf_core.data.reading import AXES, Reading
+from bnmf_core.data.reading import AXES, Reading, other_axis
 from bnmf_core.data.roles import HEADS, MOST_CLASSES
 
 SIDES = ("observations", "features")
@@ -167,10 +167,11 @@ def _said(shape: tuple[int, int], shown: str, rows: list[list[str]]) -> list[tup
     if kind is None:
         return []
     what, of_features = kind
-    other = AXES[1 - AXES.index(axis)]
     plural = [word for word in called if word.endswith("s") and kind_of([word], ())]
     why = f"{shown!r} holds {what}, one for each {axis[:-1]}"
-    return [(other if of_features else axis, why, (plural or [""])[0] if of_features else "")]
+    if of_features:
+        return [(other_axis(axis), why, (plural or [""])[0])]
+    return [(axis, why, "")]
 
 
 def _rows_of(content: bytes, shown: str) -> list[list[str]]:

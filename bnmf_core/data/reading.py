@@ -171,21 +171,21 @@ def check_axis(observations: object) -> str:
     return str(observations)
 
 
+def other_axis(axis: str) -> str:
+    """Columns for rows, rows for columns."""
+    return AXES[1 - AXES.index(axis)]
+
+
 def preview_of(
     rows: list[tuple[int, list[str]]], missing: frozenset[str], width: int, height: int
 ) -> Preview:
     """The beginning of a table for the eye; ``rows`` with the rows of the file they stand on."""
-    shown = [
-        (line, [clean_name(cell, PREVIEW_CHARACTERS) for cell in cells[:PREVIEW_COLUMNS]])
-        for line, cells in rows[:PREVIEW_ROWS]
-    ]
-    return Preview(
-        tuple(line for line, _ in shown),
-        tuple(tuple(cells) for _, cells in shown),
-        tuple(
-            tuple(i for i, cell in enumerate(cells, start=1) if cell.strip().lower() in missing)
-            for _, cells in shown
-        ),
-        width,
-        height,
+    shown = tuple(
+        tuple(clean_name(cell, PREVIEW_CHARACTERS) for cell in row[:PREVIEW_COLUMNS])
+        for _, row in rows[:PREVIEW_ROWS]
     )
+    blank = tuple(
+        tuple(i for i, cell in enumerate(row, start=1) if cells.is_missing(cell, missing))
+        for row in shown
+    )
+    return Preview(tuple(line for line, _ in rows[:PREVIEW_ROWS]), shown, blank, width, height)

@@ -39,23 +39,23 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
         levels: dict[bool, str] = {}
         for entry in entries:
             pixels, scaled, frames = _pixels(archive, entry, fixed)
-            levels.setdefault(scaled, entry.filename)
-            several += [(entry.filename, frames)] if frames > 1 else []
+            shown = repr(clean_name(entry.filename, 60))
+            levels.setdefault(scaled, shown)
+            several += [(shown, frames)] if frames > 1 else []
             if shape is None:
-                shape, first = pixels.shape, entry.filename
+                shape, first = pixels.shape, shown
             if pixels.shape != shape:
                 raise DataError(
-                    f"{clean_name(entry.filename, 60)!r} is {_said(pixels.shape)} pixels large, "
-                    f"but {clean_name(first, 60)!r} is {_said(shape)}; choose one size for all."
+                    f"{shown} is {_said(pixels.shape)} pixels large, but {first} is "
+                    f"{_said(shape)}; choose one size for all."
                 )
             rows.append(pixels.ravel(order="F"))
             check_entries(len(entries), pixels.size)
     names, labels = names_and_folders([entry.filename for entry in entries])
     if len(levels) > 1:
         raise DataError(
-            f"{clean_name(levels[True], 60)!r} has grey levels of 8 or 16 bits, and "
-            f"{clean_name(levels[False], 60)!r} numbers of 32 bits, whose largest level is not "
-            "known; save all images in one way."
+            f"{levels[True]} has grey levels of 8 or 16 bits, and {levels[False]} numbers of 32 "
+            "bits, whose largest level is not known; save all images in one way."
         )
     doubts = [] if fixed is None else [f"Every image is scaled to {_said(fixed)} pixels."]
     if False in levels:
@@ -64,8 +64,8 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
         name, frames = several[0]
         others = f" and {len(several) - 1:,} more" if len(several) > 1 else ""
         doubts.append(
-            f"{clean_name(name, 60)!r} ({frames:,} pages or frames){others}: only the first of "
-            "each is read. Save every page as an image of its own to read all."
+            f"{name} ({frames:,} pages or frames){others}: only the first of each is read. Save "
+            "every page as an image of its own to read all."
         )
     return Found(
         np.array(rows),

@@ -13,11 +13,13 @@ from bnmf_core.core.names import clean_name
 from bnmf_core.data.formats.format import Found, named_format, pick
 from bnmf_core.data.formats.hdf5 import HDF5, numbers, open_hdf5
 from bnmf_core.data.limits import check_entries, check_side
-from bnmf_core.data.pictures import find_picture, unfolded
+from bnmf_core.data.orientation import Picture, find_picture, unfolded
 from bnmf_core.lazy import lazy
 
 scipy_io = lazy("scipy.io")
 HDF5_AT = 512
+# Names, and labels by what they are called.
+Named = tuple[list[str] | None, dict[str, list[str]]]
 _NUMBERS = ("double", "single", "logical", "sparse", "int", "uint")
 
 
@@ -53,41 +55,42 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
     else:
         picture = find_picture(matrix, {one: float(held[one].real.item()) for one in single})
     words = {one: _words(held[one]) for one in beside if one in held}
-    of_rows = {one: found for one, found in words.items() if len(found) == rows}
-    of_columns = {one: found for one, found in words.items() if len(found) == columns}
-    row_names, row_labels = _names(of_rows)
-    column_names, column_labels = _names({} if rows == columns else of_columns)
-    return Found(
-        matrix,
-        row_names,
-        column_names,
-        row_labels,
-        column_labels,
-        side=None if picture is None else picture.side,
-        image_shape=None if picture is None else picture.shape,
-        settings={"matrix": name},
-        offers={"matrix": tuple(one for one, _ in fits)},
-        doubts=_doubt(name, len(fits)),
-    )
+    of_rows = _names(words, rows)
+    of_columns = _names({} if rows == columns else words, columns)
+    return _found(matrix, picture, name, fits, of_rows, of_columns)
 
 
 def _newer(content: bytes, settings: Mapping[str, Any]) -> Found:
     """Version 7.3 is HDF5, and holds its matrices column by column."""
     with open_hdf5(content) as file:
-        fits = []
-        for name in file:
-            if not name.startswith("#") and (shape := numbers(file, name, look=True)) is not None:
-                fits.append((name, shape[::-1]))
+        shapes = {one: numbers(file, one, look=True) for one in file if one[:1] != "#"}
+        fits = [(one, shape[::-1]) for one, shape in shapes.items() if shape is not None]
         name = _largest(fits, settings, list(file))
         matrix = numbers(file, name)
     picture = find_picture(matrix.T, {}) if isinstance(matrix, np.ndarray) else None
+    return _found(matrix.T, picture, name, fits)
+
+
+def _found(
+    matrix: Any,
+    picture: Picture | None,
+    name: str,
+    fits: Sequence[tuple[str, Any]],
+    of_rows: Named = (None, {}),
+    of_columns: Named = (None, {}),
+) -> Found:
+    taken = f"The file holds {len(fits)} matrices: {clean_name(name, 40)!r} is taken."
     return Found(
-        matrix.T,
+        matrix,
+        of_rows[0],
+        of_columns[0],
+        of_rows[1],
+        of_columns[1],
         side=None if picture is None else picture.side,
         image_shape=None if picture is None else picture.shape,
         settings={"matrix": name},
         offers={"matrix": tuple(one for one, _ in fits)},
-        doubts=_doubt(name, len(fits)),
+        doubts=(taken,) if len(fits) > 1 else (),
     )
 
 
@@ -101,23 +104,18 @@ def _largest(
     return str(pick(settings, "matrix", [name for name, _ in largest], "matrix"))
 
 
-def _doubt(name: str, count: int) -> tuple[str, ...]:
-    if count == 1:
-        return ()
-    return (f"The file holds {count} matrices: {clean_name(name, 40)!r} is taken.",)
-
-
 def _words(array: np.ndarray) -> list[str]:
     """The words of a cell array or of rows of characters."""
     flat = [np.asarray(cell).ravel() for cell in array.ravel()]
     return [str(cell[0]).strip() if len(cell) == 1 else "" for cell in flat]
 
 
-def _names(words: dict[str, list[str]]) -> tuple[list[str] | None, dict[str, list[str]]]:
-    """The first list whose words all differ, and the others as labels."""
-    names = next((key for key, found in words.items() if len(set(found)) == len(found)), None)
-    labels = {key: found for key, found in words.items() if key != names and any(found)}
-    return (None if names is None else words[names]), labels
+def _names(words: dict[str, list[str]], count: int) -> Named:
+    """Of the lists of so many words, the first whose words all differ, and the others as labels."""
+    fits = {key: found for key, found in words.items() if len(found) == count}
+    names = next((key for key, found in fits.items() if len(set(found)) == count), None)
+    labels = {key: found for key, found in fits.items() if key != names and any(found)}
+    return (None if names is None else fits[names]), labels
 
 
 FORMAT = named_format(

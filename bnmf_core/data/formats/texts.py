@@ -53,7 +53,7 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
     chosen = {key: pick(settings, key, *offered) for key, offered in OFFERS.items()}
     offers = {key: offered for key, (offered, _) in OFFERS.items()}
     if found.columns:
-        chosen, offers = {"column": found.column, **chosen}, {"column": found.columns, **offers}
+        chosen, offers = {"column": found.column} | chosen, {"column": found.columns} | offers
     matrix, words = _counted(found.texts, chosen)
     empty = int((matrix.sum(axis=1) == 0).sum())
     said = f"{len(found.texts):,} texts with {len(words):,} different words that are kept"
@@ -107,7 +107,7 @@ def _from_table(content: bytes, settings: Mapping[str, Any]) -> _Texts:
     dialect = find_dialect(content)
     rows = _rows(content, dialect.encoding, dialect.separator)
     head, body = rows[0], rows[1:]
-    long = text_columns(rows)
+    long = _text_columns(rows)
     if not long:
         raise DataError("No column of the table holds texts of several words.")
     if any(_length(head[column]) >= WORDS_OF_TEXT for column in long):
@@ -151,7 +151,7 @@ def found_in(content: bytes, encoding: str, separator: str) -> str:
     the texts are longer than descriptions and have more words than there are numbers.
     """
     rows = _rows("".join(first_lines(content, encoding)).encode(), "utf-8", separator)
-    if len(rows) < 2 or not (long := text_columns(rows)):
+    if len(rows) < 2 or not (long := _text_columns(rows)):
         return ""
     column, body = long[0], rows[1:]
     texts = [row[column] for row in body]
@@ -176,15 +176,10 @@ def _words_a_cell(texts: Sequence[str]) -> float:
     return sum(map(_length, texts)) / len(texts)
 
 
-def text_columns(rows: Sequence[Sequence[str]]) -> list[int]:
+def _text_columns(rows: Sequence[Sequence[str]]) -> list[int]:
     """The columns (from 0) whose cells hold several words each, the longest first."""
     sample = rows[1:SAMPLE] or rows
-    if not sample:
-        return []
-    means = [
-        sum(_length(row[column]) for row in sample if column < len(row)) / len(sample)
-        for column in range(len(sample[0]))
-    ]
+    means = [_words_a_cell(cells_of) for cells_of in zip(*sample, strict=True)]
     long = [column for column, mean in enumerate(means) if mean >= WORDS_OF_TEXT]
     return sorted(long, key=lambda column: -means[column])
 

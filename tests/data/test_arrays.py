@@ -167,6 +167,7 @@ def test_comments_patterns_and_symmetric_files():
         (COORDINATE + b"2 2 1\nnan 1 1\n", r"\(nan, 1\), which is outside"),
         (COORDINATE + b"2 2 2\n1 1 1\n\n1 1 x\n", "Row 5 .*'1 1 x', where a row, a column and"),
         (COORDINATE + b"2 2 2\n1 1 1\n1 1 1_0\n", "Row 4 .*'1 1 1_0'"),
+        (COORDINATE + b"2 2 2\n1 1 1,5\n1 1 1\n", "Row 3 .*'1 1 1,5'"),
         (COORDINATE + b"2 2 2\n1 1\n1 1 1 1\n", "Row 3 .*'1 1', where"),
         (COORDINATE + b"2 2 1\n1 1 1\xb7", "Row 3 .*'1 1 1·', where"),
         (COORDINATE.replace(b"general", b"symmetric") + b"2 2 1\n1 2 1\n", "above the diagonal"),

@@ -4,7 +4,7 @@ import io
 import math
 import zipfile
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy import sparse
@@ -56,7 +56,7 @@ def read_npz(content: bytes, observations: str, limit_bytes: int) -> Parts:
             f"The archive holds an array called {foreign[0]!r}; beside the matrix only "
             "features, observations, image_shape, mask and labels_<name> are read."
         )
-    parts: Parts = {"X": X.T if observations == "rows" else X}
+    parts: dict[str, Any] = {"X": X.T if observations == "rows" else X}
     if "mask" in arrays:
         mask = arrays["mask"]
         if mask.ndim != 2 or mask.dtype.kind not in "bui":
@@ -64,17 +64,15 @@ def read_npz(content: bytes, observations: str, limit_bytes: int) -> Parts:
         parts["mask"] = (mask.T if observations == "rows" else mask).astype(bool)
     if "image_shape" in arrays:
         parts["image_shape"] = _two_counts(arrays["image_shape"], "image_shape")
-    if "features" in arrays:
-        parts["features"] = clean_names(_words(arrays["features"], "features"), "feature")
-    if "observations" in arrays:
-        words = _words(arrays["observations"], "observations")
-        parts["observations"] = clean_names(words, "observation")
+    for side in ("features", "observations"):
+        if side in arrays:
+            parts[side] = clean_names(_words(arrays[side], side), side[:-1])
     parts["labels"] = {
         clean_name(key[len(_LABELS) :]) or "label": list(map(clean_name, _words(array, key)))
         for key, array in arrays.items()
         if key.startswith(_LABELS)
     }
-    return parts
+    return cast(Parts, parts)
 
 
 def _array(content: bytes, where: str) -> np.ndarray:

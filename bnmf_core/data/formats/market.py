@@ -130,6 +130,10 @@ def _numbers(content: bytes, header: _Header) -> np.ndarray:
     """The numbers on the lines of entries, (stored, width)."""
     if _LONG_LINE.search(content, header.start - 1):
         raise DataError(f"A row of the Matrix Market file is longer than {MAX_LINE:,} characters.")
+    first = next(_filled(content, header), None)
+    # The first line tells loadtxt how many numbers stand on all of them.
+    if first is not None and len(first[1]) != header.width:
+        raise _malformed(content, header)
     file = io.BytesIO(content)
     file.seek(header.start)
     try:
@@ -141,8 +145,6 @@ def _numbers(content: bytes, header: _Header) -> np.ndarray:
             )
     except ValueError:
         raise _malformed(content, header) from None
-    if len(numbers) and numbers.shape[1] != header.width:
-        raise _malformed(content, header)
     if len(numbers) > header.stored:
         raise _cut_off(header, "more follow")
     if len(numbers) < header.stored:
@@ -162,22 +164,26 @@ def _filled(content: bytes, header: _Header) -> Iterator[tuple[int, list[bytes]]
 
 def _malformed(content: bytes, header: _Header) -> DataError:
     """The sentence about the first line that is not made of numbers."""
-    if sum(1 for _ in _filled(content, header)) > header.stored:
-        return _cut_off(header, "more follow")
     needed = ("one number", "a row and a column", "a row, a column and a number")
-    for row, words in _filled(content, header):
-        try:
-            # float() also takes 1_000, which is no number in such a file.
-            if len(words) != header.width or b"_" in b"".join(words):
-                raise ValueError
-            list(map(float, words))
-        except ValueError:
+    wrong = None
+    for count, (row, words) in enumerate(_filled(content, header), start=1):
+        if count > header.stored:
+            return _cut_off(header, "more follow")
+        if wrong is None and not (len(words) == header.width and _are_numbers(words)):
             shown = clean_name(b" ".join(words)[:200].decode("latin-1"), 40)
-            return DataError(
+            wrong = (
                 f"Row {row} of the Matrix Market file holds {shown!r}, where "
                 f"{needed[header.width - 1]} must stand."
             )
-    return DataError("The Matrix Market file is malformed.")
+    return DataError(wrong or "The Matrix Market file is malformed.")
+
+
+def _are_numbers(words: list[bytes]) -> bool:
+    try:
+        # float() also takes 1_000, which is no number in such a file.
+        return b"_" not in b"".join(words) and bool(list(map(float, words)))
+    except ValueError:
+        return False
 
 
 def _check_places(content: bytes, numbers: np.ndarray, header: _Header) -> None:

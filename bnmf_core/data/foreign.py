@@ -78,7 +78,7 @@ def matrices_of(content: bytes, filename: str, limit_bytes: int) -> list[NamedMa
     DataError when a single file holds none.
     """
     content = unpacked(content, limit_bytes)
-    names = archive_names(content) if content.startswith(ZIP) else []
+    names = archive_names(content)
     found: list[NamedMatrix] = []
     if not names or all(name.endswith(".npy") for name in names):
         found += _of_one(content, filename, limit_bytes)
@@ -103,14 +103,13 @@ def _of_one(content: bytes, filename: str, limit_bytes: int) -> Iterator[NamedMa
     elif content.startswith((b"\x89HDF", b"CDF")):
         yield from _of_hdf5(content, name)
     elif content.startswith(b"\x93NUMPY"):
-        parts: Any = read_npy(content, "columns", limit_bytes)
-        yield NamedMatrix(name, parts["X"])
+        yield NamedMatrix(name, read_npy(content))
     else:
         told = {"observations": "columns", "format": table.KEY}
         reading = table.FORMAT.inspect(content, told, limit_bytes)
         if reading.faults:
             raise DataError(f"{name!r}: {' '.join(reading.faults)}")
-        parts = table.FORMAT.parts(content, reading, limit_bytes)
+        parts: Any = table.FORMAT.parts(content, reading, limit_bytes)
         yield NamedMatrix(name, parts["X"], parts["features"], parts["observations"])
 
 

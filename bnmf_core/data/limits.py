@@ -3,6 +3,7 @@
 import io
 import zipfile
 import zlib
+from contextlib import suppress
 
 from bnmf_core.core.errors import DataError
 from bnmf_core.core.names import clean_name
@@ -72,14 +73,7 @@ def open_archive(content: bytes, limit_bytes: int, most: int = MOST_FILES) -> zi
 
     DataError when it is damaged, holds a forbidden name, or would grow beyond the limit.
     """
-    # Every entry of the directory begins so.
-    if content.count(b"PK\x01\x02") > most:
-        raise DataError(f"The archive holds more than {most:,} files.")
-    try:
-        archive = zipfile.ZipFile(io.BytesIO(content))
-    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
-        raise DataError("The archive is damaged and cannot be opened.") from error
-    total = 0
+    archive, total = _opened(content, most), 0
     for entry in archive.infolist():
         shown = clean_name(entry.filename, 60)
         outside = (
@@ -107,14 +101,21 @@ def open_archive(content: bytes, limit_bytes: int, most: int = MOST_FILES) -> zi
 
 
 def archive_names(content: bytes) -> list[str]:
-    """The names of the files in an archive; none where it cannot be opened."""
-    if content.count(b"PK\x01\x02") > MOST_FILES:
-        return []
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+    """The names of the files in an archive; none where it is none, or cannot be opened."""
+    if content.startswith(ZIP):
+        with suppress(DataError), _opened(content, MOST_FILES) as archive:
             return archive.namelist()
-    except (zipfile.BadZipFile, ValueError, NotImplementedError):
-        return []
+    return []
+
+
+def _opened(content: bytes, most: int) -> zipfile.ZipFile:
+    # Every entry of the directory begins so.
+    if content.count(b"PK\x01\x02") > most:
+        raise DataError(f"The archive holds more than {most:,} files.")
+    try:
+        return zipfile.ZipFile(io.BytesIO(content))
+    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+        raise DataError("The archive is damaged and cannot be opened.") from error
 
 
 def member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:

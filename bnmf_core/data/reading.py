@@ -161,14 +161,13 @@ def _tuples(value: Any) -> Any:
     return tuple(_tuples(one) for one in value) if isinstance(value, list | tuple) else value
 
 
-def check_axis(observations: object) -> str:
-    """The axis if there is one of that name. DataError when there is none."""
+def check_axis(observations: object) -> None:
+    """DataError when there is no axis of that name."""
     if observations not in AXES:
         raise DataError(
             f"The observations were said to be in {observations!r}; choose one of "
             f"{', '.join(AXES)}."
         )
-    return str(observations)
 
 
 def other_axis(axis: str) -> str:

@@ -94,6 +94,10 @@ class Columns:
         name = clean_name(self.head(column), 40)
         return f"Column {column + 1}" + (f" ({name!r})" if name else "")
 
+    def cell(self, line: int, column: int) -> str:
+        """ "Row 2, column 3 ('weight')"."""
+        return f"Row {line}, c{self.place(column)[1:]}"
+
     def stray(self, column: int) -> str:
         """The sentence about words among the numbers of a column."""
         found = self.sheet.words.get(column)
@@ -101,14 +105,14 @@ class Columns:
             line, word = found.first[0]
         else:
             line, word = int(self.sheet.lines[0]), self.sheet.head[column]
-        place, shown = self.place(column), clean_name(word, 40)
+        shown = clean_name(word, 40)
         more = int(self.words[column]) - 1
         others = f" So do {more:,} more of its cells." if more > 1 else ""
         hint = cells.remedy(word, self.table.decimal_comma)
         hint = hint or f" If {shown!r} means that nothing was seen, say so."
         return (
-            f"Row {line}, {place[0].lower()}{place[1:]} holds {shown!r}, but the column is one of "
-            f"numbers.{others}{hint}"
+            f"{self.cell(line, column)} holds {shown!r}, but the column is one of numbers."
+            f"{others}{hint}"
         )
 
     def differ(self, column: int) -> bool:

@@ -207,11 +207,11 @@ def _faults(sheet: Sheet, columns: Columns, roles: Roles) -> list[str]:
     for bad, words in ((np.isinf(values), "not finite"), (values < 0, "negative")):
         if bad.any():
             row, column = (int(i) for i in np.argwhere(bad)[0])
-            place = columns.place(roles.numbers[column])
+            place = columns.cell(lines[row], roles.numbers[column])
             more = f" So are {bad.sum() - 1:,} more." if bad.sum() > 1 else ""
             faults.append(
-                f"Row {lines[row]}, {place[0].lower()}{place[1:]} holds {values[row, column]:g}, "
-                f"which is {words}; every entry must be a finite number ≥ 0.{more}"
+                f"{place} holds {values[row, column]:g}, which is {words}; every entry must be a "
+                f"finite number ≥ 0.{more}"
             )
     if not strays and _without_numbers(sheet, columns, roles).all():
         faults.append("No row holds a number.")

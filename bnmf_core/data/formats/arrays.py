@@ -20,14 +20,13 @@ _NAMED_KEYS = {"X", "features", "observations", "image_shape", "mask"}
 _LABELS = "labels_"
 
 
-def read_npy(content: bytes, observations: str, limit_bytes: int) -> Parts:
-    """The arguments of ``Dataset.from_array`` for one array in a .npy file."""
-    matrix = _matrix(_array(content, "The file"), "The array")
-    return {"X": matrix.T if observations == "rows" else matrix}
+def read_npy(content: bytes) -> np.ndarray:
+    """The matrix in a .npy file."""
+    return _matrix(_array(content, "The file"), "The array")
 
 
-def read_npz(content: bytes, observations: str, limit_bytes: int) -> Parts:
-    """The arguments of ``Dataset.from_array`` for a .npz file.
+def read_npz(content: bytes, limit_bytes: int) -> Parts:
+    """The arguments of ``Dataset.from_array`` for a .npz file, X and mask as they lie in it.
 
     Three layouts: one array; a matrix stored by ``scipy.sparse.save_npz``; or arrays called
     X, features, observations, image_shape, mask and labels_<name>, of which all but X may
@@ -56,12 +55,12 @@ def read_npz(content: bytes, observations: str, limit_bytes: int) -> Parts:
             f"The archive holds an array called {foreign[0]!r}; beside the matrix only "
             "features, observations, image_shape, mask and labels_<name> are read."
         )
-    parts: dict[str, Any] = {"X": X.T if observations == "rows" else X}
+    parts: dict[str, Any] = {"X": X}
     if "mask" in arrays:
         mask = arrays["mask"]
         if mask.ndim != 2 or mask.dtype.kind not in "bui":
             raise DataError("The array 'mask' must be a matrix of true and false.")
-        parts["mask"] = (mask.T if observations == "rows" else mask).astype(bool)
+        parts["mask"] = mask.astype(bool)
     if "image_shape" in arrays:
         parts["image_shape"] = _two_counts(arrays["image_shape"], "image_shape")
     for side in ("features", "observations"):
@@ -215,6 +214,9 @@ def _words(array: np.ndarray, name: str) -> list[str]:
 
 
 NPY = array_format(
-    "npy", "an NPY array", lambda content, _: content.startswith(b"\x93NUMPY"), read_npy
+    "npy",
+    "an NPY array",
+    lambda content, _: content.startswith(b"\x93NUMPY"),
+    lambda content, _: {"X": read_npy(content)},
 )
 NPZ = array_format("npz", "an NPZ archive", lambda content, _: content.startswith(ZIP), read_npz)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -50,29 +50,30 @@ class Format:
 
 
 def array_format(
-    key: str, what: str, recognises: Recognises, read: Callable[[bytes, str, int], Parts]
+    key: str, what: str, recognises: Recognises, read: Callable[[bytes, int], Parts]
 ) -> Format:
     """A format that holds a matrix of numbers: only its orientation is to be chosen.
 
-    ``read`` takes content, observations and the limit in bytes.
+    ``read`` takes content and the limit in bytes; its X and mask are as they lie in the file.
     """
 
     def inspect(content: bytes, chosen: Mapping[str, Any], limit_bytes: int) -> Reading:
-        given = "observations" in chosen
-        observations = chosen.get("observations", "rows")
-        found: Any = read(content, observations, limit_bytes)
+        given, found = "observations" in chosen, read(content, limit_bytes)
         return Reading(
             format=key,
             what=what,
-            observations=observations,
+            observations=chosen.get("observations", "rows"),
             image_shape=found.get("image_shape"),
             reasons={"observations": "chosen by you" if given else UNSAID},
             doubts=() if given else (UNSAID_DOUBT,),
-            preview=_preview(found["X"] if observations == "columns" else found["X"].T),
+            preview=_preview(found["X"]),
         )
 
     def parts(content: bytes, reading: Reading, limit_bytes: int) -> Parts:
-        return read(content, reading.observations, limit_bytes)
+        found: Any = read(content, limit_bytes)
+        if reading.observations == "rows":
+            found |= {name: found[name].T for name in ("X", "mask") if name in found}
+        return cast(Parts, found)
 
     return Format(key, what, recognises, inspect, parts)
 

@@ -11,7 +11,7 @@ import numpy as np
 from bnmf_core.core.errors import DataError
 from bnmf_core.core.names import clean_name
 from bnmf_core.data.formats.format import Found, named_format, names_and_folders, pick
-from bnmf_core.data.limits import ZIP, archive_names, check_entries, member, open_archive
+from bnmf_core.data.limits import archive_names, check_entries, member, open_archive
 from bnmf_core.data.orientation import Side
 from bnmf_core.lazy import lazy
 
@@ -127,8 +127,9 @@ def _is_image(name: str) -> bool:
     return name.lower().endswith(ENDINGS) and "__MACOSX" not in name
 
 
-def _recognises(content: bytes, _: str) -> bool:
-    return content.startswith(ZIP) and any(_is_image(name) for name in archive_names(content))
-
-
-FORMAT = named_format("images", "a zip of images", _recognises, _find)
+FORMAT = named_format(
+    "images",
+    "a zip of images",
+    lambda content, _: any(map(_is_image, archive_names(content))),
+    _find,
+)

@@ -14,7 +14,6 @@ from itertools import islice
 import numpy as np
 from scipy import sparse
 
-from bnmf_core.core.dataset import Parts
 from bnmf_core.core.errors import DataError
 from bnmf_core.core.names import clean_name
 from bnmf_core.data.formats.format import array_format
@@ -47,16 +46,15 @@ class _Header:
         return 1 if not self.coordinate else 2 if self.pattern else 3
 
 
-def read_mtx(content: bytes, observations: str, limit_bytes: int) -> Parts:
-    """The arguments of ``Dataset.from_array`` for a Matrix Market file.
+def read_mtx(content: bytes) -> np.ndarray | sparse.coo_array:
+    """The matrix in a Matrix Market file.
 
     Coordinate files become sparse matrices, array files dense ones. Entries that occur
     twice in a coordinate file are added.
     """
     header = _header(content)
     numbers = _numbers(content, header)
-    matrix = _coordinate(numbers, header) if header.coordinate else _dense(numbers, header)
-    return {"X": matrix.T if observations == "rows" else matrix}
+    return _coordinate(numbers, header) if header.coordinate else _dense(numbers, header)
 
 
 def _header(content: bytes) -> _Header:
@@ -228,5 +226,5 @@ FORMAT = array_format(
     "mtx",
     "a Matrix Market file",
     lambda content, _: content[:14].lower() == b"%%matrixmarket",
-    read_mtx,
+    lambda content, _: {"X": read_mtx(content)},
 )

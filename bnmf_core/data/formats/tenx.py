@@ -43,8 +43,7 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
             raise DataError(f"The archive lacks {name!r}, one of the three files of a 10x matrix.")
     if features is None:
         raise DataError("The archive lacks 'features.tsv', one of the three files of a 10x matrix.")
-    read: Any = read_mtx(found[MATRIX], "columns", limit_bytes)["X"]
-    matrix = sparse.csc_array(read)
+    matrix = sparse.csc_array(read_mtx(found[MATRIX]))
     genes, barcodes = _lines(found[features]), _lines(found[BARCODES])
     for what, count, wanted in (
         (features, len(genes), matrix.shape[0]),
@@ -87,7 +86,7 @@ def _is_tar(content: bytes) -> bool:
 
 def _recognises(content: bytes, _: str) -> bool:
     if content.startswith(ZIP):
-        return any(_wanted(name) for name in archive_names(content))
+        return any(map(_wanted, archive_names(content)))
     # The group of a 10x file stands in its first blocks; an H5AD file has another, and may have a
     # "csr_matrix".
     start = content[:10_000]

@@ -193,8 +193,10 @@ def _is_text(name: str) -> bool:
     return name.lower().endswith(".txt") and "__MACOSX" not in name
 
 
-def _recognises(content: bytes, _: str) -> bool:
-    return content.startswith(ZIP) and any(_is_text(name) for name in archive_names(content))
-
-
-FORMAT = named_format(KEY, "texts, of which words are counted", _recognises, _find, "words")
+FORMAT = named_format(
+    KEY,
+    "texts, of which words are counted",
+    lambda content, _: any(map(_is_text, archive_names(content))),
+    _find,
+    "words",
+)

@@ -266,27 +266,24 @@ def _noise_setting() -> float:
     )
 
 
+def _embed_setting(side: str, least: int) -> int | None:
+    return setting(
+        None,
+        f"{side} after embedding",
+        f"Mix the small problem into a larger one with this many {side.lower()}; empty keeps it.",
+        minimum=least,
+        maximum=10_000,
+        advanced=True,
+    )
+
+
 @dataclass(frozen=True)
 class InfiniteSettings:
     """What can be chosen for the problem with infinitely many solutions."""
 
     noise: float = _noise_setting()
-    embed_features: int | None = setting(
-        None,
-        "Features after embedding",
-        "Mix the small problem into a larger one with this many features; empty keeps it.",
-        minimum=7,
-        maximum=10_000,
-        advanced=True,
-    )
-    embed_observations: int | None = setting(
-        None,
-        "Observations after embedding",
-        "Mix the small problem into a larger one with this many observations; empty keeps it.",
-        minimum=9,
-        maximum=10_000,
-        advanced=True,
-    )
+    embed_features: int | None = _embed_setting("Features", 7)
+    embed_observations: int | None = _embed_setting("Observations", 9)
     embedding: str = setting(
         "dense",
         "Embedding",

@@ -22,7 +22,7 @@ from bnmf_core.core.errors import DataError
 from bnmf_core.core.names import clean_name, listed
 from bnmf_core.data.formats import table
 from bnmf_core.data.formats.arrays import members, read_npy
-from bnmf_core.data.formats.hdf5 import inside, open_hdf5, words
+from bnmf_core.data.formats.hdf5 import HDF5, inside, open_hdf5, words
 from bnmf_core.data.limits import MAX_ENTRIES, ZIP, archive_names, member, open_archive, unpacked
 from bnmf_core.numerics.matrix import dense
 from bnmf_core.numerics.residuals import squared_errors
@@ -100,7 +100,7 @@ def _of_one(content: bytes, filename: str, limit_bytes: int) -> Iterator[NamedMa
         for key, array in members(content, limit_bytes).items():
             if array.ndim in (2, 3, 4) and array.dtype.kind in "buif":
                 yield _chained(NamedMatrix(f"{name}/{key}", array))
-    elif content.startswith((b"\x89HDF", b"CDF")):
+    elif content.startswith((HDF5, b"CDF")):
         yield from _of_hdf5(content, name)
     elif content.startswith(b"\x93NUMPY"):
         yield NamedMatrix(name, read_npy(content))

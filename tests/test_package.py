@@ -78,7 +78,8 @@ def test_the_wheel_is_typed_and_brings_samples_and_a_command(wheels):
         assert "bnmf = bnmf_core.cli:main" in content.read(points).decode()
         (metadata,) = (name for name in names if name.endswith("METADATA"))
         needed = content.read(metadata).decode()
-    assert "bnmf_core/py.typed" in names and "bnmf_core/data/sample_data/faces.npz" in names
+    assert {"bnmf_core/py.typed", "bnmf_core/data/samples.toml"} < {*names}
+    assert "bnmf_core/data/sample_data/faces.npz" in names
     assert "Requires-Dist: numpy" in needed and "streamlit" not in needed.split("\n\n")[0]
     assert not any(name.startswith(("pages", "studies", "tests")) for name in names)
 

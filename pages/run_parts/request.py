@@ -8,6 +8,7 @@ import streamlit as st
 from bnmf_core import Dataset, RunSpec, preset
 from bnmf_core.analysis import ranks
 from bnmf_core.boolean.analysis import tiles
+from bnmf_core.core.plain import Value
 from bnmf_core.data.samples import SAMPLES
 from bnmf_core.findings.ranks import OPEN, recommend
 from bnmf_core.probability import MODELS
@@ -127,7 +128,8 @@ def everything(dataset: Dataset, rank: int, kind: str, plan: str) -> Request:
     with four:
         seed, repeats, holdout, seconds, name = _seed()
     with three:
-        settings = {key: _settings(key) for key in keys}
+        first = {spec.algorithm: spec.settings for spec in recommended.specs}
+        settings = {key: _settings(key, first.get(key, SETTINGS.get(key))) for key in keys}
     specs = []
     for key in keys:
         count = draws if ALGORITHMS[key].family == "sampler" else particles
@@ -154,8 +156,12 @@ def _begin_with(recommended: Preset) -> None:
         "draws": samplers[0].particles if samplers else DRAWS,
         "model": recommended.specs[0].model,
     }
-    changed = st.session_state.get(RECOMMENDED) != first
-    st.session_state[RECOMMENDED] = first
+    told = [first, [spec.settings for spec in recommended.specs]]
+    changed = st.session_state.get(RECOMMENDED) != told
+    st.session_state[RECOMMENDED] = told
+    for spec in recommended.specs if changed else ():
+        for name in spec.settings:  # their fields begin with what is recommended now
+            st.session_state.pop(f"settings_{spec.algorithm}_{name}", None)
     for key, value in first.items():
         st.session_state[key] = value if changed else st.session_state.get(key, value)
 
@@ -200,12 +206,12 @@ def _model() -> tuple[str, Mapping[str, object]]:
     return key, forms.settings_form(MODELS[key].Settings, f"model_{key}")
 
 
-def _settings(key: str) -> Mapping[str, object]:
-    """The settings of one algorithm."""
+def _settings(key: str, first: Mapping[str, Value] | None) -> Mapping[str, object]:
+    """The settings of one algorithm, which begin with what is recommended."""
     algorithm = ALGORITHMS[key]
     with st.expander(f"Settings of {plain(algorithm.label)}"):
         st.caption(plain(f"{algorithm.summary} ({algorithm.reference})"))
-        return forms.settings_form(algorithm.Settings, f"settings_{key}", SETTINGS.get(key))
+        return forms.settings_form(algorithm.Settings, f"settings_{key}", first)
 
 
 def _seed() -> tuple[int, int, float, float, str]:

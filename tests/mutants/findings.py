@@ -6,8 +6,8 @@ MUTANTS = (
     Mutant(
         "findings: a sentence counts modes from 0",
         "findings/facts.py",
-        'return named or f"mode {mode + 1}"',
-        'return named or f"mode {mode}"',
+        'return named or f"mode {modes[0]}"',
+        'return named or f"mode {modes[0] - 1}"',
         "tests/findings/test_modes.py",
     ),
     Mutant(

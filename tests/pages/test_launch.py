@@ -45,6 +45,10 @@ def test_one_button_starts_what_is_recommended_and_opens_the_findings(server):
     recommended = preset(laurberg("two"), 3).specs
     assert [run.spec.particles for run in launch.runs] == [one.particles for one in recommended]
     assert launch.rank == 3 and launch.runs[2].spec.settings["chains"] == 4
+    for run, one in zip(
+        launch.runs, recommended, strict=True
+    ):  # chains warm up as long as it takes
+        assert one.settings.items() <= run.spec.settings.items()
     assert app.session_state["view_runs"] == launch.shown
     for run in launch.runs:
         server.cancel(run.id)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from bnmf_core.core.errors import DataError
 from bnmf_core.core.names import clean_name
-from bnmf_core.data.cells import uses_decimal_comma
+from bnmf_core.data.cells import is_number, uses_decimal_comma
 from bnmf_core.data.reading import SEPARATORS
 
 MAX_ROWS = 5_000_000
@@ -56,8 +56,10 @@ def find_dialect(
         separator, reasons["separator"] = _find_separator(lines)
     decimal_comma = decimal_mark == ","
     if not decimal_mark:
-        cells = chain.from_iterable(_cut(lines, separator))
-        decimal_comma = separator != "," and uses_decimal_comma(cells)
+        cells = [*chain.from_iterable(_cut(lines, separator))]
+        decimal_comma = uses_decimal_comma(cells)
+        if separator == ",":  # a single "4,5" in quotes is rather a mistake
+            decimal_comma &= 2 * sum("," in cell for cell in cells) > sum(map(is_number, cells))
         reasons["decimal_mark"] = (
             "numbers such as 1,5 and none such as 1.5 stand in the first rows"
             if decimal_comma

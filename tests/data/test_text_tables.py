@@ -68,6 +68,13 @@ def test_decimal_commas_where_they_are_unambiguous():
         load_file(later)
 
 
+def test_decimal_commas_in_quotes_between_commas():
+    content = b'name,a,b\nx,"9,7","1,25"\ny,"3,1",4\nz,"0,5","2,75"\n'
+    dataset = load_file(content)
+    assert dataset.features == ("a", "b") and not dataset.labels
+    np.testing.assert_array_equal(dataset.X, [[9.7, 3.1, 0.5], [1.25, 4, 2.75]])
+
+
 @pytest.mark.parametrize("content", [b"a;b\n1,5;2\n3;4.5\n", b"a\tb\n1,234\t2\n3\t4\n"])
 def test_commas_that_may_mean_two_things_are_refused(content):
     with pytest.raises(DataError, match="Row 2, column 1 .* Write decimals with a point"):

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import settings
 from plotly.io.json import to_json_plotly as to_json
 
+from bnmf_core.analysis import posterior
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.figures.sketch import Sketch
 from bnmf_core.runs.runner import JobRunner
@@ -64,6 +65,14 @@ def checked_sketches():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Sketch, "to_dict", checked)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def short_chains():
+    """An analysis soon gives up the chains within modes that do not settle."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(posterior, "LONGEST", posterior.SHORTEST)
         yield
 
 

@@ -73,6 +73,10 @@ BRIEF = {
     "iasg": {"calibration": 60, "warm_up": 20, "thinning": 3},
     "metropolis": {"warm_up": 400, "thinning": 20},
     "langevin": {"warm_up": 400, "thinning": 20},
+    "hmc": {"warm_up": 40, "leapfrog_steps": 15},
+    "nvi": {"iterations": 60, "restarts": 2, "polish": 500},
+    "box_restarts": {"max_iterations": 2000},
+    "panpal": {"max_iterations": 300},
 }
 
 
@@ -85,20 +89,10 @@ def make_spec(algorithm, **changes) -> RunSpec:
 
 def take_small_steps(monkeypatch) -> None:
     """So that shards are left in the middle too."""
-    monkeypatch.setattr(hmc, "STEP_WORK", 1.7e8)
-    for module in (
-        solution,
-        gibbs,
-        tempered_smc,
-        mode_jumps,
-        box_gibbs,
-        boolean_gibbs,
-        iasg,
-        box_restarts,
-        panpal,
-        walking,
-    ):
+    for module in (solution, gibbs, tempered_smc, box_gibbs, boolean_gibbs, iasg):
         monkeypatch.setattr(module, "STEP_WORK", 2e6)
+    for module in (hmc, mode_jumps, walking, box_restarts, panpal):
+        monkeypatch.setattr(module, "STEP_WORK", 1.5e7)
 
 
 def assert_same_bits(one, other):
@@ -125,6 +119,14 @@ def made(small):
     return make
 
 
+@pytest.fixture(scope="module")
+def usual(small):
+    """By the key of an algorithm and a number: so many particles of its usual run."""
+    return cache(
+        lambda key, count: engine.run(small, make_spec(registry.algorithm(key), particles=count))
+    )
+
+
 def test_particles_are_non_negative_factorizations(algorithm, small, made):
     particles = made(algorithm.key).particles
     assert particles.A.shape == (7, small.D, 4)
@@ -140,10 +142,10 @@ def test_particles_are_non_negative_factorizations(algorithm, small, made):
 
 
 @pytest.mark.slow
-def test_particles_are_numbered_once(algorithm, small):
-    particles = engine.run(small, make_spec(algorithm, particles=45))
-    np.testing.assert_array_equal(np.sort(particles.ids), np.arange(45))
-    assert len(set(zip(particles.chain, particles.draw, strict=True))) == 45
+def test_particles_are_numbered_once(algorithm, usual):
+    particles = usual(algorithm.key, 25)
+    np.testing.assert_array_equal(np.sort(particles.ids), np.arange(25))
+    assert len(set(zip(particles.chain, particles.draw, strict=True))) == 25
     for chain in np.unique(particles.chain):
         draws = particles.draw[particles.chain == chain]
         np.testing.assert_array_equal(draws, np.arange(draws.size))
@@ -152,8 +154,8 @@ def test_particles_are_numbered_once(algorithm, small):
 
 
 @pytest.mark.slow
-def test_the_seed_decides_every_bit(algorithm, small):
-    first = engine.run(small, make_spec(algorithm))
+def test_the_seed_decides_every_bit(algorithm, small, usual):
+    first = usual(algorithm.key, 7)
     assert_same_bits(first, engine.run(small, make_spec(algorithm)))
     other = engine.run(small, make_spec(algorithm, seed=6))
     assert not np.array_equal(first.A, other.A)
@@ -253,11 +255,9 @@ def test_entries_that_were_not_seen_do_not_count_or_the_run_is_refused(algorithm
 
 
 @pytest.mark.slow
-def test_a_mask_that_hides_nothing_changes_no_bit(algorithm, small):
+def test_a_mask_that_hides_nothing_changes_no_bit(algorithm, small, usual):
     masked = replace(small, mask=np.ones(small.X.shape, dtype=bool))
-    assert_same_bits(
-        engine.run(masked, make_spec(algorithm)), engine.run(small, make_spec(algorithm))
-    )
+    assert_same_bits(engine.run(masked, make_spec(algorithm)), usual(algorithm.key, 7))
 
 
 def test_a_feature_of_which_nothing_was_seen_is_named(algorithm):
@@ -308,9 +308,9 @@ def test_cancelling_keeps_what_is_there(algorithm):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("algorithm", OF_EACH_STATE, ids=lambda one: one.key, indirect=True)
-def test_resuming_after_every_step_changes_no_bit(algorithm, small, tmp_path, monkeypatch):
+def test_resuming_after_every_step_changes_no_bit(algorithm, small, usual, tmp_path, monkeypatch):
     spec = make_spec(algorithm, particles=25)
-    whole = engine.run(small, spec)
+    whole = usual(algorithm.key, 25)
     take_small_steps(monkeypatch)
     parts = 0
     while True:
@@ -358,23 +358,24 @@ def test_sparse_and_dense_storage_give_the_same_particles(algorithm, small):
 def test_progress_never_goes_back_and_ends_at_one(algorithm, small, monkeypatch):
     take_small_steps(monkeypatch)
     seen = []
-    engine.run(small, make_spec(algorithm, particles=45), seen.append)
+    engine.run(small, make_spec(algorithm, particles=25), seen.append)
     fractions, done = [p.fraction for p in seen], [p.done for p in seen]
     assert fractions == sorted(fractions) and done == sorted(done)
-    assert fractions[0] > 0 and fractions[-1] == 1.0 and done[-1] == 45
-    assert all(p.total == 45 and p.remaining >= 0 for p in seen)
+    assert fractions[0] > 0 and fractions[-1] == 1.0 and done[-1] == 25
+    assert all(p.total == 25 and p.remaining >= 0 for p in seen)
     assert seen[-1].remaining == 0
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("block", [1, 7])
-def test_particles_do_not_depend_on_the_block_size(algorithm, small, block):
+def test_particles_do_not_depend_on_the_block_size(algorithm, small, usual, block):
     if "block" not in declarations(algorithm.Settings):
         pytest.skip("makes its particles one after the other")
-    usual = engine.run(small, make_spec(algorithm, particles=25))
-    other = engine.run(small, make_spec(algorithm, particles=25, settings={"block": block}))
-    np.testing.assert_array_equal(other.ids, usual.ids)
+    whole = usual(algorithm.key, 25)
+    settings = BRIEF.get(algorithm.key, {}) | {"block": block}
+    other = engine.run(small, make_spec(algorithm, particles=25, settings=settings))
+    np.testing.assert_array_equal(other.ids, whole.ids)
     # Products of wider matrices add in another order; the rounding grows over the iterations.
-    np.testing.assert_allclose(other.A, usual.A, rtol=0, atol=1e-6 * usual.A.max())
-    np.testing.assert_allclose(other.W, usual.W, rtol=0, atol=1e-6 * usual.W.max())
-    np.testing.assert_array_equal(other.diagnostics["iterations"], usual.diagnostics["iterations"])
+    np.testing.assert_allclose(other.A, whole.A, rtol=0, atol=1e-6 * whole.A.max())
+    np.testing.assert_allclose(other.W, whole.W, rtol=0, atol=1e-6 * whole.W.max())
+    np.testing.assert_array_equal(other.diagnostics["iterations"], whole.diagnostics["iterations"])

@@ -1,7 +1,9 @@
 """What the tests of pages share: a server's store, data, finished runs."""
 
 import shutil
+from collections.abc import Sequence
 from contextlib import closing
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,17 +12,16 @@ import streamlit as st
 from bnmf_core import Dataset, JobRunner, RunSpec, RunStore
 from pages.frame import owners, services, view
 
-# What a test may ask for, and the store that is made once and copied for it.
-READY = {"finished": "made_once", "hostile": "hostile_once"}
+# What a test may ask for; the store of a fixture called so and "_once" is copied for it.
+READY = {"finished", "hostile", "compared", "tiled", "climbed"}
 
 
 @pytest.fixture
 def server(tmp_path, monkeypatch, request):
     """A fresh store behind the app, with what is asked of it already made; its job runner."""
-    for asked, made in READY.items():
-        if asked in request.fixturenames:
-            root, _ = request.getfixturevalue(made)
-            shutil.copytree(root, tmp_path, dirs_exist_ok=True)
+    for asked in READY & {*request.fixturenames}:
+        root, _ = request.getfixturevalue(f"{asked}_once")
+        shutil.copytree(root, tmp_path, dirs_exist_ok=True)
     monkeypatch.setenv("BNMF_HOME", str(tmp_path))
     st.cache_resource.clear()
     places = services.places()
@@ -51,21 +52,26 @@ def labelled():
     return labelled_data()
 
 
+def made_once(root: Path, data: Dataset, specs: Sequence[RunSpec], together=(), **named):
+    """A store with runs and all of their analysis, also of those ``together``; the runs' ids."""
+    with closing(JobRunner(RunStore(root))) as runner:
+        run_ids = runner.start(data, specs, **named)
+        for some in together or [slice(None)]:
+            runner.wait_analysis(run_ids[some])
+    return root, run_ids
+
+
 @pytest.fixture(scope="session")
-def made_once(tmp_path_factory, labelled):
+def finished_once(tmp_path_factory, labelled):
     """A store with two complete runs of the labelled data and their analysis; the runs' ids."""
-    root = tmp_path_factory.mktemp("made")
     specs = [
         RunSpec("random_restarts", rank=3, particles=6),
         RunSpec("gibbs", rank=3, particles=6, settings={"warm_up": 5}),
     ]
-    with closing(JobRunner(RunStore(root))) as runner:
-        run_ids = runner.start(labelled, specs)
-        runner.wait_analysis(run_ids)
-    return root, run_ids
+    return made_once(tmp_path_factory.mktemp("finished"), labelled, specs)
 
 
 @pytest.fixture
-def finished(server, made_once):
+def finished(server, finished_once):
     """Two complete runs of the labelled data with their analysis; yields the run ids."""
-    return list(made_once[1])
+    return list(finished_once[1])

@@ -9,6 +9,7 @@ from bnmf_core import RunSpec, boolean_tiles, laurberg
 from bnmf_core.numerics.matrix import boolean_product
 from bnmf_core.registry import ALGORITHMS
 from tests.pages.apps import page, table_with, words
+from tests.pages.conftest import made_once
 
 VIEWS = ["table", "tiles", "cells", "entries", "thresholds"]
 SPEC = RunSpec("box_gibbs", rank=3, particles=20, model="boolean", settings={"warm_up": 40})
@@ -32,11 +33,32 @@ def data():
     return dataclasses.replace(made, X=np.where(mask, made.X, 0.0), mask=mask)
 
 
+@pytest.fixture(scope="module")
+def tiled_once(tmp_path_factory, data):
+    """A store with chains of three ranks."""
+    specs = [dataclasses.replace(SPEC, rank=rank) for rank in (2, 3, 5)]
+    together = [slice(number, number + 1) for number in range(3)]
+    return made_once(tmp_path_factory.mktemp("tiled"), data, specs, together=together)
+
+
 @pytest.fixture
-def run_ids(server, data):
-    found = server.start(data, [SPEC])
-    server.wait_analysis(found, "tiles")
-    return found
+def tiled(server, tiled_once):
+    """The ids of chains of ranks 2, 3 and 5."""
+    return list(tiled_once[1])
+
+
+@pytest.fixture(scope="module")
+def climbed_once(tmp_path_factory, data):
+    """A store with chains and with what makes no draws, and its analysis alone too."""
+    together = [slice(None), slice(1, 2)]
+    root = tmp_path_factory.mktemp("climbed")
+    return made_once(root, data, [SPEC, CLIMB], together=together)
+
+
+@pytest.fixture
+def climbed(server, climbed_once):
+    """The ids of chains and of a run that makes no draws."""
+    return list(climbed_once[1])
 
 
 def drawn(app):
@@ -44,31 +66,26 @@ def drawn(app):
 
 
 @pytest.mark.parametrize("part", VIEWS)
-def test_every_view_is_drawn(run_ids, part):
-    app = page("boolean", runs=",".join(run_ids), part=part)
+def test_every_view_is_drawn(tiled, part):
+    app = page("boolean", runs=tiled[1], part=part)
     assert not app.exception
     assert "3 of 3 tiles can be believed" in words(app)
     assert len(app.get("plotly_chart")) >= 1
 
 
-def test_findings_say_which_tiles_can_be_believed_and_advise_what_fits_the_model(server, run_ids):
-    server.wait_analysis(run_ids, "structure", "islands")
-    app = page("overview", runs=",".join(run_ids))
+def test_findings_say_which_tiles_can_be_believed_and_advise_what_fits_the_model(tiled):
+    app = page("overview", runs=tiled[1])
     assert "3 of 3 tiles can be believed" in words(app)
     assert "Run Box restarts next" in words(app)
     assert "random restarts" not in words(app).lower()
 
 
-def test_ranks_are_looked_at_beside_each_other(server, data):
-    specs = [dataclasses.replace(SPEC, rank=rank) for rank in (2, 3, 5)]
-    run_ids = [server.start(data, [spec])[0] for spec in specs]
-    for run_id in run_ids:
-        server.wait_analysis([run_id], "tiles")
-    alone = page("boolean", runs=run_ids[1], part="ranks")
+def test_ranks_are_looked_at_beside_each_other(tiled, data):
+    alone = page("boolean", runs=tiled[1], part="ranks")
     assert "same number of components" in words(alone)
     alone.button(key="add_ranks").click().run()
-    assert sorted(alone.session_state["view_runs"]) == sorted(run_ids)
-    app = page("boolean", runs=",".join(run_ids), part="ranks")
+    assert sorted(alone.session_state["view_runs"]) == sorted(tiled)
+    app = page("boolean", runs=",".join(tiled), part="ranks")
     X, clean = data.X > 0, boolean_product(data.truth[0].A, data.truth[0].W)
     for shown in (alone, app):
         assert not shown.exception
@@ -80,7 +97,7 @@ def test_ranks_are_looked_at_beside_each_other(server, data):
         assert missed[0] > missed[1] == (data.mask & (X > clean)).sum()
         assert filled_in[1] == (data.mask & (X < clean)).sum()
     assert app.selectbox[0].options[0].endswith("2 components")
-    app.selectbox[0].set_value(run_ids[1]).run()
+    app.selectbox[0].set_value(tiled[1]).run()
     assert "3 of 3 tiles can be believed" in words(app)
 
 
@@ -100,10 +117,8 @@ def test_runs_without_factors_between_0_and_1_are_told(server):
 
 
 @pytest.mark.parametrize("part", VIEWS)
-def test_what_is_no_draw_is_never_called_one(server, data, part):
-    found = server.start(data, [CLIMB])
-    server.wait_analysis(found, "tiles")
-    app = page("boolean", runs=found[0], part=part)
+def test_what_is_no_draw_is_never_called_one(climbed, part):
+    app = page("boolean", runs=climbed[1], part=part)
     assert not app.exception
     caveat = ALGORITHMS["iasg"].caveat
     assert caveat in words(app) and "of the outputs have them" in words(app)
@@ -112,23 +127,19 @@ def test_what_is_no_draw_is_never_called_one(server, data, part):
     assert "draws" not in told
 
 
-def test_exact_draws_decide_what_is_believed_beside_others(server, data):
-    found = server.start(data, [SPEC, CLIMB])
-    server.wait_analysis(found, "tiles")
-    app = page("boolean", runs=",".join(found))
+def test_exact_draws_decide_what_is_believed_beside_others(climbed):
+    app = page("boolean", runs=",".join(climbed))
     assert "90 % of the draws have them" in words(app)
     assert ALGORITHMS["iasg"].caveat not in words(app)
-    app.selectbox[0].set_value(found[1]).run()
+    app.selectbox[0].set_value(climbed[1]).run()
     assert "90 % of the draws have them" in words(app)
     assert ALGORITHMS["iasg"].caveat in words(app)
 
 
-def test_gradients_on_the_way_are_offered_where_a_run_tells_them(server, data):
-    found = server.start(data, [SPEC, CLIMB])
-    server.wait_analysis(found, "tiles")
-    app = page("boolean", runs=",".join(found), part="entries")
+def test_gradients_on_the_way_are_offered_where_a_run_tells_them(climbed):
+    app = page("boolean", runs=",".join(climbed), part="entries")
     assert "Gradient on the way" not in against(app).options
-    app.selectbox[0].set_value(found[1]).run()
+    app.selectbox[0].set_value(climbed[1]).run()
     against(app).set_value("gradient").run()
     assert not app.exception
     assert "mean gradient of all steps, nats" in drawn(app)[0]

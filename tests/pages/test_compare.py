@@ -20,11 +20,12 @@ from studies.result import full
 from studies.rrt import findings as trees
 from studies.work import StudyWork
 from tests.pages.apps import page, table_with, words
+from tests.pages.conftest import made_once
 
 
-@pytest.fixture
-def compared(server):
-    """Two Gibbs runs that differ in the seed, and restarts that stop early; their ids."""
+@pytest.fixture(scope="module")
+def compared_once(tmp_path_factory):
+    """A store with two Gibbs runs that differ in the seed, and restarts that stop early."""
     settings = {"chains": 2, "warm_up": 8, "thinning": 1, "start": "known"}
     poor = {"max_iterations": 10, "solver": "multiplicative"}
     specs = [
@@ -33,9 +34,14 @@ def compared(server):
         RunSpec("random_restarts", rank=3, particles=20, settings=poor),
     ]
     noisy = laurberg("two", noise=0.001, rng=np.random.default_rng(0))
-    run_ids = server.start(noisy, specs)
-    server.wait_analysis(run_ids, "structure", "mixing", "exact")
-    return run_ids
+    together = [slice(None), slice(2), slice(2, 3)]
+    return made_once(tmp_path_factory.mktemp("compared"), noisy, specs, together=together)
+
+
+@pytest.fixture
+def compared(server, compared_once):
+    """The ids of these runs."""
+    return list(compared_once[1])
 
 
 def figure(app) -> dict:
@@ -163,7 +169,6 @@ def test_traces_of_hmc_show_its_trajectories_and_warn_where_they_creep(server, m
 
 
 def test_explorers_have_no_traces_and_the_page_says_why(server, compared):
-    server.wait_analysis(compared[2:], "structure", "mixing", "exact")
     app = page("traces", runs=compared[2])
     assert not app.exception
     assert "no chain to follow" in words(app)
@@ -230,7 +235,6 @@ def test_a_cancelled_study_goes_on_later(server, monkeypatch):
 
 def test_the_gallery_shows_every_run_in_one_order_of_components(server, compared):
     chosen = compared[:2]
-    server.wait_analysis(chosen, "structure", "mixing", "exact")
     app = page("components", runs=",".join(chosen))
     app.toggle(key="components_by_run").set_value(True).run()
     assert not app.exception
@@ -239,7 +243,6 @@ def test_the_gallery_shows_every_run_in_one_order_of_components(server, compared
     titles = [note["text"] for note in json.loads(figure(app))["layout"]["annotations"]]
     shown = " ".join(titles).replace("<br>", " ")
     assert all(f"{name}, " in shown for name in names.values())
-    server.wait_analysis(compared[2:], "structure", "mixing", "exact")
     app = page("components", runs=compared[2])
     assert not [toggle for toggle in app.toggle if toggle.key == "components_by_run"]
 

@@ -1,8 +1,10 @@
 """On a server that several share nobody sees or changes what is another's, unless it is shown."""
 
 import os
+import shutil
 import time
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 import streamlit as st
@@ -10,10 +12,12 @@ import streamlit as st
 from bnmf_core import RunSpec, RunStore, laurberg
 from bnmf_core.core.errors import NotFoundError
 from bnmf_core.core.limits import Limits
+from bnmf_core.store.home import OWNERS
 from pages.frame import declared, owners, places, services
 from pages.frame.places import Places
 from pages.serving import identity
 from tests.pages.apps import EXPLORE, PAGES, page, words
+from tests.pages.conftest import made_once
 
 MARKER = "Marker of Anna"
 # Pages that show a guest nothing.
@@ -21,9 +25,24 @@ REFUSED = ("home", "data", "run", "runs", "rank", "study")
 SPEC = RunSpec("random_restarts", rank=3, particles=4)
 
 
+@pytest.fixture(scope="module")
+def of_anna_once(tmp_path_factory):
+    """A store with runs, a launch and a note, all of whose names say that they are Anna's."""
+    dataset = replace(laurberg("two", noise=0.01), name=MARKER)
+    names = {"names": [f"{MARKER}'s run"], "launch_name": f"{MARKER}'s launch"}
+    root, ids = made_once(tmp_path_factory.mktemp("anna"), dataset, [SPEC], **names)
+    store = RunStore(root)
+    A = store.particles(ids[0]).A[0]
+    store.notes.keep(store.run(ids[0]).dataset, "mode", A, f"{MARKER}'s mode")
+    return root, ids
+
+
 @pytest.fixture
-def shared(tmp_path, monkeypatch):
+def shared(tmp_path, monkeypatch, request):
     """A shared server with runs of one person; who asks is set by calling it with a name."""
+    if "of_anna" in request.fixturenames:
+        root, _ = request.getfixturevalue("of_anna_once")
+        shutil.copytree(root, tmp_path / OWNERS / "anna")
     monkeypatch.setenv("BNMF_HOME", str(tmp_path))
     monkeypatch.setenv("BNMF_SHARED", "1")
     st.cache_resource.clear()
@@ -39,16 +58,9 @@ def shared(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def of_anna(shared) -> list[str]:
-    """Runs of Anna, all of whose names say that they are hers; their ids."""
-    anna = services.places().of("anna")
-    dataset = laurberg("two", noise=0.01)
-    dataset = dataset.__class__(**{**vars(dataset), "name": MARKER})
-    ids = anna.runner.start(dataset, [SPEC], [f"{MARKER}'s run"], launch_name=f"{MARKER}'s launch")
-    anna.runner.wait_analysis(ids)
-    A = anna.store.particles(ids[0]).A[0]
-    anna.store.notes.keep(anna.store.run(ids[0]).dataset, "mode", A, f"{MARKER}'s mode")
-    return ids
+def of_anna(shared, of_anna_once) -> list[str]:
+    """The ids of Anna's runs."""
+    return list(of_anna_once[1])
 
 
 def all_said(app) -> str:

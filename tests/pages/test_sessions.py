@@ -9,11 +9,12 @@ from bnmf_core.analysis.board import Board
 from bnmf_core.analysis.scoreboard import scores
 from bnmf_core.analysis.sessions import sessions
 from tests.pages.apps import page, table_with, words
+from tests.pages.conftest import made_once
 
 
-@pytest.fixture
-def compared(server):
-    """Restarts, and two chains that each stay at one of two solutions 36.87° apart; their ids."""
+@pytest.fixture(scope="module")
+def compared_once(tmp_path_factory):
+    """A store with restarts, and chains that each stay at one of two solutions 36.87° apart."""
     known = {"chains": 2, "warm_up": 8, "thinning": 1, "start": "known"}
     specs = [
         RunSpec("random_restarts", rank=3, particles=8),
@@ -22,9 +23,14 @@ def compared(server):
         RunSpec("tempered_smc", rank=3, particles=8),
     ]
     data = laurberg("two", noise=0.001, rng=np.random.default_rng(0))
-    run_ids = server.start(data, specs)
-    server.wait_analysis(run_ids, "structure", "chains")
-    return run_ids
+    together = [slice(None), slice(None, None, -1), slice(2)]
+    return made_once(tmp_path_factory.mktemp("compared"), data, specs, together=together)
+
+
+@pytest.fixture
+def compared(server, compared_once):
+    """The ids of these runs."""
+    return list(compared_once[1])
 
 
 def test_every_number_is_that_of_the_page_where_it_opens(server, compared):
@@ -103,7 +109,6 @@ def test_a_note_on_runs_is_there_again_whatever_their_order(server, compared):
     assert server.store.notes.on_runs(compared[::-1]) == "The chains stay apart."
     again = page("sessions", runs=",".join(compared[::-1]))
     assert again.text_area[0].value == "The chains stay apart."
-    server.wait_analysis(compared[:2], "structure", "chains")
     assert page("sessions", runs=",".join(compared[:2])).text_area[0].value == ""
     (file,) = (server.store.root / "notes").glob("*/runs/*.json")
     file.write_text(file.read_text().replace("stay", "move"))

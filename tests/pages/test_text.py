@@ -1,14 +1,14 @@
 """Text from files is never Markdown: not by any page's script, nor on any page."""
 
 import re
-from contextlib import closing
 
 import numpy as np
 import pytest
 
-from bnmf_core import Dataset, JobRunner, RunSpec, RunStore
+from bnmf_core import Dataset, RunSpec
 from pages.frame.words import JOINER, left, plain
 from tests.pages.apps import PAGES, ROOT, page
+from tests.pages.conftest import made_once
 from tests.pages.markdown import unsafe
 
 SCRIPTS = sorted((ROOT / "pages").rglob("*.py"))
@@ -118,11 +118,8 @@ def hostile_once(tmp_path_factory):
         RunSpec("random_restarts", rank=3, particles=4),
         RunSpec("gibbs", rank=3, particles=6, settings={"warm_up": 3, "thinning": 1}),
     ]
-    root = tmp_path_factory.mktemp("hostile")
-    with closing(JobRunner(RunStore(root))) as runner:
-        run_ids = runner.start(data, specs, [HOSTILE[0], everything])
-        runner.wait_analysis(run_ids)
-    return root, run_ids
+    names = [HOSTILE[0], everything]
+    return made_once(tmp_path_factory.mktemp("hostile"), data, specs, names=names)
 
 
 @pytest.fixture

@@ -9,6 +9,18 @@ from bnmf_core.core.dataset import Dataset
 from bnmf_core.numerics.matrix import stored
 
 USUAL = ("gaussian", "boolean")
+# Settings of those that take long for their first particles.
+BRIEF = {
+    "tempered_smc": {"population": 12, "sweeps": 1, "effective": 0.5},
+    "mode_jumps": {"restarts": 4, "pilot": 30, "bridge": 6, "warm_up": 3},
+    "iasg": {"calibration": 60, "warm_up": 20, "thinning": 3},
+    "metropolis": {"warm_up": 400, "thinning": 20},
+    "langevin": {"warm_up": 400, "thinning": 20},
+    "hmc": {"warm_up": 40, "leapfrog_steps": 15},
+    "nvi": {"iterations": 60, "restarts": 2, "polish": 500},
+    "box_restarts": {"max_iterations": 2000},
+    "panpal": {"max_iterations": 300},
+}
 
 
 def model_of(key: str) -> str:

@@ -13,6 +13,18 @@ from tests.test_examples import README, example_of
 
 ROOT = Path(__file__).resolve().parents[1]
 pytestmark = pytest.mark.slow
+BITS = """
+import hashlib
+import numpy as np
+from bnmf_core import Dataset, RunSpec, distances, run
+X = np.random.default_rng(5).poisson(3, size=(60, 40)).astype(float)
+quick = {"warm_up": 3}
+for key, settings in (("random_restarts", {}), ("gibbs", quick), ("hmc", quick)):
+    particles = run(Dataset.from_array(X), RunSpec(key, 4, particles=6, settings=settings))
+    apart = distances(particles, "max_angle")
+    for array in (particles.A, apart):
+        print(key, hashlib.md5(np.ascontiguousarray(array).tobytes()).hexdigest())
+"""
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +94,10 @@ def test_the_wheel_is_typed_and_brings_samples_and_a_command(wheels):
     assert "bnmf_core/data/sample_data/faces.npz" in names
     assert "Requires-Dist: numpy" in needed and "streamlit" not in needed.split("\n\n")[0]
     assert not any(name.startswith(("pages", "studies", "tests")) for name in names)
+
+
+def test_the_first_run_of_a_fresh_installation_has_the_bits_of_every_later_one(python):
+    assert python("-c", BITS) == python("-c", BITS)
 
 
 def test_the_installed_engine_runs_the_readme_and_lists_its_samples(python, installed):

@@ -27,7 +27,10 @@ FILES = {
         ),
     ],
 )
-def test_both_parts_are_run_and_counted_in_one_line(tmp_path, capfd, parts, code, said):
+def test_both_parts_are_run_and_counted_in_one_line(
+    tmp_path, capfd, monkeypatch, parts, code, said
+):
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
     options = ("-p", "no:cacheprovider", "--rootdir", str(tmp_path), "-c", "/dev/null")

@@ -25,7 +25,7 @@ from bnmf_core.solvers import hals, solution
 from bnmf_core.solvers.solution import random_start
 from bnmf_core.store.chunks import assemble
 from bnmf_core.store.folders import FolderSink
-from tests.suited import OF_EACH_STATE, model_of, suited
+from tests.suited import BRIEF, OF_EACH_STATE, model_of, suited
 
 ALGORITHMS = list(registry.ALGORITHMS.values())
 FACTORS = ("A", "W", "log_joint", "error", "ids", "chain", "draw", "weights")
@@ -63,20 +63,6 @@ EXPECTED = {
         {"sigma": 0.2, "prior": "laplace"},
         lambda F: stats.truncexpon.logpdf(F, b=0.5, scale=2.0).sum(),
     ),
-}
-
-
-# Settings of those that take long for their first particles.
-BRIEF = {
-    "tempered_smc": {"population": 12, "sweeps": 1, "effective": 0.5},
-    "mode_jumps": {"restarts": 4, "pilot": 30, "bridge": 6, "warm_up": 3},
-    "iasg": {"calibration": 60, "warm_up": 20, "thinning": 3},
-    "metropolis": {"warm_up": 400, "thinning": 20},
-    "langevin": {"warm_up": 400, "thinning": 20},
-    "hmc": {"warm_up": 40, "leapfrog_steps": 15},
-    "nvi": {"iterations": 60, "restarts": 2, "polish": 500},
-    "box_restarts": {"max_iterations": 2000},
-    "panpal": {"max_iterations": 300},
 }
 
 

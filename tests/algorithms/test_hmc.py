@@ -19,7 +19,7 @@ from bnmf_core.runs import engine, planning
 from bnmf_core.samplers import hamiltonian, hmc
 from bnmf_core.samplers.chains import chains_of, shard_sizes
 from bnmf_core.samplers.starting import LIFT, lifted, starts
-from tests.suited import model_of, suited
+from tests.suited import BRIEF, model_of, suited
 
 from .kernels import MODELS, chart_of, draw_joint, flat_density, make_problem, many_problems
 
@@ -375,7 +375,8 @@ def test_known_starts_are_all_chosen(known):
 
 @pytest.mark.parametrize("algorithm", SAMPLERS)
 def test_known_starts_need_a_known_factorization_of_the_rank(small, known, algorithm):
-    settings, model = {"start": "known", "warm_up": 0}, model_of(algorithm)
+    settings = BRIEF.get(algorithm, {}) | {"start": "known", "warm_up": 0}
+    model = model_of(algorithm)
     known, small = suited(known, model), suited(small, model)
     assert engine.run(known, RunSpec(algorithm, 2, model, 2, settings=settings)).M == 2
     with pytest.raises(SettingsError, match="of 'matrix' have rank 2"):

@@ -251,6 +251,8 @@ def test_the_ranks_notice_a_mistake(mutant):
 
 SMALL_X = np.array([[1.2, 0.4], [0.5, 2.0]])
 SMALL_SIGMA, SMALL_RATE = 0.7, 0.8
+WALK = {"start": "prior", "thinning": 10, "warm_up": 1000}
+JUMPS = {"sweeps": 1, "restarts": 8, "pilot": 60}
 
 
 def weight_moments(A):
@@ -295,25 +297,21 @@ def exact_means(support) -> dict[str, float]:
         ("gibbs", "gaussian", "positive", {"start": "prior", "thinning": 2}),
         ("hmc", "gaussian", "positive", {"start": "prior", "leapfrog_steps": 15}),
         ("hmc", "gaussian_simplex", "simplex", {"start": "prior", "leapfrog_steps": 15}),
-        ("metropolis", "gaussian", "positive", {"start": "prior", "thinning": 10}),
-        ("metropolis", "gaussian_simplex", "simplex", {"start": "prior", "thinning": 10}),
-        ("mode_jumps", "gaussian", "positive", {"sweeps": 1, "proposal": "fitted"}),
-        (
-            "mode_jumps",
-            "gaussian",
-            "positive",
-            {"sweeps": 1, "proposal": "annealed", "bridge": 3},
-        ),
+        ("metropolis", "gaussian", "positive", WALK),
+        ("metropolis", "gaussian_simplex", "simplex", WALK),
+        ("mode_jumps", "gaussian", "positive", JUMPS | {"proposal": "fitted"}),
+        ("mode_jumps", "gaussian", "positive", JUMPS | {"proposal": "annealed", "bridge": 3}),
     ],
 )
-def test_posterior_means_are_those_of_quadrature(algorithm, model, support, chosen):
+@pytest.mark.parametrize("draws", [200, pytest.param(800, marks=pytest.mark.long)])
+def test_posterior_means_are_those_of_quadrature(algorithm, model, support, chosen, draws):
     chains = 32
     settings = {"chains": chains} | chosen
     spec = RunSpec(
         algorithm,
         1,
         model,
-        particles=chains * 800,
+        particles=chains * draws,
         seed=21,
         settings=settings,
         model_settings={"sigma": SMALL_SIGMA, "rate": SMALL_RATE},

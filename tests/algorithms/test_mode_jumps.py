@@ -22,7 +22,7 @@ SHORT = {"pilot": 60, "warm_up": 5}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sigma", [0.05, 0.001])
+@pytest.mark.parametrize("sigma", [pytest.param(0.05, marks=pytest.mark.long), 0.001])
 def test_two_solutions_have_half_the_mass_each(sigma):
     settings = {"chains": 40, "sweeps": 1}
     spec = RunSpec(

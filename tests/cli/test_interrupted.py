@@ -58,7 +58,7 @@ def test_an_interrupted_run_keeps_what_it_made_and_is_resumed_to_the_same_bits(
     command, ask, home, small
 ):
     dataset_id = home.add_dataset(small)
-    spec = RunSpec("gibbs", 3, particles=60_000, seed=3, settings={"thinning": 1})
+    spec = RunSpec("gibbs", 3, particles=30_000, seed=3, settings={"thinning": 1})
     process = subprocess.Popen(
         [
             sys.executable,
@@ -73,7 +73,7 @@ def test_an_interrupted_run_keeps_what_it_made_and_is_resumed_to_the_same_bits(
             "--algorithm",
             "gibbs",
             "--particles",
-            "60000",
+            "30000",
             "--set",
             "thinning=1",
             "--json",
@@ -93,13 +93,13 @@ def test_an_interrupted_run_keeps_what_it_made_and_is_resumed_to_the_same_bits(
         process.kill()
     assert process.returncode == 130, err
     (run,) = json.loads(out)["runs"]
-    assert run["status"] == "cancelled" and 20 <= run["done"] < 60_000
+    assert run["status"] == "cancelled" and 20 <= run["done"] < 30_000
     expected = engine.run(small, spec)
     part = home.particles(run["id"])
     assert part.M == run["done"]
     assert_same(part, expected.subset(part.ids))
     (again,) = ask("resume", run["id"])["runs"]
-    assert (again["status"], again["done"]) == ("complete", 60_000)
+    assert (again["status"], again["done"]) == ("complete", 30_000)
     assert_same(home.particles(run["id"]), expected)
     code, _, err = command("resume", run["id"])
     assert code == 1 and "nothing to resume" in err

@@ -262,7 +262,9 @@ def test_pixels_are_the_side_that_has_as_many(content, chosen, image_shape, map_
         # One of the 435 voted nowhere.
         ("congress_votes/house-votes-84.data", {}, (16, 434)),
         ("20newsgroups/20newsgroups-test.tab.gz", {}, (5000, 7528)),
-        ("20newsgroups/20newsgroups-train.tab.gz", {}, (5000, 11_293)),
+        pytest.param(
+            "20newsgroups/20newsgroups-train.tab.gz", {}, (5000, 11_293), marks=pytest.mark.long
+        ),
     ],
 )
 def test_public_data_are_read_as_they_lie(path, chosen, shape):

@@ -52,7 +52,7 @@ def evidence_by_importance(data, rank, settings, draws, rng):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("hidden", [False, True])
+@pytest.mark.parametrize("hidden", [pytest.param(False, marks=pytest.mark.long), True])
 def test_the_evidence_is_that_of_importance_sampling(hidden):
     """A 3×4 matrix of rank 1, with and without gaps: eight numbers, one mode."""
     X = np.outer([1.0, 0.6, 0.3], [0.9, 0.4, 1.1, 0.2]) + 0.05
@@ -119,7 +119,7 @@ def test_a_model_without_conditional_draws_is_weighed_by_its_slopes():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sigma", [0.05, 0.001])
+@pytest.mark.parametrize("sigma", [pytest.param(0.05, marks=pytest.mark.long), 0.001])
 def test_two_solutions_have_half_the_mass_each(sigma):
     """X is unchanged by the exchange of rows and columns that swaps them (a = ½, no noise)."""
     data = laurberg("two")

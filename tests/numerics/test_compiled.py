@@ -1,9 +1,6 @@
 """Compiled code gives the same bits where it is compiled and where it comes from the disk."""
 
 import ast
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,18 +8,6 @@ import pytest
 import bnmf_core
 
 ENGINE = Path(bnmf_core.__file__).parent
-SCRIPT = """
-import hashlib
-import numpy as np
-from bnmf_core import Dataset, RunSpec, distances, run
-X = np.random.default_rng(5).poisson(3, size=(60, 40)).astype(float)
-quick = {"warm_up": 3}
-for key, settings in (("random_restarts", {}), ("gibbs", quick), ("hmc", quick)):
-    particles = run(Dataset.from_array(X), RunSpec(key, 4, particles=6, settings=settings))
-    apart = distances(particles, "max_angle")
-    for array in (particles.A, apart):
-        print(key, hashlib.md5(np.ascontiguousarray(array).tobytes()).hexdigest())
-"""
 
 
 def decorated(tree):
@@ -59,20 +44,3 @@ def test_reordered_arithmetic_is_compiled_into_its_caller(path):
         if "fastmath" in options:
             inlined = options.get("forceinline") == "True" or options.get("inline") == "'always'"
             assert inlined, f"{name} needs forceinline=True"
-
-
-@pytest.mark.slow
-def test_the_first_run_of_a_fresh_installation_has_the_bits_of_every_later_one(tmp_path):
-    def bits():
-        environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "compiled")}
-        run = subprocess.run(
-            [sys.executable, "-c", SCRIPT],
-            env=environment | {"PYTHONPATH": str(ENGINE.parent), "BNMF_HOME": str(tmp_path)},
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return run.stdout
-
-    assert bits() == bits()

@@ -52,12 +52,15 @@ def labelled():
     return labelled_data()
 
 
-def made_once(root: Path, data: Dataset, specs: Sequence[RunSpec], together=(), **named):
-    """A store with runs and all of their analysis, also of those ``together``; the runs' ids."""
+def made_once(root: Path, data: Dataset, specs: Sequence[RunSpec], stages=(), together=(), **named):
+    """A store with runs and the stages of their analysis, or all; the runs' ids.
+
+    ``together`` : which runs are analysed together, if not all.
+    """
     with closing(JobRunner(RunStore(root))) as runner:
         run_ids = runner.start(data, specs, **named)
         for some in together or [slice(None)]:
-            runner.wait_analysis(run_ids[some])
+            runner.wait_analysis(run_ids[some], *stages)
     return root, run_ids
 
 

@@ -66,7 +66,7 @@ def test_a_study_is_made_in_the_background_and_opened_again(server, data):
 
 def test_without_a_choice_the_data_are_those_of_the_runs_that_are_looked_at(server, data):
     run_ids = server.start(data, [RunSpec("random_restarts", 2, particles=3)])
-    server.wait_analysis(run_ids)
+    server.wait(run_ids)
     newer = server.store.add_dataset(low_rank(9, 14, rank=2, rng=np.random.default_rng(3)))
     assert page("rank").selectbox(key="view_data").value == newer
     assert page("rank", runs=run_ids[0]).selectbox(key="view_data").value == data.hash

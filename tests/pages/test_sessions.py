@@ -23,8 +23,8 @@ def compared_once(tmp_path_factory):
         RunSpec("tempered_smc", rank=3, particles=8),
     ]
     data = laurberg("two", noise=0.001, rng=np.random.default_rng(0))
-    together = [slice(None), slice(None, None, -1), slice(2)]
-    return made_once(tmp_path_factory.mktemp("compared"), data, specs, together=together)
+    root, stages = tmp_path_factory.mktemp("compared"), ("structure", "chains")
+    return made_once(root, data, specs, stages, together=[slice(None), slice(2)])
 
 
 @pytest.fixture

@@ -186,3 +186,4 @@ def test_no_page_shows_hostile_text_as_markdown(hostile, name):
     for text in shown:
         unescaped = re.sub(r"\\.", "", text)
         assert not [part for part in LIVE if part in unescaped], text
+    assert not any(element.allow_html for element in app.markdown)

@@ -40,13 +40,20 @@ def small_tiles(monkeypatch):
     monkeypatch.setattr(pairwise, "COSTS_PER_TILE", 400)
 
 
-@pytest.fixture
-def here(tmp_path):
+@pytest.fixture(scope="module")
+def here(tmp_path_factory):
     """The runs of ``SPEC``, made on this machine."""
-    runner = JobRunner(RunStore(tmp_path / "here"))
+    runner = JobRunner(RunStore(tmp_path_factory.mktemp("here")))
     found = runner.wait_analysis(runner.start(laurberg("two"), [SPEC]), "distances", "evidence")
     runner.close()
     return found
+
+
+@pytest.fixture(scope="module")
+def studied():
+    """The answer to ``QUESTION``, made on this machine."""
+    ranks, rng = QUESTION.ranks, np.random.default_rng(0)
+    return rank_study(STUDIED, ranks, rng=rng, noise="free", restarts=4)
 
 
 def asked_of(monkeypatch):
@@ -115,15 +122,13 @@ def test_a_program_that_is_begun_again_knows_where_runs_went(cluster, tmp_path):
             runner.cluster_of(run_ids)
 
 
-def test_a_rank_study_is_the_same_bits(cluster, tmp_path):
+def test_a_rank_study_is_the_same_bits(cluster, studied, tmp_path):
     """Its parts are made of data and of problems."""
-    RankWork(tmp_path / "here", QUESTION, STUDIED).make(lambda part, stage: None, never)
     told = []
     with cluster.open(threads=2) as executor:
         there = RankWork(tmp_path / "there", QUESTION, STUDIED, lambda: executor)
         there.make(lambda part, stage: told.append((part, stage)), never)
-    expected = read(RankWork(tmp_path / "here", QUESTION, STUDIED).folder)
-    assert_same_study(read(there.folder), expected)
+    assert_same_study(read(there.folder), studied)
     assert told[-1] == (1.0, "Comparing ranks")
 
 
@@ -169,7 +174,7 @@ def test_what_a_lost_scheduler_was_at_is_made_here_and_told(losable, runner, her
     assert losable.address in lost and lost.endswith("It is computed on this machine now.")
 
 
-def test_a_rank_study_survives_the_loss_of_its_scheduler(losable, tmp_path):
+def test_a_rank_study_survives_the_loss_of_its_scheduler(losable, studied, tmp_path):
     losable.add_worker()
     told = []
     with losable.open(threads=1) as executor:
@@ -181,10 +186,7 @@ def test_a_rank_study_survives_the_loss_of_its_scheduler(losable, tmp_path):
 
         work = RankWork(tmp_path, QUESTION, STUDIED, lambda: executor)
         work.make(report, never)
-    expected = rank_study(
-        STUDIED, QUESTION.ranks, rng=np.random.default_rng(0), noise="free", restarts=4
-    )
-    assert_same_study(read(work.folder), expected)
+    assert_same_study(read(work.folder), studied)
     assert "was lost; what was made is kept" in told[-1]
 
 

@@ -24,12 +24,18 @@ from bnmf_core.runs.payload import Payload
 from bnmf_core.runs.planning import make_plan
 from bnmf_core.store.mapped import Mapped
 from tests.runs.cluster import wait_until
-from tests.suited import OF_EACH_STATE, model_of, suited
+from tests.suited import BRIEF, OF_EACH_STATE, model_of, suited
 
 pytestmark = pytest.mark.slow
 
 CHAINS = RunSpec("gibbs", 3, particles=128, seed=5, settings={"chains": 64, "warm_up": 20})
 LONG = RunSpec("gibbs", 3, particles=20_000, settings={"chains": 4})
+
+
+@pytest.fixture(scope="module")
+def whole(small):
+    """What the long run makes here."""
+    return engine.run(small, LONG)
 
 
 def assert_same(particles, expected):
@@ -47,7 +53,8 @@ def test_a_cluster_gives_the_same_bits_and_takes_the_plan_once(cluster, monkeypa
             executor._client, "scatter", lambda *a, **k: sent.append(a) or scatter(*a, **k)
         )
         for number, key in enumerate((one.key for one in OF_EACH_STATE), start=1):
-            data, spec = suited(noisy, model_of(key)), RunSpec(key, 3, model_of(key), 25, 3)
+            data = suited(noisy, model_of(key))
+            spec = RunSpec(key, 3, model_of(key), 25, 3, BRIEF.get(key, {}))
             assert_same(engine.run(data, spec, executor=executor), engine.run(data, spec))
             assert len(sent) == number
         assert executor.at_once == 2
@@ -75,7 +82,9 @@ def test_sparse_data_travel_too(cluster):
         assert_same(engine.run(dataset, spec, executor=executor), engine.run(dataset, spec))
 
 
-def test_runs_on_a_cluster_are_cancelled_quickly_and_go_on_here(cluster, runner, store, small):
+def test_runs_on_a_cluster_are_cancelled_quickly_and_go_on_here(
+    cluster, runner, store, small, whole
+):
     (run_id,) = runner.start(small, [LONG], scheduler=cluster.address)
     wait_until(lambda: store.run(run_id).done > 0)
     began = time.monotonic()
@@ -84,11 +93,10 @@ def test_runs_on_a_cluster_are_cancelled_quickly_and_go_on_here(cluster, runner,
     assert time.monotonic() - began < 2
     record, part = store.run(run_id), store.particles(run_id)
     assert record.status == "cancelled" and 0 < part.M < LONG.particles
-    again = engine.run(small, LONG)
-    assert_same(part, again.subset(part.ids))
+    assert_same(part, whole.subset(part.ids))
     runner.resume(run_id)  # without the cluster
     runner.wait([run_id])
-    assert_same(store.particles(run_id), again)
+    assert_same(store.particles(run_id), whole)
 
 
 # Where X lies
@@ -236,7 +244,9 @@ def test_killed_workers_lose_nothing_but_time(losable, small):
         assert_same(engine.run(small, CHAINS, lose_the_last, executor=executor), expected)
 
 
-def test_a_lost_scheduler_interrupts_the_run_and_it_goes_on_here(losable, runner, store, small):
+def test_a_lost_scheduler_interrupts_the_run_and_it_goes_on_here(
+    losable, runner, store, small, whole
+):
     for _ in range(2):
         losable.add_worker()
     losable.open(threads=2).shutdown()
@@ -250,7 +260,7 @@ def test_a_lost_scheduler_interrupts_the_run_and_it_goes_on_here(losable, runner
     assert store.particles(run_id).M >= record.done > 0
     runner.resume(run_id)
     runner.wait([run_id])
-    assert_same(store.particles(run_id), engine.run(small, LONG))
+    assert_same(store.particles(run_id), whole)
 
 
 # Before a run begins

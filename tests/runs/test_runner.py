@@ -21,7 +21,7 @@ from bnmf_core.runs import runner as module
 from bnmf_core.runs.runner import JobRunner
 from bnmf_core.store import folders, records
 from bnmf_core.store.run_store import RunStore
-from tests.suited import OF_EACH_STATE, model_of, suited
+from tests.suited import BRIEF, OF_EACH_STATE, model_of, suited
 
 QUICK = {"max_iterations": 20, "block": 5}
 RESTARTS = RunSpec("random_restarts", 2, particles=15, settings=QUICK)
@@ -69,7 +69,10 @@ def assert_same(particles, expected):
 def test_runs_side_by_side_are_what_they_are_alone(runner, store):
     # Some explorers start at a factorization that is known of the data.
     data = suited(low_rank(12, 15, 3, noise=0.1), "boolean")
-    specs = [RunSpec(one.key, 3, model_of(one.key), particles=12, seed=4) for one in OF_EACH_STATE]
+    specs = [
+        RunSpec(one.key, 3, model_of(one.key), 12, seed=4, settings=BRIEF.get(one.key, {}))
+        for one in OF_EACH_STATE
+    ]
     run_ids = runner.start(data, specs, ["first", "second"])
     runner.wait(run_ids)
     for run_id, spec in zip(run_ids, specs, strict=True):

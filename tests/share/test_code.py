@@ -41,7 +41,8 @@ def test_it_says_when_the_bits_are_others(answer, tmp_path):
 def test_a_sample_needs_no_file(tmp_path):
     store = RunStore(tmp_path / "home")
     sample = load_sample("digits")
-    spec = RunSpec("random_restarts", 2, particles=2, seed=5, holdout=0.25)
+    few = {"max_iterations": 20}
+    spec = RunSpec("random_restarts", 2, particles=2, seed=5, holdout=0.25, settings=few)
     with closing(JobRunner(store)) as runner:
         run_ids = runner.start(sample, [spec])
         runner.wait(run_ids)

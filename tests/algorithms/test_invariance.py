@@ -252,7 +252,7 @@ def test_the_ranks_notice_a_mistake(mutant):
 SMALL_X = np.array([[1.2, 0.4], [0.5, 2.0]])
 SMALL_SIGMA, SMALL_RATE = 0.7, 0.8
 WALK = {"start": "prior", "thinning": 10, "warm_up": 1000}
-JUMPS = {"sweeps": 1, "restarts": 8, "pilot": 60}
+JUMPS = {"sweeps": 1, "restarts": 4, "pilot": 30}
 
 
 def weight_moments(A):

@@ -52,8 +52,15 @@ def evidence_by_importance(data, rank, settings, draws, rng):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("hidden", [pytest.param(False, marks=pytest.mark.long), True])
-def test_the_evidence_is_that_of_importance_sampling(hidden):
+@pytest.mark.parametrize(
+    ("hidden", "solve"),
+    [
+        (True, False),
+        pytest.param(True, True, marks=pytest.mark.long),
+        pytest.param(False, True, marks=pytest.mark.long),
+    ],
+)
+def test_the_evidence_is_that_of_importance_sampling(hidden, solve):
     """A 3×4 matrix of rank 1, with and without gaps: eight numbers, one mode."""
     X = np.outer([1.0, 0.6, 0.3], [0.9, 0.4, 1.1, 0.2]) + 0.05
     mask = np.ones(X.shape, bool)
@@ -63,7 +70,7 @@ def test_the_evidence_is_that_of_importance_sampling(hidden):
     settings = gaussian.Settings(sigma=0.4, rate=1.0)
     exact, error = evidence_by_importance(data, 1, settings, 1_000_000, np.random.default_rng(0))
     start = restarts_of(data, 1, 2, sigma=0.4, rate=1.0).subset(np.array([0]))
-    found = mode_evidence(data, start, rng=np.random.default_rng(1)).iloc[0]
+    found = mode_evidence(data, start, rng=np.random.default_rng(1), solve=solve).iloc[0]
     assert abs(found["log_evidence"] - exact) < 3 * np.hypot(found["error"], error)
     assert found["error"] < 0.3
 
@@ -99,7 +106,8 @@ def test_trajectories_find_what_sweeps_find(seed):
 
 
 @pytest.mark.slow
-def test_a_model_without_conditional_draws_is_weighed_by_its_slopes():
+@pytest.mark.parametrize("solve", [False, pytest.param(True, marks=pytest.mark.long)])
+def test_a_model_without_conditional_draws_is_weighed_by_its_slopes(solve):
     """Columns of A that sum to 1, rank 1: log p(X) by importance sampling from the prior."""
     X = np.outer([0.5, 0.3, 0.2], [2.0, 1.0, 1.5]) + 0.05
     data = Dataset.from_array(X)
@@ -108,7 +116,7 @@ def test_a_model_without_conditional_draws_is_weighed_by_its_slopes():
         "random_restarts", rank=1, particles=2, model="gaussian_simplex", model_settings=settings
     )
     start = run(data, spec).subset(np.array([0]))
-    found = mode_evidence(data, start, rng=np.random.default_rng(1)).iloc[0]
+    found = mode_evidence(data, start, rng=np.random.default_rng(1), solve=solve).iloc[0]
     rng = np.random.default_rng(0)
     A = rng.dirichlet(np.ones(3), 500_000)
     W = rng.exponential(1.0, (500_000, 1, 3))

@@ -12,11 +12,13 @@ from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.boolean.generator import boolean_tiles
 from bnmf_core.data.synthetic import low_rank
 from bnmf_core.findings.answer import Answer
+from bnmf_core.runs import launch
 
 
 @pytest.fixture
-def analyse(command):
-    """Call ``bnmf analyse``: (code, stdout, stderr)."""
+def analyse(command, monkeypatch):
+    """Call ``bnmf analyse``, whose chains are soon given up: (code, stdout, stderr)."""
+    monkeypatch.setattr(launch, "LONGEST", launch.SHORTEST)
     return partial(command, "analyse")
 
 

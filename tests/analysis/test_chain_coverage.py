@@ -28,7 +28,7 @@ def found(tmp_path_factory):
     store = RunStore(tmp_path_factory.mktemp("chains"))
     with closing(JobRunner(store)) as runner:
         run_ids = runner.start(data, specs)
-        runner.wait_analysis(run_ids)
+        runner.wait_analysis(run_ids, "structure")
     return open_comparison(store, run_ids)
 
 

@@ -40,7 +40,8 @@ def board(tmp_path_factory):
         run_ids = runner.start(data, specs)
         runner.wait(run_ids)
     found = open_comparison(store, run_ids)
-    compute(found, lambda part, stage: None, lambda: False)
+    read = [stage.key for stage in scoreboard.stages()]
+    compute(found, lambda part, stage: None, lambda: False, read)
     return Board(found, "max_angle", structure.modes_at(found, "max_angle", 15.0), radius=1.0)
 
 

@@ -97,7 +97,9 @@ def test_the_end_is_that_of_a_general_optimizer():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("prior", "gaps"), [("flat", True), ("laplace", False)])
+@pytest.mark.parametrize(
+    ("prior", "gaps"), [("flat", True), pytest.param("laplace", False, marks=pytest.mark.long)]
+)
 def test_a_factorization_turns_no_further_than_it_says(prior, gaps):
     data = problem_of(gaps).dataset
     spec = RunSpec("box_restarts", 3, "boolean", 12, 2, {"block": 6}, {"prior": prior})

@@ -2,11 +2,12 @@
 
 import dataclasses
 import itertools
+from contextlib import closing
 
 import numpy as np
 import pytest
 
-from bnmf_core import Dataset, RunSpec, boolean_tiles, laurberg
+from bnmf_core import Dataset, JobRunner, RunSpec, RunStore, boolean_tiles, laurberg
 from bnmf_core.boolean.analysis import tiles
 from bnmf_core.boolean.thresholds import PAIR_GRID, errors_at
 from bnmf_core.numerics.matrix import boolean_product
@@ -24,10 +25,11 @@ def data():
     return dataclasses.replace(made, X=np.where(mask, made.X, 0.0), mask=mask)
 
 
-@pytest.fixture
-def found(runner, data):
-    run_ids = runner.start(data, [SPEC, dataclasses.replace(SPEC, seed=1)])
-    return runner.wait_analysis(run_ids, "tiles")
+@pytest.fixture(scope="module")
+def found(tmp_path_factory, data):
+    with closing(JobRunner(RunStore(tmp_path_factory.mktemp("found")))) as runner:
+        run_ids = runner.start(data, [SPEC, dataclasses.replace(SPEC, seed=1)])
+        return runner.wait_analysis(run_ids, "tiles")
 
 
 def test_the_tiles_are_the_ones_that_the_table_is_made_of(found, data):

@@ -4,7 +4,6 @@ import json
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from bnmf_core.cli import main
@@ -43,11 +42,6 @@ def ask(command):
 @pytest.fixture
 def home(tmp_path):
     return RunStore(tmp_path / "home")
-
-
-def assert_same(particles, expected):
-    for name in ("A", "W", "log_joint", "error", "ids", "chain", "draw"):
-        np.testing.assert_array_equal(getattr(particles, name), getattr(expected, name))
 
 
 def wait_for_progress(store, process, least=20):

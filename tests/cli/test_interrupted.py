@@ -13,7 +13,8 @@ import pytest
 from bnmf_core.core.spec import RunSpec
 from bnmf_core.runs import engine
 from bnmf_core.runs.runner import JobRunner
-from tests.cli.conftest import ROOT, assert_same, wait_for_progress
+from tests.cli.conftest import ROOT, wait_for_progress
+from tests.same import assert_same
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.synthetic import laurberg
 from bnmf_core.runs.runner import JobRunner
 from bnmf_core.store.run_store import RunStore
-from tests.cli.conftest import assert_same
+from tests.same import assert_same
 
 RESTARTS = RunSpec(
     "random_restarts", 3, particles=20, settings={"max_iterations": 5000, "tolerance": 1e-6}

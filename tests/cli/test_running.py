@@ -11,7 +11,8 @@ from bnmf_core.data.samples import SAMPLES, load_sample
 from bnmf_core.data.synthetic import laurberg
 from bnmf_core.runs import engine
 from bnmf_core.runs.runner import JobRunner
-from tests.cli.conftest import SMALL_RUN, assert_same
+from tests.cli.conftest import SMALL_RUN
+from tests.same import assert_same
 
 
 def test_a_run_is_the_one_that_python_makes(ask, home):

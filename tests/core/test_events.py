@@ -35,7 +35,7 @@ def test_a_run_is_told_from_queue_to_end_without_what_is_its_owners(told, tmp_pa
     with closing(JobRunner(RunStore(tmp_path / "secret"))) as runner:
         spec = RunSpec("random_restarts", rank=2, particles=3)
         (run_id,) = runner.start(dataset, [spec], ["secret run"], launch_name="secret launch")
-        runner.wait_analysis([run_id])
+        runner.wait_analysis([run_id], "structure")
         with pytest.raises(BNMFError):
             runner.start(dataset, [RunSpec("random_restarts", rank=99, particles=3)])
     lines = told()

@@ -1,5 +1,6 @@
 """Pages opened by Streamlit's own test harness."""
 
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -10,11 +11,12 @@ from pages.frame import declared
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [page.key for page in declared.PAGES]
 EXPLORE = [page.key for page in declared.PAGES if "runs" in page.parameters]
+# The key of a run or of data, as no page shows it.
+HEXADECIMAL = re.compile(r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{8,}\b")
 
 
 def page(name: str, **parameters) -> AppTest:
     app = AppTest.from_file(declared.SHELL, default_timeout=30)
-    app.run()
     for key, value in parameters.items():
         app.query_params[key] = value
     app.switch_page(str(declared.page(name).script))

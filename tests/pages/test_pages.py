@@ -14,7 +14,7 @@ from bnmf_core.data.repair import hide_entries
 from bnmf_core.runs import executors, job
 from pages.frame import declared
 from pages.run_parts import promise
-from tests.pages.apps import EXPLORE, PAGES, page, table_with, words
+from tests.pages.apps import EXPLORE, HEXADECIMAL, PAGES, page, table_with, words
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -32,12 +32,19 @@ NOTHING_OF_THESE = {"tree": "None of these runs is a tree", "boolean": "no table
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_finished_runs_are_shown_with_their_origin(server, finished, name):
+def test_finished_runs_are_shown_with_their_origin_and_without_their_keys(server, finished, name):
     app = page(name)
     assert not app.exception
     assert not app.error
     if name in EXPLORE:
         assert app.session_state["view_runs"] == finished
+        cells = [
+            str(cell)
+            for table in app.dataframe
+            for column in table.value.select_dtypes(exclude="number")
+            for cell in table.value[column]
+        ]
+        assert not any(HEXADECIMAL.search(shown) for shown in [words(app), *cells])
         if name in NOTHING_OF_THESE:
             assert NOTHING_OF_THESE[name] in words(app)
             return

@@ -24,12 +24,12 @@ from bnmf_core import JobRunner, RunSpec, RunStore, laurberg
 from bnmf_core.analysis.ranks import RankQuestion, RankWork
 from bnmf_core.data.synthetic import low_rank
 from bnmf_core.runs import engine
+from tests.same import assert_same
 
 SPECS = [
     RunSpec("random_restarts", rank=3, particles=400),
     RunSpec("gibbs", rank=3, particles=600, settings={"chains": 2, "warm_up": 5, "thinning": 1}),
 ]
-ARRAYS = ("A", "W", "log_joint", "error", "ids", "chain", "draw")
 # Seconds of processor time within which a child is killed, the shortest and the longest.
 SOONEST, LATEST = 0.01, 1.2
 PATIENCE = 120.0
@@ -109,7 +109,7 @@ class Runs:
             if done:
                 there = store.particles(run_id)
                 assert there.M >= done, f"{run_id}: {there.M} of {done} that were reported"
-                same(there, whole.subset(there.ids))
+                assert_same(there, whole.subset(there.ids))
         return {"particles": sum(reported.values())}
 
     def go_on(self, root: Path) -> int:
@@ -121,7 +121,7 @@ class Runs:
             runner.wait(ids, PATIENCE)
             for run in runner.store.runs():
                 assert run.status == "complete", f"{run.id} is {run.status}: {run.message}"
-                same(runner.store.particles(run.id), self.whole[SPECS.index(run.spec)])
+                assert_same(runner.store.particles(run.id), self.whole[SPECS.index(run.spec)])
                 resumed += run.id in ids
         return resumed
 
@@ -221,11 +221,6 @@ class Imports:
 
 
 KINDS = (Runs, Analyses, Studies, Imports)
-
-
-def same(one: Any, other: Any) -> None:
-    for name in ARRAYS:
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
 
 
 def main(folder: str, tries: int, seed: int) -> dict[str, int]:

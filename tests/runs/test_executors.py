@@ -24,6 +24,7 @@ from bnmf_core.runs.payload import Payload
 from bnmf_core.runs.planning import make_plan
 from bnmf_core.store.mapped import Mapped
 from tests.runs.cluster import wait_until
+from tests.same import assert_same
 from tests.suited import BRIEF, OF_EACH_STATE, model_of, suited
 
 pytestmark = pytest.mark.slow
@@ -36,11 +37,6 @@ LONG = RunSpec("gibbs", 3, particles=20_000, settings={"chains": 4})
 def whole(small):
     """What the long run makes here."""
     return engine.run(small, LONG)
-
-
-def assert_same(particles, expected):
-    for name in ("A", "W", "log_joint", "error", "ids", "chain", "draw"):
-        np.testing.assert_array_equal(getattr(particles, name), getattr(expected, name))
 
 
 def test_a_cluster_gives_the_same_bits_and_takes_the_plan_once(cluster, monkeypatch):

@@ -21,6 +21,7 @@ from bnmf_core.runs import runner as module
 from bnmf_core.runs.runner import JobRunner
 from bnmf_core.store import folders, records
 from bnmf_core.store.run_store import RunStore
+from tests.same import assert_same
 from tests.suited import BRIEF, OF_EACH_STATE, model_of, suited
 
 QUICK = {"max_iterations": 20, "block": 5}
@@ -58,11 +59,6 @@ def wait_until(true, timeout=10.0):
     while not true():
         assert time.monotonic() < end, "it did not happen in time"
         time.sleep(0.005)
-
-
-def assert_same(particles, expected):
-    for name in ("A", "W", "log_joint", "error", "ids", "chain", "draw"):
-        np.testing.assert_array_equal(getattr(particles, name), getattr(expected, name))
 
 
 @pytest.mark.slow

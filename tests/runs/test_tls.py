@@ -13,7 +13,7 @@ from bnmf_core.data.synthetic import laurberg
 from bnmf_core.runs import engine, executors
 from bnmf_core.runs.executors import open_executor
 from tests.runs.cluster import ROOT, Cluster
-from tests.runs.test_executors import assert_same
+from tests.same import assert_same
 
 pytestmark = pytest.mark.slow
 # Brings the defaults of its configuration, into which that of a test is put.

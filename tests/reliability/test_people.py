@@ -102,7 +102,7 @@ def tried(
             Visitor(address, {identity.COOKIE: identity.signed(identity.new_owner())})
             for _ in range(2)
         )
-        # Libraries are loaded, and with the heavier work compiled loops read, by who comes first.
+        # Who comes first has libraries loaded, and with the heavier work compiled loops read.
         if heavy == HEAVIER:
             first.press("", heavy)
         for page in declared.PAGES:
@@ -129,7 +129,7 @@ def tried(
         f"people {sessions}, who look at a page for {pause:g} s, {len(waited):,} pages asked for, "
         f"sent what is another's {foreign} times; seconds of a page median "
         f"{np.median(waited):.2f}, 95th percentile {np.quantile(waited, 0.95):.2f}, longest "
-        f"{waited[-1]:.2f}; memory at the beginning {before:.0f} MB, at the end "
+        f"{waited[-1]:.2f}; memory with every library loaded {before:.0f} MB, at the end "
         f"{most:.0f} MB, when all had gone {after:.0f} MB"
     )
 

@@ -69,9 +69,12 @@ def checked_sketches():
 
 
 @pytest.fixture(autouse=True, scope="session")
-def short_chains():
-    """An analysis soon gives up the chains within modes that do not settle."""
+def short_chains(pytestconfig):
+    """An analysis soon gives up the chains within modes that do not settle; not in long proofs."""
     with pytest.MonkeyPatch.context() as patch:
+        if pytestconfig.getoption("markexpr") == "long":
+            yield
+            return
         patch.setattr(posterior, "LONGEST", posterior.SHORTEST)
         yield
 

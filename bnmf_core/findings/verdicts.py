@@ -101,6 +101,8 @@ def explanations(answer: Answer) -> Verdict:
     key = "lighter.part" if weighed < count else "lighter.all"
     doubts = list(_doubts(answer, evidence, winner))
     grade = LIKELY if doubts or not evidence.settled else CLEAR
+    if kind == "one_family":  # that paths join them is said by then
+        doubts = [doubt for doubt in doubts if doubt.key != "no_barrier"]
     leads = fact(key, modes=together, mass=mass_of(table.iloc[winner]), weighed=weighed)
     return verdict(grade, grade, found, leads, *doubts[:1])
 

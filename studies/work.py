@@ -26,6 +26,11 @@ class StudyWork:
         return self.study.key
 
     @property
+    def label(self) -> str:
+        """What is measured."""
+        return self.study.title[:1].upper() + self.study.title[1:]
+
+    @property
     def path(self) -> Path:
         """Where the result is, or will be."""
         return self.folder / f"{self.key}.json"

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -47,6 +47,7 @@ class Exploration(ABC):
     comparison: Comparison
     row: int
     lane = "exploration"
+    label: ClassVar[str]
 
     @property
     @abstractmethod
@@ -148,6 +149,8 @@ class Exploration(ABC):
 class LockedExploration(Exploration):
     """What remains when components are held; ``held`` : their numbers, from 0, in rising order."""
 
+    label = "Holding components"
+
     held: tuple[int, ...] = ()
     starts: int = STARTS
     seed: int = 0
@@ -205,6 +208,8 @@ class DisplacementExploration(Exploration):
 
     ``rise`` : the part by which the error may rise. ``most`` : entries moved, its largest.
     """
+
+    label = "Moving entries"
 
     component: int = 0
     rise: float = 0.01

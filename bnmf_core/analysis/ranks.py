@@ -73,6 +73,11 @@ class RankWork:
     lane = "study"
 
     @property
+    def label(self) -> str:
+        """What is compared."""
+        return f"{LABEL} of {self.dataset.name}"
+
+    @property
     def key(self) -> str:
         """That of the question."""
         return self.question.key

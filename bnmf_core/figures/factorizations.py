@@ -99,11 +99,13 @@ def left_out(stress: float) -> str:
     """How far distances on a map are from the real ones; ``stress`` : 0 where all are kept.
 
     >>> left_out(0.221)
-    ' Distances on the map are off by 22 %.'
+    ' Distances on the map deviate from the true ones by 22 %.'
     >>> left_out(0.001)
     ''
     """
-    return f" Distances on the map are off by {100 * stress:.0f} %." if stress >= 0.005 else ""
+    if stress < 0.005:
+        return ""
+    return f" Distances on the map deviate from the true ones by {100 * stress:.0f} %."
 
 
 def simplex_view(

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from bnmf_core.core.names import numbered
+from bnmf_core.core.names import numbered, percent
 from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import (
     INK,
@@ -288,7 +288,7 @@ def group_flow(
         },
     )
     moved = 1.0 - np.trace(changes) / max(changes.sum(), 1)
-    title = f"{moved:.0%} change group from {safe(names[0])} to {safe(names[1])}"
+    title = f"{percent(moved)} change group from {safe(names[0])} to {safe(names[1])}"
     return layout(figure, title, BELOW, margin={"l": 16, "r": 16, "b": 16})
 
 

@@ -54,6 +54,10 @@ class Job(Protocol):
 class Work(Job, Protocol):
     """A job whose result can be found by its key, whenever it was made."""
 
+    @property
+    def label(self) -> str:
+        """What it does, in words."""
+
     def ready(self) -> bool:
         """Whether the result is stored."""
 

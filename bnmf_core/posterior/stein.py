@@ -113,7 +113,7 @@ class Products:
             elif typical < VANISHED:
                 wrong.append(f"c_{name} = {length:g} vanishes (typical similarity {typical:.2g})")
         if not wrong:
-            return "Both length scales tell the factorizations apart."
+            return "Both length scales distinguish the factorizations."
         suggested = self.median_lengths()
         return (
             f"{' and '.join(wrong)}: the kernel hardly tells these factorizations apart there. The "

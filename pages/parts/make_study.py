@@ -64,8 +64,8 @@ def follow(work: Work, name: str, show: Callable[[], None] | None = None) -> Non
             st.button("Cancel", key=key, icon=icon, on_click=end, args=(work,))
             before = next(iter(here.at_work(work.lane)), work)
             if before.key != work.key:
-                words = "Cancel the one before it"
-                st.button(words, key=f"{key}_other", icon=icon, on_click=end, args=(before,))
+                words = f"Cancel “{before.label}”, which is before it"
+                st.button(plain(words), key=f"{key}_other", icon=icon, on_click=end, args=(before,))
         if show is not None:
             show()
 

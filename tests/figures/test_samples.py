@@ -51,7 +51,7 @@ def test_a_chosen_component_is_framed_and_its_shares_stand_out():
 def test_changes_in_the_title_are_those_off_the_diagonal():
     changes = np.array([[3, 1], [2, 4]])
     checked = group_flow(changes, ("mode 1", "mode 2"))
-    assert checked.layout.title.text == "30% change group from mode 1 to mode 2"
+    assert checked.layout.title.text == "30 % change group from mode 1 to mode 2"
     link = checked.data[0].link
     assert sum(link.value) == 10
     moved = [v for v, a, b in zip(link.value, link.source, link.target, strict=True) if b - a != 2]

@@ -346,7 +346,7 @@ def test_lengths_that_do_not_tell_particles_apart_are_said(model):
     for form in FORMS:
         suggested = stein.suggested_lengths(particles, form)
         sentence = stein.lengths_sentence(particles, form, *suggested)
-        assert sentence == "Both length scales tell the factorizations apart."
+        assert sentence == "Both length scales distinguish the factorizations."
         sentence = stein.lengths_sentence(particles, form, 1e-6, 1e6)
         assert "c_A = 1e-06 vanishes" in sentence and "c_W = 1e+06 saturates" in sentence
         assert f"{suggested[0]:.3g} for A and {suggested[1]:.3g} for W" in sentence

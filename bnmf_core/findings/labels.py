@@ -1,6 +1,7 @@
 """Whether what is concluded from a label depends on which mode is chosen."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,10 +28,9 @@ def facts(found: Conclusions, weighty: np.ndarray | None = None) -> list[list[Fa
     if len(found.rows) == 1:
         return [[fact("no_choice", labels=list(map(str, found.table["label"].unique())))]]
     groups = found.table.groupby("label", sort=False)
-    compared = len(found.rows)
-    several = f"the {MOST} best-fitting" if compared == MOST else str(compared)
+    several = groups.ngroups > 1
     return [
-        list(_of_label(str(label), tasks, several, f"{label}: " * (groups.ngroups > 1), weighty))
+        list(_of_label(str(label), tasks, len(found.rows), several, weighty))
         for label, tasks in groups
     ]
 
@@ -41,13 +41,15 @@ def sentences(found: Conclusions, weighty: np.ndarray | None = None) -> list[lis
 
 
 def _of_label(
-    label: str, tasks: pd.DataFrame, several: str, beginning: str, weighty: np.ndarray | None
+    label: str, tasks: pd.DataFrame, compared: int, several: bool, weighty: np.ndarray | None
 ) -> Iterator[Fact]:
-    """The conclusion, and details, the first of which begins so."""
+    """The conclusion, and details, the first of which names the label if there are several."""
     of = {verdict: tasks[tasks["verdict"] == verdict] for verdict in KEYS}
+    told: dict[str, Any] = {"label": label, "explanations": compared}
+    told["among"] = f"the {MOST} best-fitting" if compared == MOST else str(compared)
+    beginning = f"{label}: " * several
     if len(tasks) == 1:
-        key = f"one_class.{KEYS[tasks['verdict'].iloc[0]]}"
-        yield fact(key, label=label, explanations=several)
+        yield fact(f"one_class.{KEYS[tasks['verdict'].iloc[0]]}", **told)
     else:
         counts = [
             fact(f"class_count.{KEYS[verdict]}", classes=len(some))
@@ -55,12 +57,13 @@ def _of_label(
             if len(some)
         ]
         first, *others = map(say, counts)
-        counted = [f"{first} of {len(tasks)} classes", *others]
-        yield fact("classes", label=label, explanations=several, counts=counted)
+        told |= {KEYS[verdict]: len(some) for verdict, some in of.items()}
+        yield fact("classes", counts=[f"{first} of {len(tasks)} classes", *others], **told)
     for verdict, some in of.items():
         if len(some):
-            areas = _areas(some, len(tasks) == 1)
-            yield fact(f"areas.{KEYS[verdict]}", label=beginning, areas=areas, margin=MARGIN)
+            ranges = some[["task", "lowest", "highest"]].to_dict("records")
+            numbers = {"areas": _areas(some, len(tasks) == 1), "ranges": ranges, "margin": MARGIN}
+            yield fact(f"areas.{KEYS[verdict]}", label=beginning, **numbers)
             beginning = ""
     if weighty is not None and len(of[SAME]) < len(tasks):
         yield among_weighty(tasks, weighty)

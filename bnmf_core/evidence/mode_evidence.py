@@ -33,7 +33,7 @@ from bnmf_core.posterior.places import problem_of
 # again with more steps; nor, when a quick look puts it so far below, with more particles.
 OUT_OF_REACH, FAR_OUT_OF_REACH = 30.0, 150.0
 # Particles of a population, and how many numbers they draw in a sweep between these limits.
-FEWEST, MOST, NUMBERS = 32, 128, 16_000
+FEWEST, MOST, NUMBERS = 32, 256, 16_000
 # The particles of a quick look.
 QUICK = 8
 
@@ -67,7 +67,7 @@ def mode_evidence(
     factorizations : one converged factorization for each mode.
     model, model_settings : under which the modes are weighed; None: those of the run.
     particles : how many go from each start to the posterior; None: 32 where there are many numbers
-        to draw, up to 128 where there are few. repeats : how often, 2 or more; their
+        to draw, up to 256 where there are few. repeats : how often, 2 or more; their
         scatter is the error.
     likelihood_power : 1 takes the noise model at its word; at 0.1 ten entries of X
         count as one (coarsened posterior, Miller & Dunson 2019).

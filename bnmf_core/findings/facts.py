@@ -70,9 +70,13 @@ def _plain(value: Any) -> Any:
 
 
 @cache
-def _sentence(package: str, key: str) -> str:
+def _sentences(package: str) -> dict[str, Any]:
     file = resources.files(package).joinpath("sentences.toml")
-    found: Any = tomllib.loads(file.read_text(encoding="utf-8"))
+    return tomllib.loads(file.read_text(encoding="utf-8"))
+
+
+def _sentence(package: str, key: str) -> str:
+    found: Any = _sentences(package)
     for part in key.split("."):
         found = found[part]
     return str(found)

@@ -13,6 +13,8 @@ from bnmf_core.figures.style import DASHES, MUTED, layout, safe
 
 # A mode with less than this at every power is not drawn.
 SMALLEST, MOST = 0.01, 6
+# Masses this near are said once.
+NEAR = 0.1
 
 
 def mass_by_power(masses: Mapping[float, pd.DataFrame], names: Sequence[str] = ()) -> go.Figure:
@@ -51,17 +53,21 @@ def mass_by_power(masses: Mapping[float, pd.DataFrame], names: Sequence[str] = (
             marker={"size": 9},
             hovertemplate=f"{name}: %{{y:.1%}} at likelihood power %{{x}}<extra></extra>",
         )
+    said: dict[tuple[int, ...], float] = {}
     for number, power in enumerate(powers):
         for mass, modes in sorted(set(together[power].values()), reverse=True):
             called = (
                 f"modes {listed(m + 1 for m in modes)}" if len(modes) < 4 else f"{len(modes)} modes"
             )
+            # Beside a point that says the same there is no room to say it again.
+            repeated = abs(said.get(modes, np.inf) - mass) < NEAR
+            said[modes] = mass
             figure.add_scatter(
                 x=[f"{power:g}"],
                 y=[mass],
                 mode="markers+text",
                 marker={"size": 11, "symbol": "circle-open", "color": MUTED, "line": {"width": 2}},
-                text=[f"{called},<br>not separated"],
+                text=["" if repeated else f"{called},<br>not separated"],
                 textposition="bottom right" if number + 1 < len(powers) else "bottom left",
                 hovertemplate=f"{called} together: %{{y:.1%}}<extra></extra>",
                 showlegend=False,

@@ -299,12 +299,10 @@ def _middles(sizes: np.ndarray) -> list[float]:
     return np.clip(np.cumsum(parts) - parts / 2, 0.001, 0.999).tolist()
 
 
-def consensus_picture(
-    consensus: np.ndarray, groups: np.ndarray, of: str, correlation: float
-) -> go.Figure:
+def consensus_picture(consensus: np.ndarray, groups: np.ndarray, of: str) -> go.Figure:
     """How often two observations share a group, (n, n), in the order of the ``groups`` (n,).
 
-    of : what was counted, as "120 optima". correlation : the cophenetic one.
+    of : what was counted, as "120 optima".
     """
     figure = Sketch().add_heatmap(
         z=consensus,
@@ -329,5 +327,4 @@ def consensus_picture(
     }
     figure.update_xaxes(constrain="domain", **ticks)
     figure.update_yaxes(autorange="reversed", scaleanchor="x", constrain="domain", **ticks)
-    title = f"Together in how many of {safe(of)} (cophenetic correlation {correlation:.3f})"
-    return layout(figure, title, BELOW, margin={"b": 30})
+    return layout(figure, f"Consensus of {safe(of)}", BELOW, margin={"b": 30})

@@ -110,8 +110,9 @@ def consensus(look: Lens, found: Grouping) -> None:
     few = "" if some.size == found.order.size else f" {some.size} observations, evenly spaced."
     names = [look.analysis.seen_dataset.observations[n] for n in some]
     view.chart(
-        consensus_picture(together, found.groups[some], found.what, correlation),
-        f"Blocks on the diagonal are groups that most agree on.{few}",
+        consensus_picture(together, found.groups[some], found.what),
+        "How often two observations are in one group: blocks on the diagonal are groups that most "
+        f"agree on. Cophenetic correlation: {correlation:.3f}.{few}",
         name="consensus",
         origin=look.origin,
         table=lambda: pd.DataFrame(together, columns=names).assign(observation=names),

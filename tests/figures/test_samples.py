@@ -60,9 +60,9 @@ def test_changes_in_the_title_are_those_off_the_diagonal():
 
 def test_consensus_is_drawn_as_it_is():
     consensus = np.array([[1.0, 0.5], [0.5, 1.0]])
-    checked = consensus_picture(consensus, np.array([0, 1]), "4 optima", 0.5)
+    checked = consensus_picture(consensus, np.array([0, 1]), "4 optima")
     np.testing.assert_array_equal(checked.data[0].z, consensus)
-    assert "cophenetic correlation 0.500" in checked.layout.title.text
+    assert checked.layout.title.text == "Consensus of 4 optima"
 
 
 def test_a_chosen_observation_is_framed_where_it_stands_among_many():

@@ -44,7 +44,7 @@ def test_observations_stand_in_groups_beside_their_classes(two):
     strips = chart(app, "Weights, shares and classes of 9 observations")
     notes = [note["text"] for note in strips["layout"]["annotations"]]
     assert sorted(notes) == ["4", "5"]
-    assert "Together in how many of 2" in str([c.proto.spec for c in app.get("plotly_chart")])
+    assert "Consensus of 2" in str([c.proto.spec for c in app.get("plotly_chart")])
 
 
 def test_the_one_that_changes_group_is_named(two):

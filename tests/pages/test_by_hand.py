@@ -65,7 +65,7 @@ def test_entries_are_moved_and_told_beside_the_draws(finished):
 
 def test_a_second_exploration_waits_and_the_first_can_be_ended(finished):
     class Endless:
-        key, lane = "endless", "exploration"
+        key, lane, label = "endless", "exploration", "Moving entries"
 
         def ready(self):
             return False
@@ -82,7 +82,9 @@ def test_a_second_exploration_waits_and_the_first_can_be_ended(finished):
     button(app, "Look for what remains").click().run()
     assert not app.exception and "Waits until what you started before is done." in words(app)
     assert len(place.at_work("exploration")) == 2
-    app.button(key="held_cancel_other").click().run()
+    other = app.button(key="held_cancel_other")
+    assert other.label == "Cancel “Moving entries”, which is before it"
+    other.click().run()
     place.wait(60)
     assert place.status(Endless()).status == "cancelled"
     app.run()

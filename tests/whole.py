@@ -1,8 +1,8 @@
 """Every test but the long ones: those of browsers after all others.
 
 A browser and its server need more than one core at times; beside heavy computations they would wait
-for each other. They wait more than they compute, so that three of them keep two cores busy. Both
-parts are run whatever becomes of the first, and one line at the end counts both.
+for each other. Both parts are run whatever becomes of the first, and one line at the end counts
+both.
 """
 
 import subprocess
@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 PYTEST = (sys.executable, "-m", "pytest", "--durations=50")
 PARTS = (
     ("-m", "not long and not browser", "-n", "2", "--dist", "loadfile"),
-    ("-m", "browser and not long", "-n", "3", "--dist", "loadfile"),
+    ("-m", "browser and not long", "-n", "2", "--dist", "loadfile"),
 )
 
 

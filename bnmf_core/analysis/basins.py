@@ -13,15 +13,15 @@ from bnmf_core.compare.distances.pairwise import cross
 from bnmf_core.compare.modes import SAME_MODE
 from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.linalg import evenly_spaced
-from bnmf_core.solvers.basins import optima_from
+from bnmf_core.solvers.basins import NEAR, optima_from
 from bnmf_core.store import files
 
 METRIC = "max_angle"
 # Draws of a chain that are solved from; all of them where these do not end in one optimum.
 PER_CHAIN = 8
-# Degrees: ends this near are one optimum; farther apart they may be places of a ridge, which modes
-# cut into pieces.
-SAME_OPTIMUM = 1.0
+# Degrees: ends that a solver leaves this near are one optimum; farther apart they may be places of a
+# ridge, which modes cut into pieces.
+SAME_OPTIMUM = NEAR.movement
 # A draw that was not solved from, and one whose optimum no restart has found.
 UNKNOWN, NEW = -1, -2
 
@@ -81,7 +81,7 @@ def _ends(
 
 
 def _one_optimum(comparison: Comparison, ends: np.ndarray) -> bool:
-    """Whether all of these ends are known, and no farther apart than optima are known to be."""
+    """Whether all of these ends are known, and no farther apart than the solver leaves them."""
     if (ends < 0).any():
         return bool((ends == NEW).all())
     apart = distances.STAGE.of(comparison).matrix(METRIC)[np.ix_(ends, ends)]

@@ -19,8 +19,8 @@ from bnmf_core.store import files
 METRIC = "max_angle"
 # Draws of a chain that are solved from; all of them where these do not end in one optimum.
 PER_CHAIN = 8
-# Degrees: ends that a solver leaves this near are one optimum; farther apart they may be places of a
-# ridge, which modes cut into pieces.
+# Degrees: ends that a solver leaves this near are one optimum; farther apart they may be places of
+# a ridge, which modes cut into pieces.
 SAME_OPTIMUM = NEAR.movement
 # A draw that was not solved from, and one whose optimum no restart has found.
 UNKNOWN, NEW = -1, -2

@@ -36,39 +36,35 @@ class Islands:
         labels : (m,) mode of every member. optima : (m,) bool, those that modes are made of.
         Modes that share a family are connected.
         """
-        if self.problem:
-            return ""
-        held = np.unique(labels[list(self.rows)])
+        held, families = self._families(labels)
         missing = np.unique(labels[optima]).size - held.size
-        if held.size == 1 and not missing:
+        if not held.size or (held.size == 1 and not missing):
             return ""
-        return family_verdict(self._family_of(labels)[held], held, missing)
+        return family_verdict(families, held, missing)
 
     def one_family(self, labels: np.ndarray, optima: np.ndarray) -> bool:
         """Whether paths without a barrier join all of several modes; arguments as of verdict."""
-        if self.problem:
-            return False
-        held = np.unique(labels[list(self.rows)])
+        held, families = self._families(labels)
         several = 1 < held.size == np.unique(labels[optima]).size
-        return several and np.unique(self._family_of(labels)[held]).size == 1
+        return several and np.unique(families).size == 1
 
     def connected(self, labels: np.ndarray, mode: int) -> bool:
         """Whether a path without a barrier joins a mode to another; labels as of verdict."""
-        if self.problem:
-            return False
-        held = np.unique(labels[list(self.rows)])
-        families = self._family_of(labels)
-        return mode in held and int((families[held] == families[mode]).sum()) > 1
+        held, families = self._families(labels)
+        return mode in held and int((families == families[held == mode]).sum()) > 1
 
-    def _family_of(self, labels: np.ndarray) -> np.ndarray:
-        """The family of every mode up to the last that was looked at."""
+    def _families(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The modes that were looked at, rising, and the family of each; none with a problem."""
+        if self.problem:
+            return np.empty(0, int), np.empty(0, int)
         modes, families = labels[list(self.rows)], np.asarray(self.families)
         # A mode may hold several families and a family reach into several modes: both join.
         of_mode = np.arange(int(modes.max()) + 1)
         for family in np.unique(families):
             joined = np.unique(of_mode[modes[families == family]])
             of_mode[np.isin(of_mode, joined)] = joined[0]
-        return of_mode
+        held = np.unique(modes)
+        return held, of_mode[held]
 
 
 def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopped) -> None:

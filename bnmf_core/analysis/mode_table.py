@@ -17,7 +17,7 @@ from bnmf_core.compare.modes import Modes
 from bnmf_core.compare.unseen import Unseen, unseen_modes
 from bnmf_core.core.errors import DataError
 
-# Modes whose shares are told run by run.
+# Number of modes listed per run.
 MOST_SHARED = 10
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.mode_table import most_probable
-from bnmf_core.analysis.named import Named
+from bnmf_core.analysis.named import NOTHING_NAMED, Named
 from bnmf_core.analysis.posterior import Posterior
 from bnmf_core.compare.alignment import component_angles, component_stability, matching
 from bnmf_core.compare.modes import SAME_MODE, Modes
@@ -98,7 +98,7 @@ def shared(
     comparison: Comparison,
     modes: Modes,
     table: pd.DataFrame | None = None,
-    named: Named | None = None,
+    named: Named = NOTHING_NAMED,
 ) -> list[Fact]:
     """Which components all modes share, and which change; nothing where there is one mode only.
 
@@ -112,9 +112,7 @@ def shared(
         return []
     A = comparison.aligned([int(modes.representative[0]), *rows])[1:]
     largest = component_stability(A[1:], A[0])["max_angle"].to_numpy()
-    names = component_names(
-        comparison.dataset, A[0], () if named is None else named.components(A[0])
-    )
+    names = component_names(comparison.dataset, A[0], named.components(A[0]))
     others, first = len(rows) - 1, int(modes.labels[rows[0]]) + 1
     where = fact(
         {1: "partners.one", 2: "partners.two"}.get(others, "partners.many"),
@@ -145,7 +143,7 @@ def _by_mass(table: pd.DataFrame | None) -> str:
 
 
 def uncertainty(
-    comparison: Comparison, modes: Modes, found: Posterior, named: Named | None = None
+    comparison: Comparison, modes: Modes, found: Posterior, named: Named = NOTHING_NAMED
 ) -> list[Fact]:
     """How far draws within the most probable mode are from its optimum, component by component.
 
@@ -156,9 +154,7 @@ def uncertainty(
     # Numbered as beside the first mode, on every page.
     order = matching(A, comparison.aligned([int(modes.representative[0])])[0])[0]
     basis, turned = A[0][:, order], found.turned()[order]
-    names = component_names(
-        comparison.dataset, basis, () if named is None else named.components(basis)
-    )
+    names = component_names(comparison.dataset, basis, named.components(basis))
     far, near = int(turned.argmax()), int(turned.argmin())
     where, widest = "among_others", 0.0
     if np.unique(modes.labels[comparison.optima]).size == 1:

@@ -35,7 +35,7 @@ def facts(
     unseen: Unseen | None,
     verdicts: Verdicts | None = None,
 ) -> dict[str, list[Fact]]:
-    """What is known of the modes, by what it is about; the first fact of each says most.
+    """Facts about the modes, by subject; the first one of each says most.
 
     ``found`` : how many modes there are. ``draws`` : where chains are, if they have settled.
     ``separate`` : islands or a ridge. ``probable`` : the masses. ``missing`` : what no restart has
@@ -150,6 +150,12 @@ def _numbers(modes: pd.Series) -> tuple[int, ...]:
     return tuple(int(mode) + 1 for mode in modes)
 
 
+def together(table: pd.DataFrame, mode: int) -> tuple[int, ...]:
+    """The numbers, from 1, of a mode and of those that it is one with."""
+    joined = table["joined"] if "joined" in table else table["mode"]
+    return _numbers(table["mode"][joined == mode])
+
+
 def _separate(islands: Islands | None, labels: np.ndarray, optima: np.ndarray) -> Iterator[Fact]:
     if islands is not None and (verdict := islands.verdict(labels, optima)):
         yield fact("paths", verdict=verdict)
@@ -179,10 +185,9 @@ def _probable(
         return
     winner = evidence.winner(labels, 1.0)
     heaviest = table.iloc[mode_table.most_probable(table)]
-    joined = table["joined"] if "joined" in table else table["mode"]
     yield fact(
         f"heaviest.{'open' if winner is None else 'clear'}{'' if evidence.settled else '_rough'}",
-        modes=_numbers(table["mode"][joined == heaviest["mode"]]),
+        modes=together(table, int(heaviest["mode"])),
         mass=mass_of(heaviest),
         weighed=weighed,
     )

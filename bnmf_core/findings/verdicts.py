@@ -25,7 +25,7 @@ from bnmf_core.findings.components import (
 )
 from bnmf_core.findings.facts import Fact, fact, say
 from bnmf_core.findings.labels import among_weighty
-from bnmf_core.findings.modes import apart, mass_of
+from bnmf_core.findings.modes import apart, mass_of, together
 
 CLEAR, LIKELY, UNCLEAR, WAITING = "clear", "leaning", "open", "pending"
 # At this likelihood power and above, a clear winner is a mode of its own.
@@ -97,13 +97,14 @@ def explanations(answer: Answer) -> Verdict:
     winner = clear_winner(table)
     if winner is None:
         return verdict("open", UNCLEAR, found, fact("not_told_apart"))
-    together = tuple(int(k) + 1 for k in table["mode"][table["joined"] == winner])
     key = "lighter.part" if weighed < count else "lighter.all"
     doubts = list(_doubts(answer, evidence, winner))
     grade = LIKELY if doubts or not evidence.settled else CLEAR
     if kind == "one_family":  # that paths join them is said by then
         doubts = [doubt for doubt in doubts if doubt.key != "no_barrier"]
-    leads = fact(key, modes=together, mass=mass_of(table.iloc[winner]), weighed=weighed)
+    leads = fact(
+        key, modes=together(table, winner), mass=mass_of(table.iloc[winner]), weighed=weighed
+    )
     return verdict(grade, grade, found, leads, *doubts[:1])
 
 

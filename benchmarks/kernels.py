@@ -12,8 +12,8 @@ from benchmarks.tables import part
 from bnmf_core import RunSpec, distances
 from bnmf_core.core.problem import Problem
 from bnmf_core.explorers import random_restarts
+from bnmf_core.likelihoods import gaussian
 from bnmf_core.numerics.threads import one_blas_thread
-from bnmf_core.probability import gaussian
 from bnmf_core.runs.planning import make_plan
 from bnmf_core.samplers import gibbs
 from bnmf_core.solvers import kernels
@@ -131,7 +131,7 @@ def _gibbs(tries: int) -> float:
     F, G, C = W[:1], A[:1] @ A[:1].transpose(0, 2, 1), problem.times_columns(A[:1])
     rng = np.random.default_rng(0)
     flops = 2.0 * F.size * F.shape[1]
-    law = gaussian.conditionals(problem.model_settings)
+    law = gaussian.MODEL.conditionals(problem.model_settings)
     return _best(lambda: gibbs.draw(F, C, G, law.noise_variance, law.W, rng), flops, tries)
 
 

@@ -22,9 +22,9 @@ from bnmf_core.core.algorithm import Shard
 from bnmf_core.core.problem import Problem
 from bnmf_core.evidence.restarts import BLOCK, Solved, shards, solve_block
 from bnmf_core.lazy import lazy
+from bnmf_core.likelihoods import gaussian
 from bnmf_core.numerics.tasks import Tasks
 from bnmf_core.numerics.threads import worker_count
-from bnmf_core.probability import gaussian
 from bnmf_core.runs.executors import open_executor
 
 distributed = lazy("distributed")

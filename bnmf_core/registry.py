@@ -18,7 +18,7 @@ from bnmf_core.explorers import (
     single_mode,
     svgd,
 )
-from bnmf_core.probability import MODELS
+from bnmf_core.likelihoods import MODELS
 from bnmf_core.samplers import gibbs, hmc, langevin, metropolis, mode_jumps, tempered_smc
 
 ALGORITHMS = Registry(
@@ -63,7 +63,7 @@ def models() -> list[str]:
     --------
     >>> from bnmf_core import models
     >>> models()
-    ['gaussian', 'gaussian_simplex', 'silf', 'uniform', 'boolean']
+    ['gaussian', 'gaussian_simplex', 'silf', 'uniform', 'kl', 'itakura_saito', 'boolean']
     """
     return list(MODELS)
 

@@ -18,7 +18,7 @@ LAYERS = [
     ["store"],
     ["data"],
     ["solvers"],
-    ["probability"],
+    ["likelihoods"],
     ["samplers", "explorers"],
     ["registry"],
     ["posterior"],

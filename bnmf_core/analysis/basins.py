@@ -48,7 +48,7 @@ def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopp
     if optima.size and not comparison.of_tiles:
         members = comparison.members
         sampled = members[members["algorithm"].isin(comparison.exact_samplers)]
-        problem = Problem.without_model(comparison.seen_dataset, comparison.rank)
+        problem = comparison.fit
         to = comparison.factors(optima)
         groups = [
             np.asarray(rows)

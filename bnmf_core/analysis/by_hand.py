@@ -188,7 +188,9 @@ class LockedExploration(Exploration):
         """Some factorizations."""
         A, W = self.factors
         data = self.comparison.seen_dataset
-        found, _ = solve_locked(data, A, W, self.mask, numbers, self.seed, stopped)
+        found, _ = solve_locked(
+            data, A, W, self.mask, numbers, self.seed, stopped, self.comparison.fit.loss
+        )
         return vars(found)
 
     @property
@@ -237,7 +239,7 @@ class DisplacementExploration(Exploration):
         self, numbers: range, report: Callable[[float], None], stopped: Callable[[], bool]
     ) -> dict[str, np.ndarray]:
         """The bands of some entries."""
-        problem = Problem.without_model(self.comparison.seen_dataset, self.comparison.rank)
+        problem = self.comparison.fit
         A, W, error = self._polished(problem, stopped)
         chosen = self.entries[numbers.start : numbers.stop]
         allowed = allowed_error(error, self.rise)

@@ -16,12 +16,15 @@ from bnmf_core.compare.distances.pairwise import Distance
 from bnmf_core.core.algorithm import AnyAlgorithm
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import RunError
+from bnmf_core.core.loss import Loss
 from bnmf_core.core.model import Model, Support
 from bnmf_core.core.names import listed
 from bnmf_core.core.particles import Particles
+from bnmf_core.core.problem import Problem
+from bnmf_core.core.squared_error import SQUARED_ERROR
 from bnmf_core.data.split import split
+from bnmf_core.likelihoods import MODELS
 from bnmf_core.numerics.linalg import evenly_spaced
-from bnmf_core.probability import MODELS
 from bnmf_core.store import files, manifest
 from bnmf_core.store.records import RunRecord
 from bnmf_core.store.run_store import RunStore
@@ -31,6 +34,11 @@ MEMBERS_PER_RUN = 200
 LAYOUT = 7
 # Says in the folder of a comparison which runs it is of.
 ABOUT = "comparison.json"
+
+
+def _loss_of(particles: Particles) -> Loss:
+    model, settings = registry.model_of(particles)
+    return model.loss(settings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +96,35 @@ class Comparison:
         return [
             registry.model(record.spec.model) for record in self.runs if record.spec.model in MODELS
         ]
+
+    @cached_property
+    def losses(self) -> list[Loss]:
+        """What each run made small; of a model that is no longer there, the squared error."""
+        losses = []
+        for record, particles in zip(self.runs, self.particles, strict=True):
+            known = record.spec.model in MODELS
+            losses.append(_loss_of(particles) if known else SQUARED_ERROR)
+        return losses
+
+    @property
+    def loss(self) -> Loss | None:
+        """The loss of all runs; None where they made different ones small."""
+        return self.losses[0] if len({loss.key for loss in self.losses}) == 1 else None
+
+    @property
+    def fit(self) -> Problem:
+        """What solvers are asked beside these runs: their data, and what they made small.
+
+        The squared error where they made different things small.
+        """
+        loss = self.loss or SQUARED_ERROR
+        return Problem.without_model(self.seen_dataset, self.rank, loss=loss)
+
+    @cached_property
+    def run_of_member(self) -> np.ndarray:
+        """(m,) the number of each member's run, 0 for the first."""
+        numbers = {record.id: i for i, record in enumerate(self.runs)}
+        return self.members["run"].map(numbers).to_numpy()
 
     @cached_property
     def members(self) -> pd.DataFrame:

@@ -84,6 +84,7 @@ def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopp
         APART,
         on_progress=report,
         cancel=stopped,
+        loss=comparison.fit.loss,
     )
     looked_at = sites.labels < found.family.size
     stored = {

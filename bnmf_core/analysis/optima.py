@@ -8,7 +8,7 @@ from bnmf_core.analysis import distances, quality
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.compare.modes import SAME_MODE, find_modes
 from bnmf_core.core.errors import RunError
-from bnmf_core.probability.gaussian import SMALLEST_RELATIVE_SIGMA
+from bnmf_core.registry import model_of
 
 # Converged factorizations that are at most so far apart, in degrees, are one site.
 APART, METRIC = SAME_MODE, "max_angle"
@@ -58,7 +58,7 @@ def as_good_as_best(comparison: Comparison) -> np.ndarray:
 
     With held-out observations: the mean loss there, paired observation by observation, is within
     one standard error of the smallest. Without: the log likelihood is within 3 nats of the largest,
-    at the noise level of the first run, or where its model has none at that of the best fit.
+    at the noise of the first run's model, or where that says none at that of the best fit.
     """
     good = np.zeros(len(comparison.members), dtype=bool)
     optima = np.flatnonzero(comparison.optima)
@@ -76,16 +76,24 @@ def as_good_as_best(comparison: Comparison) -> np.ndarray:
 
 
 def nats_below_best(comparison: Comparison) -> np.ndarray:
-    """(m,) how far each optimum's log likelihood is below the largest, nats; NaN for others."""
-    optima = comparison.optima
+    """(m,) how far each optimum's log likelihood is below the largest, nats; NaN for others.
+
+    Among optima of one loss: those of different ones are not compared with each other.
+    """
     data = comparison.seen_dataset
-    squared = comparison.members["error"].to_numpy() ** 2 * data.squared_norm
-    below = np.full(squared.size, np.nan)
-    if optima.any():
-        best = squared[optima].min()
-        sigma = comparison.particles[0].info.get("model_settings", {}).get("sigma")
-        if not isinstance(sigma, float | int):
-            least = SMALLEST_RELATIVE_SIGMA**2 * data.squared_norm
-            sigma = np.sqrt(max(best, least) / data.observed)
-        below[optima] = (squared[optima] - best) / (2.0 * sigma**2)
+    below = np.full(len(comparison.members), np.nan)
+    losses = np.array([loss.key for loss in comparison.losses])[comparison.run_of_member]
+    for key in np.unique(losses):
+        optima = np.flatnonzero(comparison.optima & (losses == key))
+        if not optima.size:
+            continue
+        first = int(np.argmax(losses == key))
+        particles = comparison.particles[comparison.run_of_member[first]]
+        model, settings = model_of(particles)
+        loss = model.loss(settings)
+        f = loss.unmeasured(data, comparison.members["error"].to_numpy()[optima])
+        per_loss = loss.nats(data, float(f.min()))
+        if model.per_loss is not None:
+            per_loss = model.per_loss(settings)
+        below[optima] = (f - f.min()) * per_loss
     return below

@@ -265,11 +265,12 @@ def _summed_up(
 ) -> ModeDraws:
     """The verdict on the draws of one mode, whose summary is stored."""
     row, mass, low, high = chosen
-    fit = Problem.without_model(problem.dataset, problem.rank)
-    of_A, of_W = problem.model.scale(*optima_from(fit, *comparison.factors([row]), stopped, EXACT))
+    of_A, of_W = problem.model.scale(
+        *optima_from(problem, *comparison.factors([row]), stopped, EXACT)
+    )
     log_joint = problem.model.log_joint(problem, A, W)
     verdict = settled(A, W, log_joint, chain, None, {0: (of_A[0], of_W[0])})
-    left = _left(fit, A, W, chain, of_A, of_W, stopped)
+    left = _left(problem, A, W, chain, of_A, of_W, stopped)
     reason = verdict.reason
     if verdict.settled and left > MOST_LEFT:
         reason = f"{left:.0%} of the draws end in another mode."

@@ -10,11 +10,11 @@ from bnmf_core.analysis import distances
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.stage import Report, Stage, Stopped
 from bnmf_core.compare.quality import hidden_error_of_means, hidden_errors
-from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import raise_if_cancelled
+from bnmf_core.core.problem import Problem
+from bnmf_core.core.squared_error import SQUARED_ERROR
 from bnmf_core.data.split import split
-from bnmf_core.numerics.residuals import relative_errors
-from bnmf_core.solvers.nnls import solve_weights
+from bnmf_core.solvers.weights import weights_given
 from bnmf_core.store import files
 
 # Members whose weights are solved together.
@@ -25,10 +25,11 @@ TOGETHER = 20
 class Quality:
     """The stored errors.
 
-    held_out, hidden : (m,) relative errors, on observations that were kept back and on entries
-        that were hidden on purpose; empty where there are none.
-    hidden_by_means : error of the means of the features on hidden entries; None without such.
-    held_out_losses : (m, n) squared error on each of n observations that were kept back.
+    held_out, hidden : (m,) measures of fit, on observations that were kept back and on entries
+        that were hidden on purpose; empty where there are none. By the loss of the runs, or the
+        squared error where they made different ones small.
+    hidden_by_means : that of the means of the features on hidden entries; None without such.
+    held_out_losses : (m, n) the loss of each of n observations that were kept back.
     """
 
     comparison: Comparison
@@ -67,7 +68,8 @@ def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopp
     seen, kept_back = split(comparison.dataset, comparison.holdout)
     data = comparison.dataset.columns(seen) if comparison.holdout else comparison.dataset
     unseen = comparison.dataset.columns(kept_back) if comparison.holdout else None
-    by_means = hidden_error_of_means(data)
+    loss = comparison.loss or SQUARED_ERROR
+    by_means = hidden_error_of_means(data, loss)
     held_out: list[float] = []
     hidden: list[float] = []
     losses = np.zeros((len(comparison.members), 0 if unseen is None else unseen.N))
@@ -79,25 +81,17 @@ def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopp
         rows = np.arange(first, min(first + TOGETHER, count))
         A, W = comparison.factors(rows)
         if unseen is not None:
-            solved = solve_weights(unseen.X, A, unseen.mask)
-            held_out += relative_errors(unseen.X, A, solved, unseen.mask).tolist()
-            losses[rows] = _squared_by_observation(unseen, A, solved)
-        errors = hidden_errors(data, A, W)
+            solved = weights_given(unseen, A, loss)
+            problem = Problem.without_model(unseen, comparison.rank, loss=loss)
+            losses[rows] = loss.by_observation(problem, A, solved)
+            held_out += loss.measured(unseen, losses[rows].sum(axis=1)).tolist()
+        errors = hidden_errors(data, A, W, loss)
         if errors is not None:
             hidden += errors.tolist()
         report((first + rows.size) / count)
     found = {"held_out": held_out, "hidden": hidden, "hidden_by_means": by_means}
     files.write_array(folder / "losses.npy", losses)
     files.write_json(folder / "quality.json", found)
-
-
-def _squared_by_observation(data: Dataset, A: np.ndarray, W: np.ndarray) -> np.ndarray:
-    """(k, n) squared errors of AW over the seen entries of each observation."""
-    X = data.dense()
-    seen = np.ones(X.shape) if data.mask is None else data.mask
-    return np.array(
-        [np.einsum("dn,dn->n", seen, (X - a @ w) ** 2) for a, w in zip(A, W, strict=True)]
-    )
 
 
 def read(comparison: Comparison, folder: Path) -> Quality:

@@ -17,13 +17,14 @@ from bnmf_core.analysis.stage import Cluster, Find, no_cluster
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import StoreError
 from bnmf_core.core.problem import Problem
+from bnmf_core.core.spec import USUAL_MODEL
 from bnmf_core.evidence.criteria import Criterion
 from bnmf_core.evidence.rank_study import RankStudy, rank_study, so_far
-from bnmf_core.probability import gaussian
+from bnmf_core.likelihoods import MODELS
 from bnmf_core.store import files, manifest
 
 # Counted up when the same question would have another answer, or other files.
-VERSION = 5
+VERSION = 6
 FOLDER, STUDY, BEST, PARTS = "ranks", "study.json", "best.npz", "parts"
 LABEL = "Comparing ranks"
 # Ranks that are compared where nobody says which.
@@ -43,6 +44,7 @@ class RankQuestion:
     restarts: int = 20
     most_modes: int = 4
     seed: int = 0
+    model: str = USUAL_MODEL
 
     @property
     def key(self) -> str:
@@ -53,7 +55,7 @@ class RankQuestion:
     def seconds(self, dataset: Dataset) -> tuple[float, float]:
         """About how long it takes: where every rank has one mode, and where it has the most."""
         of_one = sum(
-            seconds_of(Problem(dataset, gaussian.MODEL, gaussian.Settings(), rank))
+            seconds_of(Problem(dataset, MODELS[self.model], MODELS[self.model].Settings(), rank))
             for rank in self.ranks
         )
         return of_one * (1 + REST), of_one * (self.most_modes + REST)
@@ -98,7 +100,7 @@ class RankWork:
 
     def so_far(self) -> RankStudy | None:
         """What is known while it is made; None until the first rank has its restarts."""
-        return so_far(self.dataset, self.question.ranks, self.folder / PARTS)
+        return so_far(self.dataset, self.question.ranks, self.folder / PARTS, self.question.model)
 
     def make(self, report: Callable[[float, str], None], stopped: Callable[[], bool]) -> None:
         """Compare the ranks and store what is found; goes on from what is kept."""
@@ -108,6 +110,7 @@ class RankWork:
                 self.dataset,
                 asked.ranks,
                 rng=np.random.default_rng(asked.seed),
+                model=asked.model,
                 noise=asked.noise,
                 sigma=asked.sigma,
                 restarts=asked.restarts,

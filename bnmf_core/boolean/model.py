@@ -15,9 +15,8 @@ from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.model import Box, Conditionals, EntryPrior, InverseGamma, Model, Support
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import setting
+from bnmf_core.core.squared_error import SQUARED_ERROR
 from bnmf_core.numerics.matrix import stored
-from bnmf_core.numerics.residuals import squared_errors
-from bnmf_core.probability import likelihood
 
 # Normal and Laplace are paper 4's, of scale 1 and 2, cut to [0, 1]; None: Beta(½, ½).
 PRIORS: dict[str, EntryPrior | None] = {
@@ -77,12 +76,11 @@ def unfit(dataset: Dataset) -> str:
 
 
 def log_likelihood(
-    problem: Problem, A: np.ndarray, W: np.ndarray, squared: np.ndarray | None = None
+    problem: Problem, A: np.ndarray, W: np.ndarray, f: np.ndarray | None = None
 ) -> np.ndarray:
     """Log likelihood (M,) without what does not depend on A and W; 0 where AW is X."""
     sigma = problem.model_settings.sigma
-    if squared is None:
-        squared = squared_errors(problem.dataset.X, A, W, problem.dataset.mask)
+    squared = SQUARED_ERROR.values(problem, A, W) if f is None else f
     if sigma is not None:
         return -squared / (2 * sigma**2)
     return -_power(problem) * np.log1p(squared / (2 * NOISE.scale))
@@ -90,9 +88,9 @@ def log_likelihood(
 
 def constant(problem: Problem) -> float:
     """What the full log density of X adds to :func:`log_likelihood`, in nats."""
-    if problem.model_settings.sigma is not None:
-        return likelihood.constant(problem)
-    half = 0.5 * problem.dataset.observed
+    half, sigma = 0.5 * problem.dataset.observed, problem.model_settings.sigma
+    if sigma is not None:
+        return float(-half * np.log(2 * np.pi * sigma**2))
     gammas = gammaln(NOISE.shape + half) - gammaln(NOISE.shape)
     return float(gammas - half * np.log(2 * np.pi * NOISE.scale))
 
@@ -131,10 +129,10 @@ def prior_bend(name: str, F: np.ndarray) -> np.ndarray:
 
 
 def log_joint(
-    problem: Problem, A: np.ndarray, W: np.ndarray, squared: np.ndarray | None = None
+    problem: Problem, A: np.ndarray, W: np.ndarray, f: np.ndarray | None = None
 ) -> np.ndarray:
     """log p(X, A, W) with every normalising constant, in nats: (M,); σ² integrated out if open."""
-    fit = log_likelihood(problem, A, W, squared)
+    fit = log_likelihood(problem, A, W, f)
     return fit + constant(problem) + log_prior(problem, A, W)
 
 
@@ -142,13 +140,13 @@ def log_joint_and_score(
     problem: Problem, A: np.ndarray, W: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The log joint (M,) and its gradients in A (M, D, R) and W (M, R, N)."""
-    minus_half, by_A, by_W = likelihood.fit_and_gradients(problem, A, W, 1.0)
-    squared = np.maximum(-2.0 * minus_half, 0.0)
-    precision = _precision(problem, squared)[:, None, None]
+    squared, by_A, by_W = SQUARED_ERROR.values_and_gradients(problem, A, W)
+    squared = np.maximum(squared, 0.0)
+    minus_half = -0.5 * _precision(problem, squared)[:, None, None]
     name = problem.model_settings.prior
-    by_A *= precision
+    by_A *= minus_half
     by_A += prior_slope(name, A)
-    by_W *= precision
+    by_W *= minus_half
     by_W += prior_slope(name, W)
     return log_joint(problem, A, W, squared), by_A, by_W
 
@@ -166,12 +164,13 @@ def score_along(
     With S = ‖X − AW‖² and an open σ the precision (2a + n)/(2b + S) changes as well: by
     (precision)²·2/(2a + n) times ⟨−½∇S, moved⟩.
     """
-    minus_half, by_A, by_W = likelihood.fit_and_gradients(problem, A, W, 1.0)
-    precision = _precision(problem, np.maximum(-2.0 * minus_half, 0.0))[:, None, None]
-    along = likelihood.fit_gradients_along(problem, A, W, moved_A, moved_W, 1.0)
+    squared, by_A, by_W = SQUARED_ERROR.values_and_gradients(problem, A, W)
+    by_A, by_W = -0.5 * by_A, -0.5 * by_W
+    precision = _precision(problem, np.maximum(squared, 0.0))[:, None, None]
+    along = SQUARED_ERROR.gradients_along(problem, A, W, moved_A, moved_W)
     name = problem.model_settings.prior
-    along_A = precision * along[0] + prior_bend(name, A) * moved_A
-    along_W = precision * along[1] + prior_bend(name, W) * moved_W
+    along_A = -0.5 * precision * along[0] + prior_bend(name, A) * moved_A
+    along_W = -0.5 * precision * along[1] + prior_bend(name, W) * moved_W
     if problem.model_settings.sigma is None:
         downhill = (by_A * moved_A).sum(axis=(1, 2)) + (by_W * moved_W).sum(axis=(1, 2))
         change = precision**2 * (downhill / _power(problem))[:, None, None]
@@ -253,6 +252,7 @@ MODEL = Model(
     label="Yes and no: Gaussian noise, entries between 0 and 1",
     Settings=Settings,
     resolve=resolve,
+    loss=lambda settings: SQUARED_ERROR,
     unfit=unfit,
     log_joint=log_joint,
     log_likelihood=log_likelihood,

@@ -16,9 +16,9 @@ from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard
 from bnmf_core.core.model import Support
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import setting
+from bnmf_core.core.squared_error import SQUARED_ERROR
 from bnmf_core.explorers.from_starts import shard_sizes
 from bnmf_core.numerics.residuals import squared_errors
-from bnmf_core.probability.likelihood import fit_and_gradients
 from bnmf_core.samplers.starting import check_posterior
 from bnmf_core.solvers.solution import gram, product_work
 
@@ -159,8 +159,8 @@ def iterate(
 def _downhill(problem: Problem, A: np.ndarray, W: np.ndarray, of_A: bool) -> np.ndarray:
     """−∇F in A (m, R, D) or in W (m, R, N)."""
     if problem.dataset.missing:
-        _, by_A, by_W = fit_and_gradients(problem, A.transpose(0, 2, 1), W, 1.0)
-        return (by_A.transpose(0, 2, 1) if of_A else by_W) - HALF
+        _, by_A, by_W = SQUARED_ERROR.values_and_gradients(problem, A.transpose(0, 2, 1), W)
+        return -0.5 * (by_A.transpose(0, 2, 1) if of_A else by_W) - HALF
     if of_A:
         return problem.times_rows(W) - gram(W) @ A - HALF
     return problem.times_columns(A) - gram(A) @ W - HALF

@@ -10,7 +10,7 @@ from bnmf_core.core.plain import Value
 from bnmf_core.core.settings import Declaration, declarations
 from bnmf_core.data.samples import SAMPLES
 from bnmf_core.data.synthetic import GENERATORS
-from bnmf_core.probability import MODELS
+from bnmf_core.likelihoods import MODELS
 from bnmf_core.registry import ALGORITHMS
 
 

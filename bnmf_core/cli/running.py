@@ -19,7 +19,7 @@ from bnmf_core.cli.records import document, open_store, show_runs
 from bnmf_core.core.errors import RunError, SchedulerError, SettingsError
 from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.samples import SAMPLES
-from bnmf_core.probability import MODELS
+from bnmf_core.likelihoods import MODELS
 from bnmf_core.registry import ALGORITHMS, model
 from bnmf_core.runs.executors import default_scheduler, open_executor
 from bnmf_core.runs.runner import JobRunner

@@ -3,7 +3,7 @@
 Rows and columns are cut into parts; a part of the rows and a part of the columns are left out
 together, so that X falls into [[held out, B], [C, retained]]. The retained block is factorized,
 A₀ W₀; with W₀ fixed B gives the weights of the rows left out, with A₀ fixed C those of the columns
-left out, both by non-negative least squares, and their product is what is said of the held out
+left out, the best non-negative ones, and their product is what is said of the held out
 block (Owen & Perry 2009, section 5: the non-negative factorization that conforms). Unlike the error
 on what was seen it grows again when there are too many components.
 """
@@ -14,14 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from bnmf_core.core.dataset import Dataset
-from bnmf_core.core.errors import raise_if_cancelled
+from bnmf_core.core.errors import DataError, raise_if_cancelled
+from bnmf_core.core.loss import Loss
 from bnmf_core.core.problem import Problem, check_fit
-from bnmf_core.numerics.matrix import Matrix
-from bnmf_core.numerics.residuals import squared_errors
+from bnmf_core.core.squared_error import SQUARED_ERROR
 from bnmf_core.numerics.threads import one_blas_thread
-from bnmf_core.solvers import SOLVERS
-from bnmf_core.solvers.nnls import solve_weights
+from bnmf_core.solvers import usual_solver
 from bnmf_core.solvers.solution import Stopping, random_start, solve_with
+from bnmf_core.solvers.weights import weights_given
 
 # Starts of the factorization of a retained block, of which the best fit is taken.
 STARTS = 5
@@ -56,8 +56,9 @@ def held_out_error(
     rank: int,
     rng: np.random.Generator,
     stopped: Callable[[], bool] | None = None,
+    loss: Loss = SQUARED_ERROR,
 ) -> float:
-    """‖held out − what the retained block says of it‖², over its seen entries.
+    """The loss of what the retained block says of the one held out, over its seen entries.
 
     Raises
     ------
@@ -68,27 +69,33 @@ def held_out_error(
     """
     raise_if_cancelled(stopped, "the error on hidden entries")
     rows, columns = block.rows, block.columns
-    X, mask = _part(dataset, ~rows, ~columns)
-    retained = Dataset.from_array(X, mask=mask, name=dataset.name)
+    retained = _part(dataset, ~rows, ~columns)
+    if not retained.squared_norm:
+        raise DataError("What is left of the matrix holds nothing but zeros.")
     check_fit(retained, np.arange(retained.N), rank)
     starts = [random_start(retained, rank, rng) for _ in range(STARTS)]
     A, W = np.stack([A for A, _ in starts]), np.stack([W for _, W in starts])
     with one_blas_thread():
-        problem = Problem.without_model(retained, rank)
-        A, W = solve_with(SOLVERS["hals"], problem, A, W, Stopping())
-        best = squared_errors(retained.X, A, W, retained.mask).argmin()
-        X, mask = _part(dataset, rows, ~columns)
-        turned = None if mask is None else mask.T
-        of_rows = solve_weights(X.T, W[best].T[None], turned).transpose(0, 2, 1)
-        X, mask = _part(dataset, ~rows, columns)
-        of_columns = solve_weights(X, A[best][None], mask)
-        X, mask = _part(dataset, rows, columns)
-        return float(squared_errors(X, of_rows, of_columns, mask)[0])
+        problem = Problem.without_model(retained, rank, loss=loss)
+        A, W = solve_with(usual_solver(problem), problem, A, W, Stopping())
+        best = int(loss.values(problem, A, W).argmin())
+        beside = _part(dataset, rows, ~columns, turned=True)
+        of_rows = weights_given(beside, W[best].T[None], loss).transpose(0, 2, 1)
+        of_columns = weights_given(_part(dataset, ~rows, columns), A[best][None], loss)
+        held_out = Problem.without_model(_part(dataset, rows, columns), rank, loss=loss)
+        return float(loss.values(held_out, of_rows, of_columns)[0])
 
 
-def _part(
-    dataset: Dataset, rows: np.ndarray, columns: np.ndarray
-) -> tuple[Matrix, np.ndarray | None]:
-    """X and its mask on the chosen rows and columns."""
-    mask = dataset.mask if dataset.missing else None
-    return dataset.X[rows][:, columns], None if mask is None else mask[rows][:, columns]
+def _part(dataset: Dataset, rows: np.ndarray, columns: np.ndarray, turned: bool = False) -> Dataset:
+    """The data of the chosen rows and columns, with rows and columns exchanged where turned."""
+    X, mask = dataset.X[rows][:, columns], dataset.mask
+    mask = None if mask is None else mask[rows][:, columns]
+    names = dataset.features, dataset.observations
+    features, observations = (
+        tuple(np.array(words)[chosen]) for words, chosen in zip(names, (rows, columns), strict=True)
+    )
+    if turned:
+        X, mask = X.T, None if mask is None else mask.T
+        features, observations = observations, features
+    # A block may hold nothing but zeros, which no dataset of a user may.
+    return Dataset(X, dataset.name, features, observations, mask=mask)

@@ -14,8 +14,8 @@ import numpy as np
 from bnmf_core.compare.alignment import NO_COUNTERPART, component_angles, matching
 from bnmf_core.core.errors import DataError, SettingsError, raise_if_cancelled
 from bnmf_core.core.problem import Problem
-from bnmf_core.numerics.residuals import squared_errors
-from bnmf_core.solvers import newton
+from bnmf_core.core.squared_error import SQUARED_ERROR
+from bnmf_core.solvers import newton, second_order
 from bnmf_core.solvers.solution import Solution, Stopping, start_full
 from bnmf_core.solvers.ties import Ties, start_tied
 
@@ -52,8 +52,8 @@ class Displacement:
     ----------
     entries : (K,) rows of A. value : (K,) their shares in the factorization.
     lower, upper : (K,) the least and the largest share that was reached within the allowed error.
-    error : (K, 2) relative error ‖X − AW‖/‖X‖ at these. ended : (K, 2) what ended the band there,
-        one of BY_ERROR, BY_BOUND, BY_OTHER and BY_TRIALS.
+    error : (K, 2) measure of fit, such as ‖X − AW‖/‖X‖, at these. ended : (K, 2) what ended the
+        band there, one of BY_ERROR, BY_BOUND, BY_OTHER and BY_TRIALS.
     """
 
     entries: np.ndarray
@@ -70,7 +70,7 @@ class Displacement:
 
 
 def allowed_error(error: float, rise: float) -> float:
-    """The relative error up to which entries may move: a part ``rise`` more than ``error``.
+    """The measure of fit up to which entries may move: a part ``rise`` more than ``error``.
 
     The part is of ``SMALLEST_ERROR`` where the fit is better than that.
     """
@@ -80,7 +80,7 @@ def allowed_error(error: float, rise: float) -> float:
 def polished(
     problem: Problem, A: np.ndarray, W: np.ndarray, cancel: Callable[[], bool] | None = None
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """A (D, R), W (R, N) taken on to the optimum they stand at, and its relative error.
+    """A (D, R), W (R, N) taken on to the optimum they stand at, and its measure of fit.
 
     Raises
     ------
@@ -92,7 +92,7 @@ def polished(
     plain = replace(plain, step=np.full(1, np.inf), limit=np.full(1, np.inf))
     state = _solved(problem, plain, POLISHED, cancel)
     A, W = (factor[0] for factor in state.particles)
-    return A, W, float(np.sqrt(state.squared_error[0] / problem.dataset.squared_norm))
+    return A, W, _shown(problem, float(state.squared_error[0]))
 
 
 def displace(
@@ -107,7 +107,7 @@ def displace(
 ) -> Displacement:
     """How far entries of one component can move within an allowed error, each by itself.
 
-    For entry d of component r and a share v, E(v) = min ‖X − AW‖/‖X‖ over A, W ≥ 0 with
+    For entry d of component r and a share v, E(v) is the least measure of fit over A, W ≥ 0 with
     A_dr = v · Σ_i A_ir. The band is where E(v) ≤ ``allowed``, as far as it is reached from the
     factorization: every minimum is looked for from the nearest one that is known, so a band may be
     wider than is said. It ends where the component is no longer the same one: more
@@ -118,7 +118,7 @@ def displace(
     Parameters
     ----------
     A : (D, R), W : (R, N) an optimum, see :func:`polished`. component : r. entries : (K,) d.
-    allowed : relative error, above that of (A, W).
+    allowed : measure of fit, above that of (A, W).
     on_progress : called with the fraction done, 0 to 1. cancel : asked between rounds.
 
     Raises
@@ -172,22 +172,22 @@ class _Base:
     component: int
     allowed: float
     cancel: Callable[[], bool] | None
-    squared_error: float = 0.0
+    f: float = 0.0
 
     def __post_init__(self) -> None:
-        norm = self.problem.dataset.squared_norm
-        found = _squared_error(self.problem, self.A, self.W)
-        object.__setattr__(self, "squared_error", found)
-        if not self.allowed**2 * norm > found:
+        found = _loss(self.problem, self.A, self.W)
+        object.__setattr__(self, "f", found)
+        if not self.rise > 0:
             raise SettingsError(
                 f"The allowed error {self.allowed:.4g} is not above that of the factorization, "
-                f"{np.sqrt(found / norm):.4g}."
+                f"{_shown(self.problem, found):.4g}."
             )
 
     @property
     def rise(self) -> float:
-        """By how much the squared error may rise."""
-        return self.allowed**2 * self.problem.dataset.squared_norm - self.squared_error
+        """By how much the loss may rise."""
+        allowed = self.problem.loss.unmeasured(self.problem.dataset, np.array(self.allowed))
+        return float(allowed) - self.f
 
     def same(self, A: np.ndarray) -> np.ndarray:
         """(m,) whether the component is the same one in bases (m, D, R) as in the base."""
@@ -208,7 +208,7 @@ class _Search:
         # A share that is allowed if the middle of the way to it is: share, grown, error, A, W.
         self.pending: tuple[float, float, float, np.ndarray, np.ndarray] | None = None
         self.step = FIRST * max(value, 1.0 / D)
-        self.error = float(np.sqrt(base.squared_error / base.problem.dataset.squared_norm))
+        self.error = _shown(base.problem, base.f)
         self.ended = BY_TRIALS
         self.over = side * (self.bound - value) <= 0.0
         if self.over:
@@ -230,13 +230,11 @@ class _Search:
         part = 0.5 if grown is None else (1.0 - self.grown) / (grown - self.grown)
         return self.share + min(max(part, 0.1), 0.9) * (far - self.share)
 
-    def learn(
-        self, tried: float, squared_error: float, same: bool, A: np.ndarray, W: np.ndarray
-    ) -> None:
+    def learn(self, tried: float, f: float, same: bool, A: np.ndarray, W: np.ndarray) -> None:
         """What came of a trial."""
         base = self.base
-        grown = float(np.sqrt(max(squared_error - base.squared_error, 0.0) / base.rise))
-        error = float(np.sqrt(squared_error / base.problem.dataset.squared_norm))
+        grown = float(np.sqrt(max(f - base.f, 0.0) / base.rise))
+        error = _shown(base.problem, f)
         reached, waiting = (tried, grown, error, A, W), self.pending
         self.pending = None
         if not (grown <= 1.0 and same):
@@ -280,8 +278,8 @@ def _run(base: _Base, searches: list[_Search], on_progress: Callable[[float], No
         A, W = state.particles
         same = base.same(A)
         for k, search in enumerate(going):
-            squared = _squared_error(base.problem, A[k], W[k])
-            search.learn(float(tried[k]), squared, bool(same[k]), A[k], W[k])
+            f = _loss(base.problem, A[k], W[k])
+            search.learn(float(tried[k]), f, bool(same[k]), A[k], W[k])
 
 
 def _solved(
@@ -289,9 +287,16 @@ def _solved(
 ) -> Solution:
     while state.active.any():
         raise_if_cancelled(cancel, "displacing entries")
-        state = newton.advance(problem, state, stopping, 1)
+        if problem.loss is SQUARED_ERROR:
+            state = newton.advance(problem, state, stopping, 1)
+        else:
+            state = second_order.SOLVER.advance(problem, state, stopping)
     return state
 
 
-def _squared_error(problem: Problem, A: np.ndarray, W: np.ndarray) -> float:
-    return float(squared_errors(problem.dataset.X, A[None], W[None], problem.dataset.mask)[0])
+def _loss(problem: Problem, A: np.ndarray, W: np.ndarray) -> float:
+    return float(problem.loss.values(problem, A[None], W[None])[0])
+
+
+def _shown(problem: Problem, f: float) -> float:
+    return float(problem.loss.measured(problem.dataset, np.array(f)))

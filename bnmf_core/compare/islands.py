@@ -22,11 +22,13 @@ from bnmf_core.compare.alignment import matching
 from bnmf_core.compare.coverage import checked_distances
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import DataError, raise_if_cancelled
+from bnmf_core.core.loss import Loss
 from bnmf_core.core.names import listed
 from bnmf_core.core.problem import Problem
+from bnmf_core.core.squared_error import SQUARED_ERROR
 from bnmf_core.lazy import lazy
-from bnmf_core.numerics.residuals import squared_errors
-from bnmf_core.solvers import hals
+from bnmf_core.solvers import usual_solver
+from bnmf_core.solvers.solution import Stopping, solve_with
 
 graphs = lazy("scipy.sparse.csgraph")
 
@@ -40,8 +42,6 @@ MOST_MODES = 12
 ALLOWED_NATS = 3.0
 # That no path was found does not prove that there is none.
 UNJOINED = "no two of them joined by a path that was found"
-# An exact factorization leaves no residual; noise below this part of X would be rounding.
-SMALLEST_NOISE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ class Connections:
     family : (K,) of each mode that was looked at, the family that it belongs to, 0-based in the
         order of their first modes.
     paths : a row for each path: ``mode`` and ``other``, ``distance`` between the ends (closest
-        members), ``end_error`` (the larger relative error of the ends), ``path_error`` (the largest
+        members), ``end_error`` (the larger measure of fit of the ends), ``path_error`` (the largest
         on the way), ``rise`` (their difference in nats, see :func:`connections`) and ``connected``.
     modes : how many there are, K of which were looked at.
     single_linkage : groups of all members when chains of steps up to the threshold join them.
@@ -82,11 +82,13 @@ def connections(
     allowed: float = ALLOWED_NATS,
     on_progress: Callable[[float], None] | None = None,
     cancel: Callable[[], bool] | None = None,
+    loss: Loss = SQUARED_ERROR,
 ) -> Connections:
-    """Tell modes that are apart from pieces of one family, by the error along paths.
+    """Tell modes that are apart from pieces of one family, by the loss along paths.
 
-    The rise of a path is (‖X − AW‖² at its highest − at its worse end)/(2σ²), in nats: by how much
-    the log-likelihood falls on the way when the noise σ is the residual of the best factorization.
+    The rise of a path is its loss at the highest − at the worse end, in nats: by how much the
+    log-likelihood falls on the way. For the squared error that is (‖X − AW‖² at the highest − at
+    the worse end)/(2σ²), with the noise σ that the best factorization leaves.
 
     Parameters
     ----------
@@ -95,6 +97,7 @@ def connections(
     distances : (M, M). threshold : at which the modes were found, in the distances' unit.
     allowed : rise in nats up to which two modes count as connected.
     on_progress : called with the fraction done, 0 to 1. cancel : asked between rounds.
+    loss : what the factorizations make small.
 
     Raises
     ------
@@ -123,29 +126,27 @@ def connections(
     K = min(modes, MOST_MODES)
     members = [np.flatnonzero(labels == k) for k in range(K)]
     looked_at = np.concatenate(members)
-    errors = squared_errors(dataset.X, A[looked_at], W[looked_at], dataset.mask)
-    noise = max(float(errors.min()), SMALLEST_NOISE**2 * dataset.squared_norm) / dataset.observed
-    problem = Problem.without_model(dataset, A.shape[2])
+    problem = Problem.without_model(dataset, A.shape[2], loss=loss)
+    per_loss = loss.nats(dataset, float(loss.values(problem, A[looked_at], W[looked_at]).min()))
     family = np.arange(K)
     rows = []
     edges = _neighbours(distances, members)
     for done, (mode, other) in enumerate(edges):
         first, last = _closest(distances, members[mode], members[other])
         raise_if_cancelled(cancel, "paths between modes")
-        ends = squared_errors(dataset.X, A[[first, last]], W[[first, last]], dataset.mask).max()
-        goal = float(ends + 2 * noise * allowed)
         pair = [first, last]
-        hopeless = float(ends + 2 * noise * allowed * HOPELESS)
+        ends = float(loss.values(problem, A[pair], W[pair]).max())
+        goal, hopeless = ends + allowed / per_loss, ends + allowed * HOPELESS / per_loss
         path = lowest_path(problem, A[pair], W[pair], goal, hopeless, cancel)
-        highest = max(path.highest, float(ends))
+        highest = max(path.highest, ends)
         rows.append(
             {
                 "mode": mode,
                 "other": other,
                 "distance": distances[first, last],
-                "end_error": np.sqrt(ends / dataset.squared_norm),
-                "path_error": np.sqrt(highest / dataset.squared_norm),
-                "rise": (highest - ends) / (2 * noise),
+                "end_error": float(loss.measured(dataset, np.array(ends))),
+                "path_error": float(loss.measured(dataset, np.array(highest))),
+                "rise": (highest - ends) * per_loss,
                 "connected": highest <= goal,
             }
         )
@@ -189,16 +190,16 @@ def _closest(distances: np.ndarray, left: np.ndarray, right: np.ndarray) -> tupl
 
 @dataclass(frozen=True, eq=False)
 class Path:
-    """Factorizations in a row: A (P, D, R), W (P, R, N), and their ‖X − AW‖², squared (P,)."""
+    """Factorizations in a row: A (P, D, R), W (P, R, N), and their losses f (P,)."""
 
     A: np.ndarray
     W: np.ndarray
-    squared: np.ndarray
+    f: np.ndarray
 
     @property
     def highest(self) -> float:
-        """The largest ‖X − AW‖² on the way."""
-        return float(self.squared.max())
+        """The largest loss on the way."""
+        return float(self.f.max())
 
 
 def lowest_path(
@@ -221,11 +222,12 @@ def lowest_path(
     )
     path_A, path_W = _spaced(ends_A, ends_W)
     best = _with_middles(problem, path_A, path_W)
+    solver, improved = usual_solver(problem), Stopping(ITERATIONS, 0.0)
     for done in range(ROUNDS):
         if best.highest <= goal or (best.highest > hopeless and done >= ROUNDS // 2):
             break
         raise_if_cancelled(cancel, "paths between modes")
-        better = hals.solve(problem, path_A[1:-1], path_W[1:-1], ITERATIONS, tolerance=0.0)
+        better = solve_with(solver, problem, path_A[1:-1], path_W[1:-1], improved)
         inner_A, inner_W = _balanced(*better)
         path_A, path_W = _spaced(
             np.concatenate([path_A[:1], inner_A, path_A[-1:]]),
@@ -240,8 +242,7 @@ def _with_middles(problem: Problem, A: np.ndarray, W: np.ndarray) -> Path:
     A, W = np.repeat(A, 2, axis=0)[:-1], np.repeat(W, 2, axis=0)[:-1]
     for finer in (A, W):
         finer[1::2] = 0.5 * (finer[:-1:2] + finer[2::2])
-    squared = squared_errors(problem.dataset.X, A, W, problem.dataset.mask)
-    return Path(A, W, np.asarray(squared))
+    return Path(A, W, problem.loss.values(problem, A, W))
 
 
 def _balanced(A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -24,6 +24,8 @@ from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import DataError
 from bnmf_core.core.particles import Particles
 from bnmf_core.lazy import lazy
+from bnmf_core.likelihoods import MODELS
+from bnmf_core.registry import model_of
 
 arviz = lazy("arviz_stats.base")
 
@@ -117,10 +119,11 @@ def quantities_of(particles: Particles, dataset: Dataset | None = None) -> dict[
         values = {key: np.asarray(trace[key])[kept] for key in QUANTITIES if key in trace}
         return by_chain(values, np.asarray(trace["chain"])[kept], np.asarray(trace["sweep"])[kept])
     values = {"log_joint": particles.log_joint}
-    sigma = particles.info.get("model_settings", {}).get("sigma")
-    if dataset is not None and isinstance(sigma, int | float) and sigma > 0:
-        squared = np.asarray(particles.error) ** 2 * dataset.squared_norm
-        values["log_likelihood"] = -squared / (2 * sigma**2)
+    if dataset is not None and particles.spec.model in MODELS:
+        model, settings = model_of(particles)
+        if model.per_loss is not None:
+            f = model.loss(settings).unmeasured(dataset, np.asarray(particles.error))
+            values["log_likelihood"] = -model.per_loss(settings) * f
     values["error"] = particles.error
     values |= invariants(particles.A, particles.W)
     return by_chain(values, particles.chain, particles.draw)

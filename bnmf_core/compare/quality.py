@@ -4,9 +4,11 @@ import numpy as np
 
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import DataError, SettingsError
+from bnmf_core.core.loss import Loss
 from bnmf_core.core.particles import Particles
+from bnmf_core.core.problem import Problem
+from bnmf_core.core.squared_error import SQUARED_ERROR
 from bnmf_core.data.repair import fill_with_feature_means
-from bnmf_core.numerics.residuals import relative_errors
 
 FACTOR = 10.0
 
@@ -46,8 +48,12 @@ def within_error(
     return np.asarray(particles.error) <= factor * largest
 
 
-def hidden_errors(dataset: Dataset, A: np.ndarray, W: np.ndarray) -> np.ndarray | None:
-    """‖X − AW‖/‖X‖ of each factorization over the entries that were hidden on purpose.
+def hidden_errors(
+    dataset: Dataset, A: np.ndarray, W: np.ndarray, loss: Loss = SQUARED_ERROR
+) -> np.ndarray | None:
+    """The measure of fit of each factorization over the entries that were hidden on purpose.
+
+    That of the squared error is ‖X − AW‖/‖X‖.
 
     Parameters
     ----------
@@ -58,16 +64,20 @@ def hidden_errors(dataset: Dataset, A: np.ndarray, W: np.ndarray) -> np.ndarray 
     (M,), or None where no hidden value above zero is known.
     """
     values, known = dataset.hidden_entries()
-    return relative_errors(values, A, W, known) if values.any() else None
-
-
-def hidden_error_of_means(dataset: Dataset) -> float | None:
-    """:func:`hidden_errors` of putting the mean of each feature's seen entries in every gap."""
-    values, known = dataset.hidden_entries()
     if not values.any():
         return None
-    filled = fill_with_feature_means(dataset).X[known]
-    return float(np.linalg.norm(filled - values[known]) / np.linalg.norm(values[known]))
+    hidden = Dataset.from_array(values, mask=known, name=dataset.name)
+    problem = Problem.without_model(hidden, A.shape[2], loss=loss)
+    return loss.measured(hidden, loss.values(problem, A, W))
+
+
+def hidden_error_of_means(dataset: Dataset, loss: Loss = SQUARED_ERROR) -> float | None:
+    """:func:`hidden_errors` of putting the mean of each feature's seen entries in every gap."""
+    if not dataset.hidden_entries()[0].any():
+        return None
+    filled = np.asarray(fill_with_feature_means(dataset).X)
+    found = hidden_errors(dataset, filled[None], np.eye(dataset.N)[None], loss)
+    return float(found[0]) if found is not None else None
 
 
 def _check_same_data(particles: Particles, reference: Particles) -> None:

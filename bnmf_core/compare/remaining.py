@@ -17,9 +17,11 @@ from bnmf_core.compare.distances.measures import MAX_ANGLE
 from bnmf_core.compare.distances.pairwise import pairwise
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import SettingsError, raise_if_cancelled
+from bnmf_core.core.loss import Loss
 from bnmf_core.core.names import listed
 from bnmf_core.core.problem import Problem
-from bnmf_core.solvers import hals, newton
+from bnmf_core.core.squared_error import SQUARED_ERROR
+from bnmf_core.solvers import certificate, usual_solver
 from bnmf_core.solvers.solution import Stopping, random_start
 
 STOPPING = Stopping(10_000, None)
@@ -33,7 +35,7 @@ class Locked:
 
     Attributes
     ----------
-    A : (m, D, R), the held columns the same bits in all. error : (m,) relative, ‖X − AW‖/‖X‖.
+    A : (m, D, R), the held columns the same bits in all. error : (m,) measure of fit.
     movement : (m,) degrees that the others would still turn. converged : (m,) bool.
     """
 
@@ -63,6 +65,7 @@ def solve_locked(
     numbers: range,
     seed: int,
     cancel: Callable[[], bool] | None = None,
+    loss: Loss = SQUARED_ERROR,
 ) -> tuple[Locked, np.ndarray]:
     """Factorizations with some components held, each from a start of its own, until it converges.
 
@@ -71,7 +74,7 @@ def solve_locked(
     A : (D, R), W : (R, N) the factorization whose components are held. held : (R,) bool.
     numbers : of the starts. Number 0 is the factorization itself; any other has the held columns
         of A beside random ones, and a random W, the same for the same number and ``seed``.
-    cancel : asked between rounds.
+    cancel : asked between rounds. loss : what is made small.
 
     Returns
     -------
@@ -84,13 +87,14 @@ def solve_locked(
     """
     check_held(held)
     held = np.asarray(held, dtype=bool)
-    problem = Problem.without_model(dataset, A.shape[1], held if held.any() else None)
+    problem = Problem.without_model(dataset, A.shape[1], held if held.any() else None, loss)
+    solver = usual_solver(problem)
     pairs = [_start(dataset, A, W, held, number, seed) for number in numbers]
-    state = hals.start(problem, np.stack([a for a, _ in pairs]), np.stack([w for _, w in pairs]))
+    state = solver.start(problem, np.stack([a for a, _ in pairs]), np.stack([w for _, w in pairs]))
     while state.active.any():
         raise_if_cancelled(cancel, "looking for what remains")
-        state = hals.advance(problem, state, STOPPING)
-    kkt, movement = newton.with_unmeasured(problem, state)
+        state = solver.advance(problem, state, STOPPING)
+    kkt, movement = certificate(problem, state)
     found_A, found_W = state.particles
     # Solving has balanced the lengths of columns and rows; the believed columns get theirs back.
     for r in np.flatnonzero(held):
@@ -98,7 +102,7 @@ def solve_locked(
         now = np.sqrt(np.einsum("md,md->m", found_A[:, :, r], found_A[:, :, r]))
         found_W[:, r] *= (now / length if length > 0 else np.zeros_like(now))[:, None]
         found_A[:, :, r] = A[:, r]
-    error = np.sqrt(np.maximum(state.squared_error, 0.0) / dataset.squared_norm)
+    error = loss.measured(dataset, np.maximum(state.squared_error, 0.0))
     return Locked(found_A, error, movement, STOPPING.converged(kkt, movement)), found_W
 
 
@@ -125,7 +129,7 @@ class Remaining:
     ----------
     made : how many factorizations there are; converged : how many of them have.
     within : (k,) rows of those that have converged with an error that is allowed.
-    best, allowed : the least relative error, and up to where it is allowed.
+    best, allowed : the least measure of fit, and up to where it is allowed.
     held, free : (H,), (F,) components that are held, and the others.
     answers : groups of those within; any two of a group are at most ``threshold`` degrees apart.
     labels : (k,) the answer of each of them.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import numpy as np
 
 from bnmf_core.core.errors import SettingsError
+from bnmf_core.core.loss import Loss
 from bnmf_core.core.threshold import Threshold
 
 if TYPE_CHECKING:  # a problem has a model, and a model's functions take a problem
@@ -97,13 +98,13 @@ class Box:
 
 
 class LogDensity(Protocol):
-    """``(problem, A (M, D, R), W (M, R, N), squared) → (M,)`` nats.
+    """``(problem, A (M, D, R), W (M, R, N), f) → (M,)`` nats.
 
-    ``squared`` (M,) is ‖X − AW‖² of each particle, where it is known already.
+    ``f`` (M,) is the model's loss of each particle, where it is known already.
     """
 
     def __call__(
-        self, problem: Problem, A: np.ndarray, W: np.ndarray, squared: np.ndarray | None = None
+        self, problem: Problem, A: np.ndarray, W: np.ndarray, f: np.ndarray | None = None
     ) -> np.ndarray:
         """The log density of each particle."""
 
@@ -133,7 +134,7 @@ def always_conditional(settings: object) -> str:
 
 
 def fits_all(dataset: Dataset) -> str:
-    """Of a model that takes any data: nothing speaks against them."""
+    """Of a model that takes any data, or knows its constant for any: nothing speaks against it."""
     return ""
 
 
@@ -152,6 +153,7 @@ class Model:
     Settings : its declared settings.
     support_A, support_W : where A and W live.
     resolve : ``(dataset, rank, settings) → settings`` with every "from the data" value set.
+    loss : ``settings → Loss``, what a factorization of maximum likelihood makes smallest.
     log_joint : log p(X, A, W), with every constant that is known.
     log_likelihood : the likelihood in the papers' form, without its constant.
     prior : ``(problem, rng) → A (D, R), W (R, N)``, a draw from the prior.
@@ -161,6 +163,11 @@ class Model:
     improper : ``settings → words``: what the settings would have to be for a posterior with a
         finite total ("a prior rate λ above 0: …"); "" where it has one.
     unfit : ``dataset → sentence``: why it is no model of these data; "" where it is.
+    per_loss : ``settings →`` nats that a change of the loss by 1 means; None where that depends on
+        the loss, or the likelihood is no function of it.
+    unnormalised : ``dataset → sentence``: why the constant of the likelihood is not known, without
+        which there is no evidence; "" where it is.
+    draw : ``(problem, Y (D, N), rng) → X``, data around Y = AW; None where X cannot be drawn.
 
     score : ``(problem, A, W)`` → gradients of the log joint, (M, D, R) and (M, R, N), in A and W as
         they stand: a constraint on columns is not taken into account.
@@ -187,6 +194,7 @@ class Model:
     support_A: Support
     support_W: Support
     resolve: Callable[[Dataset, int, Any], Any]
+    loss: Callable[[Any], Loss]
     log_joint: LogDensity
     log_likelihood: LogDensity
     prior: Callable[[Problem, np.random.Generator], Pair]
@@ -195,6 +203,9 @@ class Model:
     reference: str
     improper: Callable[[Any], str] = always_proper
     unfit: Callable[[Dataset], str] = fits_all
+    per_loss: Callable[[Any], float] | None = None
+    unnormalised: Callable[[Dataset], str] = fits_all
+    draw: Callable[[Problem, np.ndarray, np.random.Generator], np.ndarray] | None = None
     score: Callable[[Problem, np.ndarray, np.ndarray], Pair] | None = None
     log_joint_and_score: Derivatives | None = None
     score_along: (

@@ -23,6 +23,8 @@ WORKS = {
     "Factorization Algorithms Using Extrapolation, Neural Computation 31(2), 417–439, 2019.",
     "Boutsidis & Gallopoulos 2008": "C. Boutsidis and E. Gallopoulos: SVD Based Initialization: A "
     "Head Start for Nonnegative Matrix Factorization, Pattern Recognition 41(4), 1350–1362, 2008.",
+    "Cemgil 2009": "A. T. Cemgil: Bayesian Inference for Nonnegative Matrix Factorisation Models, "
+    "Computational Intelligence and Neuroscience, 785152, 2009.",
     "Chu, Keerthi & Ong 2004": "W. Chu, S. S. Keerthi and C. J. Ong: Bayesian Support Vector "
     "Regression Using a Unified Loss Function, IEEE Transactions on Neural Networks 15(1), 29–44, "
     "2004.",
@@ -31,6 +33,9 @@ WORKS = {
     "708–721, 2009.",
     "Del Moral, Doucet & Jasra 2006": "P. Del Moral, A. Doucet and A. Jasra: Sequential Monte "
     "Carlo Samplers, Journal of the Royal Statistical Society B 68(3), 411–436, 2006.",
+    "Févotte, Bertin & Durrieu 2009": "C. Févotte, N. Bertin and J.-L. Durrieu: Nonnegative Matrix "
+    "Factorization with the Itakura–Saito Divergence: With Application to Music Analysis, Neural "
+    "Computation 21(3), 793–830, 2009.",
     "Gershman, Hoffman & Blei 2012": "S. Gershman, M. Hoffman and D. Blei: Nonparametric "
     "Variational Inference, International Conference on Machine Learning, arXiv:1206.4665, 2012.",
     "Gillis 2020": "N. Gillis: Nonnegative Matrix Factorization, SIAM, 2020.",

@@ -8,7 +8,9 @@ import numpy as np
 
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import DataError, RunError
+from bnmf_core.core.loss import Loss
 from bnmf_core.core.model import Model
+from bnmf_core.core.squared_error import SQUARED_ERROR
 from bnmf_core.lazy import lazy
 from bnmf_core.numerics.completion import completed
 from bnmf_core.numerics.linalg import Compression, balanced_svd, compress
@@ -35,7 +37,8 @@ class Problem:
     model, model_settings : the probability model and its settings, nothing left open.
     rank : R.
     held : (R,) bool, components whose columns of A stay as they start, up to their scale, while
-        all else is solved for, by the solver ``hals`` alone; None: none.
+        all else is solved for; None: none.
+    of_loss : what is made smallest where there is no model; None: what belongs to the model.
     """
 
     dataset: Dataset
@@ -43,13 +46,18 @@ class Problem:
     model_settings: Any
     rank: int
     held: np.ndarray | None = None
+    of_loss: Loss | None = None
 
     @classmethod
     def without_model(
-        cls, dataset: Dataset, rank: int, held: np.ndarray | None = None
+        cls,
+        dataset: Dataset,
+        rank: int,
+        held: np.ndarray | None = None,
+        loss: Loss = SQUARED_ERROR,
     ) -> "Problem":
-        """Data and a rank alone, and what is held: all that solvers ask for."""
-        return cls(dataset, cast(Model, None), None, rank, held)
+        """Data, a rank and a loss alone, and what is held: all that solvers ask for."""
+        return cls(dataset, cast(Model, None), None, rank, held, loss)
 
     @classmethod
     def prepare(
@@ -67,6 +75,11 @@ class Problem:
         check_fit(dataset, np.arange(dataset.N), rank)
         check_model(dataset, model)
         return cls(dataset, model, model.resolve(dataset, rank, model_settings), rank)
+
+    @property
+    def loss(self) -> Loss:
+        """What a solver makes smallest: what the likelihood falls with."""
+        return self.of_loss or self.model.loss(self.model_settings)
 
     def times_rows(self, W: np.ndarray, single: bool = False) -> np.ndarray:
         """X Wᵀ of every particle, transposed: W (m, R, N) → (m, R, D), one product with X.

@@ -7,6 +7,9 @@ from typing import Any, TypedDict
 
 from bnmf_core.core.plain import Plain, Value
 
+# The key of the model of ordinary NMF.
+USUAL_MODEL = "gaussian"
+
 
 @dataclass(frozen=True)
 class RunSpec:
@@ -34,7 +37,7 @@ class RunSpec:
 
     algorithm: str
     rank: int
-    model: str = "gaussian"
+    model: str = USUAL_MODEL
     particles: int = 100
     seed: int = 0
     settings: Mapping[str, Value] = field(default_factory=dict)

@@ -46,9 +46,12 @@ class Criterion:
 
 
 def by_evidence(
-    ranks: np.ndarray, evidence: np.ndarray, error: np.ndarray, assumed: str
+    ranks: np.ndarray, evidence: np.ndarray, error: np.ndarray, assumed: str, problem: str = ""
 ) -> Criterion:
-    """The rank of the largest log evidence; ``assumed`` : the sentence on the noise."""
+    """The rank of the largest log evidence.
+
+    assumed : the sentence on the noise. problem : why there is no evidence, "" where there is.
+    """
     known = np.isfinite(evidence)
     best = int(np.where(known, evidence, -np.inf).argmax())
     allowed = np.maximum(STANDARD_ERRORS * np.hypot(error, error[best]), BARE_MENTION)
@@ -57,6 +60,8 @@ def by_evidence(
         "The rank of the largest log evidence; others are as good when they are within "
         f"{STANDARD_ERRORS:g} standard errors of the difference, or within a nat."
     )
+    if problem:
+        return Criterion(LABELS["evidence"], rule, None, (), False, problem, problem)
     return _extreme(LABELS["evidence"], rule, ranks, -evidence, known, near, best, "grows", assumed)
 
 

@@ -7,11 +7,11 @@ import numpy as np
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import SettingsError, raise_if_cancelled
 from bnmf_core.core.problem import Problem
+from bnmf_core.core.squared_error import SMALLEST_RELATIVE_NOISE
 from bnmf_core.evidence.annealing import Stopped, never
 from bnmf_core.evidence.restarts import Restarts
 from bnmf_core.numerics.residuals import squared_errors
 from bnmf_core.numerics.threads import one_blas_thread
-from bnmf_core.probability.gaussian import SMALLEST_RELATIVE_SIGMA
 from bnmf_core.samplers.gibbs import sweep
 
 # Chains, and sweeps after each of which σ is set anew, the first of them by long steps.
@@ -33,8 +33,8 @@ def residual_noise(problem: Problem, restarts: Restarts) -> float:
     """
     data, R = problem.dataset, problem.rank
     left = data.observed - restarts.free_numbers
-    sigma = np.sqrt(restarts.squared[restarts.best] / left) if left > 0 else 0.0
-    if sigma < SMALLEST_RELATIVE_SIGMA * np.sqrt(data.squared_norm / data.observed):
+    sigma = np.sqrt(restarts.f[restarts.best] / left) if left > 0 else 0.0
+    if sigma < SMALLEST_RELATIVE_NOISE * np.sqrt(data.squared_norm / data.observed):
         raise SettingsError(
             f"Rank {R}, the largest, fits {data.name!r} so closely that no residual is left to "
             "tell the noise by; give σ, or smaller ranks."
@@ -69,7 +69,7 @@ def most_probable_noise(
         When ``stopped()`` said so.
     """
     data = problem.dataset
-    smallest = SMALLEST_RELATIVE_SIGMA**2 * data.squared_norm / data.observed
+    smallest = SMALLEST_RELATIVE_NOISE**2 * data.squared_norm / data.observed
     start_A, start_W = problem.model.scale(A[None], W[None])
     chains_A = np.repeat(start_A.transpose(0, 2, 1), CHAINS, axis=0)
     chains_W = np.repeat(start_W, CHAINS, axis=0)

@@ -25,7 +25,7 @@ from bnmf_core.core.spec import RunSpec
 from bnmf_core.evidence.annealing import Annealed, Stopped, anneal, never
 from bnmf_core.evidence.mode_evidence import mode_evidence, particles_for
 from bnmf_core.evidence.parts import Work
-from bnmf_core.evidence.paths import posterior_of
+from bnmf_core.evidence.paths import posterior_of, why_not
 from bnmf_core.evidence.restarts import METRIC, Restarts, highest_of_each
 from bnmf_core.numerics.tasks import Tasks
 from bnmf_core.numerics.threads import one_blas_thread
@@ -52,6 +52,15 @@ class RankEvidence:
     settled: bool
 
 
+UNKNOWN = RankEvidence(np.nan, np.nan, 0, False)
+
+
+def why_no_evidence(problem: Problem) -> str:
+    """Why no evidence of a rank can be told, in a sentence; "" where it can."""
+    model = problem.model
+    return model.unnormalised(problem.dataset) or why_not(model, problem.model_settings)
+
+
 def effort(problem: Problem, restarts: Restarts, most_modes: int) -> float:
     """What :func:`row_of` will take, beside another rank's: modes, particles, work of a sweep."""
     modes = min(int(restarts.modes(THRESHOLD).max()) + 1, most_modes)
@@ -65,23 +74,29 @@ def row_of(problem: Problem, restarts: Restarts, most_modes: int, work: Work) ->
     """
     labels = restarts.modes(THRESHOLD)
     A, W = problem.model.scale(restarts.A, restarts.W)
-    log_joint = problem.model.log_joint(problem, A, W, restarts.squared)
+    log_joint = problem.model.log_joint(problem, A, W, restarts.f)
     rows = highest_of_each(labels, log_joint, most_modes)
-    found = _evidence(problem, restarts, rows, work)
+    found = UNKNOWN
+    if not why_no_evidence(problem):
+        found = _evidence(problem, restarts, rows, work)
     return {
         "rank": problem.rank,
         "log_evidence": found.log_evidence,
         "error": found.error,
         "settled": found.settled,
         "weighed": found.weighed,
-        "sigma": problem.model_settings.sigma,
+        "sigma": getattr(problem.model_settings, "sigma", np.nan),
         "rate": problem.model_settings.rate,
         "stability": restarts.stability(),
         "modes": restarts.mode_count(THRESHOLD),
         "converged": restarts.converged,
         "restarts": restarts.made,
-        "fit": float(np.sqrt(restarts.squared.min() / problem.dataset.squared_norm)),
+        "fit": float(_shown(problem, restarts.f.min())),
     }
+
+
+def _shown(problem: Problem, f: np.ndarray) -> np.ndarray:
+    return problem.loss.measured(problem.dataset, f)
 
 
 def _evidence(problem: Problem, restarts: Restarts, rows: np.ndarray, work: Work) -> RankEvidence:
@@ -167,6 +182,6 @@ def _particles(problem: Problem, restarts: Restarts, chosen: np.ndarray) -> Part
     known |= {name: np.zeros(count) for name in ("log_joint", "seconds")}
     known |= {"A": restarts.A[chosen], "W": restarts.W[chosen], "ids": chosen}
     known |= {"weights": np.full(count, 1.0 / count)}
-    known |= {"error": np.sqrt(restarts.squared[chosen] / problem.dataset.squared_norm)}
+    known |= {"error": _shown(problem, restarts.f[chosen])}
     spec = RunSpec("random_restarts", problem.rank, problem.model.key, count)
     return Particles.from_arrays(known, spec, {}, {}, {})

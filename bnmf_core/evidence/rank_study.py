@@ -1,6 +1,6 @@
 """How many components? Ranks side by side, by four criteria.
 
-- *Log evidence* of the gaussian model: log p(X | R) = log Σ_k Z_k + log R!, with Z_k the evidence
+- *Log evidence* of a model: log p(X | R) = log Σ_k Z_k + log R!, with Z_k the evidence
   of the modes that restarts find, see :mod:`bnmf_core.evidence.mode_evidence`; modes that no
   restart finds are missing, so it is a lower bound.
 - *Error on hidden entries* by bi-cross-validation, see :mod:`bnmf_core.compare.cross_validation`.
@@ -14,7 +14,7 @@ expects the same X.
 
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,18 +25,22 @@ from bnmf_core.compare.cross_validation import Block, blocks_of, held_out_error
 from bnmf_core.core.algorithm import Shard
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import Cancelled, DataError, RunError, SettingsError
-from bnmf_core.core.problem import Problem, check_fit
+from bnmf_core.core.loss import Loss
+from bnmf_core.core.model import Capability, Model
+from bnmf_core.core.problem import Problem, check_fit, check_model
+from bnmf_core.core.spec import USUAL_MODEL
 from bnmf_core.evidence import criteria
 from bnmf_core.evidence.annealing import Stopped, never
 from bnmf_core.evidence.criteria import Criterion
 from bnmf_core.evidence.noise import grows, most_probable_noise, residual_noise, with_noise
 from bnmf_core.evidence.parts import Cache, Report, Work
-from bnmf_core.evidence.rank_evidence import THRESHOLD, effort, row_of
+from bnmf_core.evidence.rank_evidence import THRESHOLD, effort, row_of, why_no_evidence
 from bnmf_core.evidence.restarts import Restarts, shards, solve_block
+from bnmf_core.likelihoods import MODELS
 from bnmf_core.numerics.matrix import stored
-from bnmf_core.probability import gaussian
 
 NOISES = ("free", "same")
+NO_SIZE = "The size of the noise is not a number of its own: the model takes it from the mean."
 # Parts of the rows and of the columns that are left out in turn (Owen & Perry 2009: halves do well;
 # less leads to too many components, more to too few), and how often they are cut anew.
 FOLDS, CUTS = 2, 4
@@ -52,10 +56,11 @@ class RankStudy:
     ----------
     table : a row per rank: ``rank``; ``log_evidence`` (nats) and its ``error`` (one standard
         error), ``settled`` (whether twice the steps gave the same; False where not tried),
-        ``weighed`` (modes in it), ``sigma`` and ``rate`` of the model; ``hidden_error`` (relative,
-        of blocks left out) and its standard error ``hidden_error_spread``, NaN where the rank is
-        too large for half of X; ``stability`` (degrees) and ``modes``, NaN where fewer than half
-        of the ``restarts`` have ``converged``; and ``fit``, the relative error of the best restart.
+        ``weighed`` (modes in it), ``sigma`` and ``rate`` of the model; ``hidden_error`` (the
+        model's measure of fit, of blocks left out) and its standard error
+        ``hidden_error_spread``, NaN where the rank is too large for half of X; ``stability``
+        (degrees) and ``modes``, NaN where fewer than half of the ``restarts`` have ``converged``;
+        and ``fit``, the measure of fit of the best restart.
     criteria : by their keys ``evidence``, ``hidden``, ``stability`` and ``modes``.
     noise, prior : what was taken for σ and for λ, in a sentence each.
     best : of every rank the restart with the smallest error, A (D, R) and W (R, N).
@@ -77,6 +82,7 @@ def rank_study(
     ranks: Iterable[int],
     *,
     rng: np.random.Generator,
+    model: str = USUAL_MODEL,
     noise: str | None = None,
     sigma: float | None = None,
     rate: float | None = None,
@@ -92,9 +98,11 @@ def rank_study(
     Parameters
     ----------
     dataset : X (D, N). ranks : numbers of components, each between 1 and min(D, N).
-    noise : "free": for every rank the σ at which the evidence of its best fit is largest; what
-        that choice of σ costs is not counted. "same": one σ for all ranks, as given or, left open,
-        from the residual of the largest rank. None: "same" where σ is given, else "free".
+    model : its key. A likelihood without a normaliser has no evidence; the other criteria remain.
+    noise : of a model with Gaussian noise. "free": for every rank the σ at which the evidence of
+        its best fit is largest; what that choice of σ costs is not counted. "same": one σ for all
+        ranks, as given or, left open, from the residual of the largest rank. None: "same" where σ
+        is given, else "free".
     sigma : standard deviation of the noise, in X's unit. rate : λ of the priors, the same for all
         ranks; None: √(R/mean X).
     restarts : random restarts of each rank, 2 or more. most_modes : of so many modes, one start
@@ -126,15 +134,9 @@ def rank_study(
         noise = "free" if sigma is None else "same"
     tried = _checked(dataset, ranks, noise, sigma, rate, restarts, most_modes)
     work, cache = Work(rng, executor, stopped, on_progress), Cache(keep)
-    problems = {
-        rank: Problem(
-            dataset,
-            gaussian.MODEL,
-            gaussian.Settings(rate=rate or gaussian.typical_rate(dataset, rank)),
-            rank,
-        )
-        for rank in tried
-    }
+    problems = {rank: _problem(dataset, MODELS[model], rank, rate, sigma) for rank in tried}
+    sized = Capability.GAUSSIAN_NOISE in MODELS[model].capabilities
+    loss = problems[tried[0]].loss
     # Each part draws from a generator of its own, whether or not those before it were kept.
     found, hidden, each = {}, [], 1.0 / len(tried)
     part = work.part_of(RESTARTS_TAKE)
@@ -150,27 +152,51 @@ def rank_study(
     for i, rank in enumerate(tried):
         draws = list(zip(blocks, spawned[i * len(blocks) :], strict=False))
         share = part.part_of(each)
-        arrays = cache.arrays(_hidden_of(rank), _hidden, dataset, rank, draws, share)
-        hidden.append(arrays["squared"])
-    part = work.part_of(NOISE_TAKES if noise == "free" else 0.0)
-    levels = cache.plain("noise", _noise_levels, problems, found, noise, sigma, part)
+        arrays = cache.arrays(_hidden_of(rank), _hidden, problems[rank], draws, share)
+        hidden.append(arrays["f"])
+    part = work.part_of(NOISE_TAKES if noise == "free" and sized else 0.0)
+    levels: dict[str, Any] = {"sigma": [None] * len(tried), "told": NO_SIZE}
+    if sized:
+        levels = cache.plain("noise", _noise_levels, problems, found, noise, sigma, part)
     efforts = [effort(problems[rank], found[rank], most_modes) for rank in tried]
     left, rows = 1.0 - work.begun, []
     for rank, level, own in zip(tried, levels["sigma"], efforts, strict=True):
-        part, noisy = work.part_of(left * own / sum(efforts)), with_noise(problems[rank], level)
+        part, noisy = work.part_of(left * own / sum(efforts)), problems[rank]
+        if level is not None:
+            noisy = with_noise(noisy, level)
         rows.append(cache.plain(_row_of(rank), row_of, noisy, found[rank], most_modes, part))
-    squared = np.array(hidden)
-    table = _with_hidden(pd.DataFrame(rows), squared, CUTS * dataset.squared_norm)
+    losses = np.array(hidden)
+    table = _with_hidden(pd.DataFrame(rows), losses, dataset, loss)
     work.tell(1.0)
     best = {rank: (some.A[some.best], some.W[some.best]) for rank, some in found.items()}
-    said = _criteria(table, squared, levels["told"])
+    said = _criteria(table, losses, levels["told"], why_no_evidence(problems[tried[0]]))
     # Where the evidence takes such noise for components, its own rank shows none of it any more.
-    uneven = grows(dataset, *best[said["hidden"].chosen or said["evidence"].chosen or tried[-1]])
-    counts = _whole_numbers(dataset)
+    chosen = said["hidden"].chosen or said["evidence"].chosen or tried[-1]
+    uneven = sized and grows(dataset, *best[chosen])
+    counts = sized and _whole_numbers(dataset)
     return RankStudy(table, said, levels["told"], _prior(rate), best, counts, uneven)
 
 
-def so_far(dataset: Dataset, ranks: Iterable[int], keep: Path) -> RankStudy | None:
+def _problem(
+    dataset: Dataset, model: Model, rank: int, rate: float | None, sigma: float | None
+) -> Problem:
+    """The problem of one rank; the size of Gaussian noise, which is found later, is a stand-in."""
+    check_model(dataset, model)
+    chosen = model.Settings()
+    if rate is not None:
+        chosen = replace(chosen, rate=rate)
+    if Capability.GAUSSIAN_NOISE in model.capabilities:
+        chosen = replace(chosen, sigma=sigma or 1.0)
+    elif sigma is not None:
+        raise SettingsError(
+            f"σ was given as {sigma:g}; the noise of the model “{model.label}” has no size σ."
+        )
+    return Problem(dataset, model, model.resolve(dataset, rank, chosen), rank)
+
+
+def so_far(
+    dataset: Dataset, ranks: Iterable[int], keep: Path, model: str = USUAL_MODEL
+) -> RankStudy | None:
     """What the parts tell that a study with this ``keep`` has made; None before its restarts.
 
     Criteria choose nothing yet; what is not known is NaN in the table.
@@ -186,11 +212,12 @@ def so_far(dataset: Dataset, ranks: Iterable[int], keep: Path) -> RankStudy | No
         row: dict[str, Any] = {"rank": rank, "log_evidence": np.nan, "error": np.nan}
         row |= {"stability": found.stability(), "modes": found.mode_count(THRESHOLD)}
         rows.append(cache.found(_row_of(rank)) or row)
-        squared = cache.found(_hidden_of(rank)) or {"squared": np.full(CUTS * FOLDS**2, np.nan)}
-        hidden.append(squared["squared"])
+        of_rank = cache.found(_hidden_of(rank)) or {"f": np.full(CUTS * FOLDS**2, np.nan)}
+        hidden.append(of_rank["f"])
     if not rows:
         return None
-    table = _with_hidden(pd.DataFrame(rows), np.array(hidden), CUTS * dataset.squared_norm)
+    loss = MODELS[model].loss(MODELS[model].Settings())
+    table = _with_hidden(pd.DataFrame(rows), np.array(hidden), dataset, loss)
     unknown = {
         key: Criterion(label, "", None, (), False, "") for key, label in criteria.LABELS.items()
     }
@@ -255,19 +282,19 @@ def _restarts(problem: Problem, blocks: Sequence[Shard], work: Work) -> dict[str
 
 
 def _hidden(
-    dataset: Dataset, rank: int, draws: Sequence[tuple[Block, np.random.Generator]], work: Work
+    problem: Problem, draws: Sequence[tuple[Block, np.random.Generator]], work: Work
 ) -> dict[str, np.ndarray]:
-    """``squared`` errors on blocks left out, (blocks,); each with its generator."""
-    arguments = [(dataset, block, rank, generator) for block, generator in draws]
-    return {"squared": np.array(work.make(1.0, _error_or_nan, arguments))}
+    """Losses ``f`` on blocks left out, (blocks,); each with its generator."""
+    arguments = [(problem, block, generator) for block, generator in draws]
+    return {"f": np.array(work.make(1.0, _error_or_nan, arguments))}
 
 
 def _error_or_nan(
-    dataset: Dataset, block: Block, rank: int, rng: np.random.Generator, stopped: Stopped = never
+    problem: Problem, block: Block, rng: np.random.Generator, stopped: Stopped = never
 ) -> float:
     """NaN where what is retained is too small, or has lines of which nothing was seen."""
     try:
-        return held_out_error(dataset, block, rank, rng, stopped)
+        return held_out_error(problem.dataset, block, problem.rank, rng, stopped, problem.loss)
     except Cancelled:
         raise
     except (DataError, RunError):
@@ -288,7 +315,7 @@ def _noise_levels(
         for (rank, problem), generator in zip(problems.items(), generators, strict=True):
             best = found[rank].best
             A, W = found[rank].A[best], found[rank].W[best]
-            arguments.append((problem, A, W, float(found[rank].squared[best]), generator))
+            arguments.append((problem, A, W, float(found[rank].f[best]), generator))
         told = (
             "σ is free: at every rank the one at which the evidence of its best fit is largest. "
             "Noise that is not alike in all entries can then pass for components."
@@ -326,21 +353,28 @@ def _prior(rate: float | None) -> str:
     return f"λ is {rate:.4g} at every rank, as given."
 
 
-def _with_hidden(table: pd.DataFrame, hidden: np.ndarray, squared_norm: float) -> pd.DataFrame:
-    """The table with the relative error on blocks left out, and its standard error."""
-    relative = np.sqrt(hidden.sum(axis=1) / squared_norm)
-    spread = criteria.spread_of_sum(hidden, FOLDS**2) / (2.0 * relative * squared_norm)
+def _with_hidden(
+    table: pd.DataFrame, hidden: np.ndarray, dataset: Dataset, loss: Loss
+) -> pd.DataFrame:
+    """The table with the measure of fit on blocks left out, and its standard error."""
+    whole, spread = hidden.sum(axis=1) / CUTS, criteria.spread_of_sum(hidden, FOLDS**2) / CUTS
+    shown = loss.measured(dataset, whole)
+    # The slope of what is shown, from both sides.
+    near = 1e-4 * whole
+    slope = (loss.measured(dataset, whole + near) - loss.measured(dataset, whole - near)) / 2e-4
     place = list(table.columns).index("stability")
-    table.insert(place, "hidden_error", relative)
-    table.insert(place + 1, "hidden_error_spread", spread)
+    table.insert(place, "hidden_error", shown)
+    table.insert(place + 1, "hidden_error_spread", spread * slope / whole)
     return table
 
 
-def _criteria(table: pd.DataFrame, hidden: np.ndarray, told: str) -> dict[str, Criterion]:
+def _criteria(
+    table: pd.DataFrame, hidden: np.ndarray, told: str, no_evidence: str
+) -> dict[str, Criterion]:
     ranks = table["rank"].to_numpy()
     evidence, error = table["log_evidence"].to_numpy(), table["error"].to_numpy()
     return {
-        "evidence": criteria.by_evidence(ranks, evidence, error, told),
+        "evidence": criteria.by_evidence(ranks, evidence, error, told, no_evidence),
         "hidden": criteria.by_hidden(ranks, hidden, FOLDS**2),
         "stability": criteria.by_stability(ranks, table["stability"].to_numpy(), THRESHOLD),
         "modes": criteria.by_modes(ranks, table["modes"].to_numpy(), THRESHOLD),

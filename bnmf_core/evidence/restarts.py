@@ -14,7 +14,6 @@ from bnmf_core.core.errors import raise_if_cancelled
 from bnmf_core.core.problem import Problem
 from bnmf_core.evidence.annealing import Stopped, never
 from bnmf_core.explorers import random_restarts
-from bnmf_core.numerics.residuals import squared_errors
 from bnmf_core.numerics.threads import one_blas_thread
 
 METRIC = "max_angle"
@@ -30,7 +29,7 @@ class Restarts:
 
     Attributes
     ----------
-    A : (M, D, R). W : (M, R, N). squared : (M,) ‖X − AW‖² over seen entries.
+    A : (M, D, R). W : (M, R, N). f : (M,) their losses.
     converged : how many of those that were made have converged. Only these are here, or all where
         there are none.
     made : how many there were.
@@ -38,7 +37,7 @@ class Restarts:
 
     A: np.ndarray
     W: np.ndarray
-    squared: np.ndarray
+    f: np.ndarray
     converged: int
     made: int
 
@@ -47,9 +46,8 @@ class Restarts:
         """Those of all blocks that have converged."""
         A, W, converged = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
         kept = converged if converged.any() else np.ones_like(converged)
-        data = problem.dataset
-        squared = squared_errors(data.X, A[kept], W[kept], data.mask)
-        return cls(A[kept], W[kept], squared, int(converged.sum()), converged.size)
+        f = problem.loss.values(problem, A[kept], W[kept])
+        return cls(A[kept], W[kept], f, int(converged.sum()), converged.size)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Everything as named arrays, to be kept."""
@@ -58,8 +56,8 @@ class Restarts:
     @classmethod
     def read(cls, arrays: Mapping[str, np.ndarray]) -> "Restarts":
         """What :meth:`arrays` named."""
-        A, W, squared = (arrays[name] for name in ("A", "W", "squared"))
-        return cls(A, W, squared, int(arrays["converged"]), int(arrays["made"]))
+        A, W, f = (arrays[name] for name in ("A", "W", "f"))
+        return cls(A, W, f, int(arrays["converged"]), int(arrays["made"]))
 
     @property
     def few(self) -> bool:
@@ -72,8 +70,8 @@ class Restarts:
 
     @property
     def best(self) -> int:
-        """The restart with the smallest error."""
-        return int(self.squared.argmin())
+        """The restart with the smallest loss."""
+        return int(self.f.argmin())
 
     @property
     def free_numbers(self) -> int:

@@ -13,7 +13,7 @@ from scipy import sparse, special
 from bnmf_core.compare.alignment import matching
 from bnmf_core.compare.distances.pairwise import Distance, cross
 from bnmf_core.compare.modes import SAME_MODE
-from bnmf_core.core.model import Capability, Support
+from bnmf_core.core.model import Support
 from bnmf_core.core.problem import Problem
 from bnmf_core.evidence.annealing import Annealed, Stopped, anneal, halved, never
 from bnmf_core.evidence.paths import Around, posterior_of
@@ -145,11 +145,10 @@ class Weighing:
         # Only where the solver's optima are those of the model's likelihood.
         self._solve = (
             solve
-            and Capability.GAUSSIAN_NOISE in problem.model.capabilities
+            and problem.model.per_loss is not None
             and problem.model.support_W == Support.POSITIVE
             and distance.key == METRIC
         )
-        self._fit = Problem.without_model(problem.dataset, problem.rank)
         self._tasks, self._rng = tasks, rng
         K = self.A.shape[0]
         self._around = tasks.make(
@@ -234,7 +233,7 @@ class Weighing:
         ends within 15° of that, (m,).
         """
         if self._solve:
-            A, W = optima_from(self._fit, A, W, self._tasks.stopped)
+            A, W = optima_from(self._problem, A, W, self._tasks.stopped)
         apart = cross(A, W, self.A, self.W, self._distance)
         counts_to = self.staying[apart[:, self.staying].argmin(axis=1)]
         if not self._solve:

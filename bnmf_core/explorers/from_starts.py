@@ -7,11 +7,21 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from bnmf_core.core.algorithm import ANY_SCALE, Algorithm, Batch, Needs, Shard
+from bnmf_core.core.errors import SettingsError
+from bnmf_core.core.model import Capability, Support
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import setting
-from bnmf_core.solvers import SOLVERS, hals, newton, sampling
-from bnmf_core.solvers.solution import KKT, MOVEMENT, Solution, Stopping
+from bnmf_core.core.squared_error import SQUARED_ERROR
+from bnmf_core.solvers import SOLVERS, certificate, hals, sampling, second_order, usual_solver
+from bnmf_core.solvers.solution import (
+    KKT,
+    MOVEMENT,
+    Solution,
+    Solver,
+    Stopping,
+)
 
+AUTOMATIC, LIKELIHOOD, POSTERIOR = "automatic", "maximum likelihood", "maximum a posteriori"
 # More are seldom needed, however many are allowed.
 MANY_ITERATIONS = 900
 # Measured shares of a block's time: when the approach is over, and where a factorization is, on
@@ -33,12 +43,21 @@ class BlockSettings(Protocol):
 class SolverSettings:
     """What every explorer that solves from a start can be told."""
 
+    objective: str = setting(
+        LIKELIHOOD,
+        "What is made largest",
+        "“maximum likelihood”: how well AW fits X alone. “maximum a posteriori”: the posterior "
+        "density, so that the priors on A and W count as well; it is found by second_order.",
+        choices=(LIKELIHOOD, POSTERIOR),
+        advanced=True,
+    )
     solver: str = setting(
-        "hals",
+        AUTOMATIC,
         "Solver",
-        "hals is by far the fastest; projected_gradient (Lin 2007) and multiplicative (Lee & Seung "
-        "2001) are the ones of the papers.",
-        choices=tuple(SOLVERS),
+        "automatic: hals for the squared error, for which it is by far the fastest, second_order "
+        "for everything else. projected_gradient (Lin 2007) and multiplicative (Lee & Seung 2001) "
+        "are the ones of the papers, for the squared error as well.",
+        choices=(AUTOMATIC, *SOLVERS),
         advanced=True,
     )
     max_iterations: int = setting(
@@ -77,8 +96,9 @@ class SolverSettings:
     )
     good_enough: float = setting(
         0.0,
-        "Good enough at relative error",
-        "A factorization also stops once ‖X − AW‖/‖X‖ is at most this; 0 for never.",
+        "Good enough at a fit of",
+        "A factorization also stops once its measure of fit, of Gaussian noise the relative error "
+        "‖X − AW‖/‖X‖, is at most this; 0 for never.",
         minimum=0,
         maximum=1,
         advanced=True,
@@ -111,17 +131,23 @@ def explorer(
     def init(
         problem: Problem, settings: SettingsT, shard: Shard, rng: np.random.Generator
     ) -> Solution:
-        state = SOLVERS[settings.solver].start(problem, *starts(problem, settings, shard))
-        if settings.tolerance is None:
+        solver = solver_of(problem, settings)
+        state = solver.start(problem, *starts(problem, settings, shard))
+        if settings.tolerance is None or solver is not hals.SOLVER:
             return state
         # Children of the particles' generators: independent of what their starts have drawn.
         generators = [shard.particle_generator(i).spawn(1)[0] for i in range(shard.size)]
         return sampling.drawn(problem, state, generators)
 
+    def checking(problem: Problem, settings: SettingsT) -> None:
+        check_solver(problem, settings)
+        if check is not None:
+            check(problem, settings)
+
     return Algorithm(
         family="explorer",
         Settings=Settings,
-        check=check,
+        check=checking,
         State=Solution,
         init=init,
         step=step,
@@ -131,6 +157,43 @@ def explorer(
         needs=Needs.of(supports=ANY_SCALE),
         **described,
     )
+
+
+def solver_of(problem: Problem, settings: SolverSettings) -> Solver:
+    """The solver that the settings ask for."""
+    if settings.objective == POSTERIOR:
+        return second_order.POSTERIOR_SOLVER
+    return usual_solver(problem) if settings.solver == AUTOMATIC else SOLVERS[settings.solver]
+
+
+def check_solver(problem: Problem, settings: SolverSettings) -> None:
+    """Refuse a solver that makes something else small, and a posterior without slopes.
+
+    Raises
+    ------
+    SettingsError
+        Naming the solver, what the model wants made small, and what serves it.
+    """
+    model = problem.model
+    if settings.objective == POSTERIOR:
+        able = {Capability.SCORE, Capability.SCORE_ALONG} <= model.capabilities
+        positive = model.support == (Support.POSITIVE, Support.POSITIVE)
+        if (
+            not able
+            or not positive
+            or model.per_loss is None
+            or model.improper(problem.model_settings)
+        ):
+            raise SettingsError(
+                f"A factorization of maximum posterior density needs entries ≥ 0 with a proper "
+                f"prior and a likelihood with slopes; the model “{model.label}” with these "
+                f"settings is none. Choose “{LIKELIHOOD}”, or another model."
+            )
+    elif settings.solver != AUTOMATIC and not SOLVERS[settings.solver].serves(problem.loss):
+        raise SettingsError(
+            f"The solver {settings.solver!r} makes the {SQUARED_ERROR.label} small, and the model "
+            f"“{model.label}” wants the {problem.loss.label} small; choose {AUTOMATIC!r}."
+        )
 
 
 def step(
@@ -144,17 +207,24 @@ def step(
         settings.movement,
         settings.kkt,
     )
-    state = SOLVERS[settings.solver].advance(problem, state, stopping)
+    state = solver_of(problem, settings).advance(problem, state, stopping)
     if state.active.any():
         D, N, R = problem.dataset.D, problem.dataset.N, problem.rank
         return state, Batch(np.empty((0, D, R)), np.empty((0, R, N)))
-    kkt, movement = newton.with_unmeasured(problem, state)
-    A, W = problem.model.scale(*state.particles)
+    kkt, movement = state.kkt, state.movement
+    if settings.objective == LIKELIHOOD:
+        kkt, movement = certificate(problem, state)
+    gain = state.gain
+    A, W = state.particles
+    if settings.objective == LIKELIHOOD:
+        A, W = problem.model.scale(A, W)
     found = {
         "iterations": state.iterations,
         "converged": stopping.converged(kkt, movement),
         "kkt": kkt,
         "movement": movement,
+        "gain": gain,
+        "ridge": (gain <= stopping.gain) & (movement > stopping.movement),
     }
     return state, Batch(A, W, found)
 
@@ -168,7 +238,7 @@ def shard_sizes(settings: BlockSettings, particles: int) -> list[int]:
 def fraction(state: Solution, settings: SolverSettings) -> float:
     """Part of the block's work that is done: settled particles count in full."""
     way = np.minimum(state.iterations / min(settings.max_iterations, MANY_ITERATIONS), 1.0)
-    if settings.solver != hals.SOLVER.key:
+    if settings.solver not in (AUTOMATIC, hals.SOLVER.key):
         part = np.where(state.active, way, 1.0)
     elif settings.tolerance is None and state.approaching:
         way = state.iterations / (state.iterations + TYPICAL)
@@ -185,4 +255,4 @@ def work(problem: Problem, settings: SolverSettings) -> float:
     """Multiply-adds of a typical particle; it needs a third of the iterations if it counts them."""
     counted = settings.tolerance is not None or settings.max_iterations < MANY_ITERATIONS
     typical = min(settings.max_iterations, MANY_ITERATIONS) / 3 if counted else None
-    return SOLVERS[settings.solver].work(problem, typical)
+    return solver_of(problem, settings).work(problem, typical)

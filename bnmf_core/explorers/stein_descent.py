@@ -21,8 +21,8 @@ from bnmf_core.core.settings import setting
 from bnmf_core.explorers.ambient import Ambient
 from bnmf_core.explorers.interior import SUPPORTS, Interior
 from bnmf_core.explorers.stein_direction import PUBLISHED_LENGTHS, median_lengths
-from bnmf_core.solvers import SOLVERS, hals, solution
-from bnmf_core.solvers.solution import random_start
+from bnmf_core.solvers import solution, usual_solver
+from bnmf_core.solvers.solution import Stopping, random_start, solve_with
 
 # Multiply-adds that an elementwise pass over a coordinate, or over a pair, costs beside products.
 ENTRY_WORK, PAIR_WORK = 60.0, 60.0
@@ -47,7 +47,7 @@ class DescentSettings:
     solver_iterations: int = setting(
         50,
         "Solver iterations before",
-        "Iterations of the hals solver that improve a start before the particles move; 0 for none. "
+        "Iterations of the solver that improve a start before the particles move; 0 for none. "
         "Slopes alone rarely reach a good factorization from a poor start.",
         minimum=0,
         maximum=1000,
@@ -236,7 +236,7 @@ def explorer(
     def work(problem: Problem, settings: SettingsT) -> float:
         """Multiply-adds per particle of a full group."""
         each = _iteration_work(problem, settings.together)
-        starting = SOLVERS["hals"].work(problem, settings.solver_iterations)
+        starting = usual_solver(problem).work(problem, settings.solver_iterations)
         return starting + settings.iterations * passes * each
 
     return Algorithm(
@@ -294,13 +294,14 @@ def improved(problem: Problem, chart: Interior, state: State, settings: DescentS
 
     One after the other, so that no bit depends on how many are solved in one step.
     """
-    each = SOLVERS["hals"].work(problem, settings.solver_iterations)
+    each = usual_solver(problem).work(problem, settings.solver_iterations)
     first = state.q.shape[0] - state.unsolved
     last = min(state.q.shape[0], first + max(1, int(solution.STEP_WORK / each)))
     q = state.q.copy()
     for i in range(first, last):
         factors = chart.to_factors(q[i : i + 1])
-        solved = hals.solve(problem, *factors, settings.solver_iterations)
+        stopping = Stopping(settings.solver_iterations)
+        solved = solve_with(usual_solver(problem), problem, *factors, stopping)
         q[i : i + 1] = chart.to_position(*problem.model.scale(*solved))
     unsolved = q.shape[0] - last
     lengths = state.lengths if unsolved else _lengths(chart, q, settings)

@@ -19,8 +19,8 @@ from scipy.special import logsumexp
 from bnmf_core.core.errors import SettingsError
 from bnmf_core.core.model import Support, given
 from bnmf_core.core.problem import Problem
+from bnmf_core.likelihoods import gaussian
 from bnmf_core.numerics.residuals import squared_errors
-from bnmf_core.probability import gaussian
 
 # Gaussians over all entries, at any scale of a component, fit where no entry has another bound
 # than 0 and no sum is fixed.

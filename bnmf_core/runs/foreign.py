@@ -14,7 +14,6 @@ from bnmf_core.core.particles import Particles
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.foreign import Foreign
-from bnmf_core.numerics.residuals import squared_errors
 from bnmf_core.store import folders
 from bnmf_core.store.run_store import RunStore
 from bnmf_core.version import VERSION
@@ -40,8 +39,8 @@ def foreign_particles(dataset: Dataset, found: Sequence[Foreign], model: str) ->
     chosen = registry.model(model)
     open_settings: object = settings.build(chosen.Settings, {}, chosen.label)
     problem = Problem.prepare(dataset, chosen, open_settings, R)
-    squared = squared_errors(dataset.X, A, W, dataset.mask)
-    log_joint = chosen.log_joint(problem, A, W, squared)
+    f = problem.loss.values(problem, A, W)
+    log_joint = chosen.log_joint(problem, A, W, f)
     if not np.isfinite(log_joint).all():
         raise RunError(
             f"The model “{chosen.label}” gives no density to "
@@ -51,7 +50,7 @@ def foreign_particles(dataset: Dataset, found: Sequence[Foreign], model: str) ->
     drawn = all(one.chain is not None for one in found)
     chain = np.array([one.chain for one in found]) if drawn else numbers
     draw = np.array([one.draw for one in found]) if drawn else np.zeros(M, dtype=np.int64)
-    error = np.sqrt(squared / dataset.squared_norm)
+    error = problem.loss.measured(dataset, f)
     trace = {
         "chain": chain,
         "sweep": draw,

@@ -6,7 +6,6 @@ import numpy as np
 
 from bnmf_core.compare.distances.invariants import invariants
 from bnmf_core.core.algorithm import Batch, Shard
-from bnmf_core.numerics.residuals import squared_errors
 from bnmf_core.runs.planning import Plan
 from bnmf_core.store.chunks import Chunk
 
@@ -41,12 +40,12 @@ def record(plan: Plan, shard: Shard, batch: Batch, recorded: int, produced: int)
     that is not finite cuts the chunk off there.
     """
     problem, model = plan.problem, plan.problem.model
-    squared = squared_errors(problem.dataset.X, batch.A, batch.W, problem.dataset.mask)
-    log_joint = model.log_joint(problem, batch.A, batch.W, squared)
+    f = problem.loss.values(problem, batch.A, batch.W)
+    log_joint = model.log_joint(problem, batch.A, batch.W, f)
     if not np.isfinite(log_joint).all():
         count = int(np.argmin(np.isfinite(log_joint)))
-        batch, squared, log_joint = first_states(batch, count), squared[:count], log_joint[:count]
-    error = np.sqrt(squared / problem.dataset.squared_norm)
+        batch, f, log_joint = first_states(batch, count), f[:count], log_joint[:count]
+    error = problem.loss.measured(problem.dataset, f)
     chain = np.full(batch.size, shard.index) if batch.chain is None else batch.chain
     warm_up = np.zeros(batch.size, dtype=bool) if batch.warm_up is None else batch.warm_up
     trace = {}
@@ -55,7 +54,7 @@ def record(plan: Plan, shard: Shard, batch: Batch, recorded: int, produced: int)
             "chain": chain,
             "warm_up": warm_up,
             "log_joint": log_joint,
-            "log_likelihood": model.log_likelihood(problem, batch.A, batch.W, squared),
+            "log_likelihood": model.log_likelihood(problem, batch.A, batch.W, f),
             "error": error,
             **invariants(batch.A, batch.W),
         }

@@ -8,8 +8,8 @@ import numpy as np
 from bnmf_core.core.errors import RunError, SettingsError
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import setting
-from bnmf_core.solvers import hals
-from bnmf_core.solvers.solution import random_start
+from bnmf_core.solvers import usual_solver
+from bnmf_core.solvers.solution import Stopping, random_start, solve_with
 
 START_ITERATIONS = 200
 # An entry of zero has no logarithm: it is lifted to this part of its component's mean entry.
@@ -125,7 +125,8 @@ def _solved(
 ) -> tuple[np.ndarray, np.ndarray]:
     pairs = [random_start(problem.dataset, problem.rank, rng) for rng in generators]
     A, W = (np.stack(factors) for factors in zip(*pairs, strict=True))
-    return problem.model.scale(*hals.solve(problem, A, W, START_ITERATIONS))
+    stopping = Stopping(START_ITERATIONS)
+    return problem.model.scale(*solve_with(usual_solver(problem), problem, A, W, stopping))
 
 
 def _from_prior(

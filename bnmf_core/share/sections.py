@@ -16,7 +16,7 @@ from bnmf_core.core.names import numbered, percent
 from bnmf_core.core.papers import cited
 from bnmf_core.findings import verdicts
 from bnmf_core.findings.modes import mass_in_words
-from bnmf_core.probability import MODELS
+from bnmf_core.likelihoods import MODELS
 from bnmf_core.registry import ALGORITHMS
 from bnmf_core.runs.launch import group_names, in_words
 from bnmf_core.share import code

@@ -7,7 +7,7 @@ import numpy as np
 from bnmf_core.core.errors import raise_if_cancelled
 from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.threads import one_blas_thread
-from bnmf_core.solvers import hals
+from bnmf_core.solvers import usual_solver
 from bnmf_core.solvers.solution import Stopping
 
 # Draws that are solved side by side.
@@ -40,13 +40,13 @@ def optima_from(
     Cancelled
         When ``stopped()`` said so.
     """
-    ends = []
+    ends, solver = [], usual_solver(problem)
     with one_blas_thread():
         for first in range(0, len(A), BLOCK):
             block = slice(first, first + BLOCK)
-            state = hals.start(problem, *(np.ascontiguousarray(F[block]) for F in (A, W)))
+            state = solver.start(problem, *(np.ascontiguousarray(F[block]) for F in (A, W)))
             while state.active.any():
                 raise_if_cancelled(stopped, "the solver")
-                state = hals.advance(problem, state, near)
+                state = solver.advance(problem, state, near)
             ends.append(state.particles)
     return tuple(np.concatenate(parts) for parts in zip(*ends, strict=True))  # type: ignore[return-value]

@@ -45,7 +45,7 @@ def full_solver(
     def work(problem: Problem, typical: float | None) -> float:
         return (MANY if typical is None else typical) * work_per_iteration(problem)
 
-    return Solver(start=start_full, advance=advance, work=work, **described)
+    return Solver(start=start_full, advance=advance, work=work, **described)  # type: ignore[arg-type]
 
 
 def _settled(problem: Problem, before: Solution, after: Solution, stopping: Stopping) -> Solution:

@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 
 from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.loss import Loss
 from bnmf_core.core.problem import Problem
+from bnmf_core.core.squared_error import SQUARED_ERROR
 
 CHECK_EVERY = 5
 # When a factorization counts as converged: degrees left to turn, and KKT residual.
-MOVEMENT, KKT = 1.0, 1e-3
+MOVEMENT, KKT, GAIN = 1.0, 1e-3, 0.01
 # Degrees: no column of A is further from where it is going.
 FURTHEST = 90.0
 # Multiply-adds of one step: about a third of a second on one core.
@@ -56,6 +58,7 @@ class Solution:
     limit: np.ndarray
     kkt: np.ndarray
     movement: np.ndarray
+    gain: np.ndarray
     part: np.ndarray
 
     @property
@@ -84,6 +87,7 @@ class Stopping:
     good_enough: float = 0.0
     movement: float = MOVEMENT
     kkt: float = KKT
+    gain: float = GAIN
 
     @property
     def by_residual(self) -> bool:
@@ -93,6 +97,11 @@ class Stopping:
     def converged(self, kkt: np.ndarray, movement: np.ndarray) -> np.ndarray:
         """Whether factorizations of these residuals and movements have; NaN: no."""
         return (kkt <= self.kkt) & (self.by_residual | (movement <= self.movement))
+
+
+def squared_error_alone(loss: Loss) -> bool:
+    """Of a solver that makes nothing else small than ‖X − AW‖²."""
+    return loss is SQUARED_ERROR
 
 
 @dataclass(frozen=True)
@@ -106,6 +115,7 @@ class Solver:
     advance : ``(problem, solution, stopping) → Solution``, one bounded step.
     work : ``(problem, typical iterations) → float``, multiply-adds per particle; None iterations:
         until it has converged.
+    serves : whether it makes this loss small.
     """
 
     key: str
@@ -114,6 +124,7 @@ class Solver:
     start: Callable[[Problem, np.ndarray, np.ndarray], Solution]
     advance: Callable[[Problem, Solution, Stopping], Solution]
     work: Callable[[Problem, float | None], float]
+    serves: Callable[[Loss], bool] = squared_error_alone
 
 
 def start_full(problem: Problem, A: np.ndarray, W: np.ndarray) -> Solution:
@@ -130,6 +141,7 @@ def start_full(problem: Problem, A: np.ndarray, W: np.ndarray) -> Solution:
         limit=np.ones(m),
         kkt=np.full(m, np.nan),
         movement=np.full(m, np.nan),
+        gain=np.full(m, np.nan),
         part=np.full(m, -1),
     )
 

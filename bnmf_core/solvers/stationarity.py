@@ -107,7 +107,14 @@ def kkt_residuals(A: np.ndarray, W: np.ndarray, found: Slopes) -> np.ndarray:
             (W, found.W, found.curvature_W),
         )
     ]
-    squares = [np.einsum("mrn,mrn->mr", F, F) for F in (A, W, *distances)]
+    return kkt_distance(A, W, *distances)
+
+
+def kkt_distance(
+    A: np.ndarray, W: np.ndarray, distance_A: np.ndarray, distance_W: np.ndarray
+) -> np.ndarray:
+    """The KKT residual (m,) of factors (m, R, D), (m, R, N), given how far each entry is off."""
+    squares = [np.einsum("mrn,mrn->mr", F, F) for F in (A, W, distance_A, distance_W)]
     size_A, size_W, far_A, far_W = squares
     far = (far_A * size_W + size_A * far_W).sum(axis=1)
     whole = 2 * (size_A * size_W).sum(axis=1)

@@ -14,7 +14,7 @@ from bnmf_core.core.algorithm import AnyAlgorithm
 from bnmf_core.core.model import Capability, Model
 from bnmf_core.core.papers import cited
 from bnmf_core.core.settings import declarations
-from bnmf_core.probability import MODELS
+from bnmf_core.likelihoods import MODELS
 from bnmf_core.registry import ALGORITHMS
 from docs.making.docstrings import as_markdown
 from docs.making.markdown import code, escaped, listed, table

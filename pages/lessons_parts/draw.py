@@ -10,7 +10,7 @@ import numpy as np
 
 from bnmf_core.boolean.three_variables import ThreeVariables
 from bnmf_core.figures.style import HIGHLIGHT, INK, MUTED, component_color
-from bnmf_core.probability.silf import silf
+from bnmf_core.likelihoods.silf import silf
 from pages.lessons_parts import (
     covering,
     crossing,

@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from bnmf_core.figures.losses import losses
-from bnmf_core.probability.silf import MARGIN, silf
+from bnmf_core.likelihoods.silf import MARGIN, silf
 from pages.lessons_parts import charts, touch
 from pages.lessons_parts.lesson import Lesson, Question, Say
 from pages.lessons_parts.stored import stored

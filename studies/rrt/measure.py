@@ -17,10 +17,10 @@ from bnmf_core.core.algorithm import Shard
 from bnmf_core.core.dataset import Dataset, Truth
 from bnmf_core.core.errors import BNMFError
 from bnmf_core.core.problem import Problem
+from bnmf_core.likelihoods import gaussian, uniform
+from bnmf_core.likelihoods.reference import reference_factors
 from bnmf_core.numerics.deviations import largest_deviations
 from bnmf_core.numerics.threads import one_blas_thread
-from bnmf_core.probability import gaussian, uniform
-from bnmf_core.probability.reference import reference_factors
 from bnmf_core.rrt import nvi
 from bnmf_core.rrt.mixture import Mixture, variance_alone, variance_of_fit
 from bnmf_core.rrt.tree import Starts, State
@@ -79,7 +79,7 @@ def ground(key: str, data: Path | None, seed: int) -> Ground:
     problem = PROBLEMS[key]
     dataset = problem.make(data, seed)
     with one_blas_thread():
-        sigma = gaussian.resolve(dataset, problem.rank, gaussian.Settings()).sigma
+        sigma = gaussian.MODEL.resolve(dataset, problem.rank, gaussian.Settings()).sigma
         epsilon = uniform.resolve(dataset, problem.rank, uniform.Settings()).epsilon
         if problem.known:
             return Ground(dataset, sigma, epsilon, dataset.truth[:1])

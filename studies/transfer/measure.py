@@ -156,4 +156,4 @@ def _making(name: str, place: Place, plan: TransferPlan) -> float:
 def problem_of(side: int, rank: int, noise: float, seed: int, number: int) -> Problem:
     """The target of this number."""
     rng = np.random.default_rng([seed, rank, number])
-    return Problem(target(side, rank, noise, rng), model=None, model_settings=None, rank=rank)
+    return Problem.without_model(target(side, rank, noise, rng), rank)

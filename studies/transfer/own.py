@@ -62,7 +62,7 @@ class OwnStarts(Study):
 
     def measure(self, task: Task, before: dict[Hashable, Cell], cancel: Cancel) -> Cell:
         """The rows of one cell; none where a process finds nothing but zeros."""
-        problem = Problem(self.dataset, model=None, model_settings=None, rank=self.rank)
+        problem = Problem.without_model(self.dataset, self.rank)
         column, rank = task.of.column, self.transfer_rank
         asked = starts.Asked(column, self.count, self.solved, rank, self.seed)
         chosen = {"process": column, "transfer_rank": rank, "source_size": max(12, rank)}

@@ -67,7 +67,7 @@ def _kernel(kind: str, M: int, seed: int) -> np.ndarray:
         dataset, RunSpec("random_restarts", RANK, particles=M, seed=seed, settings=AS_PUBLISHED)
     )
     if kind == "random":
-        problem = Problem(dataset, model=None, model_settings=None, rank=RANK)
+        problem = Problem.without_model(dataset, RANK)
         A, W = starts.random(problem, M, seed)
         particles = replace(particles, A=A, W=W)
     return kernel_matrix(particles, dataset, form="paper")

@@ -12,7 +12,7 @@ import numpy as np
 
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.problem import Problem
-from bnmf_core.probability import gaussian, gaussian_simplex
+from bnmf_core.likelihoods import gaussian, gaussian_simplex
 from bnmf_core.samplers import (
     annealed_jump,
     fitted_jump,

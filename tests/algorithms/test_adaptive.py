@@ -9,7 +9,7 @@ import pytest
 from bnmf_core import RunSpec, laurberg, run
 from bnmf_core.core.algorithm import Shard
 from bnmf_core.core.problem import Problem
-from bnmf_core.probability import gaussian
+from bnmf_core.likelihoods import gaussian
 from bnmf_core.samplers import gibbs
 from bnmf_core.samplers.adaptive import NEEDED, ROWS, WarmUp, expected_sweeps, thinning_of
 

@@ -9,7 +9,7 @@ from bnmf_core import registry
 from bnmf_core.core.errors import SettingsError
 from bnmf_core.core.model import Capability, Model, Support, given
 from bnmf_core.core.spec import RunSpec
-from bnmf_core.probability import MODELS
+from bnmf_core.likelihoods import MODELS
 from bnmf_core.runs import planning
 
 EVERY = ("gaussian", "gaussian_simplex", "silf", "uniform")
@@ -101,6 +101,8 @@ def test_a_model_can_do_what_it_has_a_part_for():
     assert whole.capabilities - flat.capabilities == {Capability.NOWHERE_ZERO}
     assert {field.name for field in fields(Model) if field.default is None} == {
         *parts,
+        "draw",
+        "per_loss",
         "log_joint_and_score",
         "noise_curvature",
         "offending",

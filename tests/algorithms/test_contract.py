@@ -33,7 +33,7 @@ FACTORS = ("A", "W", "log_joint", "error", "ids", "chain", "draw", "weights")
 
 def with_known(dataset: Dataset) -> Dataset:
     """The dataset with a factorization that counts as known for every rank used here."""
-    problem = Problem(dataset, model=None, model_settings=None, rank=1)
+    problem = Problem.without_model(dataset, 1)
     known = []
     for rank in (1, 4, 12):
         A, W = random_start(dataset, rank, np.random.default_rng(rank))

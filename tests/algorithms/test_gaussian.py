@@ -6,8 +6,8 @@ from scipy import sparse, stats
 
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.problem import Problem
-from bnmf_core.probability import gaussian, likelihood
-from bnmf_core.probability.reference import reference_errors
+from bnmf_core.likelihoods import gaussian
+from bnmf_core.likelihoods.reference import reference_errors
 
 
 @pytest.fixture(params=["dense", "sparse"])
@@ -28,7 +28,7 @@ def test_the_score_is_the_gradient_of_the_log_joint(problem, factors):
     """Against the complex step, which has no truncation error: Im f(x + ih)/h."""
     A, W = factors
     X, h = problem.dataset.dense(), 1e-30
-    score_A, score_W = gaussian.score(problem, A, W)
+    score_A, score_W = gaussian.MODEL.score(problem, A, W)
 
     def log_joint(a, w):
         residual = X - a @ w
@@ -50,24 +50,26 @@ def test_the_log_joint_has_every_constant(problem, factors):
     for m in range(2):
         expected = stats.norm.logpdf(X, A[m] @ W[m], 0.7).sum()
         printed = -((X - A[m] @ W[m]) ** 2).sum() / (2 * 0.7**2)
-        assert likelihood.log_likelihood(problem, A, W)[m] == pytest.approx(printed, rel=1e-11)
+        assert gaussian.LIKELIHOOD.log_likelihood(problem, A, W)[m] == pytest.approx(
+            printed, rel=1e-11
+        )
         for factor in (A[m], W[m]):
             expected += stats.expon.logpdf(factor, scale=1 / 1.3).sum()
-        assert gaussian.log_joint(problem, A, W)[m] == pytest.approx(expected, rel=1e-11)
+        assert gaussian.MODEL.log_joint(problem, A, W)[m] == pytest.approx(expected, rel=1e-11)
 
 
 def test_a_flat_prior_adds_nothing(small, factors):
     settings = gaussian.Settings(sigma=0.7, rate=0.0)
     problem = Problem(small, gaussian.MODEL, settings, 3)
     expected = [stats.norm.logpdf(small.X, a @ w, 0.7).sum() for a, w in zip(*factors, strict=True)]
-    np.testing.assert_allclose(gaussian.log_joint(problem, *factors), expected, rtol=1e-11)
+    np.testing.assert_allclose(gaussian.MODEL.log_joint(problem, *factors), expected, rtol=1e-11)
 
 
 def test_scaling_keeps_the_product_and_is_the_best_scale(factors):
     A, W = factors
     A = A.copy()
     A[1, :, 0] = 0.0
-    scaled_A, scaled_W = gaussian.scale(A, W)
+    scaled_A, scaled_W = gaussian.MODEL.scale(A, W)
     np.testing.assert_allclose(scaled_A @ scaled_W, A @ W, rtol=1e-12)
     np.testing.assert_array_equal(scaled_W[1, 0], W[1, 0])  # an empty component stays
 
@@ -84,15 +86,15 @@ def test_scaling_keeps_the_product_and_is_the_best_scale(factors):
 
 
 def test_an_open_sigma_is_the_residual_of_a_reference(small):
-    settings = gaussian.resolve(small, 3, gaussian.Settings())
+    settings = gaussian.MODEL.resolve(small, 3, gaussian.Settings())
     squared = reference_errors(small, 3, 1)[0]
     assert settings.sigma == pytest.approx(np.sqrt(squared / small.X.size), rel=1e-12)
-    assert gaussian.resolve(small, 3, gaussian.Settings(sigma=0.3)).sigma == 0.3
+    assert gaussian.MODEL.resolve(small, 3, gaussian.Settings(sigma=0.3)).sigma == 0.3
     # The noise of the data has this size; the model takes up a part of it.
     assert 0.03 < settings.sigma < 0.1
 
 
 def test_an_exact_factorization_leaves_a_sigma_above_rounding():
     X = np.outer(np.arange(1.0, 7), np.arange(1.0, 9))
-    sigma = gaussian.resolve(Dataset.from_array(X), 2, gaussian.Settings()).sigma
+    sigma = gaussian.MODEL.resolve(Dataset.from_array(X), 2, gaussian.Settings()).sigma
     assert sigma == pytest.approx(1e-3 * np.sqrt((X**2).mean()))

@@ -10,7 +10,7 @@ from bnmf_core.core.problem import Problem
 from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.synthetic import low_rank
 from bnmf_core.explorers import stein_descent
-from bnmf_core.probability import gaussian, gaussian_simplex
+from bnmf_core.likelihoods import gaussian, gaussian_simplex
 from bnmf_core.runs import engine
 
 MODEL = gaussian_simplex.MODEL
@@ -90,7 +90,7 @@ def test_scaling_keeps_the_product_and_lands_on_the_simplex():
 
 def test_an_open_sigma_is_that_of_the_gaussian_model(small):
     ours = MODEL.resolve(small, 3, gaussian_simplex.Settings())
-    assert ours.sigma == gaussian.resolve(small, 3, gaussian.Settings()).sigma
+    assert ours.sigma == gaussian.MODEL.resolve(small, 3, gaussian.Settings()).sigma
 
 
 @pytest.mark.parametrize("model", [gaussian.MODEL.key, MODEL.key])

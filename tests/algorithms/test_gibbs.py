@@ -17,7 +17,7 @@ from bnmf_core.core.algorithm import Shard
 from bnmf_core.core.errors import SettingsError
 from bnmf_core.core.model import EntryPrior
 from bnmf_core.core.spec import RunSpec
-from bnmf_core.probability import gaussian
+from bnmf_core.likelihoods import gaussian
 from bnmf_core.runs import engine, planning
 from bnmf_core.samplers import gibbs
 from bnmf_core.samplers.truncated_normal import TAIL, truncated_draw
@@ -103,7 +103,7 @@ class Uniforms:
 
 def drawn(problem, F, C, G, rng):
     """One chain's draw of F (n, R), given as the papers write it."""
-    law = gaussian.conditionals(problem.model_settings)
+    law = gaussian.MODEL.conditionals(problem.model_settings)
     F, C = F.T[None].copy(), C.T[None].copy()
     return gibbs.draw(F, C, G[None], law.noise_variance, law.A, rng)[0].T
 

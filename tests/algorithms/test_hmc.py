@@ -15,6 +15,7 @@ from bnmf_core.core.dataset import Dataset, Truth
 from bnmf_core.core.errors import BNMFError, RunError, SettingsError
 from bnmf_core.core.settings import declarations
 from bnmf_core.core.spec import RunSpec
+from bnmf_core.posterior.places import problem_of
 from bnmf_core.runs import engine, planning
 from bnmf_core.samplers import hamiltonian, hmc
 from bnmf_core.samplers.chains import chains_of, shard_sizes
@@ -277,8 +278,9 @@ def test_draws_lie_on_the_support_and_steps_are_frozen_after_the_warm_up(small, 
     assert 0.55 < particles.diagnostics["acceptance"].mean() < 0.98
     if registry.model(model).offending is None:  # elsewhere a trajectory can leave the density
         assert not particles.diagnostics["divergent"].any()
-    squared = ((small.X - particles.A @ particles.W) ** 2).sum(axis=(1, 2))
-    np.testing.assert_allclose(particles.error, np.sqrt(squared / (small.X**2).sum()), rtol=1e-11)
+    problem = problem_of(particles, small)
+    f = problem.loss.values(problem, particles.A, particles.W)
+    np.testing.assert_allclose(particles.error, problem.loss.measured(small, f), rtol=1e-11)
 
 
 @pytest.mark.parametrize(

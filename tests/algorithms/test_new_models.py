@@ -14,8 +14,8 @@ from bnmf_core.core.problem import Problem
 from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.synthetic import low_rank
 from bnmf_core.explorers.interior import Interior
+from bnmf_core.likelihoods import MODELS, gaussian
 from bnmf_core.posterior import places, stein
-from bnmf_core.probability import MODELS, gaussian
 from bnmf_core.runs import engine, planning
 from bnmf_core.samplers import gibbs, hamiltonian
 from bnmf_core.samplers.coordinates import BoundedCoordinates, coordinates

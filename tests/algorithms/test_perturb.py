@@ -15,8 +15,8 @@ from bnmf_core.core.problem import Problem
 from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.synthetic import infinite_solution, laurberg
 from bnmf_core.explorers import all_modes, perturb
+from bnmf_core.likelihoods import MODELS
 from bnmf_core.numerics.residuals import squared_errors
-from bnmf_core.probability import MODELS
 from bnmf_core.runs.engine import run
 
 KINDS = [("unique", 3), ("two", 3), ("infinite", 6)]

@@ -13,8 +13,8 @@ from bnmf_core.core.errors import RunError, SettingsError
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.spec import RunSpec
 from bnmf_core.core.threshold import threshold_sentence
-from bnmf_core.probability import gaussian_simplex, objectives, silf
-from bnmf_core.probability.reference import reference_errors
+from bnmf_core.likelihoods import gaussian_simplex, silf
+from bnmf_core.likelihoods.reference import reference_errors, reference_start, reference_values
 from bnmf_core.runs import engine
 
 MODEL = silf.MODEL
@@ -80,17 +80,17 @@ def test_the_slope_is_the_derivative_of_the_loss(epsilon, beta, part):
 # Objectives and gradients
 
 
-@pytest.mark.parametrize("objective", objectives.OBJECTIVES)
+@pytest.mark.parametrize("objective", silf.OBJECTIVES)
 def test_the_objective_is_what_it_is_defined_as(data, factors, objective):
     X, problem = data.dense(), make_problem(data, objective)
     expected = [defined(X, *pair, objective, X.mean()) for pair in zip(*factors, strict=True)]
     np.testing.assert_allclose(silf.objective(problem, *factors), expected, rtol=1e-10)
-    seen = objectives.objective_and_gradients(problem, *factors, objective)[0]
+    seen = silf.OBJECTIVES[objective].values_and_gradients(problem, *factors)[0]
     np.testing.assert_allclose(seen, expected, rtol=1e-10)
 
 
 @pytest.mark.parametrize("place", ["bend", "beyond"])
-@pytest.mark.parametrize("objective", objectives.OBJECTIVES)
+@pytest.mark.parametrize("objective", silf.OBJECTIVES)
 def test_the_score_is_the_gradient_with_every_entry_free(data, factors, objective, place):
     """Against the complex step: Im f(x + ih)/h."""
     X, h = data.dense(), 1e-30
@@ -110,13 +110,13 @@ def test_the_score_is_the_gradient_with_every_entry_free(data, factors, objectiv
                 assert score[m][at] == pytest.approx(expected, rel=1e-9, abs=1e-7)
 
 
-@pytest.mark.parametrize("objective", objectives.OBJECTIVES)
+@pytest.mark.parametrize("objective", silf.OBJECTIVES)
 def test_log_joint_and_score_are_the_log_joint_and_the_score(data, factors, objective):
     problem = make_problem(data, objective)
     values, by_A, by_W = MODEL.log_joint_and_score(problem, *factors)
     np.testing.assert_allclose(values, MODEL.log_joint(problem, *factors), rtol=1e-9)
-    squared = ((data.dense() - factors[0] @ factors[1]) ** 2).sum(axis=(1, 2))
-    np.testing.assert_allclose(values, MODEL.log_joint(problem, *factors, squared), rtol=1e-9)
+    f = silf.objective(problem, *factors)
+    np.testing.assert_allclose(values, MODEL.log_joint(problem, *factors, f), rtol=1e-9)
     for ours, theirs in zip((by_A, by_W), MODEL.score(problem, *factors), strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
@@ -138,14 +138,14 @@ def test_zeros_leave_divergences_and_slopes_finite(small, objective):
         assert np.isfinite(values).all()
 
 
-@pytest.mark.parametrize("objective", objectives.OBJECTIVES)
+@pytest.mark.parametrize("objective", silf.OBJECTIVES)
 def test_an_exact_factorization_has_objective_zero(objective):
     rng = np.random.default_rng(4)
     A, W = rng.random((1, 6, 2)), rng.random((1, 2, 7))
     A[0, :2, 0], W[0, 1, :3] = 0.0, 0.0
     A[0, :2, 1] = 0.0  # whole rows of zeros
     problem = make_problem(Dataset.from_array((A @ W)[0]), objective)
-    f, by_A, by_W = objectives.objective_and_gradients(problem, A, W, objective)
+    f, by_A, by_W = silf.OBJECTIVES[objective].values_and_gradients(problem, A, W)
     assert f == pytest.approx(0.0, abs=1e-12)
     assert np.abs(by_A).max() < 1e-6 and np.abs(by_W).max() < 1e-6
 
@@ -196,7 +196,7 @@ def test_with_a_threshold_of_nothing_it_is_the_gaussian_model(small, factors):
     ours = MODEL.log_joint(make_problem(small, "frobenius", 1e-9, C=2.0, rate=1.3), *factors)
     settings = gaussian_simplex.Settings(sigma=0.5, rate=1.3)
     gaussian = Problem(small, gaussian_simplex.MODEL, settings, 3)
-    expected = gaussian_simplex.log_joint(gaussian, *factors)
+    expected = gaussian_simplex.MODEL.log_joint(gaussian, *factors)
     np.testing.assert_allclose(ours, expected, rtol=1e-9)
 
 
@@ -221,10 +221,10 @@ def test_the_largest_data_have_a_normaliser():
 
 
 def test_an_open_threshold_is_above_fifty_references(small):
-    settings = silf.resolve(small, 3, silf.Settings())
+    settings = silf.MODEL.resolve(small, 3, silf.Settings())
     largest = reference_errors(small, 3, 50).max()
     assert settings.epsilon == pytest.approx(1.2 * largest, rel=1e-6)
-    assert silf.resolve(small, 3, silf.Settings(epsilon=0.3)).epsilon == 0.3
+    assert silf.MODEL.resolve(small, 3, silf.Settings(epsilon=0.3)).epsilon == 0.3
 
 
 @pytest.mark.parametrize("objective", ["kullback_leibler", "itakura_saito"])
@@ -233,12 +233,12 @@ def test_an_open_threshold_of_a_divergence_comes_from_its_own_minima(small, obje
     X = small.X.copy()
     X[0, :3] = 0.0
     data = Dataset.from_array(kind(X))
-    ours = objectives.reference_values(data, 3, 4, objective)
-    squared = [objectives.reference_start(data, 3, restart) for restart in range(4)]
+    ours = reference_values(data, 3, 4, silf.OBJECTIVES[objective])
+    squared = [reference_start(data, 3, restart) for restart in range(4)]
     A, W = (np.stack(factors) for factors in zip(*squared, strict=True))
     start = silf.objective(make_problem(data, objective), A, W)
     assert (ours < 0.1 * start).all()
-    dense = objectives.reference_values(Dataset.from_array(X), 3, 4, objective)
+    dense = reference_values(Dataset.from_array(X), 3, 4, silf.OBJECTIVES[objective])
     np.testing.assert_allclose(ours, dense, rtol=1e-6)
 
 
@@ -246,25 +246,25 @@ def test_the_references_of_the_same_data_are_made_once(small, monkeypatch):
     known, made = {}, []
     monkeypatch.setattr(silf, "_known", known)
 
-    def counted(dataset, rank, restarts, objective):
-        made.append((rank, objective))
+    def counted(dataset, rank, restarts, loss):
+        made.append((rank, loss.key))
         return np.array([1.0, 2.0])
 
     monkeypatch.setattr(silf, "reference_values", counted)
     for data, rank in ((small, 3), (replace(small), 3), (small, 2), (small, 3)):
-        assert silf.resolve(data, rank, silf.Settings()).epsilon == pytest.approx(2.4)
+        assert silf.MODEL.resolve(data, rank, silf.Settings()).epsilon == pytest.approx(2.4)
     assert made == [(3, "frobenius"), (2, "frobenius")]
-    silf.resolve(small.columns(np.arange(5)), 3, silf.Settings())
+    silf.MODEL.resolve(small.columns(np.arange(5)), 3, silf.Settings())
     assert len(made) == 3
     monkeypatch.setattr(silf, "MOST_KNOWN", 2)
-    silf.resolve(small, 4, silf.Settings())
+    silf.MODEL.resolve(small, 4, silf.Settings())
     assert len(known) == 1
 
 
 def test_an_exact_factorization_leaves_a_threshold_above_rounding():
     X = np.outer(np.arange(1.0, 7), np.arange(1.0, 9))
     for objective, scale in (("frobenius", (X**2).sum()), ("kullback_leibler", X.sum())):
-        settings = silf.resolve(Dataset.from_array(X), 1, silf.Settings(objective))
+        settings = silf.MODEL.resolve(Dataset.from_array(X), 1, silf.Settings(objective))
         assert settings.epsilon == pytest.approx(1e-6 * scale, rel=0.3)
 
 
@@ -290,7 +290,7 @@ def test_the_smallest_threshold_that_is_shown_is_met(best):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("objective", objectives.OBJECTIVES)
+@pytest.mark.parametrize("objective", silf.OBJECTIVES)
 def test_hmc_and_explorers_run_with_every_objective(small, objective):
     settings = {"objective": objective}
     solved = engine.run(small, RunSpec("random_restarts", 3, "silf", 4, 1, model_settings=settings))
@@ -318,7 +318,7 @@ def test_what_no_chain_can_start_from_is_refused(small):
 
 def test_inputs_are_left_alone(small, factors):
     before = [F.copy() for F in factors]
-    for objective in objectives.OBJECTIVES:
+    for objective in silf.OBJECTIVES:
         MODEL.log_joint_and_score(make_problem(replace(small), objective), *factors)
     for F, kept in zip(factors, before, strict=True):
         np.testing.assert_array_equal(F, kept)

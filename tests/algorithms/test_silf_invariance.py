@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bnmf_core.probability import silf
+from bnmf_core.likelihoods import silf
 
 from .kernels import D, N, draw_joint, hmc_kernel
 from .test_invariance import MOVES, passes, simplex_basis_p_values, weight_p_values

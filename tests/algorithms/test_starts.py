@@ -21,7 +21,7 @@ from bnmf_core.solvers.solution import random_start
 
 
 def make_problem(dataset, rank) -> Problem:
-    return Problem(dataset, model=None, model_settings=None, rank=rank)
+    return Problem.without_model(dataset, rank)
 
 
 def low_rank(D, N, R, seed=0, noise=0.0):

@@ -14,9 +14,8 @@ from bnmf_core.core.problem import Problem
 from bnmf_core.core.spec import RunSpec
 from bnmf_core.explorers import dsgd, q_svgd, stein_descent, stein_direction, svgd
 from bnmf_core.explorers.interior import Interior
+from bnmf_core.likelihoods import silf
 from bnmf_core.posterior import places, stein
-from bnmf_core.probability import silf
-from bnmf_core.probability.objectives import OBJECTIVES
 from bnmf_core.runs import engine
 from bnmf_core.solvers import solution
 
@@ -43,7 +42,7 @@ def noise(request):
     return request.param
 
 
-@pytest.fixture(params=[*NOISE, *(f"silf {objective}" for objective in OBJECTIVES)])
+@pytest.fixture(params=[*NOISE, *(f"silf {objective}" for objective in silf.OBJECTIVES)])
 def curved(request):
     """The models with a Hessian–vector product; SILF in the bend of its loss as well."""
     return request.param

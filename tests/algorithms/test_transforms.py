@@ -132,7 +132,7 @@ def test_the_defaults_are_what_they_have_always_been():
         A, W = np.abs(rng.standard_normal((12, 4))), np.abs(rng.standard_normal((4, 12)))
         X = np.maximum(A @ W + 0.1 * rng.standard_normal((12, 12)), 0.0)
         data = Dataset.from_array(X)
-        problem = Problem(data, model=None, model_settings=SimpleNamespace(), rank=4)
+        problem = Problem.without_model(data, 4)
         starts = [random_start(data, 4, rng) for _ in range(5)]
         A, W = hals.solve(
             problem, np.stack([a for a, _ in starts]), np.stack([w for _, w in starts]), 500, 1e-5
@@ -349,7 +349,7 @@ def test_a_library_that_cannot_serve_is_named_before_the_run(own_home, small):
 def test_transforms_need_not_be_square(own_home, small):
     rng = np.random.default_rng(11)
     wide = TransformLibrary(rng.random((4, 5, 2)), rng.random((4, 2, 5)))
-    problem = Problem(small, model=None, model_settings=None, rank=2)
+    problem = Problem.without_model(small, 2)
     settings = q_transform.Settings(library=library.keep(wide))
     A, W = q_transform.starts(problem, settings, Shard(0, 0, 4, seed=0))
     A_svd, W_svd = balanced_svd(small.X, 5)
@@ -377,6 +377,6 @@ def test_a_target_with_gaps_is_completed_before_it_is_sampled():
     X = target(14).X.copy()
     X[3, 4:9] = np.nan
     data = Dataset.from_array(X)
-    problem = Problem(data, model=None, model_settings=None, rank=3)
+    problem = Problem.without_model(data, 3)
     found = transform_library(3, 2, process="sub_sample", target=data)
     assert alike(found, learn(Recipe(process="sub_sample"), 2, problem.completed))

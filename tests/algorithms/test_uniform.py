@@ -10,9 +10,9 @@ from scipy import sparse, stats
 
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.problem import Problem
+from bnmf_core.likelihoods import priors, uniform
+from bnmf_core.likelihoods.reference import reference_factors
 from bnmf_core.numerics.deviations import STRIP, culprits, largest_deviations, within
-from bnmf_core.probability import uniform
-from bnmf_core.probability.reference import reference_factors
 from tests.generated import generated
 
 EPSILON, RATE = 0.8, 1.3
@@ -144,7 +144,7 @@ def test_the_density_of_the_data_integrates_to_one():
     for X in itertools.product(middles, repeat=4):
         data = Dataset.from_array(np.reshape(X, (2, 2)))
         problem = Problem(data, uniform.MODEL, model_settings, 1)
-        of_data = uniform.log_joint(problem, A, W) - uniform.gaussian.log_prior(problem, A, W)
+        of_data = uniform.log_joint(problem, A, W) - priors.EXPONENTIAL.log_density(problem, A, W)
         total += np.exp(of_data[0]) * side**4
     assert total == pytest.approx(1.0, rel=1e-12)
 

@@ -5,7 +5,7 @@ import pytest
 
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.spec import RunSpec
-from bnmf_core.probability import MODELS
+from bnmf_core.likelihoods import MODELS
 from bnmf_core.runs import engine, planning
 from bnmf_core.samplers import langevin, metropolis
 from bnmf_core.samplers.coordinates import coordinates

@@ -6,8 +6,11 @@ import numpy as np
 
 from bnmf_core.core.model import Conditionals, EntryPrior, Model, Support
 from bnmf_core.core.settings import setting
+from bnmf_core.core.squared_error import SQUARED_ERROR
 from bnmf_core.explorers.transforms import equal_norms
-from bnmf_core.probability import gaussian, likelihood
+from bnmf_core.likelihoods import gaussian
+
+FIT = gaussian.LIKELIHOOD
 
 
 @dataclass(frozen=True)
@@ -17,15 +20,21 @@ class BoxSettings:
     sigma: float = setting(0.3, "Noise level σ", "Standard deviation of the noise.", minimum=1e-6)
 
 
-def box_log_joint(problem, A, W, squared=None):
+def box_log_joint(problem, A, W, f=None):
     inside = [((F >= 0) & (F <= 1)).all(axis=(1, 2)) for F in (A, W)]
-    values = likelihood.log_likelihood(problem, A, W, squared) + likelihood.constant(problem)
+    values = FIT.log_likelihood(problem, A, W, f) + FIT.constant(problem)
     return np.where(inside[0] & inside[1], values, -np.inf)
 
 
 def box_log_joint_and_score(problem, A, W):
-    values, by_A, by_W = likelihood.log_likelihood_and_gradients(problem, A, W)
-    return values + likelihood.constant(problem), by_A, by_W
+    values, by_A, by_W = SQUARED_ERROR.values_and_gradients(problem, A, W)
+    nats = -FIT.per_loss(problem.model_settings)
+    return nats * values + FIT.constant(problem), nats * by_A, nats * by_W
+
+
+def fit_along(problem, A, W, moved_A, moved_W):
+    along = SQUARED_ERROR.gradients_along(problem, A, W, moved_A, moved_W)
+    return tuple(-FIT.per_loss(problem.model_settings) * part for part in along)
 
 
 def box_score(problem, A, W):
@@ -50,12 +59,14 @@ BOX = Model(
     support_W=Support.UNIT_INTERVAL,
     resolve=lambda dataset, rank, settings: settings,
     log_joint=box_log_joint,
-    log_likelihood=likelihood.log_likelihood,
+    log_likelihood=FIT.log_likelihood,
+    loss=FIT.loss,
+    per_loss=FIT.per_loss,
     prior=box_prior,
     scale=box_scale,
     score=box_score,
     log_joint_and_score=box_log_joint_and_score,
-    score_along=likelihood.gradients_along,
+    score_along=fit_along,
     conditionals=lambda settings: Conditionals(
         settings.sigma**2, EntryPrior(largest=1.0), EntryPrior(largest=1.0)
     ),
@@ -85,8 +96,8 @@ def half_normal_log_prior(problem, A, W):
     return 0.5 * entries * np.log(2 * precision / np.pi) - 0.5 * precision * squares
 
 
-def half_normal_log_joint(problem, A, W, squared=None):
-    fit = likelihood.log_likelihood(problem, A, W, squared) + likelihood.constant(problem)
+def half_normal_log_joint(problem, A, W, f=None):
+    fit = FIT.log_likelihood(problem, A, W, f) + FIT.constant(problem)
     return fit + half_normal_log_prior(problem, A, W)
 
 
@@ -98,7 +109,7 @@ def half_normal_log_joint_and_score(problem, A, W):
 
 
 def half_normal_along(problem, A, W, moved_A, moved_W):
-    along_A, along_W = likelihood.gradients_along(problem, A, W, moved_A, moved_W)
+    along_A, along_W = fit_along(problem, A, W, moved_A, moved_W)
     precision = problem.model_settings.precision
     return along_A - precision * moved_A, along_W - precision * moved_W
 
@@ -121,7 +132,9 @@ HALF_NORMAL = Model(
     support_W=Support.POSITIVE,
     resolve=lambda dataset, rank, settings: settings,
     log_joint=half_normal_log_joint,
-    log_likelihood=likelihood.log_likelihood,
+    log_likelihood=FIT.log_likelihood,
+    loss=FIT.loss,
+    per_loss=FIT.per_loss,
     prior=half_normal_prior,
     scale=equal_norms,
     score=lambda problem, A, W: half_normal_log_joint_and_score(problem, A, W)[1:],

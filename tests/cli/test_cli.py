@@ -8,7 +8,7 @@ from bnmf_core import registry
 from bnmf_core.core.settings import declarations
 from bnmf_core.data.samples import SAMPLES
 from bnmf_core.data.synthetic import GENERATORS
-from bnmf_core.probability import MODELS
+from bnmf_core.likelihoods import MODELS
 from tests.cli.conftest import SMALL_RUN
 
 

@@ -52,7 +52,7 @@ def test_a_path_begins_and_ends_where_it_should_and_its_height_is_that_of_a_fact
     np.testing.assert_allclose(path.A[0] @ path.W[0], data.X, atol=1e-12)
     np.testing.assert_allclose(path.A[-1] @ path.W[-1], data.X, atol=1e-12)
     errors = ((data.X - path.A @ path.W) ** 2).sum(axis=(1, 2))
-    np.testing.assert_allclose(path.squared, errors, atol=1e-9)
+    np.testing.assert_allclose(path.f, errors, atol=1e-9)
     straight = ((data.X - 0.25 * A.sum(axis=0) @ W.sum(axis=0)) ** 2).sum()
     assert 0.01 < path.highest < straight
     # Where the goal is met from the first, the straight line between the two is enough.

@@ -8,7 +8,7 @@ import pytest
 
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.core.papers import PAPERS, WORKS, cited
-from bnmf_core.probability import MODELS
+from bnmf_core.likelihoods import MODELS
 from bnmf_core.registry import ALGORITHMS
 
 TERMS = Path(__file__).parents[2] / "pages/glossary_parts/terms.toml"

@@ -10,7 +10,7 @@ from bnmf_core.cli.main import parser
 from bnmf_core.core.settings import build, declarations
 from bnmf_core.data.samples import SAMPLES
 from bnmf_core.data.synthetic import GENERATORS
-from bnmf_core.probability import MODELS
+from bnmf_core.likelihoods import MODELS
 from bnmf_core.registry import ALGORITHMS
 from docs.making.sources import pages
 from tests.docs.written import ROOT, blocks, by_hand, commands

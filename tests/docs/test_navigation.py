@@ -8,7 +8,7 @@ import bnmf_core
 from bnmf_core.analysis.criteria import CRITERIA
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.core.settings import declarations
-from bnmf_core.probability import MODELS
+from bnmf_core.likelihoods import MODELS
 from bnmf_core.registry import ALGORITHMS
 from docs.making import catalogue, screens, sources
 from docs.making.commands import subcommands

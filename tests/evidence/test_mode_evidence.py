@@ -13,8 +13,8 @@ from bnmf_core.evidence.annealing import Population, anneal, halved
 from bnmf_core.evidence.gibbs_path import ConditionalPosterior
 from bnmf_core.evidence.hamiltonian_path import SmoothPosterior
 from bnmf_core.evidence.weighing import own_part
+from bnmf_core.likelihoods import gaussian
 from bnmf_core.numerics.populations import systematic
-from bnmf_core.probability import gaussian
 
 CONVERGED = {"max_iterations": 3000, "tolerance": 1e-9}
 

@@ -10,7 +10,7 @@ from bnmf_core.core.problem import Problem
 from bnmf_core.evidence.entries import Entries, Given, conditional_moments, redraw, rescale
 from bnmf_core.evidence.gibbs_path import ConditionalPosterior, GibbsPath, Neighbourhood
 from bnmf_core.evidence.truncated_normals import TruncatedNormals
-from bnmf_core.probability import gaussian
+from bnmf_core.likelihoods import gaussian
 
 CHAINS = 20_000
 
@@ -84,7 +84,7 @@ def test_the_ratio_that_a_population_carries_is_that_of_its_place():
     rng = np.random.default_rng(2)
     population = path.move(path.start(50, rng), 0.5, rng)
     A, W = path.factors(population)
-    log_joint = gaussian.log_joint(posterior.problem, A, W)
+    log_joint = gaussian.MODEL.log_joint(posterior.problem, A, W)
     start = path.around.A.log_density(A.transpose(0, 2, 1)) + path.around.W.log_density(W)
     np.testing.assert_allclose(population.log_ratio, log_joint - start, rtol=1e-9, atol=1e-9)
 

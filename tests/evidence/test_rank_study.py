@@ -14,7 +14,7 @@ from bnmf_core.evidence.parts import Work
 from bnmf_core.evidence.rank_evidence import of_all_reached, same_order
 from bnmf_core.evidence.rank_study import so_far
 from bnmf_core.figures.ranks import rank_criteria
-from bnmf_core.probability import gaussian
+from bnmf_core.likelihoods import gaussian
 
 from .test_mode_evidence import evidence_by_importance
 

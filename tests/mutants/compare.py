@@ -20,8 +20,8 @@ MUTANTS = (
     Mutant(
         "islands: a path is judged by its ends",
         "compare/islands.py",
-        "    best = _with_middles(problem, path_A, path_W)\n    for done in range(ROUNDS):\n",
-        "    return Path(ends_A, ends_W, squared_errors(problem.dataset.X, ends_A, ends_W))\n",
+        "    best = _with_middles(problem, path_A, path_W)\n    solver, improved",
+        "    return Path(ends_A, ends_W, problem.loss.values(problem, ends_A, ends_W))\n    solver, improved",
         "tests/compare/test_islands.py",
     ),
     Mutant(
@@ -55,8 +55,8 @@ MUTANTS = (
     Mutant(
         "cross-validation: the held out rows are in what is factorized",
         "compare/cross_validation.py",
-        "X, mask = _part(dataset, ~rows, ~columns)\n    retained",
-        "X, mask = _part(dataset, rows | ~rows, ~columns)\n    retained",
+        "retained = _part(dataset, ~rows, ~columns)",
+        "retained = _part(dataset, rows | ~rows, ~columns)",
         "tests/compare/test_cross_validation.py",
     ),
     Mutant(

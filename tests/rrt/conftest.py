@@ -5,7 +5,7 @@ import pytest
 
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.problem import Problem
-from bnmf_core.probability import gaussian, uniform
+from bnmf_core.likelihoods import gaussian, uniform
 
 
 @pytest.fixture(params=["seen", "masked"])

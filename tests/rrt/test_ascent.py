@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bnmf_core.probability.reference import reference_factors
+from bnmf_core.likelihoods.reference import reference_factors
 from bnmf_core.rrt.ascent import bound, climb, spread
 from bnmf_core.rrt.mixture import best_scale, component_of, variance_alone
 

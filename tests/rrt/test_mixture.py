@@ -10,8 +10,8 @@ from scipy import optimize, stats
 
 from bnmf_core.core.errors import SettingsError
 from bnmf_core.core.problem import Problem
-from bnmf_core.probability import gaussian
-from bnmf_core.probability.reference import reference_factors
+from bnmf_core.likelihoods import gaussian
+from bnmf_core.likelihoods.reference import reference_factors
 from bnmf_core.rrt.mixture import (
     Component,
     Mixture,
@@ -153,7 +153,7 @@ def test_a_component_knows_its_density_and_curvature(problem, factors):
     A, W = factors[0][0], factors[1][0]
     plain = component_of(problem, A, W, rescale=False)
     np.testing.assert_array_equal(plain.center, [*A.ravel(), *W.ravel()])
-    assert plain.log_joint == gaussian.log_joint(problem, A[None], W[None])[0]
+    assert plain.log_joint == gaussian.MODEL.log_joint(problem, A[None], W[None])[0]
     scaled = component_of(problem, A, W, rescale=True)
     assert scaled.trace == gaussian.curvature(problem, *best_scale(A[None], W[None]))[0][0]
 
@@ -162,13 +162,13 @@ def test_the_curvature_is_the_sum_of_second_differences(problem, factors):
     """The log joint is a parabola in every single entry, so differences of any step are exact."""
     h, by_hand = 0.25, 0.0
     A, W = factors[0][:1], factors[1][:1]
-    middle = gaussian.log_joint(problem, A, W)[0]
+    middle = gaussian.MODEL.log_joint(problem, A, W)[0]
     for F in (A, W):
         for place in np.ndindex(F.shape):
             before, ends = F[place], []
             for moved in (before - h, before + h):
                 F[place] = moved
-                ends.append(gaussian.log_joint(problem, A, W)[0])
+                ends.append(gaussian.MODEL.log_joint(problem, A, W)[0])
             F[place] = before
             by_hand += (ends[0] - 2 * middle + ends[1]) / h**2
     assert gaussian.curvature(problem, A, W)[0][0] == pytest.approx(by_hand, rel=1e-7)

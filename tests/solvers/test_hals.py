@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.problem import Problem
+from bnmf_core.explorers.transforms import equal_norms
 from bnmf_core.explorers import from_starts
 from bnmf_core.solvers import SOLVERS, hals, solution
 from bnmf_core.solvers.kernels import TILE, sweep
@@ -22,7 +23,7 @@ from tests.generated import generated
 def make_problem(X, rank) -> Problem:
     D, N = X.shape
     dataset = Dataset(X, "matrix", ("feature",) * D, ("observation",) * N)
-    return Problem(dataset, model=None, model_settings=None, rank=rank)
+    return Problem.without_model(dataset, rank)
 
 
 def random_starts(problem, count, seed=0):
@@ -77,7 +78,7 @@ def test_the_objective_never_rises(solver, factorization):
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_an_exact_factorization_stays_where_it_is(solver):
     rng = np.random.default_rng(3)
-    A, W = rng.random((1, 8, 3)), rng.random((1, 3, 9))
+    A, W = equal_norms(rng.random((1, 8, 3)), rng.random((1, 3, 9)))
     problem = make_problem(A[0] @ W[0], 3)
     stopping = Stopping(max_iterations=50, tolerance=0.0)
     after_A, after_W = solution.solve_with(SOLVERS[solver], problem, A, W, stopping)

@@ -13,8 +13,8 @@ from bnmf_core.core.algorithm import Batch, Shard
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import NotFoundError, SettingsError
 from bnmf_core.core.problem import Problem
+from bnmf_core.likelihoods import gaussian
 from bnmf_core.numerics.deviations import largest_deviations
-from bnmf_core.probability import gaussian
 from bnmf_core.rrt.mixture import best_scale, component_of
 from bnmf_core.rrt.online import propose_all
 from bnmf_core.solvers import newton
@@ -119,7 +119,7 @@ def test_a_stream_ends_in_the_mixture_of_all_its_proposals():
     for mixture, reasons, scale in zip(found.mixtures, found.reasons, scales, strict=True):
         scaled = pairs
         if scale == "prior":
-            scaled = [[F[0] for F in gaussian.scale(A[None], W[None])] for A, W in pairs]
+            scaled = [[F[0] for F in gaussian.MODEL.scale(A[None], W[None])] for A, W in pairs]
         components = (component_of(problem, *pair, scale == "best") for pair in scaled)
         whole, decisions = propose_all(components, 1e-4)
         assert mixture.elbo == whole.elbo and np.array_equal(mixture.numbers, whole.numbers)

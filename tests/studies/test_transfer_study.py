@@ -31,7 +31,7 @@ FEW = TransferPlan(
 
 
 def make_problem(dataset, rank) -> Problem:
-    return Problem(dataset, model=None, model_settings=None, rank=rank)
+    return Problem.without_model(dataset, rank)
 
 
 @pytest.fixture(scope="module")

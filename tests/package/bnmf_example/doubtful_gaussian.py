@@ -3,14 +3,14 @@
 from dataclasses import replace
 
 from bnmf_core.core.dataset import Dataset
-from bnmf_core.probability import gaussian
+from bnmf_core.likelihoods import gaussian
 
 
 def resolve(dataset: Dataset, rank: int, settings: gaussian.Settings) -> gaussian.Settings:
     """Twice the open σ of the Gaussian model."""
     if settings.sigma is not None:
         return settings
-    found = gaussian.resolve(dataset, rank, settings)
+    found = gaussian.MODEL.resolve(dataset, rank, settings)
     return replace(found, sigma=2.0 * found.sigma)
 
 

@@ -11,6 +11,7 @@ p(A, W)) and left out: the log joint is then known up to a constant that depends
 settings only.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -19,21 +20,14 @@ from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
 from bnmf_core.core.dataset import Dataset
-from bnmf_core.core.model import Model, Support
+from bnmf_core.core.loss import Loss
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import setting
+from bnmf_core.core.squared_error import SQUARED_ERROR
 from bnmf_core.core.threshold import Threshold
 from bnmf_core.lazy import lazy
-from bnmf_core.probability import gaussian, gaussian_simplex
-from bnmf_core.probability.objectives import (
-    FROBENIUS,
-    OBJECTIVES,
-    gradients_along,
-    natural_scale,
-    objective_and_gradients,
-    objective_values,
-    reference_values,
-)
+from bnmf_core.likelihoods import composed, itakura_saito, kullback_leibler, priors
+from bnmf_core.likelihoods.reference import reference_values
 
 optimize = lazy("scipy.optimize")
 
@@ -42,6 +36,9 @@ REFERENCES, MARGIN = 50, 1.2
 # An exact factorization has f = 0; a smaller threshold than this part of the data's own size
 # would be rounding noise.
 SMALLEST_RELATIVE_EPSILON = 1e-6
+OBJECTIVES: dict[str, Loss] = {
+    loss.key: loss for loss in (SQUARED_ERROR, kullback_leibler.LOSS, itakura_saito.LOSS)
+}
 # Results of references that are remembered, by data, rank and objective.
 MOST_KNOWN = 64
 _known: dict[tuple[str, int, str], float] = {}
@@ -50,15 +47,15 @@ NEGLIGIBLE, NODES = 60.0, 200
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Settings of the model."""
+class Tolerance:
+    """What counts as good enough, and how fast the likelihood falls beyond."""
 
     objective: str = setting(
-        FROBENIUS,
+        SQUARED_ERROR.key,
         "Objective f",
         "What a factorization is judged by: squared Frobenius error, generalised Kullback–Leibler "
         "divergence or Itakura–Saito divergence of X from AW.",
-        choices=OBJECTIVES,
+        choices=tuple(OBJECTIVES),
     )
     epsilon: float | None = setting(
         None,
@@ -77,13 +74,16 @@ class Settings:
     C: float = setting(
         2.0, "Steepness C", "How fast the log-likelihood falls beyond the threshold.", minimum=1e-12
     )
-    rate: float | None = setting(
-        None,
-        "Prior rate λ",
-        "Rate of the exponential prior on every entry of W. Left open: R / (D × mean of X), at "
-        "which AW has the mean of X; 1 is as published, and on large entries favours AW near 0.",
-        minimum=0,
-    )
+
+
+@dataclass(frozen=True)
+class Settings(priors.RateOfWeights, Tolerance):
+    """Settings of the silf model."""
+
+
+def loss(settings: Tolerance) -> Loss:
+    """The objective f."""
+    return OBJECTIVES[settings.objective]
 
 
 def silf(y: ArrayLike, epsilon: float, beta: float) -> np.ndarray:
@@ -103,13 +103,18 @@ def silf_slope(y: ArrayLike, epsilon: float, beta: float) -> np.ndarray:
     return np.clip((y - (1 - beta) * epsilon) / (2 * beta * epsilon), 0.0, 1.0)
 
 
+def silf_bend(y: ArrayLike, epsilon: float, beta: float) -> np.ndarray:
+    """The derivative of :func:`silf_slope`; at a joint, where there is none, 0."""
+    slope = silf_slope(y, epsilon, beta)
+    return np.where((slope > 0) & (slope < 1), 1 / (2 * beta * epsilon), 0.0)
+
+
 def resolve(dataset: Dataset, rank: int, settings: Settings) -> Settings:
-    """Take an open ε from the data: paper 3, §6.1; an open λ from the mean of the data."""
-    settings = replace(settings, rate=gaussian_simplex.rate(dataset, rank, settings))
+    """Take an open ε from the data: paper 3, §6.1."""
     if settings.epsilon is not None:
         return settings
     largest = _largest_reference(dataset, rank, settings.objective)
-    smallest = SMALLEST_RELATIVE_EPSILON * natural_scale(dataset, settings.objective)
+    smallest = SMALLEST_RELATIVE_EPSILON * loss(settings).size(dataset)
     return replace(settings, epsilon=float(max(MARGIN * largest, smallest)))
 
 
@@ -118,82 +123,22 @@ def _largest_reference(dataset: Dataset, rank: int, objective: str) -> float:
     key = (dataset.hash, rank, objective)
     largest = _known.get(key)
     if largest is None:
-        largest = float(reference_values(dataset, rank, REFERENCES, objective).max())
+        largest = float(reference_values(dataset, rank, REFERENCES, OBJECTIVES[objective]).max())
         if len(_known) >= MOST_KNOWN:
             _known.clear()
         _known[key] = largest
     return largest
 
 
-def objective(
-    problem: Problem, A: np.ndarray, W: np.ndarray, squared: np.ndarray | None = None
-) -> np.ndarray:
-    """f of each particle, (M,): A (M, D, R), W (M, R, N); ``squared``: ‖X − AW‖², if known."""
-    return objective_values(problem, A, W, problem.model_settings.objective, squared)
-
-
-def log_likelihood(
-    problem: Problem, A: np.ndarray, W: np.ndarray, squared: np.ndarray | None = None
-) -> np.ndarray:
-    """−C·SILF(f) of each particle, (M,), without log Z."""
-    chosen = problem.model_settings
-    values = objective(problem, A, W, squared)
-    return -chosen.C * silf(values, chosen.epsilon, chosen.beta)
-
-
-def log_joint(
-    problem: Problem, A: np.ndarray, W: np.ndarray, squared: np.ndarray | None = None
-) -> np.ndarray:
-    """log p(X, A, W) in nats, (M,); A's columns sum to 1.
-
-    With every normalising constant for ‖X − AW‖², without log Z for a divergence.
-    """
-    constants = gaussian_simplex.log_prior(problem, W) - log_normaliser(problem)
-    return log_likelihood(problem, A, W, squared) + constants
-
-
-def log_joint_and_score(
-    problem: Problem, A: np.ndarray, W: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The log joint (M,) and its gradients in A (M, D, R) and W (M, R, N)."""
-    chosen = problem.model_settings
-    values, by_A, by_W = objective_and_gradients(problem, A, W, chosen.objective)
-    factor = (-chosen.C * silf_slope(values, chosen.epsilon, chosen.beta))[:, None, None]
-    by_A *= factor
-    by_W *= factor
-    by_W -= chosen.rate
-    fit = -chosen.C * silf(values, chosen.epsilon, chosen.beta)
-    constants = gaussian_simplex.log_prior(problem, W) - log_normaliser(problem)
-    return fit + constants, by_A, by_W
-
-
-def score(problem: Problem, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Gradient of the log joint in A (M, D, R) and in W (M, R, N), all entries free."""
-    return log_joint_and_score(problem, A, W)[1:]
-
-
-def score_along(
-    problem: Problem, A: np.ndarray, W: np.ndarray, moved_A: np.ndarray, moved_W: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Derivative of :func:`score` along (moved_A, moved_W): its Hessian times the direction.
-
-    −C (SILF''(f) (∇f·v) ∇f + SILF'(f) ∇²f v), with SILF'' = 1/(2βε) between the joints and 0
-    elsewhere; at a joint itself, where there is none, it counts as 0.
-    """
-    chosen = problem.model_settings
-    values, by_A, by_W = objective_and_gradients(problem, A, W, chosen.objective)
-    along = gradients_along(problem, A, W, moved_A, moved_W, chosen.objective)
-    slope = silf_slope(values, chosen.epsilon, chosen.beta)
-    bend = np.where((slope > 0) & (slope < 1), 1 / (2 * chosen.beta * chosen.epsilon), 0.0)
-    bend *= np.einsum("mdr,mdr->m", by_A, moved_A) + np.einsum("mrn,mrn->m", by_W, moved_W)
-    bend, slope = (-chosen.C * factor[:, None, None] for factor in (bend, slope))
-    return bend * by_A + slope * along[0], bend * by_W + slope * along[1]
+def objective(problem: Problem, A: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """f of each particle, (M,): A (M, D, R), W (M, R, N)."""
+    return loss(problem.model_settings).values(problem, A, W)
 
 
 def log_normaliser(problem: Problem) -> float:
     """log Z for the squared Frobenius error, over all real X; 0, in its place, for the others."""
     chosen, data = problem.model_settings, problem.dataset
-    if chosen.objective != FROBENIUS:
+    if chosen.objective != SQUARED_ERROR.key:
         return 0.0
     entries = data.D * data.N - data.missing
     return _log_radial_integral(entries, chosen.epsilon, chosen.beta, chosen.C)
@@ -239,7 +184,7 @@ def _log_radial_integral(entries: int, epsilon: float, beta: float, C: float) ->
 
 
 def _relative_error(settings: Settings, squared_norm: float) -> float | None:
-    if settings.objective != FROBENIUS or settings.epsilon is None:
+    if settings.objective != SQUARED_ERROR.key or settings.epsilon is None:
         return None
     return float(np.sqrt(settings.epsilon / squared_norm))
 
@@ -255,22 +200,24 @@ THRESHOLD = Threshold(
     "set by C and β.",
 )
 
-MODEL = Model(
+
+def _times_C(h: Callable[[ArrayLike, float, float], np.ndarray]) -> composed.Curve:
+    return lambda settings, f: settings.C * h(f, settings.epsilon, settings.beta)
+
+
+LIKELIHOOD = composed.Likelihood(
+    loss=loss,
+    resolve=resolve,
+    curve=(_times_C(silf), _times_C(silf_slope), _times_C(silf_bend)),
+    constant=lambda problem: -log_normaliser(problem),
+    extras={"threshold": THRESHOLD},
+)
+MODEL = composed.model(
+    LIKELIHOOD,
+    priors.SIMPLEX,
+    Settings,
     key="silf",
     label="Good enough up to a threshold, columns of A sum to one",
-    Settings=Settings,
-    resolve=resolve,
-    log_joint=log_joint,
-    log_likelihood=log_likelihood,
-    support_A=Support.SIMPLEX,
-    support_W=Support.POSITIVE,
-    prior=gaussian_simplex.prior,
-    scale=gaussian_simplex.scale,
-    improper=gaussian.improper,
-    score=score,
-    log_joint_and_score=log_joint_and_score,
-    score_along=score_along,
-    threshold=THRESHOLD,
     summary="Every factorization that fits well enough is equally probable; beyond the threshold "
     "the probability falls. Every column of A is a distribution over the features, so scale is in "
     "W alone.",

@@ -13,10 +13,11 @@ from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.model import Model, Support
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import setting
+from bnmf_core.core.squared_error import SQUARED_ERROR
 from bnmf_core.core.threshold import Threshold
+from bnmf_core.likelihoods import gaussian, priors
+from bnmf_core.likelihoods.reference import reference_factors
 from bnmf_core.numerics.deviations import culprits, largest_deviations
-from bnmf_core.probability import gaussian
-from bnmf_core.probability.reference import reference_factors
 
 # Paper 2, §6: as many restarts give ε.
 REFERENCES = 10
@@ -26,8 +27,8 @@ SMALLEST_RELATIVE_EPSILON = 1e-6
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Settings of the uniform model."""
+class Tolerance:
+    """How far an entry may be off."""
 
     epsilon: float | None = setting(
         None,
@@ -44,13 +45,6 @@ class Settings:
         maximum=1000,
         advanced=True,
     )
-    rate: float | None = setting(
-        None,
-        "Prior rate λ",
-        "Rate of the exponential prior on every entry of A and W. Left open: √(R / mean of X), at "
-        "which AW has the mean of X; 1 is as published.",
-        minimum=0,
-    )
 
     @property
     def sigma(self) -> float:
@@ -58,10 +52,14 @@ class Settings:
         return self.epsilon / np.sqrt(3.0)
 
 
+@dataclass(frozen=True)
+class Settings(priors.Rate, Tolerance):
+    """Settings of the uniform model."""
+
+
 def resolve(dataset: Dataset, rank: int, settings: Settings) -> Settings:
     """Take an open ε from reference NMFs: paper 2, §6; an open λ from the mean of the data."""
-    if settings.rate is None:
-        settings = replace(settings, rate=gaussian.typical_rate(dataset, rank))
+    settings = replace(settings, rate=priors.EXPONENTIAL.rate(dataset, rank, settings))
     if settings.epsilon is not None:
         return settings
     A, W = reference_factors(dataset, rank, REFERENCES)
@@ -79,7 +77,7 @@ def offending(
 
 
 def log_likelihood(
-    problem: Problem, A: np.ndarray, W: np.ndarray, squared: np.ndarray | None = None
+    problem: Problem, A: np.ndarray, W: np.ndarray, f: np.ndarray | None = None
 ) -> np.ndarray:
     """0 where every entry is within ε, −∞ elsewhere: (M,), without the constant."""
     return np.where(offending(problem, A, W) < 0, 0.0, -np.inf)
@@ -91,10 +89,14 @@ def constant(problem: Problem) -> float:
 
 
 def log_joint(
-    problem: Problem, A: np.ndarray, W: np.ndarray, squared: np.ndarray | None = None
+    problem: Problem, A: np.ndarray, W: np.ndarray, f: np.ndarray | None = None
 ) -> np.ndarray:
     """log p(X, A, W) with every normalising constant, in nats: (M,)."""
-    return log_likelihood(problem, A, W) + constant(problem) + gaussian.log_prior(problem, A, W)
+    return (
+        log_likelihood(problem, A, W)
+        + constant(problem)
+        + priors.EXPONENTIAL.log_density(problem, A, W)
+    )
 
 
 def log_joint_and_score(
@@ -123,6 +125,12 @@ def curvature(
     return np.zeros(A.shape[0]), np.zeros(A.shape), np.zeros(W.shape)
 
 
+def draw(problem: Problem, Y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """X = Y and uniform noise up to ε; entries may be negative."""
+    epsilon = problem.model_settings.epsilon
+    return Y + rng.uniform(-epsilon, epsilon, Y.shape)
+
+
 def deviations(problem: Problem, A: np.ndarray, W: np.ndarray) -> np.ndarray:
     """How far AW lies from X at the seen entry where they differ most: (M,), in X's unit."""
     return largest_deviations(problem.dataset.X, A, W, problem.dataset.mask)
@@ -145,11 +153,14 @@ MODEL = Model(
     resolve=resolve,
     log_joint=log_joint,
     log_likelihood=log_likelihood,
+    # Restarts look for what fits by least squares; what counts is then every entry's deviation.
+    loss=lambda settings: SQUARED_ERROR,
+    draw=draw,
     support_A=Support.POSITIVE,
     support_W=Support.POSITIVE,
-    prior=gaussian.prior,
-    scale=gaussian.scale,
-    improper=gaussian.improper,
+    prior=priors.EXPONENTIAL.draw,
+    scale=priors.EXPONENTIAL.scale,
+    improper=priors.improper,
     score=score,
     log_joint_and_score=log_joint_and_score,
     curvature=curvature,

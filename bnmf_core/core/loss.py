@@ -1,0 +1,77 @@
+"""How far AW is from X: what a factorization of maximum likelihood makes smallest."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:  # a problem has a loss, and a loss is taken of a problem
+    from bnmf_core.core.dataset import Dataset
+    from bnmf_core.core.problem import Problem
+
+Slopes = tuple[np.ndarray, np.ndarray]
+
+
+class Loss(ABC):
+    """f(X, AW) ≥ 0 over the seen entries of X, 0 where AW = X.
+
+    All methods take M factorizations at once, A (M, D, R) and W (M, R, N), and derivatives have
+    these shapes. Every entry of A and W is free: no constraint is taken into account.
+
+    Attributes
+    ----------
+    key : by which settings name it. label : what it is called in a sentence.
+    measure, axis : what is shown of f, in words and on an axis; see :meth:`measured`.
+    """
+
+    key: str
+    label: str
+    measure: str
+    axis: str
+
+    @abstractmethod
+    def values(self, problem: Problem, A: np.ndarray, W: np.ndarray) -> np.ndarray:
+        """f of each particle, (M,)."""
+
+    @abstractmethod
+    def values_and_gradients(
+        self, problem: Problem, A: np.ndarray, W: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """f (M,) and its gradients in A and W."""
+
+    @abstractmethod
+    def gradients_along(
+        self,
+        problem: Problem,
+        A: np.ndarray,
+        W: np.ndarray,
+        moved_A: np.ndarray,
+        moved_W: np.ndarray,
+    ) -> Slopes:
+        """The derivative of the gradients along a direction: the Hessian times it."""
+
+    @abstractmethod
+    def curvatures(self, problem: Problem, A: np.ndarray, W: np.ndarray) -> Slopes:
+        """The second derivative by each entry by itself, no less than 0."""
+
+    @abstractmethod
+    def by_observation(self, problem: Problem, A: np.ndarray, W: np.ndarray) -> np.ndarray:
+        """What each column of X adds to f: (M, N)."""
+
+    @abstractmethod
+    def size(self, dataset: Dataset) -> float:
+        """An f that is as large as the data."""
+
+    def measured(self, dataset: Dataset, f: np.ndarray) -> np.ndarray:
+        """What is shown of f: without other words, f as a part of :meth:`size`."""
+        return f / self.size(dataset)
+
+    def unmeasured(self, dataset: Dataset, shown: np.ndarray) -> np.ndarray:
+        """The f of what is shown: the inverse of :meth:`measured`."""
+        return shown * self.size(dataset)
+
+    def nats(self, dataset: Dataset, f: float) -> float:
+        """What a change of f by 1 means in nats, at the noise that a fit with f leaves."""
+        return 1.0

@@ -1,0 +1,163 @@
+"""A model from a likelihood and a prior."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.loss import Loss
+from bnmf_core.core.model import Conditionals, Model, Pair, fits_all
+from bnmf_core.core.problem import Problem
+from bnmf_core.likelihoods.priors import Prior, improper
+
+Curve = Callable[[Any, np.ndarray], np.ndarray]
+
+
+def always_normalised(dataset: Dataset) -> str:
+    """Of a likelihood whose constant is known for any data: nothing speaks against it."""
+    return ""
+
+
+def as_given(dataset: Dataset, rank: int, settings: Any) -> Any:
+    """Of a likelihood that takes nothing from the data."""
+    return settings
+
+
+def one(settings: Any) -> float:
+    """Of a loss that is in nats."""
+    return 1.0
+
+
+def nothing(problem: Problem) -> float:
+    """Of a likelihood without a constant, or whose constant is not known."""
+    return 0.0
+
+
+@dataclass(frozen=True)
+class Likelihood:
+    """p(X | AW) = exp(−h(f(X, AW)))/Z, a function of a loss f.
+
+    Attributes
+    ----------
+    loss : ``settings → Loss``.
+    resolve : ``(dataset, rank, settings) → settings`` with what the likelihood takes from the data.
+    per_loss : ``settings →`` nats that a change of f by 1 means: h(f) is so many times f.
+    curve : ``(settings, f) → h(f)``, rising, and its first and second derivative, where h is no
+        multiple of f.
+    constant : ``problem → −log Z``, 0 where it is not known.
+    unnormalised : ``dataset → sentence``: why Z is not known; "" where it is.
+    draw : ``(problem, Y (D, N), rng) → X``, data with mean Y; None where there is no such thing.
+    unfit : ``dataset → sentence``: why it is none of these data; "" where it is.
+    noise_variance : ``settings → σ²`` where entries are normal given all others; None elsewhere.
+    extras : further parts of :class:`~bnmf_core.core.model.Model`, by their names.
+    """
+
+    loss: Callable[[Any], Loss]
+    resolve: Callable[[Dataset, int, Any], Any] = as_given
+    per_loss: Callable[[Any], float] = one
+    curve: tuple[Curve, Curve, Curve] | None = None
+    constant: Callable[[Problem], float] = nothing
+    unnormalised: Callable[[Dataset], str] = always_normalised
+    draw: Callable[[Problem, np.ndarray, np.random.Generator], np.ndarray] | None = None
+    unfit: Callable[[Dataset], str] = fits_all
+    noise_variance: Callable[[Any], float] | None = None
+    extras: Mapping[str, Any] = field(default_factory=dict)
+
+    def log_likelihood(
+        self, problem: Problem, A: np.ndarray, W: np.ndarray, f: np.ndarray | None = None
+    ) -> np.ndarray:
+        """−h(f) of each particle, (M,), without the constant: the papers' tables print this."""
+        settings = problem.model_settings
+        values = self.loss(settings).values(problem, A, W) if f is None else f
+        return -self.nats(settings, values)
+
+    def nats(self, settings: Any, f: np.ndarray) -> np.ndarray:
+        """h(f)."""
+        return self.per_loss(settings) * f if self.curve is None else self.curve[0](settings, f)
+
+
+def model(
+    likelihood: Likelihood,
+    prior: Prior,
+    Settings: type,
+    key: str,
+    label: str,
+    summary: str,
+    reference: str,
+) -> Model:
+    """p(A, W | X) ∝ p(X | AW) p(A, W). Settings : of the likelihood, and of the prior's rate."""
+
+    def resolve(dataset: Dataset, rank: int, settings: Any) -> Any:
+        settings = replace(settings, rate=prior.rate(dataset, rank, settings))
+        return likelihood.resolve(dataset, rank, settings)
+
+    def log_joint(
+        problem: Problem, A: np.ndarray, W: np.ndarray, f: np.ndarray | None = None
+    ) -> np.ndarray:
+        fit = likelihood.log_likelihood(problem, A, W, f)
+        return fit + likelihood.constant(problem) + prior.log_density(problem, A, W)
+
+    def log_joint_and_score(
+        problem: Problem, A: np.ndarray, W: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        settings = problem.model_settings
+        f, by_A, by_W = likelihood.loss(settings).values_and_gradients(problem, A, W)
+        factor: Any = -likelihood.per_loss(settings)
+        if likelihood.curve is not None:
+            factor = -likelihood.curve[1](settings, f)[:, None, None]
+        by_A *= factor
+        by_W *= factor
+        if prior.slope_A:
+            by_A -= settings.rate
+        by_W -= settings.rate
+        constants = likelihood.constant(problem) + prior.log_density(problem, A, W)
+        return constants - likelihood.nats(settings, f), by_A, by_W
+
+    def score_along(
+        problem: Problem, A: np.ndarray, W: np.ndarray, moved_A: np.ndarray, moved_W: np.ndarray
+    ) -> Pair:
+        """−(h''(f) (∇f·v) ∇f + h'(f) ∇²f v)."""
+        settings = problem.model_settings
+        loss = likelihood.loss(settings)
+        along_A, along_W = loss.gradients_along(problem, A, W, moved_A, moved_W)
+        if likelihood.curve is None:
+            factor = -likelihood.per_loss(settings)
+            return factor * along_A, factor * along_W
+        f, by_A, by_W = loss.values_and_gradients(problem, A, W)
+        slope, bend = (h(settings, f)[:, None, None] for h in likelihood.curve[1:])
+        downhill = np.vecdot(by_A, moved_A).sum(axis=1) + np.vecdot(by_W, moved_W).sum(axis=1)
+        bend = bend * downhill[:, None, None]
+        return -(bend * by_A + slope * along_A), -(bend * by_W + slope * along_W)
+
+    extras: dict[str, Any] = dict(likelihood.extras)
+    if likelihood.noise_variance is not None and prior.entry is not None:
+        variance, entry = likelihood.noise_variance, prior.entry
+        extras["conditionals"] = lambda settings: Conditionals(
+            variance(settings), entry(settings), entry(settings)
+        )
+    return Model(
+        key=key,
+        label=label,
+        summary=summary,
+        reference=reference,
+        Settings=Settings,
+        resolve=resolve,
+        loss=likelihood.loss,
+        per_loss=likelihood.per_loss if likelihood.curve is None else None,
+        unnormalised=likelihood.unnormalised,
+        draw=likelihood.draw,
+        log_joint=log_joint,
+        log_likelihood=likelihood.log_likelihood,
+        support_A=prior.support_A,
+        support_W=prior.support_W,
+        prior=prior.draw,
+        scale=prior.scale,
+        improper=improper,
+        unfit=likelihood.unfit,
+        score=lambda problem, A, W: log_joint_and_score(problem, A, W)[1:],
+        log_joint_and_score=log_joint_and_score,
+        score_along=score_along,
+        **extras,
+    )

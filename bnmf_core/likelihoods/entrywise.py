@@ -1,0 +1,130 @@
+"""Losses that are a sum over entries, f(X, AW) = Σ φ(x, y) with y = AW, from φ and its slopes."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.loss import Loss, Slopes
+from bnmf_core.core.problem import Problem
+from bnmf_core.numerics.linalg import BLOCK_ENTRIES, blocks
+from bnmf_core.numerics.matrix import Matrix
+
+# φ of x and y, entry by entry.
+Entry = Callable[[np.ndarray, np.ndarray], np.ndarray]
+# Where φ is infinite at 0, x and y are raised by this part of the mean entry of X: f stays 0
+# exactly where X = AW, and is finite with all its slopes for any A, W ≥ 0.
+FLOOR = 1e-6
+
+
+@dataclass(frozen=True)
+class Entrywise(Loss):
+    """f = Σ φ(x, y) over the seen entries of X, batched over particles.
+
+    Attributes
+    ----------
+    value, slope, bend : φ and its first and second derivative by y.
+    of_size : ``dataset → f`` as large as the data. raised : whether φ is infinite at 0.
+    """
+
+    key: str
+    label: str
+    measure: str
+    axis: str
+    value: Entry
+    slope: Entry
+    bend: Entry
+    of_size: Callable[[Dataset], float]
+    raised: bool = False
+
+    def values(self, problem: Problem, A: np.ndarray, W: np.ndarray) -> np.ndarray:
+        """f of each particle, (M,)."""
+        found = np.zeros(A.shape[0])
+        for m, _, _, x, y, seen in self._blocks(problem, A, W):
+            found[m] += (self.value(x, y) * seen).sum()
+        return found
+
+    def values_and_gradients(
+        self, problem: Problem, A: np.ndarray, W: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """f (M,), φ' Wᵀ (M, D, R) and Aᵀ φ' (M, R, N)."""
+        found, by_A, by_W = np.zeros(A.shape[0]), np.zeros(A.shape), np.zeros(W.shape)
+        for m, rows, columns, x, y, seen in self._blocks(problem, A, W):
+            found[m] += (self.value(x, y) * seen).sum()
+            slopes = self.slope(x, y) * seen
+            by_A[m, rows] += slopes @ W[m][:, columns].T
+            by_W[m][:, columns] += A[m, rows].T @ slopes
+        return found, by_A, by_W
+
+    def gradients_along(
+        self,
+        problem: Problem,
+        A: np.ndarray,
+        W: np.ndarray,
+        moved_A: np.ndarray,
+        moved_W: np.ndarray,
+    ) -> Slopes:
+        """(φ'' ∘ ẏ) Wᵀ + φ' Ẇᵀ and Aᵀ(φ'' ∘ ẏ) + Ȧᵀφ', with ẏ = ȦW + AẆ."""
+        along_A, along_W = np.zeros(A.shape), np.zeros(W.shape)
+        for m, rows, columns, x, y, seen in self._blocks(problem, A, W):
+            basis, weights = A[m, rows], W[m][:, columns]
+            moved_basis, moved_weights = moved_A[m, rows], moved_W[m][:, columns]
+            change = moved_basis @ weights + basis @ moved_weights
+            change *= self.bend(x, y) * seen
+            slopes = self.slope(x, y) * seen
+            along_A[m, rows] += change @ weights.T + slopes @ moved_weights.T
+            along_W[m][:, columns] += basis.T @ change + moved_basis.T @ slopes
+        return along_A, along_W
+
+    def curvatures(self, problem: Problem, A: np.ndarray, W: np.ndarray) -> Slopes:
+        """Σ_n φ'' W_rn² and Σ_d φ'' A_dr², a φ'' below 0 counted as 0."""
+        of_A, of_W = np.zeros(A.shape), np.zeros(W.shape)
+        for m, rows, columns, x, y, seen in self._blocks(problem, A, W):
+            bends = np.maximum(self.bend(x, y), 0.0) * seen
+            of_A[m, rows] += bends @ (W[m][:, columns] ** 2).T
+            of_W[m][:, columns] += (A[m, rows] ** 2).T @ bends
+        return of_A, of_W
+
+    def by_observation(self, problem: Problem, A: np.ndarray, W: np.ndarray) -> np.ndarray:
+        """Σ_d φ of each column: (M, N)."""
+        found = np.zeros((A.shape[0], problem.dataset.N))
+        for m, _, columns, x, y, seen in self._blocks(problem, A, W):
+            found[m, columns] += (self.value(x, y) * seen).sum(axis=0)
+        return found
+
+    def size(self, dataset: Dataset) -> float:
+        """An f that is as large as the data."""
+        return self.of_size(dataset)
+
+    def floor(self, dataset: Dataset) -> float:
+        """By how much x and y are raised."""
+        return FLOOR * (dataset.mean or 1.0) if self.raised else 0.0
+
+    def _blocks(
+        self, problem: Problem, A: np.ndarray, W: np.ndarray
+    ) -> Iterator[tuple[int, slice, slice, np.ndarray, np.ndarray, np.ndarray | float]]:
+        """Each particle with each block of X: x, y, and 1 where it was seen, 0 elsewhere.
+
+        One block after the other, so that no more than a block of any AW is held.
+        """
+        floor = self.floor(problem.dataset)
+        for rows, columns, block in dense_blocks(problem.dataset.X):
+            x = block + floor
+            seen = 1.0 if problem.seen is None else problem.seen[rows, columns]
+            for m in range(A.shape[0]):
+                y = A[m, rows] @ W[m][:, columns]
+                y += floor
+                yield m, rows, columns, x, y, seen
+
+
+def dense_blocks(X: Matrix) -> Iterator[tuple[slice, slice, np.ndarray]]:
+    """Rows, columns and entries of consecutive parts of X, however it is stored."""
+    if isinstance(X, np.ndarray):
+        for rows, columns in blocks(X):
+            yield rows, columns, X[rows, columns]
+        return
+    step = max(1, BLOCK_ENTRIES // X.shape[0])
+    for first in range(0, X.shape[1], step):
+        part = slice(first, min(first + step, X.shape[1]))
+        yield slice(None), part, X[:, part].toarray()

@@ -3,7 +3,6 @@
 import io
 import threading
 from dataclasses import asdict
-from types import SimpleNamespace
 
 import numpy as np
 import pytest

@@ -12,8 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.problem import Problem
-from bnmf_core.explorers.transforms import equal_norms
 from bnmf_core.explorers import from_starts
+from bnmf_core.explorers.transforms import equal_norms
 from bnmf_core.solvers import SOLVERS, hals, solution
 from bnmf_core.solvers.kernels import TILE, sweep
 from bnmf_core.solvers.solution import Stopping, random_start

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from bnmf_core.likelihoods import MODELS
+
 ENGINE = Path(__file__).resolve().parents[1] / "bnmf_core"
 
 # From the bottom up; a module may import from its own layer and from lower ones.
@@ -103,3 +105,25 @@ def test_no_module_needs_itself_by_way_of_others():
         needs[own] = {part for name in imports_of(tree) for part in (name, name.rpartition(".")[0])}
     ours = {own: (needed & set(needs)) - {own} for own, needed in needs.items()}
     assert set(TopologicalSorter(ours).static_order()) == set(ours)  # raises at a cycle
+
+
+def test_no_module_but_likelihoods_and_plug_ins_knows_one_likelihood():
+    """They ask the registry, so that the next one is one file and a line there."""
+    named = {
+        (str(path.relative_to(ENGINE)), name)
+        for path in MODULES
+        for name in imports(path)
+        if name.startswith("bnmf_core.likelihoods.") and not name.endswith(".MODELS")
+        if path.parent.name != "likelihoods"
+    }
+    assert not named
+    # "gaussian" is also what transforms may be learned on, "uniform" a way to draw.
+    keys = set(MODELS) - {"gaussian", "uniform", "boolean"}
+    for path in MODULES:
+        if path.parent.name not in ("likelihoods", "boolean"):
+            text = {node.value for node in ast.walk(ast.parse(path.read_text())) if is_text(node)}
+            assert not text & keys, f"{path} names {text & keys}"
+
+
+def is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)

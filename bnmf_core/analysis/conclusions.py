@@ -57,7 +57,13 @@ def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopp
 
         try:
             found = predictions(
-                A, dataset, label, held_out=held_out, on_progress=of_label, cancel=stopped
+                A,
+                dataset,
+                label,
+                held_out=held_out,
+                on_progress=of_label,
+                cancel=stopped,
+                loss=comparison.fit.loss,
             )
         except DataError:  # such as a name that every observation has for itself
             continue

@@ -45,6 +45,7 @@ def compute(comparison: Comparison, folder: Path, report: Report, stopped: Stopp
                 held_out=held_out,
                 on_progress=of_label,
                 cancel=stopped,
+                loss=comparison.fit.loss,
             )
         except DataError:  # such as a name that every observation has for itself
             left_out[label] = np.unique(comparison.dataset.labels[label]).tolist()

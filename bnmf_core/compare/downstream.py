@@ -14,8 +14,10 @@ import pandas as pd
 
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import DataError, NotFoundError, SettingsError, raise_if_cancelled
+from bnmf_core.core.loss import Loss
+from bnmf_core.core.squared_error import SQUARED_ERROR
 from bnmf_core.lazy import lazy
-from bnmf_core.solvers.nnls import solve_weights
+from bnmf_core.solvers.weights import weights_given
 
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
@@ -76,12 +78,13 @@ def downstream_auc(
     on_progress: Callable[[float], None] | None = None,
     cancel: Callable[[], bool] | None = None,
     max_classes: int = 100,
+    loss: Loss = SQUARED_ERROR,
 ) -> pd.DataFrame:
     """AUC of predicting each class of a label from each factorization's weights.
 
-    For every factorization the weights of all observations are solved with its A held fixed
-    (non-negative least squares, column by column), standardised on the training observations
-    and given to one multinomial logistic regression. A class's AUC is one-vs-rest: the chance
+    For every factorization the weights of all observations are solved with its A held fixed (for
+    the squared error by non-negative least squares), standardised on the training observations and
+    given to one multinomial logistic regression. A class's AUC is one-vs-rest: the chance
     that a member gets a higher probability of the class than a non-member, pooled over all
     observations judged. All factorizations share one set of folds.
 
@@ -96,7 +99,7 @@ def downstream_auc(
         their labels it has not.
     folds : number of cross-validation folds. seed : shuffles observations into folds.
     on_progress : called with the fraction done. cancel : asked before each factorization.
-    max_classes : only the most frequent classes take part.
+    max_classes : only the most frequent classes take part. loss : what weights make small.
 
     Returns
     -------
@@ -128,7 +131,7 @@ def downstream_auc(
     """
     plan = _plan(dataset, label, held_out, folds, seed, max_classes)
     members, M, K = plan.members, A.shape[0], len(plan.tasks)
-    judged = _judged(A, dataset, plan, on_progress, cancel)
+    judged = _judged(A, dataset, plan, loss, on_progress, cancel)
     scores = np.array([area_under_curve(probabilities, members) for probabilities in judged])
     table = pd.DataFrame(
         {
@@ -167,10 +170,11 @@ def predictions(
     on_progress: Callable[[float], None] | None = None,
     cancel: Callable[[], bool] | None = None,
     max_classes: int = 100,
+    loss: Loss = SQUARED_ERROR,
 ) -> Predictions:
     """The probabilities behind :func:`downstream_auc`, which has the same arguments and errors."""
     plan = _plan(dataset, label, held_out, folds, seed, max_classes)
-    probabilities = np.stack(list(_judged(A, dataset, plan, on_progress, cancel)))
+    probabilities = np.stack(list(_judged(A, dataset, plan, loss, on_progress, cancel)))
     return Predictions(plan.tasks, plan.members, probabilities, plan.left_out)
 
 
@@ -262,16 +266,15 @@ def _judged(
     A: np.ndarray,
     dataset: Dataset,
     plan: _Plan,
+    loss: Loss,
     on_progress: Callable[[float], None] | None,
     cancel: Callable[[], bool] | None,
 ) -> Iterator[np.ndarray]:
     """Of each A in turn, the probabilities (n, K) of the observations that are judged."""
-    X = dataset.X[:, plan.observations]
-    mask = None if dataset.mask is None else dataset.mask[:, plan.observations]
-    M = A.shape[0]
+    M, judged = A.shape[0], dataset.columns(plan.observations)
     for m in range(M):
         raise_if_cancelled(cancel, "the downstream AUC")
-        features = solve_weights(X, A[m : m + 1], mask)[0].T
+        features = weights_given(judged, A[m : m + 1], loss)[0].T
         yield np.concatenate([_probabilities(features, plan.codes, *fold) for fold in plan.folds])
         if on_progress is not None:
             on_progress((m + 1) / M)

@@ -5,7 +5,7 @@ of A followed by those of a row of W: logarithms, and logits where entries lie b
 Where the model wants the columns of A on the simplex, the part of A is kept with Σ exp(q) = 1, and
 what counts of it are its isometric log-ratios; distances and inner products in them are those of
 the centred logarithms. These are the coordinates of the discrepancy's form "interior", see
-:mod:`bnmf_core.likelihoods.interior`. ``samplers/coordinates.py`` keeps W of the simplex models ≥ 0
+:mod:`bnmf_core.core.interior`. ``samplers/coordinates.py`` keeps W of the simplex models ≥ 0
 by reflection instead, where Stein's identity fails.
 """
 
@@ -15,9 +15,9 @@ from itertools import product
 import numpy as np
 from scipy.special import expit, logit, logsumexp
 
+from bnmf_core.core import interior
 from bnmf_core.core.model import Support, given
 from bnmf_core.core.problem import Problem
-from bnmf_core.likelihoods import interior
 from bnmf_core.samplers.starting import LIFT, lifted
 
 # Of A and of W.

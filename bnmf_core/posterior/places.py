@@ -5,7 +5,7 @@ Two forms:
 - ``paper``: A and W as they are, with the gradient of the log joint (paper 3). Stein's identity
   does not hold in it, because the density does not vanish where an entry is 0.
 - ``interior``: coordinates that run over all real numbers, with the density's Jacobian, where the
-  identity holds, see :mod:`bnmf_core.likelihoods.interior`. Of a column on the simplex they are
+  identity holds, see :mod:`bnmf_core.core.interior`. Of a column on the simplex they are
   centred log-ratios, a hyperplane of D − 1 dimensions, so no feature is singled out.
 """
 
@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bnmf_core import registry
+from bnmf_core.core import interior
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import DataError, SettingsError
 from bnmf_core.core.model import Model, Support, given
 from bnmf_core.core.particles import Particles
 from bnmf_core.core.problem import Problem
 from bnmf_core.data.split import split
-from bnmf_core.likelihoods import interior
 
 FORMS = ("interior", "paper")
 # In the interior form an entry counts as at least this part of its factor's mean entry: solvers

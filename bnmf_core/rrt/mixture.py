@@ -19,7 +19,8 @@ from scipy.special import logsumexp
 from bnmf_core.core.errors import SettingsError
 from bnmf_core.core.model import Support, given
 from bnmf_core.core.problem import Problem
-from bnmf_core.likelihoods import gaussian
+from bnmf_core.core.spec import USUAL_MODEL
+from bnmf_core.likelihoods import MODELS
 from bnmf_core.numerics.residuals import squared_errors
 
 # Gaussians over all entries, at any scale of a component, fit where no entry has another bound
@@ -247,6 +248,7 @@ def variance_of_fit(problem: Problem, A: np.ndarray, W: np.ndarray) -> float:
     if not squared > 0:
         raise SettingsError("A factorization is exact, so no noise level can be found in its fit.")
     noise = np.sqrt(squared / data.observed)
-    settings = replace(gaussian.Settings(), sigma=noise, rate=problem.model_settings.rate)
-    alike = replace(problem, model=gaussian.MODEL, model_settings=settings)
+    usual = MODELS[USUAL_MODEL]
+    settings = usual.Settings(sigma=noise, rate=problem.model_settings.rate)
+    alike = replace(problem, model=usual, model_settings=settings)
     return variance_alone(alike, A, W)

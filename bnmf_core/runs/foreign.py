@@ -12,7 +12,7 @@ from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import RunError
 from bnmf_core.core.particles import Particles
 from bnmf_core.core.problem import Problem
-from bnmf_core.core.spec import RunSpec
+from bnmf_core.core.spec import USUAL_MODEL, RunSpec
 from bnmf_core.data.foreign import Foreign
 from bnmf_core.store import folders
 from bnmf_core.store.run_store import RunStore
@@ -96,7 +96,7 @@ def bring(
     dataset: Dataset,
     found: Sequence[Foreign],
     name: str = "",
-    model: str = "gaussian",
+    model: str = USUAL_MODEL,
 ) -> list[str]:
     """Keep factorizations as complete runs, and return their ids.
 

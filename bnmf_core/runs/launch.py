@@ -20,7 +20,7 @@ from bnmf_core.core.names import listed, told_apart
 from bnmf_core.core.plain import Value
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import build, declarations
-from bnmf_core.core.spec import RunSpec
+from bnmf_core.core.spec import USUAL_MODEL, RunSpec
 from bnmf_core.registry import ALGORITHMS, label_of
 from bnmf_core.runs.engine import WORKERS
 from bnmf_core.runs.estimate import (
@@ -75,7 +75,9 @@ class Kind:
 # Parts that add up, or tiles of a table of yes and no.
 KINDS: Mapping[str, Kind] = MappingProxyType(
     {
-        "parts": Kind("Parts that add up", "gaussian", ("random_restarts", "q_transform"), "gibbs"),
+        "parts": Kind(
+            "Parts that add up", USUAL_MODEL, ("random_restarts", "q_transform"), "gibbs"
+        ),
         "tiles": Kind("Tiles of yes and no", "boolean", ("box_restarts",), "box_gibbs"),
     }
 )

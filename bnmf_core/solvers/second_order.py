@@ -39,6 +39,10 @@ NEAR = 10.0
 LEAST = 1e-10
 TRIALS, SHRINKAGE, GROWTH = 6, 0.25, 3.0
 GOOD, POOR = 0.75, 0.25
+# Of what may be left to gain this part is nothing at all; a radius of this part of x is none.
+NOTHING, STUCK = 1e-3, 1e-12
+# Steps that a factorization may still turn by with nothing left to gain; then it is on a ridge.
+PATIENCE = 8
 # Multiply-adds that the entries of one product with the Hessian are worth, for each entry of X.
 ENTRYWISE = 60.0
 # Products that a typical factorization takes.
@@ -206,7 +210,7 @@ def solver(objective_of: Callable[[Problem], Objective], **described: str) -> So
 
     def start(problem: Problem, A: np.ndarray, W: np.ndarray) -> Solution:
         plain = start_full(problem, A, W)
-        return replace(plain, step=np.full(A.shape[0], np.nan))
+        return replace(plain, step=np.full(A.shape[0], np.nan), limit=np.zeros(A.shape[0]))
 
     def advance(problem: Problem, solution: Solution, stopping: Stopping) -> Solution:
         # A step that is not finite is not taken.
@@ -244,50 +248,75 @@ def _round(
     A, W = solution.particles
     x = view.joined(*_balanced(A[chosen], W[chosen], view))
     f, g, c = view.slopes(x)
-    kkt = _kkt(view, x, g, c)
+    kkt, size = _kkt(view, x, g, c), np.sqrt(np.vecdot(c * x, x))
+    radius = np.where(np.isnan(solution.step[chosen]), size, solution.step[chosen])
+    stuck = radius <= STUCK * size  # no step has lowered it
     iterations = solution.iterations[chosen] + 1
     left = np.maximum(stopping.max_iterations - iterations, 0)
-    size = np.sqrt(np.vecdot(c * x, x))
-    radius = np.where(np.isnan(solution.step[chosen]), size, solution.step[chosen])
     towards = _direction(view, x, g, c, radius, ACCURACY, np.minimum(left, PRODUCTS))
-    iterations = iterations + towards.products
-    nats = objective.nats(f)
-    measured = problem.loss.measured(data, f) if stopping.good_enough > 0 else np.inf
-    settled = measured <= stopping.good_enough
-    gain, movement = np.full(chosen.size, np.nan), np.full(chosen.size, np.nan)
-    near = towards.solved & (towards.promised * nats <= NEAR * stopping.gain)
-    if stopping.tolerance is None and near.any():
-        some = np.flatnonzero(near)
-        some_most = np.minimum(np.maximum(left[some], 1), SURE_PRODUCTS)
-        sure = _direction(
-            view.of(some), x[some], g[some], c[some], np.full(some.size, np.inf), SURE, some_most
-        )
-        iterations[some] += sure.products
-        known = some[sure.solved]
-        gain[known] = (sure.promised * nats[some])[sure.solved]
-        ends = view.of(some).moved(x[some], sure.d)
-        turns = CAUTION * turned(*(view.split(y)[0].transpose(0, 2, 1) for y in (x[some], ends)))
-        movement[known] = np.minimum(turns, shared.FURTHEST)[sure.solved]
-    settled |= gain <= stopping.gain
-    going = np.flatnonzero(~settled)
-    before = f.copy()
+    iterations += towards.products
+    gain, movement = np.full((2, chosen.size), np.nan)
+    if stopping.tolerance is None:
+        left = np.maximum(stopping.max_iterations - iterations, 0)
+        nats = objective.nats(f)
+        near = towards.solved & (towards.promised * nats <= NEAR * stopping.gain)
+        some = np.flatnonzero((near | stuck) & (left > 0))
+        iterations[some] += _certify(view, x, g, c, some, left[some], towards, gain, movement)
+        gain *= nats
+    # A KKT residual that nothing is left to gain from counts no more.
+    gone = (gain <= stopping.gain) & ((kkt <= stopping.kkt) | (gain <= NOTHING * stopping.gain))
+    # Where the gain is gone and the way is not, a few more steps tell a ridge from a last turn.
+    turning = np.where(gone, solution.limit[chosen] + 1.0, 0.0)
+    settled = gone & ((movement <= stopping.movement) | (turning > PATIENCE)) | stuck
+    if stopping.good_enough > 0.0:
+        settled |= problem.loss.measured(data, f) <= stopping.good_enough
+    before, going = f.copy(), np.flatnonzero(~settled)
     if going.size:
-        part = _Direction(**{k: v[going] for k, v in vars(towards).items()})
+        part = _Direction(**{name: value[going] for name, value in vars(towards).items()})
         x[going], f[going], radius[going] = _stepped(
             view.of(going), x[going], f[going], g[going], c[going], part, radius[going]
         )
     if stopping.tolerance is not None:
         settled |= before - f <= stopping.tolerance * np.abs(f)
-    stuck = ~settled & (radius <= 1e-12 * size)
-    A, W = view.split(x)
+        settled |= radius <= STUCK * size
+    over = settled | (iterations >= stopping.max_iterations)
     after = own(solution)
+    A, W = view.split(x)
     after.A[chosen], after.W[chosen] = A.transpose(0, 2, 1), W
-    iterations = np.minimum(iterations, stopping.max_iterations)
-    after.iterations[chosen], after.squared_error[chosen] = iterations, f
-    after.active[chosen] = ~settled & ~stuck & (iterations < stopping.max_iterations)
-    after.step[chosen] = radius
+    after.iterations[chosen] = np.minimum(iterations, stopping.max_iterations)
+    after.squared_error[chosen], after.step[chosen], after.active[chosen] = f, radius, ~over
+    after.limit[chosen] = turning
     after.kkt[chosen], after.movement[chosen], after.gain[chosen] = kkt, movement, gain
     return after
+
+
+def _certify(
+    view: _View,
+    x: np.ndarray,
+    g: np.ndarray,
+    c: np.ndarray,
+    some: np.ndarray,
+    left: np.ndarray,
+    towards: _Direction,
+    gain: np.ndarray,
+    movement: np.ndarray,
+) -> np.ndarray:
+    """What some may still gain, and degrees that they have still to turn, put in place.
+
+    By the minimum of the quadratic, however far it is, in ``left`` products at most; where it is
+    reached, that is the direction from here. Returns the products.
+    """
+    if not some.size:
+        return np.zeros(0, dtype=np.int64)
+    view, x, anywhere = view.of(some), x[some], np.full(some.size, np.inf)
+    sure = _direction(view, x, g[some], c[some], anywhere, SURE, np.minimum(left, SURE_PRODUCTS))
+    A, after = (view.split(y)[0].transpose(0, 2, 1) for y in (x, view.moved(x, sure.d)))
+    turns = np.minimum(CAUTION * turned(A, after), shared.FURTHEST)
+    known = np.flatnonzero(sure.solved)
+    gain[some[known]], movement[some[known]] = sure.promised[known], turns[known]
+    for name in ("d", "promised", "length"):
+        getattr(towards, name)[some[known]] = getattr(sure, name)[known]
+    return sure.products
 
 
 def _balanced(A: np.ndarray, W: np.ndarray, view: _View) -> tuple[np.ndarray, np.ndarray]:

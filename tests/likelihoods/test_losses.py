@@ -44,7 +44,7 @@ def defined(loss, data: Dataset, A, W) -> np.ndarray:
     if loss is SQUARED_ERROR:
         terms = (X - Y) ** 2
     elif loss is smooth_laplace.LOSS:
-        terms = np.sqrt((X - Y) ** 2 + 0.01) - 0.1
+        terms = np.sqrt((X - Y) ** 2 + 1) - 1
     else:
         X, Y = X + loss.floor(data), Y + loss.floor(data)
         terms = X * np.log(X / Y) - X + Y

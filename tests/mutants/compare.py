@@ -21,7 +21,7 @@ MUTANTS = (
         "islands: a path is judged by its ends",
         "compare/islands.py",
         "    best = _with_middles(problem, path_A, path_W)\n    solver, improved",
-        "    return Path(ends_A, ends_W, problem.loss.values(problem, ends_A, ends_W))\n    solver, improved",
+        "    return _with_middles(problem, ends_A, ends_W)\n    solver, improved",
         "tests/compare/test_islands.py",
     ),
     Mutant(

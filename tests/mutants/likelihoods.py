@@ -41,8 +41,8 @@ MUTANTS = (
     Mutant(
         "second order: a gain that was cut off counts as known",
         "solvers/second_order.py",
-        "known = some[sure.solved]",
-        "known = some",
+        "known = np.flatnonzero(sure.solved)",
+        "known = np.arange(some.size)",
         "tests/solvers/test_second_order.py",
     ),
 )

@@ -1,6 +1,6 @@
 """Smoothed Laplace likelihood: |x − y| off zero, so that a few wild entries count little.
 
-φ(x, y) = √((x − y)² + δ²) − δ in units of b, with δ a tenth of b; the priors are exponential.
+φ(x, y) = √((x − y)² + 1) − 1, in units of b; the priors are exponential.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from bnmf_core.core.settings import setting
 from bnmf_core.likelihoods import composed, priors
 from bnmf_core.likelihoods.entrywise import Entrywise
 
-SOFT = 0.1
+SOFT = 1.0
 
 
 def _root(x, y):

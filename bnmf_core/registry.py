@@ -62,8 +62,8 @@ def models() -> list[str]:
     Examples
     --------
     >>> from bnmf_core import models
-    >>> models()
-    ['gaussian', 'gaussian_simplex', 'silf', 'uniform', 'kl', 'itakura_saito', 'boolean']
+    >>> ", ".join(models())
+    'gaussian, gaussian_simplex, silf, uniform, kl, itakura_saito, known_noise, boolean'
     """
     return list(MODELS)
 

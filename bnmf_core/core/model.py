@@ -134,7 +134,12 @@ def always_conditional(settings: object) -> str:
 
 
 def fits_all(dataset: Dataset) -> str:
-    """Of a model that takes any data, or knows its constant for any: nothing speaks against it."""
+    """Of a model that takes any data: nothing speaks against them."""
+    return ""
+
+
+def always_normalised(dataset: Dataset, settings: object) -> str:
+    """Of a likelihood whose constant is known for any data: nothing speaks against it."""
     return ""
 
 
@@ -165,8 +170,8 @@ class Model:
     unfit : ``dataset → sentence``: why it is no model of these data; "" where it is.
     per_loss : ``settings →`` nats that a change of the loss by 1 means; None where that depends on
         the loss, or the likelihood is no function of it.
-    unnormalised : ``dataset → sentence``: why the constant of the likelihood is not known, without
-        which there is no evidence; "" where it is.
+    unnormalised : ``(dataset, settings) → sentence``: why the constant of the likelihood is not
+        known, without which there is no evidence; "" where it is.
     draw : ``(problem, Y (D, N), rng) → X``, data around Y = AW; None where X cannot be drawn.
 
     score : ``(problem, A, W)`` → gradients of the log joint, (M, D, R) and (M, R, N), in A and W as
@@ -204,7 +209,7 @@ class Model:
     improper: Callable[[Any], str] = always_proper
     unfit: Callable[[Dataset], str] = fits_all
     per_loss: Callable[[Any], float] | None = None
-    unnormalised: Callable[[Dataset], str] = fits_all
+    unnormalised: Callable[[Dataset, Any], str] = always_normalised
     draw: Callable[[Problem, np.ndarray, np.random.Generator], np.ndarray] | None = None
     score: Callable[[Problem, np.ndarray, np.ndarray], Pair] | None = None
     log_joint_and_score: Derivatives | None = None

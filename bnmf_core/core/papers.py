@@ -71,6 +71,9 @@ WORKS = {
     "Paatero, Eberly, Brown & Norris 2014": "P. Paatero, S. Eberly, S. G. Brown and G. A. Norris: "
     "Methods for Estimating Uncertainty in Factor Analytic Solutions, Atmospheric Measurement "
     "Techniques 7(3), 781–797, 2014.",
+    "Paatero & Tapper 1994": "P. Paatero and U. Tapper: Positive Matrix Factorization: A "
+    "Non-negative Factor Model with Optimal Utilization of Error Estimates of Data Values, "
+    "Environmetrics 5(2), 111–126, 1994.",
     "Roberts & Tweedie 1996": "G. O. Roberts and R. L. Tweedie: Exponential Convergence of "
     "Langevin Distributions and Their Discrete Approximations, Bernoulli 2(4), 341–363, 1996.",
     "Roberts, Gelman & Gilks 1997": "G. O. Roberts, A. Gelman and W. R. Gilks: Weak Convergence "

@@ -57,8 +57,8 @@ UNKNOWN = RankEvidence(np.nan, np.nan, 0, False)
 
 def why_no_evidence(problem: Problem) -> str:
     """Why no evidence of a rank can be told, in a sentence; "" where it can."""
-    model = problem.model
-    return model.unnormalised(problem.dataset) or why_not(model, problem.model_settings)
+    model, settings = problem.model, problem.model_settings
+    return model.unnormalised(problem.dataset, settings) or why_not(model, settings)
 
 
 def effort(problem: Problem, restarts: Restarts, most_modes: int) -> float:

@@ -6,6 +6,7 @@ from bnmf_core.likelihoods import (
     gaussian,
     gaussian_simplex,
     itakura_saito,
+    known_noise,
     kullback_leibler,
     silf,
     uniform,
@@ -21,6 +22,7 @@ MODELS = Registry(
         uniform.MODEL,
         kullback_leibler.MODEL,
         itakura_saito.MODEL,
+        known_noise.MODEL,
     ),
     "bnmf.models",
 )

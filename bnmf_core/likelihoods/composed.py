@@ -8,16 +8,11 @@ import numpy as np
 
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.loss import Loss
-from bnmf_core.core.model import Conditionals, Model, Pair, fits_all
+from bnmf_core.core.model import Conditionals, Model, Pair, always_normalised, fits_all
 from bnmf_core.core.problem import Problem
 from bnmf_core.likelihoods.priors import Prior, improper
 
 Curve = Callable[[Any, np.ndarray], np.ndarray]
-
-
-def always_normalised(dataset: Dataset) -> str:
-    """Of a likelihood whose constant is known for any data: nothing speaks against it."""
-    return ""
 
 
 def as_given(dataset: Dataset, rank: int, settings: Any) -> Any:
@@ -47,7 +42,7 @@ class Likelihood:
     curve : ``(settings, f) → h(f)``, rising, and its first and second derivative, where h is no
         multiple of f.
     constant : ``problem → −log Z``, 0 where it is not known.
-    unnormalised : ``dataset → sentence``: why Z is not known; "" where it is.
+    unnormalised : ``(dataset, settings) → sentence``: why Z is not known; "" where it is.
     draw : ``(problem, Y (D, N), rng) → X``, data with mean Y; None where there is no such thing.
     unfit : ``dataset → sentence``: why it is none of these data; "" where it is.
     noise_variance : ``settings → σ²`` where entries are normal given all others; None elsewhere.
@@ -59,7 +54,7 @@ class Likelihood:
     per_loss: Callable[[Any], float] = one
     curve: tuple[Curve, Curve, Curve] | None = None
     constant: Callable[[Problem], float] = nothing
-    unnormalised: Callable[[Dataset], str] = always_normalised
+    unnormalised: Callable[[Dataset, Any], str] = always_normalised
     draw: Callable[[Problem, np.ndarray, np.random.Generator], np.ndarray] | None = None
     unfit: Callable[[Dataset], str] = fits_all
     noise_variance: Callable[[Any], float] | None = None

@@ -26,6 +26,7 @@ class Entrywise(Loss):
     ----------
     value, slope, bend : φ and its first and second derivative by y.
     of_size : ``dataset → f`` as large as the data. raised : whether φ is infinite at 0.
+    per_nat : the change of f that is a nat.
     """
 
     key: str
@@ -37,6 +38,7 @@ class Entrywise(Loss):
     bend: Entry
     of_size: Callable[[Dataset], float]
     raised: bool = False
+    per_nat: float = 1.0
 
     def values(self, problem: Problem, A: np.ndarray, W: np.ndarray) -> np.ndarray:
         """f of each particle, (M,)."""
@@ -96,6 +98,10 @@ class Entrywise(Loss):
     def size(self, dataset: Dataset) -> float:
         """An f that is as large as the data."""
         return self.of_size(dataset)
+
+    def nats(self, dataset: Dataset, f: float) -> float:
+        """What a change of f by 1 means in nats."""
+        return 1.0 / self.per_nat
 
     def floor(self, dataset: Dataset) -> float:
         """By how much x and y are raised."""

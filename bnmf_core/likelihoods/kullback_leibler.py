@@ -39,7 +39,7 @@ def _fractional(dataset: Dataset) -> np.ndarray:
     return values[values != np.floor(values)]
 
 
-def unnormalised(dataset: Dataset) -> str:
+def unnormalised(dataset: Dataset, settings: object) -> str:
     """Why there is no normaliser: entries that are no whole numbers; "" where all are."""
     fractions = _fractional(dataset)
     if not fractions.size:

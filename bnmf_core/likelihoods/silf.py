@@ -201,6 +201,16 @@ THRESHOLD = Threshold(
 )
 
 
+def unnormalised(dataset: Dataset, settings: Tolerance) -> str:
+    """Why Z is not known: it would depend on A and W; "" for the squared error."""
+    if settings.objective == SQUARED_ERROR.key:
+        return ""
+    return (
+        f"With the {loss(settings).label} as its objective the threshold likelihood has no known "
+        "normaliser."
+    )
+
+
 def _times_C(h: Callable[[ArrayLike, float, float], np.ndarray]) -> composed.Curve:
     return lambda settings, f: settings.C * h(f, settings.epsilon, settings.beta)
 
@@ -210,6 +220,7 @@ LIKELIHOOD = composed.Likelihood(
     resolve=resolve,
     curve=(_times_C(silf), _times_C(silf_slope), _times_C(silf_bend)),
     constant=lambda problem: -log_normaliser(problem),
+    unnormalised=unnormalised,
     extras={"threshold": THRESHOLD},
 )
 MODEL = composed.model(

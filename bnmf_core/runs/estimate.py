@@ -10,8 +10,10 @@ from bnmf_core.core.algorithm import AnyAlgorithm
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import BNMFError
 from bnmf_core.core.problem import Problem
+from bnmf_core.core.settings import build
 from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.split import split
+from bnmf_core.likelihoods import MODELS
 from bnmf_core.runs.engine import WORKERS
 from bnmf_core.runs.memory import memory_needed
 from bnmf_core.runs.pilots import Pilot
@@ -138,7 +140,9 @@ def _problem(dataset: Dataset, spec: RunSpec) -> Problem:
     """The data that a run sees, and its rank."""
     if spec.holdout:
         dataset = dataset.columns(split(dataset, spec.holdout)[0])
-    return Problem.without_model(dataset, spec.rank)
+    model = MODELS[spec.model]
+    chosen: object = build(model.Settings, spec.model_settings, model.label)
+    return Problem.without_model(dataset, spec.rank, loss=model.loss(chosen))
 
 
 def _at_once(algorithm: AnyAlgorithm, settings: object, spec: RunSpec) -> int:

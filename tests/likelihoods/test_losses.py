@@ -11,13 +11,20 @@ from bnmf_core.core.errors import DataError
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.spec import RunSpec
 from bnmf_core.core.squared_error import SQUARED_ERROR
-from bnmf_core.likelihoods import MODELS, itakura_saito, kullback_leibler
+from bnmf_core.likelihoods import MODELS, itakura_saito, known_noise, kullback_leibler
 from bnmf_core.runs import engine
 from tests.package.bnmf_example import smooth_laplace
 
+KNOWN = known_noise.loss(known_noise.Settings(fraction=0.2, floor=0.5))
 LOSSES = {
     loss.key: loss
-    for loss in (SQUARED_ERROR, kullback_leibler.LOSS, itakura_saito.LOSS, smooth_laplace.LOSS)
+    for loss in (
+        SQUARED_ERROR,
+        kullback_leibler.LOSS,
+        itakura_saito.LOSS,
+        KNOWN,
+        smooth_laplace.LOSS,
+    )
 }
 
 
@@ -43,6 +50,8 @@ def defined(loss, data: Dataset, A, W) -> np.ndarray:
     seen = np.ones(X.shape) if data.mask is None else data.mask
     if loss is SQUARED_ERROR:
         terms = (X - Y) ** 2
+    elif loss is KNOWN:
+        terms = (X - Y) ** 2 / (0.25 + 0.04 * X**2)
     elif loss is smooth_laplace.LOSS:
         terms = np.sqrt((X - Y) ** 2 + 1) - 1
     else:
@@ -118,7 +127,7 @@ def test_for_counts_the_kullback_leibler_likelihood_is_the_poisson_distribution(
     counts = Dataset.from_array(np.random.default_rng(3).poisson(6.0, (7, 9)).astype(float))
     model = MODELS["kl"]
     problem = Problem.prepare(counts, model, model.Settings(rate=1.3), 3)
-    assert model.unnormalised(counts) == ""
+    assert model.unnormalised(counts, problem.model_settings) == ""
     for m, (A, W) in enumerate(zip(*factors, strict=True)):
         expected = stats.poisson.logpmf(counts.X, A @ W).sum()
         expected += sum(stats.expon.logpdf(F, scale=1 / 1.3).sum() for F in (A, W))
@@ -135,7 +144,18 @@ def test_the_itakura_saito_likelihood_is_that_of_exponential_noise(factors):
         assert model.log_joint(problem, *factors)[m] == pytest.approx(expected, rel=1e-5)
 
 
-@pytest.mark.parametrize("key", ["gaussian", "uniform", "kl", "itakura_saito"])
+def test_the_likelihood_of_known_noise_is_normal_with_that_noise(factors):
+    data = Dataset.from_array(np.random.default_rng(3).gamma(2.0, 1.0, (7, 9)))
+    model = MODELS["known_noise"]
+    problem = Problem.prepare(data, model, model.Settings(fraction=0.2, rate=1.3), 3)
+    sizes = np.hypot(0.5 * data.X.min(), 0.2 * data.X)
+    for m, (A, W) in enumerate(zip(*factors, strict=True)):
+        expected = stats.norm.logpdf(data.X, A @ W, sizes).sum()
+        expected += sum(stats.expon.logpdf(F, scale=1 / 1.3).sum() for F in (A, W))
+        assert model.log_joint(problem, *factors)[m] == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("key", ["gaussian", "uniform", "kl", "itakura_saito", "known_noise"])
 def test_data_are_drawn_around_the_product(key):
     """Means over many draws against AW, in units of their standard error."""
     rng = np.random.default_rng(4)
@@ -147,6 +167,7 @@ def test_data_are_drawn_around_the_product(key):
     z = (draws.mean(axis=0) - A @ W) / (draws.std(axis=0) / np.sqrt(len(draws)))
     assert np.abs(z).max() < 4.5
     spread = {"gaussian": 0.3, "uniform": 0.3 / np.sqrt(3), "kl": np.sqrt(A @ W)}
+    spread["known_noise"] = np.hypot(0.5 * (A @ W).min(), 0.1 * (A @ W))
     expected = np.broadcast_to(spread.get(key, A @ W), (5, 6))
     np.testing.assert_allclose(draws.std(axis=0), expected, rtol=0.12)
 
@@ -156,7 +177,7 @@ def test_zeros_and_fractions_are_refused_in_a_sentence():
     with pytest.raises(DataError, match="'spectra' holds 1 zero; the Itakura–Saito likelihood"):
         engine.run(holed, RunSpec("random_restarts", 1, "itakura_saito"))
     fractions = Dataset.from_array(np.array([[1.5, 1.0], [2.0, 3.0]]), name="fractions")
-    said = MODELS["kl"].unnormalised(fractions)
+    said = MODELS["kl"].unnormalised(fractions, MODELS["kl"].Settings())
     assert said.startswith(
         "'fractions' holds 1.5; the Kullback–Leibler likelihood has a normaliser"
     )

@@ -12,6 +12,7 @@ from bnmf_core.likelihoods import composed, priors
 from bnmf_core.likelihoods.entrywise import Entrywise
 
 SOFT = 1.0
+UNKNOWN = "The smoothed Laplace likelihood has no known normaliser."
 
 
 def _root(x, y):
@@ -46,7 +47,7 @@ MODEL = composed.model(
     composed.Likelihood(
         loss=lambda settings: LOSS,
         per_loss=lambda settings: 1.0 / settings.b,
-        unnormalised=lambda dataset: "The smoothed Laplace likelihood has no known normaliser.",
+        unnormalised=lambda dataset, settings: UNKNOWN,
     ),
     priors.EXPONENTIAL,
     Settings,

@@ -36,6 +36,8 @@ class Entry(Protocol):
 Known = TypeVar("Known", bound=Entry)
 LOG = logging.getLogger(__name__)
 ENGINE = Path(__file__).resolve().parents[1]
+# One for all registries: a package of one may ask another while it is being loaded.
+LOADING = RLock()
 
 
 class Registry(MutableMapping[str, Known]):
@@ -58,7 +60,7 @@ class Registry(MutableMapping[str, Known]):
     def __init__(self, kind: str, of: type[Known], own: Iterable[Known], group: str) -> None:
         self.kind, self.group = kind, group
         self._type, self._entries = of, dict[str, Known]()
-        self._looked, self._lock = False, RLock()
+        self._looked = self._complete = False
         for entry in own:
             self._add(entry)
 
@@ -92,15 +94,17 @@ class Registry(MutableMapping[str, Known]):
         del self._all()[key]
 
     def _all(self) -> dict[str, Known]:
-        if not self._looked:
-            with self._lock:
+        # Other threads wait until every package is loaded. The one that loads them comes through:
+        # a package may use the registry while it is being loaded.
+        if not self._complete:
+            with LOADING:
                 if not self._looked:
-                    # First, so that a package may use the registry while it is being loaded.
                     self._looked = True
                     for name, value in _of_folders().get(self.group, {}).items():
                         self._add(EntryPoint(name, value, self.group).load())
                     for point in entry_points(group=self.group):
                         self._load(point)
+                    self._complete = True
         return self._entries
 
     def _load(self, point: EntryPoint) -> None:

@@ -2,8 +2,11 @@
 
 import logging
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
+from threading import Event
+from time import sleep
 from types import ModuleType
 
 import pytest
@@ -128,6 +131,31 @@ def test_a_package_may_use_the_registry_while_it_is_loaded(installed, monkeypatc
         module, "entry_points", lambda group: [Curious("entry", "curious:THING", group)]
     )
     assert list(found) == ["second", "first", "outside"]
+
+
+def test_another_thread_waits_for_a_package_that_is_still_being_loaded(installed, monkeypatch):
+    installed()
+    found = things()
+    begun, asked = Event(), Event()
+
+    class Slow(EntryPoint):
+        def load(self):
+            begun.set()
+            asked.wait(10)
+            sleep(0.2)  # by now the other thread has its answer, or waits for it
+            return OUTSIDE
+
+    monkeypatch.setattr(module, "entry_points", lambda group: [Slow("entry", "slow:THING", group)])
+
+    def ask():
+        assert begun.wait(10)
+        asked.set()
+        return list(found)
+
+    with ThreadPoolExecutor() as pool:
+        other = pool.submit(ask)
+        assert list(found) == ["second", "first", "outside"]
+        assert other.result(10) == ["second", "first", "outside"]
 
 
 def test_the_registries_are_open_to_packages():

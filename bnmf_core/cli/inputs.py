@@ -1,6 +1,7 @@
 """From words on the command line to a dataset and to checked settings."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -149,13 +150,21 @@ def typed(settings_class: type, values: Mapping[str, str], owner: str) -> dict[s
     SettingsError
         Naming the setting, its value and what is allowed.
     """
-    choices = {key: declared.choices for key, (_, declared) in declarations(settings_class).items()}
-    read: dict[str, Value] = {
-        key: value if choices.get(key) else WORDS.get(value.lower(), value)
-        for key, value in values.items()
-    }
+    known = declarations(settings_class)
+    words = {key for key, (_, one) in known.items() if one.choices or one.pattern}
+    read = {key: value if key in words else _read(value) for key, value in values.items()}
     checked: object = build(settings_class, read, owner)
     return {key: getattr(checked, key) for key in values}
+
+
+def _read(text: str) -> Value:
+    """The truth value, None or number that is written there; else the text itself."""
+    if text.lower() in WORDS:
+        return WORDS[text.lower()]
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text)
+    return text
 
 
 def settings_by_algorithm(

@@ -6,6 +6,7 @@ import tomllib
 from pathlib import Path
 
 from bnmf_core.core.errors import SettingsError
+from bnmf_core.core.plain import is_number, is_whole
 
 NAMED_BY = "BNMF_LIMITS"
 
@@ -35,8 +36,7 @@ class Limits:
             value = getattr(self, field.name)
             whole = isinstance(field.default, int)
             least = 1 if whole else 0
-            right = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
-            if not right or value < least:
+            if not (is_whole(value) if whole else is_number(value)) or value < least:
                 kind = "a whole number from 1 on" if whole else "a number, 0 for no limit"
                 raise SettingsError(f"The limit {field.name!r} was {value!r}; it is {kind}.")
 

@@ -73,7 +73,7 @@ class Registry(MutableMapping[str, Known]):
             Listing the keys there are.
         """
         entries = self._all()
-        if key not in entries:
+        if not isinstance(key, str) or key not in entries:
             raise NotFoundError(f"There is no {self.kind} {key!r}; there are {', '.join(entries)}.")
         return entries[key]
 

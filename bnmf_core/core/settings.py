@@ -5,17 +5,18 @@ so an algorithm or model declares a setting once.
 """
 
 import dataclasses
-import math
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from bnmf_core.core.errors import SettingsError
-from bnmf_core.core.plain import Value
+from bnmf_core.core.plain import Value, is_number, plain
 
 Default = TypeVar("Default")
 SettingsT = TypeVar("SettingsT")
+LARGEST = sys.float_info.max
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,8 @@ def build(settings_class: type[SettingsT], values: Mapping[str, Value], owner: s
     SettingsError
         Naming the owner (algorithm or model), the setting, the value and what is allowed.
     """
+    if not isinstance(values, Mapping):
+        raise SettingsError(f"The settings of {owner} were {values!r}; give them as name: value.")
     known = declarations(settings_class)
     unknown = sorted(set(values) - set(known))
     if unknown:
@@ -91,44 +94,27 @@ def _check(
         if optional:
             return None
         raise SettingsError(f"{owner}: {declared.label!r} needs a value.")
+    value, kind = plain(value), str(field.type)
+    whole = "int" in kind
     if declared.choices:
-        if value not in declared.choices:
-            raise SettingsError(
-                f"{owner}: {declared.label!r} was {value!r}; choose one of "
-                f"{', '.join(declared.choices)}."
-            )
-        return value
-    if declared.pattern:
-        if not isinstance(value, str) or not re.fullmatch(declared.pattern, value):
-            raise SettingsError(
-                f"{owner}: {declared.label!r} was {value!r}; {declared.help[:1].lower()}"
-                f"{declared.help[1:]}"
-            )
-        return value
-    kind = str(field.type)
-    if "bool" in kind:
-        if not isinstance(value, bool):
-            raise SettingsError(f"{owner}: {declared.label!r} was {value!r}; it is true or false.")
-        return value
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise SettingsError(
-            f"{owner}: {declared.label!r} was {value!r}; a number is needed."
-        ) from None
-    too_low = declared.minimum is not None and number < declared.minimum
-    too_high = declared.maximum is not None and number > declared.maximum
-    if not math.isfinite(number) or too_low or too_high:
-        raise SettingsError(
-            f"{owner}: {declared.label!r} was {value!r}; {_allowed(declared)} is allowed."
-        )
-    if "int" in kind:
-        if number != int(number):
-            raise SettingsError(
-                f"{owner}: {declared.label!r} was {value!r}; a whole number is needed."
-            )
-        return int(number)
-    return number
+        fits = isinstance(value, str) and value in declared.choices
+        needed = f"choose one of {', '.join(declared.choices)}."
+    elif declared.pattern:
+        fits = isinstance(value, str) and re.fullmatch(declared.pattern, value) is not None
+        needed = declared.help[:1].lower() + declared.help[1:]
+    elif "bool" in kind:
+        fits, needed = isinstance(value, bool), "it is true or false."
+    elif not is_number(value) or (whole and value % 1 != 0):
+        fits, needed = False, f"a {'whole ' if whole else ''}number is needed."
+    else:
+        low = -LARGEST if declared.minimum is None else declared.minimum
+        high = LARGEST if declared.maximum is None else declared.maximum
+        fits, needed = low <= value <= high, f"{_allowed(declared)} is allowed."
+    if not fits:
+        raise SettingsError(f"{owner}: {declared.label!r} was {value!r}; {needed}")
+    if is_number(value):
+        return int(value) if whole else float(value)
+    return value
 
 
 def _allowed(declared: Declaration) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
-from bnmf_core.core.plain import Plain, Value
+from bnmf_core.core.plain import Plain, Value, plain
 
 # The key of the model of ordinary NMF.
 USUAL_MODEL = "gaussian"
@@ -45,10 +45,14 @@ class RunSpec:
     holdout: float = 0.0
     seconds: float = 0.0
 
+    def __post_init__(self) -> None:
+        """Take numbers of NumPy as those of Python, which can be stored."""
+        for name, value in list(vars(self).items()):
+            object.__setattr__(self, name, plain(value))
+
     def to_dict(self) -> dict[str, Plain]:
         """Plain values, ready for JSON."""
-        chosen = {"settings": dict(self.settings), "model_settings": dict(self.model_settings)}
-        return dataclasses.asdict(self) | chosen
+        return dataclasses.asdict(self)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "RunSpec":

@@ -7,6 +7,7 @@ import numpy as np
 
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import SettingsError
+from bnmf_core.core.plain import is_number
 from bnmf_core.lazy import lazy
 
 model_selection = lazy("sklearn.model_selection")
@@ -41,7 +42,7 @@ def holdout_columns(
         If the fraction is out of range, the labels do not fit or fewer than 2 observations
         would be left for training.
     """
-    if not 0.0 <= fraction <= LARGEST_FRACTION:
+    if not (is_number(fraction) and 0.0 <= fraction <= LARGEST_FRACTION):
         raise SettingsError(
             f"The held-out fraction was {fraction!r}; 0 to {LARGEST_FRACTION:g} is allowed."
         )

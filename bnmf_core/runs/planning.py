@@ -10,6 +10,7 @@ from bnmf_core.core import settings
 from bnmf_core.core.algorithm import AnyAlgorithm, Shard
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import SettingsError
+from bnmf_core.core.plain import is_number, is_whole
 from bnmf_core.core.problem import Problem, check_fit, check_model
 from bnmf_core.core.spec import RunInfo, RunSpec
 from bnmf_core.data.split import split
@@ -44,16 +45,16 @@ def check(dataset: Dataset, spec: RunSpec) -> tuple[AnyAlgorithm, object]:
     why_not = algorithm.why_not(model)
     if why_not:
         raise SettingsError(why_not)
-    if not (isinstance(spec.particles, int) and 1 <= spec.particles <= MOST_PARTICLES):
+    if not (is_whole(spec.particles) and 1 <= spec.particles <= MOST_PARTICLES):
         raise SettingsError(
-            f"{spec.particles!r} factorizations were asked for; 1 to {MOST_PARTICLES:,} are "
-            "allowed."
+            f"{spec.particles!r} factorizations were asked for; a whole number from 1 to "
+            f"{MOST_PARTICLES:,} is allowed."
         )
-    if not (isinstance(spec.rank, int) and spec.rank >= 1):
+    if not (is_whole(spec.rank) and spec.rank >= 1):
         raise SettingsError(f"The rank was {spec.rank!r}; a whole number of 1 or more is needed.")
-    if not (isinstance(spec.seed, int) and 0 <= spec.seed < 2**63):
+    if not (is_whole(spec.seed) and 0 <= spec.seed < 2**63):
         raise SettingsError(f"The seed was {spec.seed!r}; a whole number ≥ 0 is needed.")
-    if not (math.isfinite(spec.seconds) and spec.seconds >= 0):
+    if not (is_number(spec.seconds) and 0 <= spec.seconds < math.inf):
         raise SettingsError(
             f"The budget was {spec.seconds!r} seconds; a number ≥ 0 is needed, 0 for none."
         )

@@ -13,6 +13,8 @@ from bnmf_core.core.settings import declarations
 
 SettingsT = TypeVar("SettingsT")
 StateT = TypeVar("StateT")
+# Multiply-adds of one step: about a third of a second on one core.
+STEP_WORK = 1.0e9
 Supports = frozenset[tuple[Support, Support]]
 ANY_SUPPORT: Supports = frozenset(product(Support, Support))
 # Where a solved NMF fits in whatever its size: the weights can take up any scale.
@@ -44,6 +46,11 @@ class Shard:
         """
         key = (1, self.start + i)
         return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
+
+
+def fitting(work: float) -> int:
+    """How many updates of so many multiply-adds one step makes: one at least."""
+    return max(1, int(STEP_WORK / work))
 
 
 @dataclass(frozen=True)

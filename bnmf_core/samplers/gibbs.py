@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard
+from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard, fitting
 from bnmf_core.core.model import Capability, EntryPrior, given
 from bnmf_core.core.problem import Problem
 from bnmf_core.samplers.adaptive import (
@@ -45,8 +45,6 @@ from bnmf_core.samplers.truncated_normal import (
 )
 from bnmf_core.solvers.solution import gram, product_work, seen_grams
 
-# Multiply-adds of one step: about a third of a second on one core.
-STEP_WORK = 1.0e9
 # Entries of chains that are swept together: what they need stays in the second cache.
 ENTRIES_TOGETHER = 2**16
 
@@ -106,7 +104,7 @@ def step(
     A warm-up of fixed length is recorded at the same distance, counted back from its end.
     """
     kept: list[Batch] = []
-    left = max(1, int(STEP_WORK / (state.draws.size * work_per_sweep(problem))))
+    left = fitting(state.draws.size * work_per_sweep(problem))
     while state.warm_up is not None and left:
         A, W = sweep_in_parts(problem, state.A, state.W, rng)
         state = replace(state, A=A, W=W, sweeps=state.sweeps + 1)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard
+from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard, fitting
 from bnmf_core.core.model import Capability
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import setting
@@ -29,8 +29,6 @@ from bnmf_core.samplers.hamiltonian import (
 )
 from bnmf_core.samplers.starting import checking, start_setting, starts
 
-# Multiply-adds of one step: about a third of a second on one core.
-STEP_WORK = 1.0e9
 # Each trajectory's steps are up to this part longer or shorter than the chain's own, so that no
 # chain can go round an orbit in step with its trajectories (Neal 2011, §5.4.2.2).
 JITTER = 0.1
@@ -131,7 +129,7 @@ def step(
     """A bounded number of leapfrog steps; what is kept and what is recorded as in Gibbs."""
     chart = coordinates(problem)
     density = chart.density(problem)
-    left = max(1, int(STEP_WORK / work_per_leapfrog(problem, state.draws.size)))
+    left = fitting(work_per_leapfrog(problem, state.draws.size))
     kept: list[Batch] = []
     while left > 0 and state.sweeps < state.total:
         trajectory = state.trajectory or _set_out(state, rng)

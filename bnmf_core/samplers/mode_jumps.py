@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard
+from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard, fitting
 from bnmf_core.core.model import Capability
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import setting
@@ -29,8 +29,6 @@ from bnmf_core.samplers.starting import check_conditionals, check_posterior
 from bnmf_core.solvers import hals
 from bnmf_core.solvers.solution import Solution, Stopping, random_start
 
-# Multiply-adds of one step: about a third of a second on one core.
-STEP_WORK = 1.0e9
 # Restarts that have not settled lie between modes and look like more of them.
 SEARCH = Stopping(max_iterations=3000, tolerance=None)
 MOST_MODES = 12
@@ -169,7 +167,7 @@ def step(
     assert proposal is not None
     kept: list[Batch] = []
     begun = state.jumps
-    for _ in range(max(1, int(STEP_WORK / (state.draws.size * work_per_jump(problem, settings))))):
+    for _ in range(fitting(state.draws.size * work_per_jump(problem, settings))):
         if state.jumps == state.total:
             break
         state = _jumped(problem, state, proposal, settings, rng)
@@ -208,7 +206,7 @@ def _piloted(
         return _moments(problem, settings, A, W)
 
     chains = pilot.A.shape[0]
-    for _ in range(max(1, int(STEP_WORK / (chains * 2 * gibbs.work_per_sweep(problem))))):
+    for _ in range(fitting(chains * 2 * gibbs.work_per_sweep(problem))):
         if pilot.sweeps == settings.pilot:
             break
         pilot = pilot.swept(problem, _common_generator(state.seed, 1 + pilot.sweeps))

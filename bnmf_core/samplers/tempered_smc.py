@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard
+from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard, fitting
 from bnmf_core.core.model import Capability, given
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import setting
@@ -29,8 +29,6 @@ from bnmf_core.numerics.residuals import squared_errors
 from bnmf_core.samplers import gibbs, scale_move
 from bnmf_core.samplers.starting import check_conditionals, check_posterior
 
-# Multiply-adds of one step: about a third of a second on one core.
-STEP_WORK = 1.0e9
 # Halvings of the interval, on a log scale, in which a rise of the power is looked for.
 HALVINGS = 60
 # Rises of the power in a run of typical size; for estimates of time only.
@@ -110,7 +108,7 @@ def step(
     """
     data, R = problem.dataset, problem.rank
     nothing = Batch(np.empty((0, data.D, R)), np.empty((0, R, data.N)))
-    for _ in range(max(1, int(STEP_WORK / (settings.population * work_per_sweep(problem))))):
+    for _ in range(fitting(settings.population * work_per_sweep(problem))):
         if state.left > 0:
             state = _moved(problem, state, rng)
         elif state.power < 1.0:

@@ -11,16 +11,13 @@ from typing import Protocol
 
 import numpy as np
 
-from bnmf_core.core.algorithm import Batch, Shard
+from bnmf_core.core.algorithm import Batch, Shard, fitting
 from bnmf_core.core.problem import Problem
 from bnmf_core.samplers.adaptation import Adaptation, Tally
 from bnmf_core.samplers.chains import chains_of, joined, recorded
 from bnmf_core.samplers.coordinates import Coordinates, coordinates
 from bnmf_core.samplers.hamiltonian import Density, Outcome, Point
 from bnmf_core.samplers.starting import starts
-
-# Multiply-adds of one step: about a third of a second on one core.
-STEP_WORK = 5.0e8
 
 # (density, point, step size (c,), generator, reflected coordinates) → where the chains are then.
 Move = Callable[[Density, Point, np.ndarray, np.random.Generator, slice | None], Outcome]
@@ -126,7 +123,7 @@ def walk(
     """
     chart = coordinates(problem)
     kept: list[Batch] = []
-    for _ in range(max(1, int(STEP_WORK / work))):
+    for _ in range(fitting(2 * work)):  # it takes twice as long as so many in a product
         if state.sweeps >= state.total:
             break
         warm_up = state.sweeps < settings.warm_up

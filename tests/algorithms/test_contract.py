@@ -20,7 +20,6 @@ from bnmf_core.core.settings import declarations
 from bnmf_core.core.spec import RunSpec
 from bnmf_core.runs import engine, planning
 from bnmf_core.runs.planning import describe
-from bnmf_core.samplers import gibbs, hmc, mode_jumps, tempered_smc, walking
 from bnmf_core.solvers import hals, solution
 from bnmf_core.solvers.solution import random_start
 from bnmf_core.store.chunks import assemble
@@ -75,9 +74,10 @@ def make_spec(algorithm, **changes) -> RunSpec:
 
 def take_small_steps(monkeypatch) -> None:
     """So that shards are left in the middle too."""
-    for module in (solution, gibbs, tempered_smc, box_gibbs, boolean_gibbs, iasg):
+    monkeypatch.setattr("bnmf_core.core.algorithm.STEP_WORK", 5e6)
+    for module in (solution, box_gibbs, boolean_gibbs, iasg):
         monkeypatch.setattr(module, "STEP_WORK", 2e6)
-    for module in (hmc, mode_jumps, walking, box_restarts, panpal):
+    for module in (box_restarts, panpal):
         monkeypatch.setattr(module, "STEP_WORK", 1.5e7)
 
 

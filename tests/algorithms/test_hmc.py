@@ -316,7 +316,7 @@ def test_chains_and_draws_are_counted(small):
 def test_a_trajectory_larger_than_a_step_is_cut_without_changing_a_bit(small, monkeypatch):
     spec = RunSpec("hmc", 2, particles=3, settings={"warm_up": 3, "leapfrog_steps": 7})
     whole = engine.run(small, spec)
-    monkeypatch.setattr(hmc, "STEP_WORK", 1.0)  # one leapfrog step at a time
+    monkeypatch.setattr("bnmf_core.core.algorithm.STEP_WORK", 1.0)  # one leapfrog step at a time
     seen = []
     pieces = engine.run(small, spec, seen.append)
     np.testing.assert_array_equal(pieces.A, whole.A)

@@ -118,7 +118,7 @@ def test_a_checkpoint_is_its_own_inverse(key):
 
 def test_draws_of_a_chain_are_counted_over_all_steps(small, monkeypatch):
     """A chain that fails later is reported after as many draws as it has made in all."""
-    monkeypatch.setattr("bnmf_core.samplers.gibbs.STEP_WORK", 1.0)  # one sweep a step
+    monkeypatch.setattr("bnmf_core.core.algorithm.STEP_WORK", 1.0)  # one sweep a step
     chain = {"warm_up": 2, "thinning": 1, "chains": 1}
     plan = planning.make_plan(small, RunSpec("gibbs", 2, particles=5, settings=chain))
     made, counts = None, []

@@ -90,8 +90,7 @@ def test_the_trace_survives_files_and_subsets(small, spec, tmp_path):
 @pytest.mark.parametrize("spec", [GIBBS, HMC])
 def test_the_trace_of_an_interrupted_run_is_that_of_a_whole_one(small, spec, tmp_path, monkeypatch):
     whole = engine.run(small, spec)
-    for key in ("gibbs", "hmc"):
-        monkeypatch.setattr(f"bnmf_core.samplers.{key}.STEP_WORK", 1.0)
+    monkeypatch.setattr("bnmf_core.core.algorithm.STEP_WORK", 1.0)
     plan, sink = planning.make_plan(small, spec), folders.FolderSink(tmp_path)
     starts = [shard.start for shard in plan.shards]
     sink.write_plan({}, starts)

@@ -13,7 +13,6 @@ from bnmf_core.core.errors import RunError, StoreError
 from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.synthetic import laurberg
 from bnmf_core.runs import engine, planning
-from bnmf_core.samplers import hmc
 from bnmf_core.store import files
 from bnmf_core.store.checkpoint import (
     ANOTHER_VERSION,
@@ -158,7 +157,7 @@ def test_a_file_that_is_no_checkpoint_is_refused_with_a_sentence():
 
 def test_a_state_holds_a_trajectory_only_while_one_is_under_way(monkeypatch):
     data = laurberg("two", noise=0.01, rng=np.random.default_rng(0))
-    monkeypatch.setattr(hmc, "STEP_WORK", 1.0)  # one leapfrog step at a time
+    monkeypatch.setattr("bnmf_core.core.algorithm.STEP_WORK", 1.0)  # one leapfrog step at a time
     plan = planning.make_plan(data, HMC)
     checkpoint, seen = None, []
     for _ in range(8):

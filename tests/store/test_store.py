@@ -371,7 +371,7 @@ def test_what_is_damaged_is_made_again_as_it_was(store, small, damage, hit):
 
 def test_draws_behind_a_gap_are_left_out(store, small, monkeypatch):
     """Draws of a chain stand one behind the other: those behind a gap would be miscounted."""
-    monkeypatch.setattr("bnmf_core.samplers.gibbs.STEP_WORK", 1.0)  # one sweep a step
+    monkeypatch.setattr("bnmf_core.core.algorithm.STEP_WORK", 1.0)  # one sweep a step
     spec = RunSpec("gibbs", 2, particles=6, settings={"chains": 1, "warm_up": 2, "thinning": 1})
     run_id = save_run(store, small, spec, final=False)
     expected = store.particles(run_id)
@@ -625,11 +625,11 @@ from bnmf_core.store.datasets import verify
 from bnmf_core.store.home import data_home
 from bnmf_core.runs.runner import JobRunner
 from bnmf_core.store.run_store import RunStore
-from bnmf_core.samplers import gibbs
+from bnmf_core.core import algorithm
 from bnmf_core.solvers import solution
 from bnmf_core.core.spec import RunSpec
 
-gibbs.STEP_WORK, solution.STEP_WORK = 1.5e6, 3e6  # many small steps
+algorithm.STEP_WORK, solution.STEP_WORK = 1.5e6, 3e6  # many small steps
 store = RunStore(sys.argv[1])
 specs = [
     RunSpec("gibbs", 3, particles=800, seed=7),

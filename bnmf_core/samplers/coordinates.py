@@ -119,23 +119,14 @@ class LogCoordinates:
 
 
 @dataclass(frozen=True)
-class BoundedCoordinates:
+class BoundedCoordinates(LogCoordinates):
     """q = log(x/(1 − x)) where entries lie between 0 and 1, log x elsewhere.
 
     D : rows of A. bounded_A, bounded_W : whether entries of A and of W end at 1.
     """
 
-    D: int
     bounded_A: bool
     bounded_W: bool
-
-    @property
-    def reflected(self) -> None:
-        """There are no walls."""
-
-    def log_constant(self, problem: Problem) -> float:
-        """Nothing."""
-        return 0.0
 
     @property
     def _parts(self) -> tuple[tuple[slice, bool], tuple[slice, bool]]:

@@ -96,8 +96,20 @@ def starts(
         When no chain can start: what :func:`checking` asks, or a log joint that is not finite.
     """
     checking(label)(problem, settings)
-    make = {"restart": _solved, "prior": _from_prior, "known": _known}[settings.start]
-    A, W = make(problem, generators)
+    data, model = problem.dataset, problem.model
+    if settings.start == "prior":
+        pairs = [model.prior(problem, rng) for rng in generators]
+    elif settings.start == "known":
+        known = data.known_factorizations(problem.rank)
+        chosen = [known[rng.integers(len(known))] for rng in generators]
+        pairs = [(truth.A, truth.W) for truth in chosen]
+    else:
+        pairs = [random_start(data, problem.rank, rng) for rng in generators]
+    A, W = (np.stack(factors).astype(np.float64) for factors in zip(*pairs, strict=True))
+    if settings.start == "restart":
+        A, W = solve_with(usual_solver(problem), problem, A, W, Stopping(START_ITERATIONS))
+    if settings.start != "prior":
+        A, W = model.scale(A, W)
     with np.errstate(all="ignore"):
         finite = np.isfinite(problem.model.log_joint(problem, A, W))
     if not finite.all():
@@ -118,30 +130,3 @@ def lifted(F: np.ndarray, axis: int) -> np.ndarray:
     whole = F.mean(axis=(1, 2), keepdims=True)
     whole = np.where(whole > 0, whole, 1.0)
     return np.maximum(F, LIFT * np.where(mean > 0, mean, whole))
-
-
-def _solved(
-    problem: Problem, generators: list[np.random.Generator]
-) -> tuple[np.ndarray, np.ndarray]:
-    pairs = [random_start(problem.dataset, problem.rank, rng) for rng in generators]
-    A, W = (np.stack(factors) for factors in zip(*pairs, strict=True))
-    stopping = Stopping(START_ITERATIONS)
-    return problem.model.scale(*solve_with(usual_solver(problem), problem, A, W, stopping))
-
-
-def _from_prior(
-    problem: Problem, generators: list[np.random.Generator]
-) -> tuple[np.ndarray, np.ndarray]:
-    pairs = [problem.model.prior(problem, rng) for rng in generators]
-    A, W = (np.stack(factors) for factors in zip(*pairs, strict=True))
-    return A, W
-
-
-def _known(
-    problem: Problem, generators: list[np.random.Generator]
-) -> tuple[np.ndarray, np.ndarray]:
-    known = problem.dataset.known_factorizations(problem.rank)
-    chosen = [known[rng.integers(len(known))] for rng in generators]
-    A = np.stack([np.asarray(truth.A, dtype=np.float64) for truth in chosen])
-    W = np.stack([np.asarray(truth.W, dtype=np.float64) for truth in chosen])
-    return problem.model.scale(A, W)

@@ -27,6 +27,7 @@ from bnmf_core.numerics.linalg import evenly_spaced
 from bnmf_core.numerics.populations import systematic
 from bnmf_core.numerics.residuals import squared_errors
 from bnmf_core.samplers import gibbs, scale_move
+from bnmf_core.samplers.chains import joined
 from bnmf_core.samplers.starting import check_conditionals, check_posterior
 
 # Halvings of the interval, on a log scale, in which a rise of the power is looked for.
@@ -106,8 +107,6 @@ def step(
     Where fewer particles are asked for than there are, those at evenly spaced places: all count the
     same, as the last rise was followed by resampling.
     """
-    data, R = problem.dataset, problem.rank
-    nothing = Batch(np.empty((0, data.D, R)), np.empty((0, R, data.N)))
     for _ in range(fitting(settings.population * work_per_sweep(problem))):
         if state.left > 0:
             state = _moved(problem, state, rng)
@@ -115,7 +114,7 @@ def step(
             state = _raised(problem, state, settings, rng)
         else:
             return state, _handed_over(state)
-    return state, nothing
+    return state, joined(problem, [])
 
 
 def _moved(problem: Problem, state: State, rng: np.random.Generator) -> State:

@@ -230,14 +230,6 @@ def _scaled(excess: np.ndarray, sd: float, f: np.ndarray) -> None:
         f[i] = sd * excess[i]
 
 
-@numba.njit(cache=True)
-def truncated_draw(mean: float, sd: float, u: float) -> float:
-    """The value with survival probability u in (0, 1] under N(mean, sd²) given x ≥ 0."""
-    excess = np.empty(1)
-    _draw(np.array([-mean / sd]), np.array([u]), excess, np.empty((4, 1)))
-    return sd * excess[0]
-
-
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def draw_factors(
     F: np.ndarray,

@@ -130,11 +130,6 @@ def shape(text: str) -> tuple[int, int]:
     return int(height), int(width)
 
 
-def lines(reading: Reading) -> list[str]:
-    """What was found doubtful or wrong, a sentence each, with what it was taken for first."""
-    return [f"Read as {reading.what}.", *reading.doubts, *reading.faults]
-
-
 def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> None:
     """Add ``inspect``."""
     words = "say how a file would be read, and why; nothing is run"

@@ -70,14 +70,13 @@ def allowed_schedulers() -> list[str]:
     return [address for address in dict.fromkeys(map(str.strip, listed)) if address]
 
 
-def open_executor(scheduler: str | None = None, workers: int = WORKERS) -> Executor:
+def open_executor(scheduler: str | None = None) -> Executor:
     """An executor for :func:`bnmf_core.runs.engine.drive`; close it with ``shutdown``.
 
     Parameters
     ----------
     scheduler : address of a dask scheduler ("tcp://host:8786"); "" for threads of this
         process, None for what ``BNMF_SCHEDULER`` says.
-    workers : number of threads; a cluster brings its own.
 
     Raises
     ------
@@ -87,7 +86,7 @@ def open_executor(scheduler: str | None = None, workers: int = WORKERS) -> Execu
     """
     scheduler = default_scheduler() if scheduler is None else scheduler
     if not scheduler:
-        return ThreadPoolExecutor(workers, thread_name_prefix="step")
+        return ThreadPoolExecutor(WORKERS, thread_name_prefix="step")
     return ClusterExecutor(scheduler)
 
 

@@ -23,8 +23,8 @@ ALGORITHM = registry.FOREIGN
 LABEL = registry.label_of(ALGORITHM)
 
 
-def foreign_particles(dataset: Dataset, found: Sequence[Foreign], model: str) -> Particles:
-    """Factorizations of one rank with their errors and log joint densities under the model.
+def foreign_particles(dataset: Dataset, found: Sequence[Foreign]) -> Particles:
+    """Factorizations of one rank with their errors and log joint densities under the usual model.
 
     Draws keep their chains, of which there is a trace; every other factorization is a chain of its
     own.
@@ -36,7 +36,7 @@ def foreign_particles(dataset: Dataset, found: Sequence[Foreign], model: str) ->
     """
     A, W = np.stack([one.A for one in found]), np.stack([one.W for one in found])
     M, R = len(found), A.shape[2]
-    chosen = registry.model(model)
+    chosen = registry.model(USUAL_MODEL)
     open_settings: object = settings.build(chosen.Settings, {}, chosen.label)
     problem = Problem.prepare(dataset, chosen, open_settings, R)
     f = problem.loss.values(problem, A, W)
@@ -71,7 +71,7 @@ def foreign_particles(dataset: Dataset, found: Sequence[Foreign], model: str) ->
         "seconds": np.zeros(M),
     }
     notes = list(dict.fromkeys(one.note for one in found if one.note))
-    spec = RunSpec(ALGORITHM, R, model, M)
+    spec = RunSpec(ALGORITHM, R, USUAL_MODEL, M)
     return Particles.from_arrays(
         arrays,
         spec,
@@ -91,13 +91,7 @@ def foreign_particles(dataset: Dataset, found: Sequence[Foreign], model: str) ->
     )
 
 
-def bring(
-    store: RunStore,
-    dataset: Dataset,
-    found: Sequence[Foreign],
-    name: str = "",
-    model: str = USUAL_MODEL,
-) -> list[str]:
+def bring(store: RunStore, dataset: Dataset, found: Sequence[Foreign], name: str = "") -> list[str]:
     """Keep factorizations as complete runs, and return their ids.
 
     There is one for each number of components, and for draws one for each file. ``name`` : what
@@ -113,7 +107,7 @@ def bring(
         file = "" if one.chain is None else f"{one.source} {one.name}"
         groups[one.A.shape[1], file].append(one)
     every = [
-        (foreign_particles(dataset, groups[key], model), name or _named(groups[key]))
+        (foreign_particles(dataset, groups[key]), name or _named(groups[key]))
         for key in sorted(groups)
     ]
     dataset_id = store.add_dataset(dataset)

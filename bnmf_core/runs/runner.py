@@ -83,7 +83,8 @@ class JobRunner:
         self._jobs: set[RunJob] = set()
         self._lock = threading.Lock()
         self._closing = threading.Event()
-        work = [self._beat, self._sweep]
+        # What a program that was killed has left half written is of no use to anybody.
+        work = [self._beat, lambda: files.sweep(store.root)]
         self._threads = [threading.Thread(target=act, daemon=True) for act in work]
         for thread in self._threads:
             thread.start()
@@ -268,10 +269,6 @@ class JobRunner:
             return list(self._jobs)
 
     # In the background threads
-
-    def _sweep(self) -> None:
-        """What a program that was killed has left half written is of no use to anybody."""
-        files.sweep(self.store.root)
 
     def _beat(self) -> None:
         """Renew the claims on all runs that wait or run here, and hear what others wish."""

@@ -315,7 +315,7 @@ def test_the_scheduler_comes_from_the_environment_unless_it_is_named(monkeypatch
     assert default_scheduler() == "nonsense"
     with pytest.raises(SchedulerError, match="'nonsense'"):
         open_executor()
-    with open_executor("", workers=3) as threads:
+    with open_executor("") as threads:
         assert threads.submit(lambda: threading.current_thread().name).result().startswith("step")
     monkeypatch.delenv("BNMF_SCHEDULER")
     assert default_scheduler() == ""

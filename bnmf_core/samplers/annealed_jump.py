@@ -251,9 +251,7 @@ def _drawn(problem: Problem) -> Conditionals:
 def _seen(problem: Problem, rows: bool) -> np.ndarray | None:
     """Where X was seen, the lines of the other factor first; None where all of it was."""
     seen = problem.seen
-    if seen is None or not problem.dataset.missing:
-        return None
-    return seen.T if rows else seen
+    return seen.T if rows and seen is not None else seen
 
 
 def _column_grams(other: np.ndarray, seen: np.ndarray | None, n: int) -> np.ndarray:

@@ -170,7 +170,7 @@ def sweep(
     drawn = given(problem.model.conditionals)(problem.model_settings)
     variance = drawn.noise_variance if variance is None else variance
     seen = problem.seen
-    if seen is not None and problem.dataset.missing:
+    if seen is not None:
         A = draw_seen(A, problem.times_rows(W), W, seen.T, variance, drawn.A, rng)
         return A, draw_seen(W, problem.times_columns(A), A, seen, variance, drawn.W, rng)
     A = draw(A, problem.times_rows(W), gram(W), variance, drawn.A, rng)

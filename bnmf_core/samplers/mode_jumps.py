@@ -25,10 +25,12 @@ from bnmf_core.samplers.annealed_jump import Anchors
 from bnmf_core.samplers.chains import chains_of, chains_setting, joined, recorded, shard_sizes
 from bnmf_core.samplers.fitted_jump import FittedModes
 from bnmf_core.samplers.landmarks import landmarks
-from bnmf_core.samplers.starting import check_conditionals, check_posterior
+from bnmf_core.samplers.starting import checking
 from bnmf_core.solvers import hals
 from bnmf_core.solvers.solution import Solution, Stopping, random_start
 
+LABEL = "Mode jumps"
+check = checking(LABEL, conditionals=True)
 # Restarts that have not settled lie between modes and look like more of them.
 SEARCH = Stopping(max_iterations=3000, tolerance=None)
 MOST_MODES = 12
@@ -324,17 +326,9 @@ def work(problem: Problem, settings: Settings) -> float:
     return settings.thinning * work_per_jump(problem, settings)
 
 
-def check(problem: Problem, settings: Settings) -> None:
-    """Refuse what has no posterior, and known modes where none are known."""
-    check_posterior(problem, ALGORITHM.label)
-    check_conditionals(problem, ALGORITHM.label)
-    if settings.start == "known":
-        problem.dataset.known_factorizations(problem.rank)
-
-
 ALGORITHM = Algorithm(
     key="mode_jumps",
-    label="Mode jumps",
+    label=LABEL,
     family="sampler",
     Settings=Settings,
     State=State,

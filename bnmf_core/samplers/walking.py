@@ -14,21 +14,17 @@ import numpy as np
 from bnmf_core.core.algorithm import Batch, Shard, fitting
 from bnmf_core.core.problem import Problem
 from bnmf_core.samplers.adaptation import Adaptation, Tally
-from bnmf_core.samplers.chains import chains_of, joined, recorded
+from bnmf_core.samplers.chains import ChainSettings, chains_of, joined, recorded
 from bnmf_core.samplers.coordinates import Coordinates, coordinates
 from bnmf_core.samplers.hamiltonian import Density, Outcome, Point
-from bnmf_core.samplers.starting import starts
+from bnmf_core.samplers.starting import StartSettings, starts
 
 # (density, point, step size (c,), generator, reflected coordinates) → where the chains are then.
 Move = Callable[[Density, Point, np.ndarray, np.random.Generator, slice | None], Outcome]
 
 
-class WalkSettings(Protocol):
+class WalkSettings(ChainSettings, StartSettings, Protocol):
     """Settings of chains that walk."""
-
-    @property
-    def chains(self) -> int:
-        """How many there are."""
 
     @property
     def warm_up(self) -> int:
@@ -41,10 +37,6 @@ class WalkSettings(Protocol):
     @property
     def target_acceptance(self) -> float:
         """At which the step size is aimed."""
-
-    @property
-    def start(self) -> str:
-        """How chains start."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ import gzip
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 
@@ -86,7 +87,7 @@ def _large(picture: Picture) -> bool:
 def _made_small(picture: Picture) -> Picture:
     assert picture.figure is not None
     reading = picture.reading + AS_PICTURE
-    return Picture(picture.key, reading, picture.table, flattened(picture.figure), picture.title)
+    return replace(picture, reading=reading, figure=flattened(picture.figure))
 
 
 def _smaller(shown: Sequence[Picture]) -> list[Picture] | None:
@@ -103,9 +104,8 @@ def _smaller(shown: Sequence[Picture]) -> list[Picture] | None:
     if not shown or len(shown[longest].table) <= FEWER:
         return None
     cut = shown[longest]
-    found[longest] = Picture(
-        cut.key, cut.reading + SHORTENED, cut.table.head(FEWER), cut.figure, cut.title
-    )
+    reading = cut.reading + SHORTENED
+    found[longest] = replace(cut, reading=reading, table=cut.table.head(FEWER))
     return found
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import NotFoundError, SettingsError
 from bnmf_core.core.plain import Value
-from bnmf_core.core.settings import build, declarations
+from bnmf_core.core.settings import Declaration, build, declarations
 from bnmf_core.data.joining import join, labelled, oriented
 from bnmf_core.data.load import LIMIT_BYTES, inspect_file, load_file, map_npy, named_apart
 from bnmf_core.data.repair import hide_entries
@@ -151,16 +151,20 @@ def typed(settings_class: type, values: Mapping[str, str], owner: str) -> dict[s
         Naming the setting, its value and what is allowed.
     """
     known = declarations(settings_class)
-    words = {key for key, (_, one) in known.items() if one.choices or one.pattern}
-    read = {key: value if key in words else _read(value) for key, value in values.items()}
+    read = {
+        key: _read(text, known[key][1]) if key in known else text for key, text in values.items()
+    }
     checked: object = build(settings_class, read, owner)
     return {key: getattr(checked, key) for key in values}
 
 
-def _read(text: str) -> Value:
-    """The truth value, None or number that is written there; else the text itself."""
-    if text.lower() in WORDS:
-        return WORDS[text.lower()]
+def _read(text: str, declared: Declaration) -> Value:
+    """The truth value, None or number that is written there, if a setting can be that, or text."""
+    word = text.lower()
+    if declared.choices or (declared.pattern and word != "none"):
+        return text
+    if word in WORDS:
+        return WORDS[word]
     for kind in (int, float):
         with suppress(ValueError):
             return kind(text)

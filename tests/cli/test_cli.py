@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 
 from bnmf_core import registry
+from bnmf_core.cli.inputs import typed
 from bnmf_core.core.settings import declarations
 from bnmf_core.data.samples import SAMPLES
 from bnmf_core.data.synthetic import GENERATORS
@@ -79,6 +80,18 @@ def test_what_is_wrong_is_one_sentence_on_stderr(command, words, sentence, home)
     assert (code, out) == (1, "")
     assert sentence in err and err.count("\n") == 1 and "Traceback" not in err
     assert home.runs() == []
+
+
+def test_settings_are_read_as_what_they_are():
+    given = {"chains": "4", "thinning": "1e2", "start": "prior"}
+    read = {"chains": 4, "thinning": 100, "start": "prior"}
+    assert typed(registry.ALGORITHMS["gibbs"].Settings, given, "Gibbs") == read
+    for text, value in (("0.5", 0.5), ("none", None)):
+        assert typed(MODELS["gaussian"].Settings, {"sigma": text}, "") == {"sigma": value}
+    for text, value in (("1234567890123456", "1234567890123456"), ("none", None)):
+        assert typed(registry.ALGORITHMS["q_transform"].Settings, {"library": text}, "") == {
+            "library": value
+        }
 
 
 def test_a_library_of_transforms_is_learned_brought_in_and_run(command, ask, tmp_path):

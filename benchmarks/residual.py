@@ -100,7 +100,8 @@ def _case(case: Case, data: Dataset, quick: bool) -> dict[str, Any]:
         _ours(problem, A[:1], W[:1])  # compiled, compressed
         found: list[tuple[float, float, float]] = []
         while len(found) < most:
-            found.append(_theirs(problem, A[len(found)], W[len(found)], quick))
+            start = A[len(found)], W[len(found)]
+            found.append(driven(problem, *start, RESIDUAL, 0.0 if quick else PATIENCE))
             if len(found) >= FEWEST and sum(seconds for seconds, _, _ in found) > SECONDS:
                 break
         ours = [_ours(problem, A, W) for _ in range(1 if quick else 3)]
@@ -134,10 +135,13 @@ def _ours(
     return seconds, approach, *_judged(problem, *solution.particles)
 
 
-def _theirs(
-    problem: Problem, A: np.ndarray, W: np.ndarray, quick: bool
+def driven(
+    problem: Problem, A: np.ndarray, W: np.ndarray, enough: float, patience: float
 ) -> tuple[float, float, float]:
-    """Seconds until one has arrived, or patience ends; its residual and relative error."""
+    """scikit-learn from A (D, R), W (R, N) on, until its residual is ``enough`` or patience ends.
+
+    Returns seconds, its residual and its relative error.
+    """
     X = problem.dataset.X.T
     X = X.tocsr() if problem.dataset.is_sparse else np.ascontiguousarray(X)
     left, right = np.ascontiguousarray(W.T), np.ascontiguousarray(A.T)
@@ -154,7 +158,7 @@ def _theirs(
             float(value[0]) for value in _judged(problem, right.T[None], left.T[None])
         )
         done += stretch
-        if residual <= RESIDUAL or seconds > PATIENCE or quick:
+        if residual <= enough or seconds > patience:
             return seconds, residual, error
         stretch = max(FIRST, int((GROWTH - 1.0) * done))
 

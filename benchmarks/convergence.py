@@ -154,7 +154,7 @@ def _case(dataset: Dataset, rank: int, count: int, quick: bool) -> dict[str, Any
             lambda _: _seconds(problem, A, W, stops[1]),
         )
         solution = _solved(problem, A, W, stops[1])
-        done = stops[1].converged(solution.kkt, solution.movement)
+        done = stops[1].converged(solution.kkt, solution.movement, solution.gain)
         going_on = np.flatnonzero(done)
         angles = [_turned(problem, solution, i) for i in going_on] or [np.nan]
     published = RunSpec("random_restarts", rank, particles=count, settings=dict(AS_PUBLISHED))
@@ -243,13 +243,12 @@ def _one_by_one(problem: Problem, quick: bool) -> dict[str, Any]:
             seconds = time.thread_time() - began
             if i < 0:
                 continue
-            done = stopping.converged(solution.kkt, solution.movement)
-            ridge = getattr(solution, "ridge", np.zeros(1, bool))
+            done = stopping.converged(solution.kkt, solution.movement, solution.gain)
             for key, value in {
                 "seconds": seconds,
                 "converged": bool(done[0]),
-                "ridge": bool(ridge[0]),
-                "unfinished": not (done[0] or ridge[0]),
+                "ridge": bool(solution.ridge[0]),
+                "unfinished": not (done[0] or solution.ridge[0]),
                 "error": float(np.sqrt(solution.squared_error[0])) / norm,
                 "kkt": float(solution.kkt[0]),
             }.items():

@@ -94,7 +94,7 @@ def solve_locked(
     while state.active.any():
         raise_if_cancelled(cancel, "looking for what remains")
         state = solver.advance(problem, state, STOPPING)
-    kkt, movement = certificate(problem, state)
+    kkt, movement, gain = certificate(problem, state)
     found_A, found_W = state.particles
     # Solving has balanced the lengths of columns and rows; the believed columns get theirs back.
     for r in np.flatnonzero(held):
@@ -103,7 +103,7 @@ def solve_locked(
         found_W[:, r] *= (now / length if length > 0 else np.zeros_like(now))[:, None]
         found_A[:, :, r] = A[:, r]
     error = loss.measured(dataset, np.maximum(state.squared_error, 0.0))
-    return Locked(found_A, error, movement, STOPPING.converged(kkt, movement)), found_W
+    return Locked(found_A, error, movement, STOPPING.converged(kkt, movement, gain)), found_W
 
 
 def _start(

@@ -211,20 +211,18 @@ def step(
     if state.active.any():
         D, N, R = problem.dataset.D, problem.dataset.N, problem.rank
         return state, Batch(np.empty((0, D, R)), np.empty((0, R, N)))
-    kkt, movement = state.kkt, state.movement
-    if settings.objective == LIKELIHOOD:
-        kkt, movement = certificate(problem, state)
-    gain = state.gain
+    kkt, movement, gain = state.kkt, state.movement, state.gain
     A, W = state.particles
     if settings.objective == LIKELIHOOD:
+        kkt, movement, gain = certificate(problem, state)
         A, W = problem.model.scale(A, W)
     found = {
         "iterations": state.iterations,
-        "converged": stopping.converged(kkt, movement),
+        "converged": stopping.converged(kkt, movement, gain),
         "kkt": kkt,
         "movement": movement,
         "gain": gain,
-        "ridge": (gain <= stopping.gain) & (movement > stopping.movement),
+        "ridge": state.ridge,
     }
     return state, Batch(A, W, found)
 

@@ -18,8 +18,8 @@ def usual_solver(problem: Problem) -> Solver:
     return next(solver for solver in SOLVERS.values() if solver.serves(problem.loss))
 
 
-def certificate(problem: Problem, solution: Solution) -> tuple[np.ndarray, np.ndarray]:
-    """KKT residual and movement (m,) of a solution, measured where it does not say them."""
+def certificate(problem: Problem, solution: Solution) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """KKT residual, movement and gain (m,) of a solution, measured where it does not say them."""
     if problem.loss is SQUARED_ERROR:
         return newton.with_unmeasured(problem, solution)
-    return solution.kkt, solution.movement
+    return solution.kkt, solution.movement, solution.gain

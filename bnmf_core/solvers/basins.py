@@ -14,7 +14,7 @@ from bnmf_core.solvers.solution import Stopping
 BLOCK = 20
 # Optima are told apart at 15°: near enough is where a factorization still turns by less than a
 # third of that. On a ridge it may turn for ever, and is left where it is.
-NEAR = Stopping(1_000, None, 0.0, movement=5.0, kkt=1e-2)
+NEAR = Stopping(1_000, None, 0.0, movement=5.0, kkt=1e-2, gain=np.inf)
 
 
 def optima_from(

@@ -4,9 +4,9 @@ import numba
 import numpy as np
 
 from bnmf_core.solvers import products
-from bnmf_core.solvers.products import combined, copy, inner_products, pair
+from bnmf_core.solvers.products import combined, copy, inner_products, pair, take_sparse
 
-assert products.REVISION == 4
+assert products.REVISION == 5
 
 # Entries of a factor that are worked on together; R × TILE numbers stay in the first-level cache.
 TILE = 256
@@ -145,14 +145,20 @@ def _begin(
     free: np.ndarray,
     r: np.ndarray,
     x: np.ndarray,
-) -> None:
-    """Which entries are free, what is left to solve for, and where the others go: to 0."""
+) -> float:
+    """Which entries are free, what is left to solve for, and where the others go: to 0.
+
+    Returns by how much these lower the error, by their slopes.
+    """
+    lowered = 0.0
     for k in range(F.shape[0]):
         for i in range(F.shape[1]):
             held = F[k, i] <= gradient[k, i] * inverse[k] or inverse[k] == 0.0
             free[k, i] = 0.0 if held else 1.0
             r[k, i] = 0.0 if held else -gradient[k, i]
             x[k, i] = -F[k, i] if held and inverse[k] > 0.0 else 0.0
+            lowered -= np.float64(gradient[k, i] * x[k, i])
+    return lowered
 
 
 @numba.njit(cache=True, nogil=True, forceinline=True)
@@ -260,6 +266,9 @@ def _seen_product(
 def newton_direction(  # noqa: PLR0912, PLR0915 (one iteration)
     Ut: np.ndarray,
     Vt: np.ndarray,
+    starts: np.ndarray,
+    places: np.ndarray,
+    values: np.ndarray,
     seen: np.ndarray,
     residual: np.ndarray,
     A: np.ndarray,
@@ -274,7 +283,7 @@ def newton_direction(  # noqa: PLR0912, PLR0915 (one iteration)
     row: int,
     entry: int,
     odds: float,
-) -> tuple[np.ndarray, np.ndarray, int, float, bool]:
+) -> tuple[np.ndarray, np.ndarray, int, float, float, bool]:
     """Solve H d = −∇ on the free entries by conjugate gradients, to a part of ∇'s length.
 
     H is the Hessian of ½‖X − A W‖², with U Vᵀ in place of X, or, where X has gaps, of the sum
@@ -286,6 +295,7 @@ def newton_direction(  # noqa: PLR0912, PLR0915 (one iteration)
     Parameters
     ----------
     Ut : (K, D), Vt : (K, N), fastest where D and N are whole lines of the cache.
+    starts, places, values : a sparse X by its columns, in place of the rows above; or empty.
     seen, residual : S and S ∘ (AW) − X, (D, N); (0, 0) without gaps.
     A : (R, D), W : (R, N), and their gradients. G_A, G_W : (R, R), A Aᵀ and W Wᵀ, or their
         likeness with gaps: what the preconditioner is made of.
@@ -295,8 +305,9 @@ def newton_direction(  # noqa: PLR0912, PLR0915 (one iteration)
 
     Returns
     -------
-    direction of A (R, D) and of W (R, N), how many products with H it took, its length in M, and
-    whether it is the solution: short of the border, and as accurate as was asked for.
+    direction of A (R, D) and of W (R, N), how many products with H it took, its length in M, by how
+    much the quadratic falls along it, and whether it is the solution: short of the border, and as
+    accurate as was asked for.
     """
     R, K, kind = A.shape[0], Ut.shape[0], A.dtype
     # Of A and of W. A direction above its factor and the rows of X: what the direction comes to
@@ -316,8 +327,8 @@ def newton_direction(  # noqa: PLR0912, PLR0915 (one iteration)
     copy(W, stack[1][R:])
     copy(Ut, stack[0][2 * R :])
     copy(Vt, stack[1][2 * R :])
-    _begin(A, gradient_A, inverse[0], free[0], r[0], x[0])
-    _begin(W, gradient_W, inverse[1], free[1], r[1], x[1])
+    promised = _begin(A, gradient_A, inverse[0], free[0], r[0], x[0])
+    promised += _begin(W, gradient_W, inverse[1], free[1], r[1], x[1])
     answer, part = z[0], 0.0
     if row >= 0:
         _begin_tied(A, gradient_A, inverse[0], free[0], r[0], x[0], row, entry, odds)
@@ -350,6 +361,8 @@ def newton_direction(  # noqa: PLR0912, PLR0915 (one iteration)
                 _halve(inner, left[1 - s])
             for s in range(2):
                 combined(left[s], stack[s], h[s])
+        if starts.size:
+            take_sparse(starts, places, values, p, h)
         if row >= 0:
             tied = kind.type(odds) * h[0][row, entry]
             for i in range(D):
@@ -368,10 +381,12 @@ def newton_direction(  # noqa: PLR0912, PLR0915 (one iteration)
             else:
                 step = 1.0 if used == 1 else 0.0
                 length2 += step**2 * p2
+            promised += step * (size - 0.5 * step * curvature)
             for s in range(2):
                 _add(x[s], step, p[s])
             break
+        promised += 0.5 * step * size
         for s in range(2):
             _step(x[s], r[s], step, p[s], h[s])
         length2 += step * (2.0 * along + step * p2)
-    return x[0], x[1], used, np.sqrt(length2), size <= enough
+    return x[0], x[1], used, np.sqrt(length2), promised, size <= enough

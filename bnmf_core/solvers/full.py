@@ -57,11 +57,18 @@ def _settled(problem: Problem, before: Solution, after: Solution, stopping: Stop
     if not chosen.size:
         return after
     A, W = after.particles
-    kkt, movement = after.kkt.copy(), after.movement.copy()
-    kkt[chosen], movement[chosen] = newton.measured(problem, A[chosen], W[chosen])
-    converged = stopping.converged(kkt, movement)
-    kkt[~converged] = movement[~converged] = np.nan
-    return replace(after, kkt=kkt, movement=movement, active=after.active & ~converged)
+    kkt, movement, gain = after.kkt.copy(), after.movement.copy(), after.gain.copy()
+    kkt[chosen], movement[chosen], gain[chosen] = newton.measured(problem, A[chosen], W[chosen])
+    idle = after.idle.copy()
+    found_idle = stopping.idle(kkt[chosen], movement[chosen] / newton.CAUTION, gain[chosen])
+    idle[chosen] = np.where(found_idle, idle[chosen] + 1, 0)
+    # Between two questions there are many iterations.
+    ridge = idle >= 2
+    told = stopping.converged(kkt, movement, gain) | ridge
+    kkt[~told] = movement[~told] = gain[~told] = np.nan
+    active = after.active & ~told
+    after = replace(after, kkt=kkt, movement=movement, gain=gain)
+    return replace(after, ridge=ridge, idle=idle, active=active)
 
 
 # Where the product falls below this the quotient could overflow; such an entry is left alone.

@@ -13,7 +13,7 @@ from bnmf_core.solvers.products import (
     whole_lines,
 )
 
-assert products.REVISION == 4
+assert products.REVISION == 5
 
 # Columns of a factor that are worked on together: a few R × TILE numbers stay in the nearest cache.
 TILE = 256

@@ -30,7 +30,7 @@ from bnmf_core.solvers.reduced import EMPTY, TRIALS, inverses, moments
 
 # Columns for each row from which on this is worth it, as a round takes little longer with more of
 # them, and the largest table S.
-LONG, LARGEST = 50, 250
+LONG, LARGEST = 50, 600
 # Damping, at least: valleys are long here, and the quadratic is that of thousands of columns.
 LEAST = 1e-8
 # What is added to a Gram matrix so that rounding leaves it positive definite.

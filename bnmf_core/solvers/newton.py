@@ -20,17 +20,22 @@ what a factorization is judged by: see :func:`measured`. A small X has a method 
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
 from bnmf_core.core.problem import Problem
+from bnmf_core.numerics.memory import in_lines
 from bnmf_core.solvers.conjugate import newton_direction
 from bnmf_core.solvers.kernels import sweep, sweep_each
 from bnmf_core.solvers.solution import (
     FURTHEST,
+    IDLE,
+    ROUNDING,
     Solution,
     Stopping,
     gram,
     groups,
     holding,
+    nats,
     own,
     update_seen,
 )
@@ -51,7 +56,7 @@ PRODUCTS, NEAR_PRODUCTS = 40, 200
 NEAR = 4.0
 # What the distance to the quadratic's minimum is multiplied by: the quadratic is not all.
 CAUTION = 3.0
-TRIALS, SHRINKAGE, GROWTH = 4, 0.25, 10.0
+TRIALS, SHRINKAGE, GROWTH, KEPT = 4, 0.25, 10.0, 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,13 +64,15 @@ class Directions:
     """Newton directions of m factorizations.
 
     A : (m, R, D), W : (m, R, N). products : (m,) with the Hessian. length : (m,) in the
-    preconditioner's norm. solved : (m,) whether each leads to the quadratic's minimum.
+    preconditioner's norm. promised : (m,) by how much the quadratic of ½‖X − AW‖² falls. solved :
+    (m,) whether each leads to the quadratic's minimum.
     """
 
     A: np.ndarray
     W: np.ndarray
     products: np.ndarray
     length: np.ndarray
+    promised: np.ndarray
     solved: np.ndarray
 
 
@@ -78,11 +85,15 @@ def advance(problem: Problem, solution: Solution, stopping: Stopping, rounds: in
     return solution
 
 
-def measured(problem: Problem, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """KKT residual and movement of factorizations, whatever has made them.
+def measured(
+    problem: Problem, A: np.ndarray, W: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """KKT residual, movement and gain of factorizations, whatever has made them.
 
     The movement is how far a factorization would still turn if it went on, in degrees: three times
-    the largest angle between a column of A and where a Newton step would put it, 90 at most.
+    the largest angle between a column of A and where a Newton step would put it, 90 at most. The
+    gain is by how much ½‖X − AW‖² would still fall, over the variance of the noise, ‖X − AW‖² for
+    each entry seen: nats of a likelihood. Where the quadratic has no minimum it is infinite.
 
     Parameters
     ----------
@@ -90,31 +101,36 @@ def measured(problem: Problem, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray
 
     Returns
     -------
-    kkt (m,), see :func:`bnmf_core.solvers.stationarity.kkt_residuals`; movement (m,).
+    kkt (m,), see :func:`bnmf_core.solvers.stationarity.kkt_residuals`; movement (m,); gain (m,).
     """
     At = A.transpose(0, 2, 1)
-    kkt, movement = np.empty(A.shape[0]), np.empty(A.shape[0])
+    found = np.empty((3, A.shape[0]))
     for chosen in groups(problem, np.arange(A.shape[0])):
-        kkt[chosen], movement[chosen] = _measured(problem, At[chosen], W[chosen])
-    return kkt, movement
+        found[:, chosen] = _measured(problem, At[chosen], W[chosen])
+    return found[0], found[1], found[2]
 
 
-def _measured(problem: Problem, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _measured(
+    problem: Problem, A: np.ndarray, W: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """:func:`measured` of A (m, R, D), W (m, R, N), all together."""
     A, W = balanced(np.ascontiguousarray(A), W)
     found = slopes(problem, A, W)
     most = np.full(A.shape[0], NEAR_PRODUCTS)
     towards = directions(problem, A, W, found, NEAR_ACCURACY, most, np.full(A.shape[0], np.inf))
-    return kkt_residuals(A, W, found), movements(A, towards)
+    gain = nats(problem, towards.promised, found.squared_error)
+    kkt = kkt_residuals(A, W, found)
+    return kkt, movements(A, towards), np.where(towards.solved, gain, np.inf)
 
 
-def with_unmeasured(problem: Problem, solution: Solution) -> tuple[np.ndarray, np.ndarray]:
-    """KKT residual and movement (m,) of a solution, measured where it does not say them."""
-    kkt, movement = solution.kkt.copy(), solution.movement.copy()
-    for chosen in groups(problem, np.flatnonzero(np.isnan(movement))):
-        A, W = solution.A[chosen], solution.W[chosen]
-        kkt[chosen], movement[chosen] = _measured(problem, A, W)
-    return kkt, movement
+def with_unmeasured(
+    problem: Problem, solution: Solution
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """KKT residual, movement and gain (m,) of a solution, measured where it does not say them."""
+    found = np.stack([solution.kkt, solution.movement, solution.gain])
+    for chosen in groups(problem, np.flatnonzero(np.isnan(solution.movement))):
+        found[:, chosen] = _measured(problem, solution.A[chosen], solution.W[chosen])
+    return found[0], found[1], found[2]
 
 
 def movements(A: np.ndarray, towards: Directions) -> np.ndarray:
@@ -135,36 +151,50 @@ def directions(
     """See :func:`bnmf_core.solvers.conjugate.newton_direction`; A (m, R, D), W (m, R, N)."""
     m = A.shape[0]
     none = np.empty((0, 0))
-    if problem.seen is None:
-        Ut, Vt = problem.reduced
-        seen = none.astype(Ut.dtype)
-    else:
+    index = np.empty(0, dtype=np.int32)
+    starts, places, values, seen = index, index, np.empty(0), none
+    if problem.seen is not None:
         Ut, Vt, seen = np.empty((0, A.shape[2])), np.empty((0, W.shape[2])), problem.seen
+    elif accuracy < ACCURACY and problem.dataset.is_sparse and problem.compression_rank is not None:
+        # The errors of few components are large: X compressed would tell little of them.
+        X = sparse.csc_array(problem.dataset.X)
+        starts, places, values = X.indptr, X.indices, X.data
+        Ut, Vt = (in_lines(np.empty((0, n), dtype=np.float32)) for n in X.shape)
+    else:
+        Ut, Vt = problem.reduced
     kind = Ut.dtype
-    result = Directions(
-        np.empty(A.shape), np.empty(W.shape), np.empty(m, np.int64), np.empty(m), np.empty(m, bool)
-    )
+    seen = seen.astype(kind, copy=False)
+    numbers = np.empty(m, np.int64), np.empty(m), np.empty(m), np.empty(m, bool)
+    result = Directions(np.empty(A.shape), np.empty(W.shape), *numbers)
     D, N = A.shape[2], W.shape[2]
     for p in range(m):
-        towards_A, towards_W, result.products[p], result.length[p], result.solved[p] = (
-            newton_direction(
-                Ut,
-                Vt,
-                seen,
-                found.residual[p].astype(kind),
-                _as_wide_as(Ut, A[p]),
-                _as_wide_as(Vt, W[p]),
-                found.gram_A[p].astype(kind),
-                found.gram_W[p].astype(kind),
-                _as_wide_as(Ut, found.A[p]),
-                _as_wide_as(Vt, found.W[p]),
-                accuracy,
-                most[p],
-                radius[p],
-                -1 if ties is None else int(ties.component[p]),
-                -1 if ties is None else int(ties.entry[p]),
-                0.0 if ties is None else float(ties.odds[p]),
-            )
+        (
+            towards_A,
+            towards_W,
+            result.products[p],
+            result.length[p],
+            result.promised[p],
+            result.solved[p],
+        ) = newton_direction(
+            Ut,
+            Vt,
+            starts,
+            places,
+            values,
+            seen,
+            found.residual[p].astype(kind),
+            _as_wide_as(Ut, A[p]),
+            _as_wide_as(Vt, W[p]),
+            found.gram_A[p].astype(kind),
+            found.gram_W[p].astype(kind),
+            _as_wide_as(Ut, found.A[p]),
+            _as_wide_as(Vt, found.W[p]),
+            accuracy,
+            most[p],
+            radius[p],
+            -1 if ties is None else int(ties.component[p]),
+            -1 if ties is None else int(ties.entry[p]),
+            0.0 if ties is None else float(ties.odds[p]),
         )
         result.A[p], result.W[p] = towards_A[:, :D], towards_W[:, :N]
     return result
@@ -199,39 +229,37 @@ def _improve(
     left = np.maximum(stopping.max_iterations - iterations, 0)
     towards = directions(problem, A, W, found, ACCURACY, np.minimum(left, PRODUCTS), radius, ties)
     iterations += towards.products
-    movement = np.full(chosen.size, np.inf)
+    estimate, gain = np.full((2, chosen.size), np.inf)
     if not stopping.by_residual:
-        movement = movements(A, towards)
-    close = towards.solved & (movement <= NEAR * stopping.movement) & (kkt <= stopping.kkt)
-    close &= not stopping.by_residual
-    near = np.flatnonzero(close)
-    sure = np.zeros(chosen.size, dtype=bool)
-    if near.size:
-        left = np.maximum(stopping.max_iterations - iterations[near], 0)
-        closer = directions(
+        little = nats(problem, towards.promised, found.squared_error) <= stopping.gain
+        close = towards.solved & (movements(A, towards) <= NEAR * stopping.movement)
+        near = np.flatnonzero((close | little) & (kkt <= stopping.kkt))
+        estimate[near], gain[near] = _seen_closely(
             problem,
             A[near],
             W[near],
             _of(found, near),
-            NEAR_ACCURACY,
-            np.minimum(left, NEAR_PRODUCTS),
-            radius[near],
+            towards,
+            near,
+            np.minimum(np.maximum(stopping.max_iterations - iterations[near], 0), NEAR_PRODUCTS),
+            # How little there is left to gain is not known inside a region.
+            np.where(little[near], np.inf, radius[near]),
             None if ties is None else ties.of(near),
         )
-        for name in ("A", "W", "length", "solved"):
-            getattr(towards, name)[near] = getattr(closer, name)
-        iterations[near] += closer.products
-        movement[near] = movements(A[near], closer)
-        sure[near] = closer.solved
+        iterations[near] += towards.products[near]
     squared_norm = problem.dataset.squared_norm
-    enough = max(stopping.good_enough**2, 1e-15) * squared_norm
-    estimate = movement = np.where(sure, movement, np.inf)
+    enough = max(stopping.good_enough**2, ROUNDING) * squared_norm
+    movement = estimate
     if problem.compression_rank is None:
         # In a small X every entry tells: a short step may be followed by a longer one, where
         # entries leave zero or come to it, so two estimates in a row have to agree.
         movement = np.maximum(estimate, solution.limit[chosen])
-    converged = stopping.converged(kkt, movement)
-    settled = converged | (found.squared_error <= enough)
+    converged = stopping.converged(kkt, movement, gain)
+    idle = np.where(stopping.idle(kkt, estimate / CAUTION, gain), solution.idle[chosen] + 1, 0)
+    ridge = idle >= IDLE
+    # No step can be told from none.
+    still = towards.promised <= ROUNDING * squared_norm
+    settled = converged | ridge | still | (found.squared_error <= enough)
     going = np.flatnonzero(~settled)
     if going.size:
         A[going], W[going], radius[going], error = _stepped(
@@ -248,8 +276,34 @@ def _improve(
     after.iterations[chosen], after.squared_error[chosen] = iterations, found.squared_error
     after.active[chosen] = ~settled & (iterations < stopping.max_iterations)
     after.step[chosen], after.limit[chosen] = radius, estimate
-    after.kkt[chosen] = np.where(converged, kkt, np.nan)
-    after.movement[chosen] = np.where(converged & sure, movement, np.nan)
+    told = converged | ridge
+    after.kkt[chosen] = np.where(told, kkt, np.nan)
+    after.movement[chosen] = np.where(told & np.isfinite(estimate), movement, np.nan)
+    after.gain[chosen] = np.where(told & np.isfinite(gain), gain, np.nan)
+    after.ridge[chosen], after.idle[chosen] = ridge, idle
+
+
+def _seen_closely(
+    problem: Problem,
+    A: np.ndarray,
+    W: np.ndarray,
+    found: Slopes,
+    towards: Directions,
+    near: np.ndarray,
+    most: np.ndarray,
+    radius: np.ndarray,
+    ties: Ties | None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Movement and gain of those ``near``, infinite where not known; better directions for them."""
+    if not near.size:
+        return np.empty(0), np.empty(0)
+    closer = directions(problem, A, W, found, NEAR_ACCURACY, most, radius, ties)
+    towards.products[near] = closer.products
+    taken = closer.solved | np.isfinite(radius)
+    for name in ("A", "W", "length", "promised", "solved"):
+        getattr(towards, name)[near[taken]] = getattr(closer, name)[taken]
+    left = movements(A, closer), nats(problem, closer.promised, found.squared_error)
+    return np.where(closer.solved, left[0], np.inf), np.where(closer.solved, left[1], np.inf)
 
 
 def _stepped(
@@ -276,7 +330,8 @@ def _stepped(
         A[done], W[done], error[done] = trial_A[better], trial_W[better], now[better]
         length = towards.length[done]
         if size == 1.0:
-            whole = length >= 0.99 * radius[done]
+            kept = (found.squared_error[done] - now[better]) / (2.0 * towards.promised[done])
+            whole = (length >= 0.99 * radius[done]) & (kept >= KEPT)
             radius[done] = np.where(whole, GROWTH * length, radius[done])
         else:
             radius[done] = 2.0 * size * length

@@ -8,7 +8,7 @@ does see.
 import numba
 import numpy as np
 
-REVISION = 4
+REVISION = 5
 # Bytes of a line of the cache: reading across two of them takes twice as long.
 LINE = 64
 # Columns of several rows that are worked on together in a product.
@@ -139,3 +139,37 @@ def combined(  # noqa: PLR0912 (one loop nest, unrolled)
                 a = G[r, k]
                 for i in range(start, end):
                     C[r, i] += a * V[k, i]
+
+
+@numba.njit(cache=True, nogil=True, fastmath=True, error_model="numpy", forceinline=True)
+def take_sparse(
+    starts: np.ndarray,
+    places: np.ndarray,
+    values: np.ndarray,
+    p: tuple[np.ndarray, np.ndarray],
+    h: tuple[np.ndarray, np.ndarray],
+) -> None:
+    """Take X Fᵀ off (R, D) and EX off (R, N), h; E (R, D) and F (R, N) are p, X (D, N) is sparse.
+
+    X is given by its columns, and read once for both.
+    """
+    # Numbers of all components that go with one entry stand side by side. Signed numbers in
+    # addresses are half as fast.
+    R, kind = np.uint64(p[0].shape[0]), p[0].dtype
+    E, F = np.ascontiguousarray(p[0].T).ravel(), np.ascontiguousarray(p[1].T).ravel()
+    of_rows, total = np.zeros(E.size, kind), np.empty(R, kind)
+    for n in range(starts.size - 1):
+        own = np.uint64(n) * R
+        for r in range(R):
+            total[r] = 0.0
+        for e in range(np.uint64(starts[n]), np.uint64(starts[n + 1])):
+            value, at = kind.type(values[e]), np.uint64(places[e]) * R
+            for r in range(R):
+                total[r] += value * E[at + r]
+            for r in range(R):
+                of_rows[at + r] += value * F[own + r]
+        for r in range(R):
+            h[1][r, n] -= total[r]
+    for r in range(R):
+        for d in range(h[0].shape[1]):
+            h[0][r, d] -= of_rows[np.uint64(d) * R + r]

@@ -32,7 +32,7 @@ from bnmf_core.solvers.reduced import (
     normal_equations,
     residuals,
 )
-from bnmf_core.solvers.solution import Solution, Stopping
+from bnmf_core.solvers.solution import FURTHEST, IDLE, Solution, Stopping, nats
 from bnmf_core.solvers.stationarity import kkt_residuals, slopes
 
 # Entries of the shorter factor up to which solving with their Hessian is worth it.
@@ -42,6 +42,8 @@ LEAST, FIRST, MOST = 1e-6, 1e-2, 1e8
 # How damping falls after a step that kept what it promised, and rises after one that did not.
 EASED, STIFFENED = 0.1, 4.0
 KEPT, BROKEN = 0.5, 0.1
+# Times the least damping that is tried where the quadratic has no minimum with that.
+ROUGHER = 100.0
 # What the distance to the quadratic's minimum is multiplied by: an entry of H that comes to 0 or
 # leaves it on the way makes it another. Another step is cheap where so little is left.
 CAUTION = 30.0
@@ -174,6 +176,9 @@ def advance(problem: Problem, solution: Solution, stopping: Stopping, rounds: in
             "limit",
             "kkt",
             "movement",
+            "gain",
+            "ridge",
+            "idle",
         )
     }
     for p in np.flatnonzero(solution.active):
@@ -201,23 +206,26 @@ def _advance_one(problem: Problem, seen_from: Seen, one: Solution, stopping: Sto
     iterations = int(one.iterations[0])
     squared_norm = problem.dataset.squared_norm
     enough = 0.5 * max(stopping.good_enough**2, 1e-15) * squared_norm
-    kkt = movement = np.nan
-    settled = False
+    kkt = movement = gain = np.nan
+    settled = ridge = False
+    idle = int(one.idle[0])
     if point.half > enough and iterations < stopping.max_iterations:
         model = seen_from.model(point)
-        estimate = np.inf
-        failed = False
+        little = stopping.gain / max(float(nats(problem, 1.0, 2.0 * point.half)), 1e-300)
+        movement = gain = np.inf
+        failed, asked = False, stopping.by_residual
         while iterations < stopping.max_iterations and damping <= MOST:
             iterations += 1
             towards, promised, found = seen_from.minimum(model, point.F, damping)
             if not found:
-                damping = max(STIFFENED * damping, 100.0 * seen_from.least)
+                damping = max(STIFFENED * damping, ROUGHER * seen_from.least)
                 failed = True
                 continue
             trial = seen_from.at(towards, point.H)
             near = _turn(seen_from, point, trial) <= NEAR * stopping.movement / CAUTION
-            if near and not stopping.by_residual:
-                estimate = _distance(seen_from, point, model)
+            if (near or promised <= little) and not asked:
+                movement, gain = _left(seen_from, point, model)
+                asked = True
             gained = point.half - trial.half
             if gained > 0.0:
                 if gained >= KEPT * promised and not failed:
@@ -226,15 +234,17 @@ def _advance_one(problem: Problem, seen_from: Seen, one: Solution, stopping: Sto
                     damping *= STIFFENED
                 point = trial
                 break
-            if estimate <= stopping.movement:
+            if movement <= stopping.movement and gain <= little:
                 break
             damping *= STIFFENED
             failed = True
-        movement = estimate
-        if stopping.by_residual or movement <= stopping.movement:
+        gain = float(nats(problem, gain, 2.0 * point.half))
+        if stopping.by_residual or gain <= stopping.gain:
             A, W = seen_from.factors(point)
             kkt = float(kkt_residuals(A, W, slopes(problem, A, W))[0])
-            settled = kkt <= stopping.kkt
+            idle = idle + 1 if stopping.idle(kkt, movement / CAUTION, gain) else 0
+            ridge = idle >= IDLE
+            settled = bool(stopping.converged(kkt, movement, gain)) or ridge
     A, W = seen_from.factors(point)
     over = settled or point.half <= enough or iterations >= stopping.max_iterations
     over = over or damping > MOST
@@ -249,6 +259,9 @@ def _advance_one(problem: Problem, seen_from: Seen, one: Solution, stopping: Sto
         limit=np.ones(1),
         kkt=np.array([kkt if settled else np.nan]),
         movement=np.array([movement if settled and np.isfinite(movement) else np.nan]),
+        gain=np.array([gain if settled and np.isfinite(gain) else np.nan]),
+        ridge=np.array([ridge]),
+        idle=np.array([idle]),
     )
 
 
@@ -257,7 +270,11 @@ def _turn(seen_from: Seen, point: Any, other: Any) -> float:
     return float(np.degrees(largest_angle(A, after)))
 
 
-def _distance(seen_from: Seen, point: Any, model: Any) -> float:
-    """Degrees that are left to turn; infinite where the quadratic has no minimum."""
-    towards, _, found = seen_from.minimum(model, point.F, seen_from.least)
-    return CAUTION * _turn(seen_from, point, seen_from.at(towards, point.H)) if found else np.inf
+def _left(seen_from: Seen, point: Any, model: Any) -> tuple[float, float]:
+    """Degrees that are left to turn, and by how much φ would fall; infinite without a minimum."""
+    for damping in (seen_from.least, ROUGHER * seen_from.least):
+        towards, promised, found = seen_from.minimum(model, point.F, damping)
+        if found and promised >= 0.0:  # else it has no minimum, or its zeros did not settle
+            turn = CAUTION * _turn(seen_from, point, seen_from.at(towards, point.H))
+            return min(turn, FURTHEST), promised
+    return np.inf, np.inf

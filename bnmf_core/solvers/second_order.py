@@ -210,7 +210,7 @@ def solver(objective_of: Callable[[Problem], Objective], **described: str) -> So
 
     def start(problem: Problem, A: np.ndarray, W: np.ndarray) -> Solution:
         plain = start_full(problem, A, W)
-        return replace(plain, step=np.full(A.shape[0], np.nan), limit=np.zeros(A.shape[0]))
+        return replace(plain, step=np.full(A.shape[0], np.nan))
 
     def advance(problem: Problem, solution: Solution, stopping: Stopping) -> Solution:
         # A step that is not finite is not taken.
@@ -264,10 +264,12 @@ def _round(
         iterations[some] += _certify(view, x, g, c, some, left[some], towards, gain, movement)
         gain *= nats
     # A KKT residual that nothing is left to gain from counts no more.
-    gone = (gain <= stopping.gain) & ((kkt <= stopping.kkt) | (gain <= NOTHING * stopping.gain))
+    kkt = np.where(gain <= NOTHING * stopping.gain, np.minimum(kkt, stopping.kkt), kkt)
     # Where the gain is gone and the way is not, a few more steps tell a ridge from a last turn.
-    turning = np.where(gone, solution.limit[chosen] + 1.0, 0.0)
-    settled = gone & ((movement <= stopping.movement) | (turning > PATIENCE)) | stuck
+    still = (kkt <= stopping.kkt) & (gain <= stopping.gain) & (movement > stopping.movement)
+    idle = np.where(still, solution.idle[chosen] + 1, 0)
+    ridge = idle > PATIENCE
+    settled = stopping.converged(kkt, movement, gain) | ridge | stuck
     if stopping.good_enough > 0.0:
         settled |= problem.loss.measured(data, f) <= stopping.good_enough
     before, going = f.copy(), np.flatnonzero(~settled)
@@ -285,7 +287,7 @@ def _round(
     after.A[chosen], after.W[chosen] = A.transpose(0, 2, 1), W
     after.iterations[chosen] = np.minimum(iterations, stopping.max_iterations)
     after.squared_error[chosen], after.step[chosen], after.active[chosen] = f, radius, ~over
-    after.limit[chosen] = turning
+    after.idle[chosen], after.ridge[chosen] = idle, ridge
     after.kkt[chosen], after.movement[chosen], after.gain[chosen] = kkt, movement, gain
     return after
 

@@ -18,8 +18,13 @@ from bnmf_core.core.problem import Problem
 from bnmf_core.core.squared_error import SQUARED_ERROR
 
 CHECK_EVERY = 5
-# When a factorization counts as converged: degrees left to turn, and KKT residual.
+# When a factorization counts as converged: degrees left to turn, KKT residual, and nats to gain.
 MOVEMENT, KKT, GAIN = 1.0, 1e-3, 0.01
+# A factorization is on a ridge when so many rounds in a row have found nothing to gain and far to
+# turn: on the way to an optimum a few do, where entries come to zero or leave it.
+IDLE = 20
+# What is left of ‖X‖² once its digits have been used up.
+ROUNDING = 1e-15
 # Degrees: no column of A is further from where it is going.
 FURTHEST = 90.0
 # Multiply-adds of one step: about a third of a second on one core.
@@ -43,7 +48,9 @@ class Solution:
     step, limit : (m,) state of the extrapolation; in Newton's method how far a step may go (in
         variable projection the inverse of its damping), and the movement estimated in the round
         before.
-    kkt, movement : (m,) see :mod:`bnmf_core.solvers.newton`; NaN where not measured yet.
+    kkt, movement, gain : (m,) see :mod:`bnmf_core.solvers.newton`; NaN where not measured yet.
+    ridge : (m,) whether it has nothing left to gain, and yet turns on and on.
+    idle : (m,) rounds in a row that have found so little to gain, and so far to turn.
     part : (m,) part of X that each is approached on first, see :mod:`bnmf_core.solvers.sampling`,
         and that its squared error is of; −1: all of it.
     """
@@ -59,6 +66,8 @@ class Solution:
     kkt: np.ndarray
     movement: np.ndarray
     gain: np.ndarray
+    ridge: np.ndarray
+    idle: np.ndarray
     part: np.ndarray
 
     @property
@@ -77,8 +86,9 @@ class Stopping:
     tolerance : when five iterations lower its squared error by less than this part of it, however
         far it may still have to go; None: when it has converged.
     good_enough : when its relative error ‖X − AW‖/‖X‖ is at most this; 0 for never.
-    movement, kkt : it has converged when it is at most so many degrees from where it is going,
-        and its KKT residual is at most this. No factorization is further away than 90°: where so
+    movement, kkt, gain : it has converged when it is at most so many degrees from where it is
+        going, its KKT residual is at most this, and ½‖X − AW‖² would still fall by at most so
+        many nats, at the noise that is left. No factorization is further away than 90°: where so
         many are allowed, the residual alone decides.
     """
 
@@ -94,9 +104,15 @@ class Stopping:
         """Whether the way that is left does not count."""
         return self.movement >= FURTHEST
 
-    def converged(self, kkt: np.ndarray, movement: np.ndarray) -> np.ndarray:
-        """Whether factorizations of these residuals and movements have; NaN: no."""
-        return (kkt <= self.kkt) & (self.by_residual | (movement <= self.movement))
+    def converged(self, kkt: Any, movement: Any, gain: Any) -> Any:
+        """Whether factorizations of which this is left have, (m,) each; NaN: no."""
+        arrived = (movement <= self.movement) & (gain <= self.gain)
+        return (kkt <= self.kkt) & (self.by_residual | arrived)
+
+    def idle(self, kkt: Any, turn: Any, gain: Any) -> Any:
+        """Whether they have nothing left to gain, and yet so far to turn, in degrees."""
+        far = turn > max(self.movement, MOVEMENT)
+        return (kkt <= self.kkt) & (gain <= self.gain) & far & (not self.by_residual)
 
 
 def squared_error_alone(loss: Loss) -> bool:
@@ -142,6 +158,8 @@ def start_full(problem: Problem, A: np.ndarray, W: np.ndarray) -> Solution:
         kkt=np.full(m, np.nan),
         movement=np.full(m, np.nan),
         gain=np.full(m, np.nan),
+        ridge=np.zeros(m, dtype=bool),
+        idle=np.zeros(m, dtype=np.int64),
         part=np.full(m, -1),
     )
 
@@ -178,7 +196,7 @@ def advance_full(
     """
     squared_norm = problem.dataset.squared_norm
     # Below the floor the expanded error is rounding.
-    target = max(stopping.good_enough**2, 1e-15) * squared_norm
+    target = max(stopping.good_enough**2, ROUNDING) * squared_norm
     after = own(solution)
     single = single and problem.noise_is_small  # X is compressed where that is asked for
     active = np.flatnonzero(solution.active)
@@ -323,6 +341,18 @@ def iterations_that_fit(work: float) -> int:
     """Iterations that fit in one bounded step, a multiple of the check if possible."""
     fit = int(STEP_WORK / work)
     return max(1, fit if fit < CHECK_EVERY else fit // CHECK_EVERY * CHECK_EVERY)
+
+
+def nats(problem: Problem, lowered: Any, squared_error: Any) -> Any:
+    """What lowering ½‖X − AW‖² by so much, (m,), is in nats.
+
+    The noise has the variance that squared errors (m,) leave for each entry of X that was seen.
+    Where X is met to its last digit there is nothing left to gain.
+    """
+    data = problem.dataset
+    known = np.asarray(squared_error) > ROUNDING * data.squared_norm
+    seen = data.D * data.N - data.missing
+    return np.where(known, lowered * seen / np.where(known, squared_error, 1.0), 0.0)
 
 
 def gram(F: np.ndarray) -> np.ndarray:

@@ -62,8 +62,8 @@ MUTANTS = (
     Mutant(
         "residual: where any way left is allowed, none is",
         "solvers/solution.py",
-        "(self.by_residual | (movement <= self.movement))",
-        "(movement <= self.movement)",
+        "(self.by_residual | arrived)",
+        "arrived",
         "tests/solvers/test_convergence.py",
     ),
     Mutant(

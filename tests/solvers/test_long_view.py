@@ -150,9 +150,9 @@ def test_the_error_never_rises_and_ends_at_a_minimum(rng, kind):
         state = projection.advance(problem, state, TO_THE_END, 1)
         errors.append(state.squared_error)
     assert (np.diff(errors[1:], axis=0) <= 1e-12 * problem.dataset.squared_norm).all()
-    assert TO_THE_END.converged(state.kkt, state.movement).all()
+    assert TO_THE_END.converged(state.kkt, state.movement, state.gain).all()
     # Another method finds nothing left to do.
-    kkt, movement = newton.measured(problem, *state.particles)
+    kkt, movement, _ = newton.measured(problem, *state.particles)
     assert (kkt < 1e-5).all() and (movement < 0.05).all()
 
 

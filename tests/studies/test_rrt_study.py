@@ -193,8 +193,8 @@ def test_methods_begin_at_factorizations_that_have_converged(monkeypatch):
     RRTStudy(["tiny"], RRTPlan(1, 0.1), ["gaussian"], ["gibbs", "hmc", "rrt"]).make()
     assert [len(A) for A, _ in begun] == [1, 1, BRIEF["rrt"]["starts"]]
     for A, W in begun:
-        kkt, movement = newton.measured(prepared(), A, W)
-        assert Stopping().converged(kkt, movement).all()
+        left = newton.measured(prepared(), A, W)
+        assert Stopping().converged(*left).all()
 
 
 def test_a_method_has_the_seconds_of_its_noise_or_fewer(monkeypatch):

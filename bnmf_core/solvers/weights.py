@@ -10,8 +10,8 @@ from bnmf_core.solvers import second_order
 from bnmf_core.solvers.nnls import solve_weights
 from bnmf_core.solvers.solution import Stopping, solve_with
 
-# With A held each column of W is a small problem of its own: W has nothing left to turn.
-SETTLED = Stopping(2_000, None, gain=1e-4, movement=90.0)
+# With A held nothing turns.
+SETTLED = Stopping(2_000, None, gain=1e-4)
 
 
 def weights_given(dataset: Dataset, A: np.ndarray, loss: Loss) -> np.ndarray:

@@ -131,9 +131,9 @@ class Comparison:
         """One row per factorization that is compared, at most 200 per run, see ``representing``.
 
         Columns: run, algorithm, particle (its number in the run), chain, draw, weight (within
-        the run), log_joint, error, seconds, degenerate, kkt and movement (NaN where they are not
-        known), converged (False only where it is known not to have), position (row in the run's
-        arrays).
+        the run), log_joint, error, seconds, degenerate, kkt, movement and gain (NaN where they are
+        not known), converged (False only where it is known not to have), ridge, position (row in
+        the run's arrays).
         """
         parts = []
         for record, particles in zip(self.runs, self.particles, strict=True):
@@ -153,7 +153,9 @@ class Comparison:
                 "degenerate": particles.degenerate[chosen],
                 "kkt": particles.kkt[chosen],
                 "movement": particles.movement[chosen],
+                "gain": particles.gain[chosen],
                 "converged": _converged(particles)[chosen],
+                "ridge": particles.ridge[chosen],
                 "position": chosen,
             }
             parts.append(pd.DataFrame(columns))

@@ -92,7 +92,7 @@ def nats_below_best(comparison: Comparison) -> np.ndarray:
         model, settings = model_of(particles)
         loss = model.loss(settings)
         f = loss.unmeasured(data, comparison.members["error"].to_numpy()[optima])
-        per_loss = loss.nats(data, float(f.min()))
+        per_loss = float(loss.nats(data, f.min()))
         if model.per_loss is not None:
             per_loss = model.per_loss(settings)
         below[optima] = (f - f.min()) * per_loss

@@ -39,13 +39,13 @@ class Quality:
     held_out_losses: np.ndarray
 
     def table(self, metric: str) -> pd.DataFrame:
-        """One row per member: run, particle, log_joint, error, kkt, movement, converged, and more.
+        """One row per member: run, particle, log_joint, error, kkt, movement, gain, converged, …
 
         ``held_out`` and ``hidden`` where there are such. ``diversity`` is the mean distance to
         the other members of its run, in the metric's unit.
         """
         members = self.comparison.members
-        known = ["run", "particle", "log_joint", "error", "kkt", "movement", "converged"]
+        known = ["run", "particle", "log_joint", "error", "kkt", "movement", "gain", "converged"]
         found = members[known].copy()
         for key, errors in (("held_out", self.held_out), ("hidden", self.hidden)):
             if errors:

@@ -127,7 +127,8 @@ def connections(
     members = [np.flatnonzero(labels == k) for k in range(K)]
     looked_at = np.concatenate(members)
     problem = Problem.without_model(dataset, A.shape[2], loss=loss)
-    per_loss = loss.nats(dataset, float(loss.values(problem, A[looked_at], W[looked_at]).min()))
+    best = loss.values(problem, A[looked_at], W[looked_at]).min()
+    per_loss = float(loss.nats(dataset, best))
     family = np.arange(K)
     rows = []
     edges = _neighbours(distances, members)

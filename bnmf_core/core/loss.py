@@ -72,6 +72,6 @@ class Loss(ABC):
         """The f of what is shown: the inverse of :meth:`measured`."""
         return shown * self.size(dataset)
 
-    def nats(self, dataset: Dataset, f: float) -> float:
-        """What a change of f by 1 means in nats, at the noise that a fit with f leaves."""
-        return 1.0
+    def nats(self, dataset: Dataset, f: np.ndarray) -> np.ndarray:
+        """What a change of f by 1 means in nats, at the noise that a fit with f leaves: as f."""
+        return np.ones_like(f, dtype=np.float64)

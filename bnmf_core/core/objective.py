@@ -63,7 +63,7 @@ class MaximumLikelihood:
         problem = self.problem
         if problem.of_loss is None and problem.model.per_loss is not None:
             return np.full(values.shape, problem.model.per_loss(problem.model_settings))
-        return np.array([problem.loss.nats(problem.dataset, float(value)) for value in values])
+        return problem.loss.nats(problem.dataset, values)
 
 
 @dataclass(frozen=True)

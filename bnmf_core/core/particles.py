@@ -41,7 +41,7 @@ class Particles:
     draw : (M,) position within that chain.
     weights : (M,) what each particle counts, summing to 1.
     log_joint : (M,) full log joint density, nats.
-    error : (M,) relative Frobenius error ‖X − AW‖/‖X‖ on what the run saw.
+    error : (M,) the model's measure of fit on what the run saw, such as ‖X − AW‖/‖X‖.
     seconds : (M,) since the run began, when the particle was finished.
     diagnostics : name → (M,) array, what the algorithm reports of each particle.
     trace : name → (S,) array over all S states that a sampler recorded, in the order in which
@@ -123,7 +123,7 @@ class Particles:
 
     @property
     def kkt(self) -> np.ndarray:
-        """(M,) relative KKT residual of each, 0 at a stationary point of ‖X − AW‖².
+        """(M,) relative KKT residual of each, 0 at a stationary point of what was made small.
 
         NaN where particles are draws rather than optima, and in runs that did not measure it.
         """
@@ -133,6 +133,16 @@ class Particles:
     def movement(self) -> np.ndarray:
         """(M,) degrees by which each would still turn if its iterations doubled; NaN as ``kkt``."""
         return self._measured("movement")
+
+    @property
+    def gain(self) -> np.ndarray:
+        """(M,) nats that each would still gain if it went on; NaN as ``kkt``."""
+        return self._measured("gain")
+
+    @property
+    def ridge(self) -> np.ndarray:
+        """(M,) bool, whether it has nothing left to gain, and yet turned on and on."""
+        return self._measured("ridge") == 1.0
 
     def _measured(self, name: str) -> np.ndarray:
         unknown = np.full(self.M, np.nan)

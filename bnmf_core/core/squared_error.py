@@ -113,10 +113,10 @@ class SquaredError(Loss):
         """‖X − AW‖²."""
         return shown**2 * self.size(dataset)
 
-    def nats(self, dataset: Dataset, f: float) -> float:
+    def nats(self, dataset: Dataset, f: np.ndarray) -> np.ndarray:
         """1/(2σ²), σ² the mean square that the fit leaves, a millionth of that of X at least."""
-        least = SMALLEST_RELATIVE_NOISE**2 * self.size(dataset)
-        return dataset.observed / (2.0 * max(f, least, float(np.finfo(float).tiny)))
+        least = max(SMALLEST_RELATIVE_NOISE**2 * self.size(dataset), float(np.finfo(float).tiny))
+        return dataset.observed / (2.0 * np.maximum(f, least))
 
 
 SQUARED_ERROR = SquaredError()

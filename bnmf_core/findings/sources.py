@@ -13,6 +13,7 @@ from bnmf_core.evidence.rank_study import RankStudy
 from bnmf_core.findings import components, labels
 from bnmf_core.findings.facts import Fact, fact
 from bnmf_core.findings.ranks import of_rank
+from bnmf_core.solvers.solution import GAIN
 
 if TYPE_CHECKING:
     from bnmf_core.findings.answer import Answer
@@ -106,16 +107,16 @@ def fit(comparison: Comparison) -> list[Fact]:
         return []
     low, high = float(errors.min()), float(errors.max())
     key = "errors.alike" if f"{low:.3g}" == f"{high:.3g}" else "errors.range"
-    return [fact(key, low=low, high=high), convergence(comparison)]
+    return [fact(key, low=low, high=high), *convergence(comparison)]
 
 
-def convergence(comparison: Comparison) -> Fact:
-    """How many members have converged."""
+def convergence(comparison: Comparison) -> list[Fact]:
+    """How many members have converged, and how many lie on a ridge."""
     members = comparison.members[comparison.members["movement"].notna()]
     done, count = int(members["converged"].sum()), len(members)
     if not count:
-        return fact("converged.unknown")
-    return fact(
+        return [fact("converged.unknown")]
+    said = fact(
         f"converged.{'all' if done == count else 'some' if done else 'none'}",
         done=done,
         count=count,
@@ -123,6 +124,10 @@ def convergence(comparison: Comparison) -> Fact:
         resolution=comparison.resolution,
         most=members.loc[~members["converged"], "movement"].max(),
     )
+    ridge = members[members["ridge"]]
+    if ridge.empty:
+        return [said]
+    return [said, fact("ridge", count=len(ridge), most=ridge["movement"].max(), nats=GAIN)]
 
 
 def what_next(

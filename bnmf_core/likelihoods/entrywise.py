@@ -99,9 +99,9 @@ class Entrywise(Loss):
         """An f that is as large as the data."""
         return self.of_size(dataset)
 
-    def nats(self, dataset: Dataset, f: float) -> float:
+    def nats(self, dataset: Dataset, f: np.ndarray) -> np.ndarray:
         """What a change of f by 1 means in nats."""
-        return 1.0 / self.per_nat
+        return np.full_like(f, 1.0 / self.per_nat, dtype=np.float64)
 
     def floor(self, dataset: Dataset) -> float:
         """By how much x and y are raised."""

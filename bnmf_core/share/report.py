@@ -184,8 +184,10 @@ def _factorizations(subject: Subject) -> dict[str, object]:
         mode=subject.modes.labels,
         run=members["run"].map(position),
         converged=[
-            "" if np.isnan(moves) else "yes" if done else "no"
-            for moves, done in zip(members["movement"], members["converged"], strict=True)
+            "" if np.isnan(moves) else "yes" if done else "on a ridge" if ridge else "no"
+            for moves, done, ridge in zip(
+                members["movement"], members["converged"], members["ridge"], strict=True
+            )
         ],
     )
     columns = [{"key": key, "label": label} for key, label in known.items()]

@@ -31,7 +31,8 @@ def show() -> None:
     found = quality.STAGE.of(look.analysis)
     table = found.table(look.metric)
     verdicts = chains.STAGE.perhaps(look.analysis)
-    for said in (convergence(look.analysis), *draws_beside_optima(look.analysis, verdicts)):
+    told = (*convergence(look.analysis), *draws_beside_optima(look.analysis, verdicts))
+    for said in told:
         st.markdown(plain(say(said)))
     columns = st.columns(2)
     pictures = [*_of_each(look, table)]

@@ -197,3 +197,19 @@ def test_while_other_runs_are_being_made_nothing_is_to_be_done_next(two):
         answer = Answer(comparison, "max_angle", modes, passing)
         vars(answer).update(unseen=unseen)
         assert ("next" in {finding.key for finding in answer.findings}) != passing
+
+
+def test_a_ridge_is_told_beside_what_has_converged(two):
+    comparison, _ = two
+    members = comparison.members.copy()
+    members.loc[:2, ["converged", "ridge", "movement"]] = [False, True, 7.25]
+    ridged = SimpleNamespace(
+        members=members, optima=members["converged"].to_numpy(), resolution=comparison.resolution
+    )
+    said = say(of.convergence(ridged))
+    assert said.startswith("17 of 20 factorizations have converged")
+    assert said.endswith(
+        "3 of them lie on a ridge: less than 0.01 nats are left to gain there, yet components "
+        "turn by up to 7.2°."
+    )
+    assert len(of.convergence(comparison)) == 1

@@ -12,10 +12,11 @@ import numpy as np
 from scipy.special import gammaln, ndtr
 
 from bnmf_core.core.dataset import Dataset
-from bnmf_core.core.model import Box, Conditionals, EntryPrior, InverseGamma, Model, Support
+from bnmf_core.core.model import Box, Conditionals, EntryPrior, InverseGamma, Support
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import setting
 from bnmf_core.core.squared_error import SQUARED_ERROR
+from bnmf_core.likelihoods import composed, priors
 from bnmf_core.numerics.matrix import stored
 
 # Normal and Laplace are paper 4's, of scale 1 and 2, cut to [0, 1]; None: Beta(½, ½).
@@ -58,11 +59,6 @@ class Settings:
     )
 
 
-def resolve(dataset: Dataset, rank: int, settings: Settings) -> Settings:
-    """As they are: an open σ is inferred, not taken from the data beforehand."""
-    return settings
-
-
 def unfit(dataset: Dataset) -> str:
     """Why the data are no table of yes and no; "" where they are."""
     values = stored(dataset.X)
@@ -75,15 +71,31 @@ def unfit(dataset: Dataset) -> str:
     )
 
 
-def log_likelihood(
-    problem: Problem, A: np.ndarray, W: np.ndarray, f: np.ndarray | None = None
-) -> np.ndarray:
-    """Log likelihood (M,) without what does not depend on A and W; 0 where AW is X."""
+def _power(problem: Problem) -> float:
+    return NOISE.shape + 0.5 * problem.dataset.observed
+
+
+def _nats(problem: Problem, squared: np.ndarray) -> np.ndarray:
+    """Minus the log likelihood of ‖X − AW‖², 0 where AW is X."""
     sigma = problem.model_settings.sigma
-    squared = SQUARED_ERROR.values(problem, A, W) if f is None else f
     if sigma is not None:
-        return -squared / (2 * sigma**2)
-    return -_power(problem) * np.log1p(squared / (2 * NOISE.scale))
+        return squared / (2 * sigma**2)
+    return _power(problem) * np.log1p(squared / (2 * NOISE.scale))
+
+
+def _slope(problem: Problem, squared: np.ndarray) -> np.ndarray:
+    """1/(2σ²), or half the mean of 1/σ² given A and W."""
+    sigma = problem.model_settings.sigma
+    if sigma is not None:
+        return np.full(squared.shape, 0.5 / sigma**2)
+    return 0.5 * _power(problem) / (NOISE.scale + 0.5 * np.maximum(squared, 0.0))
+
+
+def _bend(problem: Problem, squared: np.ndarray) -> np.ndarray:
+    """The derivative of the slope."""
+    if problem.model_settings.sigma is not None:
+        return np.zeros(squared.shape)
+    return -(_slope(problem, squared) ** 2) / _power(problem)
 
 
 def constant(problem: Problem) -> float:
@@ -126,70 +138,6 @@ def prior_bend(name: str, F: np.ndarray) -> np.ndarray:
         x = np.clip(F, NEAREST, 1.0 - NEAREST)
         return 0.5 / (1.0 - x) ** 2 + 0.5 / x**2
     return np.full(F.shape, -prior.precision)
-
-
-def log_joint(
-    problem: Problem, A: np.ndarray, W: np.ndarray, f: np.ndarray | None = None
-) -> np.ndarray:
-    """log p(X, A, W) with every normalising constant, in nats: (M,); σ² integrated out if open."""
-    fit = log_likelihood(problem, A, W, f)
-    return fit + constant(problem) + log_prior(problem, A, W)
-
-
-def log_joint_and_score(
-    problem: Problem, A: np.ndarray, W: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The log joint (M,) and its gradients in A (M, D, R) and W (M, R, N)."""
-    squared, by_A, by_W = SQUARED_ERROR.values_and_gradients(problem, A, W)
-    squared = np.maximum(squared, 0.0)
-    minus_half = -0.5 * _precision(problem, squared)[:, None, None]
-    name = problem.model_settings.prior
-    by_A *= minus_half
-    by_A += prior_slope(name, A)
-    by_W *= minus_half
-    by_W += prior_slope(name, W)
-    return log_joint(problem, A, W, squared), by_A, by_W
-
-
-def score(problem: Problem, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Gradient of the log joint in A (M, D, R) and in W (M, R, N)."""
-    return log_joint_and_score(problem, A, W)[1:]
-
-
-def score_along(
-    problem: Problem, A: np.ndarray, W: np.ndarray, moved_A: np.ndarray, moved_W: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Derivative of :func:`score` along (moved_A, moved_W).
-
-    With S = ‖X − AW‖² and an open σ the precision (2a + n)/(2b + S) changes as well: by
-    (precision)²·2/(2a + n) times ⟨−½∇S, moved⟩.
-    """
-    squared, by_A, by_W = SQUARED_ERROR.values_and_gradients(problem, A, W)
-    by_A, by_W = -0.5 * by_A, -0.5 * by_W
-    precision = _precision(problem, np.maximum(squared, 0.0))[:, None, None]
-    along = SQUARED_ERROR.gradients_along(problem, A, W, moved_A, moved_W)
-    name = problem.model_settings.prior
-    along_A = -0.5 * precision * along[0] + prior_bend(name, A) * moved_A
-    along_W = -0.5 * precision * along[1] + prior_bend(name, W) * moved_W
-    if problem.model_settings.sigma is None:
-        downhill = (by_A * moved_A).sum(axis=(1, 2)) + (by_W * moved_W).sum(axis=(1, 2))
-        change = precision**2 * (downhill / _power(problem))[:, None, None]
-        along_A += change * by_A
-        along_W += change * by_W
-    return along_A, along_W
-
-
-def _power(problem: Problem) -> float:
-    return NOISE.shape + 0.5 * problem.dataset.observed
-
-
-def _precision(problem: Problem, squared: np.ndarray) -> np.ndarray:
-    """By what the gradient of −½‖X − AW‖² is multiplied, (M,): 1/σ², or its mean given A and W."""
-    sigma = problem.model_settings.sigma
-    if sigma is not None:
-        return np.full(squared.shape, sigma**-2)
-    mean: np.ndarray = _power(problem) / (NOISE.scale + 0.5 * squared)
-    return mean
 
 
 def unconditional(settings: Settings) -> str:
@@ -247,25 +195,28 @@ def scale(A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.minimum(A * s[:, None, :], 1.0), np.minimum(W / s[:, :, None], 1.0)
 
 
-MODEL = Model(
-    key="boolean",
-    label="Yes and no: Gaussian noise, entries between 0 and 1",
-    Settings=Settings,
-    resolve=resolve,
+LIKELIHOOD = composed.Likelihood(
     loss=lambda settings: SQUARED_ERROR,
+    curve=(_nats, _slope, _bend),
+    constant=constant,
     unfit=unfit,
-    log_joint=log_joint,
-    log_likelihood=log_likelihood,
+    extras={"conditionals": conditionals, "unconditional": unconditional, "box": box},
+)
+BETWEEN = priors.Prior(
     support_A=Support.UNIT_INTERVAL,
     support_W=Support.UNIT_INTERVAL,
-    prior=prior,
+    log_density=log_prior,
+    slopes=lambda settings, A, W: (prior_slope(settings.prior, A), prior_slope(settings.prior, W)),
+    bends=lambda settings, A, W: (prior_bend(settings.prior, A), prior_bend(settings.prior, W)),
+    draw=prior,
     scale=scale,
-    score=score,
-    log_joint_and_score=log_joint_and_score,
-    score_along=score_along,
-    conditionals=conditionals,
-    unconditional=unconditional,
-    box=box,
+)
+MODEL = composed.model(
+    LIKELIHOOD,
+    BETWEEN,
+    Settings,
+    key="boolean",
+    label="Yes and no: Gaussian noise, entries between 0 and 1",
     summary="X holds yes (1) and no (0). Every component is a tile: features by observations that "
     "have them, each to a degree between 0 and 1.",
     reference="paper 4, §2.3 and §3.1",

@@ -1,7 +1,7 @@
 """A model from a likelihood and a prior."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,9 @@ from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.loss import Loss
 from bnmf_core.core.model import Conditionals, Model, Pair, always_normalised, fits_all
 from bnmf_core.core.problem import Problem
-from bnmf_core.likelihoods.priors import Prior, improper
+from bnmf_core.likelihoods.priors import Prior
 
-Curve = Callable[[Any, np.ndarray], np.ndarray]
+Curve = Callable[[Problem, np.ndarray], np.ndarray]
 
 
 def as_given(dataset: Dataset, rank: int, settings: Any) -> Any:
@@ -39,7 +39,7 @@ class Likelihood:
     loss : ``settings → Loss``.
     resolve : ``(dataset, rank, settings) → settings`` with what the likelihood takes from the data.
     per_loss : ``settings →`` nats that a change of f by 1 means: h(f) is so many times f.
-    curve : ``(settings, f) → h(f)``, rising, and its first and second derivative, where h is no
+    curve : ``(problem, f) → h(f)``, rising, and its first and second derivative, where h is no
         multiple of f.
     constant : ``problem → −log Z``, 0 where it is not known.
     unnormalised : ``(dataset, settings) → sentence``: why Z is not known; "" where it is.
@@ -64,13 +64,14 @@ class Likelihood:
         self, problem: Problem, A: np.ndarray, W: np.ndarray, f: np.ndarray | None = None
     ) -> np.ndarray:
         """−h(f) of each particle, (M,), without the constant: the papers' tables print this."""
-        settings = problem.model_settings
-        values = self.loss(settings).values(problem, A, W) if f is None else f
-        return -self.nats(settings, values)
+        loss = self.loss(problem.model_settings)
+        return -self.nats(problem, loss.values(problem, A, W) if f is None else f)
 
-    def nats(self, settings: Any, f: np.ndarray) -> np.ndarray:
+    def nats(self, problem: Problem, f: np.ndarray) -> np.ndarray:
         """h(f)."""
-        return self.per_loss(settings) * f if self.curve is None else self.curve[0](settings, f)
+        if self.curve is not None:
+            return self.curve[0](problem, f)
+        return self.per_loss(problem.model_settings) * f
 
 
 def model(
@@ -85,8 +86,7 @@ def model(
     """p(A, W | X) ∝ p(X | AW) p(A, W). Settings : of the likelihood, and of the prior's rate."""
 
     def resolve(dataset: Dataset, rank: int, settings: Any) -> Any:
-        settings = replace(settings, rate=prior.rate(dataset, rank, settings))
-        return likelihood.resolve(dataset, rank, settings)
+        return likelihood.resolve(dataset, rank, prior.resolved(dataset, rank, settings))
 
     def log_joint(
         problem: Problem, A: np.ndarray, W: np.ndarray, f: np.ndarray | None = None
@@ -101,37 +101,44 @@ def model(
         f, by_A, by_W = likelihood.loss(settings).values_and_gradients(problem, A, W)
         factor: Any = -likelihood.per_loss(settings)
         if likelihood.curve is not None:
-            factor = -likelihood.curve[1](settings, f)[:, None, None]
+            factor = -likelihood.curve[1](problem, f)[:, None, None]
         by_A *= factor
         by_W *= factor
-        if prior.slope_A:
-            by_A -= settings.rate
-        by_W -= settings.rate
+        slope_A, slope_W = prior.slopes(settings, A, W)
+        by_A += slope_A
+        by_W += slope_W
         constants = likelihood.constant(problem) + prior.log_density(problem, A, W)
-        return constants - likelihood.nats(settings, f), by_A, by_W
+        return constants - likelihood.nats(problem, f), by_A, by_W
 
     def score_along(
         problem: Problem, A: np.ndarray, W: np.ndarray, moved_A: np.ndarray, moved_W: np.ndarray
     ) -> Pair:
-        """−(h''(f) (∇f·v) ∇f + h'(f) ∇²f v)."""
+        """−(h''(f) (∇f·v) ∇f + h'(f) ∇²f v), and the prior's own bends times v."""
         settings = problem.model_settings
         loss = likelihood.loss(settings)
         along_A, along_W = loss.gradients_along(problem, A, W, moved_A, moved_W)
-        if likelihood.curve is None:
-            factor = -likelihood.per_loss(settings)
-            return factor * along_A, factor * along_W
-        f, by_A, by_W = loss.values_and_gradients(problem, A, W)
-        slope, bend = (h(settings, f)[:, None, None] for h in likelihood.curve[1:])
-        downhill = np.vecdot(by_A, moved_A).sum(axis=1) + np.vecdot(by_W, moved_W).sum(axis=1)
-        bend = bend * downhill[:, None, None]
-        return -(bend * by_A + slope * along_A), -(bend * by_W + slope * along_W)
+        slope: Any = likelihood.per_loss(settings)
+        if likelihood.curve is not None:
+            f, by_A, by_W = loss.values_and_gradients(problem, A, W)
+            slope, bend = (h(problem, f)[:, None, None] for h in likelihood.curve[1:])
+            uphill = np.vecdot(by_A, moved_A).sum(axis=1) + np.vecdot(by_W, moved_W).sum(axis=1)
+            bend = bend * uphill[:, None, None]
+            along_A, along_W = along_A * slope + bend * by_A, along_W * slope + bend * by_W
+            slope = 1.0
+        along_A, along_W = -slope * along_A, -slope * along_W
+        if prior.bends is not None:
+            bend_A, bend_W = prior.bends(settings, A, W)
+            along_A += bend_A * moved_A
+            along_W += bend_W * moved_W
+        return along_A, along_W
 
-    extras: dict[str, Any] = dict(likelihood.extras)
+    extras: dict[str, Any] = {}
     if likelihood.noise_variance is not None and prior.entry is not None:
         variance, entry = likelihood.noise_variance, prior.entry
         extras["conditionals"] = lambda settings: Conditionals(
             variance(settings), entry(settings), entry(settings)
         )
+    extras |= likelihood.extras
     return Model(
         key=key,
         label=label,
@@ -149,7 +156,7 @@ def model(
         support_W=prior.support_W,
         prior=prior.draw,
         scale=prior.scale,
-        improper=improper,
+        improper=prior.improper,
         unfit=likelihood.unfit,
         score=lambda problem, A, W: log_joint_and_score(problem, A, W)[1:],
         log_joint_and_score=log_joint_and_score,

@@ -1,16 +1,19 @@
 """What is known of A and W before X: the priors that models share."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 from scipy.special import gammaln
 
 from bnmf_core.core.dataset import Dataset
-from bnmf_core.core.model import EntryPrior, Pair, Support
+from bnmf_core.core.model import EntryPrior, Pair, Support, always_proper
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import setting
+
+# Of the density by the entries of A and of W.
+Slopes = Callable[[Any, np.ndarray, np.ndarray], tuple[np.ndarray | float, np.ndarray | float]]
 
 
 class Rated(Protocol):
@@ -54,25 +57,30 @@ class Prior:
     Attributes
     ----------
     support_A, support_W : where A and W live.
-    typical_rate : ``(dataset, rank) → λ`` at which AW has the mean of X under the prior.
     log_density : ``(problem, A (M, D, R), W (M, R, N)) → (M,)`` nats, with every constant.
-    slope_A : whether the density falls with rate λ in A as well as in W.
-    draw : ``(problem, rng) → A (D, R), W (R, N)``. scale : see ``Model``.
+    slopes, bends : ``(settings, A, W) →`` its derivative by every entry of A and of W, and the
+        second one, arrays or one number for all; None: no bends.
+    draw : ``(problem, rng) → A (D, R), W (R, N)``. scale, improper : see ``Model``.
+    typical_rate : ``(dataset, rank) → λ`` at which AW has the mean of X; None without a rate.
     entry : ``settings → EntryPrior`` of every entry; None where entries depend on each other.
     """
 
     support_A: Support
     support_W: Support
-    typical_rate: Callable[[Dataset, int], float]
     log_density: Callable[[Problem, np.ndarray, np.ndarray], np.ndarray]
-    slope_A: bool
+    slopes: Slopes
     draw: Callable[[Problem, np.random.Generator], Pair]
     scale: Callable[[np.ndarray, np.ndarray], Pair]
+    bends: Slopes | None = None
+    improper: Callable[[Any], str] = always_proper
+    typical_rate: Callable[[Dataset, int], float] | None = None
     entry: Callable[[Any], EntryPrior] | None = None
 
-    def rate(self, dataset: Dataset, rank: int, settings: Rated) -> float:
-        """λ as given, or from the data where it is open."""
-        return self.typical_rate(dataset, rank) if settings.rate is None else settings.rate
+    def resolved(self, dataset: Dataset, rank: int, settings: Any) -> Any:
+        """The settings with an open λ from the data."""
+        if self.typical_rate is None or settings.rate is not None:
+            return settings
+        return replace(settings, rate=self.typical_rate(dataset, rank))
 
 
 def improper(settings: Rated) -> str:
@@ -145,20 +153,22 @@ def columns_sum_to_one(A: np.ndarray, W: np.ndarray) -> Pair:
 EXPONENTIAL = Prior(
     support_A=Support.POSITIVE,
     support_W=Support.POSITIVE,
-    typical_rate=typical_rate,
     log_density=_log_exponential,
-    slope_A=True,
+    slopes=lambda settings, A, W: (-settings.rate, -settings.rate),
     draw=_draw_exponential,
     scale=equal_sums,
+    improper=improper,
+    typical_rate=typical_rate,
     entry=lambda settings: EntryPrior(settings.rate),
 )
 # Every column of A ~ Dirichlet(1, …, 1): the prior that fixes the scale (paper 3, §5.2).
 SIMPLEX = Prior(
     support_A=Support.SIMPLEX,
     support_W=Support.POSITIVE,
-    typical_rate=lambda dataset, rank: rank / (dataset.D * dataset.mean),
     log_density=_log_simplex,
-    slope_A=False,
+    slopes=lambda settings, A, W: (0.0, -settings.rate),
     draw=_draw_simplex,
     scale=columns_sum_to_one,
+    improper=improper,
+    typical_rate=lambda dataset, rank: rank / (dataset.D * dataset.mean),
 )

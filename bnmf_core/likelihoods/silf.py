@@ -212,7 +212,11 @@ def unnormalised(dataset: Dataset, settings: Tolerance) -> str:
 
 
 def _times_C(h: Callable[[ArrayLike, float, float], np.ndarray]) -> composed.Curve:
-    return lambda settings, f: settings.C * h(f, settings.epsilon, settings.beta)
+    def curve(problem: Problem, f: np.ndarray) -> np.ndarray:
+        chosen = problem.model_settings
+        return chosen.C * h(f, chosen.epsilon, chosen.beta)
+
+    return curve
 
 
 LIKELIHOOD = composed.Likelihood(

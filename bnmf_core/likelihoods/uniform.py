@@ -59,7 +59,7 @@ class Settings(priors.Rate, Tolerance):
 
 def resolve(dataset: Dataset, rank: int, settings: Settings) -> Settings:
     """Take an open ε from reference NMFs: paper 2, §6; an open λ from the mean of the data."""
-    settings = replace(settings, rate=priors.EXPONENTIAL.rate(dataset, rank, settings))
+    settings = priors.EXPONENTIAL.resolved(dataset, rank, settings)
     if settings.epsilon is not None:
         return settings
     A, W = reference_factors(dataset, rank, REFERENCES)

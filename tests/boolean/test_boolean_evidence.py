@@ -27,7 +27,7 @@ def log_evidence(prior, sigma, nodes=24):
     each = np.prod(np.stack(np.meshgrid(*[weight * density] * 4, indexing="ij"), -1), axis=-1)
     problem = Problem(DATA, boolean.MODEL, boolean.Settings(prior, sigma), 1)
     A, W = grid[:, :2, None], grid[:, None, 2:]
-    fit = boolean.log_likelihood(problem, A, W) + boolean.constant(problem)
+    fit = boolean.MODEL.log_likelihood(problem, A, W) + boolean.constant(problem)
     top = fit.max()
     return float(top + np.log(each.ravel() @ np.exp(fit - top)))
 

@@ -69,7 +69,7 @@ def inside(problem, seed=1):
 def test_slopes_are_those_of_a_complex_step(prior, sigma, gaps):
     problem = problem_of(prior, sigma, gaps)
     A, W = inside(problem)
-    by_A, by_W = boolean.score(problem, A[None], W[None])
+    by_A, by_W = boolean.MODEL.score(problem, A[None], W[None])
     expected_A = by_complex_step(lambda F: plain_log_joint(problem, F, W), A)
     expected_W = by_complex_step(lambda F: plain_log_joint(problem, A, F), W)
     np.testing.assert_allclose(by_A[0], expected_A, rtol=1e-12, atol=1e-12)
@@ -82,9 +82,9 @@ def test_the_score_along_a_direction_is_its_derivative(prior, sigma):
     problem, h = problem_of(prior, sigma), 1e-6
     A, W = inside(problem)
     moved_A, moved_W = inside(problem, 2)
-    along = boolean.score_along(problem, A[None], W[None], moved_A[None], moved_W[None])
-    above = boolean.score(problem, A[None] + h * moved_A, W[None] + h * moved_W)
-    below = boolean.score(problem, A[None] - h * moved_A, W[None] - h * moved_W)
+    along = boolean.MODEL.score_along(problem, A[None], W[None], moved_A[None], moved_W[None])
+    above = boolean.MODEL.score(problem, A[None] + h * moved_A, W[None] + h * moved_W)
+    below = boolean.MODEL.score(problem, A[None] - h * moved_A, W[None] - h * moved_W)
     for found, up, down in zip(along, above, below, strict=True):
         np.testing.assert_allclose(found, (up - down) / (2 * h), rtol=1e-5, atol=1e-5)
 
@@ -94,10 +94,10 @@ def test_the_score_along_a_direction_is_its_derivative(prior, sigma):
 def test_differences_of_the_log_joint_are_those_of_its_definition(prior, sigma):
     problem = problem_of(prior, sigma)
     (A, W), (B, V) = inside(problem), inside(problem, 3)
-    found = boolean.log_joint(problem, np.stack([A, B]), np.stack([W, V]))
+    found = boolean.MODEL.log_joint(problem, np.stack([A, B]), np.stack([W, V]))
     expected = plain_log_joint(problem, A, W) - plain_log_joint(problem, B, V)
     assert found[0] - found[1] == pytest.approx(expected, rel=1e-12)
-    also = boolean.log_joint_and_score(problem, np.stack([A, B]), np.stack([W, V]))[0]
+    also = boolean.MODEL.log_joint_and_score(problem, np.stack([A, B]), np.stack([W, V]))[0]
     np.testing.assert_allclose(also, found, rtol=1e-12)
 
 
@@ -136,7 +136,9 @@ def test_an_open_noise_level_is_integrated_out():
         return np.exp(stats.norm.logpdf(residual, scale=np.exp(t / 2)).sum() + prior)
 
     expected = np.log(integrate.quad(density, -12, 8, limit=200)[0])
-    assert boolean.log_joint(problem, A[None], W[None])[0] == pytest.approx(expected, rel=1e-8)
+    assert boolean.MODEL.log_joint(problem, A[None], W[None])[0] == pytest.approx(
+        expected, rel=1e-8
+    )
 
 
 def test_at_the_optimum_every_flipped_cell_costs_half_a_nat():
@@ -146,7 +148,7 @@ def test_at_the_optimum_every_flipped_cell_costs_half_a_nat():
     flipped = (data.X != boolean_product(known.A, known.W)).sum()
     assert (known.A @ known.W).max() == 1.0 and flipped > 0
     problem = Problem(data, boolean.MODEL, boolean.Settings("flat", 1.0), 4)
-    assert boolean.log_likelihood(problem, known.A[None], known.W[None])[0] == -0.5 * flipped
+    assert boolean.MODEL.log_likelihood(problem, known.A[None], known.W[None])[0] == -0.5 * flipped
 
 
 def test_what_lies_under_a_gap_does_not_count():
@@ -155,7 +157,7 @@ def test_what_lies_under_a_gap_does_not_count():
     other = Dataset.from_array(np.where(mask, X, 1.0), mask=mask)
     A, W = inside(problem_of("flat", None))
     values = [
-        boolean.log_joint(
+        boolean.MODEL.log_joint(
             Problem(data, boolean.MODEL, boolean.Settings("flat", None), 2), A[None], W[None]
         )
         for data in (table(), other)
@@ -167,7 +169,7 @@ def test_what_lies_under_a_gap_does_not_count():
 def test_entries_of_0_and_1_have_a_finite_density(prior):
     problem = problem_of(prior, None)
     A, W = (np.round(F) for F in inside(problem))
-    values, by_A, by_W = boolean.log_joint_and_score(problem, A[None], W[None])
+    values, by_A, by_W = boolean.MODEL.log_joint_and_score(problem, A[None], W[None])
     assert np.isfinite(values).all() and np.isfinite(by_A).all() and np.isfinite(by_W).all()
 
 
@@ -218,7 +220,7 @@ def test_logits_keep_their_digits_near_both_ends(prior):
     A, W = chart.to_factors(q)
     x = np.concatenate([A.transpose(0, 2, 1), W], axis=2)
     np.testing.assert_allclose(x, special.expit(q), rtol=1e-14)
-    log_joint, by_A, by_W = boolean.log_joint_and_score(problem, A, W)
+    log_joint, by_A, by_W = boolean.MODEL.log_joint_and_score(problem, A, W)
     away = np.abs(q)
     steep = -away - 2.0 * np.log1p(np.exp(-away))
     np.testing.assert_allclose(value, log_joint + steep.sum(axis=(1, 2)), rtol=1e-13)

@@ -29,7 +29,7 @@ def random_pair(m=4, R=3, D=14, N=11):
 
 
 def log_joint(problem, A, W):
-    return boolean.log_joint(problem, A.transpose(0, 2, 1), W)
+    return boolean.MODEL.log_joint(problem, A.transpose(0, 2, 1), W)
 
 
 @pytest.mark.parametrize("gaps", [False, True])
@@ -45,7 +45,7 @@ def test_the_log_joint_never_falls_and_ends_at_a_maximum(prior, sigma, gaps):
         after = log_joint(problem, A, W)
         assert (after >= before - 1e-9 * np.abs(before)).all()
         before = after
-    by_A, by_W = boolean.score(problem, A.transpose(0, 2, 1), W)
+    by_A, by_W = boolean.MODEL.score(problem, A.transpose(0, 2, 1), W)
     for F, slope in ((A, by_A.transpose(0, 2, 1)), (W, by_W)):
         uphill = np.where(
             F <= 0, np.maximum(slope, 0), np.where(F >= 1, np.minimum(slope, 0), slope)
@@ -86,7 +86,7 @@ def test_the_end_is_that_of_a_general_optimizer():
 
         def downhill(x, D=data.D, N=data.N):
             a, w = x[: D * 3].reshape(1, D, 3), x[D * 3 :].reshape(1, 3, N)
-            value, by_A, by_W = boolean.log_joint_and_score(problem, a, w)
+            value, by_A, by_W = boolean.MODEL.log_joint_and_score(problem, a, w)
             return -value[0], -np.concatenate([by_A.ravel(), by_W.ravel()])
 
         start = np.concatenate([A.ravel(), W.ravel()])

@@ -46,7 +46,7 @@ def test_every_case_once_gives_the_whole_gradient(gaps):
     rng, data = np.random.default_rng(2), problem.dataset
     A, W = rng.random((data.D, 3)), rng.random((3, data.N))
     V, table = np.ascontiguousarray(W.T), minibatch.Table.of(data)
-    by_A, by_W = boolean.score(problem, A[None], W[None])
+    by_A, by_W = boolean.MODEL.score(problem, A[None], W[None])
     found_A = minibatch.drawn_gradient(A, V, np.ones(data.N), table.ones, table.gaps)
     found_V = minibatch.drawn_gradient(
         V, A, np.ones(data.D), table.ones_of_features, table.gaps_of_features
@@ -65,7 +65,7 @@ def test_single_cases_make_the_whole_gradient_only_with_the_unbiased_weight(weig
     work, data = iasg._Work.of(problem, settings), problem.dataset
     rng = np.random.default_rng(3)
     A, V = rng.random((data.D, 3)), rng.random((data.N, 3))
-    whole = boolean.score(problem, A[None], V.T[None])
+    whole = boolean.MODEL.score(problem, A[None], V.T[None])
     total = sum(_of_case(work, A, V, n) for n in range(data.N))
     difference = total - whole[0][0]
     if weight == "unbiased":
@@ -198,7 +198,7 @@ def test_log_likelihoods_are_those_of_the_outputs_and_the_first_are_kept():
     settings = iasg.Settings(warm_up=3, thinning=1, batch=3, calibration=20)
     state, batches = run_to_end(problem, settings, particles=4)
     A, W = (np.concatenate([getattr(b, name) for b in batches]) for name in "AW")
-    values = boolean.log_likelihood(problem, A, W)
+    values = boolean.MODEL.log_likelihood(problem, A, W)
     np.testing.assert_allclose(state.early[0, :7], values, rtol=1e-12)
     assert np.isnan(state.early[0, 7:]).all() and state.early.shape == (1, EARLY)
     assert state.log_likelihood[0] == pytest.approx(values.mean(), rel=1e-12)

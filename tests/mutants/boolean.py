@@ -49,8 +49,8 @@ MUTANTS = (
     Mutant(
         "boolean: an open noise level does not bend the score",
         "boolean/model.py",
-        "        along_A += change * by_A\n",
-        "",
+        "return -(_slope(problem, squared) ** 2) / _power(problem)",
+        "return np.zeros(squared.shape)",
         "tests/boolean/test_boolean_model.py",
     ),
     Mutant(

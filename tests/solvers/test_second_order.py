@@ -109,6 +109,14 @@ def test_where_nothing_is_left_to_gain_it_does_not_turn_for_ever():
     assert (ridge.squared_error - longer.squared_error <= 0.1).all()
 
 
+def test_a_gain_that_was_not_worked_out_is_not_told(monkeypatch):
+    """With one product with the Hessian no minimum of the quadratic is reached."""
+    monkeypatch.setattr(second_order, "SURE_PRODUCTS", 1)
+    problem = Problem.without_model(counts(), 3, loss=kullback_leibler.LOSS)
+    state = solved(problem, *started(problem, 3), Stopping(600, None))
+    assert not Stopping().converged(state.kkt, state.movement, state.gain).any()
+
+
 @pytest.mark.parametrize("key", LOSSES)
 def test_weights_for_a_given_basis_are_those_of_a_general_optimizer(key):
     loss, data = LOSSES[key], counts(12, 5, 3)

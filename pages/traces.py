@@ -4,7 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from bnmf_core.analysis import chains, mixing
-from bnmf_core.compare.distances.invariants import QUANTITIES, Invariant
+from bnmf_core.compare.distances.invariants import QUANTITIES, Invariant, quantities
 from bnmf_core.compare.settled import FOLLOWED
 from bnmf_core.figures.chains import trace_plot
 from pages.frame import guard, link, panel, view
@@ -28,26 +28,26 @@ if not traces:
     )
 settled.show(look)
 verdicts = chains.STAGE.of(analysis)
-quantities = {
+followed = {
     key: known
-    for key, known in QUANTITIES.items()
+    for key, known in quantities(analysis.loss).items()
     if all(key in table for table in traces.values())
 } | {
     f"{name} {r}": Invariant(f"{name} {r}", f"{name} {r}".capitalize(), unit, summary)
     for r in range(1, 1 + (analysis.runs[0].spec.rank if verdicts.by_run else 0))
     for name, unit, summary in FOLLOWED
 }
-worst = [one.worst for one in verdicts.unsettled if one.worst in quantities]
-link.one_of("quantity", quantities, *worst[:1])
+worst = [one.worst for one in verdicts.unsettled if one.worst in followed]
+link.one_of("quantity", followed, *worst[:1])
 quantity = st.sidebar.selectbox(
     "Quantity",
-    quantities,
+    followed,
     key=link.key("quantity"),
-    format_func=lambda key: quantities[key].label,
+    format_func=lambda key: followed[key].label,
     help="All of them stay the same when components change places or scale.",
 )
 link.share("quantity")
-described = quantities[quantity]
+described = followed[quantity]
 if quantity not in QUANTITIES:  # known of draws, not of every state
     traces = {
         run_id: verdicts.series(run_id).assign(warm_up=False)[

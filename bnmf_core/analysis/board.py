@@ -121,8 +121,12 @@ class Board:
         return int(covering_numbers(within, np.array([self.radius]))[0])
 
     def errors(self, run_id: str) -> np.ndarray:
-        """Relative errors of all of a run's factorizations."""
+        """Measures of fit of all of a run's factorizations."""
         return np.asarray(self.comparison.particles[self.comparison.run_ids.index(run_id)].error)
+
+    def unlike(self, run_ids: Sequence[str]) -> str:
+        """Why these measures of fit cannot be the best; "" where all runs have the same."""
+        return "" if self.comparison.loss else "not the same measure for all"
 
     def unseen(self, run_id: str, name: str) -> float:
         """Median error of a run on ``hidden`` entries or ``held_out`` observations."""

@@ -16,7 +16,7 @@ from bnmf_core.compare.distances.pairwise import Distance
 from bnmf_core.core.algorithm import AnyAlgorithm
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import RunError
-from bnmf_core.core.loss import Loss
+from bnmf_core.core.loss import MEASURE, Loss
 from bnmf_core.core.model import Model, Support
 from bnmf_core.core.names import listed
 from bnmf_core.core.particles import Particles
@@ -110,6 +110,21 @@ class Comparison:
     def loss(self) -> Loss | None:
         """The loss of all runs; None where they made different ones small."""
         return self.losses[0] if len({loss.key for loss in self.losses}) == 1 else None
+
+    @property
+    def measure(self) -> str:
+        """What is shown of that loss, in words; where there is none, words for any."""
+        return self.loss.measure if self.loss else MEASURE
+
+    @property
+    def measure_axis(self) -> str:
+        """The same on an axis."""
+        return self.loss.axis if self.loss else f"{MEASURE}, by each run's own model"
+
+    @property
+    def measure_ends(self) -> str:
+        """What the ends of that axis mean."""
+        return self.loss.ends if self.loss else Loss.ends
 
     @property
     def fit(self) -> Problem:

@@ -1,14 +1,18 @@
 """The criteria by which runs are compared, and whom each favours: one entry each."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from bnmf_core.analysis.board import Board
+from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.core.loss import MEASURE
 from bnmf_core.core.registry import Registry
 
 MASS = "mass"
+# Gives way to what the loss of the runs at hand measures.
+ABOUT = "The measure of fit"
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,14 @@ class Criterion:
     doubt: Callable[[Board, Sequence[str]], str] | None = None
     requires: str = "any run"
     stages: tuple[str, ...] = ()
+
+    def of(self, comparison: Comparison) -> "Criterion":
+        """The same in the words of these runs' measure of fit, where all have the same."""
+        if comparison.loss is None:
+            return self
+        label = self.label.replace(MEASURE, comparison.measure)
+        about = self.about.replace(ABOUT, comparison.measure_axis)
+        return replace(self, label=label, about=about)
 
 
 SETTLED = "settled chains"
@@ -103,21 +115,23 @@ CRITERIA: Registry[Criterion] = Registry(
         ),
         Criterion(
             "best_error",
-            "best relative error",
+            f"best {MEASURE}",
             lambda board, run_id: float(board.errors(run_id).min()),
             better="less",
             favours="optimizers",
             page="quality",
-            about="‖X − AW‖/‖X‖ of the best one. A draw lies farther out than an optimum.",
+            about=f"{ABOUT} of the best one. A draw lies farther out than an optimum.",
+            doubt=Board.unlike,
         ),
         Criterion(
             "median_error",
-            "median relative error",
+            f"median {MEASURE}",
             lambda board, run_id: float(np.median(board.errors(run_id))),
             better="less",
             favours="optimizers",
             page="quality",
-            about="‖X − AW‖/‖X‖ of the middle one.",
+            about=f"{ABOUT} of the middle one.",
+            doubt=Board.unlike,
         ),
         Criterion(
             "hidden",

@@ -28,7 +28,7 @@ class Session:
         chains; empty without them. crossing : how many of these chains have draws in several modes.
     shares : (K,) shares of its factorizations in the modes. reached : number of modes found, of the
         ``every`` that any run found. largest : the largest distance within it.
-    error : relative error of its best factorization. A : (D, R) the basis of that factorization,
+    error : measure of fit of its best factorization. A : (D, R) the basis of that factorization,
         components in the order of mode 1.
     kind : what its factorizations are to each other, where no verdict on chains speaks of them.
     verdict : whether its chains have settled; None where there is none, or none yet.

@@ -42,7 +42,7 @@ def growth(store: RunStore, run_id: str, metric: str, epsilon: float) -> pd.Data
 class Best(NamedTuple):
     """The factorization with the smallest error that runs have made so far.
 
-    A : (D, R), the largest component first. error : ‖X − AW‖/‖X‖. made : how many there are.
+    A : (D, R), the largest component first. error : its measure of fit. made : how many there are.
     """
 
     A: np.ndarray

@@ -103,7 +103,7 @@ def show(board: Board, output: Output) -> None:
         cells = dict(zip(zip(table["criterion"], table["group"], strict=True), marked, strict=True))
         rows = []
         for key in table["criterion"].unique():
-            criterion = CRITERIA[key]
+            criterion = CRITERIA[key].of(board.comparison)
             texts = [cells.get((key, group), "–") for group in names]
             rows.append([criterion.label, *texts, criterion.better, criterion.favours or "nobody"])
         output.table(["criterion", *names.values(), "better", "biased towards"], rows)

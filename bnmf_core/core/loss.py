@@ -12,6 +12,8 @@ if TYPE_CHECKING:  # a problem has a loss, and a loss is taken of a problem
     from bnmf_core.core.problem import Problem
 
 Slopes = tuple[np.ndarray, np.ndarray]
+# What is shown of any loss.
+MEASURE = "measure of fit"
 
 
 class Loss(ABC):
@@ -24,12 +26,14 @@ class Loss(ABC):
     ----------
     key : by which settings name it. label : what it is called in a sentence.
     measure, axis : what is shown of f, in words and on an axis; see :meth:`measured`.
+    ends : what its ends mean.
     """
 
     key: str
     label: str
     measure: str
     axis: str
+    ends: str = "0 fits everything"
 
     @abstractmethod
     def values(self, problem: Problem, A: np.ndarray, W: np.ndarray) -> np.ndarray:

@@ -41,7 +41,7 @@ class Particles:
     draw : (M,) position within that chain.
     weights : (M,) what each particle counts, summing to 1.
     log_joint : (M,) full log joint density, nats.
-    error : (M,) the model's measure of fit on what the run saw, such as ‖X − AW‖/‖X‖.
+    error : (M,) measure of fit on what the run saw, of the squared error ‖X − AW‖/‖X‖.
     seconds : (M,) since the run began, when the particle was finished.
     diagnostics : name → (M,) array, what the algorithm reports of each particle.
     trace : name → (S,) array over all S states that a sampler recorded, in the order in which

@@ -26,7 +26,8 @@ class SquaredError(Loss):
     key = "frobenius"
     label = "squared error"
     measure = "relative error"
-    axis = "relative error ‖X − AW‖ / ‖X‖"
+    axis = "‖X − AW‖/‖X‖"
+    ends = "0 fits everything, 1 nothing"
 
     def values(self, problem: "Problem", A: np.ndarray, W: np.ndarray) -> np.ndarray:
         """‖X − AW‖² of each particle, (M,)."""

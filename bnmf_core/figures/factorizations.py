@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from bnmf_core.core.squared_error import SQUARED_ERROR
 from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import HIGHLIGHT, MUTED, ROUNDING, RunStyle, layout, markers, rounded
 from bnmf_core.figures.thinning import thinned
@@ -22,6 +23,7 @@ def factorization_map(
     focus: np.ndarray,
     distance_label: str,
     unit: str,
+    measure: str = SQUARED_ERROR.measure,
 ) -> go.Figure:
     """Scatter of factorizations; customdata begins with each point's row in ``members``.
 
@@ -33,7 +35,7 @@ def factorization_map(
     points : (m, 2) positions in the distance's unit. members : the table of an analysis.
     mode_labels : (m,) mode of each, 0-based. representatives : (K,) rows of ``members``.
     styles : by run id. focus : (m,) bool, what is looked at now.
-    distance_label, unit : what the positions approximate.
+    distance_label, unit : what the positions approximate. measure : what the errors are.
     """
     figure = Sketch()
     one_place = unit == "°" and np.hypot(*np.ptp(points, axis=0)) < ROUNDING
@@ -59,7 +61,7 @@ def factorization_map(
             hovertemplate=(
                 "factorization %{customdata[2]:.0f} of " + style.label + "<br>"
                 "mode %{customdata[1]:.0f}<br>"
-                "relative error %{customdata[3]:.4f}<extra></extra>"
+                f"{measure} %{{customdata[3]:.4f}}<extra></extra>"
             ),
         )
     going = int((~converged).sum())

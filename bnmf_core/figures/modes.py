@@ -9,6 +9,7 @@ from plotly.subplots import make_subplots
 
 from bnmf_core.compare.unseen import Unseen
 from bnmf_core.core.names import percent
+from bnmf_core.core.squared_error import SQUARED_ERROR
 from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import (
     HIGHLIGHT,
@@ -64,6 +65,7 @@ def mode_map(
     names: Sequence[str],
     unit: str,
     focus: np.ndarray,
+    measure: str = SQUARED_ERROR.measure,
 ) -> go.Figure:
     """Modes and draws in the plane, each circle's area the number of restarts that end there.
 
@@ -76,6 +78,7 @@ def mode_map(
     optima : (m,) bool, converged restarts. masses : K words for the posterior mass, "" for unknown;
         written beside the modes that are ``heavy`` (K,) bool.
     names : K names of modes. unit : of the distance. focus : (m,) bool, what is looked at.
+    measure : what the errors of members are.
     """
     points = np.where(np.abs(points) < ROUNDING, 0.0, points)
     K = len(representatives)
@@ -106,7 +109,7 @@ def mode_map(
     in_focus = np.array([focus[mode_labels == k].any() for k in range(K)])
     told = [
         f"<b>{safe(names[k])}</b><br>{count[k]} of {count.sum()} restarts"
-        f"<br>relative error {error[k]:.4f}" + (f"<br>posterior mass {masses[k]}" * bool(masses[k]))
+        f"<br>{measure} {error[k]:.4f}" + (f"<br>posterior mass {masses[k]}" * bool(masses[k]))
         for k in range(K)
     ]
     figure.add_scatter(

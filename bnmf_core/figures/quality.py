@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from bnmf_core.core.squared_error import SQUARED_ERROR
 from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import (
     MIDDLE,
@@ -106,6 +107,7 @@ def hidden_plot(
     styles: Mapping[str, RunStyle],
     focus: np.ndarray,
     by_means: float,
+    axes: tuple[str, str] = (SQUARED_ERROR.axis, SQUARED_ERROR.axis),
 ) -> go.Figure:
     """Error on hidden entries over the error on seen ones, one point per factorization.
 
@@ -113,6 +115,7 @@ def hidden_plot(
     ----------
     table : columns run, converged, error and hidden. focus : (m,) bool, brought forward.
     by_means : error on the hidden entries of putting the mean of each feature there.
+    axes : what the errors on seen and on hidden entries are.
     """
     figure = Sketch()
     runs, converged = table["run"].to_numpy(), table["converged"].to_numpy(bool)
@@ -129,8 +132,8 @@ def hidden_plot(
             marker=markers(style, converged[rows], focus[rows]),
             hovertemplate="seen %{x:.5g}, hidden %{y:.5g}<extra>" + style.label + "</extra>",
         )
-    figure.update_xaxes(title="‖X − AW‖/‖X‖ on seen entries")
-    figure.update_yaxes(title="‖X − AW‖/‖X‖ on hidden entries")
+    figure.update_xaxes(title=f"{axes[0]} on seen entries")
+    figure.update_yaxes(title=f"{axes[1]} on hidden entries")
     title = f"Error on hidden entries (mean of each feature: {by_means:.3g}){thin.note}"
     return layout(figure, title, height=380)
 

@@ -5,6 +5,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from bnmf_core.compare.conclusions import SAME
+from bnmf_core.core.squared_error import SQUARED_ERROR
 from bnmf_core.figures.modes import mode_color
 from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import INK, LINE, MIDDLE, MUTED, component_color, safe
@@ -20,12 +21,15 @@ MOST_NUMBERS = 10
 ALLOWED = "rgba(0, 158, 115, 0.25)"
 
 
-def by_error(table: pd.DataFrame) -> go.Figure:
-    """Modes on the axis of the relative error in percent, the area the restarts that end in each.
+def by_error(table: pd.DataFrame, measure: str = SQUARED_ERROR.measure) -> go.Figure:
+    """Modes on the axis of the measure of fit, the area the restarts that end in each.
 
-    table : a row per mode, columns best_error and found_by.
+    table : a row per mode, columns best_error and found_by. measure : what these errors are; the
+    relative error is shown in percent.
     """
-    errors = 100 * np.nan_to_num(table["best_error"].to_numpy(dtype=float))
+    word = measure.removeprefix("relative ")
+    whole, unit = (100, " %") if measure == SQUARED_ERROR.measure else (1, "")
+    errors = whole * np.nan_to_num(table["best_error"].to_numpy(dtype=float))
     found = table["found_by"].fillna(0.0).to_numpy(dtype=float)
     order = np.argsort(-found, kind="stable")
     figure = Sketch()
@@ -40,7 +44,7 @@ def by_error(table: pd.DataFrame) -> go.Figure:
             "line": {"width": 1, "color": "#FFFFFF"},
         },
         text=[f"mode {k + 1}" for k in order],
-        hovertemplate="%{text}: error %{x:.3f} %<extra></extra>",
+        hovertemplate=f"%{{text}}: {word} %{{x:{'.3f' if unit else '.4g'}}}{unit}<extra></extra>",
         showlegend=False,
     )
     figure.update_yaxes(visible=False, range=[-1, 1])
@@ -51,7 +55,7 @@ def by_error(table: pd.DataFrame) -> go.Figure:
     room = 0.15 * (ends[1] - ends[0]) if not near else 10.0**-digits
     figure.update_xaxes(
         tickvals=ticks,
-        ticktext=[f"{tick:.{digits}f} %" for tick in ticks],
+        ticktext=[f"{tick:.{digits}f} %" if unit else f"{tick:.4g}" for tick in ticks],
         tickangle=0,
         ticklabeloverflow="allow",
         range=[ends[0] - room, ends[1] + room],

@@ -275,10 +275,13 @@ def _missing(unseen: Unseen | None, comparison: Comparison) -> Iterator[Fact]:
 
 
 def draws_beside_optima(comparison: Comparison, verdicts: Verdicts | None) -> list[Fact]:
-    """By how much settled draws fit worse than optima; nothing without both."""
+    """By how much settled draws fit worse than optima; nothing without both, of one measure."""
     if verdicts is None or not verdicts.settled or not comparison.optima.any():
+        return []
+    if comparison.loss is None:
         return []
     members = comparison.members
     drawn = members["error"][members["algorithm"].isin(comparison.exact_samplers)]
     fitted = members["error"][comparison.optima]
-    return [fact("draws_fit", draws=drawn.median(), optima=fitted.median()), fact("typical")]
+    medians = {"draws": drawn.median(), "optima": fitted.median()}
+    return [fact("draws_fit", measure=comparison.measure, **medians), fact("typical")]

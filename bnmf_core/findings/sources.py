@@ -105,9 +105,14 @@ def fit(comparison: Comparison) -> list[Fact]:
     errors = comparison.members["error"].to_numpy()[comparison.optima]
     if not errors.size:
         return []
+    if comparison.loss is None:  # one range of different measures would say nothing
+        return convergence(comparison)
     low, high = float(errors.min()), float(errors.max())
     key = "errors.alike" if f"{low:.3g}" == f"{high:.3g}" else "errors.range"
-    return [fact(key, low=low, high=high), *convergence(comparison)]
+    head, per, rest = comparison.measure.partition(" per ")
+    words = {"measure": comparison.measure, "measures": f"{head}s{per}{rest}"}
+    axis = comparison.measure_axis
+    return [fact(key, low=low, high=high, axis=axis, **words), *convergence(comparison)]
 
 
 def convergence(comparison: Comparison) -> list[Fact]:

@@ -161,6 +161,7 @@ def _map(subject: Subject) -> Iterator[Picture]:
         np.ones(len(comparison.members), dtype=bool),
         distance.label,
         distance.unit,
+        comparison.measure,
     )
     table = subject.members.assign(x=points[:, 0], y=points[:, 1])
     yield Picture("map", ON_MAP + left_out(stress), table, figure)

@@ -34,12 +34,12 @@ LIMIT, FEWER = 5_000_000, 500
 # Significant digits of numbers in tables.
 DIGITS = 9
 HERE = Path(__file__).parent
-# Of a factorization: column of the members, heading.
+# Of a factorization: column of the members, heading; that of its error is what the runs measure.
 COLUMNS = {
     "run": "run",
     "particle": "number",
     "mode": "mode",
-    "error": "relative error",
+    "error": "",
     "log_joint": "log joint (nats)",
     "movement": "would still turn (°)",
     "converged": "converged",
@@ -176,8 +176,9 @@ def _run_of(name: str | None, labels: Sequence[str]) -> int | None:
 
 def _factorizations(subject: Subject) -> dict[str, object]:
     members = subject.comparison.members
+    named = COLUMNS | {"error": subject.comparison.measure}
     known = {
-        key: label for key, label in COLUMNS.items() if key == "mode" or members[key].notna().any()
+        key: label for key, label in named.items() if key == "mode" or members[key].notna().any()
     }
     position = {run_id: i for i, run_id in enumerate(subject.styles)}
     table = members.assign(

@@ -94,7 +94,7 @@ def _modes(subject: Subject) -> str:
         "nats below the best",
         "posterior mass (90 %)",
         "draws",
-        "best relative error",
+        f"best {subject.comparison.measure}",
         "factorizations",
     )
     return (
@@ -141,7 +141,7 @@ def _scores(subject: Subject) -> str:
     }
     rows = [
         (
-            escape(CRITERIA[key].label),
+            escape(CRITERIA[key].of(comparison).label),
             *(cells.get((key, group), "–") for group in names),
             CRITERIA[key].better or "–",
             CRITERIA[key].favours or "nobody",

@@ -204,6 +204,7 @@ def components(look: Lens, run_id: str, of_run: Proposals) -> None:
     """The components of one run's mixture, and a button that brings them into focus."""
     ids = [run.id for run in look.analysis.runs]
     particles = look.analysis.particles[ids.index(run_id)]
+    measure = look.analysis.losses[ids.index(run_id)].measure
     table = of_run.components.rename(columns={"variance": "deviation"})
     table["deviation"] = np.sqrt(table["deviation"])
     place = pd.Series(np.arange(particles.M), index=np.asarray(particles.ids))
@@ -224,7 +225,7 @@ def components(look: Lens, run_id: str, of_run: Proposals) -> None:
                 format="%.3f",
                 help="At the scale chosen above, which other pages do not use.",
             ),
-            "error": st.column_config.NumberColumn("relative error", format="%.4g"),
+            "error": st.column_config.NumberColumn(measure, format="%.4g"),
         },
     )
     st.caption(

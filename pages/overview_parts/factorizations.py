@@ -26,6 +26,7 @@ def show(look: Lens, _found: Answer) -> None:
             look.focus,
             look.distance.label,
             look.distance.unit,
+            look.analysis.measure,
         )
         view.chart(
             figure,

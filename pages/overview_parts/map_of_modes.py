@@ -38,6 +38,7 @@ def show(look: Lens, found: Answer) -> None:
             look.mode_names,
             look.distance.unit,
             look.focus,
+            analysis.measure,
         ),
         f"Circle: a mode, its area the restarts that end there.{dots}{measured}",
         name="map",

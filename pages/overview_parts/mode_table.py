@@ -77,7 +77,12 @@ def _table(
         key="mode_table",
         on_select="rerun",
         selection_mode="single-row",
-        column_config=_columns(shown, look.distance.unit, unsettled),
+        column_config=_columns(
+            shown,
+            look.distance.unit,
+            unsettled,
+            (look.analysis.measure_axis, look.analysis.measure_ends),
+        ),
     )
     st.caption(
         "Found by, below the best and posterior mass are three different things: how wide a mode's "
@@ -90,8 +95,10 @@ def _table(
     focusing.on_change("mode_row", f"mode:{rows[0] + 1}" if rows else "")
 
 
-def _columns(shown: pd.DataFrame, unit: str, unsettled: bool) -> dict[str, object]:
-    """How the columns of modes look, and what they mean."""
+def _columns(
+    shown: pd.DataFrame, unit: str, unsettled: bool, measured: tuple[str, str]
+) -> dict[str, object]:
+    """How the columns of modes look, and what they mean; ``measured`` : what the errors are."""
     # As many decimals as the largest distance needs for three digits: what is far smaller is 0.
     largest = np.nanmax(shown[["spread", "nearest"]].to_numpy(float), initial=1e-9)
     distance = f"%.{max(0, 2 - math.floor(math.log10(largest)))}f"
@@ -153,6 +160,6 @@ def _columns(shown: pd.DataFrame, unit: str, unsettled: bool) -> dict[str, objec
         "best error": number(
             format="%.4f",
             width=84,
-            help="‖X − AW‖ / ‖X‖ of its best factorization: 0 fits everything, 1 nothing.",
+            help=plain(f"{measured[0]} of its best factorization: {measured[1]}."),
         ),
     }

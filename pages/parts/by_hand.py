@@ -55,8 +55,8 @@ def _unfolded(look: Lens, row: int, name: str) -> None:
         key=link.key("rise"),
         required=True,
         format_func=shown(RISES),
-        help="‖X − AW‖/‖X‖ may be larger by this part of itself: of an error of 0.2, 1 % is "
-        "0.002. Where the fit is better than 0.001, by this part of 0.001.",
+        help=f"{plain(look.analysis.fit.loss.axis)} may be larger by this part of itself: of an "
+        "error of 0.2, 1 % is 0.002. Where the fit is better than 0.001, by this part of 0.001.",
     )
     labels = component_labels(look, row)
     _pictures(look, row)

@@ -9,8 +9,10 @@ from bnmf_core.analysis.by_hand import (
     DisplacementExploration,
     posterior_shares,
 )
+from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.analysis.named import LIMIT
 from bnmf_core.compare.displacement import BY_OTHER, Displacement
+from bnmf_core.core.squared_error import SQUARED_ERROR
 from bnmf_core.figures.components import range_chart
 from bnmf_core.figures.gallery import basis_images
 from pages.frame import link, view
@@ -64,6 +66,15 @@ def show(look: Lens, row: int, labels: dict[str, str]) -> None:
     by_hand.explore(work, f"{what} of component {component + 1}", "moved", draw)
 
 
+def _lost(comparison: Comparison, error: float, allowed: float) -> float:
+    """Nats of log likelihood from one measure of fit to the other, at the noise that is left."""
+    data, loss = comparison.seen_dataset, comparison.fit.loss
+    if loss is SQUARED_ERROR:
+        return 0.5 * data.observed * ((allowed / error) ** 2 - 1)
+    before, after = loss.unmeasured(data, np.array([error, allowed])).tolist()
+    return loss.nats(data, before) * (after - before)
+
+
 def _say(
     look: Lens,
     bands: Displacement,
@@ -90,7 +101,7 @@ def _say(
         )
     said = [f"The error is {error:.5g}, and {allowed:.5g} is allowed."]
     if error > 0:
-        nats = 0.5 * look.analysis.seen_dataset.observed * ((allowed / error) ** 2 - 1)
+        nats = _lost(look.analysis, error, allowed)
         said.append(
             f"If all of it were independent noise, so much more would lower the log likelihood "
             f"by {nats:,.3g} nats (2.3 nats are a factor of ten)."

@@ -4,6 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from bnmf_core.analysis.mixing import MixingReport
+from bnmf_core.compare.distances.invariants import quantities
 from bnmf_core.compare.mixing import LEAST_RENEWED
 from bnmf_core.registry import members_of
 from pages.frame import view
@@ -64,7 +65,12 @@ def show(look: Lens, reports: dict[str, MixingReport]) -> None:
     for run_id, report in reports.items():
         name = look.run_names[run_id]
         table = report.table.drop(columns=["quantity", "unit"])
-        table["label"] = list(map(with_unit, report.table["label"], report.table["unit"]))
+        known = quantities(look.analysis.losses[look.analysis.run_ids.index(run_id)])
+        labels = [
+            known[key].label if key in known else label
+            for key, label in zip(report.table["quantity"], report.table["label"], strict=True)
+        ]
+        table["label"] = list(map(with_unit, labels, report.table["unit"]))
         reasons = set(table["reason"])
         if len(reasons) == 1:  # a column of one sentence, and those that it leaves empty
             table = table.drop(columns="reason").dropna(axis=1, how="all")

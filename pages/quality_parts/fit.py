@@ -37,7 +37,13 @@ def show() -> None:
     columns = st.columns(2)
     pictures = [*_of_each(look, table)]
     if "hidden" in table:
-        figure = hidden_plot(table, look.styles, look.focus, found.hidden_by_means)
+        figure = hidden_plot(
+            table,
+            look.styles,
+            look.focus,
+            found.hidden_by_means,
+            (look.analysis.measure_axis, look.analysis.fit.loss.axis),
+        )
         pictures.append(("hidden", figure, HIDDEN))
     for number, (key, figure, reading) in enumerate(pictures):
         with columns[number % 2]:
@@ -58,7 +64,7 @@ def show() -> None:
 
 def _of_each(look: Lens, table: pd.DataFrame) -> Iterator[tuple[str, go.Figure, str]]:
     """Key, figure and reading help of each quantity that is known of any factorization."""
-    for key, (title, axis, reading) in pictures_of(look.distance).items():
+    for key, (title, axis, reading) in pictures_of(look.distance, look.analysis).items():
         if key in table and table[key].notna().any():
             logarithmic = key in LOGARITHMIC
             threshold = _threshold(look) if key == "error" else None

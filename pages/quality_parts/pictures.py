@@ -1,12 +1,13 @@
 """What the pictures of the page Fit and weights are called, and how they are read."""
 
+from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.compare.distances.pairwise import Distance
 from pages.frame.words import with_unit
 
 LOGARITHMIC = ("movement", "kkt")
 
 
-def pictures_of(distance: Distance) -> dict[str, tuple[str, str, str]]:
+def pictures_of(distance: Distance, comparison: Comparison) -> dict[str, tuple[str, str, str]]:
     """Column of the table → title, axis and reading help."""
     return {
         "movement": (
@@ -30,13 +31,13 @@ def pictures_of(distance: Distance) -> dict[str, tuple[str, str, str]]:
         ),
         "error": (
             "Error of every factorization",
-            "‖X − AW‖/‖X‖ on what the run saw",
-            "0 fits everything, 1 nothing. Optima far right of the rest are poor local minima; "
-            "draws of a chain are no optima, and lie right of them as far as the posterior allows.",
+            f"{comparison.measure_axis} on what the run saw",
+            f"{comparison.measure_ends}. Optima far right of the rest are poor local minima; draws "
+            "of a chain are no optima, and lie right of them as far as the posterior allows.",
         ),
         "held_out": (
             "Error on observations that no run saw",
-            "‖X − AW‖/‖X‖, held out",
+            f"{comparison.fit.loss.axis}, held out",
             "Weights of the unseen observations are solved with A fixed. Where the error of a run "
             "is low and this is high, its basis fits noise.",
         ),

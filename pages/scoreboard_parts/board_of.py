@@ -39,18 +39,19 @@ def table(look: Lens, board: Board, names: dict[str, str]) -> None:
     found = _scored(board)
     wide = found.pivot(index="criterion", columns="group", values="text")
     best = found.pivot(index="criterion", columns="group", values="best")
-    keys = [key for key in CRITERIA if key in wide.index]
+    criteria = {key: one.of(look.analysis) for key, one in CRITERIA.items()}
+    keys = [key for key in criteria if key in wide.index]
     units = {"distance": look.distance.unit}
     shown = wide.loc[keys, list(names)].rename(columns=names)
     shown = shown.where(shown.notna(), "–")
     shown.insert(
         0,
         "criterion",
-        [with_unit(CRITERIA[k].label, units.get(CRITERIA[k].unit, CRITERIA[k].unit)) for k in keys],
+        [with_unit(criteria[k].label, units.get(criteria[k].unit, criteria[k].unit)) for k in keys],
     )
-    shown["better"] = [BETTER[CRITERIA[key].better] for key in keys]
-    shown["requires"] = [CRITERIA[key].requires for key in keys]
-    shown["biased towards"] = [FAVOURS[CRITERIA[key].favours] for key in keys]
+    shown["better"] = [BETTER[criteria[key].better] for key in keys]
+    shown["requires"] = [criteria[key].requires for key in keys]
+    shown["biased towards"] = [FAVOURS[criteria[key].favours] for key in keys]
     marks = best.loc[keys, list(names)].rename(columns=names).eq(True)
     styled = shown.style.apply(
         lambda column: [
@@ -80,7 +81,7 @@ def table(look: Lens, board: Board, names: dict[str, str]) -> None:
     for row, column in event.selection.cells:
         ids = {name: board.groups[group] for group, name in names.items()}
         runs = ids.get(column, look.analysis.run_ids)
-        criterion = CRITERIA[keys[row]]
+        criterion = criteria[keys[row]]
         where = f"{criterion.label}, {column if column in ids else 'all runs'}"
         label = f"{where}: open {declared.page(criterion.page).title}"
         link.to(
@@ -98,7 +99,7 @@ def table(look: Lens, board: Board, names: dict[str, str]) -> None:
     st.caption(plain(words))
     with st.expander("What each row is"):
         st.markdown(
-            "\n".join(f"- **{plain(CRITERIA[k].label)}**: {plain(CRITERIA[k].about)}" for k in keys)
+            "\n".join(f"- **{plain(criteria[k].label)}**: {plain(criteria[k].about)}" for k in keys)
         )
     st.download_button(
         "Table (CSV)", _plain(found, names).to_csv(index=False), "scoreboard.csv", "text/csv"

@@ -94,7 +94,7 @@ def _numbers(look: Lens, columns: Sequence[Session]) -> None:
 
 
 def _fit(look: Lens, one: Session) -> None:
-    st.markdown(f"**{plain(number(one.error))}** :small[relative error]")
+    st.markdown(f"**{plain(number(one.error))}** :small[{plain(look.analysis.measure)}]")
 
 
 def _coverage(look: Lens, one: Session) -> None:
@@ -140,7 +140,7 @@ def _table(look: Lens, columns: Sequence[Session]) -> pd.DataFrame:
             "covering number": one.covering,
             "modes reached": one.reached,
             "largest distance": one.largest,
-            "best relative error": one.error,
+            f"best {look.analysis.measure}": one.error,
             "chains": one.changes or one.kind,
             "settled": None if one.verdict is None else one.verdict.settled,
             "worst R̂": math.nan if one.verdict is None else one.verdict.r_hat,

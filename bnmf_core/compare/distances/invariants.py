@@ -10,6 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bnmf_core.compare.distances.scaling import component_shares, unit_l2_columns
+from bnmf_core.core.loss import MEASURE, Loss
+from bnmf_core.core.squared_error import SQUARED_ERROR
 
 # Entries that are worked on at once: normalised copies of A or W stay below 64 MB.
 BLOCK = 2**23
@@ -78,6 +80,7 @@ INVARIANTS: dict[str, Invariant] = {
     )
 }
 
+UNEXPLAINED = "the part of X that AW leaves unexplained."
 # Everything that can be followed along a chain.
 QUANTITIES: dict[str, Invariant] = {
     known.key: known
@@ -90,11 +93,23 @@ QUANTITIES: dict[str, Invariant] = {
             "How probable X is, given A and W, as the literature prints it.",
         ),
         Invariant(
-            "error", "Relative error", "", "‖X − AW‖/‖X‖: the part of X that AW leaves unexplained."
+            "error",
+            MEASURE.capitalize(),
+            "",
+            f"For Gaussian noise the {SQUARED_ERROR.measure} {SQUARED_ERROR.axis}: {UNEXPLAINED}",
         ),
         *INVARIANTS.values(),
     )
 }
+
+
+def quantities(loss: Loss | None) -> dict[str, Invariant]:
+    """The same in the words of a loss; None: of runs of different ones."""
+    if loss is None:
+        return QUANTITIES
+    means = UNEXPLAINED if loss is SQUARED_ERROR else f"{loss.ends}."
+    known = Invariant("error", loss.measure.capitalize(), "", f"{loss.axis}: {means}")
+    return QUANTITIES | {"error": known}
 
 
 def invariants(A: np.ndarray, W: np.ndarray) -> dict[str, np.ndarray]:

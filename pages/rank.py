@@ -29,13 +29,13 @@ st.badge(
 st.markdown(f"**{plain(advice.sentence)}** {plain(advice.reason)}")
 origin = f"{dataset.name}, {asking.described(asked)}, {asked.restarts} restarts, seed {asked.seed}"
 view.chart(
-    rank_criteria(study.table, study.criteria),
+    rank_criteria(study.table, study.criteria, asked.loss.measure),
     "Filled: the rank that the rule of a criterion chooses; rings: others that it cannot tell from "
     "that. Bars are one standard error.",
     name="rank",
     origin=origin,
-    table=study.table,
+    table=study.known,
 )
 table.rank(study, asked.dataset)
 flows.show(study, dataset, asked.dataset, origin)
-table.table(study)
+table.table(study, asked.loss.measure)

@@ -16,6 +16,8 @@ from bnmf_core.analysis.evidence import seconds_of
 from bnmf_core.analysis.stage import Cluster, Find, no_cluster
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import StoreError
+from bnmf_core.core.loss import Loss
+from bnmf_core.core.model import Capability, Support
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.spec import USUAL_MODEL
 from bnmf_core.evidence.criteria import Criterion
@@ -45,6 +47,11 @@ class RankQuestion:
     most_modes: int = 4
     seed: int = 0
     model: str = USUAL_MODEL
+
+    @property
+    def loss(self) -> Loss:
+        """What the model makes small, by which hidden entries and fits are measured."""
+        return MODELS[self.model].loss(MODELS[self.model].Settings())
 
     @property
     def key(self) -> str:
@@ -124,6 +131,19 @@ class RankWork:
         write(self.folder, asked, study)
 
 
+def models_for(dataset: Dataset) -> list[str]:
+    """Keys of the models under which ranks of these data can be compared, the usual one first."""
+    needed = {Capability.SCORE, Capability.NOWHERE_ZERO}
+    fits = [
+        key
+        for key, model in MODELS.items()
+        if model.support == (Support.POSITIVE, Support.POSITIVE)
+        and needed <= model.capabilities
+        and not model.unfit(dataset)
+    ]
+    return sorted(fits, key=lambda key: key != USUAL_MODEL)
+
+
 def usual_ranks(dataset: Dataset) -> tuple[int, int]:
     """The first and the last rank to compare: of half of X, so that entries can be hidden."""
     half = min(dataset.D, dataset.N) // 2
@@ -179,7 +199,10 @@ def _criterion(values: dict[str, Any]) -> Criterion:
 
 
 def answered(root: Path, dataset_id: str) -> list[RankQuestion]:
-    """What was asked of a dataset, and answered by this version, the newest first."""
+    """What was asked of a dataset, and answered by this version, the newest first.
+
+    Of models that are there.
+    """
     found = {}
     for folder in (root / FOLDER / dataset_id).glob("*"):
         # Of another version, damaged, or removed at this moment.
@@ -187,7 +210,7 @@ def answered(root: Path, dataset_id: str) -> list[RankQuestion]:
             if manifest.is_whole(folder, LABEL):
                 plain = files.read_json(folder / STUDY)["question"]
                 asked = RankQuestion(**plain | {"ranks": tuple(plain["ranks"])})
-                if asked.key == folder.name:
+                if asked.key == folder.name and asked.model in MODELS:
                     found[asked] = (folder / STUDY).stat().st_mtime
     return sorted(found, key=lambda asked: -found[asked])
 
@@ -203,9 +226,10 @@ def damaged(root: Path, dataset_id: str) -> list[str]:
     ]
 
 
-def newest(root: Path, dataset_id: str) -> RankStudy | None:
-    """The last study of a dataset; None without any that can be read."""
+def newest(root: Path, dataset_id: str, loss: Loss | None = None) -> RankStudy | None:
+    """The last study of a dataset, with this loss if given; None without any that can be read."""
     for asked in answered(root, dataset_id):
-        with suppress(StoreError):
-            return read(root / FOLDER / dataset_id / asked.key)
+        if loss is None or asked.loss.key == loss.key:
+            with suppress(StoreError):
+                return read(root / FOLDER / dataset_id / asked.key)
     return None

@@ -7,12 +7,18 @@ from concurrent.futures import Executor
 
 import numpy as np
 
-from bnmf_core.analysis.ranks import usual_ranks
+from bnmf_core import registry
+from bnmf_core.analysis.ranks import models_for, usual_ranks
 from bnmf_core.cli import arguments, running
 from bnmf_core.cli.output import Commands, Output
 from bnmf_core.cli.records import open_store
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import Cancelled, SettingsError
+from bnmf_core.core.model import Model
+from bnmf_core.core.names import listed
+from bnmf_core.core.problem import check_model
+from bnmf_core.core.spec import USUAL_MODEL
+from bnmf_core.core.squared_error import SQUARED_ERROR
 from bnmf_core.evidence.rank_study import NOISES, RankStudy, rank_study
 from bnmf_core.findings.ranks import recommend
 
@@ -41,11 +47,18 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
         "--ranks", default="", metavar="FIRST:LAST", help="or a list, 2,4,8 (default: 1:8, or less)"
     )
     command.add_argument(
+        "--model",
+        default=USUAL_MODEL,
+        metavar="KEY",
+        help=f"of how data come about, as of a run (default: {USUAL_MODEL})",
+    )
+    command.add_argument(
         "--noise",
         choices=NOISES,
-        help="free at each rank, or the same for all (default: free, or the same where σ is given)",
+        help="of Gaussian models: free at each rank, or the same for all (default: free, or the "
+        "same where σ is given)",
     )
-    command.add_argument("--sigma", type=float, help="noise level (default: from the data)")
+    command.add_argument("--sigma", type=float, help="their noise level (default: from the data)")
     command.add_argument("--rate", type=float, help="λ of all ranks (default: √(R/mean X))")
     command.add_argument("--restarts", type=int, default=20, help="of each rank (default: 20)")
     arguments.add_seed(command)
@@ -57,7 +70,7 @@ def ranks(options: argparse.Namespace, output: Output) -> str:
     if options.seed < 0:
         raise SettingsError(f"The seed was {options.seed}; a number ≥ 0 is needed.")
     dataset = arguments.dataset(options, open_store(options.store), output)
-    tried = parsed(options.ranks, dataset)
+    tried, model = parsed(options.ranks, dataset), _model(options.model, dataset)
     with (
         running.interruptible() as interrupted,
         running.cluster(options, output) as cluster,
@@ -70,6 +83,7 @@ def ranks(options: argparse.Namespace, output: Output) -> str:
                 dataset,
                 tried,
                 rng=np.random.default_rng(options.seed),
+                model=model.key,
                 noise=options.noise,
                 sigma=options.sigma,
                 rate=options.rate,
@@ -84,7 +98,7 @@ def ranks(options: argparse.Namespace, output: Output) -> str:
         except Cancelled as stop:
             output.error(str(stop))
             return "cancelled"
-    output.result(document(study), _shown(study, output))
+    output.result({"model": model.key} | document(study), _shown(study, model, output))
     return "complete"
 
 
@@ -130,10 +144,26 @@ def document(study: RankStudy) -> dict[str, object]:
     }
 
 
-def _shown(study: RankStudy, output: Output) -> Callable[[], None]:
+def _model(key: str, dataset: Dataset) -> Model:
+    model = registry.model(key)
+    check_model(dataset, model)
+    able = models_for(dataset)
+    if key not in able:
+        raise SettingsError(
+            f"--model was {key!r}; numbers of components are compared under {listed(able, 'or')}."
+        )
+    return model
+
+
+def _shown(study: RankStudy, model: Model, output: Output) -> Callable[[], None]:
+    loss = model.loss(model.Settings())
+
     def show() -> None:
-        rows = study.table[list(SHOWN)].itertuples(index=False)
-        output.table(list(SHOWN.values()), [list(row) for row in rows])
+        columns = {key: name for key, name in SHOWN.items() if key in study.known}
+        rows = study.known[list(columns)].itertuples(index=False)
+        output.table(list(columns.values()), [list(row) for row in rows])
+        if loss is not SQUARED_ERROR:
+            output.say(f"Hidden and fit: {loss.axis}.")
         found = recommend(study)
         output.say(f"{found.sentence} ({found.grade}) {found.reason}".rstrip())
         for criterion in study.criteria.values():

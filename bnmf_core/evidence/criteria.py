@@ -4,7 +4,7 @@ Every criterion has a best rank, and ranks that cannot be told from it. It settl
 rank lies inside the range that was tried: at the end of the range nobody knows what comes next.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,6 +43,12 @@ class Criterion:
     settles: bool
     said: str
     problem: str = ""
+
+
+def no_evidence(criteria: Mapping[str, Criterion]) -> str:
+    """Why the model has no evidence at all, in a sentence; "" where it has one."""
+    evidence = criteria["evidence"]
+    return evidence.problem if evidence.chosen is None else ""
 
 
 def by_evidence(

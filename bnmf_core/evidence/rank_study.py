@@ -76,6 +76,14 @@ class RankStudy:
     counts: bool = False
     grows: bool = False
 
+    @property
+    def known(self) -> pd.DataFrame:
+        """The table without what the model does not have: an evidence, a σ."""
+        lacking = ["sigma"] if self.table["sigma"].isna().all() else []
+        if criteria.no_evidence(self.criteria):
+            lacking += ["log_evidence", "error", "settled", "weighed"]
+        return self.table.drop(columns=lacking)
+
 
 def rank_study(
     dataset: Dataset,
@@ -134,7 +142,7 @@ def rank_study(
         noise = "free" if sigma is None else "same"
     tried = _checked(dataset, ranks, noise, sigma, rate, restarts, most_modes)
     work, cache = Work(rng, executor, stopped, on_progress), Cache(keep)
-    problems = {rank: _problem(dataset, MODELS[model], rank, rate, sigma) for rank in tried}
+    problems = {rank: _problem(dataset, MODELS[model], rank, rate, sigma, noise) for rank in tried}
     sized = Capability.GAUSSIAN_NOISE in MODELS[model].capabilities
     loss = problems[tried[0]].loss
     # Each part draws from a generator of its own, whether or not those before it were kept.
@@ -178,7 +186,12 @@ def rank_study(
 
 
 def _problem(
-    dataset: Dataset, model: Model, rank: int, rate: float | None, sigma: float | None
+    dataset: Dataset,
+    model: Model,
+    rank: int,
+    rate: float | None,
+    sigma: float | None,
+    noise: str = "free",
 ) -> Problem:
     """The problem of one rank; the size of Gaussian noise, which is found later, is a stand-in."""
     check_model(dataset, model)
@@ -187,9 +200,10 @@ def _problem(
         chosen = replace(chosen, rate=rate)
     if Capability.GAUSSIAN_NOISE in model.capabilities:
         chosen = replace(chosen, sigma=sigma or 1.0)
-    elif sigma is not None:
+    elif sigma is not None or noise == "same":
+        given = "the noise was 'same'" if sigma is None else f"σ was given as {sigma:g}"
         raise SettingsError(
-            f"σ was given as {sigma:g}; the noise of the model “{model.label}” has no size σ."
+            f"{given[0].upper()}{given[1:]}; the noise of the model “{model.label}” has no size σ."
         )
     return Problem(dataset, model, model.resolve(dataset, rank, chosen), rank)
 
@@ -218,8 +232,10 @@ def so_far(
         return None
     loss = MODELS[model].loss(MODELS[model].Settings())
     table = _with_hidden(pd.DataFrame(rows), np.array(hidden), dataset, loss)
+    why = why_no_evidence(_problem(dataset, MODELS[model], 1, None, None))
     unknown = {
-        key: Criterion(label, "", None, (), False, "") for key, label in criteria.LABELS.items()
+        key: Criterion(label, "", None, (), False, "", why * (key == "evidence"))
+        for key, label in criteria.LABELS.items()
     }
     return RankStudy(table, unknown, "", "", best)
 

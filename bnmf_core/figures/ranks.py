@@ -7,35 +7,49 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from bnmf_core.evidence.criteria import Criterion
+from bnmf_core.core.squared_error import SQUARED_ERROR
+from bnmf_core.evidence.criteria import Criterion, no_evidence
 from bnmf_core.figures.style import HIGHLIGHT, LINE, layout
 
-# Of each criterion: column, its error, the axis, how a number is written, and what is better.
+# Of each criterion: column, its error, the axis ("": what the loss measures), how a number is
+# written, and what is better.
 PANELS = {
     "evidence": ("behind", "error", "log evidence, nats below the best", ",.1f", "higher"),
-    "hidden": ("hidden_error", "hidden_error_spread", "relative error", ".3g", "lower"),
+    "hidden": ("hidden_error", "hidden_error_spread", "", ".3g", "lower"),
     "stability": ("stability", "", "mean angle (°)", ".3g", "lower"),
     "modes": ("modes", "", "modes of the restarts", "d", "lower"),
 }
 
 
-def rank_criteria(table: pd.DataFrame, criteria: Mapping[str, Criterion]) -> go.Figure:
+def rank_criteria(
+    table: pd.DataFrame,
+    criteria: Mapping[str, Criterion],
+    measure: str = SQUARED_ERROR.measure,
+) -> go.Figure:
     """A panel for each criterion: its curve with one standard error, its choice, the runners-up.
+
+    Where there can be no evidence, it has no panel.
 
     Parameters
     ----------
     table, criteria : as of :class:`~bnmf_core.evidence.rank_study.RankStudy`.
+    measure : what the error on hidden entries is.
     """
+    panels = {
+        key: panel
+        for key, panel in PANELS.items()
+        if key != "evidence" or not no_evidence(criteria)
+    }
     shown = table.assign(behind=table["log_evidence"] - table["log_evidence"].max())
-    titles = [_title(criteria[key], PANELS[key][4]) for key in PANELS]
-    figure = make_subplots(1, len(PANELS), subplot_titles=titles, horizontal_spacing=0.07)
-    for number, (key, (column, error, axis, digits, _)) in enumerate(PANELS.items(), 1):
+    titles = [_title(criteria[key], panel[4]) for key, panel in panels.items()]
+    figure = make_subplots(1, len(panels), subplot_titles=titles, horizontal_spacing=0.07)
+    for number, (key, (column, error, axis, digits, _)) in enumerate(panels.items(), 1):
         _add_panel(figure, number, shown, criteria[key], column, error, digits)
-        figure.update_yaxes(title={"text": axis, "standoff": 4}, row=1, col=number)
-    figure.update_yaxes(rangemode="tozero", row=1, col=3)
-    figure.update_yaxes(rangemode="tozero", row=1, col=4)
+        figure.update_yaxes(title={"text": axis or measure, "standoff": 4}, row=1, col=number)
+    figure.update_yaxes(rangemode="tozero", row=1, col=len(panels) - 1)
+    figure.update_yaxes(rangemode="tozero", row=1, col=len(panels))
     ranks = table["rank"].tolist()
-    for number, (column, *_) in enumerate(PANELS.values(), 1):
+    for number, (column, *_) in enumerate(panels.values(), 1):
         if shown[column].isna().all():  # an axis without values says nothing
             figure.update_yaxes(visible=False, row=1, col=number)
             figure.add_annotation(

@@ -121,7 +121,8 @@ class Answer:
     @cached_property
     def rank_study(self) -> RankStudy | None:
         """The newest comparison of numbers of components for these data."""
-        return ranks.newest(self.comparison.root, self.comparison.runs[0].dataset)
+        found = self.comparison
+        return ranks.newest(found.root, found.runs[0].dataset, found.fit.loss)
 
     @cached_property
     def table(self) -> pd.DataFrame:

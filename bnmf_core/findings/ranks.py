@@ -8,9 +8,9 @@ the recommendation and have no vote in it.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from bnmf_core.evidence.criteria import Criterion
+from bnmf_core.evidence.criteria import Criterion, no_evidence
 from bnmf_core.evidence.rank_evidence import THRESHOLD
-from bnmf_core.evidence.rank_study import RankStudy
+from bnmf_core.evidence.rank_study import NO_SIZE, RankStudy
 from bnmf_core.findings.facts import Fact, fact, say
 
 CLEAR, LEANING, OPEN = "clear", "leaning", "open"
@@ -65,7 +65,7 @@ def recommend(study: RankStudy) -> Recommendation:
     evidence, hidden = study.criteria["evidence"], study.criteria["hidden"]
     chosen = evidence.chosen
     if chosen is None:
-        why = (fact("evidence_open", problem=evidence.problem),)
+        why = (fact("no_evidence", problem=evidence.problem),)
         rank = int(study.table["rank"].iloc[0]) if hidden.chosen is None else hidden.chosen
         others = tuple(r for r in hidden.runners_up if r != rank)
         said = fact("rank.unknown" if hidden.chosen is None else "rank.hidden_only", rank=rank)
@@ -132,8 +132,11 @@ def of_restarts(study: RankStudy) -> list[Fact]:
 
 
 def assumed(study: RankStudy) -> list[Fact]:
-    """What the evidence takes for granted, and where it is not confirmed."""
-    said = fact("noise_assumed", noise=study.noise)
+    """What the evidence takes for granted, and where it is not confirmed; nothing without any."""
+    if no_evidence(study.criteria):
+        return []
+    own = study.noise == NO_SIZE
+    said = fact("noise_of_model" if own else "noise_assumed", noise=study.noise)
     unsure = study.table.loc[~study.table["settled"].astype(bool), "rank"]
     return [said, fact("not_confirmed", ranks=_ranks(unsure))] if len(unsure) else [said]
 

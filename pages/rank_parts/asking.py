@@ -8,8 +8,11 @@ import streamlit as st
 from bnmf_core import Dataset, JobRunner
 from bnmf_core.analysis import ranks
 from bnmf_core.analysis.ranks import RankQuestion, RankWork
+from bnmf_core.core.model import Capability
+from bnmf_core.evidence.criteria import no_evidence
 from bnmf_core.evidence.rank_study import RankStudy
 from bnmf_core.figures.ranks import rank_criteria
+from bnmf_core.likelihoods import MODELS
 from pages.frame import view
 from pages.frame.services import place, runner, store
 from pages.frame.words import duration, labelled, plain, shown
@@ -42,7 +45,9 @@ def question(dataset: Dataset) -> RankQuestion:
 def described(asked: RankQuestion) -> str:
     """A question in a few words."""
     first, last = asked.ranks[0], asked.ranks[-1]
-    return f"ranks {first} to {last}, {CALLED[asked.noise]}"
+    model = MODELS[asked.model]
+    told = CALLED[asked.noise] if Capability.GAUSSIAN_NOISE in model.capabilities else model.label
+    return f"ranks {first} to {last}, {told}"
 
 
 def answer(asked: RankQuestion, dataset: Dataset) -> RankStudy:
@@ -79,8 +84,10 @@ def _so_far(work: RankWork) -> None:
         return
     known = int(found.table["log_evidence"].notna().sum())
     weighed = f"The evidence of {known} is known" if known else "The evidence comes last"
+    if no_evidence(found.criteria):
+        weighed = "There is no evidence"
     view.chart(
-        rank_criteria(found.table, found.criteria),
+        rank_criteria(found.table, found.criteria, work.question.loss.measure),
         f"So far {len(found.table)} of {len(work.question.ranks)} ranks are tried. {weighed}. The "
         "recommendation follows when all are done.",
         name="rank_so_far",
@@ -112,14 +119,26 @@ def _new(dataset: Dataset) -> RankQuestion:
         key=f"rank_range_{dataset.hash}",
         help="The largest of them tells the noise, so it should be more than you expect.",
     )
-    noise = st.radio(
-        "Noise level",
-        list(NOISES),
-        format_func=shown(NOISES),
-        key="rank_noise",
-        help="The evidence compares ranks under this. “The same”: from the residual of the "
-        "largest rank. “Free”: for each rank the most probable one.",
+    offered = ranks.models_for(dataset)
+    key = st.selectbox(
+        "Model",
+        offered,
+        format_func=shown({key: MODELS[key].label for key in offered}),
+        key=f"rank_model_{dataset.hash}",
+        help="Says how probable a factorization is, and by what fits are measured.",
     )
+    noise = "free"
+    if Capability.GAUSSIAN_NOISE in MODELS[key].capabilities:
+        noise = st.radio(
+            "Noise level",
+            list(NOISES),
+            format_func=shown(NOISES),
+            key="rank_noise",
+            help="The evidence compares ranks under this. “The same”: from the residual of the "
+            "largest rank. “Free”: for each rank the most probable one.",
+        )
+    elif lacking := MODELS[key].unnormalised(dataset):
+        st.caption(plain(f"No evidence: {lacking}"))
     with st.expander("Settings"):
         restarts = st.number_input("Restarts of each rank", 2, 200, 20, key="rank_restarts")
         modes = st.number_input(
@@ -139,4 +158,5 @@ def _new(dataset: Dataset) -> RankQuestion:
         restarts=int(restarts),
         most_modes=int(modes),
         seed=int(seed),
+        model=key,
     )

@@ -17,7 +17,6 @@ COLUMNS = {
     "hidden_error": "error on hidden entries",
     "hidden_error_spread": "±",
     "stability": "mean angle (°)",
-    "fit": "relative error of the best",
 }
 
 
@@ -45,16 +44,16 @@ def rank(study: RankStudy, dataset_id: str) -> None:
         link.go("run", data=dataset_id, rank=str(chosen))
 
 
-def table(study: RankStudy) -> None:
-    """Every number, the rule of each criterion, and what they take for granted."""
+def table(study: RankStudy, measure: str) -> None:
+    """Every number, the rule of each criterion, and what they take for granted.
+
+    measure : what the errors are.
+    """
     with st.expander("All numbers, and the rules"):
-        named = study.table.rename(columns=COLUMNS)
+        named = study.known.rename(columns=COLUMNS | {"fit": f"{measure} of the best"})
         view.table(named, "The criteria of every rank")
         for criterion in study.criteria.values():
             st.markdown(f"**{plain(criterion.label)}.** {plain(criterion.rule)}")
-        for sentence in (
-            say(advising.of_restarts(study)),
-            say(advising.assumed(study)),
-            study.prior,
-        ):
+        restarts, assumed = say(advising.of_restarts(study)), say(advising.assumed(study))
+        for sentence in filter(None, (restarts, assumed, study.prior)):
             st.markdown(plain(sentence))

@@ -37,11 +37,36 @@ def test_ranks_are_those_that_python_compares(ask, command):
         (["--ranks", "5:4"], "No rank was given"),
         (["--ranks", "0:3"], "Rank 0 was among those to try"),
         (["--seed", "-1"], "The seed was -1"),
+        (["--model", "nothing"], "nothing"),
+        (["--model", "silf"], "components are compared under gaussian"),
+        (["--model", "kl", "--sigma", "0.1"], "has no size σ"),
+        (["--model", "kl", "--noise", "same"], "has no size σ"),
     ],
 )
 def test_ranks_that_make_no_sense_are_refused(command, words, said):
     code, _, err = command("ranks", "laurberg_two", *words)
     assert code == 1 and said in err
+
+
+def test_a_model_that_data_speak_against_is_refused(command, tmp_path):
+    np.savetxt(tmp_path / "X.csv", np.eye(5), delimiter=",")
+    code, _, err = command("ranks", tmp_path / "X.csv", "--model", "itakura_saito")
+    assert code == 1 and "takes entries above 0 only" in err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("whole", [True, False])
+def test_ranks_under_another_model_are_told_in_its_words(command, tmp_path, whole):
+    rng = np.random.default_rng(0)
+    X = rng.poisson(rng.exponential(3, (8, 2)) @ rng.exponential(2, (2, 10)))
+    np.savetxt(tmp_path / "X.csv", X if whole else X + 0.5, delimiter=",")
+    words = ["ranks", tmp_path / "X.csv", "--model", "kl", "--ranks", "1:2", "--restarts", "2"]
+    code, told, err = command(*words)
+    assert code == 0, err
+    table, colon, _ = told.partition("Hidden and fit: Kullback–Leibler divergence of X from AW / Σ")
+    assert colon and "σ" not in table and "‖X − AW‖" not in told
+    assert ("evidence" in table) is whole
+    assert ("a normaliser for whole numbers only" in told) is not whole
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ from bnmf_core.analysis import ranks
 from bnmf_core.analysis.ranks import RankQuestion, RankWork
 from bnmf_core.compare.flow import component_flow
 from bnmf_core.core.errors import StoreError
+from bnmf_core.core.squared_error import SQUARED_ERROR
 from bnmf_core.findings import ranks as advising
 from bnmf_core.findings.facts import fact
 from bnmf_core.store import manifest
@@ -178,3 +179,38 @@ def test_boxes_of_a_flow_have_the_numbers_of_its_table():
     figure = drawing.drawn(flow, [A], Dataset.from_array(A @ W), ["rank 3"])
     texts = [one.text for one in figure.layout.annotations]
     assert flow.nodes["position"].tolist() == [1, 2, 0] and texts == ["1", "2", "3"]
+
+
+def test_ranks_are_compared_under_a_model_of_choice(server):
+    rng = np.random.default_rng(0)
+    X = rng.poisson(rng.exponential(3, (8, 2)) @ rng.exponential(2, (2, 10))) + 0.5
+    data = Dataset.from_array(X, name="shifted counts")
+    server.store.add_dataset(data)
+    app = page("rank")
+    model = app.selectbox(key=f"rank_model_{data.hash}")
+    assert model.value == "gaussian" and app.radio(key="rank_noise")
+    model.set_value("kl").run()
+    assert not [radio for radio in app.radio if radio.key == "rank_noise"]
+    assert "a normaliser for whole numbers only" in words(app)
+    app.slider[0].set_range(1, 2).run()
+    app.number_input(key="rank_restarts").set_value(3).run()
+    app.button(key="rank_start").click().run()
+    services.place().wait(120)
+    app.run()
+    assert not app.exception and not app.error
+    (asked,) = ranks.answered(server.store.root, data.hash)
+    assert asked == RankQuestion(data.hash, (1, 2), restarts=3, model="kl")
+    criteria = charts(app)[0]
+    assert len(criteria["data"]) == 3
+    assert criteria["layout"]["yaxis"]["title"]["text"] == "relative divergence"
+    told = words(app)
+    assert "There is no evidence to compare" in told and "a normaliser for whole" in told
+    assert "Gaussian and alike" not in told and "relative error" not in told
+    assert "Kullback–Leibler divergence" in app.selectbox(key=f"rank_study_{data.hash}").options[0]
+    assert ranks.newest(server.store.root, data.hash, SQUARED_ERROR) is None
+
+
+def test_models_that_data_speak_against_are_not_offered():
+    data = Dataset.from_array(np.eye(6), name="zeros")
+    assert ranks.models_for(data) == ["gaussian", "kl"]
+    assert ranks.models_for(Dataset.from_array(np.eye(6) + 1.0))[-1] == "itakura_saito"

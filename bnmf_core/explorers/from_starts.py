@@ -221,7 +221,7 @@ def step(
         "converged": stopping.converged(kkt, movement, gain),
         "kkt": kkt,
         "movement": movement,
-        "gain": gain,
+        "gain": np.where(np.isfinite(gain), gain, np.nan),
         "ridge": state.ridge,
     }
     return state, Batch(A, W, found)

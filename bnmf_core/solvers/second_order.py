@@ -39,8 +39,8 @@ NEAR = 10.0
 LEAST = 1e-10
 TRIALS, SHRINKAGE, GROWTH = 6, 0.25, 3.0
 GOOD, POOR = 0.75, 0.25
-# Of what may be left to gain this part is nothing at all; a radius of this part of x is none.
-NOTHING, STUCK = 1e-3, 1e-12
+# A radius of this part of x is none.
+STUCK = 1e-12
 # Steps that a factorization may still turn by with nothing left to gain; then it is on a ridge.
 PATIENCE = 8
 # Multiply-adds that the entries of one product with the Hessian are worth, for each entry of X.
@@ -238,9 +238,9 @@ def _round(
 ) -> Solution:
     """One round of as many active particles as fit, those that have done the least first."""
     active = np.flatnonzero(solution.active)
-    fit = max(1, int(shared.STEP_WORK / (PRODUCTS * product_work(problem))))
+    most = max(1, int(shared.STEP_WORK / (PRODUCTS * product_work(problem))))
     order = np.argsort(solution.iterations[active], kind="stable")
-    chosen = np.sort(active[order][:fit])
+    chosen = np.sort(active[order][:most])
     data = problem.dataset
     ties = solution.ties.of(chosen) if isinstance(solution, TiedSolution) else None
     held = None if problem.held is None else np.flatnonzero(problem.held)
@@ -263,15 +263,14 @@ def _round(
         some = np.flatnonzero((near | stuck) & (left > 0))
         iterations[some] += _certify(view, x, g, c, some, left[some], towards, gain, movement)
         gain *= nats
-    # A KKT residual that nothing is left to gain from counts no more.
-    kkt = np.where(gain <= NOTHING * stopping.gain, np.minimum(kkt, stopping.kkt), kkt)
     # Where the gain is gone and the way is not, a few more steps tell a ridge from a last turn.
     still = (kkt <= stopping.kkt) & (gain <= stopping.gain) & (movement > stopping.movement)
     idle = np.where(still, solution.idle[chosen] + 1, 0)
     ridge = idle > PATIENCE
     settled = stopping.converged(kkt, movement, gain) | ridge | stuck
     if stopping.good_enough > 0.0:
-        settled |= problem.loss.measured(data, f) <= stopping.good_enough
+        fit = problem.loss.values(problem, *view.split(x))
+        settled |= problem.loss.measured(data, fit) <= stopping.good_enough
     before, going = f.copy(), np.flatnonzero(~settled)
     if going.size:
         part = _Direction(**{name: value[going] for name, value in vars(towards).items()})

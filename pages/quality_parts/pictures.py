@@ -4,7 +4,7 @@ from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.compare.distances.pairwise import Distance
 from pages.frame.words import with_unit
 
-LOGARITHMIC = ("movement", "kkt")
+LOGARITHMIC = ("movement", "gain", "kkt")
 
 
 def pictures_of(distance: Distance, comparison: Comparison) -> dict[str, tuple[str, str, str]]:
@@ -15,6 +15,12 @@ def pictures_of(distance: Distance, comparison: Comparison) -> dict[str, tuple[s
             "movement (°)",
             "Degrees by which a factorization would turn, at most, if its iterations doubled. "
             "Differences below this are no differences.",
+        ),
+        "gain": (
+            "Left to gain by each factorization",
+            "left to gain (nats)",
+            "By how much the log likelihood would still rise if it went on. Below 0.01 nothing is "
+            "left to gain.",
         ),
         "kkt": (
             "KKT residual of each factorization",

@@ -38,7 +38,7 @@ def test_the_page_shows_unseen_errors_where_there_are_some(server, labelled, hel
     app = page("quality", runs=held_out.runs[0].id)
     assert not app.exception
     titles = [chart.proto.spec for chart in app.get("plotly_chart")]
-    assert len(titles) == 6
+    assert len(titles) == 7
     assert any("observations that no run saw" in title for title in titles)
     run_ids = server.start(labelled, [RunSpec("random_restarts", rank=3, particles=5)])
     server.wait_analysis(run_ids, "structure", "quality")
@@ -82,7 +82,7 @@ def test_the_page_shows_the_error_on_hidden_entries(server, hidden):
     app = page("quality", runs=hidden.runs[0].id)
     assert not app.exception
     titles = [chart.proto.spec for chart in app.get("plotly_chart")]
-    assert len(titles) == 7 and any("Error on hidden entries" in title for title in titles)
+    assert len(titles) == 8 and any("Error on hidden entries" in title for title in titles)
     assert "Hide entries on the Data page" not in words(app)
 
 

@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 
-from bnmf_core import RunSpec, boolean_tiles, laurberg, preset
+from bnmf_core import Dataset, RunSpec, boolean_tiles, laurberg, preset
 from bnmf_core.registry import ALGORITHMS
 from bnmf_core.runs import job
 from pages.run_parts import request
@@ -75,6 +75,17 @@ def test_the_number_of_components_is_what_the_data_were_last_analysed_with(serve
         assert page("run").number_input(key=rank).value == wanted
     other = server.store.add_dataset(laurberg("two"))
     assert page("run", data=other).number_input(key=f"rank_{other}").value == 3
+
+
+def test_a_model_that_the_data_speak_against_is_refused_before_the_start(server):
+    server.store.add_dataset(Dataset.from_array(np.eye(6) + np.eye(6, k=1), name="with zeros"))
+    app = page("run")
+    app.pills(key="algorithms").set_value(["random_restarts", "hmc"]).run()
+    app.selectbox(key="model").set_value("itakura_saito").run()
+    assert not app.exception and app.button(key="go").disabled
+    assert "takes entries above 0 only" in words(app)
+    app.selectbox(key="model").set_value("kl").run()
+    assert not app.exception and not app.button(key="go").disabled
 
 
 def test_what_does_not_fit_is_said_and_nothing_can_be_started(server, labelled):

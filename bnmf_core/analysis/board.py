@@ -18,7 +18,7 @@ from bnmf_core.posterior.stein import ksd
 SEED = 20
 # A mass of which the errors leave more than this is open.
 OPEN = 0.5
-# A run whose median error is so many times the smallest of all runs' fits poorly.
+# A run whose median error is so many times the smallest of all runs' of its loss fits poorly.
 POOR = 1.5
 
 
@@ -98,9 +98,14 @@ class Board:
             self.comparison.samplers
         )
         why = self.unmet(run_ids, apart=True) if samplers else ""
-        smallest = min(float(np.median(self.errors(one))) for one in self.comparison.run_ids)
-        fits = [float(np.median(self.errors(run_id))) for run_id in run_ids]
-        return why or ("fits poorly" if max(fits) > POOR * smallest else "")
+        losses = zip(self.comparison.run_ids, self.comparison.losses, strict=True)
+        of_loss = {run_id: loss.key for run_id, loss in losses}
+        fits = {one: float(np.median(self.errors(one))) for one in self.comparison.run_ids}
+        smallest = {
+            key: min(fits[one] for one in fits if of_loss[one] == key) for key in of_loss.values()
+        }
+        poor = any(fits[run_id] > POOR * smallest[of_loss[run_id]] for run_id in run_ids)
+        return why or "fits poorly" * poor
 
     def uncovered(self, run_ids: Sequence[str]) -> str:
         """Why these covering numbers cannot be the best; "" where they can."""

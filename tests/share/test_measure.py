@@ -118,6 +118,7 @@ def test_different_measures_are_not_compared(mixed):
     of_fit = board[board["criterion"].isin(["best_error", "median_error"])]
     assert len(of_fit) == 4 and not of_fit["best"].any()
     assert of_fit["doubt"].eq("not the same measure for all").all()
+    assert not board["doubt"].str.contains("fits poorly").any()
     assert OF_SQUARES[0] not in criteria(comparison)
 
 

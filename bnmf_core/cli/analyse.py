@@ -19,6 +19,7 @@ from bnmf_core.cli.running import compute, interruptible, watch
 from bnmf_core.compare.alignment import component_stability
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import Cancelled, SettingsError
+from bnmf_core.core.spec import USUAL_MODEL
 from bnmf_core.data.samples import SAMPLES
 from bnmf_core.evidence.rank_study import rank_study
 from bnmf_core.findings.answer import Answer
@@ -69,6 +70,11 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
         "(default: %(default)s)",
     )
     command.add_argument(
+        "--model",
+        metavar="KEY",
+        help="of how data come about, as of a run (default: that of the kind)",
+    )
+    command.add_argument(
         "--restarts", type=int, help="of each kind (default: 60, fewer of large data)"
     )
     arguments.add_seed(command)
@@ -92,7 +98,13 @@ def analyse(options: argparse.Namespace, output: Output) -> str:
         advice = chosen_rank if isinstance(chosen_rank, Recommendation) else None
         rank = chosen_rank.rank if isinstance(chosen_rank, Recommendation) else chosen_rank
         recommended = preset(
-            dataset, rank, options.seed, options.holdout, options.restarts, options.kind
+            dataset,
+            rank,
+            options.seed,
+            options.holdout,
+            options.restarts,
+            options.kind,
+            model=options.model,
         )
         for sentence in () if output.as_json else recommended.left_out:
             output.note(sentence)
@@ -184,6 +196,7 @@ def _rank(
             dataset,
             parsed(options.ranks, dataset),
             rng=np.random.default_rng(options.seed),
+            model=options.model or USUAL_MODEL,
             restarts=RESTARTS,
             on_progress=lambda part: bars.update(task, completed=part),
             stopped=stopped,

@@ -21,6 +21,7 @@ from bnmf_core.core.plain import Value
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import build, declarations
 from bnmf_core.core.spec import USUAL_MODEL, RunSpec
+from bnmf_core.likelihoods import MODELS
 from bnmf_core.registry import ALGORITHMS, label_of
 from bnmf_core.runs.engine import WORKERS
 from bnmf_core.runs.estimate import (
@@ -154,13 +155,15 @@ def preset(
     restarts: int | None = None,
     kind: str = "parts",
     plan: str = QUICK,
+    model: str | None = None,
 ) -> Preset:
     """The runs recommended for a dataset and a number of components.
 
     Restarts and Q-Transform until they have converged, ``restarts`` of each, or if None 60 and
     fewer where these take too long; and four chains where there is time for them. ``kind``: "parts"
     that add up, or "tiles" of a table of yes and no, by box restarts and box Gibbs. ``plan``: one
-    of ``PLANS``.
+    of ``PLANS``. ``model``: its key; None: that of the kind. What cannot be run with it has no
+    part.
 
     Raises
     ------
@@ -176,11 +179,11 @@ def preset(
     """
 
     runs, wanted = KINDS[kind], PLANS[plan]
+    under = MODELS[model or runs.model]
+    explorers = [key for key in runs.explorers if ALGORITHMS[key].works_with(under)]
 
     def specs_of(count: int) -> list[RunSpec]:
-        return [
-            RunSpec(key, rank, runs.model, count, seed, holdout=holdout) for key in runs.explorers
-        ]
+        return [RunSpec(key, rank, under.key, count, seed, holdout=holdout) for key in explorers]
 
     def seconds(specs: Sequence[RunSpec]) -> float:
         return max(together([estimate(dataset, spec) for spec in specs])) / GUESSED
@@ -196,11 +199,11 @@ def preset(
                 f"of {wanted.most}; the fewer there are, the less is known of what none has found."
             )
     specs = specs_of(restarts)
-    chain = chains_of(dataset, rank, seed, holdout, kind)
+    chain = chains_of(dataset, rank, seed, holdout, kind, under.key)
     others = [
         replace(chain, algorithm=key, settings=dict(SETTINGS.get(key, {})))
         for key in wanted.samplers
-        if kind == "parts"
+        if kind == "parts" and key != chain.algorithm and ALGORITHMS[key].works_with(under)
     ]
     affordable = [spec for spec in (chain, *others) if seconds([spec]) <= PATIENCE]
     specs += affordable
@@ -214,22 +217,30 @@ def preset(
 
 
 def chains_of(
-    dataset: Dataset, rank: int, seed: int = 0, holdout: float = 0.0, kind: str = "parts"
+    dataset: Dataset,
+    rank: int,
+    seed: int = 0,
+    holdout: float = 0.0,
+    kind: str = "parts",
+    model: str | None = None,
 ) -> RunSpec:
     """The chains recommended for a dataset and a number of components.
 
     Four chains that warm up until they are stationary, as long as that takes, within a budget of
-    time; see :mod:`bnmf_core.samplers.adaptive`. ``kind`` as of :func:`preset`.
+    time; see :mod:`bnmf_core.samplers.adaptive`. ``kind`` and ``model`` as of :func:`preset`. Under
+    a model that the kind's own sampler cannot serve, those of the first one that can.
     """
-    runs = KINDS[kind]
-    settings = dict(SETTINGS.get(runs.chain, {}))
+    runs, under = KINDS[kind], MODELS[model or KINDS[kind].model]
+    able = [a.key for a in ALGORITHMS.values() if a.exact and a.works_with(under)]
+    chain = runs.chain if runs.chain in able else able[0]
+    settings = dict(SETTINGS.get(chain, {}))
     numbers = rank * (dataset.D + dataset.N) * CHAINS
     draws = int(np.clip(NUMBERS // numbers, FEWEST_DRAWS, DRAWS)) * CHAINS
-    if "longest" in declarations(ALGORITHMS[runs.chain].Settings):
+    if "longest" in declarations(ALGORITHMS[chain].Settings):
         sweep = work_per_sweep(Problem.without_model(dataset, rank)) * CHAINS / FIRST_GUESS
         longest = WORKERS * PATIENCE / (2.0 * sweep)
         settings["longest"] = int(np.clip(longest, SHORTEST, LONGEST))
-    return RunSpec(runs.chain, rank, runs.model, draws, seed, settings, holdout=holdout)
+    return RunSpec(chain, rank, under.key, draws, seed, settings, holdout=holdout)
 
 
 def longer(spec: RunSpec, times: int = 10) -> RunSpec:

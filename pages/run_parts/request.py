@@ -117,7 +117,10 @@ def plan(kind: str) -> str:
 
 def everything(dataset: Dataset, rank: int, kind: str, plan: str) -> Request:
     """Everything else, in groups; where nothing is changed, what is recommended."""
-    _begin_with(recommended := preset(dataset, rank, kind=kind, plan=plan))
+    # Another kind begins with a model of its own.
+    same, st.session_state["model_of"] = st.session_state.get("model_of") == kind, kind
+    chosen = st.session_state.get("model") if same else None
+    _begin_with(recommended := preset(dataset, rank, kind=kind, plan=plan, model=chosen))
     one, two, three, four = st.tabs(
         ["Algorithms", "Model", "Settings of the algorithms", "Seed, repetitions, budget, name"]
     )

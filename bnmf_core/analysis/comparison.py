@@ -135,6 +135,12 @@ class Comparison:
         loss = self.loss or SQUARED_ERROR
         return Problem.without_model(self.seen_dataset, self.rank, loss=loss)
 
+    @property
+    def same_loss(self) -> np.ndarray:
+        """(m,) True for members whose run made the same loss small as the first run."""
+        same = np.array([loss.key == self.losses[0].key for loss in self.losses])
+        return same[self.run_of_member]
+
     @cached_property
     def run_of_member(self) -> np.ndarray:
         """(m,) the number of each member's run, 0 for the first."""

@@ -139,7 +139,7 @@ CRITERIA: Registry[Criterion] = Registry(
             lambda board, run_id: board.unseen(run_id, "hidden"),
             better="less",
             page="quality",
-            about="Relative, of the median factorization, on entries that were hidden on purpose.",
+            about="Of the median factorization, on entries that were hidden on purpose.",
             stages=("quality",),
         ),
         Criterion(
@@ -148,7 +148,7 @@ CRITERIA: Registry[Criterion] = Registry(
             lambda board, run_id: board.unseen(run_id, "held_out"),
             better="less",
             page="quality",
-            about="Relative, of the middle factorization, on observations that no run saw.",
+            about="Of the median factorization, on observations that no run saw.",
             stages=("quality",),
         ),
         Criterion(

@@ -48,7 +48,9 @@ def mode_table(
     table["below_best"] = (height.max() - height).reindex(table["mode"]).to_numpy()
     good = np.bincount(labels, optima.as_good_as_best(comparison), minlength=modes.count)
     table["as_good_as_best"] = good > 0
-    table["best_error"] = members["error"].groupby(labels).min().to_numpy()
+    # By one measure: that of the first run.
+    measured = members["error"].where(comparison.same_loss)
+    table["best_error"] = measured.groupby(labels).min().reindex(table["mode"]).to_numpy()
     found = Evidence("") if evidence is None else evidence
     return table.join(found.of_modes(labels))
 

@@ -137,7 +137,7 @@ def _new(dataset: Dataset) -> RankQuestion:
             help="The evidence compares ranks under this. “The same”: from the residual of the "
             "largest rank. “Free”: for each rank the most probable one.",
         )
-    elif lacking := MODELS[key].unnormalised(dataset):
+    elif lacking := MODELS[key].unnormalised(dataset, MODELS[key].Settings()):
         st.caption(plain(f"No evidence: {lacking}"))
     with st.expander("Settings"):
         restarts = st.number_input("Restarts of each rank", 2, 200, 20, key="rank_restarts")

@@ -53,7 +53,8 @@ def table(study: RankStudy, measure: str) -> None:
         named = study.known.rename(columns=COLUMNS | {"fit": f"{measure} of the best"})
         view.table(named, "The criteria of every rank")
         for criterion in study.criteria.values():
-            st.markdown(f"**{plain(criterion.label)}.** {plain(criterion.rule)}")
+            rule = criterion.rule if criterion.chosen is not None else criterion.said
+            st.markdown(f"**{plain(criterion.label)}.** {plain(rule)}")
         restarts, assumed = say(advising.of_restarts(study)), say(advising.assumed(study))
         for sentence in filter(None, (restarts, assumed, study.prior)):
             st.markdown(plain(sentence))

@@ -269,6 +269,7 @@ def newton_direction(  # noqa: PLR0912, PLR0915 (one iteration)
     starts: np.ndarray,
     places: np.ndarray,
     values: np.ndarray,
+    whole: np.ndarray,
     seen: np.ndarray,
     residual: np.ndarray,
     A: np.ndarray,
@@ -295,7 +296,8 @@ def newton_direction(  # noqa: PLR0912, PLR0915 (one iteration)
     Parameters
     ----------
     Ut : (K, D), Vt : (K, N), fastest where D and N are whole lines of the cache.
-    starts, places, values : a sparse X by its columns, in place of the rows above; or empty.
+    starts, places, values, whole : in place of these rows X itself, sparse by its columns, or
+        dense (D, N); or empty.
     seen, residual : S and S ∘ (AW) − X, (D, N); (0, 0) without gaps.
     A : (R, D), W : (R, N), and their gradients. G_A, G_W : (R, R), A Aᵀ and W Wᵀ, or their
         likeness with gaps: what the preconditioner is made of.
@@ -363,6 +365,9 @@ def newton_direction(  # noqa: PLR0912, PLR0915 (one iteration)
                 combined(left[s], stack[s], h[s])
         if starts.size:
             take_sparse(starts, places, values, p, h)
+        if whole.size:
+            _add(h[0], -1.0, np.dot(p[1], whole.T))
+            _add(h[1], -1.0, np.dot(p[0], whole))
         if row >= 0:
             tied = kind.type(odds) * h[0][row, entry]
             for i in range(D):

@@ -12,19 +12,16 @@ One round is
 3. the step, cut at 0, if it lowers the error on X; else a shorter one, or a sweep over A. So the
    error never rises.
 
-The angle that the direction would turn the basis by is how far it is to the minimum, and that is
-what a factorization is judged by: see :func:`measured`. A small X has a method of its own,
-:mod:`bnmf_core.solvers.projection`.
+The angle that the direction would turn the basis by is how far it is to the minimum, and by how
+much the quadratic falls on the way is what there is to gain: a factorization is judged by both, see
+:func:`measured`. Where there is nothing to gain and yet far to turn, round after round, it is on a
+ridge. A small X has a method of its own, :mod:`bnmf_core.solvers.projection`.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
-from scipy import sparse
 
 from bnmf_core.core.problem import Problem
-from bnmf_core.numerics.memory import in_lines
-from bnmf_core.solvers.conjugate import newton_direction
+from bnmf_core.solvers.directions import Directions, accurate, directions, of, part
 from bnmf_core.solvers.kernels import sweep, sweep_each
 from bnmf_core.solvers.solution import (
     FURTHEST,
@@ -48,8 +45,8 @@ from bnmf_core.solvers.stationarity import (
 )
 from bnmf_core.solvers.ties import TiedSolution, Ties
 
-# Part of the gradient that conjugate gradients may leave: on the way, and near the minimum.
-ACCURACY, NEAR_ACCURACY = 0.3, 0.03
+# Part of the gradient that conjugate gradients may leave on the way.
+ACCURACY = 0.3
 # Products with the Hessian for one direction, at most: on the way, and near the minimum.
 PRODUCTS, NEAR_PRODUCTS = 40, 200
 # A direction that turns by at most so many times what is wanted is worth solving for accurately.
@@ -57,23 +54,6 @@ NEAR = 4.0
 # What the distance to the quadratic's minimum is multiplied by: the quadratic is not all.
 CAUTION = 3.0
 TRIALS, SHRINKAGE, GROWTH, KEPT = 4, 0.25, 10.0, 0.5
-
-
-@dataclass(frozen=True, eq=False)
-class Directions:
-    """Newton directions of m factorizations.
-
-    A : (m, R, D), W : (m, R, N). products : (m,) with the Hessian. length : (m,) in the
-    preconditioner's norm. promised : (m,) by how much the quadratic of ½‖X − AW‖² falls. solved :
-    (m,) whether each leads to the quadratic's minimum.
-    """
-
-    A: np.ndarray
-    W: np.ndarray
-    products: np.ndarray
-    length: np.ndarray
-    promised: np.ndarray
-    solved: np.ndarray
 
 
 def advance(problem: Problem, solution: Solution, stopping: Stopping, rounds: int) -> Solution:
@@ -117,7 +97,7 @@ def _measured(
     A, W = balanced(np.ascontiguousarray(A), W)
     found = slopes(problem, A, W)
     most = np.full(A.shape[0], NEAR_PRODUCTS)
-    towards = directions(problem, A, W, found, NEAR_ACCURACY, most, np.full(A.shape[0], np.inf))
+    towards = accurate(problem, A, W, found, most, np.full(A.shape[0], np.inf), None)
     gain = nats(problem, towards.promised, found.squared_error)
     kkt = kkt_residuals(A, W, found)
     return kkt, movements(A, towards), np.where(towards.solved, gain, np.inf)
@@ -136,75 +116,6 @@ def with_unmeasured(
 def movements(A: np.ndarray, towards: Directions) -> np.ndarray:
     """Degrees (m,) that bases A (m, R, D) have still to turn, given their Newton directions."""
     return np.minimum(CAUTION * turned(A, np.maximum(A + towards.A, 0.0)), FURTHEST)
-
-
-def directions(
-    problem: Problem,
-    A: np.ndarray,
-    W: np.ndarray,
-    found: Slopes,
-    accuracy: float,
-    most: np.ndarray,
-    radius: np.ndarray,
-    ties: Ties | None = None,
-) -> Directions:
-    """See :func:`bnmf_core.solvers.conjugate.newton_direction`; A (m, R, D), W (m, R, N)."""
-    m = A.shape[0]
-    none = np.empty((0, 0))
-    index = np.empty(0, dtype=np.int32)
-    starts, places, values, seen = index, index, np.empty(0), none
-    if problem.seen is not None:
-        Ut, Vt, seen = np.empty((0, A.shape[2])), np.empty((0, W.shape[2])), problem.seen
-    elif accuracy < ACCURACY and problem.dataset.is_sparse and problem.compression_rank is not None:
-        # The errors of few components are large: X compressed would tell little of them.
-        X = sparse.csc_array(problem.dataset.X)
-        starts, places, values = X.indptr, X.indices, X.data
-        Ut, Vt = (in_lines(np.empty((0, n), dtype=np.float32)) for n in X.shape)
-    else:
-        Ut, Vt = problem.reduced
-    kind = Ut.dtype
-    seen = seen.astype(kind, copy=False)
-    numbers = np.empty(m, np.int64), np.empty(m), np.empty(m), np.empty(m, bool)
-    result = Directions(np.empty(A.shape), np.empty(W.shape), *numbers)
-    D, N = A.shape[2], W.shape[2]
-    for p in range(m):
-        (
-            towards_A,
-            towards_W,
-            result.products[p],
-            result.length[p],
-            result.promised[p],
-            result.solved[p],
-        ) = newton_direction(
-            Ut,
-            Vt,
-            starts,
-            places,
-            values,
-            seen,
-            found.residual[p].astype(kind),
-            _as_wide_as(Ut, A[p]),
-            _as_wide_as(Vt, W[p]),
-            found.gram_A[p].astype(kind),
-            found.gram_W[p].astype(kind),
-            _as_wide_as(Ut, found.A[p]),
-            _as_wide_as(Vt, found.W[p]),
-            accuracy,
-            most[p],
-            radius[p],
-            -1 if ties is None else int(ties.component[p]),
-            -1 if ties is None else int(ties.entry[p]),
-            0.0 if ties is None else float(ties.odds[p]),
-        )
-        result.A[p], result.W[p] = towards_A[:, :D], towards_W[:, :N]
-    return result
-
-
-def _as_wide_as(rows: np.ndarray, F: np.ndarray) -> np.ndarray:
-    """F (R, n) in the precision of rows (K, n or more), with zeros where these go on."""
-    wide = np.zeros((F.shape[0], rows.shape[1]), rows.dtype)
-    wide[:, : F.shape[1]] = F
-    return wide
 
 
 def _round(problem: Problem, solution: Solution, stopping: Stopping) -> Solution:
@@ -230,6 +141,7 @@ def _improve(
     towards = directions(problem, A, W, found, ACCURACY, np.minimum(left, PRODUCTS), radius, ties)
     iterations += towards.products
     estimate, gain = np.full((2, chosen.size), np.inf)
+    little = np.zeros(chosen.size, dtype=bool)
     if not stopping.by_residual:
         little = nats(problem, towards.promised, found.squared_error) <= stopping.gain
         close = towards.solved & (movements(A, towards) <= NEAR * stopping.movement)
@@ -238,7 +150,7 @@ def _improve(
             problem,
             A[near],
             W[near],
-            _of(found, near),
+            of(found, near),
             towards,
             near,
             np.minimum(np.maximum(stopping.max_iterations - iterations[near], 0), NEAR_PRODUCTS),
@@ -249,16 +161,20 @@ def _improve(
         iterations[near] += towards.products[near]
     squared_norm = problem.dataset.squared_norm
     enough = max(stopping.good_enough**2, ROUNDING) * squared_norm
+    # No step can be told from none.
+    still = towards.promised <= ROUNDING * squared_norm
+    estimate[still] /= CAUTION  # nor lead to another quadratic
     movement = estimate
     if problem.compression_rank is None:
         # In a small X every entry tells: a short step may be followed by a longer one, where
         # entries leave zero or come to it, so two estimates in a row have to agree.
         movement = np.maximum(estimate, solution.limit[chosen])
     converged = stopping.converged(kkt, movement, gain)
-    idle = np.where(stopping.idle(kkt, estimate / CAUTION, gain), solution.idle[chosen] + 1, 0)
-    ridge = idle >= IDLE
-    # No step can be told from none.
-    still = towards.promised <= ROUNDING * squared_norm
+    unknown = little & np.isinf(gain)
+    idle = np.where(unknown, solution.idle[chosen], 0)
+    rests = stopping.idle(kkt, estimate / CAUTION, gain)
+    idle = np.where(rests, solution.idle[chosen] + 1, idle)
+    ridge = (idle >= IDLE) | (still & stopping.idle(kkt, estimate, gain))
     settled = converged | ridge | still | (found.squared_error <= enough)
     going = np.flatnonzero(~settled)
     if going.size:
@@ -266,8 +182,8 @@ def _improve(
             problem,
             A[going],
             W[going],
-            _of(found, going),
-            _part(towards, going),
+            of(found, going),
+            part(towards, going),
             radius[going],
             None if ties is None else ties.of(going),
         )
@@ -297,7 +213,7 @@ def _seen_closely(
     """Movement and gain of those ``near``, infinite where not known; better directions for them."""
     if not near.size:
         return np.empty(0), np.empty(0)
-    closer = directions(problem, A, W, found, NEAR_ACCURACY, most, radius, ties)
+    closer = accurate(problem, A, W, found, most, radius, ties)
     towards.products[near] = closer.products
     taken = closer.solved | np.isfinite(radius)
     for name in ("A", "W", "length", "promised", "solved"):
@@ -386,11 +302,3 @@ def _squared_errors(problem: Problem, A: np.ndarray, W: np.ndarray) -> np.ndarra
     overlap = np.einsum("mrn,mrn->m", W, problem.times_columns(A))
     size = np.einsum("mrs,mrs->m", gram(A), gram(W))
     return np.maximum(problem.dataset.squared_norm - 2 * overlap + size, 0.0)
-
-
-def _of(found: Slopes, index: np.ndarray) -> Slopes:
-    return Slopes(**{name: part[index] for name, part in vars(found).items()})
-
-
-def _part(towards: Directions, index: np.ndarray) -> Directions:
-    return Directions(**{name: part[index] for name, part in vars(towards).items()})

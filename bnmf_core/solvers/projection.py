@@ -207,44 +207,23 @@ def _advance_one(problem: Problem, seen_from: Seen, one: Solution, stopping: Sto
     squared_norm = problem.dataset.squared_norm
     enough = 0.5 * max(stopping.good_enough**2, 1e-15) * squared_norm
     kkt = movement = gain = np.nan
-    settled = ridge = False
-    idle = int(one.idle[0])
+    idle = 0
     if point.half > enough and iterations < stopping.max_iterations:
-        model = seen_from.model(point)
-        little = stopping.gain / max(float(nats(problem, 1.0, 2.0 * point.half)), 1e-300)
-        movement = gain = np.inf
-        failed, asked = False, stopping.by_residual
-        while iterations < stopping.max_iterations and damping <= MOST:
-            iterations += 1
-            towards, promised, found = seen_from.minimum(model, point.F, damping)
-            if not found:
-                damping = max(STIFFENED * damping, ROUGHER * seen_from.least)
-                failed = True
-                continue
-            trial = seen_from.at(towards, point.H)
-            near = _turn(seen_from, point, trial) <= NEAR * stopping.movement / CAUTION
-            if (near or promised <= little) and not asked:
-                movement, gain = _left(seen_from, point, model)
-                asked = True
-            gained = point.half - trial.half
-            if gained > 0.0:
-                if gained >= KEPT * promised and not failed:
-                    damping = max(EASED * damping, seen_from.least)
-                elif gained < BROKEN * promised:
-                    damping *= STIFFENED
-                point = trial
-                break
-            if movement <= stopping.movement and gain <= little:
-                break
-            damping *= STIFFENED
-            failed = True
-        gain = float(nats(problem, gain, 2.0 * point.half))
+        most = stopping.max_iterations - iterations
+        point, damping, tries, known = _stepped(problem, seen_from, point, damping, stopping, most)
+        iterations += tries
+        movement, gain = (np.inf, np.inf) if known is None else known
+        if damping > MOST:  # no step leads anywhere, and none to another quadratic
+            movement /= CAUTION
         if stopping.by_residual or gain <= stopping.gain:
             A, W = seen_from.factors(point)
             kkt = float(kkt_residuals(A, W, slopes(problem, A, W))[0])
-            idle = idle + 1 if stopping.idle(kkt, movement / CAUTION, gain) else 0
-            ridge = idle >= IDLE
-            settled = bool(stopping.converged(kkt, movement, gain)) or ridge
+        if stopping.idle(kkt, movement / CAUTION, gain):
+            idle = int(one.idle[0]) + 1
+        elif known is not None and np.isinf(gain):  # a round may not know
+            idle = int(one.idle[0])
+    ridge = idle >= IDLE or (damping > MOST and stopping.idle(kkt, movement, gain))
+    settled = ridge or bool(stopping.converged(kkt, movement, gain))
     A, W = seen_from.factors(point)
     over = settled or point.half <= enough or iterations >= stopping.max_iterations
     over = over or damping > MOST
@@ -260,9 +239,51 @@ def _advance_one(problem: Problem, seen_from: Seen, one: Solution, stopping: Sto
         kkt=np.array([kkt if settled else np.nan]),
         movement=np.array([movement if settled and np.isfinite(movement) else np.nan]),
         gain=np.array([gain if settled and np.isfinite(gain) else np.nan]),
-        ridge=np.array([ridge]),
+        ridge=np.array([bool(ridge)]),
         idle=np.array([idle]),
     )
+
+
+def _stepped(
+    problem: Problem,
+    seen_from: Seen,
+    point: Any,
+    damping: float,
+    stopping: Stopping,
+    most: int,
+) -> tuple[Any, float, int, tuple[float, float] | None]:
+    """The next point, the damping for it, and how many were tried, ``most`` at most.
+
+    Also degrees that were left to turn and nats to gain before it, infinite where the quadratic has
+    no minimum; None where they are many, or nobody asks.
+    """
+    model = seen_from.model(point)
+    little = stopping.gain / max(float(nats(problem, 1.0, 2.0 * point.half)), 1e-300)
+    known, failed, tries = None, False, 0
+    while tries < most and damping <= MOST:
+        tries += 1
+        towards, promised, found = seen_from.minimum(model, point.F, damping)
+        if not found:
+            damping = max(STIFFENED * damping, ROUGHER * seen_from.least)
+            failed = True
+            continue
+        trial = seen_from.at(towards, point.H)
+        near = _turn(seen_from, point, trial) <= NEAR * stopping.movement / CAUTION
+        if (near or promised <= little) and known is None and not stopping.by_residual:
+            movement, gain = _left(seen_from, point, model)
+            known = movement, float(nats(problem, gain, 2.0 * point.half))
+        gained = point.half - trial.half
+        if gained > 0.0:
+            if gained >= KEPT * promised and not failed:
+                damping = max(EASED * damping, seen_from.least)
+            elif gained < BROKEN * promised:
+                damping *= STIFFENED
+            return trial, damping, tries, known
+        if known is not None and known[0] <= stopping.movement and known[1] <= stopping.gain:
+            break
+        damping *= STIFFENED
+        failed = True
+    return point, damping, tries, known
 
 
 def _turn(seen_from: Seen, point: Any, other: Any) -> float:

@@ -73,7 +73,7 @@ def measured(
     The movement is how far a factorization would still turn if it went on, in degrees: three times
     the largest angle between a column of A and where a Newton step would put it, 90 at most. The
     gain is by how much ½‖X − AW‖² would still fall, over the variance of the noise, ‖X − AW‖² for
-    each entry seen: nats of a likelihood. Where the quadratic has no minimum it is infinite.
+    each entry seen: nats of a likelihood. Where the quadratic has no minimum it is all of it.
 
     Parameters
     ----------
@@ -100,7 +100,8 @@ def _measured(
     towards = accurate(problem, A, W, found, most, np.full(A.shape[0], np.inf), None)
     gain = nats(problem, towards.promised, found.squared_error)
     kkt = kkt_residuals(A, W, found)
-    return kkt, movements(A, towards), np.where(towards.solved, gain, np.inf)
+    whole = nats(problem, 0.5 * found.squared_error, found.squared_error)
+    return kkt, movements(A, towards), np.where(towards.solved, gain, whole)
 
 
 def with_unmeasured(

@@ -258,7 +258,6 @@ def _stepped(
     no minimum; None where they are many, or nobody asks.
     """
     model = seen_from.model(point)
-    little = stopping.gain / max(float(nats(problem, 1.0, 2.0 * point.half)), 1e-300)
     known, failed, tries = None, False, 0
     while tries < most and damping <= MOST:
         tries += 1
@@ -269,7 +268,8 @@ def _stepped(
             continue
         trial = seen_from.at(towards, point.H)
         near = _turn(seen_from, point, trial) <= NEAR * stopping.movement / CAUTION
-        if (near or promised <= little) and known is None and not stopping.by_residual:
+        near |= nats(problem, promised, 2.0 * point.half) <= stopping.gain
+        if near and known is None and not stopping.by_residual:
             movement, gain = _left(seen_from, point, model)
             known = movement, float(nats(problem, gain, 2.0 * point.half))
         gained = point.half - trial.half

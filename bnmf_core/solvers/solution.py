@@ -344,8 +344,12 @@ def iterations_that_fit(work: float) -> int:
 
 
 def nats(problem: Problem, lowered: Any, squared_error: Any) -> Any:
-    """What lowering ½‖X − AW‖² by so much, (m,), is in nats, at the noise that is left."""
-    return 2.0 * lowered * SQUARED_ERROR.nats(problem.dataset, squared_error)
+    """What lowering ½‖X − AW‖² by so much, (m,), is in nats, at the noise that is left.
+
+    What is rounding of ‖X‖² is nothing: where X is met to its last digit, none is left to gain.
+    """
+    told = 2.0 * lowered * SQUARED_ERROR.nats(problem.dataset, squared_error)
+    return np.where(np.asarray(lowered) > ROUNDING * problem.dataset.squared_norm, told, 0.0)
 
 
 def gram(F: np.ndarray) -> np.ndarray:

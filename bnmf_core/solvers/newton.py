@@ -21,7 +21,7 @@ ridge. A small X has a method of its own, :mod:`bnmf_core.solvers.projection`.
 import numpy as np
 
 from bnmf_core.core.problem import Problem
-from bnmf_core.solvers.directions import Directions, accurate, directions, of, part
+from bnmf_core.solvers.directions import NEAR_ACCURACY, Directions, accurate, directions, of, part
 from bnmf_core.solvers.kernels import sweep, sweep_each
 from bnmf_core.solvers.solution import (
     FURTHEST,
@@ -97,7 +97,9 @@ def _measured(
     A, W = balanced(np.ascontiguousarray(A), W)
     found = slopes(problem, A, W)
     most = np.full(A.shape[0], NEAR_PRODUCTS)
-    towards = accurate(problem, A, W, found, most, np.full(A.shape[0], np.inf), None)
+    # Where the quadratic of X compressed has no minimum, it has not converged: no need to ask X.
+    asked = problem, A, W, found, NEAR_ACCURACY, most, np.full(A.shape[0], np.inf)
+    towards = directions(*asked, exact=problem.dataset.is_sparse)
     gain = nats(problem, towards.promised, found.squared_error)
     kkt = kkt_residuals(A, W, found)
     whole = nats(problem, 0.5 * found.squared_error, found.squared_error)

@@ -146,7 +146,7 @@ def _improve(
     estimate, gain = np.full((2, chosen.size), np.inf)
     little = np.zeros(chosen.size, dtype=bool)
     if not stopping.by_residual:
-        little = nats(problem, towards.promised, found.squared_error) <= stopping.gain
+        little = nats(problem, towards.promised, found.squared_error) <= stopping.little
         close = towards.solved & (movements(A, towards) <= NEAR * stopping.movement)
         near = np.flatnonzero((close | little) & (kkt <= stopping.kkt))
         estimate[near], gain[near] = _seen_closely(

@@ -268,7 +268,7 @@ def _stepped(
             continue
         trial = seen_from.at(towards, point.H)
         near = _turn(seen_from, point, trial) <= NEAR * stopping.movement / CAUTION
-        near |= nats(problem, promised, 2.0 * point.half) <= stopping.gain
+        near |= nats(problem, promised, 2.0 * point.half) <= stopping.little
         if near and known is None and not stopping.by_residual:
             movement, gain = _left(seen_from, point, model)
             known = movement, float(nats(problem, gain, 2.0 * point.half))

@@ -104,6 +104,11 @@ class Stopping:
         """Whether the way that is left does not count."""
         return self.movement >= FURTHEST
 
+    @property
+    def little(self) -> float:
+        """Nats that are nothing, however many may be left."""
+        return min(self.gain, GAIN)
+
     def converged(self, kkt: Any, movement: Any, gain: Any) -> Any:
         """Whether factorizations of which this is left have, (m,) each; NaN: no."""
         arrived = (movement <= self.movement) & (gain <= self.gain)
@@ -112,7 +117,7 @@ class Stopping:
     def idle(self, kkt: Any, turn: Any, gain: Any) -> Any:
         """Whether they have nothing left to gain, and yet so far to turn, in degrees."""
         far = turn > max(self.movement, MOVEMENT)
-        return (kkt <= self.kkt) & (gain <= self.gain) & far & (not self.by_residual)
+        return (kkt <= self.kkt) & (gain <= self.little) & far & (not self.by_residual)
 
 
 def squared_error_alone(loss: Loss) -> bool:

@@ -107,14 +107,15 @@ def solve_block(problem: Problem, shard: Shard, stopped: Stopped = never) -> Sol
         When ``stopped()`` said so.
     """
     explorer, settings = random_restarts.ALGORITHM, random_restarts.Settings()
-    rng = shard.generator()
+    rng, made = shard.generator(), []
     with one_blas_thread():
         state = explorer.init(problem, settings, shard, rng)
-        while True:
+        while state.active.size:
             raise_if_cancelled(stopped, "the restarts")
             state, batch = explorer.step(problem, state, settings, rng)
-            if batch.size:
-                return batch.A, batch.W, batch.diagnostics["converged"]
+            made.append((batch.A, batch.W, batch.diagnostics.get("converged", np.zeros(0, bool))))
+    A, W, converged = (np.concatenate(parts) for parts in zip(*made, strict=True))
+    return A, W, converged
 
 
 def shards(restarts: int, seed: int) -> list[Shard]:

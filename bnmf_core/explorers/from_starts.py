@@ -1,7 +1,7 @@
 """Explorers that differ only in where they start: a start each, then the same solver."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -199,7 +199,7 @@ def check_solver(problem: Problem, settings: SolverSettings) -> None:
 def step(
     problem: Problem, state: Solution, settings: SolverSettings, rng: np.random.Generator
 ) -> tuple[Solution, Batch]:
-    """Iterate the whole block; hand over all of it once the last one has converged."""
+    """Iterate the block; hand over those that have settled, in the order of their numbers."""
     stopping = Stopping(
         settings.max_iterations,
         settings.tolerance,
@@ -208,23 +208,25 @@ def step(
         settings.kkt,
     )
     state = solver_of(problem, settings).advance(problem, state, stopping)
-    if state.active.any():
+    waiting = 0 if state.approaching else int(np.argmax([*state.active, True]))
+    if not waiting:
         D, N, R = problem.dataset.D, problem.dataset.N, problem.rank
         return state, Batch(np.empty((0, D, R)), np.empty((0, R, N)))
-    kkt, movement, gain = state.kkt, state.movement, state.gain
-    A, W = state.particles
+    done, rest = state.part_of(slice(None, waiting)), state.part_of(slice(waiting, None))
+    kkt, movement, gain = done.kkt, done.movement, done.gain
+    A, W = done.particles
     if settings.objective == LIKELIHOOD:
-        kkt, movement, gain = certificate(problem, state)
+        kkt, movement, gain = certificate(problem, done)
         A, W = problem.model.scale(A, W)
     found = {
-        "iterations": state.iterations,
+        "iterations": done.iterations,
         "converged": stopping.converged(kkt, movement, gain),
         "kkt": kkt,
         "movement": movement,
         "gain": np.where(np.isfinite(gain), gain, np.nan),
-        "ridge": state.ridge,
+        "ridge": done.ridge,
     }
-    return state, Batch(A, W, found)
+    return replace(rest, handed=state.handed + waiting), Batch(A, W, found)
 
 
 def shard_sizes(settings: BlockSettings, particles: int) -> list[int]:
@@ -235,6 +237,8 @@ def shard_sizes(settings: BlockSettings, particles: int) -> list[int]:
 
 def fraction(state: Solution, settings: SolverSettings) -> float:
     """Part of the block's work that is done: settled particles count in full."""
+    if not state.active.size:
+        return 1.0
     way = np.minimum(state.iterations / min(settings.max_iterations, MANY_ITERATIONS), 1.0)
     if settings.solver not in (AUTOMATIC, hals.SOLVER.key):
         part = np.where(state.active, way, 1.0)
@@ -246,7 +250,7 @@ def fraction(state: Solution, settings: SolverSettings) -> float:
     else:  # after the approach a few full iterations are left
         after = np.where(state.active, np.maximum(way, 0.8), 1.0)
         part = way if state.approaching else after
-    return float(part.mean())
+    return float((state.handed + part.sum()) / (state.handed + part.size))
 
 
 def work(problem: Problem, settings: SolverSettings) -> float:

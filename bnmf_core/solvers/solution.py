@@ -7,7 +7,7 @@ WWᵀ; for the columns of W alike. So each update is as exact and as monotone as
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,7 @@ class Solution:
     idle : (m,) rounds in a row that have found so little to gain, and so far to turn.
     part : (m,) part of X that each is approached on first, see :mod:`bnmf_core.solvers.sampling`,
         and that its squared error is of; −1: all of it.
+    handed : how many more there were, which have settled and been handed over.
     """
 
     A: np.ndarray
@@ -69,6 +70,14 @@ class Solution:
     ridge: np.ndarray
     idle: np.ndarray
     part: np.ndarray
+    handed: int = field(default=0, kw_only=True)
+
+    def part_of(self, some: slice) -> "Solution":
+        """Some of the factorizations, as they stand."""
+        arrays: dict[str, Any] = {
+            k: v[some] for k, v in vars(self).items() if isinstance(v, np.ndarray)
+        }
+        return replace(self, **arrays)
 
     @property
     def particles(self) -> tuple[np.ndarray, np.ndarray]:

@@ -17,6 +17,7 @@ from bnmf_core.explorers import nndsvdar, q_transform, random_restarts, transfor
 from bnmf_core.numerics import linalg
 from bnmf_core.numerics.residuals import relative_errors
 from bnmf_core.runs import engine
+from bnmf_core.solvers import solution
 from bnmf_core.solvers.solution import random_start
 
 
@@ -316,3 +317,24 @@ def test_explorers_leave_the_scale_where_the_prior_is_largest(small):
         sums = particles.A.sum(axis=1), particles.W.sum(axis=2)
         np.testing.assert_allclose(*sums, rtol=1e-12)
     assert registry.algorithm("q_transform").family == "explorer"
+
+
+# What has settled
+
+
+def test_a_block_hands_over_what_has_settled_in_order(small, monkeypatch):
+    """With one round a step: the first is there before the last, and all are what they were."""
+    spec = RunSpec("random_restarts", 3, particles=8, seed=3)
+    whole = engine.run(small, spec)
+    monkeypatch.setattr(solution, "STEP_WORK", 1.0)
+    explorer, settings = random_restarts.ALGORITHM, random_restarts.Settings()
+    gaussian = registry.model("gaussian")
+    problem = Problem.prepare(small, gaussian, gaussian.Settings(), 3)
+    shard = Shard(0, 0, 8, 3)
+    state, parts, told = explorer.init(problem, settings, shard, shard.generator()), [], []
+    while state.active.size:
+        state, batch = explorer.step(problem, state, settings, shard.generator())
+        parts += [batch.A] * (batch.size > 0)
+        told.append(explorer.fraction(state, settings))
+    assert len(parts) > 1 and told == sorted(told) and told[-1] == 1.0
+    np.testing.assert_allclose(np.concatenate(parts), whole.A, rtol=1e-9, atol=1e-12)

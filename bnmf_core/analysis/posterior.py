@@ -10,6 +10,7 @@ from concurrent.futures import Executor
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,14 +27,14 @@ from bnmf_core.compare.downstream import downstream_auc
 from bnmf_core.compare.modes import SAME_MODE
 from bnmf_core.compare.settled import settled
 from bnmf_core.core.errors import DataError, raise_if_cancelled
-from bnmf_core.core.model import Capability
 from bnmf_core.core.problem import Problem
 from bnmf_core.data.split import split
+from bnmf_core.evidence.paths import conditional
 from bnmf_core.evidence.weighing import shares
 from bnmf_core.numerics.linalg import evenly_spaced
 from bnmf_core.numerics.tasks import Tasks
 from bnmf_core.numerics.threads import one_blas_thread
-from bnmf_core.samplers import gibbs
+from bnmf_core.samplers import gibbs, hmc
 from bnmf_core.solvers.basins import optima_from
 from bnmf_core.solvers.solution import Stopping
 from bnmf_core.store import files
@@ -46,6 +47,8 @@ CHAINS, DRAWS, FEWEST_DRAWS, NUMBERS = 4, 100, 50, 2**26
 BUDGET, RATE = 240.0, 4.0e9
 # Sweeps of the longest warm-up, between these.
 SHORTEST, LONGEST = 1_024, 200_000
+# Trajectories of an HMC chain, where there are no sweeps: a quarter of them warms up.
+FEWEST_TRAJECTORIES, MOST_TRAJECTORIES = 100, 1_000
 # Draws of a chain that a solver starts from, and the share that may end in another mode.
 SOLVED, MOST_LEFT = 8, 0.1
 # The optimum that angles are measured from: restarts stop where they would turn by a degree.
@@ -151,12 +154,10 @@ def compute(
     problem = found.problem
     if not problem:
         _, model = evidence.model_of(comparison)
-        if Capability.CONDITIONALS not in model.model.capabilities or model.model.unconditional(
-            model.model_settings
-        ):
+        if _length(model) < FEWEST_TRAJECTORIES:
             problem = (
-                f"Under “{model.model.label}” chains are not started from every mode; only the "
-                "runs' own chains tell how far the posterior reaches."
+                "Chains from every mode would take too long; only the runs' own chains tell how "
+                "far the posterior reaches."
             )
     if problem:
         files.write_json(folder / "posterior.json", {"problem": problem, "modes": []})
@@ -205,8 +206,7 @@ def _sampled(
     A, W = problem.model.scale(*comparison.factors(rows))
     numbers = problem.rank * (problem.dataset.D + problem.dataset.N)
     draws = int(np.clip(NUMBERS // (numbers * CHAINS), FEWEST_DRAWS, DRAWS))
-    sweep = gibbs.work_per_sweep(problem) * CHAINS / RATE
-    longest = int(np.clip(BUDGET / (2.0 * sweep), SHORTEST, LONGEST))
+    longest = _length(problem)
     halves = [(k, first) for k in range(len(rows)) for first in range(0, CHAINS, 2)]
     generators = np.random.default_rng(SEED).spawn(len(halves))
     arguments = [
@@ -221,6 +221,15 @@ def _sampled(
     ]
 
 
+def _length(problem: Problem) -> int:
+    """Gibbs sweeps of the longest warm-up, or trajectories of HMC, that the budget allows."""
+    if conditional(problem.model, problem.model_settings):
+        sweep = gibbs.work_per_sweep(problem) * CHAINS / RATE
+        return int(np.clip(BUDGET / (2.0 * sweep), SHORTEST, LONGEST))
+    trajectory = hmc.Settings().leapfrog_steps * hmc.work_per_leapfrog(problem, CHAINS) / RATE
+    return int(min(BUDGET / trajectory, MOST_TRAJECTORIES))
+
+
 def sample_within(
     problem: Problem,
     A: np.ndarray,
@@ -231,25 +240,31 @@ def sample_within(
     rng: np.random.Generator,
     stopped: Stopped = lambda: False,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Two adaptive Gibbs chains from A (D, R), W (R, N): A (K, D, R), W (K, R, N), chain (K,)."""
-    settings = gibbs.Settings(chains=2, thinning=1, longest=longest)
-    start_A = np.ascontiguousarray(np.repeat(A.T[None], 2, axis=0))
-    start_W = np.ascontiguousarray(np.repeat(W[None], 2, axis=0))
-    state = gibbs.started(start_A, start_W, np.full(2, draws), first, settings)
-    batches = []
+    """Two chains from A (D, R), W (R, N): A (K, D, R), W (K, R, N), chain (K,).
+
+    Adaptive Gibbs, or HMC where entries have no conditionals to draw from.
+    """
+    A, W, each = np.repeat(A[None], 2, axis=0), np.repeat(W[None], 2, axis=0), np.full(2, draws)
+    sampler: Any = gibbs
+    settings: Any = gibbs.Settings(chains=2, thinning=1, longest=longest)
     with one_blas_thread():
-        while state.warm_up is not None or state.sweeps < gibbs.total_sweeps(state, settings):
+        if conditional(problem.model, problem.model_settings):
+            start_A = np.ascontiguousarray(A.transpose(0, 2, 1))
+            state: Any = gibbs.started(start_A, W, each, first, settings)
+        else:
+            thinning = max(1, (longest - longest // 4) // draws)
+            sampler = hmc
+            settings = hmc.Settings(chains=2, warm_up=longest // 4, thinning=thinning)
+            state = hmc.started(problem, A, W, each, first, settings, rng)
+        made: list[tuple[np.ndarray, ...]] = []
+        while sum(len(A) for A, *_ in made) < each.sum():
             raise_if_cancelled(stopped, "the posterior's draws")
-            state, batch = gibbs.step(problem, state, settings, rng)
-            batches.append(batch)
-    made = [batch for batch in batches if batch.size]
-    chain = np.concatenate([np.asarray(batch.chain) for batch in made])
+            state, batch = sampler.step(problem, state, settings, rng)
+            drawn = np.ones(batch.size, bool) if batch.warm_up is None else ~batch.warm_up
+            made.append((batch.A[drawn], batch.W[drawn], np.asarray(batch.chain)[drawn]))
+    A, W, chain = (np.concatenate(parts) for parts in zip(*made, strict=True))
     order = np.argsort(chain, kind="stable")
-    return (
-        np.concatenate([batch.A for batch in made])[order],
-        np.concatenate([batch.W for batch in made])[order],
-        chain[order],
-    )
+    return A[order], W[order], chain[order]
 
 
 def _summed_up(
@@ -333,7 +348,8 @@ def _score(
     mass = np.array([[mode.mass, mode.low, mode.high] for mode in modes])
     for label in dataset.labels:
         try:
-            table = downstream_auc(A, dataset, label, held_out=held_out, cancel=stopped)
+            loss = comparison.fit.loss
+            table = downstream_auc(A, dataset, label, held_out=held_out, cancel=stopped, loss=loss)
         except DataError:  # such as a name that every observation has for itself
             continue
         for task, group in table.groupby("task", sort=False):

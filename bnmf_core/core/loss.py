@@ -65,6 +65,10 @@ class Loss(ABC):
         """What each column of X adds to f: (M, N)."""
 
     @abstractmethod
+    def work(self, problem: Problem) -> float:
+        """Multiply-adds of f and its gradients for one particle, about."""
+
+    @abstractmethod
     def size(self, dataset: Dataset) -> float:
         """An f that is as large as the data."""
 

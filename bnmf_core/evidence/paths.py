@@ -40,7 +40,7 @@ def posterior_of(problem: Problem, beta: float) -> Posterior[Around]:
 
     What its ``around`` returns goes to its own ``path`` only.
     """
-    if _conditional(problem.model, problem.model_settings):
+    if conditional(problem.model, problem.model_settings):
         return cast(Posterior[Around], ConditionalPosterior(problem, beta))
     return cast(Posterior[Around], SmoothPosterior(problem))
 
@@ -54,7 +54,7 @@ def why_not(model: Model, settings: object, beta: float = 1.0) -> str:
     needed = model.improper(settings)
     if needed:
         return f"The mass of modes needs {needed}."
-    if _conditional(model, settings):
+    if conditional(model, settings):
         return ""
     if not {Capability.SCORE, Capability.NOWHERE_ZERO} <= able or model.support not in SUPPORTS:
         return (
@@ -69,6 +69,6 @@ def why_not(model: Model, settings: object, beta: float = 1.0) -> str:
     return ""
 
 
-def _conditional(model: Model, settings: object) -> bool:
+def conditional(model: Model, settings: object) -> bool:
     """Whether every entry can be drawn given all others, under these settings."""
     return Capability.CONDITIONALS in model.capabilities and not model.unconditional(settings)

@@ -13,6 +13,8 @@ from bnmf_core.numerics.matrix import Matrix
 
 # φ of x and y, entry by entry.
 Entry = Callable[[np.ndarray, np.ndarray], np.ndarray]
+# Multiply-adds that φ and its slope at an entry are worth: logarithms, quotients, memory.
+ENTRY_WORK = 120.0
 # Where φ is infinite at 0, x and y are raised by this part of the mean entry of X: f stays 0
 # exactly where X = AW, and is finite with all its slopes for any A, W ≥ 0.
 FLOOR = 1e-6
@@ -94,6 +96,10 @@ class Entrywise(Loss):
         for m, _, columns, x, y, seen in self._blocks(problem, A, W):
             found[m, columns] += (self.value(x, y) * seen).sum(axis=0)
         return found
+
+    def work(self, problem: Problem) -> float:
+        """Those of three products, and what the entries of φ take."""
+        return (3.0 * problem.rank + ENTRY_WORK) * problem.dataset.D * problem.dataset.N
 
     def size(self, dataset: Dataset) -> float:
         """An f that is as large as the data."""

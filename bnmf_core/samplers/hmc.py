@@ -107,9 +107,23 @@ def init(problem: Problem, settings: Settings, shard: Shard, rng: np.random.Gene
     """Start every chain of the shard, with a step size that one leapfrog step survives."""
     first, draws = chains_of(settings, shard)
     generators = [shard.particle_generator(chain) for chain in range(draws.size)]
+    A, W = starts(problem, settings, generators, "HMC")
+    return started(problem, A, W, draws, first, settings, rng)
+
+
+def started(
+    problem: Problem,
+    A: np.ndarray,
+    W: np.ndarray,
+    draws: np.ndarray,
+    first: int,
+    settings: Settings,
+    rng: np.random.Generator,
+) -> State:
+    """Chains that start at A (c, D, R), W (c, R, N); draws and first as of :class:`State`."""
     chart = coordinates(problem)
     density = chart.density(problem)
-    q = chart.to_position(*chart.lift(*starts(problem, settings, generators, "HMC")))
+    q = chart.to_position(*chart.lift(A, W))
     point = Point(q, *density(q))
     return State(
         point,
@@ -197,10 +211,7 @@ def _record(
 def work_per_leapfrog(problem: Problem, chains: int) -> float:
     """Multiply-adds of one leapfrog step of so many chains; setting out on one costs 2e5."""
     data, R = problem.dataset, problem.rank
-    # With gaps a third product makes the residual.
-    products = (3.0 if data.missing else 2.0) * data.stored_entries * R
-    products *= 8 if data.is_sparse else 1
-    return chains * (products + (data.D + data.N) * R * (30.0 + 2.0 * R)) + 2e5
+    return chains * (problem.loss.work(problem) + (data.D + data.N) * R * (30.0 + 2.0 * R)) + 2e5
 
 
 def fraction(state: State, settings: Settings) -> float:

@@ -43,8 +43,8 @@ GOOD, POOR = 0.75, 0.25
 STUCK = 1e-12
 # Steps that a factorization may still turn by with nothing left to gain; then it is on a ridge.
 PATIENCE = 8
-# Multiply-adds that the entries of one product with the Hessian are worth, for each entry of X.
-ENTRYWISE = 60.0
+# What a product with the Hessian takes, in evaluations of the gradient.
+PRODUCT = 1.5
 # Products that a typical factorization takes.
 TYPICAL = 300.0
 
@@ -218,7 +218,7 @@ def solver(objective_of: Callable[[Problem], Objective], **described: str) -> So
             return _round(problem, objective_of(problem), solution, stopping)
 
     def work(problem: Problem, typical: float | None) -> float:
-        return (TYPICAL if typical is None else typical) * product_work(problem)
+        return (TYPICAL if typical is None else typical) * PRODUCT * problem.loss.work(problem)
 
     return Solver(start=start, advance=advance, work=work, serves=any_loss, **described)
 
@@ -228,17 +228,13 @@ def any_loss(loss: Loss) -> bool:
     return True
 
 
-def product_work(problem: Problem) -> float:
-    """Multiply-adds of one product with the Hessian for one particle."""
-    return (6.0 * problem.rank + ENTRYWISE) * problem.dataset.D * problem.dataset.N
-
-
 def _round(
     problem: Problem, objective: Objective, solution: Solution, stopping: Stopping
 ) -> Solution:
     """One round of as many active particles as fit, those that have done the least first."""
     active = np.flatnonzero(solution.active)
-    most = max(1, int(shared.STEP_WORK / (PRODUCTS * product_work(problem))))
+    each = PRODUCTS * PRODUCT * problem.loss.work(problem)
+    most = max(1, int(shared.STEP_WORK / each))
     order = np.argsort(solution.iterations[active], kind="stable")
     chosen = np.sort(active[order][:most])
     data = problem.dataset

@@ -5,6 +5,7 @@ from contextlib import closing
 import numpy as np
 import pytest
 
+from bnmf_core.analysis import posterior
 from bnmf_core.analysis.by_hand import DisplacementExploration, LockedExploration
 from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.stages import STAGES, compute
@@ -76,6 +77,8 @@ def test_restarts_minimise_its_own_loss(wild, compared):
 
 def test_every_stage_is_computed_and_findings_are_told(compared):
     assert all(stage.ready(compared) for stage in STAGES.values())
+    drawn = posterior.STAGE.of(compared)
+    assert drawn.problem == "" and drawn.modes
     findings = Answer(compared, "max_angle", modes_at(compared, "max_angle", 15.0)).findings
     assert len(findings) >= 3
     said = " ".join(one.said + " " + one.doubt for one in findings)

@@ -21,7 +21,7 @@ import numpy as np
 from scipy import special
 
 from bnmf_core.boolean import box_gibbs
-from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard
+from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard, fitting
 from bnmf_core.core.model import Capability
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import setting
@@ -39,8 +39,6 @@ from bnmf_core.samplers.chains import (
 )
 from bnmf_core.samplers.starting import checking
 
-# Multiply-adds of one step: about a third of a second on one core.
-STEP_WORK = 5.0e8
 # From where box Gibbs hands over.
 BOX_SWEEPS = 120
 HALF = 0.5
@@ -142,7 +140,7 @@ def step(
     """A bounded number of sweeps; every ``thinning``-th one after the warm-up is kept."""
     chains = state.draws.size
     if state.preparing:
-        count = max(1, int(STEP_WORK / (chains * gibbs.work_per_sweep(problem))))
+        count = fitting(chains * gibbs.work_per_sweep(problem))
         A, W, variance = state.A, state.W, state.variance
         products = SparseProducts.of(problem.dataset.X)
         for _ in range(min(count, state.preparing)):
@@ -151,7 +149,7 @@ def step(
         state = replace(state, A=A, W=W, variance=variance, preparing=left)
         return (state if left else _rounded(state)), joined(problem, [])
     kept: list[Batch] = []
-    for _ in range(max(1, int(STEP_WORK / (chains * work_per_sweep(problem))))):
+    for _ in range(fitting(chains * work_per_sweep(problem))):
         if state.sweeps == state.total:
             break
         places = zip(state.A, state.W, state.rates, strict=True)

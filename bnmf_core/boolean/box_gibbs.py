@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bnmf_core.boolean.arcsine_slice import slice_factors
-from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard
+from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard, fitting
 from bnmf_core.core.model import Box, Capability, InverseGamma, given
 from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.residuals import squared_errors
@@ -30,9 +30,6 @@ from bnmf_core.samplers.chains import (
 )
 from bnmf_core.samplers.starting import checking, start_setting, starts
 from bnmf_core.solvers.solution import gram, seen_grams
-
-# Multiply-adds of one step: about a third of a second on one core.
-STEP_WORK = 1.0e9
 
 
 @dataclass(frozen=True)
@@ -84,7 +81,7 @@ def step(
     kept: list[Batch] = []
     A, W, variance, sweeps = state.A, state.W, state.variance, state.sweeps
     products = SparseProducts.of(problem.dataset.X)
-    for _ in range(max(1, int(STEP_WORK / (state.draws.size * gibbs.work_per_sweep(problem))))):
+    for _ in range(fitting(state.draws.size * gibbs.work_per_sweep(problem))):
         if sweeps == state.total:
             break
         A, W, variance = sweep(problem, A, W, variance, rng, products)

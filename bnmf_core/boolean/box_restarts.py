@@ -13,7 +13,7 @@ import numpy as np
 
 from bnmf_core.boolean.box_gibbs import box_of
 from bnmf_core.boolean.panpal import uniform_starts, work_per_iteration
-from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard
+from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard, fitting
 from bnmf_core.core.errors import SettingsError
 from bnmf_core.core.model import Capability, EntryPrior, InverseGamma
 from bnmf_core.core.problem import Problem
@@ -25,8 +25,6 @@ from bnmf_core.samplers.starting import check_posterior
 from bnmf_core.solvers.solution import MOVEMENT, gram, seen_grams
 from bnmf_core.solvers.stationarity import turned
 
-# Multiply-adds of one step: about a third of a second on one core.
-STEP_WORK = 1.0e9
 # Sweeps between looks at whether a factorization has come to rest, and by how much entries may
 # still move in one that has.
 CHECK_EVERY, AT_REST = 10, 1e-5
@@ -108,7 +106,7 @@ def step(
     """A bounded number of sweeps; all are handed over once the last one has stopped."""
     work = CHECK_EVERY * work_per_iteration(problem) * state.active.size
     products = SparseProducts.of(problem.dataset.X)
-    for _ in range(max(1, int(STEP_WORK / work))):
+    for _ in range(fitting(work)):
         if not state.active.any():
             break
         state = _climbed(problem, state, settings, products)

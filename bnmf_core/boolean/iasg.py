@@ -22,15 +22,13 @@ from bnmf_core.boolean import minibatch
 from bnmf_core.boolean.box_gibbs import box_of
 from bnmf_core.boolean.iasg_state import EARLY, Moments, State, totals
 from bnmf_core.boolean.minibatch import BINS, Table
-from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard
+from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard, fitting
 from bnmf_core.core.model import Capability, InverseGamma
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import setting
 from bnmf_core.samplers.chains import chains_of, chains_setting, joined, recorded, shard_sizes
 from bnmf_core.samplers.starting import checking, starts
 
-# Multiply-adds of one step: about a third of a second on one core.
-STEP_WORK = 5.0e8
 # Of Beta(½, ½), whose slope has no end at 0 and 1.
 BETA_MARGIN = 1e-3
 
@@ -179,7 +177,7 @@ def step(
     state, work = state.unshared(), _Work.of(problem, settings)
     chains = range(state.draws.size)
     # A gradient for the steps costs as much as an iteration.
-    count = max(1, int(STEP_WORK / (state.draws.size * work.per_iteration)))
+    count = fitting(state.draws.size * work.per_iteration)
     if state.calibrated < settings.calibration:
         last = min(settings.calibration, state.calibrated + count)
         for number in range(state.calibrated + 1, last + 1):

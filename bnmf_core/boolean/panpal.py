@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard
+from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard, fitting
 from bnmf_core.core.model import Support
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import setting
@@ -22,8 +22,6 @@ from bnmf_core.numerics.residuals import squared_errors
 from bnmf_core.samplers.starting import check_posterior
 from bnmf_core.solvers.solution import gram, product_work
 
-# Multiply-adds of one step: about a third of a second on one core.
-STEP_WORK = 1.0e9
 # γ: how much shorter than allowed a step is.
 SHORTER = 1.0 + 1e-3
 HALF = 0.5
@@ -107,7 +105,7 @@ def step(
     problem: Problem, state: State, settings: Settings, rng: np.random.Generator
 ) -> tuple[State, Batch]:
     """A bounded number of iterations; all are handed over once the last one has stopped."""
-    count = max(1, int(STEP_WORK / (state.active.size * work_per_iteration(problem))))
+    count = fitting(state.active.size * work_per_iteration(problem))
     for _ in range(count):
         if not state.active.any():
             break

@@ -14,13 +14,13 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard
-from bnmf_core.core.errors import RunError, SettingsError
 from bnmf_core.core.model import Capability
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import setting
 from bnmf_core.explorers.ambient import Ambient
 from bnmf_core.explorers.interior import SUPPORTS, Interior
 from bnmf_core.explorers.stein_direction import PUBLISHED_LENGTHS, median_lengths
+from bnmf_core.samplers.starting import check_posterior
 from bnmf_core.solvers import solution, usual_solver
 from bnmf_core.solvers.solution import Stopping, random_start, solve_with
 
@@ -191,14 +191,7 @@ def explorer(
     label = described["label"]
 
     def check(problem: Problem, settings: DescentSettings) -> None:
-        needed = problem.model.improper(problem.model_settings)
-        if needed:
-            raise SettingsError(f"{label} needs {needed}, and the particles would drift off.")
-        if problem.dataset.squared_norm == 0:
-            raise RunError(
-                f"Every entry that the run sees is zero, so {label} has nothing to start from; "
-                "choose other observations."
-            )
+        check_posterior(problem, label, "the particles")
 
     def init(
         problem: Problem, settings: SettingsT, shard: Shard, rng: np.random.Generator

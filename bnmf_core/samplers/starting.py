@@ -52,8 +52,8 @@ def checking(label: str, conditionals: bool = False) -> Callable[[Problem, Start
     return check
 
 
-def check_posterior(problem: Problem, label: str) -> None:
-    """Check that there is a posterior to draw from.
+def check_posterior(problem: Problem, label: str, what: str = "the chain") -> None:
+    """Check that there is a posterior to draw from; ``what`` would drift off where there is none.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def check_posterior(problem: Problem, label: str) -> None:
     """
     needed = problem.model.improper(problem.model_settings)
     if needed:
-        raise SettingsError(f"{label} needs {needed}, and the chain would drift off.")
+        raise SettingsError(f"{label} needs {needed}, and {what} would drift off.")
     if problem.dataset.squared_norm == 0:
         raise RunError(
             f"Every entry that the run sees is zero, so {label} has nothing to start from; "

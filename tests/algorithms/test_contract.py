@@ -12,7 +12,6 @@ import pytest
 from scipy import sparse, stats
 
 from bnmf_core import registry
-from bnmf_core.boolean import boolean_gibbs, box_gibbs, box_restarts, iasg, panpal
 from bnmf_core.core.dataset import Dataset, Truth
 from bnmf_core.core.errors import BNMFError, NotFoundError, RunError, SettingsError
 from bnmf_core.core.problem import Problem
@@ -75,10 +74,7 @@ def make_spec(algorithm, **changes) -> RunSpec:
 def take_small_steps(monkeypatch) -> None:
     """So that shards are left in the middle too."""
     monkeypatch.setattr("bnmf_core.core.algorithm.STEP_WORK", 5e6)
-    for module in (solution, box_gibbs, boolean_gibbs, iasg):
-        monkeypatch.setattr(module, "STEP_WORK", 2e6)
-    for module in (box_restarts, panpal):
-        monkeypatch.setattr(module, "STEP_WORK", 1.5e7)
+    monkeypatch.setattr(solution, "STEP_WORK", 2e6)
 
 
 def assert_same_bits(one, other):

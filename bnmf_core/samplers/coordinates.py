@@ -3,12 +3,11 @@
 A position q is (c, R, K): for each of c chains and R components, the coordinates of a column of
 A followed by those of a row of W, so that one array operation serves both factors.
 
-- ``LogCoordinates`` (entries ≥ 0): q = log of every entry, K = D + N; the density gains Σ q.
+- ``EntryCoordinates`` (entries ≥ 0, of A, of W or of both no larger than 1): q = log x of every
+  entry, and log(x/(1 − x)) where they end at 1, K = D + N; the density gains Σ log dx/dq.
 - ``SimplexCoordinates`` (columns of A that sum to 1, W ≥ 0): each column of A by stick-breaking,
   D − 1 free numbers; W in units of ``unit`` and kept ≥ 0 by reflection (paper 3, §6.2);
   K = D − 1 + N.
-- ``BoundedCoordinates`` (entries of A, of W or of both between 0 and 1): q = log(x/(1 − x)) there,
-  K = D + N; the density gains Σ log x(1 − x).
 """
 
 from collections.abc import Callable
@@ -65,68 +64,27 @@ def coordinates(problem: Problem) -> Coordinates:
     data, rank = problem.dataset, problem.rank
     support_A, support_W = problem.model.support
     if support_A is not Support.SIMPLEX:
-        if (support_A, support_W) == (Support.POSITIVE, Support.POSITIVE):
-            return LogCoordinates(data.D)
         bounded = Support.UNIT_INTERVAL
-        return BoundedCoordinates(data.D, support_A is bounded, support_W is bounded)
+        return EntryCoordinates(data.D, support_A is bounded, support_W is bounded)
     # ΣX = ΣW where the columns of A sum to 1, so this is the mean of W; a step then moves W and
     # the free numbers of A by comparable parts of themselves, whatever X's unit.
     return SimplexCoordinates(data.D, data.total / (rank * data.observed / data.D))
 
 
 @dataclass(frozen=True)
-class LogCoordinates:
-    """q = log A, log W. D : rows of A."""
-
-    D: int
-
-    @property
-    def reflected(self) -> None:
-        """There are no walls."""
-
-    def lift(self, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Both factors, see :func:`bnmf_core.samplers.starting.lifted`."""
-        return lifted(A, axis=1), lifted(W, axis=2)
-
-    def to_position(self, A: np.ndarray, W: np.ndarray) -> np.ndarray:
-        """Logarithms."""
-        return np.log(np.concatenate((A.transpose(0, 2, 1), W), axis=2))
-
-    def to_factors(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Exponentials."""
-        F = np.exp(q)
-        return F[:, :, : self.D].transpose(0, 2, 1), F[:, :, self.D :]
-
-    def log_constant(self, problem: Problem) -> float:
-        """Nothing."""
-        return 0.0
-
-    def density(self, problem: Problem) -> Density:
-        """log p + Σ q, and its gradient F ∘ ∇log p + 1."""
-        log_joint_and_score, D = given(problem.model.log_joint_and_score), self.D
-
-        def log_density_and_gradient(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            F = np.exp(q)
-            A, W = F[:, :, :D], F[:, :, D:]
-            values, by_A, by_W = log_joint_and_score(problem, A.transpose(0, 2, 1), W)
-            gradient = np.empty_like(q)
-            np.multiply(A, by_A.transpose(0, 2, 1), out=gradient[:, :, :D])
-            np.multiply(W, by_W, out=gradient[:, :, D:])
-            gradient += 1.0
-            return values + q.reshape(q.shape[0], -1).sum(axis=1), gradient
-
-        return log_density_and_gradient
-
-
-@dataclass(frozen=True)
-class BoundedCoordinates(LogCoordinates):
-    """q = log(x/(1 − x)) where entries lie between 0 and 1, log x elsewhere.
+class EntryCoordinates:
+    """q = log x of every entry, and log(x/(1 − x)) where entries lie between 0 and 1.
 
     D : rows of A. bounded_A, bounded_W : whether entries of A and of W end at 1.
     """
 
-    bounded_A: bool
-    bounded_W: bool
+    D: int
+    bounded_A: bool = False
+    bounded_W: bool = False
+
+    @property
+    def reflected(self) -> None:
+        """There are no walls."""
 
     @property
     def _parts(self) -> tuple[tuple[slice, bool], tuple[slice, bool]]:
@@ -141,7 +99,7 @@ class BoundedCoordinates(LogCoordinates):
         )
 
     def to_position(self, A: np.ndarray, W: np.ndarray) -> np.ndarray:
-        """Logits and logarithms."""
+        """Logarithms and logits."""
         q = np.concatenate((A.transpose(0, 2, 1), W), axis=2)
         for part, bounded in self._parts:
             q[:, :, part] = logit(q[:, :, part]) if bounded else np.log(q[:, :, part])
@@ -152,8 +110,15 @@ class BoundedCoordinates(LogCoordinates):
         F, _ = self._entries(q)
         return F[:, :, : self.D].transpose(0, 2, 1), F[:, :, self.D :]
 
+    def log_constant(self, problem: Problem) -> float:
+        """Nothing."""
+        return 0.0
+
     def density(self, problem: Problem) -> Density:
-        """log p + Σ log x′, and x′ ∘ ∇log p + x″/x′; x′ = dx/dq is x(1 − x), x″/x′ = 1 − 2x."""
+        """log p + Σ log x′, and x′ ∘ ∇log p + x″/x′ with x′ = dx/dq.
+
+        Of a logarithm x′ = x and x″/x′ = 1, of a logit x(1 − x) and 1 − 2x.
+        """
         log_joint_and_score, D = given(problem.model.log_joint_and_score), self.D
 
         def log_density_and_gradient(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -161,7 +126,8 @@ class BoundedCoordinates(LogCoordinates):
             values, by_A, by_W = log_joint_and_score(
                 problem, F[:, :, :D].transpose(0, 2, 1), F[:, :, D:]
             )
-            gradient = np.concatenate((by_A.transpose(0, 2, 1), by_W), axis=2)
+            gradient = np.empty_like(q)
+            gradient[:, :, :D], gradient[:, :, D:] = by_A.transpose(0, 2, 1), by_W
             for part, bounded in self._parts:
                 x, slope, place = F[:, :, part], gradient[:, :, part], q[:, :, part]
                 if bounded:
@@ -176,6 +142,8 @@ class BoundedCoordinates(LogCoordinates):
 
     def _entries(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The entries, and exp(−|q|) where they are bounded."""
+        if not (self.bounded_A or self.bounded_W):
+            return np.exp(q), q
         F, e = np.empty_like(q), np.empty_like(q)
         for part, bounded in self._parts:
             place, x, small = q[:, :, part], F[:, :, part], e[:, :, part]

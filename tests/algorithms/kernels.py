@@ -21,7 +21,7 @@ from bnmf_core.samplers import (
     metropolis,
     scale_move,
 )
-from bnmf_core.samplers.coordinates import LogCoordinates, SimplexCoordinates
+from bnmf_core.samplers.coordinates import EntryCoordinates, SimplexCoordinates
 
 D, N, R = 4, 3, 2
 SIGMA, RATE = 1.0, 1.0
@@ -193,7 +193,7 @@ def annealed_kernel(steps=2) -> Kernel:
 
 
 def chart_of(support, rows=D, unit=1.5):
-    return LogCoordinates(rows) if support == "positive" else SimplexCoordinates(rows, unit)
+    return EntryCoordinates(rows) if support == "positive" else SimplexCoordinates(rows, unit)
 
 
 def flat_density(chart):

@@ -18,7 +18,7 @@ from bnmf_core.likelihoods import MODELS, gaussian
 from bnmf_core.posterior import places, stein
 from bnmf_core.runs import engine, planning
 from bnmf_core.samplers import gibbs, hamiltonian
-from bnmf_core.samplers.coordinates import BoundedCoordinates, coordinates
+from bnmf_core.samplers.coordinates import EntryCoordinates, coordinates
 from tests.suited import BRIEF
 
 from .kernels import flat_density, many_problems
@@ -144,7 +144,7 @@ MIXES = [(True, True), (True, False), (False, True)]
 @pytest.mark.parametrize("mix", MIXES)
 def test_bounded_coordinates_lead_there_and_back(mix):
     rng = np.random.default_rng(2)
-    chart = BoundedCoordinates(5, *mix)
+    chart = EntryCoordinates(5, *mix)
     A, W = rng.random((3, 5, 2)), rng.random((3, 2, 4))
     back = chart.to_factors(chart.to_position(A, W))
     np.testing.assert_allclose(back[0], A, rtol=1e-13)
@@ -157,7 +157,7 @@ def test_bounded_coordinates_lead_there_and_back(mix):
 
 @pytest.mark.parametrize("mix", MIXES)
 def test_the_jacobian_of_bounded_coordinates_is_the_determinant(mix):
-    chart, rng = BoundedCoordinates(4, *mix), np.random.default_rng(3)
+    chart, rng = EntryCoordinates(4, *mix), np.random.default_rng(3)
     q = rng.standard_normal((1, 1, 7))
 
     def entries(q):
@@ -189,7 +189,7 @@ def test_the_density_in_the_box_and_its_gradient_fit_together():
     dataset = Dataset.from_array(rng.random((5, 2)) @ rng.random((2, 4)))
     problem = Problem(dataset, BOX, BOX.Settings(), 2)
     chart = coordinates(problem)
-    assert chart == BoundedCoordinates(5, True, True)
+    assert chart == EntryCoordinates(5, True, True)
     density, q = chart.density(problem), rng.standard_normal((2, 2, 9))
     values, gradient = density(q)
     assert_slopes(density, q, gradient)
@@ -243,7 +243,7 @@ def by_gibbs(A, W, X, rng, sigma=SIGMA):
 
 
 def by_hmc(A, W, X, rng, jacobian=True):
-    chart = BoundedCoordinates(ROWS, True, True)
+    chart = EntryCoordinates(ROWS, True, True)
     whole, bare = chart.density(problems(X)), flat_density(chart)
 
     def without(q):

@@ -29,8 +29,8 @@ MUTANTS = (
     Mutant(
         "HMC: no Jacobian in log coordinates",
         "samplers/coordinates.py",
-        "return values + q.reshape(q.shape[0], -1).sum(axis=1), gradient",
-        "return values, gradient",
+        "values = values + place.sum(axis=(1, 2))",
+        "pass",
         "tests/algorithms/test_hmc.py",
     ),
     Mutant(

@@ -21,6 +21,10 @@ from bnmf_core.solvers.solution import (
     Stopping,
 )
 
+FLAT = (
+    "Converged is meant of the {loss}: under this model all factorizations within the threshold "
+    "are equally likely."
+)
 AUTOMATIC, LIKELIHOOD, POSTERIOR = "automatic", "maximum likelihood", "maximum a posteriori"
 # More are seldom needed, however many are allowed.
 MANY_ITERATIONS = 900
@@ -226,7 +230,10 @@ def step(
         "gain": np.where(np.isfinite(gain), gain, np.nan),
         "ridge": done.ridge,
     }
-    return replace(rest, handed=state.handed + waiting), Batch(A, W, found)
+    # A flat likelihood knows no better and worse: what was made small is not what it judges by.
+    flat = Capability.NOWHERE_ZERO not in problem.model.capabilities
+    note = FLAT.format(loss=problem.loss.label) if flat else ""
+    return replace(rest, handed=state.handed + waiting), Batch(A, W, found, note=note)
 
 
 def shard_sizes(settings: BlockSettings, particles: int) -> list[int]:

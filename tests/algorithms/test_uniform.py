@@ -10,9 +10,11 @@ from scipy import sparse, stats
 
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.problem import Problem
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.likelihoods import priors, uniform
 from bnmf_core.likelihoods.reference import reference_factors
 from bnmf_core.numerics.deviations import STRIP, culprits, largest_deviations, within
+from bnmf_core.runs import engine
 from tests.generated import generated
 
 EPSILON, RATE = 0.8, 1.3

@@ -41,6 +41,12 @@ TRIALS, SHRINKAGE, GROWTH = 6, 0.25, 3.0
 GOOD, POOR = 0.75, 0.25
 # A radius of this part of x is none.
 STUCK = 1e-12
+# A factorization that has settled is shaken once: entries near 0 are raised to this part of the
+# mean of their factor. From a saddle, where zeros of A and W hold each other, it goes on; to an
+# optimum it returns, with entries off 0 that a loss all but forbids to leave it.
+LIFT = 0.01
+# Rounds in a row, each with a step, that have to find nothing left after that.
+CONFIRMED = 10
 # Steps that a factorization may still turn by with nothing left to gain; then it is on a ridge.
 PATIENCE = 8
 # What a product with the Hessian takes, in evaluations of the gradient.
@@ -111,6 +117,13 @@ class _View:
         if self.ties is not None:
             A = self.ties.imposed(A.transpose(0, 2, 1)).transpose(0, 2, 1)
         return self.joined(A, W)
+
+    def lifted(self, x: np.ndarray) -> np.ndarray:
+        """x with entries near 0 a little off it, where they may be moved."""
+        parts = self.split(x)
+        least = [LIFT * np.broadcast_to(F.mean(axis=(1, 2), keepdims=True), F.shape) for F in parts]
+        raised = np.maximum(x, np.where(self.movable, self.joined(*least), 0.0))
+        return self.moved(raised, np.zeros_like(x))
 
     def values(self, x: np.ndarray) -> np.ndarray:
         """(m,)."""
@@ -259,20 +272,19 @@ def _round(
         some = np.flatnonzero((near | stuck) & (left > 0))
         iterations[some] += _certify(view, x, g, c, some, left[some], towards, gain, movement)
         gain *= nats
-    # Where the gain is gone and the way is not, a few more steps tell a ridge from a last turn.
-    still = (kkt <= stopping.kkt) & (gain <= stopping.gain) & (movement > stopping.movement)
-    idle = np.where(still, solution.idle[chosen] + 1, 0)
-    ridge = idle > PATIENCE
-    settled = stopping.converged(kkt, movement, gain) | ridge | stuck
+    idle, sure, ridge, settled = _verdicts(solution, chosen, stopping, kkt, movement, gain, stuck)
+    again = np.flatnonzero((sure == 1) & (solution.sure[chosen] == 0))
     if stopping.good_enough > 0.0:
         fit = problem.loss.values(problem, *view.split(x))
         settled |= problem.loss.measured(data, fit) <= stopping.good_enough
-    before, going = f.copy(), np.flatnonzero(~settled)
+    before, going = f.copy(), np.setdiff1d(np.flatnonzero(~settled), again)
     if going.size:
         part = _Direction(**{name: value[going] for name, value in vars(towards).items()})
         x[going], f[going], radius[going] = _stepped(
             view.of(going), x[going], f[going], g[going], c[going], part, radius[going]
         )
+    if again.size:
+        x[again], radius[again], idle[again] = view.of(again).lifted(x[again]), np.nan, 0
     if stopping.tolerance is not None:
         settled |= before - f <= stopping.tolerance * np.abs(f)
         settled |= radius <= STUCK * size
@@ -282,9 +294,29 @@ def _round(
     after.A[chosen], after.W[chosen] = A.transpose(0, 2, 1), W
     after.iterations[chosen] = np.minimum(iterations, stopping.max_iterations)
     after.squared_error[chosen], after.step[chosen], after.active[chosen] = f, radius, ~over
-    after.idle[chosen], after.ridge[chosen] = idle, ridge
+    after.idle[chosen], after.ridge[chosen], after.sure[chosen] = idle, ridge, sure
     after.kkt[chosen], after.movement[chosen], after.gain[chosen] = kkt, movement, gain
     return after
+
+
+def _verdicts(
+    solution: Solution,
+    chosen: np.ndarray,
+    stopping: Stopping,
+    kkt: np.ndarray,
+    movement: np.ndarray,
+    gain: np.ndarray,
+    stuck: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Rounds at rest and in which all is well, (m,); ridges and what has settled."""
+    # Where the gain is gone and the way is not, a few more steps tell a ridge from a last turn.
+    still = (kkt <= stopping.kkt) & (gain <= stopping.gain) & (movement > stopping.movement)
+    idle = np.where(still, solution.idle[chosen] + 1, 0)
+    ridge = idle > PATIENCE
+    well = stopping.converged(kkt, movement, gain) | stuck
+    # The first time it is shaken. From then on a zero may still leave 0 when others have moved.
+    sure = np.where(well, solution.sure[chosen] + 1, np.minimum(solution.sure[chosen], 1))
+    return idle, sure, ridge, ridge | (sure > CONFIRMED)
 
 
 def _certify(

@@ -51,6 +51,7 @@ class Solution:
     kkt, movement, gain : (m,) see :mod:`bnmf_core.solvers.newton`; NaN where not measured yet.
     ridge : (m,) whether it has nothing left to gain, and yet turns on and on.
     idle : (m,) rounds in a row that have found so little to gain, and so far to turn.
+    sure : (m,) rounds in a row that have found nothing left, see ``second_order``.
     part : (m,) part of X that each is approached on first, see :mod:`bnmf_core.solvers.sampling`,
         and that its squared error is of; −1: all of it.
     handed : how many more there were, which have settled and been handed over.
@@ -69,6 +70,7 @@ class Solution:
     gain: np.ndarray
     ridge: np.ndarray
     idle: np.ndarray
+    sure: np.ndarray
     part: np.ndarray
     handed: int = field(default=0, kw_only=True)
 
@@ -174,6 +176,7 @@ def start_full(problem: Problem, A: np.ndarray, W: np.ndarray) -> Solution:
         gain=np.full(m, np.nan),
         ridge=np.zeros(m, dtype=bool),
         idle=np.zeros(m, dtype=np.int64),
+        sure=np.zeros(m, dtype=np.int64),
         part=np.full(m, -1),
     )
 

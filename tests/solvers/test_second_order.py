@@ -229,3 +229,47 @@ def test_it_can_set_out_from_zeros():
     plain = start_full(problem, np.zeros((1, 30, 3)), np.zeros((1, 3, 40)))
     after = second_order.SOLVER.advance(problem, plain, Stopping(50, None))
     assert np.isfinite(after.A).all() and np.isfinite(after.W).all()
+
+
+def test_a_saddle_is_left():
+    """Zeros of A and W that hold each other: no slope, and yet far above an optimum."""
+    data = counts()
+    problem = Problem.without_model(data, 3, loss=kullback_leibler.LOSS)
+    best = solved(problem, *started(problem, 6)).squared_error.min()
+    # At the optimum of two components the third one, empty on both sides, has slopes of 0.
+    fewer = Problem.without_model(data, 2, loss=kullback_leibler.LOSS)
+    A, W = (F[:1] for F in solved(fewer, *started(fewer, 1)).particles)
+    A = np.concatenate([A, np.zeros((1, 30, 1))], axis=2)
+    W = np.concatenate([W, np.zeros((1, 1, 40))], axis=1)
+    _, by_A, by_W = kullback_leibler.LOSS.values_and_gradients(problem, A, W)
+    assert not by_A[:, :, 2].any() and not by_W[:, 2].any()
+    end = solved(problem, A, W)
+    assert end.squared_error[0] < kullback_leibler.LOSS.values(problem, A, W)[0] - 100
+    assert end.squared_error[0] <= 1.05 * best
+
+
+def test_little_is_left_to_gain_where_entries_are_all_but_forbidden_to_leave_zero():
+    """Rare counts beside zeros: continued off them by another optimizer, no more is gained."""
+    rng = np.random.default_rng(42)
+    mean = rng.gamma(0.15, 1.0, (40, 4)) @ rng.gamma(0.3, 1.0, (4, 30))
+    data = Dataset.from_array(rng.poisson(3 * mean) + 0.0)
+    problem = Problem.without_model(data, 4, loss=kullback_leibler.LOSS)
+    A, W = solved(problem, *started(problem, 8)).particles
+    size = A[0].size
+
+    def f(x):
+        pair = x[:size].reshape(1, 40, 4), x[size:].reshape(1, 4, 30)
+        value, by_A, by_W = kullback_leibler.LOSS.values_and_gradients(problem, *pair)
+        return value[0], np.concatenate([by_A.ravel(), by_W.ravel()])
+
+    gained = []
+    for m in range(8):
+        x = np.concatenate([A[m].ravel(), W[m].ravel()])
+        options = {"maxiter": 3000, "maxfun": 6000, "ftol": 1e-15, "gtol": 1e-9}
+        off = x + 1e-4 * x.mean() * rng.exponential(size=x.size)
+        end = optimize.minimize(
+            f, off, jac=True, method="L-BFGS-B", bounds=[(0, None)] * x.size, options=options
+        )
+        gained.append(f(x)[0] - end.fun)
+    # One may have jumped into another basin.
+    assert sorted(gained)[-2] <= 0.01

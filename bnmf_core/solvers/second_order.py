@@ -45,8 +45,9 @@ STUCK = 1e-12
 # mean of their factor. From a saddle, where zeros of A and W hold each other, it goes on; to an
 # optimum it returns, with entries off 0 that a loss all but forbids to leave it.
 LIFT = 0.01
-# Rounds in a row, each with a step, that have to find nothing left after that.
-CONFIRMED = 10
+# Rounds in a row, each with a step, that have to find nothing left after that; one, where it is no
+# more than this part of what may be left.
+CONFIRMED, NOTHING = 10, 1e-4
 # Steps that a factorization may still turn by with nothing left to gain; then it is on a ridge.
 PATIENCE = 8
 # What a product with the Hessian takes, in evaluations of the gradient.
@@ -316,7 +317,8 @@ def _verdicts(
     well = stopping.converged(kkt, movement, gain) | stuck
     # The first time it is shaken. From then on a zero may still leave 0 when others have moved.
     sure = np.where(well, solution.sure[chosen] + 1, np.minimum(solution.sure[chosen], 1))
-    return idle, sure, ridge, ridge | (sure > CONFIRMED)
+    at_rest = (sure > 1) & (gain <= NOTHING * stopping.gain)
+    return idle, sure, ridge, ridge | at_rest | (sure > CONFIRMED)
 
 
 def _certify(

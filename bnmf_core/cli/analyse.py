@@ -106,7 +106,7 @@ def analyse(options: argparse.Namespace, output: Output) -> str:
             options.kind,
             model=options.model,
         )
-        for sentence in () if output.as_json else recommended.left_out:
+        for sentence in () if output.as_json else recommended.left_out + recommended.advice:
             output.note(sentence)
         with closing(JobRunner(store)) as runner:
             run_ids = runner.start(dataset, recommended.specs)

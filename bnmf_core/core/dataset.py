@@ -210,6 +210,12 @@ class Dataset:
         """ΣX over the observed entries."""
         return float(stored(self.X).sum())
 
+    @cached_property
+    def whole_numbers(self) -> bool:
+        """Whether X holds whole numbers only, as counts are."""
+        values = stored(self.X)
+        return bool(np.array_equal(values, np.floor(values)))
+
     @property
     def mean(self) -> float:
         """Mean of the observed entries."""

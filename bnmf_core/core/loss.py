@@ -26,6 +26,7 @@ class Loss(ABC):
     ----------
     key : by which settings name it. label : what it is called in a sentence.
     measure, axis : what is shown of f, in words and on an axis; see :meth:`measured`.
+    expected : what is shown where only noise is left, about; None where that is not known.
     ends : what its ends mean.
     """
 
@@ -33,6 +34,7 @@ class Loss(ABC):
     label: str
     measure: str
     axis: str
+    expected: float | None = None
     ends: str = "0 fits everything"
 
     @abstractmethod

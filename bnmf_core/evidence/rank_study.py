@@ -37,7 +37,6 @@ from bnmf_core.evidence.parts import Cache, Report, Work
 from bnmf_core.evidence.rank_evidence import THRESHOLD, effort, row_of, why_no_evidence
 from bnmf_core.evidence.restarts import Restarts, shards, solve_block
 from bnmf_core.likelihoods import MODELS
-from bnmf_core.numerics.matrix import stored
 
 NOISES = ("free", "same")
 NO_SIZE = "The size of the noise is not a number of its own: the model takes it from the mean."
@@ -181,7 +180,7 @@ def rank_study(
     # Where the evidence takes such noise for components, its own rank shows none of it any more.
     chosen = said["hidden"].chosen or said["evidence"].chosen or tried[-1]
     uneven = sized and grows(dataset, *best[chosen])
-    counts = sized and _whole_numbers(dataset)
+    counts = sized and dataset.whole_numbers
     return RankStudy(table, said, levels["told"], _prior(rate), best, counts, uneven)
 
 
@@ -350,17 +349,12 @@ def _noise_levels(
 
 def _of_counts(dataset: Dataset) -> str:
     """A warning where X may hold counts, whose noise is not alike in all entries."""
-    if not _whole_numbers(dataset):
+    if not dataset.whole_numbers:
         return ""
     return (
         " X holds whole numbers only: if they are counts, their noise grows with them, and the "
         "evidence may take it for components; the error on hidden entries does so less."
     )
-
-
-def _whole_numbers(dataset: Dataset) -> bool:
-    values = stored(dataset.X)
-    return np.array_equal(values, np.floor(values))
 
 
 def _prior(rate: float | None) -> str:

@@ -14,6 +14,7 @@ from bnmf_core.core.settings import setting
 from bnmf_core.core.squared_error import SQUARED_ERROR
 from bnmf_core.solvers import SOLVERS, certificate, hals, sampling, second_order, usual_solver
 from bnmf_core.solvers.solution import (
+    FURTHEST,
     KKT,
     MOVEMENT,
     Solution,
@@ -226,7 +227,8 @@ def step(
         "iterations": done.iterations,
         "converged": stopping.converged(kkt, movement, gain),
         "kkt": kkt,
-        "movement": movement,
+        # Where the way is not known it may be as long as there is.
+        "movement": np.where(np.isnan(movement), FURTHEST, movement),
         "gain": np.where(np.isfinite(gain), gain, np.nan),
         "ridge": done.ridge,
     }

@@ -16,6 +16,7 @@ from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.compare.modes import Modes
 from bnmf_core.compare.unseen import Unseen
 from bnmf_core.findings.facts import Fact, fact, say
+from bnmf_core.registry import model_of
 
 # Angles below this are rounding, in degrees as in ℓ1 units.
 IDENTICAL = 0.001
@@ -176,12 +177,15 @@ def _probable(
         return
     weighed = int((table["weighed"] > 0).sum())
     unweighed = int(np.unique(labels[comparison.optima]).size) - weighed
-    under = fact("weighed_under", model=evidence.model, settings=evidence.described)
+    under = [fact("weighed_under", model=evidence.model, settings=evidence.described)]
+    model, settings = model_of(comparison.particles[0])
+    if doubt := model.unnormalised(comparison.seen_dataset, settings):
+        under.append(fact("unnormalised", doubt=doubt))
     if weighed == 1:
         known = not evidence.left_out and unweighed <= 0
         mode = int(table["weighed"].argmax()) + 1
         yield fact("only_one.all" if known else "only_one.unknown", mode=mode)
-        yield under
+        yield from under
         return
     winner = evidence.winner(labels, 1.0)
     heaviest = table.iloc[mode_table.most_probable(table)]
@@ -193,7 +197,7 @@ def _probable(
     )
     yield from _not_kept(table)
     yield from _draws_elsewhere(table, verdicts, islands, labels)
-    yield under
+    yield from under
     if unweighed:
         yield fact("lower_peaks", modes=unweighed)
     if not evidence.settled:

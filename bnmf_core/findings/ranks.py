@@ -68,7 +68,8 @@ def recommend(study: RankStudy) -> Recommendation:
         why = (fact("no_evidence", problem=evidence.problem),)
         rank = int(study.table["rank"].iloc[0]) if hidden.chosen is None else hidden.chosen
         others = tuple(r for r in hidden.runners_up if r != rank)
-        said = fact("rank.unknown" if hidden.chosen is None else "rank.hidden_only", rank=rank)
+        told = "hidden_only" if hidden.settles else "hidden_open"
+        said = fact("rank.unknown" if hidden.chosen is None else f"rank.{told}", rank=rank)
         return Recommendation(rank, OPEN, () if hidden.chosen is None else others, said, why)
     hinted = () if hidden.chosen is None else (hidden.chosen, *hidden.runners_up)
     named = dict.fromkeys((chosen, *evidence.runners_up, *hinted))

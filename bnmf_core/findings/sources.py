@@ -100,6 +100,10 @@ def _next(answer: "Answer") -> Iterable[Found]:
         yield "rank" if asks_ranks else "run", facts
 
 
+# A measure of fit that is so many times as large, or as small, as noise alone would leave.
+UNLIKE = 2.0
+
+
 def fit(comparison: Comparison) -> list[Fact]:
     """How well the optima fit, and whether they have converged."""
     errors = comparison.members["error"].to_numpy()[comparison.optima]
@@ -112,7 +116,18 @@ def fit(comparison: Comparison) -> list[Fact]:
     head, per, rest = comparison.measure.partition(" per ")
     words = {"measure": comparison.measure, "measures": f"{head}s{per}{rest}"}
     axis = comparison.measure_axis
-    return [fact(key, low=low, high=high, axis=axis, **words), *convergence(comparison)]
+    return [
+        fact(key, low=low, high=high, axis=axis, **words),
+        *_beside_expected(low, comparison.loss.expected),
+        *convergence(comparison),
+    ]
+
+
+def _beside_expected(best: float, expected: float | None) -> list[Fact]:
+    """What a fit far from that of noise alone says of the errors."""
+    if expected is None or expected / UNLIKE <= best <= UNLIKE * expected:
+        return []
+    return [fact(f"expected.{'above' if best > expected else 'below'}", expected=expected)]
 
 
 def convergence(comparison: Comparison) -> list[Fact]:

@@ -41,6 +41,7 @@ class Entrywise(Loss):
     of_size: Callable[[Dataset], float]
     raised: bool = False
     per_nat: float = 1.0
+    expected: float | None = None
 
     def values(self, problem: Problem, A: np.ndarray, W: np.ndarray) -> np.ndarray:
         """f of each particle, (M,)."""

@@ -18,7 +18,7 @@ LOSS = Entrywise(
     key="itakura_saito",
     label="Itakura–Saito divergence",
     measure="divergence per entry",
-    axis="Itakura–Saito divergence of X from AW / entries",
+    axis="D(X ‖ AW) / entries, Itakura–Saito",
     value=lambda x, y: x / y - np.log(x / y) - 1.0,
     slope=lambda x, y: (1.0 - x / y) / y,
     bend=lambda x, y: (2.0 * x / y - 1.0) / y**2,
@@ -41,7 +41,7 @@ def unfit(dataset: Dataset) -> str:
         return ""
     return (
         f"{dataset.name!r} holds {zeros:,} zero{'s' * (zeros > 1)}; the Itakura–Saito likelihood "
-        "takes entries above 0 only. Choose another model, or other data."
+        "takes entries above 0 only. Choose another model, or read zeros as not seen."
     )
 
 
@@ -66,7 +66,7 @@ MODEL = composed.model(
     priors.EXPONENTIAL,
     Settings,
     key="itakura_saito",
-    label="Itakura–Saito divergence, exponential priors",
+    label="Power spectra: Itakura–Saito divergence, exponential priors",
     summary="Every entry of X is known up to a factor, whatever its size, as in the power spectra "
     "of sounds.",
     reference="Févotte, Bertin & Durrieu 2009",

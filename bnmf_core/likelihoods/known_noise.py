@@ -29,7 +29,7 @@ class Sizes:
         None,
         "Error of small entries a",
         "What an entry near 0 may be off, in X's unit, such as half a detection limit. Left open: "
-        "half the smallest entry above 0.",
+        "what the median of the entries above 0 is off.",
         minimum=1e-12,
     )
 
@@ -44,7 +44,8 @@ def resolve(dataset: Dataset, rank: int, settings: Settings) -> Settings:
     if settings.floor is not None:
         return settings
     values = stored(dataset.X)
-    return replace(settings, floor=0.5 * float(values[values > 0].min()))
+    off = (settings.fraction or 0.1) * float(np.median(values[values > 0]))
+    return replace(settings, floor=off)
 
 
 @lru_cache(maxsize=64)
@@ -55,8 +56,9 @@ def _loss(fraction: float, floor: float) -> Entrywise:
     return Entrywise(
         key=f"known_noise_{fraction:g}_{floor:g}",
         label="weighted squared error Q",
-        measure="Q per entry",
+        measure="weighted squared error per entry",
         axis="Q / entries, Q = Σ (X − AW)² / s²",
+        expected=1.0,
         value=lambda x, y: precision(x) * (x - y) ** 2,
         slope=lambda x, y: 2.0 * precision(x) * (y - x),
         bend=lambda x, y: 2.0 * precision(x),
@@ -92,7 +94,7 @@ MODEL = composed.model(
     priors.EXPONENTIAL,
     Settings,
     key="known_noise",
-    label="Gaussian noise of a known size in every entry, exponential priors",
+    label="Known errors: Gaussian noise of a size of its own in every entry, exponential priors",
     summary="Every entry of X is known up to an error of its own: a part of its value, and no less "
     "than what can be detected at all.",
     reference="Paatero & Tapper 1994",

@@ -20,7 +20,7 @@ LOSS = Entrywise(
     key="kullback_leibler",
     label="Kullback–Leibler divergence",
     measure="relative divergence",
-    axis="Kullback–Leibler divergence of X from AW / ΣX",
+    axis="D(X ‖ AW) / ΣX, Kullback–Leibler",
     value=lambda x, y: x * np.log(x / y) + (y - x),
     slope=lambda x, y: 1.0 - x / y,
     bend=lambda x, y: x / y**2,
@@ -45,8 +45,8 @@ def unnormalised(dataset: Dataset, settings: object) -> str:
     if not fractions.size:
         return ""
     return (
-        f"{dataset.name!r} holds {float(fractions[0]):.4g}; the Kullback–Leibler likelihood has a "
-        "normaliser for whole numbers only, where it is the Poisson distribution."
+        f"{dataset.name!r} holds {float(fractions[0]):.4g}; the Kullback–Leibler likelihood is a "
+        "distribution of whole numbers, and of others the size of the noise depends on their unit."
     )
 
 
@@ -71,7 +71,7 @@ MODEL = composed.model(
     priors.EXPONENTIAL,
     Settings,
     key="kl",
-    label="Kullback–Leibler divergence, exponential priors",
+    label="Counts: Kullback–Leibler divergence, exponential priors",
     summary="The noise of an entry grows with its mean, as of counts: large entries may be off by "
     "more than small ones.",
     reference="Lee & Seung 2001; Cemgil 2009 for the Poisson model",

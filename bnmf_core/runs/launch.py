@@ -16,6 +16,7 @@ from bnmf_core.analysis import evidence
 from bnmf_core.core.algorithm import AnyAlgorithm
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import BNMFError
+from bnmf_core.core.model import Capability
 from bnmf_core.core.names import listed, told_apart
 from bnmf_core.core.plain import Value
 from bnmf_core.core.problem import Problem
@@ -55,6 +56,11 @@ SHORTEST, LONGEST = 1_024, 200_000
 COMPARING = 1.0
 # A machine is called busy where that makes a launch so many times as long.
 BUSY = 1.5
+# Of Gaussian noise, which is alike in all entries.
+OF_COUNTS = (
+    "If these whole numbers are counts, choose the Kullback–Leibler model: their noise grows with "
+    "their size, which Gaussian noise takes for components."
+)
 # What factorizations of an explorer are called, if not by its name.
 CALLED = {
     "random_restarts": "random restart{s}",
@@ -116,10 +122,12 @@ class Preset:
     """The runs recommended for a dataset.
 
     specs : what to run side by side. left_out : sentences that say what is not done, and why.
+    advice : what else may suit the data better, in sentences.
     """
 
     specs: tuple[RunSpec, ...]
     left_out: tuple[str, ...] = ()
+    advice: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -188,7 +196,9 @@ def preset(
     def seconds(specs: Sequence[RunSpec]) -> float:
         return max(together([estimate(dataset, spec) for spec in specs])) / GUESSED
 
-    left_out = []
+    left_out: list[str] = []
+    alike = Capability.GAUSSIAN_NOISE in under.capabilities
+    countable = alike and dataset.whole_numbers and float(dataset.X.max()) > 1.0
     if restarts is None:
         counts = {wanted.most, *COUNTS}
         fits = [count for count in counts if seconds(specs_of(count)) <= PATIENCE]
@@ -213,7 +223,7 @@ def preset(
             f"{listed(missing)} would take too long on data of this size, and "
             f"{'is' if len(missing) == 1 else 'are'} left out."
         )
-    return Preset(tuple(specs), tuple(left_out))
+    return Preset(tuple(specs), tuple(left_out), (OF_COUNTS,) * countable)
 
 
 def chains_of(

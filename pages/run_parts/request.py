@@ -120,7 +120,10 @@ def everything(dataset: Dataset, rank: int, kind: str, plan: str) -> Request:
     # Another kind begins with a model of its own.
     same, st.session_state["model_of"] = st.session_state.get("model_of") == kind, kind
     chosen = st.session_state.get("model") if same else None
-    _begin_with(recommended := preset(dataset, rank, kind=kind, plan=plan, model=chosen))
+    # What data speak against is refused where it is started; another one can be chosen here.
+    fits = chosen is None or not MODELS[chosen].unfit(dataset)
+    recommended = preset(dataset, rank, kind=kind, plan=plan, model=chosen if fits else None)
+    _begin_with(recommended, recommended.specs[0].model if fits else str(chosen))
     one, two, three, four = st.tabs(
         ["Algorithms", "Model", "Settings of the algorithms", "Seed, repetitions, budget, name"]
     )
@@ -142,10 +145,11 @@ def everything(dataset: Dataset, rank: int, kind: str, plan: str) -> Request:
     untouched = {(spec.algorithm, spec.particles) for spec in specs} == {
         (spec.algorithm, spec.particles) for spec in recommended.specs
     }
-    return Request(specs, recommended.left_out if untouched else (), name)
+    told = recommended.left_out if untouched else ()
+    return Request(specs, told + recommended.advice * (model == recommended.specs[0].model), name)
 
 
-def _begin_with(recommended: Preset) -> None:
+def _begin_with(recommended: Preset, model: str) -> None:
     """Put what is recommended into the widgets, where that has changed or they are new.
 
     What is there already is put anew: a browser on a slow line that gets to see a widget at the
@@ -157,7 +161,7 @@ def _begin_with(recommended: Preset) -> None:
         "algorithms": [spec.algorithm for spec in recommended.specs],
         "particles": explorers[0].particles,
         "draws": samplers[0].particles if samplers else DRAWS,
-        "model": recommended.specs[0].model,
+        "model": model,
     }
     told = [first, [spec.settings for spec in recommended.specs]]
     changed = st.session_state.get(RECOMMENDED) != told

@@ -63,10 +63,10 @@ def test_ranks_under_another_model_are_told_in_its_words(command, tmp_path, whol
     words = ["ranks", tmp_path / "X.csv", "--model", "kl", "--ranks", "1:2", "--restarts", "2"]
     code, told, err = command(*words)
     assert code == 0, err
-    table, colon, _ = told.partition("Hidden and fit: Kullback–Leibler divergence of X from AW / Σ")
+    table, colon, _ = told.partition("Hidden and fit: D(X ‖ AW) / ΣX")
     assert colon and "σ" not in table and "‖X − AW‖" not in told
     assert ("evidence" in table) is whole
-    assert ("a normaliser for whole numbers only" in told) is not whole
+    assert ("a distribution of whole numbers" in told) is not whole
 
 
 @pytest.mark.slow

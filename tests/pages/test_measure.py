@@ -45,4 +45,4 @@ def test_divergences_are_no_relative_errors_on_any_page(server, run_ids):
     found = {key: OF_SQUARES.findall(said) for key, said in told.items()}
     assert not any(found.values()), found
     assert "relative divergence" in told["overview"] and "relative divergence" in told["sessions"]
-    assert "Kullback–Leibler divergence of X from AW / ΣX" in told["quality"]
+    assert "D(X ‖ AW) / ΣX, Kullback–Leibler" in told["quality"]

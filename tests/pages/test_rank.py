@@ -191,7 +191,7 @@ def test_ranks_are_compared_under_a_model_of_choice(server):
     assert model.value == "gaussian" and app.radio(key="rank_noise")
     model.set_value("kl").run()
     assert not [radio for radio in app.radio if radio.key == "rank_noise"]
-    assert "a normaliser for whole numbers only" in words(app)
+    assert "a distribution of whole numbers" in words(app)
     app.slider[0].set_range(1, 2).run()
     app.number_input(key="rank_restarts").set_value(3).run()
     app.button(key="rank_start").click().run()
@@ -204,7 +204,7 @@ def test_ranks_are_compared_under_a_model_of_choice(server):
     assert len(criteria["data"]) == 3
     assert criteria["layout"]["yaxis"]["title"]["text"] == "relative divergence"
     told = words(app)
-    assert "There is no evidence to compare" in told and "a normaliser for whole" in told
+    assert "There is no evidence to compare" in told and "a distribution of whole" in told
     assert "Gaussian and alike" not in told and "relative error" not in told
     assert "Kullback–Leibler divergence" in app.selectbox(key=f"rank_study_{data.hash}").options[0]
     assert ranks.newest(server.store.root, data.hash, SQUARED_ERROR) is None

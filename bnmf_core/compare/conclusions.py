@@ -93,8 +93,8 @@ def conclusions(
     errors = np.ptp(areas[:, :, 1:] - seen[:, :, None], axis=0)  # (K, draws)
     own = np.maximum(np.nanmean(errors, axis=1), np.finfo(float).tiny)
     # A draw without members of a class says nothing of that class.
-    worst = np.nanmax(errors / own[:, None], axis=0)
-    reach = own * np.quantile(worst, LEVEL)
+    worst = np.fmax.reduce(errors / own[:, None], axis=0)
+    reach = own * np.nanquantile(worst, LEVEL)
     return judged(pd.DataFrame({"areas": seen.T.tolist(), "reach": reach}), margin=margin)
 
 

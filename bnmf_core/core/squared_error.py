@@ -29,6 +29,10 @@ class SquaredError(Loss):
     axis = "‖X − AW‖/‖X‖"
     ends = "0 fits everything, 1 nothing"
 
+    def __reduce__(self) -> str:
+        # Solvers made for it are chosen by identity, on a worker as here.
+        return "SQUARED_ERROR"
+
     def values(self, problem: "Problem", A: np.ndarray, W: np.ndarray) -> np.ndarray:
         """‖X − AW‖² of each particle, (M,)."""
         return squared_errors(problem.dataset.X, A, W, problem.dataset.mask)

@@ -58,8 +58,7 @@ COMPARING = 1.0
 BUSY = 1.5
 # Of Gaussian noise, which is alike in all entries.
 OF_COUNTS = (
-    "If these whole numbers are counts, choose the Kullback–Leibler model: their noise grows with "
-    "their size, which Gaussian noise takes for components."
+    "If these are counts, choose the Kullback–Leibler model: noise of counts grows with their size."
 )
 # What factorizations of an explorer are called, if not by its name.
 CALLED = {
@@ -199,6 +198,7 @@ def preset(
     left_out: list[str] = []
     alike = Capability.GAUSSIAN_NOISE in under.capabilities
     countable = alike and dataset.whole_numbers and float(dataset.X.max()) > 1.0
+    countable &= dataset.image_shape is None  # grey levels are whole numbers and no counts
     if restarts is None:
         counts = {wanted.most, *COUNTS}
         fits = [count for count in counts if seconds(specs_of(count)) <= PATIENCE]

@@ -45,7 +45,7 @@ def path(a: float, pair: str) -> Path:
 @cache
 def errors(a: float, pair: str) -> np.ndarray:
     """(P,) relative errors along the path."""
-    return np.sqrt(path(a, pair).squared / uniqueness.matrix(a).squared_norm)
+    return np.sqrt(path(a, pair).f / uniqueness.matrix(a).squared_norm)
 
 
 @cache

@@ -118,3 +118,12 @@ def test_what_cannot_be_concluded_is_said(changes, error, words):
     arguments = {"scores": rng.random((2, 30, 3)), "members": rng.random((30, 3)) < 0.5}
     with pytest.raises(error, match=words):
         conclusions(**(arguments | {"rng": rng} | changes))
+
+
+def test_a_draw_without_members_of_any_class_says_nothing():
+    rng = np.random.default_rng(3)
+    members = np.zeros((12, 2), bool)
+    members[0, 0] = members[1:, 1] = True
+    scores = rng.random((2, 12, 2))
+    table = conclusions(scores, members, rng, draws=200)
+    assert np.isfinite(table["reach"]).all()

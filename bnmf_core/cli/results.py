@@ -136,10 +136,11 @@ def metrics(options: argparse.Namespace, output: Output) -> None:
     told = _compare(found, options)
 
     def show() -> None:
+        count = told["mode_count"]
         origin = "suggested" if told["threshold_suggested"] else "given"
         at = f"{told['threshold']:.4g}{distance.unit_behind}"
         output.say(
-            f"{told['mode_count']} modes under {distance.label} at {at} "
+            f"{count} mode{'s' * (count != 1)} under {distance.label} at {at} "
             f"({origin}), {told['members']} factorizations"
         )
         for sentence in told["sentences"]:

@@ -200,9 +200,9 @@ def _problem(
     if Capability.GAUSSIAN_NOISE in model.capabilities:
         chosen = replace(chosen, sigma=sigma or 1.0)
     elif sigma is not None or noise == "same":
-        given = "the noise was 'same'" if sigma is None else f"σ was given as {sigma:g}"
+        given = "noise 'same'" if sigma is None else f"σ = {sigma:g}"
         raise SettingsError(
-            f"{given[0].upper()}{given[1:]}; the noise of the model “{model.label}” has no size σ."
+            f"The noise of the model “{model.label}” has no size σ; {given} was asked for."
         )
     return Problem(dataset, model, model.resolve(dataset, rank, chosen), rank)
 

@@ -36,11 +36,6 @@ LAYOUT = 7
 ABOUT = "comparison.json"
 
 
-def _loss_of(particles: Particles) -> Loss:
-    model, settings = registry.model_of(particles)
-    return model.loss(settings)
-
-
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """A set of runs, their members, and the folder where results of them are kept.
@@ -102,8 +97,11 @@ class Comparison:
         """What each run made small; of a model that is no longer there, the squared error."""
         losses = []
         for record, particles in zip(self.runs, self.particles, strict=True):
-            known = record.spec.model in MODELS
-            losses.append(_loss_of(particles) if known else SQUARED_ERROR)
+            if record.spec.model in MODELS:
+                model, settings = registry.model_of(particles)
+                losses.append(model.loss(settings))
+            else:
+                losses.append(SQUARED_ERROR)
         return losses
 
     @property

@@ -8,6 +8,8 @@ from bnmf_core.analysis import distances, quality
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.compare.modes import SAME_MODE, find_modes
 from bnmf_core.core.errors import RunError
+from bnmf_core.core.objective import MaximumLikelihood
+from bnmf_core.core.problem import Problem
 from bnmf_core.registry import model_of
 
 # Converged factorizations that are at most so far apart, in degrees, are one site.
@@ -90,10 +92,7 @@ def nats_below_best(comparison: Comparison) -> np.ndarray:
         first = int(np.argmax(losses == key))
         particles = comparison.particles[comparison.run_of_member[first]]
         model, settings = model_of(particles)
-        loss = model.loss(settings)
-        f = loss.unmeasured(data, comparison.members["error"].to_numpy()[optima])
-        per_loss = float(loss.nats(data, f.min()))
-        if model.per_loss is not None:
-            per_loss = model.per_loss(settings)
-        below[optima] = (f - f.min()) * per_loss
+        problem = Problem(data, model, settings, comparison.rank)
+        f = problem.loss.unmeasured(data, comparison.members["error"].to_numpy()[optima])
+        below[optima] = (f - f.min()) * MaximumLikelihood(problem).nats(f.min())
     return below

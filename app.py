@@ -1,6 +1,5 @@
 """The dashboard, as a server runs it: streamlit run app.py."""
 
-import logging
 from threading import Timer
 
 import streamlit as st
@@ -10,16 +9,14 @@ from starlette.routing import Route
 from bnmf_core.core import events
 from bnmf_core.lazy import lazy
 from pages.frame import declared
-from pages.serving import front, health, media
+from pages.serving import front, health, logs, media
 
 warming = lazy("bnmf_core.runs.warming")
 
 COMPILE_AFTER = 3.0  # seconds
 
 events.to_standard_error()
-# Addresses hold the secret of links that are shown to others; Streamlit would write them down again
-# whenever it reads its configuration anew.
-logging.getLogger("uvicorn.access").addFilter(lambda record: False)
+logs.quiet()
 
 
 def compile_kernels() -> None:

@@ -209,6 +209,7 @@ STAGE = Stage(
     version=5,
     compute=compute,
     read=read,
+    names_runs=True,
 )
 
 

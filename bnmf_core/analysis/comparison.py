@@ -244,6 +244,12 @@ class Comparison:
         }
         return self.members["run"].isin(same).to_numpy()
 
+    @cached_property
+    def content(self) -> str:
+        """Equal in comparisons, of whatever owner, of which every stage has the same result."""
+        parts = (LAYOUT, self.dataset.hash, [particles.fingerprint for particles in self.particles])
+        return hashlib.sha256(repr(parts).encode()).hexdigest()
+
     @property
     def kept_under(self) -> str:
         """Names it among the comparisons of all owners: what stays in memory stays under this.

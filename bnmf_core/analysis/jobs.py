@@ -3,6 +3,10 @@
 Someone who looks at a comparison asks again and again (:meth:`Analyses.ask`). While other runs of
 the same launch are being made, a comparison of those that have ended is passing: only what is asked
 for is computed of it.
+
+Owners of public data (samples, generated ones) who make the same runs would have the same results
+computed: the first one's are taken over by the others. Of data of their own each has them
+computed, for what is there at once would tell that somebody else has the same data.
 """
 
 import threading
@@ -17,6 +21,7 @@ from bnmf_core.analysis.comparison import Comparison, open_comparison
 from bnmf_core.analysis.stage import Cluster, Stage, Stopped
 from bnmf_core.core import events
 from bnmf_core.core.errors import Cancelled
+from bnmf_core.data.samples import is_public
 from bnmf_core.jobs.job import WAITING, JobStatus, Report, now_and_then
 from bnmf_core.jobs.scheduler import Scheduler
 from bnmf_core.store.run_store import RunStore
@@ -41,6 +46,8 @@ class ComparisonJob:
         self._analyses, self._cluster = analyses, cluster
         self._wanted: dict[str, None] = {}
         self._passing, self._total = False, 0.0
+        self._content: str | None = None
+        self.twin: Hashable | None = None
 
     def want(self, comparison: Comparison, first: str | None, passing: bool) -> None:
         """Say which stage is needed before the others.
@@ -50,7 +57,7 @@ class ComparisonJob:
         if first is not None:
             self._wanted = {first: None} | {k: None for k in self._wanted if k != first}
         self._passing = passing
-        self._choose_lane(self._missing(comparison))
+        self._choose_lane(comparison)
 
     def make(self, report: Report, stopped: Stopped) -> bool:
         """Compute the next stage; whether there is another one after it."""
@@ -70,11 +77,12 @@ class ComparisonJob:
     def _make_next(self, report: Report, stopped: Stopped) -> bool:
         comparison = self._analyses.open(self.run_ids)
         try:
-            if missing := self._missing(comparison):
+            if self._content is None:  # takes too long for a page
+                self._content = comparison.content if self._analyses.shares(comparison) else ""
+            elif missing := self._missing(comparison):
                 self._compute(comparison, missing[0], report, stopped)
         finally:
-            missing = self._missing(comparison)  # another stage may be wanted by now
-            self._choose_lane(missing)
+            missing = self._choose_lane(comparison)  # another stage may be wanted by now
         return bool(missing)
 
     def _compute(
@@ -93,16 +101,27 @@ class ComparisonJob:
             missing = self._missing(comparison)
             return not missing or missing[0].key != stage.key
 
-        stages.make(comparison, stage, tell, now_and_then(gives_way), self._cluster)
+        results, twin = self._analyses.results, self._twin_of(comparison, stage)
+        known = results.get(twin)
+        if known is None or known == stage.folder(comparison) or not stage.adopt(comparison, known):
+            stages.make(comparison, stage, tell, now_and_then(gives_way), self._cluster)
+            if twin is not None:
+                results[twin] = stage.folder(comparison)
 
     def _missing(self, comparison: Comparison) -> list[Stage[object]]:
         """What is to be computed, what was asked for last coming first."""
         others = [] if self._passing else list(stages.STAGES)
         return stages.missing(comparison, [*self._wanted, *others])
 
-    def _choose_lane(self, missing: Sequence[Stage[object]]) -> None:
-        long = bool(missing) and missing[0].weight > SHORT
-        self.lane = "long stage" if long else "short stage"
+    def _choose_lane(self, comparison: Comparison) -> list[Stage[object]]:
+        missing = self._missing(comparison)
+        self.lane = "long stage" if missing and missing[0].weight > SHORT else "short stage"
+        self.twin = self._twin_of(comparison, missing[0]) if missing else None
+        return missing
+
+    def _twin_of(self, comparison: Comparison, stage: Stage[object]) -> Hashable | None:
+        shared = self._content and not stage.names_runs
+        return (self._content, stage.name(comparison.metrics)) if shared else None
 
 
 class Analyses:
@@ -114,6 +133,10 @@ class Analyses:
     scheduler, owner : what makes the jobs, and for whom.
     cluster : the executor of the cluster where runs of these ids were made, None for this machine;
         raises SchedulerError where it does not answer.
+
+    Attributes
+    ----------
+    results : where results lie that this program has computed of public data, of all owners.
     """
 
     def __init__(
@@ -125,6 +148,7 @@ class Analyses:
     ) -> None:
         self.store = store
         self._scheduler, self._owner, self._cluster = scheduler, owner, cluster
+        self.results = scheduler.results
         self._opened: dict[str, Comparison] = {}
         self._lock = threading.Lock()
 
@@ -145,6 +169,10 @@ class Analyses:
             while len(self._opened) > MOST_OPEN:
                 self._opened.pop(next(iter(self._opened)))
         return found
+
+    def shares(self, comparison: Comparison) -> bool:
+        """Whether results are taken over from other owners, and by them."""
+        return self._scheduler.limits.share_results or is_public(comparison.dataset)
 
     def ask(self, comparison: Comparison, first: str | None = None, watched: bool = True) -> None:
         """Compute a comparison, or go on doing so; one that has failed is not tried again.

@@ -141,4 +141,5 @@ STAGE = Stage(
     version=3,
     compute=compute,
     read=read,
+    names_runs=True,
 )

@@ -1,6 +1,8 @@
 """What a stage is: one part of what is computed of a comparison, kept in a folder of its own."""
 
 import hashlib
+import os
+import shutil
 from collections.abc import Callable, Collection
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -34,6 +36,7 @@ class Stage(Generic[Result_co]):
         of its work made there instead of in threads of this process, with the same result.
     by_distance : whether there is a part of it for every distance that suits the comparison.
     weight : its share of the time, beside the others'.
+    names_runs : whether its result holds ids of the runs, so that it fits no others.
     """
 
     key: str
@@ -45,6 +48,7 @@ class Stage(Generic[Result_co]):
     by_distance: bool = False
     spread: bool = False
     weight: float = 1.0
+    names_runs: bool = False
 
     def name(self, metrics: Collection[str]) -> str:
         """Changes with everything beside the comparison that decides the result.
@@ -130,6 +134,32 @@ class Stage(Generic[Result_co]):
         elsewhere = {} if executor is None else {"executor": executor}
         self.compute(comparison, folder, report, stopped, **elsewhere)
         manifest.write(folder, stage=self.label)
+
+    def adopt(self, comparison: Comparison, source: Path) -> bool:
+        """Take the result of an equal comparison over, if it is whole; the two share their files.
+
+        Stored files are never changed, only replaced, so neither can change the other's.
+        """
+        if not manifest.is_whole(source, self.label):
+            return False
+        folder = self.folder(comparison)
+        shutil.rmtree(folder, ignore_errors=True)
+        aside = folder.with_name(f"{folder.name}.part")
+        shutil.rmtree(aside, ignore_errors=True)
+        try:
+            shutil.copytree(source, aside, copy_function=_link)
+            aside.rename(folder)
+        except OSError:  # its owner has deleted it at this moment: it is computed
+            shutil.rmtree(aside, ignore_errors=True)
+            return False
+        return True
+
+
+def _link(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:  # a file system without links, or another one
+        shutil.copyfile(source, target)
 
 
 Made = TypeVar("Made")

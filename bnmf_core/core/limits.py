@@ -23,6 +23,8 @@ class Limits:
     disk : gigabytes that one owner may keep; 0 for as much as there is.
     keep_days : days after which an owner who has not come again is removed with all data and runs;
         0 for never.
+    share_results : whether equal analyses are computed once also where people brought the data
+        themselves; how soon a result is there then tells that somebody else has the same data.
     """
 
     runs_at_once: int = 3
@@ -30,10 +32,17 @@ class Limits:
     runs_waiting: int = 50
     disk: float = 0.0
     keep_days: float = 0.0
+    share_results: bool = False
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
+            if isinstance(field.default, bool):
+                if not isinstance(value, bool):
+                    raise SettingsError(
+                        f"The limit {field.name!r} was {value!r}; it is true or false."
+                    )
+                continue
             whole = isinstance(field.default, int)
             least = 1 if whole else 0
             if not (is_whole(value) if whole else is_number(value)) or value < least:

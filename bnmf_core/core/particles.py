@@ -157,6 +157,24 @@ class Particles:
                 digest.update(np.ascontiguousarray(factor, dtype="<f8").tobytes())
         return digest.hexdigest()[:16]
 
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of all that is known of the run but the time that it took."""
+        arrays = {name: getattr(self, name) for name in ARRAYS}
+        for kind, prefix in NAMED.items():
+            arrays |= {prefix + name: one for name, one in getattr(self, kind).items()}
+        timeless = {name: one for name, one in arrays.items() if not name.endswith("seconds")}
+        info = {name: one for name, one in self.info.items() if name != "run_seconds"}
+        words = (
+            self.spec.to_dict(),
+            info,
+            [(n, a.dtype.str, a.shape) for n, a in timeless.items()],
+        )
+        digest = hashlib.sha256(json.dumps(words, default=str, sort_keys=True).encode())
+        for array in timeless.values():
+            digest.update(np.ascontiguousarray(array).data)
+        return digest.hexdigest()
+
     def __len__(self) -> int:
         return self.M
 

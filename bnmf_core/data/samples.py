@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,8 @@ _PLACES = [Path(__file__).resolve().parents[2], Path(__file__).resolve().parent]
 FOLDER = next(
     (place / "sample_data" for place in _PLACES if (place / "sample_data").is_dir()), _PLACES[1]
 )
+# What the sources of all generators begin with.
+GENERATED = "Generated: "
 # Of the handwritten digits' 0 to 16.
 HALF_GREY = 8
 TIMEOUT_SECONDS = 10.0
@@ -106,6 +108,21 @@ def load_sample(name: str) -> Dataset:
             f"There is no sample called {name!r}; the samples are {', '.join(SAMPLES)}."
         )
     return SAMPLES[name].load()
+
+
+def sample_of(dataset: Dataset) -> str:
+    """The name of the sample that these data are, "" for others."""
+    return next((name for name in SAMPLES if _hash_of(name) == dataset.hash), "")
+
+
+def is_public(dataset: Dataset) -> bool:
+    """Whether the data are a sample or generated ones: everybody can have them."""
+    return dataset.source.startswith(GENERATED) or bool(sample_of(dataset))
+
+
+@cache
+def _hash_of(name: str) -> str:
+    return SAMPLES[name].load().hash
 
 
 def load_remote(name: str) -> Dataset:

@@ -31,7 +31,11 @@ class Report(Protocol):
 
 
 class Job(Protocol):
-    """Anything the scheduler makes. It stores its own results, so that it can go on from there."""
+    """Anything the scheduler makes. It stores its own results, so that it can go on from there.
+
+    It may have an attribute ``twin``: jobs in which this is equal, of whatever owner, would compute
+    the same. None, or no such attribute: there is no other.
+    """
 
     @property
     def key(self) -> str:

@@ -2,8 +2,8 @@
 
 Runs, analyses, studies, explorations and pilots all are jobs of one :class:`Scheduler`. Each kind
 waits in a lane of its own. A lane has places; a job that starts takes one and has a thread to
-itself. A job that nobody watches gives its place to one that somebody watches and that waits for
-nothing else.
+itself. Analyses that nobody watches wait while somebody watches one. Of jobs that would compute the
+same ("twins") one runs at a time: the next one finds the result.
 """
 
 import logging
@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 
 from bnmf_core.core.errors import BNMFError, Cancelled
 from bnmf_core.core.limits import Limits
@@ -37,7 +38,7 @@ class Lane:
     at_once : jobs of all owners that are made at one time.
     everybody : whether an owner who has none in it may start one all the same.
     line : jobs of one owner in lanes of the same line are made one at a time; "" for no line.
-    yields : whether unwatched jobs give way to watched ones, and the oldest are forgotten.
+    yields : whether unwatched jobs wait while one is watched, and the oldest are forgotten.
     """
 
     at_once: int
@@ -63,6 +64,11 @@ class _Entry:
         """The lane it runs or waits in."""
         return self.lane or self.job.lane
 
+    @property
+    def twin(self) -> Hashable | None:
+        """Equal in jobs that would compute the same."""
+        return getattr(self.job, "twin", None)
+
 
 class Scheduler:
     """Makes the jobs of all owners in threads of this process.
@@ -75,6 +81,7 @@ class Scheduler:
     Attributes
     ----------
     lanes : the :class:`Lane` of each kind of job.
+    results : where the result of twins lies, by what they have in common; jobs add theirs.
 
     Examples
     --------
@@ -105,6 +112,7 @@ class Scheduler:
             "exploration": Lane(many, line="exploration"),
             "pilot": Lane(many, line="pilot"),
         }
+        self.results: dict[Hashable, Path] = {}
         self._clock = clock
         self._entries: dict[tuple[Hashable, str], _Entry] = {}  # in the order of arrival
         self._ended: dict[tuple[Hashable, str], JobStatus] = {}
@@ -169,10 +177,10 @@ class Scheduler:
             if entry is not None and not entry.lane:
                 self._end(entry, None)
 
-    def count(self, lane: str) -> tuple[int, int]:
-        """How many jobs of a lane run, and how many wait."""
+    def count(self, *lanes: str) -> tuple[int, int]:
+        """How many jobs of these lanes run, and how many wait."""
         with self._changed:
-            mine = [entry for entry in self._entries.values() if entry.in_lane == lane]
+            mine = [entry for entry in self._entries.values() if entry.in_lane in lanes]
             running = sum(bool(entry.lane) for entry in mine)
             return running, len(mine) - running
 
@@ -211,7 +219,15 @@ class Scheduler:
         return (entry for entry in self._entries.values() if entry.owner == owner)
 
     def _watched(self, entry: _Entry) -> bool:
-        return entry.seen is not None and self._clock() - entry.seen < SILENCE
+        """Whether somebody watches a job, or one that waits for its result."""
+        seen = [one.seen for one in (entry, *self._twins(entry)) if one.seen is not None]
+        return bool(seen) and self._clock() - max(seen) < SILENCE
+
+    def _twins(self, entry: _Entry) -> list[_Entry]:
+        """The other jobs that would compute the same."""
+        if entry.twin is None:
+            return []
+        return [e for e in self._entries.values() if e.twin == entry.twin and e is not entry]
 
     def _start_some(self) -> None:
         while able := [e for e in self._entries.values() if not e.lane and self._may_start(e)]:
@@ -227,31 +243,31 @@ class Scheduler:
         running = sum(other.lane == lane for other in self._of(entry.owner))
         return self.lanes[lane].yields and not self._watched(entry), running
 
-    def _may_start(self, entry: _Entry, without: _Entry | None = None) -> bool:
-        """Whether there is a place for a job; ``without``: if this one gave its place up."""
+    def _may_start(self, entry: _Entry) -> bool:
+        """Whether there is a place for a job."""
         lane = self.lanes[entry.job.lane]
-        running = [e for e in self._entries.values() if e.lane and e is not without]
+        running = [e for e in self._entries.values() if e.lane]
         mine = [e for e in running if e.owner == entry.owner]
         if lane.line and any(self.lanes[e.lane].line == lane.line for e in mine):
+            return False
+        if self._gives_way(entry) or any(twin.lane for twin in self._twins(entry)):
             return False
         places = sum(e.lane == entry.job.lane for e in running)
         alone = lane.everybody and not any(e.lane == entry.job.lane for e in mine)
         return alone or places < lane.at_once
 
+    def _gives_way(self, entry: _Entry) -> bool:
+        """Whether nobody watches a job, and somebody watches another."""
+        if not self.lanes[entry.in_lane].yields or self._watched(entry):
+            return False
+        return any(
+            self.lanes[e.in_lane].yields and self._watched(e) for e in self._entries.values()
+        )
+
     def _must_stop(self, entry: _Entry) -> bool:
-        """Whether a running job was cancelled, or holds up one that somebody watches."""
+        """Whether a running job was cancelled, or has to wait for one that somebody watches."""
         with self._changed:
-            if self._closing or entry.cancelled:
-                return True
-            if not self.lanes[entry.lane].yields or self._watched(entry):
-                return False
-            return any(
-                self._watched(other)
-                and self._may_start(other, without=entry)
-                and not self._may_start(other)
-                for other in self._entries.values()
-                if not other.lane
-            )
+            return self._closing or entry.cancelled or self._gives_way(entry)
 
     def _forget_some(self, entry: _Entry) -> None:
         """Drop the oldest that wait unwatched in a line, where there are too many."""

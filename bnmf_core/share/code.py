@@ -1,11 +1,8 @@
 """The program that repeats the runs of a comparison with the engine, to the same bits."""
 
-from functools import cache
-
 from bnmf_core.analysis.comparison import Comparison
-from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.particles import Particles
-from bnmf_core.data.samples import SAMPLES
+from bnmf_core.data.samples import sample_of
 from bnmf_core.registry import ALGORITHMS
 from bnmf_core.runs.launch import run_names
 from bnmf_core.store.records import RunRecord
@@ -45,7 +42,7 @@ def script(comparison: Comparison, archive: str = "archive.zip") -> str:
     every = list(zip(comparison.runs, comparison.particles, strict=True))
     made = [(run, particles) for run, particles in every if run.spec.algorithm in ALGORITHMS]
     foreign = len(every) - len(made)
-    sample = _sample(comparison.dataset)
+    sample = sample_of(comparison.dataset)
     specs = [_entry(record, particles) for record, particles in made]
     if foreign:
         specs.append(f"    # {foreign} more came from another program and cannot be made again.")
@@ -86,13 +83,3 @@ def _quiet(text: str) -> str:
     """Text that ends neither a comment nor a string."""
     visible = "".join(character for character in text if character.isprintable())
     return visible.replace("\\", "/").replace('"', "'")
-
-
-def _sample(dataset: Dataset) -> str:
-    """The key of the sample that these data are, "" for others."""
-    return next((key for key in SAMPLES if _hash_of(key) == dataset.hash), "")
-
-
-@cache
-def _hash_of(key: str) -> str:
-    return SAMPLES[key].load().hash

@@ -2,15 +2,16 @@
 
 A page has, beside that, a script that comes before Streamlit's: see ``first.py``.
 
-Streamlit takes a websocket that does not say which page opened it, and tells browsers nothing of
-what a page may load; both are done here.
+Streamlit takes a websocket that does not say which page opened it, tells browsers nothing of what a
+page may load, and tells everybody how many sessions there are; all three are done here.
 """
 
+import os
 from typing import TYPE_CHECKING
 
 from bnmf_core.core import events
 from pages.frame.owners import is_shared
-from pages.serving import first, identity
+from pages.serving import first, identity, messages
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -42,6 +43,9 @@ HEADERS = {
     "permissions-policy": "camera=(), microphone=(), geolocation=(), payment=()",
 }
 FORBIDDEN = 4403
+# Numbers on sessions and memory, which Streamlit sends to whoever asks. BNMF_METRICS=1 opens them.
+METRICS, OPENED_BY = "/_stcore/metrics", "BNMF_METRICS"
+NOT_FOUND = 404
 
 
 class Front:
@@ -61,11 +65,22 @@ class Front:
             await receive()
             await send({"type": "websocket.close", "code": FORBIDDEN})
             return
+        if scope["type"] == "websocket":
+            receive = messages.allowed(receive)
         if scope["type"] == "http":
             send = _with(send, [*HEADERS.items(), *_known(scope, given)])
+            if _is_closed(scope):
+                await send({"type": "http.response.start", "status": NOT_FOUND, "headers": []})
+                await send({"type": "http.response.body", "body": b""})
+                return
             if first.is_page(scope):
                 scope, send = first.whole(scope), first.with_script(send)
         await self.app(scope, receive, send)
+
+
+def _is_closed(scope: "Scope") -> bool:
+    asked = scope["path"].rstrip("/").endswith(METRICS)
+    return asked and os.environ.get(OPENED_BY, "") != "1"
 
 
 def _known(scope: "Scope", given: dict[str, str]) -> list[tuple[str, str]]:

@@ -14,6 +14,12 @@ from pages.frame.owners import EVERYBODY
 # Bytes of disk below which runs will soon fail.
 LEAST_FREE = 500_000_000
 UNWELL = 503
+# What is counted, and the lanes of the scheduler in which it waits and runs.
+WORK = {
+    "runs": ("run",),
+    "analyses": ("short stage", "long stage"),
+    "studies": ("study", "exploration", "pilot"),
+}
 
 
 def answer(request: Request) -> JSONResponse:
@@ -24,8 +30,9 @@ def answer(request: Request) -> JSONResponse:
         if free < LEAST_FREE:
             wrong.append("The disk is nearly full.")
         services.places().of(EVERYBODY).store.made()
-        running, waiting = services.places().scheduler.count("run")
-        told |= {"runs_running": running, "runs_waiting": waiting}
+        for kind, lanes in WORK.items():
+            running, waiting = services.places().scheduler.count(*lanes)
+            told |= {f"{kind}_running": running, f"{kind}_waiting": waiting}
     except (OSError, sqlite3.Error, BNMFError):
         wrong.append("The folder of runs cannot be read.")
     status = UNWELL if wrong else 200

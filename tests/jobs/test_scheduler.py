@@ -2,7 +2,7 @@
 
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -248,15 +248,43 @@ def test_what_is_watched_gives_way_once_nobody_watches_it_any_more(jobs, begun, 
     until(lambda: begun == ["one", "two"])
 
 
-def test_a_job_gives_way_only_to_one_that_waits_for_nothing_else(jobs, begun):
-    """Else it would stop, find its place still free, and begin again, without end."""
-    jobs.submit(Gated("taken", begun, "long stage"), "other")
-    until(lambda: begun == ["taken"])
+def test_what_nobody_watches_waits_while_somebody_watches_anything(jobs, begun):
+    watched = Gated("watched", begun, "long stage")
+    jobs.submit(watched, "other")
+    until(lambda: begun == ["watched"])
+    jobs.submit(Gated("unseen", begun, "short stage"), "me", watched=False)
+    # A run is made beside it: whoever started it waits for it.
+    jobs.submit(Gated("run", begun, "run"), "third", watched=False)
+    until(lambda: begun == ["watched", "run"])
+    time.sleep(0.2)
+    assert begun == ["watched", "run"]
+    watched.gate.release()
+    until(lambda: begun == ["watched", "run", "unseen"])
+
+
+def test_what_nobody_watches_does_not_begin_and_stop_without_end(jobs, begun):
     jobs.submit(Gated("mine", begun, "short stage"), "me", watched=False)
-    until(lambda: begun == ["taken", "mine"])
-    jobs.submit(Gated("next", begun, "long stage"), "me")  # its lane is full
+    until(lambda: begun == ["mine"])
+    jobs.submit(Gated("other", begun, "long stage"), "other")
+    until(lambda: begun == ["mine", "other"])
     time.sleep(0.4)
-    assert begun == ["taken", "mine"]
+    assert begun == ["mine", "other"] and jobs.count("short stage", "long stage") == (1, 1)
+
+
+def test_of_twins_one_is_made_at_a_time_and_whoever_waits_for_it_watches_it(jobs, begun, now):
+    first, second, third = (Gated(key, begun, "short stage") for key in ("one", "two", "three"))
+    first.twin = second.twin = ("the same", 1)
+    jobs.lanes["short stage"] = replace(jobs.lanes["short stage"], at_once=9)
+    jobs.submit(first, "me", watched=False)
+    until(lambda: begun == ["one"])
+    jobs.submit(second, "other")
+    jobs.submit(third, "third")  # is watched, too, and no reason to stop the first
+    until(lambda: begun == ["one", "three"])
+    time.sleep(0.3)
+    assert begun == ["one", "three"] and jobs.status(first, "me").status == "running"
+    assert jobs.status(second, "other").status == "waiting"
+    first.gate.release()
+    until(lambda: begun == ["one", "three", "two"])
 
 
 def test_studies_go_on_when_nobody_watches_them(jobs, begun, now):

@@ -4,17 +4,23 @@ import asyncio
 import importlib
 import json
 import logging
+import threading
+from itertools import zip_longest
+from unittest import mock
 
 import pytest
 import streamlit as st
 from streamlit import logger
+from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime import media_file_manager
+from streamlit.runtime.backend_operation_handler import DeferredFileHandler
 from streamlit.runtime.media_file_manager import MediaFileManager
 from streamlit.runtime.media_file_storage import MediaFileStorageError
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 
+from bnmf_core.core.errors import NotFoundError
 from pages.frame import services
-from pages.serving import first, front, health, identity, media
+from pages.serving import first, front, health, identity, logs, media, messages
 
 
 async def empty(scope, receive, send):
@@ -117,6 +123,87 @@ def test_behind_tls_a_number_is_never_sent_without_it(shared):
 def test_a_server_of_one_person_numbers_nobody(monkeypatch):
     monkeypatch.delenv("BNMF_SHARED", raising=False)
     assert cookies(asked(PAGE)) == []
+
+
+@pytest.mark.parametrize("path", ["/_stcore/metrics", "/_stcore/metrics/", "/base/_stcore/metrics"])
+def test_numbers_on_sessions_are_sent_only_where_that_was_asked_for(path, monkeypatch):
+    assert [part.get("status") for part in asked(path=path)] == [404, None]
+    assert asked(path="/_stcore/health")[0]["status"] == 200
+    monkeypatch.setenv("BNMF_METRICS", "1")
+    assert asked(path=path)[0]["status"] == 200
+
+
+def heard(*sent):
+    """What reaches Streamlit of these messages: their kinds, and how the connection ends."""
+    told = [{"type": "websocket.receive", "bytes": one} for one in sent]
+    told.append({"type": "websocket.disconnect", "code": 1000})
+
+    async def receive():
+        return told.pop(0)
+
+    async def all_of_it():
+        hear, found = messages.allowed(receive), []
+        while not found or found[-1]["type"] == "websocket.receive":
+            found.append(await hear())
+        return found
+
+    *received, end = asyncio.run(all_of_it())
+    kinds = [BackMsg.FromString(one["bytes"]).WhichOneof("type") for one in received]
+    return kinds, end["code"]
+
+
+def test_a_browser_clears_nobodys_caches_and_writes_no_files():
+    kept = [BackMsg(), BackMsg(), BackMsg(app_heartbeat=True)]
+    kept[0].rerun_script.page_name = "runs"
+    kept[1].backend_operation_request.deferred_file.file_id = "0"
+    refused = [BackMsg(clear_cache=True), BackMsg(debug_shutdown_runtime=True), BackMsg()]
+    refused.append(BackMsg())
+    refused[-1].backend_operation_request.install_skills.SetInParent()
+    both = [one for pair in zip_longest(refused, kept) for one in pair if one is not None]
+    kinds, code = heard(*(one.SerializeToString() for one in both))
+    assert kinds == ["rerun_script", "backend_operation_request", "app_heartbeat"]
+    assert code == 1000
+    assert heard(kept[0].SerializeToString(), b"\xff\xff", kept[0].SerializeToString()) == (
+        ["rerun_script"],
+        messages.PROTOCOL_ERROR,
+    )
+
+
+def test_a_download_of_what_was_deleted_leaves_no_traceback(caplog):
+    def failing(error):
+        def make():
+            raise error
+
+        return make
+
+    logs.quiet()
+    manager = MediaFileManager(MemoryMediaFileStorage("/media"))
+    handler = DeferredFileHandler(lambda: manager)
+    logger.get_logger(logs.DOWNLOADS).propagate = True
+    for error in (NotFoundError("There is no run."), ZeroDivisionError("0/0")):
+        with mock.patch.object(media_file_manager, "_get_session_id", lambda: "anna"):
+            file_id = manager.add_deferred(failing(error), None, "main.1", "made.txt")
+        asked_for = BackMsg().backend_operation_request
+        asked_for.deferred_file.file_id = file_id
+        answer = asyncio.run(handler.handle(asked_for, "anna"))
+        assert answer.error_msg
+    told = [record for record in caplog.records if record.name == logs.DOWNLOADS]
+    assert {str(record.exc_info[1]) for record in told} == {"Callable execution failed: 0/0"}
+
+
+def test_health_counts_analyses_and_studies(server):
+    class Endless:
+        key, lane, done = "endless", "long stage", threading.Event()
+
+        def make(self, report, stopped):
+            self.done.wait(10)
+
+    job = Endless()
+    services.places().scheduler.submit(job, "anna")
+    told = json.loads(health.answer(None).body)
+    assert (told["analyses_running"], told["analyses_waiting"]) == (1, 0)
+    assert told["runs_running"] == told["studies_running"] == told["studies_waiting"] == 0
+    job.done.set()
 
 
 def test_health_knows_disk_store_and_queue_and_nobodys_data(server, monkeypatch, tmp_path):

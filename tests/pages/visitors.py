@@ -1,7 +1,7 @@
 """Sessions as browsers have them, without the browsers: what is asked for, and all that is sent."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from urllib.parse import urlencode, urlsplit
@@ -46,6 +46,29 @@ class Visitor:
         """Everything that the server sends for a page, as it comes over the line."""
         return self._answer(_asked(page, parameters))
 
+    def ask(self, page: str, query: str) -> bytes:
+        """What is sent for a page with a query that is written as it is."""
+        asked = _asked(page, {})
+        asked.rerun_script.query_string = query
+        return self._answer(asked)
+
+    def forge(self, page: str, kind: str, value: object, **parameters: str) -> bytes:
+        """What is sent when every widget of the page that was visited last is told a value."""
+        asked = _asked(page, parameters)
+        for widget in dict.fromkeys(_ids(self._received)) or {"no_such_widget": None}:
+            state = asked.rerun_script.widget_states.widgets.add(id=widget)
+            if kind.endswith("_array_value"):
+                getattr(state, kind).data.extend(value)
+            elif kind == "string_trigger_value":
+                state.string_trigger_value.data = str(value)
+            else:
+                setattr(state, kind, value)
+        return self._answer(asked)
+
+    def send(self, message: BackMsg | bytes) -> None:
+        """Send a message, or any bytes, and wait for no answer."""
+        self._line.send(message if isinstance(message, bytes) else message.SerializeToString())
+
     def press(self, page: str, label: str, **parameters: str) -> bytes:
         """What is sent when a button is pressed on a page, which may lead to another one."""
         self.visit(page, **parameters)
@@ -74,6 +97,14 @@ class Visitor:
     def close(self) -> None:
         """Close the tab."""
         self._open.close()
+
+
+def _ids(messages: Iterable[ForwardMsg]) -> Iterator[str]:
+    """The ids of the widgets that were sent."""
+    for message in messages:
+        element = message.delta.new_element
+        if (kind := element.WhichOneof("type")) and hasattr(getattr(element, kind), "id"):
+            yield str(getattr(element, kind).id)
 
 
 def _asked(page: str, parameters: Mapping[str, str]) -> BackMsg:

@@ -2,19 +2,18 @@
 
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from bnmf_core import JobRunner, RunSpec, RunStore, laurberg
+from bnmf_core import RunSpec, RunStore
 from bnmf_core.store.home import OWNERS
 from pages.frame import declared
 from pages.serving import identity
 from tests.browser.conftest import running_server
 from tests.pages.visitors import Visitor
+from tests.reliability.people import Person, person
 
 pytestmark = pytest.mark.slow
 PATIENCE = 300.0
@@ -23,31 +22,6 @@ HEAVY, HEAVIER = "Analyse a matrix with exactly two answers", "Analyse 1,797 dig
 # Seconds after the last one has gone in which the server may put things away.
 SETTLING = 10.0
 SPEC = RunSpec("random_restarts", rank=3, particles=4)
-
-
-@dataclass
-class Person:
-    """Somebody with a run whose data, name and notes hold a word that nobody else's do."""
-
-    owner: str
-    word: str
-    runs: str
-    data: str
-
-
-def person(home: Path, number: int) -> Person:
-    """Somebody new, whose run is computed already."""
-    owner, word = identity.new_owner(), f"Marker{number:02d}of"
-    rng = np.random.default_rng(number)
-    dataset = laurberg("two", noise=0.01, rng=rng)
-    dataset = dataset.__class__(**{**vars(dataset), "name": word})
-    with closing(JobRunner(RunStore(home / OWNERS / owner))) as runner:
-        (run_id,) = runner.start(dataset, [SPEC], [f"run {word}"], launch_name=f"launch {word}")
-        runner.wait_analysis([run_id])
-        A = runner.store.particles(run_id).A[0]
-        data = runner.store.run(run_id).dataset
-        runner.store.notes.keep(data, "mode", A, f"mode {word}")
-    return Person(owner, word, run_id, data)
 
 
 def walk(

@@ -327,4 +327,5 @@ STAGE = Stage(
     version=4,
     compute=compute,
     read=read,
+    names_runs=True,
 )

@@ -323,6 +323,7 @@ STAGE = Stage(
     read=read,
     by_distance=True,
     weight=0.5,
+    names_runs=True,
 )
 
 

@@ -33,18 +33,27 @@ QUIET = [
 ]
 
 
+def free_port() -> int:
+    """A port that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
 @contextmanager
 def running_server(
-    home: Path, program: str = "streamlit", options: Sequence[str] = (), root: Path = ROOT
+    home: Path,
+    program: str = "streamlit",
+    options: Sequence[str] = (),
+    root: Path = ROOT,
+    port: int = 0,
 ):
     """The app on a free port with its own store; yields the address.
 
     ``program``: a module that is called as Streamlit is. ``options``: further ones of the server.
-    ``root``: the folder in which the program lies.
+    ``root``: the folder in which the program lies. ``port``: 0 for any.
     """
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = port or free_port()
     command = [sys.executable, "-m", program, "run", "app.py", "--server.port", str(port), *options]
     log = (home / "server.log").open("ab")
     process = subprocess.Popen(

@@ -11,6 +11,8 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import connect
 
 PATIENCE = 120.0
+# A browser shows that it can read this cookie; else the one of an account counts nothing.
+XSRF = "_streamlit_xsrf"
 
 
 @dataclass
@@ -37,7 +39,7 @@ class Visitor:
                 f"ws://{there.netloc}/_stcore/stream",
                 additional_headers={"Cookie": sent},
                 origin=self.address,
-                subprotocols=["streamlit"],
+                subprotocols=["streamlit", self.cookies.get(XSRF, "none")],
                 max_size=None,
             )
         )
@@ -64,6 +66,13 @@ class Visitor:
             else:
                 setattr(state, kind, value)
         return self._answer(asked)
+
+    @property
+    def sent_to(self) -> list[str]:
+        """Where the last answer sends the browser, to sign in."""
+        return [
+            message.auth_redirect.url for message in self._received if message.auth_redirect.url
+        ]
 
     def send(self, message: BackMsg | bytes) -> None:
         """Send a message, or any bytes, and wait for no answer."""

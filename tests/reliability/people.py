@@ -27,7 +27,7 @@ def person(home: Path, number: int) -> Person:
     """Somebody new, whose run is computed already."""
     owner, word = identity.new_owner(), f"Marker{number:02d}of"
     rng = np.random.default_rng(number)
-    dataset = replace(laurberg("two", noise=0.01, rng=rng), name=word)
+    dataset = replace(laurberg("two", noise=0.01, rng=rng), name=word, source=f"File {word}.")
     with closing(JobRunner(RunStore(home / OWNERS / owner))) as runner:
         (run_id,) = runner.start(dataset, [SPEC], [f"run {word}"], launch_name=f"launch {word}")
         runner.wait_analysis([run_id])

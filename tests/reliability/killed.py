@@ -1,8 +1,9 @@
 """Work that is killed at any moment, again and again; run as a program of its own.
 
-``python -m tests.reliability.killed FOLDER TRIES SEED`` prints one line of JSON. Every piece of
-work is made by a child process, which is sent SIGKILL after a time that chance decides; another
-child then looks at what is on the disk, and a third one goes on with it.
+``python -m tests.reliability.killed FOLDER TRIES SEED [FAULT]`` prints one line of JSON. Every
+piece of work is made by a child process, which is sent SIGKILL after a time that chance decides;
+another child then looks at what is on the disk, and a third one goes on with it. FAULT: what is
+planted, to see that it is counted, see ``PLANTED``.
 """
 
 import json
@@ -15,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import closing
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +24,40 @@ import numpy as np
 
 from bnmf_core import JobRunner, RunSpec, RunStore, laurberg
 from bnmf_core.analysis.ranks import RankQuestion, RankWork
+from bnmf_core.core.algorithm import Shard
+from bnmf_core.core.errors import BNMFError, RunError, StoreError
 from bnmf_core.data.synthetic import low_rank
+from bnmf_core.registry import ALGORITHMS
 from bnmf_core.runs import engine
+from bnmf_core.store import folders
+from bnmf_core.store.checkpoint import Checkpoint
 from tests.same import assert_same
+from tests.suited import BRIEF, model_of, suited
 
-SPECS = [
-    RunSpec("random_restarts", rank=3, particles=400),
-    RunSpec("gibbs", rank=3, particles=600, settings={"chains": 2, "warm_up": 5, "thinning": 1}),
-]
+DATA = low_rank(20, 30, 3, noise=0.05, rng=np.random.default_rng(0))
+# Particles of a run: as many as keep it at work for so many seconds.
+FEWEST, MOST, LONG_ENOUGH = 60, 4000, 0.5
 # Seconds of processor time within which a child is killed, the shortest and the longest.
 SOONEST, LATEST = 0.01, 1.2
+# Of runs: how long they go on until then, and what a child does before its run begins.
+LONGEST_RUN, BEFORE = 1.5, 0.3
 PATIENCE = 120.0
+
+
+class LossError(Exception):
+    """What was reported is not there."""
+
+
+class WaitError(Exception):
+    """What was begun does not end."""
+
+
+# What each error of a child is counted as; any other is a traceback.
+COUNTED_AS = {"LossError": "losses", "AssertionError": "silent changes", "WaitError": "hangs"}
+
+
+class ChildError(Exception):
+    """An error in a child: how it counts, and its words."""
 
 
 def in_child(work: Callable[[], Any], patience: float = PATIENCE) -> Any:
@@ -44,7 +69,8 @@ def in_child(work: Callable[[], Any], patience: float = PATIENCE) -> Any:
         try:
             answer = ("made", work())
         except BaseException as error:
-            answer = ("raised", f"{type(error).__name__}: {error}")
+            kind = COUNTED_AS.get(type(error).__name__, "tracebacks")
+            answer = ("raised", (kind, f"{type(error).__name__}: {error}"))
         with os.fdopen(writing, "wb") as file:
             pickle.dump(answer, file)
         os._exit(0)
@@ -53,7 +79,7 @@ def in_child(work: Callable[[], Any], patience: float = PATIENCE) -> Any:
         kind, value = pickle.load(file)
     os.waitpid(process, 0)
     if kind == "raised":
-        raise AssertionError(value)
+        raise ChildError(*value)
     return value
 
 
@@ -86,13 +112,20 @@ def killed(work: Callable[[Callable[[str], None]], None], seconds: float) -> lis
 class Runs:
     """Runs that were reported to have so many particles have them, and are resumed to the bit."""
 
-    def __init__(self, root: Path) -> None:
-        self.dataset = low_rank(20, 30, 3, noise=0.05, rng=np.random.default_rng(0))
-        self.whole = in_child(lambda: [engine.run(self.dataset, spec) for spec in SPECS])
+    def __init__(self, root: Path, key: str) -> None:
+        model = model_of(key)
+        self.dataset = suited(DATA, model)
+        seconds, particles = 0.0, FEWEST
+        while seconds < LONG_ENOUGH and particles <= MOST:  # else it would end before it is killed
+            settings = BRIEF.get(key, {})
+            self.spec = RunSpec(key, rank=3, model=model, particles=particles, settings=settings)
+            self.whole = in_child(lambda: engine.run(self.dataset, self.spec))
+            seconds, particles = self.whole.info["run_seconds"], 4 * particles
+        self.longest = min(1.2 * seconds, LONGEST_RUN) + BEFORE
 
     def work(self, root: Path, tell: Callable[[str], None]) -> None:
         runner = JobRunner(RunStore(root))
-        for run_id in runner.start(self.dataset, SPECS):
+        for run_id in runner.start(self.dataset, [self.spec]):
             tell(run_id)
         while True:
             for run in runner.store.runs():
@@ -105,11 +138,15 @@ class Runs:
             run_id, _, done = line.partition(":")
             reported[run_id] = max(int(done or 0), reported.get(run_id, 0))
         for run_id, done in reported.items():
-            whole = self.whole[SPECS.index(store.run(run_id).spec)]
-            if done:
+            if not done:
+                continue
+            try:
                 there = store.particles(run_id)
-                assert there.M >= done, f"{run_id}: {there.M} of {done} that were reported"
-                assert_same(there, whole.subset(there.ids))
+            except StoreError as error:
+                raise LossError(f"{run_id} is gone: {error}") from error
+            if there.M < done:
+                raise LossError(f"{run_id}: {there.M} of {done} that were reported")
+            assert_same(there, self.whole.subset(np.searchsorted(self.whole.ids, there.ids)))
         return {"particles": sum(reported.values())}
 
     def go_on(self, root: Path) -> int:
@@ -118,10 +155,14 @@ class Runs:
             ids = [run.id for run in runner.store.runs() if run.status == "interrupted"]
             for run_id in ids:
                 runner.resume(run_id)
-            runner.wait(ids, PATIENCE)
+            try:
+                runner.wait(ids, PATIENCE)
+            except RunError as error:
+                raise WaitError(str(error)) from error
             for run in runner.store.runs():
-                assert run.status == "complete", f"{run.id} is {run.status}: {run.message}"
-                assert_same(runner.store.particles(run.id), self.whole[SPECS.index(run.spec)])
+                if run.status != "complete":
+                    raise LossError(f"{run.id} is {run.status}: {run.message}")
+                assert_same(runner.store.particles(run.id), self.whole)
                 resumed += run.id in ids
         return resumed
 
@@ -130,6 +171,7 @@ class Analyses:
     """A comparison that was broken off is made again, and says the same."""
 
     def __init__(self, root: Path) -> None:
+        self.longest = LATEST
         self.made = root / "made"
         in_child(self._make)
         whole = root / "whole"
@@ -177,7 +219,7 @@ class Studies:
     """A study of ranks goes on from what it kept, to the same numbers."""
 
     def __init__(self, root: Path) -> None:
-        self.dataset = low_rank(20, 30, 3, noise=0.05, rng=np.random.default_rng(0))
+        self.dataset, self.longest = DATA, LATEST
         self.question = RankQuestion(self.dataset.hash, (1, 2, 3), restarts=4)
         self.table = in_child(lambda: self._make(root / "whole"))
 
@@ -202,7 +244,7 @@ class Imports:
     """Data that were reported as taken are there."""
 
     def __init__(self, root: Path) -> None:
-        pass
+        self.longest = LATEST
 
     def work(self, root: Path, tell: Callable[[str], None]) -> None:
         store = RunStore(root)
@@ -213,40 +255,95 @@ class Imports:
     def check(self, root: Path, told: list[str]) -> dict[str, int]:
         store = RunStore(root)
         for dataset_id in told:
-            assert store.dataset(dataset_id).hash == dataset_id
+            try:
+                assert store.dataset(dataset_id).hash == dataset_id
+            except BNMFError as error:
+                raise LossError(str(error)) from error
         return {"datasets": len(told)}
 
     def go_on(self, root: Path) -> int:
         return 0
 
 
-KINDS = (Runs, Analyses, Studies, Imports)
+# Runs of every algorithm, and as many of the others as of half of them together.
+OTHERS = {"analyses": Analyses, "studies": Studies, "imports": Imports}
 
 
-def main(folder: str, tries: int, seed: int) -> dict[str, int]:
+def kinds_of(tries: int) -> list[str]:
+    """What is killed, in turn: of five, two are runs, each of the next algorithm."""
+    algorithms = cycle(sorted(ALGORITHMS))
+    turns = cycle(["run", "analyses", "run", "studies", "imports"])
+    return [next(algorithms) if turn == "run" else turn for turn in islice(turns, tries)]
+
+
+def main(folder: str, tries: int, seed: int, fault: str = "") -> dict[str, Any]:
     """Kill so often; what was counted."""
-    rng, counted = np.random.default_rng(seed), {"kills": 0, "resumed": 0}
-    kinds = []
-    for kind in KINDS:
-        place = Path(folder) / kind.__name__
+    rng, keys = np.random.default_rng(seed), kinds_of(tries)
+    if fault:
+        keys = ["gibbs", "random_restarts"] * (tries // 2)
+    counted: dict[str, Any] = {"tried": {}, "faults": [], "resumed": 0}
+    kinds: dict[str, Any] = {}
+    for key in dict.fromkeys(keys):
+        place = Path(folder) / key
         place.mkdir(parents=True)
-        kinds.append(kind(place))
-    for number in range(tries):
-        kind = kinds[number % len(kinds)]
-        root = Path(folder) / f"try{number}"
-        seconds = float(rng.uniform(SOONEST, LATEST))
+        kinds[key] = OTHERS[key](place) if key in OTHERS else Runs(place, key)
+    if fault:
+        PLANTED[fault]()
+    for number, key in enumerate(keys):
+        kind, root = kinds[key], Path(folder) / f"try{number}"
+        seconds = float(rng.uniform(SOONEST, kind.longest))
         told = killed(lambda tell, kind=kind, root=root: kind.work(root, tell), seconds)
         try:
             found = in_child(lambda kind=kind, root=root, told=told: kind.check(root, told))
             counted["resumed"] += in_child(lambda kind=kind, root=root: kind.go_on(root))
-        except AssertionError as error:
-            raise AssertionError(f"try {number}, {type(kind).__name__}") from error
-        counted["kills"] += 1
+        except ChildError as error:
+            counted["faults"].append([error.args[0], f"try {number}, {key}: {error.args[1]}"])
+            found = {}
+        counted["tried"][key] = counted["tried"].get(key, 0) + 1
         for name, count in found.items():
             counted[name] = counted.get(name, 0) + count
         shutil.rmtree(root, ignore_errors=True)
     return counted
 
 
+def _lose_chunks() -> None:
+    """Chunks are reported and not written."""
+    save = folders.FolderSink.save
+
+    def saved(self: folders.FolderSink, shard: Shard, checkpoint: Checkpoint, _: object) -> None:
+        save(self, shard, checkpoint, None)
+
+    folders.FolderSink.save = saved
+
+
+def _forget_generators() -> None:
+    """A run that is resumed draws other numbers."""
+    engine.restore_generator = lambda state: np.random.default_rng(99)
+
+
+def _break_reading() -> None:
+    """What is stored cannot be read."""
+
+    def particles(self: RunStore, run_id: str) -> Any:
+        raise ZeroDivisionError("planted")
+
+    RunStore.particles = particles
+
+
+def _resume_nothing() -> None:
+    """A run that is resumed waits for ever."""
+    global PATIENCE
+    PATIENCE = 2.0
+    JobRunner.resume = lambda self, run_id: self.store.life.resume(run_id)
+
+
+PLANTED = {
+    "losses": _lose_chunks,
+    "silent changes": _forget_generators,
+    "tracebacks": _break_reading,
+    "hangs": _resume_nothing,
+}
+
+
 if __name__ == "__main__":
-    print(json.dumps(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))))
+    print(json.dumps(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), *sys.argv[4:5])))

@@ -1,6 +1,7 @@
 """What the tests of several rooms share."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,8 @@ settings.load_profile("any speed")
 # Tests of these folders carry the marker, so that they can be left out.
 MARKED = {"pages": "page", "browser": "browser", "studies": "study"}
 HERE = Path(__file__).parent
+# What was counted of a promise stands at the end of all tests, one line each.
+PROMISE = "promise"
 
 
 def pytest_collection_modifyitems(items):
@@ -96,3 +99,23 @@ def runner(store):
     runner = JobRunner(store)
     yield runner
     runner.close()
+
+
+@pytest.fixture
+def promise(record_property) -> Callable[[str], None]:
+    """Tell what was counted."""
+    return lambda line: record_property(PROMISE, line)
+
+
+def pytest_terminal_summary(terminalreporter):
+    told = [
+        value
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        for name, value in getattr(report, "user_properties", ())
+        if name == PROMISE and getattr(report, "when", "") == "call"
+    ]
+    if told:
+        terminalreporter.section("what was promised, and counted")
+        for line in told:
+            terminalreporter.line(line)

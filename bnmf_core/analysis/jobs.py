@@ -30,6 +30,8 @@ from bnmf_core.store.run_store import RunStore
 MOST_OPEN = 8
 # Stages of at most this weight take seconds, and wait for no long one.
 SHORT = 2.0
+# Results that are remembered to be taken over, the newest.
+MOST_RESULTS = 10_000
 
 
 class ComparisonJob:
@@ -107,6 +109,8 @@ class ComparisonJob:
             stages.make(comparison, stage, tell, now_and_then(gives_way), self._cluster)
             if twin is not None:
                 results[twin] = stage.folder(comparison)
+                if len(results) > MOST_RESULTS:
+                    results.pop(next(iter(results)), None)
 
     def _missing(self, comparison: Comparison) -> list[Stage[object]]:
         """What is to be computed, what was asked for last coming first."""

@@ -1,5 +1,6 @@
 """A server that two people share, each with a browser of their own."""
 
+import time
 from contextlib import contextmanager
 
 import pytest
@@ -7,7 +8,9 @@ from playwright.sync_api import TimeoutError as NothingCame
 from playwright.sync_api import expect
 
 from bnmf_core.runs.examples import EXAMPLES
+from bnmf_core.store.shares import Shares
 from tests.browser.conftest import rest, running_server, settle
+from tests.reliability.people import person
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -80,3 +83,37 @@ def test_runs_are_their_owners_are_shown_by_a_link_and_no_longer_when_it_is_take
             anna.goto(f"{started_again}/runs")
             anna.get_by_role("button", name="Open", exact=True).first.wait_for()
     assert len(list((tmp_path / "owners").iterdir())) == 2
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_thirty_browsers_look_at_one_link(chromium, tmp_path, monkeypatch, promise):
+    """All at once, each a browser of its own; a picture is there for everyone, and no error."""
+    monkeypatch.setenv("BNMF_HOME", str(tmp_path))
+    monkeypatch.setenv("BNMF_SHARED", "1")
+    me = person(tmp_path, 0)
+    link = Shares(tmp_path / "shares").make(me.owner, [me.runs]).token
+    errors: list[str] = []
+    with chromium() as first, running_server(tmp_path) as address:
+        contexts = [first.context.browser.new_context() for _ in range(30)]
+        pages = [context.new_page() for context in contexts]
+        for page in pages:
+            page.set_default_timeout(300_000)
+            page.on("pageerror", lambda error: errors.append(str(error)))
+        began, waited = time.monotonic(), []
+        for page in pages:
+            page.goto(f"{address}/overview?shown={link}&runs={me.runs}", wait_until="commit")
+        for page in pages:
+            page.get_by_text("somebody shows this to you").wait_for()
+            page.get_by_test_id("stPlotlyChart").first.wait_for()
+            waited.append(time.monotonic() - began)
+        for page in pages:
+            assert page.get_by_role("button", name="Show it to others").count() == 0
+            page.get_by_role("link", name="Components").first.click()
+        for page in pages:
+            page.get_by_role("heading", level=1, name="Components").wait_for()
+            rest(page)
+        for context in contexts:
+            context.close()
+    assert not errors and "Traceback" not in (tmp_path / "server.log").read_text()
+    promise(f"30 browsers on one link: a picture in the last after {max(waited):.0f} s")

@@ -29,7 +29,7 @@ from bnmf_core.runs.examples import FINISHED
 from bnmf_core.share import schema
 from bnmf_core.share.archive import ANALYSES, DATA, NOTES, RUNS, signature
 from bnmf_core.share.schema import Entry
-from bnmf_core.share.unpacking import ANEW, Source, unpack
+from bnmf_core.share.unpacking import ANEW, Source, reason_of, unpack
 from bnmf_core.store import files, folders, notes, records
 from bnmf_core.store.datasets import META, read_dataset
 from bnmf_core.store.notes import Note
@@ -83,7 +83,8 @@ def read(source: Source, aside: Path, root: Path | None, salvage: bool) -> Archi
     unpacked = unpack(source, aside, trust, salvage)
     said = list(unpacked.said)
     manifest = unpacked.manifest
-    with _other_said("The data in this archive cannot be opened", aside):
+    what = "The data of this archive cannot be opened, and without them nothing of it"
+    with _other_said(what, aside, "Save or download it anew."):
         dataset = _dataset(aside / DATA)
         if dataset.hash != manifest.dataset:
             raise StoreError("they are not those that its list names")
@@ -126,15 +127,15 @@ def read(source: Source, aside: Path, root: Path | None, salvage: bool) -> Archi
 
 
 @contextmanager
-def _other_said(what: str, aside: Path) -> Iterator[None]:
+def _other_said(what: str, aside: Path, remedy: str = ANEW) -> Iterator[None]:
     """Whatever files raise that are none of ours, as a sentence."""
     try:
         yield
     except Exception as error:  # a damaged file can raise almost anything
-        reason = clean_name(error, 400).rstrip(".") or type(error).__name__
+        reason = reason_of(error)
         # Where it was unpacked says nothing to anybody.
         reason = "its files are missing" if str(aside) in reason else reason
-        raise StoreError(f"{what}: {reason[:1].lower()}{reason[1:]}. {ANEW}") from error
+        raise StoreError(f"{what}: {reason[:1].lower()}{reason[1:]}. {remedy}") from error
 
 
 def _dataset(folder: Path) -> Dataset:

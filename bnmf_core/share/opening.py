@@ -17,7 +17,7 @@ from bnmf_core.core.errors import BNMFError, StoreError
 from bnmf_core.core.particles import Particles
 from bnmf_core.share.archive import ANALYSES, RUNS
 from bnmf_core.share.contents import Archive, arrays_of, entered, read
-from bnmf_core.share.unpacking import Source
+from bnmf_core.share.unpacking import Source, reason_of
 from bnmf_core.store import arrivals, folders, notes, records
 from bnmf_core.store.database import Change
 from bnmf_core.store.datasets import is_kept, write_dataset
@@ -80,9 +80,8 @@ def _disk_said() -> Iterator[None]:
     try:
         yield
     except (OSError, sqlite3.Error) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise StoreError(
-            f"The archive cannot be opened: {reason}. Nothing of it was kept."
+            f"The archive cannot be opened: {reason_of(error)}. Nothing of it was kept."
         ) from error
 
 

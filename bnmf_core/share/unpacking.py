@@ -162,8 +162,13 @@ def _damage_said(what: str) -> Iterator[None]:
     except BNMFError:
         raise
     except Exception as error:
-        reason = clean_name(error).rstrip(".") or type(error).__name__
-        raise StoreError(f"{what} cannot be read ({reason}). {ANEW}") from error
+        raise StoreError(f"{what} cannot be read: {reason_of(error)}. {ANEW}") from error
+
+
+def reason_of(error: Exception) -> str:
+    """What an error says, as the end of a sentence."""
+    said = error.strerror if isinstance(error, OSError) and error.strerror else error
+    return clean_name(said, 400).rstrip(".") or type(error).__name__
 
 
 def _members(file: BinaryIO) -> dict[str, Member]:

@@ -174,20 +174,22 @@ def places(value, found=None):
 def altered_json(one: Altered, name: str) -> str:
     """The text of a JSON file in which one value is another, gone, new, or there twice."""
     values = one.told(name)
-    where = [place for place in places(values) if "sha256" not in place]
-    # Each entry as often as another, however long lists of numbers are.
-    seen = {f"{type(key).__name__}{key if isinstance(key, str) else ''}": None for _, key in where}
-    kind = one.pick(seen)
-    container, key = one.pick(
-        (c, k) for c, k in where if f"{type(k).__name__}{k if isinstance(k, str) else ''}" == kind
-    )
+    many = {key: values.get(key) for key in ("sha256", "sums", "dtypes")}
+    where: dict[object, list] = {}
+    # Each entry as often as another, however long lists are.
+    for container, key in places(values):
+        within = next((kind for kind, inner in many.items() if container is inner), None)
+        if within != "sha256":
+            kind = within or (key if isinstance(key, str) else "item")
+            where.setdefault(kind, []).append((container, key))
+    container, key = one.pick(where[one.pick(where)])
     how, text = one.rng.integers(8), one.pick(VALUES)
     if how == 0:
         del container[key]
     elif how == 1 and isinstance(container, dict):
         container["further"] = "@@"
     elif how == 2:
-        other, its = one.pick(where)
+        other, its = one.pick(where[one.pick(where)])
         container[key] = json.loads(json.dumps(other[its]))
     elif how == 3 and isinstance(container, dict):
         return json.dumps(values).replace("{", f'{{"{key}": {text}, ', 1)

@@ -1,13 +1,19 @@
 """Archives of strangers: each comes in whole, as it declares, or is refused in a sentence."""
 
 import contextlib
+import errno
 import io
 import json
+import os
 import shutil
+import signal
+import sys
 import tempfile
 import time
 import zipfile
+from collections import Counter
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,11 +23,13 @@ from bnmf_core import Dataset, JobRunner, RunSpec, RunStore, laurberg
 from bnmf_core.analysis import structure
 from bnmf_core.analysis.named import Named
 from bnmf_core.cli.main import main
-from bnmf_core.core.errors import BNMFError
+from bnmf_core.core.errors import BNMFError, StoreError
 from bnmf_core.core.names import clean_name
 from bnmf_core.findings.answer import Answer
-from bnmf_core.share import archive, opening
+from bnmf_core.share import archive, opening, schema
 from bnmf_core.store import arrivals
+from bnmf_core.store.database import Database
+from bnmf_core.store.lost import lost_runs
 from tests.reliability.altered import Altered, arrays_of, read
 from tests.reliability.archives import KINDS
 from tests.reliability.counted import Counted
@@ -130,7 +138,7 @@ def changed(store: RunStore, path: Path, run_ids, files) -> list[str]:
         for key in ("status", "created", "seconds"):
             if getattr(record, key) != entry[key]:
                 found.append(f"{key} is {getattr(record, key)!r}")
-        if record.spec.to_dict() != entry["spec"] and "\\u" not in json.dumps(entry["spec"]):
+        if record.spec != RunSpec.from_dict(schema.clean(entry["spec"])):
             found.append(f"spec is {record.spec}")
         there, declared = arrays_of(particles), arrays[entry["id"]]
         if there.keys() != declared.keys():
@@ -170,3 +178,165 @@ def test_five_thousand_hostile_archives(whole, tmp_path, promise):
     assert not any(counted.faults.values()), counted.first
     assert min(counted.tried.values()) >= 40
     promise(counted.row)
+
+
+# Faults, planted
+
+
+def trip(real, monkeypatch):
+    def wrong(*arguments):
+        raise KeyError("planted")
+
+    monkeypatch.setattr(opening, "read", wrong)
+
+
+def take_long(real, monkeypatch):
+    monkeypatch.setattr(f"{__name__}.LONGEST", 0.0)
+
+
+def change_a_number(real, monkeypatch):
+    def other(*arguments):
+        found = real(*arguments)
+        run_id, one = next(iter(found.particles.items()))
+        error = np.nextafter(one.error, 1.0)
+        return replace(found, particles=found.particles | {run_id: replace(one, error=error)})
+
+    monkeypatch.setattr(opening, "read", other)
+
+
+def leave_half(real, monkeypatch):
+    def broken(database, aside, places, changes):
+        database.write_all(changes[:1])
+        raise StoreError("Planted.")
+
+    monkeypatch.setattr(arrivals, "enter", broken)
+
+
+def leave_files(real, monkeypatch):
+    def careless(source, aside, *further):
+        (Path(source).parent / "unpacked").mkdir()
+        return real(source, aside, *further)
+
+    monkeypatch.setattr(opening, "read", careless)
+
+
+PLANTED = {
+    "tracebacks": trip,
+    "hangs": take_long,
+    "silent changes": change_a_number,
+    "losses": leave_half,
+    "leaks": leave_files,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", PLANTED)
+def test_a_planted_fault_is_counted(whole, tmp_path, monkeypatch, kind):
+    PLANTED[kind](opening.read, monkeypatch)
+    counted = tried(whole, tmp_path, 1, seed=3, kinds=("whole",))
+    assert [name for name, lines in counted.faults.items() if lines] == [kind]
+
+
+# Killed, and on a disk that is full
+
+# What a program does to a disk, as Python tells of it.
+DEEDS = ("open", "os.rename", "os.mkdir", "os.remove", "sqlite3.connect")
+
+
+def in_a_child(act, stop) -> int:
+    """Run ``act`` in a process of its own, whose deeds ``stop`` hears of; its exit status."""
+    child = os.fork()
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    code = 1
+    try:
+        sys.addaudithook(stop)
+        act()
+        code = 0
+    except StoreError:
+        code = 3
+    finally:
+        os._exit(code)
+
+
+def deeds_until(number: int, end):
+    """An audit hook that calls ``end`` at each deed from this one on."""
+    count = 0
+
+    def hear(event: str, arguments: tuple) -> None:
+        nonlocal count
+        if event in DEEDS:
+            count += 1
+            if count > number:
+                end(event, arguments)
+
+    return hear
+
+
+def whole_or_nothing(root: Path, whole) -> int:
+    """How many runs there are after that; whatever else there is belongs to them."""
+    known = Database(root)  # which sweeps nothing
+    with known.connect() as connection:
+        entered = {row[0] for row in connection.execute("SELECT id FROM runs")}
+    there = {folder.name for folder in (root / "runs").glob("*")}
+    coming = {place.removeprefix("runs/") for place in arrivals.expected(root)}
+    assert there - entered <= coming  # none of which is taken for a run that was lost
+    store = RunStore(root)
+    assert not lost_runs(store)
+    assert not [name for name in left(store) if name.startswith(arrivals.PREFIX)]
+    if not store.runs():
+        assert not left(store) and not store.datasets()
+        return 0
+    files, path = whole
+    assert not changed(store, path, [run["id"] for run in read(path)[0]["runs"]], files)
+    assert len(store.notes.of(next(iter(store.datasets())))) == 1
+    return len(store.runs())
+
+
+def kill(event: str, arguments: tuple) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def is_full(event: str, arguments: tuple) -> None:
+    """Refuse what needs room."""
+    writes = event == "os.mkdir" or (event == "open" and arguments[2] & (os.O_WRONLY | os.O_RDWR))
+    if writes:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def broken_off(whole, folder: Path, end, every: int) -> Counter:
+    """Open an archive, broken off at every so many deeds; how many runs there were, how often."""
+    found: Counter = Counter()
+    for number in range(0, 2000, every):
+        root = folder / str(number)
+        RunStore(root)
+        code = in_a_child(
+            lambda root=root: opening.open_archive(RunStore(root), whole[1]),
+            deeds_until(number, end),
+        )
+        assert code in (0, 3, -signal.SIGKILL)
+        found[whole_or_nothing(root, whole)] += 1
+        shutil.rmtree(root)
+        if code == 0:
+            return found
+    raise AssertionError("it never came to its end")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("end", [kill, is_full])
+def test_what_is_broken_off_is_there_whole_or_not_at_all(whole, tmp_path, end):
+    found = broken_off(whole, tmp_path, end, 29)
+    assert set(found) == {0, 2}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("end", [kill, is_full])
+def test_at_every_deed_what_is_broken_off_is_there_whole_or_not_at_all(
+    whole, tmp_path, promise, end
+):
+    found = broken_off(whole, tmp_path, end, 1)
+    assert set(found) == {0, 2}
+    promise(
+        f"archives {'killed' if end is kill else 'on a full disk'}: {found.total()} broken off, "
+        f"{found[0]} not there, {found[2]} there whole, 0 in part"
+    )

@@ -181,7 +181,7 @@ def test_a_file_that_is_cut_off_is_salvaged_as_far_as_it_goes(
     try:
         opened = open_archive(elsewhere, cut, salvage=True)
     except StoreError as error:  # cut off within the data
-        assert part < 0.5 and "data in this archive" in str(error)
+        assert part < 0.5 and "data of this archive" in str(error)
         return
     assert "cut off" in opened.said[0]
     for run_id in opened.run_ids:

@@ -38,6 +38,11 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
     words = "bring the runs of an archive into the store"
     command = commands.add_parser("open", parents=parents, help=words, description=words)
     command.add_argument("archive", type=Path, metavar="FILE")
+    command.add_argument(
+        "--salvage",
+        action="store_true",
+        help="bring in what is whole of an archive that is damaged or of a newer version",
+    )
     command.set_defaults(act=open_file)
     words = "print the Python program that makes runs again"
     command = commands.add_parser("code", parents=parents, help=words, description=words)
@@ -94,7 +99,7 @@ def _write(
 def open_file(options: argparse.Namespace, output: Output) -> None:
     """Bring an archive in, and show its runs."""
     store = open_store(options.store)
-    opened = opening.open_archive(store, options.archive)
+    opened = opening.open_archive(store, options.archive, options.salvage)
     records = [store.run(run_id) for run_id in opened.run_ids]
 
     def show() -> None:

@@ -312,7 +312,7 @@ class Particles:
                 arrays = {name: stored[name] for name in ARRAYS}
                 named = {kind: with_prefix(stored, prefix) for kind, prefix in NAMED.items()}
             spec, info = RunSpec.from_dict(meta["spec"]), RunInfo(**meta["info"])
-            _check_shapes(arrays, named["diagnostics"], named["trace"])
+            check_shapes(arrays, named["diagnostics"], named["trace"])
         except FileNotFoundError:
             raise StoreError(f"There is no file called {Path(path).name}.") from None
         except Exception as error:
@@ -339,11 +339,12 @@ def with_prefix(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.n
     return {key.removeprefix(prefix): arrays[key] for key in arrays if key.startswith(prefix)}
 
 
-def _check_shapes(
+def check_shapes(
     arrays: Mapping[str, np.ndarray],
     diagnostics: Mapping[str, np.ndarray],
     trace: Mapping[str, np.ndarray],
 ) -> None:
+    """Raise a ValueError where the arrays of particles do not fit together."""
     (M, _, R), (M_of_W, R_of_W, _) = arrays["A"].shape, arrays["W"].shape
     per_particle = [*(arrays[name] for name in ARRAYS[2:]), *diagnostics.values()]
     if (M_of_W, R_of_W) != (M, R) or any(array.shape != (M,) for array in per_particle):

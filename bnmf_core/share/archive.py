@@ -1,15 +1,19 @@
 """Archives: the runs of a comparison with their data and results, in one ZIP file.
 
 The first member, ``manifest.json``, says what is inside and the SHA-256 of everything else; after
-it come the data, the runs, what was computed of them, a report and the program that repeats them.
+it come its signature, the data, the runs, what was computed of them, a report and the program that
+repeats them. By the signature a store knows results that it has computed itself.
 """
 
 import hashlib
+import hmac
 import json
+import secrets
 import tempfile
 import time
 import zipfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -22,7 +26,9 @@ from bnmf_core.version import VERSION
 # Counted up when a program of before could no longer read what is written.
 FORMAT = 1
 MANIFEST, DATA, RUNS, ANALYSES = "manifest.json", "dataset", "runs", "analyses"
-NOTES = "notes"
+NOTES, SIGNATURE = "notes", "signature.txt"
+# In a store: what it signs its archives with, which leaves it never.
+KEY = "archive.key"
 REPORT, PROGRAM = "report.html", "repeat.py"
 # What is kept of a run's record.
 KEPT = (
@@ -77,11 +83,27 @@ def write_to(file: BinaryIO, answer: Answer, readable: bool = True) -> None:
             "sha256": sums | {name: _sum(text) for name, text in texts.items()},
         }
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
+            told = json.dumps(manifest, indent=1).encode()
+            archive.writestr(MANIFEST, told)
+            archive.writestr(SIGNATURE, signature(comparison.root, told))
             for name, path in members.items():
                 archive.write(path, name)
             for name, text in texts.items():
                 archive.writestr(name, text)
+
+
+def signature(root: Path, told: bytes) -> bytes:
+    """What only the store in this folder can write below a list of contents; nothing if it cannot.
+
+    Its key is made when it is first needed.
+    """
+    path = root / KEY
+    with suppress(OSError):
+        if not path.exists():
+            files.write(path, lambda file: file.write(secrets.token_bytes(32)))
+            path.chmod(0o600)
+        return hmac.new(path.read_bytes(), told, hashlib.sha256).hexdigest().encode()
+    return b""
 
 
 def _members(answer: Answer, aside: Path) -> Iterator[tuple[str, Path]]:

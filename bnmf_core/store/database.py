@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
+from typing import TypeAlias
 
 from bnmf_core.core.errors import StoreError
 from bnmf_core.core.plain import Value
@@ -31,6 +32,8 @@ TABLES = (
 )
 # How columns were called in layout 1.
 RENAMED = {"study": "launch", "process": "token"}
+# A statement and its arguments.
+Change: TypeAlias = tuple[str, Sequence[Value]]
 
 
 class Database:
@@ -101,7 +104,11 @@ class Database:
             connection.close()
 
     def write(self, statement: str, arguments: Sequence[Value] = ()) -> int:
-        """Change rows in one statement, also on a full disk; returns how many there were.
+        """Change rows in one statement; see :meth:`write_all`."""
+        return self.write_all([(statement, arguments)])
+
+    def write_all(self, changes: Sequence[Change]) -> int:
+        """Change rows in one transaction, also on a full disk; returns how many there were.
 
         Raises
         ------
@@ -111,19 +118,19 @@ class Database:
         if self._refused:
             raise StoreError(self._refused)
         try:
-            return self._write(statement, arguments)
+            return self._write(changes)
         except sqlite3.OperationalError:
             if not self._reserve.exists():
                 raise
             self._reserve.unlink(missing_ok=True)
         try:
-            return self._write(statement, arguments)
+            return self._write(changes)
         finally:
             self._keep_room()
 
-    def _write(self, statement: str, arguments: Sequence[Value]) -> int:
+    def _write(self, changes: Sequence[Change]) -> int:
         with self.connect() as connection:
-            return connection.execute(statement, arguments).rowcount
+            return sum(connection.execute(*change).rowcount for change in changes)
 
     def _keep_room(self) -> None:
         """Take the reserve again, if the disk has so much room."""

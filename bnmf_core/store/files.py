@@ -162,4 +162,6 @@ def read_json(path: Path) -> Any:
 
 def _unreadable(path: Path, error: Exception) -> StoreError:
     kind = StoreError if isinstance(error, OSError) else DamagedError
-    return kind(f"The stored file {path.name} cannot be read: {str(error).rstrip('.')}.")
+    # NumPy advises to trust a file that begins otherwise than arrays do.
+    reason = "it holds no array" if "allow_pickle" in str(error) else str(error).rstrip(".")
+    return kind(f"The stored file {path.name} cannot be read: {reason}.")

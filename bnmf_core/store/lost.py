@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bnmf_core.core.errors import BNMFError, StoreError
 from bnmf_core.core.names import clean_name
-from bnmf_core.store import datasets, files, folders, records
+from bnmf_core.store import arrivals, datasets, files, folders, records
 from bnmf_core.store.records import RunRecord
 from bnmf_core.store.run_store import RunStore
 
@@ -33,11 +33,14 @@ class Brought:
 
 def lost_runs(store: RunStore) -> list[str]:
     """Ids of the owner's runs whose folders hold something and that the index does not know."""
-    known = store.made()
+    coming, known = arrivals.expected(store.root), store.made()
     return sorted(
         folder.name
         for folder in (store.root / "runs").glob("*")
-        if folder.name not in known and is_lost(folder) and _may_be_of(store.owner, folder)
+        if folder.name not in known
+        and f"runs/{folder.name}" not in coming
+        and is_lost(folder)
+        and _may_be_of(store.owner, folder)
     )
 
 

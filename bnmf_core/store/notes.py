@@ -96,12 +96,12 @@ class NoteBook:
         note = Note(
             id or secrets.token_hex(4), kind, name, text, np.asarray(A, np.float64), time.time()
         )
-        write(self._path(dataset_id, note.id), note)
+        write(self.path(dataset_id, note.id), note)
         return note
 
     def remove(self, dataset_id: str, id: str) -> None:
         """Remove a note, if it is there."""
-        self._path(dataset_id, id).unlink(missing_ok=True)
+        self.path(dataset_id, id).unlink(missing_ok=True)
 
     def on_runs(self, run_ids: Collection[str]) -> str:
         """What was noted on these runs, in any order; "" where nothing was.
@@ -126,7 +126,8 @@ class NoteBook:
         named = hashlib.sha256(",".join(sorted(run_ids)).encode()).hexdigest()[:16]
         return self._folder / "runs" / f"{named}.json"
 
-    def _path(self, dataset_id: str, id: str) -> Path:
+    def path(self, dataset_id: str, id: str) -> Path:
+        """Where a note is kept."""
         if not ID.fullmatch(id):
             raise NotFoundError(f"There is no note {clean_name(id)!r}.")
         return self._folder / dataset_id / f"{id}.npz"

@@ -14,7 +14,7 @@ from bnmf_core.core.errors import DamagedError, NotFoundError, StoreError
 from bnmf_core.core.plain import Value
 from bnmf_core.core.spec import RunSpec
 from bnmf_core.store import files
-from bnmf_core.store.database import Database
+from bnmf_core.store.database import Change, Database
 from bnmf_core.version import VERSION
 
 ACTIVE = ("queued", "running")
@@ -161,19 +161,28 @@ def begun(
 
 def insert(database: Database, record: RunRecord) -> None:
     """Enter a new run, and keep a copy of its entry in its folder."""
+    database.write(*insertion(record))
+    copy(database, record)
+
+
+def insertion(record: RunRecord) -> Change:
+    """The change of the index that enters a new run."""
     values = {name: getattr(record, name) for name in COLUMNS}
     values["spec"] = json.dumps(record.spec.to_dict())
     marks = ", ".join("?" * len(values))
-    database.write(f"INSERT INTO runs ({SELECTED}) VALUES ({marks})", tuple(values.values()))
-    copy(database, record)
+    return f"INSERT INTO runs ({SELECTED}) VALUES ({marks})", tuple(values.values())
 
 
 def copy(database: Database, record: RunRecord) -> None:
     """Keep what does not change of an entry beside what the run makes, should the index be lost."""
-    told = {name: getattr(record, name) for name in COPIED} | {"spec": record.spec.to_dict()}
     with suppress(OSError):  # on a full disk the entry itself is enough
-        folder = database.path.parent / "runs" / record.id
-        files.write_json(folder / COPY, told)
+        write_copy(database.path.parent / "runs" / record.id, record)
+
+
+def write_copy(folder: Path, record: RunRecord) -> None:
+    """Write the copy of an entry into a folder."""
+    told = {name: getattr(record, name) for name in COPIED} | {"spec": record.spec.to_dict()}
+    files.write_json(folder / COPY, told)
 
 
 def read_copy(folder: Path) -> RunRecord | None:

@@ -15,8 +15,8 @@ from typing import NamedTuple
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import DamagedError, NotFoundError, StoreError
 from bnmf_core.core.particles import Particles
-from bnmf_core.store import files, folders, records
-from bnmf_core.store.database import Database
+from bnmf_core.store import arrivals, files, folders, records
+from bnmf_core.store.database import Change, Database
 from bnmf_core.store.datasets import is_kept, read_dataset, verify, write_dataset
 from bnmf_core.store.launches import Launch, grouped
 from bnmf_core.store.life import Life
@@ -63,6 +63,7 @@ class RunStore:
         self.most = most
         self.root.mkdir(parents=True, exist_ok=True)
         self.database = Database(self.root)
+        arrivals.sweep(self.database)
         self.life = Life(self.database, owner)
         self.notes = NoteBook(self.root, owner)
         self._dataset = lru_cache(maxsize=8)(self._read_dataset)
@@ -97,12 +98,16 @@ class RunStore:
         if not is_kept(folder):
             self.check_room(8 * dataset.stored_entries)
             write_dataset(folder, dataset)
+        self.database.write(*self.insertion(dataset))
+        return dataset.hash
+
+    def insertion(self, dataset: Dataset) -> Change:
+        """The change of the index that enters a dataset, unless it is there."""
         meta = {"D": dataset.D, "N": dataset.N, "labels": list(dataset.labels)}
-        self.database.write(
+        return (
             "INSERT OR IGNORE INTO datasets VALUES (?, ?, ?, ?, ?)",
             (dataset.hash, self.owner, dataset.name, time.time(), json.dumps(meta)),
         )
-        return dataset.hash
 
     def dataset(self, dataset_id: str) -> Dataset:
         """The dataset with this id, or a NotFoundError."""

@@ -16,7 +16,8 @@ def show() -> None:
     with st.expander("Open an archive", expanded=_OPENED in st.session_state):
         st.markdown(
             "A ZIP file that this program saved, here or on another machine: its data, runs and "
-            "results come in, and nothing that is here changes."
+            "notes come in, all or none of them, and nothing that is here changes. Results come in "
+            "where they were saved here; else they are computed again."
         )
         file = st.file_uploader("Archive", type="zip", key="archive_file")
         if file is None:

@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 import zipfile
 
 import numpy as np
@@ -13,8 +14,9 @@ from bnmf_core.analysis.stages import STAGES
 from bnmf_core.core.errors import StoreError
 from bnmf_core.core.particles import ARRAYS
 from bnmf_core.share import archive
+from bnmf_core.share.contents import AGAIN
 from bnmf_core.share.opening import open_archive
-from bnmf_core.store import folders, integrity
+from bnmf_core.store import arrivals, folders, integrity
 from bnmf_core.store.run_store import RunStore
 
 pytestmark = pytest.mark.slow
@@ -45,7 +47,7 @@ def changed(file, tmp_path, change):
 
 def test_everything_arrives_on_another_machine(file, answer, elsewhere):
     opened = open_archive(elsewhere, file)
-    assert list(opened.run_ids) == answer.comparison.run_ids and opened.said == ()
+    assert list(opened.run_ids) == answer.comparison.run_ids
     there = open_comparison(elsewhere, opened.run_ids)
     assert there.dataset.hash == answer.comparison.dataset.hash
     for ours, theirs in zip(answer.comparison.particles, there.particles, strict=True):
@@ -59,9 +61,34 @@ def test_everything_arrives_on_another_machine(file, answer, elsewhere):
             theirs.status,
             theirs.created,
         )
-    # Results come with it: nothing has to be computed again.
-    assert there.key == answer.comparison.key
-    assert all(stage.ready(there) for stage in STAGES.values())
+    # Results do not, because nobody there can know whether they are right; and it is said.
+    assert there.key == answer.comparison.key and not there.folder.exists()
+    assert opened.said == (AGAIN,)
+
+
+def test_results_come_back_into_the_store_that_has_signed_them(answer, file, store, tmp_path):
+    again = shutil.copytree(store.root, tmp_path / "again")
+    shutil.rmtree(again / "analyses")
+    (again / "index.sqlite").unlink()
+    shutil.rmtree(again / "runs")
+    signed = RunStore(again)
+    opened = open_archive(signed, file)
+    there = open_comparison(signed, opened.run_ids)
+    assert not opened.said and all(stage.ready(there) for stage in STAGES.values())
+
+
+@pytest.mark.parametrize("name", [archive.SIGNATURE, archive.MANIFEST])
+def test_a_signature_holds_for_its_list_of_contents_alone(file, store, tmp_path, name):
+    again = RunStore(tmp_path / "again")
+    shutil.copy(store.root / archive.KEY, again.root)
+    altered = {
+        archive.SIGNATURE: lambda text: b"0" + text[1:],
+        archive.MANIFEST: lambda t: t + b" ",
+    }
+    path = changed(file, tmp_path, lambda one, text: altered[name](text) if one == name else text)
+    assert open_archive(again, path).said == (AGAIN,)
+    assert not (again.root / archive.ANALYSES).exists()
+    assert not open_archive(again, file).said  # and the archive itself is taken
 
 
 def test_opened_twice_nothing_is_there_twice(file, elsewhere):
@@ -100,29 +127,61 @@ def test_a_report_and_the_program_are_inside(file):
         compile(inside.read(archive.PROGRAM), archive.PROGRAM, "exec")
 
 
-def test_a_flipped_bit_costs_that_run_alone(file, answer, elsewhere, tmp_path):
+def damaged(file, tmp_path, run_id):
+    """The archive with one bit of a run's factorizations flipped."""
+    name_of_A = f"runs/{run_id}/particles/A.npy"
+    return changed(
+        file,
+        tmp_path,
+        lambda name, content: content[:-1] + bytes([content[-1] ^ (name == name_of_A)]),
+    )
+
+
+def refused(store, path, why):
+    """The archive is refused for this reason, and nothing of it stays."""
+    before = there(store)
+    with pytest.raises(StoreError, match=why):
+        open_archive(store, path)
+    assert there(store) == before
+
+
+def there(store):
+    """The files of a store beside its index, and its runs."""
+    names = {
+        path.relative_to(store.root).as_posix()
+        for path in store.root.rglob("*")
+        if not path.name.startswith(("index.", arrivals.LOCK, archive.KEY))
+    }
+    return names, [run.id for run in store.runs()], store.datasets()
+
+
+def test_a_flipped_bit_refuses_all_of_it(file, answer, elsewhere, tmp_path):
     run_id = answer.comparison.run_ids[0]
+    path = damaged(file, tmp_path, run_id)
+    refused(elsewhere, path, f"damaged or missing: 'runs/{run_id}/particles/A.npy'.*--salvage")
 
-    def flip(name, content):
-        if name == f"runs/{run_id}/particles/A.npy":
-            return content[:-1] + bytes([content[-1] ^ 1])
-        return content
 
-    opened = open_archive(elsewhere, changed(file, tmp_path, flip))
-    assert list(opened.run_ids) == answer.comparison.run_ids[1:]
-    assert any(f"Run {run_id} is left out" in sentence for sentence in opened.said)
-    assert any("1 damaged file is" in sentence for sentence in opened.said)
+def test_salvaged_it_costs_that_run_alone(file, answer, elsewhere, tmp_path):
+    first, second = answer.comparison.run_ids
+    path = damaged(file, tmp_path, first)
+    opened = open_archive(elsewhere, path, salvage=True)
+    assert opened.run_ids == (second,)
+    assert any("Run 1 of this archive is left out" in sentence for sentence in opened.said)
+    assert [run["id"] for run in load_archive(path, salvage=True).runs] == [second]
 
 
 @pytest.mark.parametrize("part", [0.3, 0.7, 0.999])
-def test_a_file_that_is_cut_off_opens_as_far_as_it_goes(file, answer, elsewhere, tmp_path, part):
+def test_a_file_that_is_cut_off_is_salvaged_as_far_as_it_goes(
+    file, answer, elsewhere, tmp_path, part
+):
     content = file.read_bytes()
     cut = tmp_path / "cut.zip"
     cut.write_bytes(content[: int(part * len(content))])
+    refused(elsewhere, cut, "cut off or damaged")
     try:
-        opened = open_archive(elsewhere, cut)
+        opened = open_archive(elsewhere, cut, salvage=True)
     except StoreError as error:  # cut off within the data
-        assert part < 0.5 and "data in this archive" in str(error)
+        assert part < 0.5 and "data of this archive" in str(error)
         return
     assert "cut off" in opened.said[0]
     for run_id in opened.run_ids:
@@ -130,7 +189,7 @@ def test_a_file_that_is_cut_off_opens_as_far_as_it_goes(file, answer, elsewhere,
         assert elsewhere.particles(run_id).digest == answer.comparison.particles[index].digest
 
 
-def test_of_a_newer_version_what_is_known_opens_and_is_said(file, answer, elsewhere, tmp_path):
+def test_of_a_newer_version_what_is_known_is_salvaged(file, answer, elsewhere, tmp_path):
     def newer(name, content):
         if name != archive.MANIFEST:
             return content
@@ -139,59 +198,49 @@ def test_of_a_newer_version_what_is_known_opens_and_is_said(file, answer, elsewh
         manifest["runs"][0]["spec"]["something_new"] = 1
         return json.dumps(manifest).encode()
 
-    opened = open_archive(elsewhere, changed(file, tmp_path, newer))
-    assert "newer version of this program (9.9)" in opened.said[0]
-    assert any("'something_new' is not known" in sentence for sentence in opened.said)
+    path = changed(file, tmp_path, newer)
+    refused(elsewhere, path, r"newer version of this program \(9.9\)")
+    opened = open_archive(elsewhere, path, salvage=True)
+    assert any("something_new" in sentence for sentence in opened.said)
     assert list(opened.run_ids) == answer.comparison.run_ids[1:]
+
+
+def relisted(file, tmp_path, told):
+    """The archive with members that are ``told`` otherwise, and a list of contents that fits."""
+
+    def change(name, content):
+        if name == archive.MANIFEST:
+            manifest = json.loads(content)
+            manifest["sha256"] |= {one: archive._sum(text) for one, text in told.items()}
+            return json.dumps(manifest).encode()
+        return told.get(name, content)
+
+    path = changed(file, tmp_path, change)
+    with zipfile.ZipFile(path, "a") as more:
+        for name in told.keys() - set(more.namelist()):
+            more.writestr(name, told[name])
+    return path
 
 
 @pytest.mark.parametrize(
     "evil", ["../evil.npy", "/tmp/evil.npy", "runs/../../evil.npy", "dataset/../../evil.json"]
 )
 def test_no_name_leads_out_of_the_store(file, elsewhere, tmp_path, evil):
-    def add(name, content):
-        if name != archive.MANIFEST:
-            return content
-        manifest = json.loads(content)
-        manifest["sha256"][evil] = archive._sum(b"evil")
-        return json.dumps(manifest).encode()
-
-    path = changed(file, tmp_path, add)
-    with zipfile.ZipFile(path, "a") as more:
-        more.writestr(evil, b"evil")
-    open_archive(elsewhere, path)
+    path = relisted(file, tmp_path, {evil: b"evil"})
+    refused(elsewhere, path, "list of contents of this archive is not what it must be")
     assert not list(tmp_path.rglob("evil*"))
 
 
 def test_names_of_arrays_lead_nowhere_either(file, answer, elsewhere, tmp_path):
-    run_id = answer.comparison.run_ids[0]
-    text = {}
-
-    def point(name, content):
-        if name == f"runs/{run_id}/particles.json":
-            meta = json.loads(content)
-            del meta[integrity.SEAL]
-            meta["diagnostics"] = ["../../../evil"]
-            text[name] = integrity.sealed(meta).encode()
-            return text[name]
-        return content
-
-    path = changed(file, tmp_path, point)
-
-    def listed(name, content):
-        if name != archive.MANIFEST:
-            return content
-        manifest = json.loads(content)
-        manifest["sha256"] |= {key: archive._sum(value) for key, value in text.items()}
-        return json.dumps(manifest).encode()
-
-    (tmp_path / "again").mkdir()
-    opened = open_archive(elsewhere, changed(path, tmp_path / "again", listed))
-    assert run_id not in opened.run_ids
-    assert any("an array of it is called '../../../evil'" in s for s in opened.said)
+    name = f"runs/{answer.comparison.run_ids[0]}/particles.json"
+    with zipfile.ZipFile(file) as old:
+        meta = integrity.unsealed(old.read(name).decode())
+    meta["diagnostics"] = ["../../../evil"]
+    path = relisted(file, tmp_path, {name: integrity.sealed(meta).encode()})
+    refused(elsewhere, path, r"Run 1 .* particles.json is not what it must be")
 
 
-def test_factorizations_that_are_none_are_left_out(file, answer, elsewhere, tmp_path):
+def test_factorizations_that_are_none_are_refused(file, answer, elsewhere, tmp_path):
     run_id = answer.comparison.run_ids[0]
     A = np.array(answer.comparison.particles[0].A)
     A[0, 0, 0] = -1.0
@@ -201,37 +250,23 @@ def test_factorizations_that_are_none_are_left_out(file, answer, elsewhere, tmp_
         f"runs/{run_id}/{part}" for part in ("particles/A.npy", folders.COMPLETE)
     )
     with zipfile.ZipFile(file) as old:
-        kept = json.loads(old.read(name_of_rest))
+        kept = integrity.unsealed(old.read(name_of_rest).decode())
     # Whoever changes factorizations on purpose can change their checksums, too.
-    del kept[integrity.SEAL]
     kept["sums"]["A"] = [integrity.checksum(one) for one in A]
     told = {name_of_A: buffer.getvalue(), name_of_rest: integrity.sealed(kept).encode()}
-
-    def negative(name, content):
-        if name in told:
-            return told[name]
-        if name == archive.MANIFEST:
-            manifest = json.loads(content)
-            manifest["sha256"] |= {one: archive._sum(content) for one, content in told.items()}
-            return json.dumps(manifest).encode()
-        return content
-
-    opened = open_archive(elsewhere, changed(file, tmp_path, negative))
-    assert run_id not in opened.run_ids
-    assert any("negative or no numbers" in sentence for sentence in opened.said)
+    refused(elsewhere, relisted(file, tmp_path, told), "negative or no numbers")
 
 
 @pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x03\x04" + bytes(40)])
-def test_other_files_are_one_sentence(elsewhere, tmp_path, content):
+@pytest.mark.parametrize("salvage", [False, True])
+def test_other_files_are_one_sentence(elsewhere, tmp_path, content, salvage):
     path = tmp_path / "some.zip"
     path.write_bytes(content)
-    with pytest.raises(StoreError, match="no archive of runs"):
-        open_archive(elsewhere, path)
+    with pytest.raises(StoreError, match="no archive of runs|cut off or damaged"):
+        open_archive(elsewhere, path, salvage)
     assert not elsewhere.runs() and not elsewhere.datasets()
 
 
-def test_what_swells_too_much_is_refused(file, elsewhere, tmp_path, monkeypatch):
-    monkeypatch.setattr("bnmf_core.share.opening.MOST", 10_000)
-    with pytest.raises(StoreError, match="more room"):
-        open_archive(elsewhere, file)
-    assert not elsewhere.runs() and not list(elsewhere.root.glob("tmp*"))
+def test_what_swells_too_much_is_refused(file, elsewhere, monkeypatch):
+    monkeypatch.setattr("bnmf_core.share.unpacking.MOST", 10_000)
+    refused(elsewhere, file, "there is room for 0 MB")

@@ -102,7 +102,7 @@ def test_what_a_store_can_change_is_all_tried_above():
         # These only read.
         *("dataset", "datasets", "dataset_entries", "dataset_is_shared", "datasets_in_use"),
         *("run", "runs", "launches", "unreadable", "made", "run_folder", "particles"),
-        *("verify_dataset", "check_room"),
+        *("verify_dataset", "check_room", "insertion"),
     }
 
 

@@ -1,0 +1,189 @@
+"""What the JSON of an archive may say: types, ranges and lengths of every entry.
+
+An archive may come from a stranger: what is not declared here is refused before anything is kept.
+"""
+
+import sys
+from typing import Annotated, Any, Literal, TypeVar
+
+import msgspec
+from msgspec import Meta, Raw, Struct
+
+from bnmf_core.core.errors import StoreError
+from bnmf_core.core.names import clean_name
+from bnmf_core.store.notes import COMPONENT, LONGEST_NAME, LONGEST_TEXT, MODE
+
+# Seconds since 1970 that every calendar can show, and those that work may have taken.
+LATEST = 250_000_000_000.0
+LARGEST = sys.float_info.max
+LONGEST = 2000
+# A file of an archive; a name that is none of these is never written.
+MEMBER = (
+    r"^(dataset/(meta\.json|X\.npy|arrays\.npz)|notes/[0-9a-f]{8}\.npz|report\.html|repeat\.py"
+    r"|runs/[0-9a-f]{8}/particles(\.json|/[A-Za-z0-9_-]{1,100}\.npy)"
+    r"|analyses/[0-9a-f]{12}(/[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}){1,4})\Z"
+)
+
+Time = Annotated[float, Meta(ge=0.0, le=LATEST)]
+Finite = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
+Positive = Annotated[float, Meta(ge=0.0, le=LARGEST)]
+Whole = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+Count = Annotated[int, Meta(ge=0, le=2**53)]
+Some = Annotated[int, Meta(ge=1, le=2**31)]
+Text = Annotated[str, Meta(max_length=LONGEST)]
+Key = Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}\Z")]
+Part = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,90}\Z")]
+RunId = Annotated[str, Meta(pattern=r"^[0-9a-f]{8}\Z")]
+Hash = Annotated[str, Meta(pattern=r"^[0-9a-f]{16}\Z")]
+Crc = Annotated[int, Meta(ge=0, le=2**32 - 1)]
+Parts = Annotated[list[Part], Meta(max_length=1000)]
+Pixels = tuple[Some, Some] | None
+Settings = Annotated[dict[Key, bool | Whole | Finite | Text | None], Meta(max_length=1000)]
+
+
+class Spec(Struct, forbid_unknown_fields=True):
+    """What a run was asked to do; what was added since a program of before has its default."""
+
+    algorithm: Key
+    rank: Some
+    model: Key
+    particles: Some
+    seed: Annotated[int, Meta(ge=0, le=2**63 - 1)]
+    settings: Settings
+    model_settings: Settings
+    holdout: Annotated[float, Meta(ge=0.0, le=0.5)] = 0.0
+    seconds: Positive = 0.0
+
+
+class Entry(Struct):
+    """A run in the list of contents."""
+
+    id: RunId
+    name: Text
+    launch: Text
+    status: Literal["complete", "cancelled", "interrupted", "failed"]
+    message: Text
+    created: Time
+    seconds: Time
+    done: Count
+    version: Text
+    spec: Spec
+    digest: Hash
+    launch_name: Text = ""
+    busy: Time = 0.0
+
+
+class Manifest(Struct):
+    """The list of contents; each of its runs is an :class:`Entry`."""
+
+    format: Annotated[int, Meta(ge=1, le=1_000_000)]
+    program: Text
+    created: Time
+    dataset: Hash
+    comparison: Annotated[str, Meta(pattern=r"^[0-9a-f]{12}\Z")]
+    runs: Annotated[list[Raw], Meta(min_length=1, max_length=10_000)]
+    sha256: dict[
+        Annotated[str, Meta(pattern=MEMBER)], Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
+    ]
+
+
+class FailedChain(Struct, forbid_unknown_fields=True):
+    """A chain that did not reach its end."""
+
+    chain: Count
+    after_draw: Count
+    reason: Text
+
+
+class Info(Struct, forbid_unknown_fields=True):
+    """What is known of a run beside its spec."""
+
+    version: Text = ""
+    dataset: Text = ""
+    algorithm_label: Text = ""
+    settings: Settings = {}
+    model_settings: Settings = {}
+    stop_reason: Text = ""
+    run_seconds: Time = 0.0
+    failed_chains: Annotated[list[FailedChain], Meta(max_length=100_000)] = []
+    log_evidence: Finite | None = None
+    log_evidence_error: Positive | None = None
+    acceptance: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.0
+    notes: Annotated[list[Text], Meta(max_length=1000)] = []
+    damage: Text = ""
+
+
+class Made(Struct):
+    """What a run has made: the names of its arrays, and their checksums."""
+
+    spec: Spec
+    info: Info
+    diagnostics: Parts
+    trace: Parts
+    totals: Parts
+    sums: dict[Part, Crc | list[Crc]]
+    dtypes: dict[Part, Text]
+
+
+class Data(Struct):
+    """What is kept of the data beside their arrays."""
+
+    name: Text
+    shape: tuple[Some, Some]
+    sparse: bool
+    labels: Annotated[list[Text], Meta(max_length=10_000)]
+    truth: Annotated[list[Text], Meta(max_length=1000)]
+    image_shape: Pixels
+    map_shape: Pixels
+    unit: Text
+    features_are: Text
+    source: Text
+
+
+class Told(Struct, forbid_unknown_fields=True):
+    """What a note says."""
+
+    kind: Literal["component", "mode"]
+    name: Annotated[str, Meta(max_length=LONGEST_NAME)]
+    text: Annotated[str, Meta(max_length=LONGEST_TEXT)]
+    created: Time
+
+
+# How many dimensions that has which a note is on.
+DIMENSIONS = {COMPONENT: 1, MODE: 2}
+Kind = TypeVar("Kind")
+
+
+def decoded(text: bytes | Raw, kind: type[Kind], what: str) -> Kind:
+    """JSON as a ``kind``; ``what`` it is, as the subject of a sentence.
+
+    Raises
+    ------
+    StoreError
+        Saying where it is something else.
+    """
+    try:
+        return msgspec.json.decode(text, type=kind)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise _other(what, error) from error
+
+
+def converted(value: object, kind: type[Kind], what: str) -> Kind:
+    """Plain values as a ``kind``; see :func:`decoded`."""
+    try:
+        return msgspec.convert(value, kind)
+    except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError) as error:
+        raise _other(what, error) from error
+
+
+def clean(value: Any) -> Any:
+    """Plain values whose texts are one line of visible characters."""
+    if isinstance(value, str):
+        return clean_name(value, LONGEST)
+    if isinstance(value, dict):
+        return {key: clean(one) for key, one in value.items()}
+    return [clean(one) for one in value] if isinstance(value, list) else value
+
+
+def _other(what: str, error: Exception) -> StoreError:
+    return StoreError(f"{what} is not what it must be: {clean_name(error).rstrip('.')}.")

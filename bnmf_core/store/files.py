@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, TypeVar
 import numpy as np
 
 from bnmf_core.core.errors import DamagedError, StoreError
-from bnmf_core.store import integrity
+from bnmf_core.store import disk, integrity
 
 # Bytes of a file from which on it is mapped into memory instead of read.
 SMALLEST_MAPPED = 2**20
@@ -23,7 +23,20 @@ Made = TypeVar("Made")
 
 
 def write(path: Path, content: Callable[[BinaryIO], object]) -> None:
-    """Let ``content`` write into a file beside ``path``, make it durable, then rename it."""
+    """Let ``content`` write into a file beside ``path``, make it durable, then rename it.
+
+    Raises
+    ------
+    DiskError
+        When it cannot be written; what was there stays.
+    """
+    try:
+        _write(path, content)
+    except OSError as error:
+        raise disk.not_written(path, error) from error
+
+
+def _write(path: Path, content: Callable[[BinaryIO], object]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     # Threads that write the same content at once must not write into each other's file.
     aside = path.with_name(path.name + f".{os.getpid()}-{threading.get_ident()}.part")
@@ -87,10 +100,10 @@ def hand_over(path: Path, what: str, content: Callable[[BinaryIO], object]) -> N
         Naming the file, when it cannot be written.
     """
     try:
-        write(path, content)
+        _write(path, content)
     except OSError as error:
         raise StoreError(
-            f"The {what} {str(path)!r} cannot be written: {error.strerror or error}."
+            f"The {what} {str(path)!r} cannot be written: {disk.reason(error)}."
         ) from error
 
 

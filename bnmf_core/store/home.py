@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+from bnmf_core.store import disk
+
 # On a server that several share, each owner's store is a folder of this one.
 OWNERS = "owners"
 
@@ -14,7 +16,27 @@ def owners_in(folder: Path) -> list[Path]:
 
 
 def data_home() -> Path:
-    """The folder named by ``BNMF_HOME``, else ``~/.local/share/bnmf`` (made if missing)."""
+    """The folder named by ``BNMF_HOME``, else ``~/.local/share/bnmf`` (made if missing).
+
+    Raises
+    ------
+    DiskError
+        When it is not there and cannot be made, or is no folder.
+    """
     folder = Path(os.environ.get("BNMF_HOME") or Path.home() / ".local" / "share" / "bnmf")
-    folder.mkdir(parents=True, exist_ok=True)
+    make(folder)
     return folder
+
+
+def make(folder: Path) -> None:
+    """Make a folder of a store, if it is missing.
+
+    Raises
+    ------
+    DiskError
+        When it cannot be made, or is no folder.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in its name
+        raise disk.not_written(folder, error) from error

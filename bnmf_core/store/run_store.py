@@ -18,6 +18,7 @@ from bnmf_core.core.particles import Particles
 from bnmf_core.store import files, folders, records
 from bnmf_core.store.database import Database
 from bnmf_core.store.datasets import is_kept, read_dataset, verify, write_dataset
+from bnmf_core.store.home import make
 from bnmf_core.store.launches import Launch, grouped
 from bnmf_core.store.life import Life
 from bnmf_core.store.notes import NoteBook
@@ -61,7 +62,7 @@ class RunStore:
         self.root = Path(root)
         self.owner = owner
         self.most = most
-        self.root.mkdir(parents=True, exist_ok=True)
+        make(self.root)
         self.database = Database(self.root)
         self.life = Life(self.database, owner)
         self.notes = NoteBook(self.root, owner)

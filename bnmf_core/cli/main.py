@@ -13,6 +13,7 @@ from bnmf_core.cli import (
     catalogue,
     comparing,
     libraries,
+    operating,
     ranks,
     reading,
     results,
@@ -28,7 +29,10 @@ from bnmf_core.store.health import Damage
 
 OK, FAILED, DAMAGED, CANCELLED = 0, 1, 3, 130
 # Nothing of the store is read, or it is repaired.
-WITHOUT_STORE = (catalogue.samples, reading.inspect, upkeep.recover)
+WITHOUT_STORE = (
+    *(catalogue.samples, reading.inspect, upkeep.recover),
+    *(operating.back_up, operating.restore, operating.usage, operating.forget),
+)
 
 
 class Parser(argparse.ArgumentParser):
@@ -65,6 +69,7 @@ def parser() -> Parser:
         results,
         sharing,
         upkeep,
+        operating,
         ranks,
         libraries,
     ):

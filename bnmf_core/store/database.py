@@ -173,6 +173,28 @@ class Database:
                 files.write(self._reserve, lambda file: file.write(bytes(RESERVED)))
 
 
+def snapshot(path: Path) -> bytes:
+    """The index as it is at this moment, as the content of one file, while others write it.
+
+    Raises
+    ------
+    DamagedError
+        When it is damaged.
+    """
+    try:
+        with closing(_opened(path)) as source, closing(sqlite3.connect(":memory:")) as copy:
+            source.backup(copy)
+            return copy.serialize()
+    except sqlite3.DatabaseError as error:
+        raise DamagedError(f"The list of runs {str(path)!r} is damaged: {error}.") from error
+
+
+def as_it_is_used(path: Path) -> None:
+    """Let readers and writers of an index that was put back go on side by side, as of any."""
+    with suppress(sqlite3.DatabaseError), closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+
+
 def _opened(path: Path) -> sqlite3.Connection:
     """A connection to the index; to a copy in memory where nothing can be written beside it."""
     connection = sqlite3.connect(path, timeout=30)

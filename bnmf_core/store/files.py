@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, TypeVar
 import numpy as np
 
 from bnmf_core.core.errors import DamagedError, StoreError
-from bnmf_core.store import disk, integrity
+from bnmf_core.store import disk, integrity, quota
 
 # Bytes of a file from which on it is mapped into memory instead of read.
 SMALLEST_MAPPED = 2**20
@@ -20,6 +20,7 @@ SILENT = 60.0
 # Python 3.11 may fail to parse code while another thread does so, too (python/cpython#106905).
 TRIES = 5
 Made = TypeVar("Made")
+size_of = quota.size_of
 
 
 def write(path: Path, content: Callable[[BinaryIO], object]) -> None:
@@ -44,6 +45,7 @@ def _write(path: Path, content: Callable[[BinaryIO], object]) -> None:
         with aside.open("wb") as file:
             content(file)
             file.flush()
+            quota.check_file(path, file.tell())
             os.fsync(file.fileno())
         aside.replace(path)
     except BaseException:
@@ -65,17 +67,6 @@ def sweep(folder: Path) -> int:
                 path.unlink()
                 removed += 1
     return removed
-
-
-def size_of(folder: Path) -> int:
-    """Bytes of all files in a folder; what is removed meanwhile counts nothing."""
-    return sum(map(_size, folder.rglob("*")))
-
-
-def _size(path: Path) -> int:
-    with suppress(OSError):  # it may be removed at this moment
-        return path.stat().st_size if path.is_file() else 0
-    return 0
 
 
 def _writes(process: int) -> bool:

@@ -7,12 +7,21 @@ from bnmf_core.store import disk
 
 # On a server that several share, each owner's store is a folder of this one.
 OWNERS = "owners"
+# On a server of one person, and what is theirs in a folder that others share.
+EVERYBODY = "local"
+SHARES, KEY = "shares", "cookie.key"
 
 
 def owners_in(folder: Path) -> list[Path]:
     """The stores of the owners of a shared server whose folder this is; none where it is not."""
     kept = folder / OWNERS
-    return sorted(one for one in kept.iterdir() if one.is_dir()) if kept.is_dir() else []
+    found = sorted(kept.iterdir()) if kept.is_dir() else []
+    return [one for one in found if one.is_dir() and not one.name.startswith(".")]
+
+
+def store_of(home: Path, owner: str) -> Path:
+    """The folder of an owner."""
+    return home if owner == EVERYBODY else home / OWNERS / owner
 
 
 def data_home() -> Path:

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bnmf_core.core.dataset import Dataset
-from bnmf_core.core.errors import DamagedError, NotFoundError, StoreError
+from bnmf_core.core.errors import DamagedError, NotFoundError
 from bnmf_core.core.particles import Particles
-from bnmf_core.store import files, folders, records
+from bnmf_core.store import folders, quota, records
 from bnmf_core.store.database import Database
 from bnmf_core.store.datasets import is_kept, read_dataset, verify, write_dataset
 from bnmf_core.store.home import make
@@ -63,6 +63,8 @@ class RunStore:
         self.owner = owner
         self.most = most
         make(self.root)
+        if most:
+            quota.limit(self.root, most)
         self.database = Database(self.root)
         self.life = Life(self.database, owner)
         self.notes = NoteBook(self.root, owner)
@@ -77,12 +79,7 @@ class RunStore:
         StoreError
             Naming what is kept, what it would come to, and what is allowed.
         """
-        if self.most and (kept := files.size_of(self.root)) + further > self.most:
-            raise StoreError(
-                f"What you keep here is {kept / 1e6:,.0f} MB, and {further / 1e6:,.0f} MB more "
-                f"would go beyond the {self.most / 1e6:,.0f} MB that everybody may keep. Delete "
-                "runs that you do not need, on the page Runs, and free their space there."
-            )
+        quota.check(self.root, further)
 
     # Datasets
 

@@ -6,7 +6,7 @@ from pages.frame import guard, view, watch
 from pages.frame.services import dataset_names, store
 from pages.frame.words import plain
 from pages.parts import showing
-from pages.runs_parts import card, cleaning, comparing, opening, recovering
+from pages.runs_parts import card, cleaning, comparing, forgetting, opening, recovering
 
 AT_FIRST = 12
 
@@ -23,6 +23,7 @@ if not launches:
     with st.container():
         opening.show()
         cleaning.show()
+        forgetting.show()
     with below:
         view.nothing("Nothing has been run yet.", "home", "run")
 most = st.session_state.get("runs_shown", AT_FIRST)
@@ -49,3 +50,4 @@ if len(launches) > most and st.button(f"Show all {len(launches):,} launches", ke
 showing.listed()
 opening.show()
 cleaning.show()
+forgetting.show()

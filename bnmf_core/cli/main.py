@@ -1,6 +1,7 @@
 """Which subcommands there are, and what an error or Ctrl-C becomes."""
 
 import argparse
+import sqlite3
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from bnmf_core.cli import (
     catalogue,
     comparing,
     libraries,
+    operating,
     ranks,
     reading,
     results,
@@ -22,11 +24,15 @@ from bnmf_core.cli import (
 from bnmf_core.cli.output import Output
 from bnmf_core.cli.records import tell_list
 from bnmf_core.core.errors import BNMFError, DamagedError, SettingsError
+from bnmf_core.store import disk
 from bnmf_core.store.health import Damage
 
 OK, FAILED, DAMAGED, CANCELLED = 0, 1, 3, 130
 # Nothing of the store is read, or it is repaired.
-WITHOUT_STORE = (catalogue.samples, reading.inspect, upkeep.recover)
+WITHOUT_STORE = (
+    *(catalogue.samples, reading.inspect, upkeep.recover),
+    *(operating.back_up, operating.restore, operating.usage, operating.forget),
+)
 
 
 class Parser(argparse.ArgumentParser):
@@ -63,6 +69,7 @@ def parser() -> Parser:
         results,
         sharing,
         upkeep,
+        operating,
         ranks,
         libraries,
     ):
@@ -94,9 +101,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if output.damage:
             output.result({}, lambda: None)
         return DAMAGED if output.damage else FAILED
-    except KeyboardInterrupt:
-        output.error("Cancelled; what was made is kept.")
-        return CANCELLED
     except BrokenPipeError:  # the reader of the pipe has left
         sys.stderr.close()
         return OK
+    except (OSError, sqlite3.Error) as error:
+        output.error(str(disk.not_done(error)))
+        return FAILED
+    except KeyboardInterrupt:
+        output.error("Cancelled; what was made is kept.")
+        return CANCELLED

@@ -1,12 +1,10 @@
 """Runs of the store, as tables and as JSON."""
 
-import sqlite3
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from bnmf_core.cli.output import Output, duration
-from bnmf_core.core.errors import StoreError
 from bnmf_core.core.names import told_apart
 from bnmf_core.core.plain import Plain
 from bnmf_core.store import health
@@ -23,15 +21,7 @@ def open_store(folder: Path | None) -> RunStore:
     StoreError
         When the folder cannot be made or written.
     """
-    try:
-        return RunStore(data_home() if folder is None else folder)
-    except StoreError:
-        raise
-    except (OSError, ValueError, sqlite3.Error) as error:
-        why = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise StoreError(
-            f"The folder {str(folder or data_home())!r} cannot hold runs: {why}; name another one."
-        ) from error
+    return RunStore(data_home() if folder is None else folder)
 
 
 def tell_list(folder: Path | None, output: Output) -> None:

@@ -41,6 +41,10 @@ class StoreError(BNMFError):
     """A stored file that is missing, torn or altered."""
 
 
+class DiskError(StoreError, OSError):
+    """A folder that cannot be read or written now; says why, and what to do."""
+
+
 class DamagedError(StoreError):
     """Something stored that is no longer what was written; says what it is and what to do."""
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from bnmf_core.core import events
-from bnmf_core.core.errors import BNMFError, SchedulerError, StoreError
+from bnmf_core.core.errors import BNMFError, DiskError, SchedulerError, StoreError
 from bnmf_core.core.spec import Progress
 from bnmf_core.jobs.job import Report, Stopped
 from bnmf_core.jobs.threads import FIRST
@@ -101,6 +101,8 @@ class RunJob:
         except BNMFError as error:
             lost = isinstance(error, SchedulerError)
             status, message = "interrupted" if lost else "failed", str(error)
+            if isinstance(error, DiskError):
+                message += " What was saved is kept, and the run can be resumed."
         except MemoryError:
             message = "There was not enough memory; ask for a lower rank or fewer factorizations."
             status = "failed"
@@ -108,7 +110,7 @@ class RunJob:
             words = error.strerror or str(error)
             status, message = "failed", f"The results could not be written ({words}); free some "
             message += "space, then resume the run: what was saved is kept."
-            log.exception("run %s failed", self.claim.run_id)
+            log.warning("run %s failed: %s", self.claim.run_id, words)
         except Exception as error:
             message = f"Something unforeseen went wrong ({type(error).__name__}: {error})."
             status = "failed"
@@ -121,8 +123,8 @@ class RunJob:
         events.tell("ended", run=self.claim.run_id, status=status)
         try:
             self._store.life.end(self.claim, status, message)
-        except (sqlite3.Error, OSError):
-            log.exception("the end of run %s cannot be written yet", self.claim.run_id)
+        except (sqlite3.Error, OSError) as error:
+            log.warning("the end of run %s cannot be written yet: %s", self.claim.run_id, error)
             self.end = status, message
 
     def _drive(self) -> Outcome:

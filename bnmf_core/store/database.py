@@ -3,19 +3,29 @@
 import sqlite3
 import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TypeAlias
 
-from bnmf_core.core.errors import StoreError
+from bnmf_core.core.errors import DamagedError, DiskError, StoreError
 from bnmf_core.core.plain import Value
-from bnmf_core.store import files
+from bnmf_core.store import disk, files
 
 NAME = "index.sqlite"
 # Room that is given up on a full disk, so that the end of a run can be written there, and runs
 # deleted.
 RESERVE, RESERVED = "index.reserve", 2**18
+# Where nothing can be written, SQLite says one of these.
+UNWRITABLE = (
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_PERM,
+)
+# An index that others are changing is copied so often.
+TRIES = 20
 # Counted up when a program of before could no longer read what is written.
 LAYOUT = 2
 TABLES = (
@@ -60,6 +70,8 @@ class Database:
     def __init__(self, folder: Path, refused: str = "") -> None:
         self.path = folder / NAME
         self._refused = refused
+        self._reserve = folder / RESERVE
+        self._keeper: sqlite3.Connection | None = None
         self.set_aside: Path | None = None
         if self.path.exists() and not self._is_whole():
             self.set_aside = _set_aside(self.path)
@@ -72,21 +84,14 @@ class Database:
                 )
             if layout < LAYOUT:
                 _bring_up_to_date(connection, folder)
-        # While one is open, the files beside the index stay: without them a full disk could not
-        # even be read.
-        self._keeper = sqlite3.connect(self.path, timeout=30, check_same_thread=False)
-        self._keeper.execute("SELECT count(*) FROM runs").fetchone()
-        weakref.finalize(self, self._keeper.close)
-        self._reserve = folder / RESERVE
+        self._keep_open()
         self._keep_room()
 
     def _is_whole(self) -> bool:
         try:
             with self.connect() as connection:
                 return connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",)
-        except sqlite3.OperationalError:  # locked, or a disk that does not answer: not its fault
-            raise
-        except sqlite3.DatabaseError:
+        except DamagedError:
             return False
 
     @contextmanager
@@ -94,14 +99,27 @@ class Database:
         """A transaction: committed at the end, rolled back after an error.
 
         A connection per use: sqlite3 objects must stay in their thread, and pages come and go.
+        Where nothing can be written beside the index, what is there can be read.
+
+        Raises
+        ------
+        DiskError
+            When it cannot be written, or read, or others hold it. DamagedError: when it is damaged.
         """
-        connection = sqlite3.connect(self.path, timeout=30)
         try:
-            connection.execute("PRAGMA synchronous = NORMAL")
-            with connection:
-                yield connection
-        finally:
-            connection.close()
+            connection = _opened(self.path)
+            try:
+                with connection:
+                    yield connection
+            finally:
+                connection.close()
+        except sqlite3.OperationalError as error:
+            raise self._not_done(error) from error
+        except sqlite3.DatabaseError as error:
+            raise DamagedError(
+                f"The list of runs, {str(self.path)!r}, is damaged: {error}. Start the program "
+                "again: it sets the list aside, and `bnmf recover` brings back the runs."
+            ) from error
 
     def write(self, statement: str, arguments: Sequence[Value] = ()) -> int:
         """Change rows in one statement; see :meth:`write_all`."""
@@ -113,16 +131,15 @@ class Database:
         Raises
         ------
         StoreError
-            When nothing may be changed.
+            When nothing may be changed. DiskError: when nothing can be written.
         """
         if self._refused:
             raise StoreError(self._refused)
         try:
             return self._write(changes)
-        except sqlite3.OperationalError:
-            if not self._reserve.exists():
+        except DiskError:
+            if not self._give_up_room():
                 raise
-            self._reserve.unlink(missing_ok=True)
         try:
             return self._write(changes)
         finally:
@@ -132,11 +149,108 @@ class Database:
         with self.connect() as connection:
             return sum(connection.execute(*change).rowcount for change in changes)
 
+    def _not_done(self, error: sqlite3.OperationalError) -> DiskError:
+        """What an error of SQLite means; why nothing can be written is found by trying."""
+        if _kind(error) not in UNWRITABLE:
+            return DiskError(
+                f"The list of runs, {str(self.path)!r}, cannot be used: {error}; try again."
+            )
+        return disk.not_written(self.path.parent, disk.hindrance(self.path.parent) or error)
+
+    def _keep_open(self) -> None:
+        """Keep the files beside the index there: without them, a full disk is read as it was."""
+        try:
+            keeper = sqlite3.connect(self.path, timeout=30, check_same_thread=False)
+            weakref.finalize(self, keeper.close)
+            keeper.execute("SELECT count(*) FROM runs").fetchone()
+            self._keeper = keeper
+        except sqlite3.OperationalError:
+            keeper.close()
+
+    def _give_up_room(self) -> bool:
+        with suppress(OSError):
+            self._reserve.unlink()
+            return True
+        return False
+
     def _keep_room(self) -> None:
         """Take the reserve again, if the disk has so much room."""
         if not self._reserve.exists():
             with suppress(OSError):
                 files.write(self._reserve, lambda file: file.write(bytes(RESERVED)))
+
+
+def snapshot(path: Path) -> bytes:
+    """The index as it is at this moment, as the content of one file, while others write it.
+
+    Raises
+    ------
+    DamagedError
+        When it is damaged.
+    """
+    try:
+        with closing(_opened(path)) as source, closing(sqlite3.connect(":memory:")) as copy:
+            source.backup(copy)
+            return copy.serialize()
+    except sqlite3.DatabaseError as error:
+        raise DamagedError(f"The list of runs {str(path)!r} is damaged: {error}.") from error
+
+
+def as_it_is_used(path: Path) -> None:
+    """Let readers and writers of an index that was put back go on side by side, as of any."""
+    with suppress(sqlite3.DatabaseError), closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    """A connection to the index; to a copy in memory where nothing can be written beside it."""
+    connection = sqlite3.connect(path, timeout=30)
+    try:
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("SELECT count(*) FROM sqlite_master")
+    except sqlite3.OperationalError as error:
+        connection.close()
+        if _kind(error) not in UNWRITABLE or not path.exists():
+            raise
+        return _in_memory(path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _in_memory(path: Path) -> sqlite3.Connection:
+    """A copy of the index that can be read.
+
+    SQLite keeps notes on its log in a file of their own, or, of a connection that is alone, in
+    memory. No lock says that it is; the copy counts if the files were the same before and after.
+    """
+    log = path.with_name(f"{path.name}-wal")
+    for _ in range(TRIES):
+        before = _states(path, log)
+        alone = "vfs=unix-none" if before[1][:1] > (0,) else "immutable=1"
+        copy = sqlite3.connect(":memory:")
+        with closing(
+            sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&{alone}", uri=True)
+        ) as source:
+            source.execute("PRAGMA locking_mode = EXCLUSIVE")
+            source.backup(copy)
+        if _states(path, log) == before:
+            copy.execute("PRAGMA query_only = ON")
+            return copy
+        copy.close()
+    raise DiskError(f"The list of runs, {str(path)!r}, is being changed by others; try again.")
+
+
+def _states(*paths: Path) -> list[tuple[int, ...]]:
+    """Size and time of change of files; empty where there is none."""
+    found = [path.stat() if path.exists() else None for path in paths]
+    return [() if one is None else (one.st_size, one.st_mtime_ns) for one in found]
+
+
+def _kind(error: sqlite3.Error) -> int:
+    """The code of an error, without what further it tells."""
+    return error.sqlite_errorcode & 0xFF
 
 
 def _set_aside(path: Path) -> Path:
@@ -146,10 +260,16 @@ def _set_aside(path: Path) -> Path:
     """
     when = datetime.now().strftime("%Y%m%d-%H%M%S")
     for beside in ("", "-wal", "-shm"):
-        with suppress(FileNotFoundError):
-            path.with_name(path.name + beside).rename(
-                path.with_name(f"{path.name}{beside}.damaged-{when}")
-            )
+        name = f"{path.name}{beside}"
+        try:
+            path.with_name(name).rename(path.with_name(f"{name}.damaged-{when}"))
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise DamagedError(
+                f"The list of runs, {str(path)!r}, is damaged and cannot be set aside: "
+                f"{disk.reason(error)}. `bnmf recover` brings back the runs where it can be."
+            ) from error
     return path.with_name(f"{path.name}.damaged-{when}")
 
 

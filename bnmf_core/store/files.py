@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, TypeVar
 import numpy as np
 
 from bnmf_core.core.errors import DamagedError, StoreError
-from bnmf_core.store import integrity
+from bnmf_core.store import disk, integrity, quota
 
 # Bytes of a file from which on it is mapped into memory instead of read.
 SMALLEST_MAPPED = 2**20
@@ -20,10 +20,24 @@ SILENT = 60.0
 # Python 3.11 may fail to parse code while another thread does so, too (python/cpython#106905).
 TRIES = 5
 Made = TypeVar("Made")
+size_of = quota.size_of
 
 
 def write(path: Path, content: Callable[[BinaryIO], object]) -> None:
-    """Let ``content`` write into a file beside ``path``, make it durable, then rename it."""
+    """Let ``content`` write into a file beside ``path``, make it durable, then rename it.
+
+    Raises
+    ------
+    DiskError
+        When it cannot be written; what was there stays.
+    """
+    try:
+        _write(path, content)
+    except OSError as error:
+        raise disk.not_written(path, error) from error
+
+
+def _write(path: Path, content: Callable[[BinaryIO], object]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     # Threads that write the same content at once must not write into each other's file.
     aside = path.with_name(path.name + f".{os.getpid()}-{threading.get_ident()}.part")
@@ -31,6 +45,7 @@ def write(path: Path, content: Callable[[BinaryIO], object]) -> None:
         with aside.open("wb") as file:
             content(file)
             file.flush()
+            quota.check_file(path, file.tell())
             os.fsync(file.fileno())
         aside.replace(path)
     except BaseException:
@@ -52,17 +67,6 @@ def sweep(folder: Path) -> int:
                 path.unlink()
                 removed += 1
     return removed
-
-
-def size_of(folder: Path) -> int:
-    """Bytes of all files in a folder; what is removed meanwhile counts nothing."""
-    return sum(map(_size, folder.rglob("*")))
-
-
-def _size(path: Path) -> int:
-    with suppress(OSError):  # it may be removed at this moment
-        return path.stat().st_size if path.is_file() else 0
-    return 0
 
 
 def _writes(process: int) -> bool:
@@ -87,10 +91,10 @@ def hand_over(path: Path, what: str, content: Callable[[BinaryIO], object]) -> N
         Naming the file, when it cannot be written.
     """
     try:
-        write(path, content)
+        _write(path, content)
     except OSError as error:
         raise StoreError(
-            f"The {what} {str(path)!r} cannot be written: {error.strerror or error}."
+            f"The {what} {str(path)!r} cannot be written: {disk.reason(error)}."
         ) from error
 
 

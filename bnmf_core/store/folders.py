@@ -16,7 +16,7 @@ from bnmf_core.core.errors import DamagedError, StoreError
 from bnmf_core.core.names import listed
 from bnmf_core.core.particles import ARRAYS, NAMED, Particles, with_prefix
 from bnmf_core.core.spec import RunInfo, RunSpec
-from bnmf_core.store import files, integrity
+from bnmf_core.store import files, integrity, quota
 from bnmf_core.store.checkpoint import Checkpoint, from_arrays, to_arrays
 from bnmf_core.store.chunks import PER_PARTICLE, Chunk, assemble
 
@@ -145,11 +145,19 @@ def _read_chunk(path: Path) -> Chunk:
 
 
 def write_particles(folder: Path, particles: Particles, final: bool) -> None:
-    """Write whole arrays; ``final`` drops the chunks and checkpoints they were made from."""
+    """Write whole arrays; ``final`` drops the chunks and checkpoints they were made from.
+
+    Raises
+    ------
+    StoreError
+        When they come from elsewhere, and are more than may be kept.
+    """
     arrays = {name: np.asarray(getattr(particles, name)) for name in ARRAYS}
     for kind, prefix in NAMED.items():
         named = getattr(particles, kind)
         arrays |= {f"{prefix}{key}": np.asarray(value) for key, value in named.items()}
+    if not any(folder.glob("chunk-*.npz")):
+        quota.check(folder.parents[1], sum(array.nbytes for array in arrays.values()))
     for name, array in arrays.items():
         files.write_array(folder / "particles" / f"{name}.npy", array)
     told = {

@@ -3,18 +3,49 @@
 import os
 from pathlib import Path
 
+from bnmf_core.store import disk
+
 # On a server that several share, each owner's store is a folder of this one.
 OWNERS = "owners"
+# On a server of one person, and what is theirs in a folder that others share.
+EVERYBODY = "local"
+SHARES, KEY = "shares", "cookie.key"
 
 
 def owners_in(folder: Path) -> list[Path]:
     """The stores of the owners of a shared server whose folder this is; none where it is not."""
     kept = folder / OWNERS
-    return sorted(one for one in kept.iterdir() if one.is_dir()) if kept.is_dir() else []
+    found = sorted(kept.iterdir()) if kept.is_dir() else []
+    return [one for one in found if one.is_dir() and not one.name.startswith(".")]
+
+
+def store_of(home: Path, owner: str) -> Path:
+    """The folder of an owner."""
+    return home if owner == EVERYBODY else home / OWNERS / owner
 
 
 def data_home() -> Path:
-    """The folder named by ``BNMF_HOME``, else ``~/.local/share/bnmf`` (made if missing)."""
+    """The folder named by ``BNMF_HOME``, else ``~/.local/share/bnmf`` (made if missing).
+
+    Raises
+    ------
+    DiskError
+        When it is not there and cannot be made, or is no folder.
+    """
     folder = Path(os.environ.get("BNMF_HOME") or Path.home() / ".local" / "share" / "bnmf")
-    folder.mkdir(parents=True, exist_ok=True)
+    make(folder)
     return folder
+
+
+def make(folder: Path) -> None:
+    """Make a folder of a store, if it is missing.
+
+    Raises
+    ------
+    DiskError
+        When it cannot be made, or is no folder.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in its name
+        raise disk.not_written(folder, error) from error

@@ -77,8 +77,10 @@ def bring_back(store: RunStore) -> Brought:
 
 def _datasets(store: RunStore) -> int:
     """Enter data whose folders are whole, and say how many there were that had no entry."""
-    entered = 0
+    entered, known = 0, store.datasets()
     for folder in sorted((store.root / "datasets").glob("*")):
+        if folder.name in known:
+            continue
         try:
             meta = datasets.read_meta(folder)
             D, N = meta["shape"]

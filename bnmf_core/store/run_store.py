@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bnmf_core.core.dataset import Dataset
-from bnmf_core.core.errors import DamagedError, NotFoundError, StoreError
+from bnmf_core.core.errors import DamagedError, NotFoundError
 from bnmf_core.core.particles import Particles
-from bnmf_core.store import arrivals, files, folders, records
+from bnmf_core.store import arrivals, folders, quota, records
 from bnmf_core.store.database import Change, Database
 from bnmf_core.store.datasets import is_kept, read_dataset, verify, write_dataset
+from bnmf_core.store.home import make
 from bnmf_core.store.launches import Launch, grouped
 from bnmf_core.store.life import Life
 from bnmf_core.store.notes import NoteBook
@@ -61,7 +62,9 @@ class RunStore:
         self.root = Path(root)
         self.owner = owner
         self.most = most
-        self.root.mkdir(parents=True, exist_ok=True)
+        make(self.root)
+        if most:
+            quota.limit(self.root, most)
         self.database = Database(self.root)
         arrivals.sweep(self.database)
         self.life = Life(self.database, owner)
@@ -77,12 +80,7 @@ class RunStore:
         StoreError
             Naming what is kept, what it would come to, and what is allowed.
         """
-        if self.most and (kept := files.size_of(self.root)) + further > self.most:
-            raise StoreError(
-                f"What you keep here is {kept / 1e6:,.0f} MB, and {further / 1e6:,.0f} MB more "
-                f"would go beyond the {self.most / 1e6:,.0f} MB that everybody may keep. Delete "
-                "runs that you do not need, on the page Runs, and free their space there."
-            )
+        quota.check(self.root, further)
 
     # Datasets
 

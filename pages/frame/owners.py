@@ -10,12 +10,11 @@ import os
 import streamlit as st
 
 from bnmf_core.lazy import lazy
+from bnmf_core.store.home import EVERYBODY
 
 identity = lazy("pages.serving.identity")
 
 SHARED, SIGN_IN = "1", "sign-in"
-# On a server of one person.
-EVERYBODY = "local"
 _WITHOUT_COOKIE = "owner_of_this_tab"
 
 

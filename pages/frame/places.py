@@ -1,22 +1,22 @@
 """Where the runs of one owner are, and what works on them; those used lately are at hand."""
 
-import shutil
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bnmf_core.core import events
+from bnmf_core.core.errors import RunError
 from bnmf_core.core.limits import Limits
 from bnmf_core.jobs.job import Job, JobStatus, Work
 from bnmf_core.jobs.scheduler import Scheduler
 from bnmf_core.lazy import lazy
+from bnmf_core.store.forgetting import remove, take_away
 from bnmf_core.store.guest import GuestStore
-from bnmf_core.store.home import OWNERS
+from bnmf_core.store.home import EVERYBODY, OWNERS, SHARES, store_of
 from bnmf_core.store.run_store import RunStore
 from bnmf_core.store.shares import Shares
-from pages.frame.owners import EVERYBODY
 
 if TYPE_CHECKING:
     from bnmf_core import JobRunner
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 executors = lazy("bnmf_core.runs.executors")
 runners = lazy("bnmf_core.runs.runner")
 
-SHARES, SEEN = "shares", "seen"
+SEEN = "seen"
 # Seconds after which a place that nobody has looked at is put away, if nothing is made there.
 IDLE = 900.0
 # Seconds between two looks for such places, and for owners who have not come again.
@@ -136,10 +136,31 @@ class Places:
             When there is no such link, or it was taken back.
         """
         share = self.shares.find(token)
-        host, folder = self.of(share.owner), self._folder(share.owner)
+        host, folder = self.of(share.owner), store_of(self.home, share.owner)
         return self._at_hand(
             f"shown {token}", lambda: self._place(GuestStore(folder, share.run_ids), host)
         )
+
+    def forget(self, owner: str) -> None:
+        """Stop what is made for an owner, then remove all that is theirs; others keep theirs.
+
+        Raises
+        ------
+        RunError
+            When something of theirs has not stopped yet.
+        """
+        with self._lock:
+            shown = [f"shown {share.token}" for share in self.shares.of(owner)]
+            places = {key: self._places[key] for key in (owner, *shown) if key in self._places}
+        for place in places.values():
+            place.close()
+        if any(place.at_work() for place in places.values()):
+            raise RunError("What is running has not stopped yet; try again in a few seconds.")
+        with self._lock:
+            for key in places:
+                self._places.pop(key, None)
+            gone = take_away(self.home, owner)
+        remove(owner, gone)
 
     def close(self) -> None:
         """Stop everything after the current steps."""
@@ -161,21 +182,21 @@ class Places:
 
     def _at_hand(self, key: str, make: Callable[[], Place]) -> Place:
         with self._lock:
-            if key not in self._places:
+            known = self._places.get(key)
+            # Its folder may have been removed by an operator.
+            if known is None or not known.store.database.path.exists():
                 self._places[key] = make()
             place = self._places[key]
             place.used = time.monotonic()
         self._put_away()
         return place
 
-    def _folder(self, owner: str) -> Path:
-        return self.home if owner == EVERYBODY else self.home / OWNERS / owner
-
     def _store(self, owner: str) -> RunStore:
-        folder = self._folder(owner)
+        folder = store_of(self.home, owner)
         store = RunStore(folder, most=round(self.limits.disk * 1e9))
         if owner != EVERYBODY:
-            (folder / SEEN).touch()
+            with suppress(OSError):  # a full or read-only disk is looked at all the same
+                (folder / SEEN).touch()
         return store
 
     def _put_away(self) -> None:
@@ -197,13 +218,9 @@ class Places:
     def _remove_old(self, before: float) -> None:
         """Remove the owners who were last here before this time, in seconds since 1970."""
         for seen in self.home.glob(f"{OWNERS}/*/{SEEN}"):
-            folder = seen.parent
-            gone = folder.with_name(f".{folder.name}")
+            owner = seen.parent.name
             with self._lock:  # who comes at this moment is kept, or begins anew
-                if folder.name in self._places or seen.stat().st_mtime >= before:
+                if owner in self._places or seen.stat().st_mtime >= before:
                     continue
-                folder.rename(gone)
-            for share in self.shares.of(folder.name):
-                self.shares.take_back(folder.name, share.token)
-            shutil.rmtree(gone, ignore_errors=True)
-            events.tell("owner removed", owner=folder.name)
+                gone = take_away(self.home, owner)
+            remove(owner, gone)

@@ -1,0 +1,121 @@
+"""``backup``, ``restore``, ``usage`` and ``forget``: for whoever keeps the work of others."""
+
+import argparse
+import time
+from pathlib import Path
+
+from bnmf_core.cli.output import Commands, Output
+from bnmf_core.core.errors import NotFoundError, RunError, SettingsError
+from bnmf_core.core.limits import read_limits
+from bnmf_core.core.names import clean_name
+from bnmf_core.store import backup, forgetting
+from bnmf_core.store.forgetting import Theirs
+from bnmf_core.store.home import EVERYBODY, data_home, store_of
+from bnmf_core.store.run_store import RunStore
+
+# Seconds that runs of whoever is forgotten have to stop.
+PATIENCE = 60.0
+# Seconds after which nothing of them has come back.
+SETTLED = 1.0
+
+
+def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> None:
+    """Add ``backup``, ``restore``, ``usage`` and ``forget``."""
+    words = "put everything that is kept, of all owners, into one file, also while the app works"
+    command = commands.add_parser("backup", parents=parents, help=words, description=words)
+    command.add_argument("file", type=Path, metavar="FILE", help="outside of what is backed up")
+    command.set_defaults(act=back_up)
+    words = "put a backup into a folder that is empty or not there, verified"
+    command = commands.add_parser("restore", parents=parents, help=words, description=words)
+    command.add_argument("file", type=Path, metavar="FILE")
+    command.set_defaults(act=restore)
+    words = "say how much each owner keeps, and of how much"
+    command = commands.add_parser("usage", parents=parents, help=words, description=words)
+    command.set_defaults(act=usage)
+    words = "remove all that is an owner's: runs, data, names, links shown to others"
+    command = commands.add_parser("forget", parents=parents, help=words, description=words)
+    command.add_argument(
+        "owner",
+        nargs="?",
+        default="",
+        help=f"as usage lists them; {EVERYBODY}: of the folder itself",
+    )
+    command.add_argument("--all", action="store_true", help="everybody")
+    command.add_argument("--yes", action="store_true", help="do it; else it is only said")
+    command.set_defaults(act=forget)
+
+
+def back_up(options: argparse.Namespace, output: Output) -> None:
+    """Write the backup."""
+    made = backup.write(_home(options), options.file)
+    for sentence in made.said:
+        output.note(f"{sentence} It is in the backup as it is.")
+    told = {"output": str(options.file), **vars(made)}
+    where = f"{made.files:,} files ({made.bytes / 1e6:,.2f} MB) are in {options.file}."
+    output.result(told, lambda: output.say(where))
+
+
+def restore(options: argparse.Namespace, output: Output) -> None:
+    """Put a backup back."""
+    home = options.store or Path(data_home())
+    made = backup.restore(options.file, home)
+    told = {"store": str(home), **vars(made)}
+    where = f"{made.files:,} files ({made.bytes / 1e6:,.2f} MB) are in {home}, each as it was."
+    output.result(told, lambda: output.say(where))
+
+
+def usage(options: argparse.Namespace, output: Output) -> None:
+    """A line per owner."""
+    home, most = _home(options), read_limits().disk
+    found = [forgetting.theirs(home, owner) for owner in forgetting.owners(home)]
+
+    def show() -> None:
+        limit = f"{most:g} GB" if most else "no limit"
+        columns = ["owner", "runs", "data", "MB", "of"]
+        cells = [(o.owner, o.runs, o.data, f"{o.bytes / 1e6:,.2f}", limit) for o in found]
+        output.table(columns, cells)
+
+    output.result({"owners": list(map(vars, found)), "limit_bytes": round(most * 1e9)}, show)
+
+
+def forget(options: argparse.Namespace, output: Output) -> None:
+    """Say what would go, or remove it."""
+    home, known = _home(options), forgetting.owners(_home(options))
+    if bool(options.owner) == options.all:
+        raise SettingsError("Name one owner, as `bnmf usage` lists them, or give --all.")
+    if options.owner and options.owner not in known:
+        raise NotFoundError(
+            f"There is no owner {clean_name(options.owner)!r} here; `bnmf usage` lists them."
+        )
+    found = [forgetting.theirs(home, one) for one in (known if options.all else [options.owner])]
+    for one in reversed(found) if options.yes else ():
+        _stop(RunStore(store_of(home, one.owner)), one)
+        # An app that is at work may write what it had begun.
+        while forgetting.parts_of(home, one.owner):
+            forgetting.forget(home, one.owner)
+            time.sleep(SETTLED)
+
+    def show() -> None:
+        for one in found:
+            output.say(f"{one.owner}: {one.said}, {one.bytes / 1e6:,.2f} MB.")
+        output.say("All of it is removed." if options.yes else "Give --yes to remove it.")
+
+    output.result({"owners": [vars(one) for one in found], "removed": options.yes}, show)
+
+
+def _stop(store: RunStore, found: Theirs) -> None:
+    """Stop what is running of an owner, wherever it is made."""
+    end = time.monotonic() + PATIENCE
+    while active := [run for run in store.runs() if run.active]:
+        for run in active:
+            store.life.cancel(run.id)
+        if time.monotonic() > end:
+            raise RunError(
+                f"{len(active)} runs of {found.owner} have not stopped after {PATIENCE:g} seconds; "
+                "stop the app and try again."
+            )
+        time.sleep(0.2)
+
+
+def _home(options: argparse.Namespace) -> Path:
+    return data_home() if options.store is None else Path(options.store)

@@ -1,0 +1,65 @@
+"""Disks that are full, folders that are read-only, missing or no folders: why, and what to do."""
+
+import errno
+import os
+import secrets
+from contextlib import suppress
+from pathlib import Path
+
+from bnmf_core.core.errors import DiskError
+
+FULL = "the disk is full"
+NO_FOLDER = "a file or a broken link is in the place of a folder"
+NOT_ALLOWED = "the user of this program may not"
+REASONS = {
+    errno.ENOSPC: FULL,
+    errno.EDQUOT: FULL,
+    errno.EROFS: "the folder is read-only",
+    errno.EACCES: NOT_ALLOWED,
+    errno.EPERM: NOT_ALLOWED,
+    errno.EEXIST: NO_FOLDER,
+    errno.ENOTDIR: NO_FOLDER,
+}
+# What NumPy says where a disk takes no more of an array.
+CUT_OFF = "requested and"
+
+
+def not_written(place: Path, error: Exception) -> DiskError:
+    """The sentence for a file or folder of a store that cannot be written."""
+    why = reason(error)
+    free = "free space, or name" if why == FULL else "name"
+    return DiskError(
+        f"{str(place)!r} cannot be written: {why}; {free} another folder in BNMF_HOME."
+    )
+
+
+def not_done(error: Exception) -> DiskError:
+    """The sentence for an error of the disk that nobody has said more of."""
+    if isinstance(error, DiskError):
+        return error
+    place = getattr(error, "filename", None) or "what is needed"
+    if reason(error) in REASONS.values():
+        return not_written(Path(os.fsdecode(place)), error)
+    return DiskError(f"{os.fsdecode(place)!r} cannot be read or written: {reason(error)}.")
+
+
+def reason(error: Exception) -> str:
+    """Why something cannot be read or written, in words."""
+    if not isinstance(error, OSError):
+        return str(error).rstrip(".")
+    if error.errno is None and CUT_OFF in str(error):
+        return FULL
+    return REASONS.get(error.errno or 0, error.strerror or str(error).rstrip("."))
+
+
+def hindrance(folder: Path) -> OSError | None:
+    """Why nothing can be written into a folder now, by trying; None where something can."""
+    tried = folder / f"tried-{secrets.token_hex(4)}.{os.getpid()}-0.part"
+    try:
+        tried.write_bytes(bytes(4096))
+    except OSError as error:
+        return error
+    finally:
+        with suppress(OSError):
+            tried.unlink()
+    return None

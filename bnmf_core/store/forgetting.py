@@ -1,0 +1,127 @@
+"""All that is one owner's, and its removal to the last byte."""
+
+import secrets
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from bnmf_core.core import events
+from bnmf_core.core.errors import StoreError
+from bnmf_core.core.names import listed
+from bnmf_core.store import disk, quota
+from bnmf_core.store.home import EVERYBODY, KEY, OWNERS, SHARES, owners_in, store_of
+from bnmf_core.store.run_store import RunStore
+from bnmf_core.store.shares import Shares
+
+# In the folder of a server, what is not its own store's.
+OF_OTHERS = (OWNERS, SHARES, KEY)
+# What is removed at this moment is called so.
+GONE = ".gone"
+
+
+@dataclass(frozen=True)
+class Theirs:
+    """How much is an owner's: runs, of them those that wait or run, data, names, links, bytes."""
+
+    owner: str
+    runs: int
+    active: int
+    data: int
+    names: int
+    links: int
+    bytes: int
+
+    @property
+    def said(self) -> str:
+        """What there is, in words."""
+        counts = (
+            (self.runs, "run", "runs"),
+            (self.data, "dataset", "datasets"),
+            (self.names, "name or note", "names and notes"),
+            (self.links, "link shown to others", "links shown to others"),
+        )
+        return listed(f"{count:,} {one if count == 1 else many}" for count, one, many in counts)
+
+
+def owners(home: Path) -> list[str]:
+    """Everybody who has something under this folder."""
+    own = [EVERYBODY] if any((home / name).is_dir() for name in quota.ALLOWED_BEFORE) else []
+    return own + [folder.name for folder in owners_in(home)]
+
+
+def theirs(home: Path, owner: str) -> Theirs:
+    """What is an owner's; nothing is changed."""
+    store = RunStore(store_of(home, owner))
+    runs = store.runs()
+    parts = parts_of(home, owner)
+    return Theirs(
+        owner,
+        len(runs) + len(store.unreadable()),
+        sum(run.active for run in runs),
+        len(store.datasets()),
+        sum(path.is_file() for path in (store.root / "notes").rglob("*")),
+        len(Shares(home / SHARES).of(owner)),
+        sum(quota.size_of(part) if part.is_dir() else part.stat().st_size for part in parts),
+    )
+
+
+def forget(home: Path, owner: str) -> None:
+    """Remove all that is an owner's; nothing of theirs may be at work.
+
+    Raises
+    ------
+    StoreError
+        When something of it cannot be removed.
+    """
+    remove(owner, take_away(home, owner))
+
+
+def take_away(home: Path, owner: str) -> list[Path]:
+    """Take back an owner's links and put aside what is theirs; where it lies until it is removed.
+
+    Raises
+    ------
+    StoreError
+        When it cannot be.
+    """
+    shares, gone = Shares(home / SHARES), []
+    try:
+        for share in shares.of(owner):
+            shares.take_back(owner, share.token)
+        for part in parts_of(home, owner):
+            # Whoever still has it open writes into it no more.
+            aside = part.with_name(f".{part.name}.{secrets.token_hex(4)}{GONE}")
+            gone.append(part if part.name.endswith(GONE) else part.rename(aside))
+    except OSError as error:
+        raise _not_removed(owner, error) from error
+    return gone
+
+
+def remove(owner: str, gone: list[Path]) -> None:
+    """Remove what :func:`take_away` has put aside."""
+    try:
+        for part in gone:
+            if part.is_dir() and not part.is_symlink():
+                shutil.rmtree(part)
+            else:
+                part.unlink()
+    except OSError as error:
+        raise _not_removed(owner, error) from error
+    events.tell("owner removed", owner=owner)
+
+
+def _not_removed(owner: str, error: OSError) -> StoreError:
+    return StoreError(
+        f"What is kept of {owner!r} cannot be removed: {disk.reason(error)}; make its folder "
+        "writable and try again."
+    )
+
+
+def parts_of(home: Path, owner: str) -> list[Path]:
+    """The folder of an owner; in that of a server, what is nobody else's."""
+    if owner != EVERYBODY:
+        folder = store_of(home, owner)
+        left = folder.parent.glob(f".{owner}.*{GONE}")  # by a removal that was broken off
+        return [path for path in (*left, folder) if path.is_dir()]
+    shared = (*OF_OTHERS, "transforms") if owners_in(home) else OF_OTHERS
+    return sorted(path for path in home.iterdir() if path.name not in shared)

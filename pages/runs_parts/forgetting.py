@@ -1,0 +1,40 @@
+"""All that is somebody's, and its removal."""
+
+import streamlit as st
+
+from bnmf_core.store.forgetting import theirs
+from pages.frame import owners, view
+from pages.frame.services import places
+from pages.frame.words import plain, size
+
+_ASKED = "asked_to_forget"
+
+
+def show() -> None:
+    """A closed panel; what would go is said before somebody confirms it."""
+    with st.expander("Delete all my data"):
+        st.caption(
+            "This removes everything that you keep here, and cannot be undone. An archive, under "
+            "Overview, is what to keep of it."
+        )
+        if st.button("Say what would be deleted", key="ask_to_forget"):
+            st.session_state[_ASKED] = True
+        if not st.session_state.get(_ASKED):
+            return
+        with view.told(ends=False):
+            found = theirs(places().home, owners.owner())
+            stops = f" {found.active:,} that are running stop." if found.active else ""
+            words = f"This deletes {found.said}, with all that was computed of them"
+            st.warning(plain(f"{words}: {size(found.bytes)}.{stops}"))
+            yes, no = st.columns(2)
+            if no.button("Keep everything", key="keep_everything", width="stretch"):
+                st.session_state.pop(_ASKED)
+                st.rerun()
+            if yes.button("Delete all of it", key="forget", width="stretch"):
+                places().forget(owners.owner())
+                # What stays in memory of it goes, too.
+                st.cache_data.clear()
+                st.session_state.clear()
+                st.query_params.clear()
+                st.toast("Everything that you kept here is deleted.")
+                st.rerun()

@@ -260,6 +260,8 @@ def sample_within(
         while sum(len(A) for A, *_ in made) < each.sum():
             raise_if_cancelled(stopped, "the posterior's draws")
             state, batch = sampler.step(problem, state, settings, rng)
+            if not batch.size:  # nothing is recorded while chains adapt
+                continue
             drawn = np.ones(batch.size, bool) if batch.warm_up is None else ~batch.warm_up
             made.append((batch.A[drawn], batch.W[drawn], np.asarray(batch.chain)[drawn]))
     A, W, chain = (np.concatenate(parts) for parts in zip(*made, strict=True))

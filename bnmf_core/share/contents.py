@@ -29,7 +29,7 @@ from bnmf_core.runs.examples import FINISHED
 from bnmf_core.share import schema
 from bnmf_core.share.archive import ANALYSES, DATA, NOTES, RUNS, signature
 from bnmf_core.share.schema import Entry
-from bnmf_core.share.unpacking import ANEW, Source, reason_of, unpack
+from bnmf_core.share.unpacking import ANEW, REMEDY, Source, reason_of, unpack
 from bnmf_core.store import files, folders, notes, records
 from bnmf_core.store.datasets import META, read_dataset
 from bnmf_core.store.notes import Note
@@ -84,7 +84,7 @@ def read(source: Source, aside: Path, root: Path | None, salvage: bool) -> Archi
     said = list(unpacked.said)
     manifest = unpacked.manifest
     what = "The data of this archive cannot be opened, and without them nothing of it"
-    with _other_said(what, aside, "Save or download it anew."):
+    with _other_said(what, aside, REMEDY):
         dataset = _dataset(aside / DATA)
         if dataset.hash != manifest.dataset:
             raise StoreError("they are not those that its list names")

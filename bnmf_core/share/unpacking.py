@@ -30,7 +30,8 @@ METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 BLOCK = 2**20
 # Damaged or missing files that are named.
 MOST_NAMED = 3
-ANEW = "Save or download it anew; `bnmf open --salvage` brings in what is whole of it."
+REMEDY = "Save or download it anew."
+ANEW = f"{REMEDY[:-1]}; `bnmf open --salvage` brings in what is whole of it."
 NONE = (
     "This is no archive of runs: its list of contents is missing. Choose a file that was saved "
     "here by “Archive”, or written by `bnmf archive`."
@@ -88,7 +89,10 @@ def unpack(source: Source, aside: Path, trust: Trust, salvage: bool) -> Unpacked
         if MANIFEST not in members:
             raise StoreError(NONE)
         told = _whole(members.pop(MANIFEST))
-        manifest = schema.decoded(told, schema.Manifest, "The list of contents of this archive")
+        try:
+            manifest = schema.decoded(told, schema.Manifest, "The list of contents of this archive")
+        except StoreError as error:
+            raise StoreError(f"{error} {REMEDY}") from error
         if manifest.format > FORMAT:
             wrong(
                 "This archive was written by a newer version of this program "
@@ -139,7 +143,8 @@ def _check_room(file: BinaryIO, aside: Path, members: Mapping[str, Member]) -> N
     if (total := sum(member.size for member in members.values())) > most:
         raise StoreError(
             f"This archive would grow to {total / 1e6:,.0f} MB, and there is room for "
-            f"{most / 1e6:,.0f} MB of it; nothing of it was kept."
+            f"{most / 1e6:,.0f} MB of it; nothing of it was kept. Free space, or save fewer runs "
+            "in one archive."
         )
 
 
@@ -258,7 +263,7 @@ def _whole(member: Member) -> bytes:
     if member.size > MOST_LISTED:
         raise StoreError(
             f"The list of contents of this archive has {member.size / 1e6:,.0f} MB; at most "
-            f"{MOST_LISTED / 1e6:,.0f} MB is read."
+            f"{MOST_LISTED / 1e6:,.0f} MB is read. Save fewer runs in one archive."
         )
     return b"".join(_declared(member))
 

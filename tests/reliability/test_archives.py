@@ -329,6 +329,13 @@ def test_what_is_broken_off_is_there_whole_or_not_at_all(whole, tmp_path, end):
     assert set(found) == {0, 2}
 
 
+@pytest.mark.slow
+def test_a_planted_leftover_is_found(whole, tmp_path, monkeypatch):
+    monkeypatch.setattr(arrivals, "_take_back", lambda database, aside: None)
+    with pytest.raises(AssertionError):
+        broken_off(whole, tmp_path, kill, 29)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("end", [kill, is_full])
 def test_at_every_deed_what_is_broken_off_is_there_whole_or_not_at_all(

@@ -4,6 +4,7 @@ import io
 import json
 import shutil
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -95,6 +96,13 @@ def test_opened_twice_nothing_is_there_twice(file, elsewhere):
     first, second = open_archive(elsewhere, file), open_archive(elsewhere, file)
     assert first.run_ids == second.run_ids
     assert len(elsewhere.runs()) == len(first.run_ids)
+
+
+def test_opened_by_several_at_once_nothing_is_there_twice(file, elsewhere):
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(lambda _: open_archive(RunStore(elsewhere.root), file), range(4)))
+    assert {opened.run_ids for opened in found} == {found[0].run_ids}
+    assert len(elsewhere.runs()) == len(found[0].run_ids)
 
 
 def test_another_run_of_that_name_is_left_as_it_is(file, answer, elsewhere, tmp_path):

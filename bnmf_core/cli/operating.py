@@ -8,8 +8,9 @@ from bnmf_core.cli.output import Commands, Output
 from bnmf_core.core.errors import NotFoundError, RunError, SettingsError
 from bnmf_core.core.limits import read_limits
 from bnmf_core.core.names import clean_name
-from bnmf_core.store import backup, forgetting
+from bnmf_core.store import backup, forgetting, health
 from bnmf_core.store.forgetting import Theirs
+from bnmf_core.store.health import Damage
 from bnmf_core.store.home import EVERYBODY, data_home, store_of
 from bnmf_core.store.run_store import RunStore
 
@@ -48,8 +49,8 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
 def back_up(options: argparse.Namespace, output: Output) -> None:
     """Write the backup."""
     made = backup.write(_home(options), options.file)
-    for sentence in made.said:
-        output.note(f"{sentence} It is in the backup as it is.")
+    said = [f"{sentence} It is in the backup as it is." for sentence in made.said]
+    output.damaged(Damage("list", "", sentence) for sentence in said)
     told = {"output": str(options.file), **vars(made)}
     where = f"{made.files:,} files ({made.bytes / 1e6:,.2f} MB) are in {options.file}."
     output.result(told, lambda: output.say(where))
@@ -67,7 +68,7 @@ def restore(options: argparse.Namespace, output: Output) -> None:
 def usage(options: argparse.Namespace, output: Output) -> None:
     """A line per owner."""
     home, most = _home(options), read_limits().disk
-    found = [forgetting.theirs(home, owner) for owner in forgetting.owners(home)]
+    found = [_theirs(home, owner, output) for owner in forgetting.owners(home)]
 
     def show() -> None:
         limit = f"{most:g} GB" if most else "no limit"
@@ -87,7 +88,7 @@ def forget(options: argparse.Namespace, output: Output) -> None:
         raise NotFoundError(
             f"There is no owner {clean_name(options.owner)!r} here; `bnmf usage` lists them."
         )
-    found = [forgetting.theirs(home, one) for one in (known if options.all else [options.owner])]
+    found = [_theirs(home, one, output) for one in (known if options.all else [options.owner])]
     for one in reversed(found) if options.yes else ():
         _stop(RunStore(store_of(home, one.owner)), one)
         # An app that is at work may write what it had begun.
@@ -101,6 +102,13 @@ def forget(options: argparse.Namespace, output: Output) -> None:
         output.say("All of it is removed." if options.yes else "Give --yes to remove it.")
 
     output.result({"owners": [vars(one) for one in found], "removed": options.yes}, show)
+
+
+def _theirs(home: Path, owner: str, output: Output) -> Theirs:
+    """What is an owner's, and what of their list is damaged."""
+    store = RunStore(store_of(home, owner))
+    output.damaged(health.of_list(store))
+    return forgetting.theirs(home, store)
 
 
 def _stop(store: RunStore, found: Theirs) -> None:

@@ -121,6 +121,7 @@ def start(options: argparse.Namespace, output: Output) -> str:
 def resume(options: argparse.Namespace, output: Output) -> str:
     """Go on with a run and wait for it; returns "cancelled" or "complete"."""
     store = open_store(options.store)
+    output.damaged(health.of_data(store, store.run(options.run_id).dataset))
     with closing(JobRunner(store)) as runner:
 
         def begin(scheduler: str) -> list[str]:

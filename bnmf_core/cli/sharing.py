@@ -11,9 +11,12 @@ from bnmf_core.cli.output import Commands, Output
 from bnmf_core.cli.records import document, open_store, show_runs
 from bnmf_core.cli.running import compute
 from bnmf_core.compare.distances import DISTANCES, find_distance
+from bnmf_core.core.errors import DamagedError, RunError
+from bnmf_core.core.particles import Particles
 from bnmf_core.findings.answer import Answer
 from bnmf_core.lazy import lazy
 from bnmf_core.store import health
+from bnmf_core.store.records import RunRecord
 
 report = lazy("bnmf_core.share.report")
 archive = lazy("bnmf_core.share.archive")
@@ -114,7 +117,16 @@ def open_file(options: argparse.Namespace, output: Output) -> None:
 
 def code(options: argparse.Namespace, output: Output) -> None:
     """Print the program."""
-    text = program.script(
-        open_comparison(open_store(options.store), options.run_ids), options.archive
-    )
+    store = open_store(options.store)
+    records = sorted((store.run(one) for one in set(options.run_ids)), key=lambda run: run.created)
+    if any(record.dataset != records[0].dataset for record in records):
+        raise RunError("These runs used different data; ask for the programs one by one.")
+    made: list[tuple[RunRecord, Particles | None]] = []
+    for record in records:
+        output.damaged(health.of_run(store, record))
+        try:
+            made.append((record, store.particles(record.id)))
+        except DamagedError:  # the program is what makes them again
+            made.append((record, None))
+    text = program.script_of(made, store.dataset(records[0].dataset), options.archive)
     output.result({"program": text}, lambda: print(text, end=""))

@@ -1,6 +1,9 @@
 """The program that repeats the runs of a comparison with the engine, to the same bits."""
 
+from collections.abc import Sequence
+
 from bnmf_core.analysis.comparison import Comparison
+from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.particles import Particles
 from bnmf_core.data.samples import sample_of
 from bnmf_core.registry import ALGORITHMS
@@ -40,25 +43,32 @@ def script(comparison: Comparison, archive: str = "archive.zip") -> str:
     Runs of other programs are left out, with a word.
     """
     every = list(zip(comparison.runs, comparison.particles, strict=True))
+    return script_of(every, comparison.dataset, archive)
+
+
+def script_of(
+    every: Sequence[tuple[RunRecord, Particles | None]], dataset: Dataset, archive: str
+) -> str:
+    """The same of runs whose factorizations may be lost."""
     made = [(run, particles) for run, particles in every if run.spec.algorithm in ALGORITHMS]
     foreign = len(every) - len(made)
-    sample = sample_of(comparison.dataset)
+    sample = sample_of(dataset)
     specs = [_entry(record, particles) for record, particles in made]
     if foreign:
         specs.append(f"    # {foreign} more came from another program and cannot be made again.")
     plural = "s" if len(made) != 1 else ""
     return PROGRAM.format(
         runs=f"{len(made)} run{plural}",
-        data=_quiet(comparison.dataset.name),
+        data=_quiet(dataset.name),
         version=VERSION,
         loader="load_sample" if sample else "load_archive",
         load=f"load_sample({sample!r})" if sample else f"load_archive({archive!r}).dataset",
-        hash=comparison.dataset.hash,
+        hash=dataset.hash,
         specs="\n".join(specs),
     )
 
 
-def _entry(record: RunRecord, particles: Particles) -> str:
+def _entry(record: RunRecord, particles: Particles | None) -> str:
     spec = record.spec
     chosen = [f"{spec.algorithm!r}", f"rank={spec.rank}", f"model={spec.model!r}"]
     chosen += [f"particles={spec.particles}", f"seed={spec.seed}"]
@@ -67,15 +77,17 @@ def _entry(record: RunRecord, particles: Particles) -> str:
             chosen.append(f"{name}={values!r}")
     if spec.holdout:
         chosen.append(f"holdout={spec.holdout!r}")
-    if spec.seconds and particles.info.get("stop_reason") == "budget":
+    if spec.seconds and particles and particles.info.get("stop_reason") == "budget":
         # As many as it made then: how far seconds go depends on the machine.
         chosen[3] = f"particles={particles.M}"
     # What was stopped early has fewer factorizations than the program will make.
     stopped = "" if record.status == "complete" else f"  # {record.status} after {record.done}"
+    stopped += "" if particles else "  # what it made is lost, and nothing to compare with"
+    digest = particles.digest if particles else ""
     return (
         f"    {record.id!r}: (  # {_quiet(run_names([record])[record.id])}\n"
         f"        RunSpec({', '.join(chosen)}),\n"
-        f"        {particles.digest!r},{stopped}\n    ),"
+        f"        {digest!r},{stopped}\n    ),"
     )
 
 

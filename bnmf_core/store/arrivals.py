@@ -5,11 +5,12 @@ Before anything is moved, a file aside names the places: what is there and has n
 removed again, by this program or by the next one that opens the store.
 """
 
+import fcntl
 import shutil
-import sqlite3
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from bnmf_core.core.errors import StoreError
@@ -17,8 +18,8 @@ from bnmf_core.store import files
 from bnmf_core.store.database import Change, Database
 
 PREFIX, PLACES, LOCK = "arriving-", "places.json", "arriving.lock"
-# Seconds that one waits for another to be brought in.
-PATIENCE = 60.0
+# Seconds that one waits for another to be brought in, and between two tries.
+PATIENCE, BETWEEN_TRIES = 60.0, 0.05
 
 
 @contextmanager
@@ -63,7 +64,7 @@ def sweep(database: Database) -> None:
     """Remove what programs that were killed have left, unless one is at work."""
     root = database.path.parent
     if any(root.glob(f"{PREFIX}*")):
-        with suppress(OSError, sqlite3.Error), _only_one(root, 0.0) as alone:
+        with suppress(OSError), _only_one(root, 0.0) as alone:
             if alone:
                 _sweep(database)
 
@@ -105,14 +106,18 @@ def _places(aside: Path) -> list[str]:
 def _only_one(root: Path, seconds: float) -> Iterator[bool]:
     """Whether no other program or thread is in here, asked for so many seconds.
 
-    A lock of SQLite's: it is gone with the process that has it.
+    The lock is gone with the process that has it.
     """
-    with closing(sqlite3.connect(root / LOCK, timeout=seconds, isolation_level=None)) as connection:
-        try:
-            connection.execute("BEGIN EXCLUSIVE")
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error):
-                raise
-            yield False
-        else:
-            yield True
+    end = time.monotonic() + seconds
+    with (root / LOCK).open("ab") as file:
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() > end:
+                    yield False
+                    return
+                time.sleep(BETWEEN_TRIES)
+            else:
+                yield True
+                return

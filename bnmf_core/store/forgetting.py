@@ -49,11 +49,10 @@ def owners(home: Path) -> list[str]:
     return own + [folder.name for folder in owners_in(home)]
 
 
-def theirs(home: Path, owner: str) -> Theirs:
-    """What is an owner's; nothing is changed."""
-    store = RunStore(store_of(home, owner))
-    runs = store.runs()
-    parts = parts_of(home, owner)
+def theirs(home: Path, store: RunStore) -> Theirs:
+    """What is an owner's whose store this is; nothing is changed."""
+    owner = EVERYBODY if store.root == home else store.root.name
+    runs, parts = store.runs(), parts_of(home, owner)
     return Theirs(
         owner,
         len(runs) + len(store.unreadable()),

@@ -47,12 +47,15 @@ def runs(on_change: Callable[[], None]) -> list[RunRecord]:
     unreadable = store().unreadable()
     for run_id in gone & unreadable.keys():
         view.problem(unreadable[run_id])
-    not_found("run", gone - unreadable.keys() - {run.id for run in failed})
+    lost = set(lost_runs(store())) if gone or not by_id else set()
+    if gone & lost:
+        view.problem("These runs are on the disk, but not in the list, which was lost or damaged.")
+    not_found("run", gone - unreadable.keys() - {run.id for run in failed} - lost)
     if not by_id:
+        if lost:
+            view.nothing("The list of runs was lost. The page Runs brings them back.", "runs")
         if gone:
             st.stop()
-        if lost_runs(store()):
-            view.nothing("The list of runs was lost. The page Runs brings them back.", "runs")
         view.nothing(
             "Nothing has been run yet. Start an example, or run your own data.", "home", "run"
         )

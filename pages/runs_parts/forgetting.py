@@ -4,7 +4,7 @@ import streamlit as st
 
 from bnmf_core.store.forgetting import theirs
 from pages.frame import owners, view
-from pages.frame.services import places
+from pages.frame.services import places, store
 from pages.frame.words import plain, size
 
 _ASKED = "asked_to_forget"
@@ -22,7 +22,7 @@ def show() -> None:
         if not st.session_state.get(_ASKED):
             return
         with view.told(ends=False):
-            found = theirs(places().home, owners.owner())
+            found = theirs(places().home, store())
             stops = f" {found.active:,} that are running stop." if found.active else ""
             words = f"This deletes {found.said}, with all that was computed of them"
             st.warning(plain(f"{words}: {size(found.bytes)}.{stops}"))

@@ -159,3 +159,32 @@ def test_a_damaged_result_is_computed_again_and_told(command, home, run_id):
     assert code == 0 and told == json.loads(before)
     assert sentence == err.strip()
     assert "“Finding modes and coverage” was damaged on the disk (linkage-max_angle.npy" in err
+
+
+def test_the_program_of_a_run_of_which_nothing_is_left_is_printed(command, home, run_id):
+    whole = command("code", run_id)[1]
+    (home.run_folder(run_id) / "particles.json").write_text("{")
+    code, out, err = command("code", run_id)
+    assert code == 3 and f"Run {run_id}: The stored file particles.json cannot be read" in err
+    lost = [line for line in out.splitlines() if line not in whole.splitlines()]
+    assert lost == ["        '',  # what it made is lost, and nothing to compare with"]
+
+
+def test_whoever_resumes_a_run_is_told_that_its_data_are_damaged(command, home, run_id):
+    claim = home.life.enter(home.run(run_id).dataset, SPEC)
+    home.life.withdraw(claim, "It was broken off.")
+    flipped(home.root / "datasets" / home.run(run_id).dataset / "X.npy")
+    code, _, err = command("resume", claim.run_id)
+    assert code == 3 and "are damaged on the disk" in err and "has failed" in err
+
+
+@pytest.mark.parametrize("words", [("usage",), ("forget", "local"), ("backup",)])
+def test_whoever_keeps_the_work_of_others_is_told_that_a_list_is_damaged(
+    command, home, run_id, tmp_path, words
+):
+    index = home.root / NAME
+    for beside in ("-wal", "-shm"):
+        index.with_name(NAME + beside).unlink(missing_ok=True)
+    index.write_bytes(b"no list of runs" * 100)
+    code, _, err = command(*words, *([tmp_path / "saved.zip"] * (words == ("backup",))))
+    assert code == 3 and "damaged" in err

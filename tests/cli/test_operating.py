@@ -1,6 +1,5 @@
 """What operators call: backups, who keeps how much, and the removal of all that is somebody's."""
 
-import json
 import shutil
 import threading
 from contextlib import closing
@@ -126,13 +125,3 @@ def test_a_removal_that_was_broken_off_is_completed(ask, served):
     RunStore(served / OWNERS / "anna")
     assert ask("forget", "anna", "--yes")["removed"]
     assert [path.name for path in (served / OWNERS).iterdir()] == ["ben"]
-
-
-def test_a_damaged_list_is_told_by_a_backup(command, tmp_path, home):
-    with home.database.connect() as connection:
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    other = tmp_path / "other"
-    other.mkdir()
-    (other / "index.sqlite").write_bytes(b"no list of runs" * 100)
-    code, out, err = command("backup", tmp_path / "saved.zip", "--store", other, "--json")
-    assert code == 0 and "is damaged" in err and len(json.loads(out)["said"]) == 1

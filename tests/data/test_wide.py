@@ -21,12 +21,12 @@ def rows(count, cell, *above):
 
 
 # Each once took minutes: some step was repeated for every column, over all columns. Beside it the
-# rows and columns of its numbers, None where it has none.
+# rows and columns of its numbers, None where it has none; words may head the columns.
 WIDE = {
-    "numbers": (lambda: rows(MANY, lambda row, i: str((7 * i + row) % 9)), (3, MANY)),
+    "numbers": (lambda: rows(MANY, lambda row, i: str((7 * i + 2 * row) % 9)), (3, MANY)),
     "words": (lambda: rows(MANY, lambda row, i: "ab"[(i + row) % 2]), None),
     "yes and no": (lambda: rows(MANY, lambda row, i: "ny"[(i + row) % 2]), (3, MANY)),
-    "percentages": (lambda: rows(MANY // 2, lambda row, i: f"{(i + row) % 9}%"), (3, MANY // 2)),
+    "percentages": (lambda: rows(MANY // 2, lambda row, i: f"{(i + row) % 9}%"), (2, MANY // 2)),
     "columns without a name": (
         lambda: rows(40_000, lambda row, _: str(row), [f"unnamed:{i}" for i in range(40_000)]),
         None,

@@ -9,10 +9,11 @@ import numpy as np
 
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import NotFoundError, SettingsError
+from bnmf_core.core.limits import read_limits
 from bnmf_core.core.plain import Value
 from bnmf_core.core.settings import Declaration, build, declarations
 from bnmf_core.data.joining import join, labelled, oriented
-from bnmf_core.data.load import LIMIT_BYTES, inspect_file, load_file, map_npy, named_apart
+from bnmf_core.data.load import inspect_file, load_file, map_npy, named_apart
 from bnmf_core.data.repair import hide_entries
 from bnmf_core.data.samples import SAMPLES, load_sample
 from bnmf_core.data.synthetic import GENERATORS
@@ -98,7 +99,7 @@ def _from_file(
     note: Callable[[str], None] | None,
     joined: Sequence[str],
 ) -> Dataset:
-    if path.suffix.lower() == ".npy" and path.stat().st_size > LIMIT_BYTES:
+    if path.suffix.lower() == ".npy" and path.stat().st_size > read_limits().reading_bytes:
         return map_npy(path, observations=chosen.get("observations", "rows"))
     beside: list[tuple[str, bytes, str | None]] = []
     for word in joined:

@@ -1,4 +1,4 @@
-"""What one owner may take of a server, in one file that its operator writes."""
+"""What one owner and one file may take, in one file that whoever runs the program writes."""
 
 import dataclasses
 import os
@@ -9,11 +9,13 @@ from bnmf_core.core.errors import SettingsError
 from bnmf_core.core.plain import is_number, is_whole
 
 NAMED_BY = "BNMF_LIMITS"
+# More than any number of bytes that there is room for.
+NO_LIMIT = 2**40
 
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-    """What runs, and what is kept.
+    """What runs, what is kept, and what is read.
 
     Attributes
     ----------
@@ -25,6 +27,9 @@ class Limits:
         0 for never.
     share_results : whether equal analyses are computed once also where people brought the data
         themselves; how soon a result is there then tells that somebody else has the same data.
+    reading_seconds : that a file may take to be read; a large one up to four times as many.
+        reading_memory : gigabytes, beside twelve times the size of the file. reading_megabytes :
+        of a file, and of what is packed in it. 0 of each for no limit.
     """
 
     runs_at_once: int = 3
@@ -33,6 +38,9 @@ class Limits:
     disk: float = 0.0
     keep_days: float = 0.0
     share_results: bool = False
+    reading_seconds: float = 30.0
+    reading_memory: float = 2.0
+    reading_megabytes: float = 256.0
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
@@ -45,9 +53,20 @@ class Limits:
                 continue
             whole = isinstance(field.default, int)
             least = 1 if whole else 0
-            if not (is_whole(value) if whole else is_number(value)) or value < least:
+            kinds = is_whole(value) if whole else is_number(value)
+            if not (kinds and least <= value < NO_LIMIT):
                 kind = "a whole number from 1 on" if whole else "a number, 0 for no limit"
                 raise SettingsError(f"The limit {field.name!r} was {value!r}; it is {kind}.")
+
+    @property
+    def reading_bytes(self) -> int:
+        """The most bytes of a file, and of what is packed in it."""
+        return int(self.reading_megabytes * 2**20) or NO_LIMIT
+
+
+def raised(name: str) -> str:
+    """How a limit is raised, for the sentence that tells of it."""
+    return f"raise `{name}` in the file that {NAMED_BY} names"
 
 
 def read_limits(path: str | Path | None = None) -> Limits:

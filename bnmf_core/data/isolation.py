@@ -1,11 +1,13 @@
 """Files read in a process of their own: hostile bytes may crash or swell it, and nothing else.
 
-A server process imports the parsers once and forks a worker for each file
-(:mod:`bnmf_core.data.worker`). A worker answers in JSON and plain arrays, never in Python objects.
+Every file from outside comes through here. A server process imports the parsers once and forks a
+worker for each file (:mod:`bnmf_core.data.worker`). A worker answers in JSON and plain arrays,
+never in Python objects.
 """
 
 import atexit
 import json
+import math
 import os
 import shutil
 import socket
@@ -28,16 +30,18 @@ from scipy import sparse
 from bnmf_core.core import events
 from bnmf_core.core.dataset import Parts
 from bnmf_core.core.errors import DataError
+from bnmf_core.core.limits import Limits, raised, read_limits
 from bnmf_core.data.foreign import NamedMatrix
 from bnmf_core.data.reading import Reading
 
 ANSWER, REQUEST, CONTENT = "answer.json", "request.json", "content"
-# Beside what the file itself takes, which a parser may hold several times over.
-MEMORY_BYTES = 2 * 2**30
+# A parser may hold what a file takes several times over.
 MEMORY_PER_BYTE = 12
-# A parser that a small file keeps busy for longer never ends: there are files that send one in a
-# circle. Larger ones have more time.
-SECONDS, SECONDS_PER_BYTE, MOST_SECONDS = 30.0, 4e-6, 120.0
+# A parser that a small file keeps busy for long never ends: there are files that send one in a
+# circle. Each time as many bytes give a larger one as much time again, up to the most times.
+BYTES_A_TIME, MOST_TIMES = 7_500_000, 4.0
+# Eleven days, the most that can be waited for at a time.
+MOST_SECONDS = 1e6
 # The most seconds that a process takes to be gone after it was killed.
 KILL_SECONDS = 10.0
 # A message to the server is a path of this length, filled up with zeros.
@@ -76,6 +80,14 @@ class Server:
         with self._lock:
             self._stop()
 
+    def forget(self) -> None:
+        """Leave the server to the process that this one was forked from."""
+        self._lock = Lock()
+        if self._process is not None:
+            self._control.close()
+            self._process.returncode = 0  # else it is waited for
+            self._process = None
+
     def _send(self, folder: Path, ends: list[int]) -> None:
         if self._process is None:
             self._start()
@@ -105,6 +117,7 @@ class Server:
 
 SERVER = Server()
 atexit.register(SERVER.close)
+os.register_at_fork(after_in_child=SERVER.forget)
 
 
 class ReaderProcess:
@@ -112,41 +125,50 @@ class ReaderProcess:
 
     Parameters
     ----------
-    content : the bytes of the file. filename : what it is called.
-    chosen : what is not to be guessed, for :meth:`reading`.
-    reading : how it is read, for :meth:`parts`. Without either, it is read for :meth:`matrices`.
-    memory_bytes, seconds : the most that it may take; None: what the size of the file allows.
+    content : the bytes of the file, or where it is. filename : what it is called.
+    wanted : "reading", "parts", "both", "matrices" or "rows", of which the method of that name
+        asks.
+    chosen : what is not to be guessed of the reading. reading : how the parts are read.
+    limits : the most that it may take; None: those of :func:`read_limits`.
     """
 
     def __init__(
         self,
-        content: bytes,
+        content: bytes | Path,
         filename: str,
-        limit_bytes: int,
+        wanted: str,
         *,
         chosen: Mapping[str, Any] | None = None,
         reading: Reading | None = None,
-        memory_bytes: int | None = None,
-        seconds: float | None = None,
+        limits: Limits | None = None,
     ) -> None:
-        allowed = min(SECONDS + SECONDS_PER_BYTE * len(content), MOST_SECONDS)
-        self.seconds = allowed if seconds is None else seconds
+        limits = limits or read_limits()
+        size = content.stat().st_size if isinstance(content, Path) else len(content)
+        times = min(1.0 + size / BYTES_A_TIME, MOST_TIMES)
+        self.seconds = min(times * limits.reading_seconds or MOST_SECONDS, MOST_SECONDS)
+        memory = limits.reading_memory * 2**30
         self._folder = Path(tempfile.mkdtemp(prefix="bnmf-reading-"))
         request = {
             "filename": filename,
-            "limit_bytes": limit_bytes,
-            "chosen": None if chosen is None else dict(chosen),
+            "wanted": wanted,
+            "limit_bytes": limits.reading_bytes,
+            "chosen": dict(chosen or {}),
             "reading": None if reading is None else reading.plain(),
-            "memory_bytes": memory_bytes or MEMORY_BYTES + MEMORY_PER_BYTE * len(content),
+            "memory_bytes": int(memory + MEMORY_PER_BYTE * size) if memory else 0,
             "seconds": self.seconds,
         }
         (self._folder / REQUEST).write_text(json.dumps(request))
-        (self._folder / CONTENT).write_bytes(content)
+        if isinstance(content, Path):
+            (self._folder / CONTENT).symlink_to(content)
+        else:
+            (self._folder / CONTENT).write_bytes(content)
         self._began = time.monotonic()
         self._life, self._wish = SERVER.fork(self._folder)
         self._late = self._killed = False
         # Nobody may ask any more: a page that was left.
-        self._finalizer = weakref.finalize(self, _stop, self._life, self._wish, self._folder)
+        self._finalizer = weakref.finalize(
+            self, _stop, self._life, self._wish, self._folder, os.getpid()
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -197,7 +219,9 @@ class ReaderProcess:
         found = {key: value for key, value in answer.items() if value is not None}
         for key in found.keys() & {"image_shape", "map_shape"}:
             found[key] = tuple(found[key])
-        if "X" not in arrays:
+        if lies := found.pop("lies", None):
+            found["X"] = self._lying(shape, **lies)
+        elif "X" not in arrays:
             csc = arrays.pop("data"), arrays.pop("indices"), arrays.pop("indptr")
             found["X"] = sparse.csc_array(csc, shape=shape)
         return cast(Parts, found | arrays)
@@ -206,6 +230,20 @@ class ReaderProcess:
         """Every matrix in the file; waits for it. Raises as :meth:`reading` does."""
         found, arrays = self._answer()["matrices"], self._arrays()
         return [NamedMatrix(values=arrays[f"matrix{i}"], **one) for i, one in enumerate(found)]
+
+    def rows(self) -> list[list[str]]:
+        """The rows of a list or a table of words; waits for it. Raises as :meth:`reading` does."""
+        rows: list[list[str]] = self._answer()["rows"]
+        return rows
+
+    def _lying(self, shape: tuple[int, ...], offset: int, dtype: str, order: Any) -> np.ndarray:
+        """The matrix that lies in the content as it is."""
+        count = math.prod(shape)
+        try:
+            flat = np.fromfile(self._folder / CONTENT, np.dtype(dtype), count, offset=offset)
+            return flat.reshape(shape, order=order)
+        except (OSError, ValueError) as error:
+            raise DataError("The file was changed while it was read; read it again.") from error
 
     def _arrays(self) -> dict[str, np.ndarray]:
         files = self._folder.glob("*.npy")
@@ -223,7 +261,7 @@ class ReaderProcess:
         if self._late:
             raise DataError(
                 f"The file took longer than {self.seconds:.0f} s to read and was given up; save "
-                "it in a plainer form, such as NPZ."
+                f"it in a plainer form, such as NPZ, or {raised('reading_seconds')}."
             )
         if self._killed:
             raise DataError("Reading the file was stopped.")
@@ -242,7 +280,8 @@ def _kill(life: Connection, wish: Connection) -> None:
         life.poll(KILL_SECONDS)
 
 
-def _stop(life: Connection, wish: Connection, folder: Path) -> None:
-    _kill(life, wish)
+def _stop(life: Connection, wish: Connection, folder: Path, owner: int) -> None:
+    if os.getpid() == owner:  # and no process that was forked since
+        _kill(life, wish)
+        shutil.rmtree(folder, ignore_errors=True)
     life.close()
-    shutil.rmtree(folder, ignore_errors=True)

@@ -16,13 +16,13 @@ from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import DataError
 from bnmf_core.core.names import clean_name, clean_names
 from bnmf_core.data import cells, text
+from bnmf_core.data.isolation import ReaderProcess
 from bnmf_core.data.limits import unpacked
 from bnmf_core.data.orientation import UNSAID, UNSAID_DOUBT, kind_of, word_of
 from bnmf_core.data.reading import AXES, Reading, other_axis
 from bnmf_core.data.roles import HEADS, MOST_CLASSES
 
 SIDES = ("observations", "features")
-LIMIT_BYTES = 32 * 2**20
 # Some files of text are filled up with zeros to the end of a block.
 PADDING = bytes(4)
 FEWEST_OF_A_CLASS = 2
@@ -53,7 +53,7 @@ def join(dataset: Dataset, content: bytes, filename: str, side: str | None = Non
     DataError when it fits neither, or both.
     """
     shown = clean_name(filename, 60)
-    rows = _rows_of(content, shown)
+    rows = _read(content, shown)
     if side is not None and side not in SIDES:
         raise DataError(f"The side was {side!r}; choose one of {', '.join(SIDES)}.")
     sides = (side,) if side else SIDES
@@ -112,7 +112,7 @@ def oriented(reading: Reading, beside: Mapping[str, bytes]) -> Reading:
         shown = clean_name(filename, 60)
         # Joining says what is wrong with a file that cannot be read.
         with suppress(DataError):
-            said += _said(shape, shown, _rows_of(content, shown))
+            said += _said(shape, shown, _read(content, shown))
     if not said:
         return reading
     observations, why, _ = said[0]
@@ -174,13 +174,16 @@ def _said(shape: tuple[int, int], shown: str, rows: list[list[str]]) -> list[tup
     return [(axis, why, "")]
 
 
-def _rows_of(content: bytes, shown: str) -> list[list[str]]:
-    """The rows of a list or a table, all of one width; DataError when too large, or no text."""
-    content = unpacked(content, LIMIT_BYTES)
+def _read(content: bytes, shown: str) -> list[list[str]]:
+    with ReaderProcess(content, shown, "rows") as reader:
+        return reader.rows()
+
+
+def rows_of(content: bytes, limit_bytes: int) -> list[list[str]]:
+    """The rows of a list or a table, all of one width; DataError when it is no text."""
+    content = unpacked(content, limit_bytes)
     if content.endswith(PADDING):
         content = content.rstrip(b"\0")
-    if len(content) > LIMIT_BYTES:
-        raise DataError(f"{shown!r} is larger than {LIMIT_BYTES / 2**20:.0f} MB.")
     written = content.decode(text.find_encoding(content)[0])
     lines = [line.strip() for line in written.splitlines()]
     lines = [line for line in lines if line and not line.startswith("%")]

@@ -1,11 +1,13 @@
 """Limits of what a file may claim: matrices, gzip and archives, checked before they are opened."""
 
+import gzip
 import io
 import zipfile
 import zlib
 from contextlib import suppress
 
 from bnmf_core.core.errors import DataError
+from bnmf_core.core.limits import raised
 from bnmf_core.core.names import clean_name
 
 GZIP = b"\x1f\x8b"
@@ -36,6 +38,19 @@ def check_entries(rows: int, columns: int) -> None:
         )
 
 
+def check_size(size: int, limit_bytes: int) -> None:
+    """Refuse what is larger than a file may be."""
+    if size > limit_bytes:
+        raise DataError(f"The file is larger than {_most(limit_bytes)}.")
+
+
+def _most(limit_bytes: int) -> str:
+    return (
+        f"{limit_bytes / 2**20:,.4g} MB, the most that is read; save it smaller or sparse, or "
+        f"{raised('reading_megabytes')}"
+    )
+
+
 def unpacked(content: bytes, limit_bytes: int) -> bytes:
     """What gzip was wrapped around, and anything else as it is.
 
@@ -43,29 +58,27 @@ def unpacked(content: bytes, limit_bytes: int) -> bytes:
     """
     if not content.startswith(GZIP):
         return content
-    found, rest = bytearray(), content
-    most = min(limit_bytes, max(FREE_BYTES, MAX_RATIO * len(content)))
+    pieces, grown = [], 0
+    most = max(FREE_BYTES, MAX_RATIO * len(content))
     try:
-        # One file may be several of gzip's, one behind the other.
-        while rest.startswith(GZIP):
-            stream = zlib.decompressobj(wbits=31)
-            while rest and not stream.eof:
-                found += stream.decompress(rest, PIECE)
-                rest = stream.unconsumed_tail
-                if len(found) > most:
+        with gzip.GzipFile(fileobj=io.BytesIO(content)) as stream:
+            while piece := stream.read(PIECE):
+                pieces.append(piece)
+                grown += len(piece)
+                if grown > limit_bytes:
+                    raise DataError(f"The gzip file would grow beyond {_most(limit_bytes)}.")
+                if grown > most:
                     raise DataError(
-                        f"The gzip file would grow beyond {most / 2**20:,.4g} MB; at most "
-                        f"{limit_bytes / 2**20:,.4g} MB, and {MAX_RATIO} times its size, can be "
-                        "read."
+                        f"The gzip file would grow to more than {MAX_RATIO} times its size, the "
+                        "most that is read; save it without compression."
                     )
-            if not stream.eof:
-                raise DataError("The gzip file is cut off.")
-            rest = stream.unused_data
-    except zlib.error as error:
+    except EOFError as error:
+        raise DataError("The gzip file is cut off.") from error
+    except (zlib.error, gzip.BadGzipFile) as error:
         raise DataError("The gzip file is damaged.") from error
-    if not found:
+    if not pieces:
         raise DataError("The gzip file is empty.")
-    return bytes(found)
+    return b"".join(pieces)
 
 
 def open_archive(content: bytes, limit_bytes: int, most: int = MOST_FILES) -> zipfile.ZipFile:
@@ -91,7 +104,7 @@ def open_archive(content: bytes, limit_bytes: int, most: int = MOST_FILES) -> zi
         total += entry.file_size
     grown = f"The archive would grow to {total / 2**20:,.4g} MB"
     if total > limit_bytes:
-        raise DataError(f"{grown}; at most {limit_bytes / 2**20:,.4g} MB can be read.")
+        raise DataError(f"{grown}, beyond {_most(limit_bytes)}.")
     if total > FREE_BYTES and total > MAX_RATIO * len(content):
         raise DataError(
             f"{grown}, {total / len(content):,.0f} times when it is opened; at most {MAX_RATIO} "

@@ -12,14 +12,14 @@ import numpy as np
 
 from bnmf_core.core.dataset import Dataset, Parts
 from bnmf_core.core.errors import DataError
+from bnmf_core.core.limits import NO_LIMIT, read_limits
 from bnmf_core.core.names import clean_name
-from bnmf_core.data.contents import check_choices, content_parts, format_of, inspect_content
+from bnmf_core.data.contents import check_choices
 from bnmf_core.data.foreign import NamedMatrix
 from bnmf_core.data.isolation import ReaderProcess
-from bnmf_core.data.limits import unpacked
+from bnmf_core.data.limits import check_size
 from bnmf_core.data.reading import Reading, check_axis
 
-LIMIT_BYTES = 256 * 2**20
 Source = str | os.PathLike[str] | bytes | BinaryIO
 
 
@@ -28,8 +28,6 @@ def inspect_file(
     *,
     filename: str | None = None,
     chosen: Mapping[str, Any] | None = None,
-    limit_bytes: int = LIMIT_BYTES,
-    apart: bool = False,
 ) -> Reading:
     """Say how a file would be read, and why; nothing is loaded.
 
@@ -40,9 +38,6 @@ def inspect_file(
     chosen : fields of a Reading that are not to be guessed, such as
         ``{"header_row": None, "names_column": "id", "observations": "columns"}``; the rest is
         judged around them. Columns are numbers from 1 on or what the header calls them.
-    limit_bytes : larger files are refused, and so are archives that grow beyond it.
-    apart : parse in a process of its own, with limits of memory and time, whatever the format;
-        those whose parsers hostile bytes may crash always are.
 
     Raises
     ------
@@ -67,11 +62,8 @@ def inspect_file(
     """
     choices = check_choices(chosen or {})
     filename = _filename(source, filename)
-    content = _read_bytes(source, limit_bytes)
-    if apart or _isolated(content, filename, choices.get("format"), limit_bytes):
-        with ReaderProcess(content, filename, limit_bytes, chosen=choices) as reader:
-            return reader.reading()
-    return inspect_content(content, filename, choices, limit_bytes)
+    with ReaderProcess(_content(source), filename, "reading", chosen=choices) as reader:
+        return reader.reading()
 
 
 def load_file(
@@ -80,8 +72,6 @@ def load_file(
     filename: str | None = None,
     reading: Reading | None = None,
     observations: str | None = None,
-    limit_bytes: int = LIMIT_BYTES,
-    apart: bool = False,
 ) -> Dataset:
     """Read a matrix from a file, as a Reading says.
 
@@ -93,9 +83,6 @@ def load_file(
         inspected first. The file's name and the doubts are in ``Dataset.source``.
     observations : "rows" or "columns", the axis of the file that holds the observations; left
         out, the Reading's.
-    limit_bytes : larger files are refused, and so are archives that grow beyond it.
-    apart : parse in a process of its own, with limits of memory and time, whatever the format;
-        those whose parsers hostile bytes may crash always are.
 
     Returns
     -------
@@ -120,17 +107,13 @@ def load_file(
     """
     choices = check_choices({} if observations is None else {"observations": observations})
     filename = _filename(source, filename)
-    content = _read_bytes(source, limit_bytes)
+    content = _content(source)
     if reading is None:
-        reading = inspect_file(
-            content, filename=filename, chosen=choices, limit_bytes=limit_bytes, apart=apart
-        )
-    else:
-        reading = dataclasses.replace(reading, **choices)
-    if apart or _isolated(content, filename, reading.format, limit_bytes):
-        with ReaderProcess(content, filename, limit_bytes, reading=reading) as reader:
-            return dataset_of(reader.parts(), filename, reading)
-    return dataset_of(content_parts(content, filename, reading, limit_bytes), filename, reading)
+        with ReaderProcess(content, filename, "both", chosen=choices) as reader:
+            return dataset_of(reader.parts(), filename, reader.reading())
+    reading = dataclasses.replace(reading, **choices)
+    with ReaderProcess(content, filename, "parts", reading=reading) as reader:
+        return dataset_of(reader.parts(), filename, reading)
 
 
 def dataset_of(parts: Parts, filename: str, reading: Reading) -> Dataset:
@@ -161,8 +144,8 @@ def named_apart(dataset: Dataset, taken: Mapping[str, str]) -> Dataset:
     return found
 
 
-def foreign_matrices(path: Path, limit_bytes: int = LIMIT_BYTES) -> list[NamedMatrix]:
-    """Every matrix in a file, a zip or a folder, parsed in a process of its own.
+def foreign_matrices(path: Path) -> list[NamedMatrix]:
+    """Every matrix in a file, a zip or a folder.
 
     Raises
     ------
@@ -174,12 +157,11 @@ def foreign_matrices(path: Path, limit_bytes: int = LIMIT_BYTES) -> list[NamedMa
         with zipfile.ZipFile(packed, "w", strict_timestamps=False) as archive:
             for file in sorted(one for one in path.rglob("*") if one.is_file()):
                 archive.write(file, file.relative_to(path).as_posix())
-                if packed.tell() > limit_bytes:
-                    raise DataError(f"The folder {path.name!r} is too large to be read.")
-        content = packed.getvalue()
+                check_size(packed.tell(), read_limits().reading_bytes)
+        content: bytes | Path = packed.getvalue()
     else:
-        content = _read_bytes(path, limit_bytes)
-    with ReaderProcess(content, path.name, limit_bytes) as reader:
+        content = _content(path)
+    with ReaderProcess(content, path.name, "matrices") as reader:
         return reader.matrices()
 
 
@@ -215,25 +197,28 @@ def _named(filename: str) -> list[str]:
     return [f"The file {name}."] if name else []
 
 
-def _read_bytes(source: Source, limit_bytes: int) -> bytes:
+def _content(source: Source) -> bytes | Path:
+    """The content, not too large; or the file that holds it, which only its reader opens."""
+    limit_bytes = read_limits().reading_bytes
+    asked = -1 if limit_bytes == NO_LIMIT else limit_bytes + 1
     if isinstance(source, str | os.PathLike):
         try:
+            path = Path(source).resolve(strict=True)
             with open(source, "rb") as file:
-                content = file.read(limit_bytes + 1)
+                content = b"" if path.is_file() else file.read(asked)
         except (OSError, ValueError) as error:  # ValueError: a NUL in the path
             shown = clean_name(Path(os.fspath(source)).name)
             raise DataError(f"The file {shown!r} could not be opened.") from error
+        if path.is_file():
+            return path
     elif isinstance(source, bytes | bytearray | memoryview):
         content = bytes(source)
     else:
-        read: object = source.read(limit_bytes + 1)
+        read: object = source.read(asked)
         if not isinstance(read, bytes):
             raise DataError("The file is open in text mode; open it in binary mode.")
         content = read
-    if len(content) > limit_bytes:
-        raise DataError(
-            f"The file is larger than {limit_bytes / 2**20:,.4g} MB, the most that can be read."
-        )
+    check_size(len(content), limit_bytes)
     return content
 
 
@@ -241,7 +226,3 @@ def _filename(source: Source, filename: str | None) -> str:
     if filename is None and isinstance(source, str | os.PathLike):
         filename = os.fspath(source)
     return filename or ""
-
-
-def _isolated(content: bytes, filename: str, key: str | None, limit_bytes: int) -> bool:
-    return format_of(unpacked(content, limit_bytes), filename, key).isolated

@@ -56,7 +56,8 @@ UNSAID = "nothing in the file says otherwise, and most tables have one observati
 UNSAID_DOUBT = (
     "Nothing in the file says whether its rows or its columns are the observations: rows are taken."
 )
-MOST_NAMES = 2_000
+# Patterns take time that grows with the square of a name's length.
+MOST_NAMES, LONGEST_NAME = 2_000, 200
 # What files call the two numbers of an image's size.
 _HEIGHTS = frozenset({"nrow", "nrows", "row", "rows", "line", "lines", "height", "h", "ny"})
 _WIDTHS = frozenset({"ncol", "ncols", "col", "cols", "columns", "samples", "width", "w", "nx"})
@@ -133,7 +134,7 @@ def kind_of(words: Sequence[str], names: Sequence[str]) -> tuple[str, bool] | No
 
 def _known(names: Sequence[str]) -> tuple[str, int, bool] | None:
     """What most of the names look like, how many do, and whether these are features."""
-    sample = [name.strip() for name in names[:MOST_NAMES]]
+    sample = [name.strip()[:LONGEST_NAME] for name in names[:MOST_NAMES]]
     for known, of_features in ((_FEATURES, True), (_OBSERVATIONS, False)):
         for what, pattern in known:
             count = sum(bool(pattern.fullmatch(name)) for name in sample)

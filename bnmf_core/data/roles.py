@@ -77,8 +77,9 @@ class Columns:
 
     def fetch(self, columns: set[int]) -> None:
         """Read the texts of these columns together."""
-        new = columns - self._texts.keys()
-        self._texts |= texts(self.table, self.sheet, new, self.first)
+        new = {column for column in columns if column not in self._texts}
+        if new:
+            self._texts |= texts(self.table, self.sheet, new, self.first)
 
     def text(self, column: int) -> list[str]:
         """The cells of a column as they are written."""
@@ -128,21 +129,21 @@ def find_roles(
     columns, roles = Columns(sheet, table, has_header), Roles()
     few = (columns.words > columns.counts) & ~columns.marked
     holds_words = np.flatnonzero(few).tolist()
-    yes_no = [c for c in holds_words if columns.truths[c] == columns.words[c]]
+    yes_no = {c for c in holds_words if columns.truths[c] == columns.words[c]}
     named = {
         c for c in range(sheet.width) if word_of(columns.head(c)) in _NAME_HEADS | _CLASS_HEADS
     }
-    columns.fetch({0, sheet.width - 1, *named, *(c for c in holds_words if c not in yes_no)})
+    columns.fetch({0, sheet.width - 1} | named | ({*holds_words} - yes_no))
     _find_names(roles, columns, [c for c in holds_words if c not in yes_no], chosen)
     free = [c for c in range(sheet.width) if c != roles.names]
     known = columns.counts.astype(bool) | columns.marked
-    numbers = [c for c in free if known[c] and c not in holds_words]
-    words = [c for c in free if c in holds_words]
+    numbers = [c for c in free if known[c] and not few[c]]
+    words = [c for c in free if few[c]]
     # Answers of yes and no are numbers where they are most of the table, else classes.
     answers = [c for c in free if c in yes_no]
     if len(answers) > len(numbers):
         roles.yes_no = answers
-        words = [c for c in words if c not in answers]
+        words = [c for c in words if c not in yes_no]
         roles.reasons["yes_no_columns"] = f"{len(answers):,} columns hold only yes and no"
         roles.doubts.append(f"{len(answers):,} columns hold yes and no in words: taken as 1 and 0.")
     classes = _find_classes(columns, numbers, roles)
@@ -167,16 +168,17 @@ def _find_names(
     roles.reasons["names_column"] = "no column names the rows"
     candidates = [0] if columns.counts[0] or columns.words[0] else []
     candidates += [c for c in words if c]
+    of_words = {*words}
     candidates += [
         c
         for c in range(1, columns.sheet.width)
-        if c not in candidates and word_of(columns.head(c)) in _NAME_HEADS
+        if c not in of_words and word_of(columns.head(c)) in _NAME_HEADS
     ]
     by_columns = chosen.get("observations") == "columns"
     for column in candidates:
         head = word_of(columns.head(column))
         unnamed, known = column == 0 and columns.has_header and not head, head in _NAME_HEADS
-        if column in words:
+        if column in of_words:
             why, doubt = _words_name(columns, column, unnamed, known, by_columns)
         else:
             why, doubt = _numbers_name(columns, column, unnamed, known)
@@ -235,7 +237,7 @@ def _find_classes(columns: Columns, numbers: Sequence[int], roles: Roles) -> dic
     found: dict[int, str] = {}
     body = columns.sheet.values[columns.first :]
     vocabulary = _vocabulary(columns, numbers, roles)
-    for column in [c for c in numbers if c not in vocabulary]:
+    for column in sorted({*numbers} - {*vocabulary}):
         head, place = word_of(columns.head(column)), columns.place(column)
         levels = _levels(body[:, column]) if head in _CLASS_HEADS else 0
         if levels:
@@ -303,7 +305,7 @@ def _doubt_whole_among_fractions(columns: Columns, numbers: Sequence[int], roles
 
 def _doubt_sums(columns: Columns, roles: Roles) -> None:
     """Say of a column and of the last row that they hold the sums of the others."""
-    numbers = [c for c in roles.numbers if c not in roles.yes_no]
+    numbers = sorted({*roles.numbers} - {*roles.yes_no})
     values = np.nan_to_num(columns.sheet.values[columns.first :][:, numbers])
     if min(values.shape) <= FEWEST_COUNTED:
         return
@@ -354,12 +356,13 @@ def _assign(
     labels = sorted([*classes, *words]) if by_rows else []
     heads = {c: word_of(columns.head(c)) for c in numbers}
     # As pandas writes its index: without a header, or with the one that it reads for that.
-    series = [
+    series = {
         c
         for c, head in heads.items()
         if head.startswith("unnamed:") or (c == 0 and not head and columns.has_header)
-    ]
-    series = [c for c in series if cells.counts_from(columns.text(c)) is not None]
+    }
+    columns.fetch(series)
+    series = {c for c in series if cells.counts_from(columns.text(c)) is not None}
     if "label_columns" in chosen:
         labels = [c for c in chosen["label_columns"] if c != roles.names]
         roles.reasons["label_columns"] = CHOSEN
@@ -367,20 +370,21 @@ def _assign(
         roles.doubts += [classes[c] for c in labels if c in classes]
         roles.doubts += [
             f"{columns.place(c)} holds yes and no: taken as a label, not as 1 and 0."
-            for c in labels
-            if c in words and columns.truths[c] == columns.words[c]
+            for c in sorted({*labels} & {*words})
+            if columns.truths[c] == columns.words[c]
         ]
         said = "they hold words or classes" if labels else "no column holds words or classes"
         roles.reasons["label_columns"] = said
     if "number_columns" in chosen:
-        roles.numbers = [c for c in chosen["number_columns"] if c not in (*labels, roles.names)]
+        others = {*labels, roles.names}
+        roles.numbers = [c for c in chosen["number_columns"] if c not in others]
         roles.reasons["number_columns"] = CHOSEN
     elif "left_out_columns" in chosen:
         others = {*chosen["left_out_columns"], *labels, roles.names}
         roles.numbers = [c for c in range(columns.sheet.width) if c not in others]
         roles.reasons["number_columns"] = "the columns that are left, as chosen by you"
     else:
-        roles.numbers = sorted(({*numbers} - {*series} | {*roles.yes_no}) - {*labels, *words})
+        roles.numbers = sorted(({*numbers} - series | {*roles.yes_no}) - {*labels, *words})
         roles.reasons["number_columns"] = "they hold numbers"
     roles.labels = sorted(labels)
     first = min(roles.numbers, default=-1)
@@ -388,7 +392,7 @@ def _assign(
         roles.doubts.append(
             f"{columns.place(0)} rises from row to row, as names or a time may: taken as a feature."
         )
-    roles.yes_no = [c for c in roles.yes_no if c in roles.numbers]
+    roles.yes_no = sorted({*roles.yes_no} & {*roles.numbers})
     if chosen.keys() & {"number_columns", "left_out_columns"}:
         return
     last = columns.sheet.width - 1

@@ -99,6 +99,11 @@ class Sheet:
         """Number of columns."""
         return self.values.shape[1]
 
+    @cached_property
+    def by_head(self) -> dict[str, int]:
+        """The first column of each header."""
+        return {cell.strip(): column for column, cell in reversed([*enumerate(self.head)])}
+
 
 def read_sheet(table: Table, header_row: int | None = None) -> Sheet:
     """Read a table; ``header_row`` is the row of the file with which it begins, if that is known.
@@ -117,7 +122,7 @@ def read_sheet(table: Table, header_row: int | None = None) -> Sheet:
     ragged: list[str] = []
     skipped = 0
     for line, row in rest:
-        if not any(cell and not cell.isspace() for cell in row):
+        if not "".join(row).strip():
             empty_lines.append(line)
             continue
         if not width:
@@ -240,12 +245,12 @@ def _add_numbers(numbers: "array[float]", row: Sequence[str], table: Table) -> l
     """Append the numbers of a row, NaN where there is none; return the columns of words."""
     if table.plain:
         try:
-            plain = [float(cell) for cell in row]
+            plain = [*map(float, row)]
         except ValueError:
             pass
         else:
             # float() also takes 1_000, which no table means as a number.
-            if not any("_" in cell for cell in row):
+            if "_" not in "".join(row):
                 numbers.extend(plain)
                 return []
     words = []

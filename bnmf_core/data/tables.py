@@ -48,7 +48,7 @@ def inspect_table(table: Table, chosen: Mapping[str, Any], reading: Reading) -> 
         places["observations"] = chosen["observations"]
     roles, columns = find_roles(sheet, table, head.there, places)
     doubts = [*reading.doubts, *([head.doubt] if head.doubt else []), *roles.doubts]
-    with_marks = [column for column in sheet.marked if column in roles.numbers]
+    with_marks = sorted(sheet.marked.keys() & {*roles.numbers})
     doubts += [f"{columns.place(c)} {sheet.marked[c]}" for c in with_marks[:MOST_FAULTS]]
     if (more := len(with_marks) - MOST_FAULTS) > 0:
         doubts.append(f"{more:,} more columns hold numbers with such marks, read in the same way.")
@@ -88,9 +88,10 @@ def table_parts(table: Table, reading: Reading) -> Parts:
     kept = np.flatnonzero(~_without_numbers(sheet, columns, roles))
     columns.fetch({*roles.labels, *roles.yes_no, *([] if roles.names is None else [roles.names])})
     values = sheet.values[columns.first :][np.ix_(kept, np.array(roles.numbers))]
+    places = {column: place for place, column in enumerate(roles.numbers)}
     for column in roles.yes_no:
         truths = [cells.TRUTH.get(cell.strip().lower(), np.nan) for cell in columns.text(column)]
-        values[:, roles.numbers.index(column)] = np.array(truths)[kept]
+        values[:, places[column]] = np.array(truths)[kept]
     row_names = _row_names(sheet, columns, roles, kept)
     column_names = _heads(columns, roles.numbers) if columns.has_header else None
     if reading.observations != "rows":
@@ -107,12 +108,12 @@ def _column(reference: int | str | None, sheet: Sheet) -> int | None:
     if reference is None:
         return None
     text = str(reference).strip()
-    heads = [cell.strip() for cell in sheet.head]
-    if text in heads and not isinstance(reference, int):
-        return heads.index(text)
+    if text in sheet.by_head and not isinstance(reference, int):
+        return sheet.by_head[text]
     if text.isdigit() and 1 <= int(text) <= sheet.width:
         return int(text) - 1
-    shown = ", ".join(repr(clean_name(head, 30)) for head in heads[:6] if head)
+    heads = [cell.strip() for cell in sheet.head[:6]]
+    shown = ", ".join(repr(clean_name(head, 30)) for head in heads if head)
     raise DataError(
         f"There is no column {clean_name(text, 40)!r}; give a number from 1 to {sheet.width:,}, or "
         f"a name of the first row ({shown} …)."
@@ -133,11 +134,14 @@ def _without_numbers(sheet: Sheet, columns: Columns, roles: Roles) -> np.ndarray
     """(rows,) bool, True where nothing was seen in any column of numbers."""
     body = sheet.values[columns.first :]
     nothing = np.isnan(body[:, np.array(roles.numbers, dtype=np.intp)]).all(axis=1)
-    for column in roles.numbers:
-        if columns.words[column] and nothing.any():
-            found = columns.text(column)
-            for row in np.flatnonzero(nothing):
-                nothing[row] = cells.is_missing(found[row], columns.table.missing)
+    with_words = [c for c in roles.numbers if columns.words[c]] if nothing.any() else []
+    columns.fetch({*with_words})
+    for column in with_words:
+        if not nothing.any():
+            break
+        found = columns.text(column)
+        for row in np.flatnonzero(nothing):
+            nothing[row] = cells.is_missing(found[row], columns.table.missing)
     return nothing
 
 
@@ -193,9 +197,7 @@ def _faults(sheet: Sheet, columns: Columns, roles: Roles) -> list[str]:
         faults.append("Say whether the rows or the columns are the observations.")
     if not roles.numbers:
         return [*faults, "The table has no column of numbers."]
-    strays = [
-        column for column in roles.numbers if columns.words[column] and column not in roles.yes_no
-    ]
+    strays = sorted({c for c in roles.numbers if columns.words[c]} - {*roles.yes_no})
     if second := _second_header(sheet, columns, strays):
         faults.append(second)
     else:

@@ -202,11 +202,14 @@ def records(
     when a row cannot be cut, or there are more rows or cells than can be read.
     """
     text = io.TextIOWrapper(io.BytesIO(content), encoding=encoding, newline="")
+    too_many = f"The table has more than {MAX_ROWS:,} rows, the most allowed."
+    if not encoding.startswith("utf-16") and content.count(b"\n") > MAX_ROWS:
+        raise DataError(too_many)
 
     def lines() -> Iterator[str]:
         for number, line in enumerate(text, start=1):
             if number > MAX_ROWS:
-                raise DataError(f"The table has more than {MAX_ROWS:,} rows, the most allowed.")
+                raise DataError(too_many)
             # Counted before the row is cut up, which for millions of cells takes gigabytes.
             if line.count(separator) >= MAX_COLUMNS:
                 raise DataError(f"Row {number} has more than {MAX_COLUMNS:,} cells.")

@@ -19,9 +19,12 @@ import numpy as np
 
 from bnmf_core.core.dataset import Parts
 from bnmf_core.core.errors import DataError
+from bnmf_core.core.limits import raised
 from bnmf_core.data.contents import content_parts, inspect_content
 from bnmf_core.data.foreign import matrices_of
 from bnmf_core.data.isolation import ANSWER, CONTENT, PATH_BYTES, REQUEST
+from bnmf_core.data.joining import rows_of
+from bnmf_core.data.limits import check_size
 from bnmf_core.data.reading import Reading
 
 # Imported one by one while the server is idle: each takes longer than reading a small file.
@@ -83,37 +86,56 @@ def _kill(wish: int, process: int) -> None:
 def work(folder: Path) -> dict[str, Any]:
     """Do what the request in the folder asks; the answer as plain values, arrays as files."""
     request = json.loads((folder / REQUEST).read_text())
-    _limit(resource.RLIMIT_AS, _reserved() + request["memory_bytes"])
+    if request["memory_bytes"]:
+        _limit(resource.RLIMIT_AS, _reserved() + request["memory_bytes"])
     _limit(resource.RLIMIT_CPU, int(request["seconds"]) + 1)
     # Should nobody be left who watches the time.
-    signal.alarm(int(request["seconds"]) + 10)
-    file = (folder / CONTENT).read_bytes(), request["filename"]
-    chosen, limit_bytes = request["chosen"], request["limit_bytes"]
+    signal.setitimer(signal.ITIMER_REAL, request["seconds"] + 10.0)
     try:
-        if request["reading"] is not None:
-            reading = Reading.of_plain(request["reading"])
-            return {"parts": _saved(content_parts(*file, reading, limit_bytes), folder)}
-        if chosen is not None:
-            chosen = {k: tuple(v) if isinstance(v, list) else v for k, v in chosen.items()}
-            return {"reading": inspect_content(*file, chosen, limit_bytes).plain()}
-        found = [one._asdict() for one in matrices_of(*file, limit_bytes)]
-        for number, one in enumerate(found):
-            np.save(folder / f"matrix{number}.npy", one.pop("values"), allow_pickle=False)
-        return {"matrices": found}
+        return _answer(request, folder)
     except (DataError, MemoryError) as error:
         # What a parser could not get is worth telling apart from what it could not understand.
         if isinstance(error, DataError) and not isinstance(error.__cause__, MemoryError):
             return {"error": str(error)}
         return {
             "error": f"The file needs more than {request['memory_bytes'] / 2**30:.3g} GB of memory "
-            "to be read; save it smaller, or as a sparse matrix (NPZ or MTX)."
+            "to be read; save it smaller, as a sparse matrix (NPZ or MTX), or "
+            f"{raised('reading_memory')}."
         }
 
 
-def _saved(parts: Parts, folder: Path) -> dict[str, Any]:
-    """Save the arrays in the folder; the rest as plain values."""
+def _answer(request: dict[str, Any], folder: Path) -> dict[str, Any]:
+    limit_bytes, wanted = request["limit_bytes"], request["wanted"]
+    check_size((folder / CONTENT).stat().st_size, limit_bytes)
+    content = (folder / CONTENT).read_bytes()
+    file = content, request["filename"]
+    if wanted == "rows":
+        return {"rows": rows_of(content, limit_bytes)}
+    if wanted == "matrices":
+        found = [one._asdict() for one in matrices_of(*file, limit_bytes)]
+        for number, one in enumerate(found):
+            np.save(folder / f"matrix{number}.npy", one.pop("values"), allow_pickle=False)
+        return {"matrices": found}
+    answer: dict[str, Any] = {}
+    if wanted == "parts":
+        reading = Reading.of_plain(request["reading"])
+    else:
+        chosen = request["chosen"].items()
+        told = {key: tuple(one) if isinstance(one, list) else one for key, one in chosen}
+        reading = inspect_content(*file, told, limit_bytes)
+        answer["reading"] = reading.plain()
+    if wanted != "reading":
+        answer["parts"] = _saved(content_parts(*file, reading, limit_bytes), folder, content)
+    return answer
+
+
+def _saved(parts: Parts, folder: Path, content: bytes) -> dict[str, Any]:
+    """Save the arrays in the folder, unless X lies in the content; the rest as plain values."""
     X: Any = parts["X"]
-    if isinstance(X, np.ndarray):
+    lies = _place(X, content) if isinstance(X, np.ndarray) else None
+    if lies:
+        arrays = {}
+    elif isinstance(X, np.ndarray):
         arrays = {"X": X}
     else:
         X = X.tocsc()
@@ -125,12 +147,23 @@ def _saved(parts: Parts, folder: Path) -> dict[str, Any]:
     features, observations = parts.get("features"), parts.get("observations")
     return {
         "shape": X.shape,
+        "lies": lies,
         "features": None if features is None else [str(name) for name in features],
         "observations": None if observations is None else [str(name) for name in observations],
         "labels": {key: [str(v) for v in one] for key, one in parts.get("labels", {}).items()},
         "image_shape": parts.get("image_shape"),
         "map_shape": parts.get("map_shape"),
     }
+
+
+def _place(X: np.ndarray, content: bytes) -> dict[str, Any] | None:
+    """Where in the content the matrix lies as it is; None where it does not."""
+    begins = np.frombuffer(content, np.uint8).__array_interface__["data"][0]
+    offset = X.__array_interface__["data"][0] - begins
+    order = "C" if X.flags.c_contiguous else "F" if X.flags.f_contiguous else ""
+    if not (order and 0 <= offset <= len(content) - X.nbytes):
+        return None
+    return {"offset": offset, "dtype": X.dtype.str, "order": order}
 
 
 def _limit(kind: int, most: int) -> None:
@@ -148,4 +181,6 @@ def _reserved() -> int:
 
 
 if __name__ == "__main__":
+    # A key that interrupts us is not for it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     serve(socket.socket(fileno=int(sys.argv[1])))

@@ -6,7 +6,6 @@ which it has signed, and of the program's own examples; of all others they are c
 
 import secrets
 import shutil
-import sqlite3
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,8 +16,8 @@ from bnmf_core.core.errors import BNMFError, StoreError
 from bnmf_core.core.particles import Particles
 from bnmf_core.share.archive import ANALYSES, RUNS
 from bnmf_core.share.contents import Archive, arrays_of, entered, read
-from bnmf_core.share.unpacking import Source, reason_of
-from bnmf_core.store import arrivals, folders, notes, records
+from bnmf_core.share.unpacking import Source
+from bnmf_core.store import arrivals, disk, folders, notes, records
 from bnmf_core.store.database import Change
 from bnmf_core.store.datasets import is_kept, write_dataset
 from bnmf_core.store.run_store import RunStore
@@ -79,10 +78,8 @@ def open_archive(store: RunStore, source: Source, salvage: bool = False) -> Open
 def _disk_said() -> Iterator[None]:
     try:
         yield
-    except (OSError, sqlite3.Error) as error:
-        raise StoreError(
-            f"The archive cannot be opened: {reason_of(error)}. Nothing of it was kept."
-        ) from error
+    except OSError as error:
+        raise StoreError(f"{disk.not_done(error)} Nothing of the archive was kept.") from error
 
 
 def _bring(store: RunStore, archive: Archive, aside: Path, unpacked: Path) -> Opened:

@@ -9,7 +9,7 @@ from bnmf_core import Dataset
 from bnmf_core.core.errors import BNMFError
 from bnmf_core.data.isolation import ReaderProcess
 from bnmf_core.data.joining import join, labelled, oriented
-from bnmf_core.data.load import LIMIT_BYTES, dataset_of, named_apart
+from bnmf_core.data.load import dataset_of, named_apart
 from bnmf_core.data.reading import Reading
 from pages.data_parts import choices, preview, waiting
 from pages.frame import link, view
@@ -70,7 +70,7 @@ def _reading(file: Any) -> Reading | None:
         if reader is None or reader[0] != asked:
             _stop(_READER)
             told = choices.told(file.file_id)
-            process = ReaderProcess(file.getvalue(), file.name, LIMIT_BYTES, chosen=told)
+            process = ReaderProcess(file.getvalue(), file.name, "reading", chosen=told)
             st.session_state[_READER] = reader = (asked, process)
         if not waiting.ended(reader[1], "Looking at the file"):
             return None
@@ -97,7 +97,7 @@ def _take(file: Any, reading: Reading, beside: Mapping[str, bytes]) -> None:
         )
     if pressed:
         _stop(_TAKING)
-        reader = ReaderProcess(file.getvalue(), file.name, LIMIT_BYTES, reading=reading)
+        reader = ReaderProcess(file.getvalue(), file.name, "parts", reading=reading)
         st.session_state[_TAKING] = (file.file_id, reader)
     taking = st.session_state.get(_TAKING)
     if taking is None or not waiting.ended(taking[1], "Taking the data"):

@@ -8,7 +8,6 @@ import streamlit as st
 from bnmf_core.core.errors import BNMFError
 from bnmf_core.data.foreign import NamedMatrix, example, pair
 from bnmf_core.data.isolation import ReaderProcess
-from bnmf_core.data.load import LIMIT_BYTES
 from bnmf_core.runs.foreign import bring
 from pages.data_parts import waiting
 from pages.frame import link, view
@@ -60,7 +59,7 @@ def draw() -> None:
     )
     if st.button("Import", key="results_go", disabled=not files, type="primary"):
         _forget()
-        readers = [ReaderProcess(file.getvalue(), file.name, LIMIT_BYTES) for file in files]
+        readers = [ReaderProcess(file.getvalue(), file.name, "matrices") for file in files]
         st.session_state[_READERS] = (dataset_id, name, readers)
     held = st.session_state.get(_READERS)
     if held is None or not all(waiting.ended(one, "Looking at the results") for one in held[2]):

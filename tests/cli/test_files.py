@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.io
 
+from bnmf_core.core.limits import NAMED_BY
 from bnmf_core.data.synthetic import laurberg
 from bnmf_core.store.run_store import RunStore
 from tests.cli.conftest import SMALL_RUN
@@ -90,7 +91,8 @@ def test_a_reading_that_cannot_be_is_one_sentence(command, tmp_path, words, sent
 
 
 def test_a_large_array_file_stays_on_the_disk(ask, home, tmp_path, monkeypatch):
-    monkeypatch.setattr("bnmf_core.cli.inputs.LIMIT_BYTES", 1000)
+    (tmp_path / "limits.toml").write_text("reading_megabytes = 0.001")
+    monkeypatch.setenv(NAMED_BY, str(tmp_path / "limits.toml"))
     X = np.random.default_rng(0).random((30, 20))
     np.save(tmp_path / "large.npy", X)
     (run,) = ask("run", tmp_path / "large.npy", "--rank", "2", "--particles", "2")["runs"]

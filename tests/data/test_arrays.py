@@ -8,9 +8,10 @@ import pytest
 
 from bnmf_core.core.errors import DataError
 from bnmf_core.data import limits
+from bnmf_core.data.contents import inspect_content
 from bnmf_core.data.formats import market
 from bnmf_core.data.load import load_file
-from tests.data.written import MATRIX, archive, header, mtx, npy, npz
+from tests.data.written import MATRIX, archive, header, mtx, npy, npz, read
 
 
 @pytest.mark.parametrize(
@@ -72,9 +73,9 @@ def test_archives_that_grow_too_much_are_refused_before_they_are_opened(monkeypa
     with monkeypatch.context() as patch:
         patch.setattr(zipfile.ZipFile, "open", lambda *_: pytest.fail("the bomb was opened"))
         with pytest.raises(DataError, match="times when it is opened; at most 100"):
-            load_file(bomb)
-        with pytest.raises(DataError, match="grow to 30.52 MB; at most 1 MB"):
-            load_file(bomb, limit_bytes=2**20)
+            read(bomb)
+        with pytest.raises(DataError, match="grow to 30.52 MB, beyond 1 MB, the most that is read"):
+            inspect_content(bomb, "", {}, 2**20)
     small = np.zeros((100, 100))
     small[0, 0] = 1.0
     assert load_file(npz(X=small)).X.sum() == 1.0
@@ -140,7 +141,7 @@ def test_large_claims_are_refused(monkeypatch):
     monkeypatch.setattr(limits, "MAX_ENTRIES", 8)
     for content in (npy(np.ones((3, 3))), b"1,2,3\n" * 3, mtx(np.ones((3, 3)))):
         with pytest.raises(DataError, match="9 entries; at most 8"):
-            load_file(content)
+            read(content)
 
 
 COORDINATE = b"%%MatrixMarket matrix coordinate real general\n"
@@ -194,4 +195,4 @@ def test_hostile_market_files_are_one_sentence(content, words):
 def test_no_entry_is_read_before_the_header_was_believed(monkeypatch):
     monkeypatch.setattr(market, "_numbers", lambda *_: pytest.fail("was read"))
     with pytest.raises(DataError, match="cut off"):
-        load_file(COORDINATE + b"1000 1000 1000\n1 1 1\n")
+        read(COORDINATE + b"1000 1000 1000\n1 1 1\n")

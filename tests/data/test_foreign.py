@@ -13,11 +13,12 @@ from bnmf_core.compare.mixing import mixing_of
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import DataError
 from bnmf_core.data.foreign import NamedMatrix, example, matrices_of, pair
-from bnmf_core.data.load import LIMIT_BYTES, foreign_matrices
+from bnmf_core.data.load import foreign_matrices
 from bnmf_core.runs.foreign import ALGORITHM, bring
 from bnmf_core.runs.launch import run_label
 from tests.data.formatted import archive
 from tests.data.layout import saved
+from tests.data.written import MOST
 
 D, N, R = 7, 11, 3
 RNG = np.random.default_rng(0)
@@ -38,7 +39,7 @@ def same(found, *expected):
 
 
 def brought(content, filename="results.zip"):
-    return pair(matrices_of(content, filename, LIMIT_BYTES), DATA)
+    return pair(matrices_of(content, filename, MOST), DATA)
 
 
 def test_scikit_learn_in_one_archive_of_arrays():

@@ -1,5 +1,9 @@
 """Files parsed in a process of their own: the same result, and limits that hold."""
 
+import os
+import signal
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -7,59 +11,64 @@ import pytest
 from scipy import sparse
 
 from bnmf_core.core.errors import DataError
+from bnmf_core.core.limits import NAMED_BY, Limits
 from bnmf_core.data import isolation
+from bnmf_core.data.contents import inspect_content
 from bnmf_core.data.isolation import ReaderProcess, Server
-from bnmf_core.data.load import LIMIT_BYTES, inspect_file, load_file
+from bnmf_core.data.load import inspect_file, load_file
 from tests.data.layout import csv, frame, saved, with_column
+from tests.data.written import MOST, read
 
 TABLE = csv(with_column(frame(), 0, "group", ["x", "y", "x", ""]), index=False)
 SPARSE = saved(sparse.save_npz, sparse.csc_array(np.eye(4)))
 
 
 @pytest.mark.parametrize("content", [TABLE, SPARSE, saved(np.save, np.ones((3, 4)))])
-def test_a_reader_process_reads_what_its_parent_would(content):
-    reading = inspect_file(content, apart=True)
-    assert reading == inspect_file(content)
-    data = load_file(content, reading=reading, apart=True)
-    assert data.hash == load_file(content, reading=reading).hash
+def test_a_reader_process_reads_what_its_parent_would(content, tmp_path):
+    reading = inspect_content(content, "", {}, MOST)
+    assert inspect_file(content) == reading
+    there, path = read(content, "a"), tmp_path / "a"
+    path.write_bytes(content)
+    for data in (load_file(content, filename="a", reading=reading), load_file(path)):
+        assert data.hash == there.hash
+        assert data.features == there.features and data.labels.keys() == there.labels.keys()
 
 
 def test_what_is_wrong_with_a_file_comes_back_as_its_sentence():
     with pytest.raises(DataError, match="damaged NPY header"):
-        inspect_file(b"\x93NUMPY", apart=True)
+        inspect_file(b"\x93NUMPY")
 
 
 @pytest.mark.slow
 def test_a_reader_process_that_takes_too_much_memory_or_time_is_ended():
     content = b"a,b\n" + b"1,2\n" * 500_000
-    with ReaderProcess(content, "", LIMIT_BYTES, chosen={}, memory_bytes=30 * 2**20) as reader:
+    with ReaderProcess(content, "", "reading", limits=Limits(reading_memory=0.005)) as reader:
         message = told(reader)
-    assert "needs more than 0.0293 GB of memory" in message
+    assert "needs more than 0.0274 GB of memory" in message
+    assert "raise `reading_memory` in the file that BNMF_LIMITS names" in message
     began = time.monotonic()
-    with ReaderProcess(content, "", LIMIT_BYTES, chosen={}, seconds=0.2) as reader:
+    with ReaderProcess(content, "", "reading", limits=Limits(reading_seconds=0.2)) as reader:
         message = told(reader)
     assert "took longer than 0 s" in message
+    assert "raise `reading_seconds` in the file that BNMF_LIMITS names" in message
     assert time.monotonic() - began < 20
 
 
-def test_a_reader_process_that_dies_or_is_stopped_is_one_sentence(monkeypatch):
-    with ReaderProcess(TABLE, "", LIMIT_BYTES, chosen={}) as reader:
+def test_a_reader_process_that_dies_or_is_stopped_is_one_sentence():
+    with ReaderProcess(TABLE, "", "reading") as reader:
         reader._wish.close()
         with pytest.raises(DataError, match="malformed: what read it broke off"):
             reader.reading()
-    with ReaderProcess(TABLE, "", LIMIT_BYTES, chosen={}) as reader:
+    with ReaderProcess(TABLE, "", "reading") as reader:
         folder = reader._folder
         reader.kill()
         with pytest.raises(DataError, match="was stopped"):
             reader.reading()
     assert not folder.exists()
-    monkeypatch.setattr(isolation, "SECONDS", 0.0)
-    with pytest.raises(DataError, match="took longer"):
-        inspect_file(TABLE, apart=True)
 
 
 def test_a_reader_that_is_given_up_is_gone():
-    with ReaderProcess(b"a,b\n" + b"1,2\n" * 500_000, "", LIMIT_BYTES, chosen={}) as reader:
+    with ReaderProcess(b"a,b\n" + b"1,2\n" * 500_000, "", "reading") as reader:
         assert not reader.done
         reader.kill()
         assert reader.done and reader.elapsed < 5
@@ -69,10 +78,58 @@ def test_a_server_that_died_begins_anew(monkeypatch):
     server = Server()
     monkeypatch.setattr(isolation, "SERVER", server)
     for _ in range(2):
-        assert inspect_file(TABLE, apart=True) == inspect_file(TABLE)
+        assert inspect_file(TABLE).label_columns == (1,)
         server._process.kill()
         server._process.wait()
     server.close()
+
+
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [
+        ("reading_megabytes = 0.00001", "larger than 9.537e-06 MB, the most that is read"),
+        ("reading_seconds = 0.000001", "took longer than 0 s to read"),
+    ],
+)
+def test_limits_come_from_the_file_that_says_them(limit, said, monkeypatch, tmp_path):
+    path = tmp_path / "limits.toml"
+    path.write_text(limit)
+    monkeypatch.setenv(NAMED_BY, str(path))
+    name = limit.partition(" ")[0]
+    with pytest.raises(DataError, match=f"{said}.*raise `{name}` in the file that BNMF_LIMITS"):
+        load_file(TABLE)
+    path.write_text(f"{name} = 0")
+    assert load_file(TABLE).D == 3
+
+
+SCRIPT = """
+import os, sys
+from bnmf_core import load_file
+data = load_file(b"1,2\\n3,4\\n")
+if sys.argv[1] == "fork" and os.fork() == 0:
+    assert load_file(b"1,2\\n3,4\\n").hash == data.hash
+    sys.exit()
+if sys.argv[1] == "fork":
+    assert os.wait()[1] == 0
+print(load_file(b"1,2\\n3,5\\n").D)
+"""
+
+
+@pytest.mark.parametrize("way", ["plain", "fork"])
+def test_a_script_of_a_few_lines_reads_and_is_quiet_at_its_end(way, tmp_path):
+    command = [sys.executable, "-W", "error", "-c", SCRIPT, way]
+    env = os.environ | {"TMPDIR": str(tmp_path)}
+    done = subprocess.run(command, check=False, capture_output=True, text=True, env=env)
+    assert (done.stdout, done.stderr, done.returncode) == ("2\n", "", 0)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_key_that_interrupts_us_leaves_the_server_as_it_is():
+    assert inspect_file(TABLE).label_columns == (1,)
+    server = isolation.SERVER._process
+    server.send_signal(signal.SIGINT)
+    assert inspect_file(TABLE).label_columns == (1,)
+    assert server is isolation.SERVER._process and server.poll() is None
 
 
 def told(reader):

@@ -12,9 +12,10 @@ from scipy import sparse
 from scipy.io import savemat
 
 from bnmf_core.core.errors import DataError
+from bnmf_core.core.limits import NAMED_BY
 from bnmf_core.data.formats import FORMATS
 from bnmf_core.data.load import load_file
-from tests.data.written import AXES, MATRICES, MATRIX, mtx, npy, npz, oriented
+from tests.data.written import AXES, MATRICES, MATRIX, mtx, npy, npz, oriented, read
 
 
 @given(MATRICES, AXES, st.sampled_from([",", ";", "\t"]), st.booleans(), st.booleans())
@@ -26,7 +27,7 @@ def test_csv_round_trip(matrix, observations, delimiter, with_header, with_names
         writer.writerow(first + [f"c{j}" for j in range(matrix.shape[1])])
     for i, row in enumerate(matrix):
         writer.writerow(([f"r{i}"] if with_names else []) + [repr(float(x)) for x in row])
-    dataset = load_file(file.getvalue().encode(), observations=observations)
+    dataset = read(file.getvalue().encode(), observations=observations)
     np.testing.assert_array_equal(oriented(dataset, observations), matrix)
     rows, columns = dataset.observations, dataset.features
     if observations == "columns":
@@ -46,7 +47,7 @@ def test_csv_round_trip(matrix, observations, delimiter, with_header, with_names
 def test_npy_round_trip(matrix, observations, dtype, order):
     matrix = np.asarray(np.clip(matrix, 0, 60_000), dtype=dtype, order=order)
     matrix[0, 0] = 1
-    dataset = load_file(npy(matrix), observations=observations)
+    dataset = read(npy(matrix), observations=observations)
     np.testing.assert_array_equal(oriented(dataset, observations), matrix.astype(float))
 
 
@@ -64,7 +65,7 @@ def test_npz_round_trip_with_everything_named(matrix, observations, compressed):
         image_shape=np.array([D, 1]),
         labels_group=np.arange(N) % 2,
     )
-    dataset = load_file(content, observations=observations)
+    dataset = read(content, observations=observations)
     np.testing.assert_array_equal(oriented(dataset, observations), matrix)
     assert dataset.missing == (~mask).sum()
     assert dataset.features == tuple(f"f{i}" for i in range(D))
@@ -77,7 +78,7 @@ def test_npz_round_trip_with_everything_named(matrix, observations, compressed):
 def test_sparse_npz_round_trip(matrix, observations, layout):
     file = io.BytesIO()
     sparse.save_npz(file, sparse.coo_array(matrix).asformat(layout))
-    dataset = load_file(file.getvalue(), observations=observations)
+    dataset = read(file.getvalue(), observations=observations)
     assert dataset.is_sparse
     np.testing.assert_array_equal(oriented(dataset, observations), matrix)
 
@@ -90,7 +91,7 @@ def test_mtx_round_trip(matrix, observations, as_sparse, symmetric):
         sparse.coo_array(matrix) if as_sparse else matrix,
         symmetry="symmetric" if symmetric else "general",
     )
-    dataset = load_file(content, observations=observations)
+    dataset = read(content, observations=observations)
     assert dataset.is_sparse == as_sparse
     np.testing.assert_array_equal(oriented(dataset, observations), matrix)
 
@@ -107,9 +108,9 @@ def test_a_path_its_bytes_and_an_open_file_are_the_same(tmp_path):
 
 
 def test_content_decides_not_the_extension():
-    dataset = load_file(npy(MATRIX), filename="table.csv", observations="columns")
+    dataset = read(npy(MATRIX), filename="table.csv", observations="columns")
     np.testing.assert_array_equal(dataset.X, MATRIX)
-    dataset = load_file(b"1,2\n3,4\n", filename="table.npy", observations="columns")
+    dataset = read(b"1,2\n3,4\n", filename="table.npy", observations="columns")
     np.testing.assert_array_equal(dataset.X, [[1, 2], [3, 4]])
 
 
@@ -123,13 +124,15 @@ def test_what_cannot_be_opened_is_named(tmp_path):
         load_file(b"1,2\n3,4\n", observations="diagonal")
 
 
-def test_the_size_limit_holds_for_every_source(tmp_path):
+def test_the_size_limit_holds_for_every_source(tmp_path, monkeypatch):
     content = b"1,2\n" * 100
+    (tmp_path / "limits.toml").write_text("reading_megabytes = 0.0001")
+    monkeypatch.setenv(NAMED_BY, str(tmp_path / "limits.toml"))
     path = tmp_path / "a.csv"
     path.write_bytes(content)
     for source in (path, content, io.BytesIO(content)):
         with pytest.raises(DataError, match="larger than"):
-            load_file(source, limit_bytes=100)
+            load_file(source)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +160,7 @@ def test_an_unforeseen_failure_is_still_one_sentence(monkeypatch):
 
     monkeypatch.setitem(FORMATS, "npy", dataclasses.replace(FORMATS["npy"], parts=fail))
     with pytest.raises(DataError, match="^The file could not be read as an NPY array.$"):
-        load_file(npy(MATRIX))
+        read(npy(MATRIX))
 
 
 SEEDS = [
@@ -179,7 +182,7 @@ def test_damaged_files_give_a_dataset_or_one_sentence(content, changes, observat
     for place, value in changes:
         damaged[place % len(damaged)] = value
     try:
-        dataset = load_file(bytes(damaged), observations=observations)
+        dataset = read(bytes(damaged), observations=observations)
     except DataError as error:
         message = str(error)
         assert message.endswith(".")
@@ -191,7 +194,7 @@ def test_damaged_files_give_a_dataset_or_one_sentence(content, changes, observat
 @given(st.binary(max_size=200))
 def test_random_bytes_give_a_dataset_or_one_sentence(content):
     try:
-        dataset = load_file(content)
+        dataset = read(content)
     except DataError as error:
         assert str(error)[0].isupper()
     else:
@@ -201,7 +204,7 @@ def test_random_bytes_give_a_dataset_or_one_sentence(content):
 @given(st.text(alphabet="0123456789.,;-e\t\n\"ab' ", max_size=60))
 def test_random_tables_give_a_dataset_or_one_sentence(text):
     try:
-        dataset = load_file(text.encode())
+        dataset = read(text.encode())
     except DataError as error:
         assert "could not be read as" not in str(error)
     else:

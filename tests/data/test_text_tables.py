@@ -9,6 +9,7 @@ from bnmf_core.core.errors import DataError
 from bnmf_core.core.names import clean_name, clean_names
 from bnmf_core.data import text
 from bnmf_core.data.load import inspect_file, load_file
+from tests.data.written import read
 
 
 def test_labels_names_and_missing_cells():
@@ -140,9 +141,9 @@ def test_words_beside_numbers_when_columns_are_observations_are_left_out_and_sai
 def test_the_number_of_rows_is_capped(monkeypatch):
     monkeypatch.setattr(text, "MAX_ROWS", 10)
     with pytest.raises(DataError, match="more than 10 rows"):
-        load_file(b"1,2\n" * 11)
+        read(b"1,2\n" * 11)
     with pytest.raises(DataError, match="more than 10 rows"):
-        load_file(b"1,2\n" + b"\n" * 11)
+        read(b"1,2\n" + b"\n" * 11)
 
 
 def test_an_empty_last_column_is_dropped():

@@ -86,8 +86,8 @@ def test_pages_and_frames_that_are_not_read_are_said(kind, ending):
     frames = [Image.fromarray(np.full((4, 4), level, np.uint8)) for level in (10, 100, 200)]
     several = saved(frames[0].save, format=kind, save_all=True, append_images=frames[1:])
     content = zipped(several, saved(frames[1].save, format=kind), ending=ending)
-    (doubt,) = (one for one in inspect_file(content).doubts if "pages or frames" in one)
-    assert doubt.startswith(f"'0{ending}' (3 pages or frames): only the first")
+    (doubt,) = (one for one in inspect_file(content).doubts if "page or frame" in one)
+    assert doubt.startswith(f"'0{ending}': more than one page or frame, of which only the first")
     single = zipped(*(saved(one.save, format=kind) for one in frames), ending=ending)
     assert not any("frames" in one for one in inspect_file(single).doubts)
 

@@ -163,7 +163,7 @@ def test_a_page_says_in_a_sentence_that_its_home_is_none(impossible, tmp_path):
 )
 def test_a_home_without_permission_is_a_sentence(tmp_path, capfd):
     nobody, home = 65534, tmp_path / "home"
-    for folder in [tmp_path, *tmp_path.parents][:3]:
+    for folder in [tmp_path, *tmp_path.parents][:4]:
         folder.chmod(0o755)
     home.mkdir(mode=0o755)
 

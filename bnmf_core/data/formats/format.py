@@ -35,8 +35,6 @@ class Format:
     inspect : (content, chosen, limit in bytes) → Reading. ``chosen`` holds the fields of a Reading
         that are not to be guessed.
     parts : (content, reading, limit in bytes) → the arguments of ``Dataset.from_array``.
-    isolated : whether its parser is one that hostile bytes may crash or swell, so that it runs
-        in a process of its own.
     features_are : what the features of such a file are called, in the plural.
     """
 
@@ -45,7 +43,6 @@ class Format:
     recognises: Recognises
     inspect: Callable[[bytes, Mapping[str, Any], int], Reading]
     parts: Callable[[bytes, Reading, int], Parts]
-    isolated: bool = False
     features_are: str = ""
 
 
@@ -112,7 +109,7 @@ def named_format(
 ) -> Format:
     """A format whose matrix may have names and labels for its rows and columns.
 
-    ``find`` takes content, settings and the limit in bytes. It runs in a process of its own.
+    ``find`` takes content, settings and the limit in bytes.
     """
 
     def inspect(content: bytes, chosen: Mapping[str, Any], limit_bytes: int) -> Reading:
@@ -148,7 +145,7 @@ def named_format(
             "observations": None if names is None else clean_names(names, "observation"),
         }
 
-    return Format(key, what, recognises, inspect, parts, True, features_are)
+    return Format(key, what, recognises, inspect, parts, features_are)
 
 
 def _faults(found: Found) -> tuple[str, ...]:

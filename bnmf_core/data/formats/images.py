@@ -35,13 +35,13 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
         if len(entries) > MOST_IMAGES:
             raise DataError(f"The archive holds {len(entries):,} images; at most {MOST_IMAGES:,}.")
         rows, shape, first = [], fixed, ""
-        several: list[tuple[str, int]] = []
+        several: list[str] = []
         levels: dict[bool, str] = {}
         for entry in entries:
-            pixels, scaled, frames = _pixels(archive, entry, fixed)
+            pixels, scaled, more = _pixels(archive, entry, fixed)
             shown = repr(clean_name(entry.filename, 60))
             levels.setdefault(scaled, shown)
-            several += [(shown, frames)] if frames > 1 else []
+            several += [shown] if more else []
             if shape is None:
                 shape, first = pixels.shape, shown
             if pixels.shape != shape:
@@ -61,11 +61,10 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
     if False in levels:
         doubts.append("Pixels are numbers of 32 bits: read as they are, not as parts of a level.")
     if several:
-        name, frames = several[0]
         others = f" and {len(several) - 1:,} more" if len(several) > 1 else ""
         doubts.append(
-            f"{name} ({frames:,} pages or frames){others}: only the first of each is read. Save "
-            "every page as an image of its own to read all."
+            f"{several[0]}{others}: more than one page or frame, of which only the first is read. "
+            "Save every page as an image of its own to read all."
         )
     return Found(
         np.array(rows),
@@ -81,8 +80,8 @@ def _find(content: bytes, settings: Mapping[str, Any], limit_bytes: int) -> Foun
 
 def _pixels(
     archive: zipfile.ZipFile, entry: zipfile.ZipInfo, fixed: tuple[int, ...] | None
-) -> tuple[np.ndarray, bool, int]:
-    """Grey levels (height, width), whether they are parts of the largest one, and the pages."""
+) -> tuple[np.ndarray, bool, bool]:
+    """Grey levels (height, width), whether they are parts of a largest one, and if more follow."""
     shown = clean_name(entry.filename, 60)
     try:
         with warnings.catch_warnings():
@@ -93,7 +92,6 @@ def _pixels(
                     f"{shown!r} has {image.width:,}×{image.height:,} pixels; at most "
                     f"{MOST_PIXELS:,} can be read."
                 )
-            frames = getattr(image, "n_frames", 1)
             largest = _largest_level(image)
             if largest == LEVELS_8:
                 grey = image.convert("L")
@@ -101,11 +99,21 @@ def _pixels(
                 grey = Image.fromarray(np.asarray(image).astype(np.float32))
             if fixed is not None:
                 grey = grey.resize(fixed[::-1])
-            return np.asarray(grey, dtype=np.float64) / (largest or 1.0), largest > 0, frames
+            pixels = np.asarray(grey, dtype=np.float64) / (largest or 1.0)
+            return pixels, largest > 0, _has_more(image)
     except DataError:
         raise
     except Exception as error:
         raise DataError(f"{shown!r} is no image that can be read.") from error
+
+
+def _has_more(image: Any) -> bool:
+    """Whether there is a second page or frame; to count all would take a hostile one minutes."""
+    try:
+        image.seek(1)
+    except EOFError:
+        return False
+    return True
 
 
 def _largest_level(image: Any) -> float:

@@ -66,7 +66,7 @@ def row_format(
         found = find(content, reading.settings, limit_bytes)
         return table_parts(table(found, reading.missing_words), reading)
 
-    return Format(key, what, recognises, inspect, parts, isolated=True)
+    return Format(key, what, recognises, inspect, parts)
 
 
 def _written(value: object) -> str:

@@ -23,7 +23,7 @@ from tests.reliability.counted import Counted
 
 PATIENCE = 240.0
 SPEC = RunSpec("random_restarts", rank=3, particles=12)
-WORDS = ("cannot be written", "No space left", "more room than there is")
+WORDS = ("cannot be written", "No space left", "there is room for")
 ROOM = 2**20
 LIBRARY = ("transforms", "--rank", "2", "--sets", "2", "--size", "8", "--restarts", "4")
 # Of those that are tried, a few that take no long.

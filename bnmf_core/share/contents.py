@@ -203,11 +203,11 @@ def _check_stored(path: Path) -> None:
 def _note(path: Path, D: int) -> Note:
     """A name or note on the data, which have D features."""
     _check_stored(path)
-    told = str(files.read_arrays(path)["told"])
-    schema.decoded(told.encode(), schema.Told, "what it says")
-    note = notes.read(path)
-    if len(note.A) != D:
+    arrays = files.read_arrays(path)
+    schema.decoded(str(arrays["told"]).encode(), schema.Told, "what it says")
+    if arrays["A"].dtype != np.float64 or len(arrays["A"]) != D:
         raise StoreError("it is on nothing of these data")
+    note = notes.read(path)
     return note
 
 

@@ -96,7 +96,8 @@ class Altered:
         digest = hashlib.sha256()
         try:
             for part in "AW":
-                for one in self.array(f"{run}/particles/{part}.npy"):
+                array = self.array(f"{run}/particles/{part}.npy")
+                for one in array.real if array.dtype.kind == "c" else array:
                     digest.update(np.ascontiguousarray(one, dtype="<f8").tobytes())
         except (TypeError, ValueError):
             return

@@ -102,6 +102,8 @@ def tried(whole, folder: Path, count: int, seed: int, kinds=tuple(KINDS), every:
                 counted.fault("losses", f"{line}: half of it is there after: {error}")
             if not (str(error).endswith(".") and len(str(error)) < 1500):
                 counted.fault("tracebacks", f"{line}: no sentence: {error}")
+            with fault_counted(counted, line):
+                salvaged(store, path, sandbox)
         except Exception as error:
             counted.fault("tracebacks", f"{line}: {type(error).__name__}: {error}"[:600])
         finally:
@@ -114,6 +116,28 @@ def tried(whole, folder: Path, count: int, seed: int, kinds=tuple(KINDS), every:
         shutil.rmtree(sandbox)
     counted.said = f"{accepted:,} taken; slowest {slowest:.1f} s"
     return counted
+
+
+def salvaged(store: RunStore, path: Path, sandbox: Path) -> None:
+    """Bring in what is whole; all of it can be read."""
+    try:
+        opened = opening.open_archive(store, path, salvage=True)
+    except BNMFError:
+        assert not store.runs() and not left(store)
+        return
+    assert opened.said
+    for run_id in opened.run_ids:
+        assert store.particles(run_id).M
+    used("runs", store, opened.run_ids, sandbox)
+
+
+@contextlib.contextmanager
+def fault_counted(counted: Counted, line: str):
+    """Count what is raised as a traceback."""
+    try:
+        yield
+    except Exception as error:
+        counted.fault("tracebacks", f"{line}: {type(error).__name__}: {error}"[:600])
 
 
 def leaks(sandbox: Path, store: RunStore) -> list[str]:

@@ -12,6 +12,7 @@ import pytest
 from bnmf_core import load_archive
 from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.stages import STAGES
+from bnmf_core.cli.main import main
 from bnmf_core.core.errors import StoreError
 from bnmf_core.core.particles import ARRAYS
 from bnmf_core.share import archive
@@ -176,6 +177,15 @@ def test_salvaged_it_costs_that_run_alone(file, answer, elsewhere, tmp_path):
     assert opened.run_ids == (second,)
     assert any("Run 1 of this archive is left out" in sentence for sentence in opened.said)
     assert [run["id"] for run in load_archive(path, salvage=True).runs] == [second]
+
+
+def test_on_the_command_line_salvaging_is_asked_for(file, answer, tmp_path, capsys):
+    first, second = answer.comparison.run_ids
+    told = ["open", str(damaged(file, tmp_path, first)), "--store", str(tmp_path / "store")]
+    assert main(told) == 1 and "--salvage" in capsys.readouterr().err
+    assert main([*told, "--salvage", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert [run["id"] for run in document["runs"]] == [second] and document["said"]
 
 
 @pytest.mark.parametrize("part", [0.3, 0.7, 0.999])

@@ -203,11 +203,11 @@ def _check_stored(path: Path) -> None:
 def _note(path: Path, D: int) -> Note:
     """A name or note on the data, which have D features."""
     _check_stored(path)
-    told = str(files.read_arrays(path)["told"])
-    schema.decoded(told.encode(), schema.Told, "what it says")
-    note = notes.read(path)
-    if len(note.A) != D:
+    arrays = files.read_arrays(path)
+    schema.decoded(str(arrays["told"]).encode(), schema.Told, "what it says")
+    if arrays["A"].dtype != np.float64 or len(arrays["A"]) != D:
         raise StoreError("it is on nothing of these data")
+    note = notes.read(path)
     return note
 
 
@@ -263,7 +263,7 @@ def _check_arrays(particles: Particles, dataset: Dataset) -> None:
             raise StoreError(f"its array {name} is of the type {array.dtype}")
     A, W = particles.A, particles.W
     if A.ndim != 3 or W.ndim != 3 or not A.size:
-        raise StoreError("its factorizations are none")
+        raise StoreError("its factorizations are empty")
     check_shapes(arrays, particles.diagnostics, particles.trace)
     seen = split(dataset, particles.spec.holdout)[0].size if particles.spec.holdout else dataset.N
     if (A.shape[1], A.shape[2], W.shape[2]) != (dataset.D, particles.spec.rank, seen):
@@ -271,14 +271,14 @@ def _check_arrays(particles: Particles, dataset: Dataset) -> None:
     _check_factors(A, W)
     weights, error, seconds = particles.weights, particles.error, particles.seconds
     if not (weights.min() >= 0 and abs(weights.sum() - 1) < 1e-6):
-        raise StoreError("its weights are none")
+        raise StoreError("its weights do not sum to 1")
     if not (error.min() >= 0 and seconds.min() >= 0 and np.isfinite(seconds).all()):
-        raise StoreError("its errors or times are none")
+        raise StoreError("its errors or times are negative or no numbers")
     if np.isnan(particles.log_joint).any() or (particles.log_joint == np.inf).any():
-        raise StoreError("its log joint densities are none")
+        raise StoreError("its log joint densities are no numbers")
     counted = [getattr(particles, name) for name in COUNTED]
     if min(numbers.min() for numbers in counted) < 0 or len(np.unique(counted[0])) < particles.M:
-        raise StoreError("the numbers of its factorizations are none")
+        raise StoreError("the numbers of its factorizations are negative or there twice")
     if particles.trace and not set(OF_STATES) <= set(particles.trace):
         raise StoreError("its trace does not say of which chains and states it is")
 

@@ -8,16 +8,17 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from bnmf_core.analysis.comparison import ABOUT
 from bnmf_core.core.errors import BNMFError, StoreError
 from bnmf_core.core.particles import Particles
 from bnmf_core.share.archive import ANALYSES, RUNS
 from bnmf_core.share.contents import Archive, arrays_of, entered, read
 from bnmf_core.share.unpacking import Source
-from bnmf_core.store import arrivals, disk, folders, notes, records
+from bnmf_core.store import arrivals, disk, files, folders, notes, records
 from bnmf_core.store.database import Change
 from bnmf_core.store.datasets import is_kept, write_dataset
 from bnmf_core.store.run_store import RunStore
@@ -99,10 +100,12 @@ def _bring(store: RunStore, archive: Archive, aside: Path, unpacked: Path) -> Op
         write_dataset(aside / place, dataset)
     elif not is_kept(store.root / place):
         write_dataset(store.root / place, dataset)
-    taken, run_ids, fresh = store.made(), [], True
+    # Results that are kept of a run of before are not those of another one of its name.
+    taken = set(store.made()) | (set() if archive.trusted else _remembered(store))
+    run_ids, fresh = [], True
     for told in archive.runs:
         run_id, particles = told["id"], archive.particles[told["id"]]
-        if run_id in taken and _is_here(store, run_id, particles):
+        if run_id in taken and _is_here(store, run_id, particles, dataset.hash):
             run_ids.append(run_id)
             continue
         while run_id in taken or not free(f"{RUNS}/{run_id}"):
@@ -125,15 +128,22 @@ def _bring(store: RunStore, archive: Archive, aside: Path, unpacked: Path) -> Op
     return Opened(tuple(run_ids), archive.said)
 
 
-def _is_here(store: RunStore, run_id: str, particles: Particles) -> bool:
+def _is_here(store: RunStore, run_id: str, particles: Particles, dataset_id: str) -> bool:
     """Whether the store has this very run."""
     try:
-        here = store.particles(run_id)
-    except BNMFError:  # another owner's, or torn
+        here, data = store.particles(run_id), store.run(run_id).dataset
+    except BNMFError:  # another owner's, or torn, or gone
         return False
     ours, theirs = arrays_of(here), arrays_of(particles)
-    return (
-        here.spec == particles.spec
-        and ours.keys() == theirs.keys()
-        and all(ours[name].tobytes() == theirs[name].tobytes() for name in ours)
+    return (here.spec, data, ours.keys()) == (particles.spec, dataset_id, theirs.keys()) and all(
+        ours[name].tobytes() == theirs[name].tobytes() for name in ours
     )
+
+
+def _remembered(store: RunStore) -> set[str]:
+    """Ids of runs, here or gone, of which results are kept."""
+    found: set[str] = set()
+    for path in (store.root / ANALYSES).glob(f"*/{ABOUT}"):
+        with suppress(StoreError, KeyError, TypeError):
+            found.update(map(str, files.read_json(path)["runs"]))
+    return found

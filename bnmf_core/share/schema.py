@@ -11,7 +11,7 @@ from msgspec import Meta, Raw, Struct
 
 from bnmf_core.core.errors import StoreError
 from bnmf_core.core.names import clean_name
-from bnmf_core.store.notes import COMPONENT, LONGEST_NAME, LONGEST_TEXT, MODE
+from bnmf_core.store.notes import LONGEST_NAME, LONGEST_TEXT
 
 # Seconds since 1970 that every calendar can show, and those that work may have taken.
 LATEST = 250_000_000_000.0
@@ -149,8 +149,6 @@ class Told(Struct, forbid_unknown_fields=True):
     created: Time
 
 
-# How many dimensions that has which a note is on.
-DIMENSIONS = {COMPONENT: 1, MODE: 2}
 Kind = TypeVar("Kind")
 
 

@@ -84,7 +84,8 @@ def _take_back(database: Database, aside: Path) -> None:
             for row in connection.execute(f"SELECT id FROM {table}")
         }
     entered = not known.isdisjoint(places)
-    for place in places:
+    # What is still aside was never moved: what has its place is somebody else's.
+    for place in (place for place in places if not (aside / place).exists()):
         # Of notes and results, the index does not know.
         if place not in known and not (entered and place.startswith(("notes/", "analyses/"))):
             path = database.path.parent / place

@@ -12,6 +12,7 @@ import pytest
 from bnmf_core import load_archive
 from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.analysis.stages import STAGES
+from bnmf_core.cli.main import main
 from bnmf_core.core.errors import StoreError
 from bnmf_core.core.particles import ARRAYS
 from bnmf_core.share import archive
@@ -119,6 +120,34 @@ def test_another_run_of_that_name_is_left_as_it_is(file, answer, elsewhere, tmp_
     assert elsewhere.particles(run_id).digest == altered.digest
 
 
+def test_results_of_a_run_that_is_gone_are_not_those_of_another_of_its_name(
+    file, answer, store, tmp_path
+):
+    again = shutil.copytree(store.root, tmp_path / "again")
+    (again / archive.KEY).unlink()
+    here = RunStore(again)
+    for run_id in answer.comparison.run_ids:
+        here.delete_run(run_id)
+    opened = open_archive(here, file)
+    assert not set(opened.run_ids) & set(answer.comparison.run_ids)
+    assert not open_comparison(here, opened.run_ids).folder.exists()
+
+
+def test_what_another_has_put_in_a_place_stays(file, answer, elsewhere, monkeypatch):
+    place = elsewhere.root / "datasets" / answer.comparison.dataset.hash
+    enter = arrivals.enter
+
+    def late(*arguments):
+        place.mkdir(parents=True)
+        (place / "of another").touch()
+        enter(*arguments)
+
+    monkeypatch.setattr(arrivals, "enter", late)
+    with pytest.raises(StoreError, match="not empty"):
+        open_archive(elsewhere, file)
+    assert (place / "of another").exists() and not elsewhere.runs()
+
+
 def test_it_can_be_read_without_a_store(file, answer):
     found = load_archive(file)
     assert found.dataset.hash == answer.comparison.dataset.hash
@@ -176,6 +205,15 @@ def test_salvaged_it_costs_that_run_alone(file, answer, elsewhere, tmp_path):
     assert opened.run_ids == (second,)
     assert any("Run 1 of this archive is left out" in sentence for sentence in opened.said)
     assert [run["id"] for run in load_archive(path, salvage=True).runs] == [second]
+
+
+def test_on_the_command_line_salvaging_is_asked_for(file, answer, tmp_path, capsys):
+    first, second = answer.comparison.run_ids
+    told = ["open", str(damaged(file, tmp_path, first)), "--store", str(tmp_path / "store")]
+    assert main(told) == 1 and "--salvage" in capsys.readouterr().err
+    assert main([*told, "--salvage", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert [run["id"] for run in document["runs"]] == [second] and document["said"]
 
 
 @pytest.mark.parametrize("part", [0.3, 0.7, 0.999])

@@ -6,7 +6,7 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
-from bnmf_core.core.errors import DiskError
+from bnmf_core.core.errors import BNMFError, DiskError
 
 FULL = "the disk is full"
 NO_FOLDER = "a file or a broken link is in the place of a folder"
@@ -33,9 +33,9 @@ def not_written(place: Path, error: Exception) -> DiskError:
     )
 
 
-def not_done(error: Exception) -> DiskError:
+def not_done(error: Exception) -> BNMFError:
     """The sentence for an error of the disk that nobody has said more of."""
-    if isinstance(error, DiskError):
+    if isinstance(error, BNMFError):
         return error
     place = getattr(error, "filename", None) or "what is needed"
     if reason(error) in REASONS.values():

@@ -37,6 +37,20 @@ def write(path: Path, content: Callable[[BinaryIO], object]) -> None:
         raise disk.not_written(path, error) from error
 
 
+def remove(path: Path) -> None:
+    """Remove a file, if it is there.
+
+    Raises
+    ------
+    DiskError
+        When it cannot be removed.
+    """
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise disk.not_written(path, error) from error
+
+
 def _write(path: Path, content: Callable[[BinaryIO], object]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     # Threads that write the same content at once must not write into each other's file.

@@ -4,6 +4,7 @@ What is damaged on the disk is told from what is whole: by the checksums that NP
 those that are kept with whole arrays, and by where chunks begin and end.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -22,6 +23,8 @@ from bnmf_core.store.chunks import PER_PARTICLE, Chunk, assemble
 
 COMPLETE = "particles.json"
 PLAN = "plan.json"
+# Where a file belongs, by which one is told from another that a disk has put in its place.
+OF = "of"
 # Plain numbers of a chunk that its file's name does not tell.
 NUMBERS = ("first", "states")
 # What a chunk need not have.
@@ -50,7 +53,7 @@ class FolderSink:
         """
         path = self.folder / f"checkpoint-{shard.index:05d}.npz"
         try:
-            arrays = files.read_arrays(path) if path.exists() else None
+            arrays = _read_own(path) if path.exists() else None
         except StoreError:
             return None
         if arrays is None:
@@ -72,9 +75,9 @@ class FolderSink:
             told = {name: getattr(chunk, name) for name in OPTIONAL}
             arrays |= {name: np.asarray(v) for name, v in told.items() if v is not None}
             name = f"chunk-{shard.index:05d}-{chunk.position:08d}.npz"
-            files.write_arrays(self.folder / name, arrays)
+            _write_own(self.folder / name, arrays)
         path = self.folder / f"checkpoint-{shard.index:05d}.npz"
-        files.write_arrays(path, to_arrays(checkpoint))
+        _write_own(path, to_arrays(checkpoint))
 
     def chunks(self) -> list[Chunk]:
         """The chunks on disk: of each shard those up to the first that is damaged or missing."""
@@ -91,13 +94,37 @@ class FolderSink:
     def starts(self) -> list[int]:
         """Where the particles of each shard of a run that has been begun start; else nothing."""
         try:
-            return list(map(int, files.read_json(self.folder / PLAN)["starts"]))
+            return list(map(int, _read_plan(self.folder)["starts"]))
         except (StoreError, KeyError, TypeError, ValueError):
             return []
 
     def write_plan(self, info: RunInfo, starts: list[int]) -> None:
         """Keep the resolved settings and where each shard's particles begin."""
-        files.write_json(self.folder / PLAN, {"info": info, "starts": starts})
+        told = {"info": info, "starts": starts, OF: self.folder.name}
+        files.write_json(self.folder / PLAN, told)
+
+
+def _read_plan(folder: Path) -> dict[str, Any]:
+    plan: dict[str, Any] = files.read_json(folder / PLAN)
+    if plan.get(OF, folder.name) != folder.name:
+        raise DamagedError(f"The stored file {PLAN} is that of another run.")
+    return plan
+
+
+def _write_own(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    files.write_arrays(path, {**arrays, OF: np.array(_own_name(path))})
+
+
+def _read_own(path: Path) -> dict[str, np.ndarray]:
+    """What :func:`_write_own` wrote, and nothing that has come into its place."""
+    arrays = files.read_arrays(path)
+    if str(arrays.pop(OF, _own_name(path))) != _own_name(path):
+        raise DamagedError(f"The stored file {path.name} is another one than was written.")
+    return arrays
+
+
+def _own_name(path: Path) -> str:
+    return f"{path.parent.name}/{path.name}"
 
 
 def _shard_of(path: Path) -> str:
@@ -123,7 +150,7 @@ def _sound(paths: list[Path]) -> tuple[list[Chunk], bool]:
 
 def _read_chunk(path: Path) -> Chunk:
     _, shard, position = path.stem.split("-")
-    arrays = files.read_arrays(path)
+    arrays = _read_own(path)
     return Chunk(
         shard=int(shard),
         position=int(position),
@@ -273,7 +300,7 @@ def read_partial(folder: Path, spec: RunSpec, status: str, made: int = 0) -> Par
                 "What this run had saved is damaged on the disk; resume it to make it again."
             )
         raise StoreError("This run has not saved a factorization yet.")
-    plan = files.read_json(folder / PLAN)
+    plan = _read_plan(folder)
     found = assemble(chunks, plan["starts"], spec, plan["info"] | {"stop_reason": status})
     lost = max(made - found.M, int(broken))
     if not lost:

@@ -102,6 +102,8 @@ def _record(store: RunStore, run_id: str) -> RunRecord:
     meta = files.read_json(folder / folders.COMPLETE) if whole else {}
     if copied is None:
         raise StoreError(f"its {records.COPY} is missing")
+    if copied.id != run_id:
+        raise StoreError(f"its {records.COPY} is that of another run")
     if copied.dataset not in store.datasets():
         raise StoreError("its data are not there")
     info = meta.get("info", {})

@@ -101,7 +101,7 @@ class NoteBook:
 
     def remove(self, dataset_id: str, id: str) -> None:
         """Remove a note, if it is there."""
-        self.path(dataset_id, id).unlink(missing_ok=True)
+        files.remove(self.path(dataset_id, id))
 
     def on_runs(self, run_ids: Collection[str]) -> str:
         """What was noted on these runs, in any order; "" where nothing was.
@@ -120,7 +120,7 @@ class NoteBook:
         if text:
             files.write_json(path, {"runs": sorted(run_ids), "text": text})
         else:
-            path.unlink(missing_ok=True)
+            files.remove(path)
 
     def _path_on_runs(self, run_ids: Collection[str]) -> Path:
         named = hashlib.sha256(",".join(sorted(run_ids)).encode()).hexdigest()[:16]

@@ -83,7 +83,7 @@ class Shares:
         """
         if self.find(token).owner != owner:
             raise NotFoundError(UNKNOWN)
-        self._path(token).unlink(missing_ok=True)
+        files.remove(self._path(token))
 
     def _path(self, token: str) -> Path:
         # Whoever sees the names of files does not know the links.

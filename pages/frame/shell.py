@@ -1,12 +1,10 @@
 """Around every page: its settings, the menus, the page that was asked for."""
 
-import sqlite3
 from pathlib import Path
 
 import streamlit as st
 
 from bnmf_core.numerics.threads import one_blas_thread
-from bnmf_core.store import disk
 from pages.frame import guard, hovering, looks, memory, view
 
 ICON = Path(__file__).with_name("icon.png")
@@ -17,7 +15,4 @@ looks.draw()
 hovering.draw()
 # Threads that wait for each other's part of a small product hold up all other sessions.
 with one_blas_thread(), view.told():
-    try:
-        guard.admit().run()
-    except (OSError, sqlite3.Error) as error:
-        raise disk.not_done(error) from error
+    guard.admit().run()

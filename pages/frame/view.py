@@ -6,6 +6,7 @@ What is passed to these functions is text, never Markdown.
 import html
 import io
 import re
+import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,6 +17,7 @@ import streamlit as st
 from bnmf_core.core.errors import BNMFError
 from bnmf_core.core.names import no_formula
 from bnmf_core.lazy import lazy
+from bnmf_core.store import disk
 from pages.frame import link
 from pages.frame.words import plain
 
@@ -70,10 +72,20 @@ def told(ends: bool = True) -> Iterator[None]:
     """Where something may go wrong: what did is said in a sentence, and the page ``ends``."""
     try:
         yield
-    except BNMFError as error:
-        problem(error)
+    except (BNMFError, OSError, sqlite3.Error) as error:
+        problem(disk.not_done(error))
         if ends:
             st.stop()
+
+
+def safely(act: Callable[..., object]) -> Callable[..., None]:
+    """``act`` for a click: what goes wrong is said above the page."""
+
+    def clicked(*given: object) -> None:
+        with told(ends=False):
+            act(*given)
+
+    return clicked
 
 
 def nothing(words: str, *page_keys: str) -> NoReturn:

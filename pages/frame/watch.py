@@ -105,7 +105,12 @@ def runs_until_done(
                 words = f"{run_words(run)}: {run.status}, {run.done} made"
                 st.progress(1.0, text=plain(words))
         if not link.is_guest():
-            st.button("Cancel", key="cancel_watched", icon=":material/cancel:", on_click=cancel)
+            st.button(
+                "Cancel",
+                key="cancel_watched",
+                icon=":material/cancel:",
+                on_click=view.safely(cancel),
+            )
         if meanwhile is not None:
             meanwhile(watched())
 

@@ -7,6 +7,7 @@ import streamlit as st
 from bnmf_core.core.errors import BNMFError
 from bnmf_core.lazy import lazy
 from bnmf_core.runs.examples import EXAMPLES, Example
+from bnmf_core.store import disk
 from pages.frame import link, view
 from pages.frame.services import runner, store
 from pages.frame.words import plain
@@ -70,8 +71,8 @@ def _start(example: Example, finished: bool) -> None:
         else:
             dataset = example.dataset()
             run_ids = runner().start(dataset, example.runs(dataset), launch_name=example.label)
-    except BNMFError as error:
-        st.session_state[_ERROR] = str(error)
+    except (BNMFError, OSError) as error:
+        st.session_state[_ERROR] = str(disk.not_done(error))
         return
     link.put("runs", run_ids)
     panel.forget()

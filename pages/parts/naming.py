@@ -101,4 +101,4 @@ def _form(
             st.form_submit_button("Keep", type="primary", disabled=off, on_click=keep)
             if note is not None:
                 remove = partial(store().notes.remove, dataset_id, note.id)
-                st.form_submit_button("Remove", disabled=off, on_click=remove)
+                st.form_submit_button("Remove", disabled=off, on_click=view.safely(remove))

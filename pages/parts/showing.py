@@ -7,7 +7,7 @@ import streamlit as st
 
 from bnmf_core.runs.launch import moment
 from bnmf_core.store.shares import Share
-from pages.frame import declared, link, owners
+from pages.frame import declared, link, owners, view
 from pages.frame.services import places
 from pages.frame.words import plain
 
@@ -26,7 +26,7 @@ def show(run_ids: Sequence[str], name: str) -> None:
             "Show it to others",
             key="show_to_others",
             help=words,
-            on_click=shares.make,
+            on_click=view.safely(shares.make),
             args=(owner, run_ids, name),
         )
 
@@ -51,6 +51,7 @@ def _link(share: Share) -> None:
         st.button(
             "Take it back",
             key=f"take_back_{share.token}",
-            on_click=lambda: places().shares.take_back(owners.owner(), share.token),
+            on_click=view.safely(places().shares.take_back),
+            args=(owners.owner(), share.token),
             help="The link shows nothing from then on.",
         )

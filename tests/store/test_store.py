@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -692,3 +693,26 @@ def test_the_home_folder_is_the_one_that_is_named(home, monkeypatch, tmp_path):
     monkeypatch.delenv("BNMF_HOME")
     monkeypatch.setenv("HOME", str(tmp_path / "someone"))
     assert data_home() == tmp_path / "someone" / ".local" / "share" / "bnmf"
+
+
+@pytest.mark.parametrize("name", ["chunk-00001-00000000", "checkpoint-00001", "plan"])
+def test_a_file_of_another_run_in_the_place_of_ones_own_is_told(store, small, name):
+    """As where a disk or a copy mixes files up: each of them is whole."""
+    ours, theirs = (save_run(store, small, final=False) for _ in range(2))
+    (path,) = store.run_folder(ours).glob(f"{name}.*")
+    before = store.particles(ours)
+    shutil.copy(store.run_folder(theirs) / path.name, path)
+    sink = folders.FolderSink(store.run_folder(ours))
+    shard = planning.make_plan(small, SPEC).shards[1]
+    State = planning.make_plan(small, SPEC).algorithm.State
+    if name == "plan":
+        assert sink.starts() == []
+        with pytest.raises(DamagedError, match=r"plan\.json is that of another run"):
+            store.particles(ours)
+        return
+    assert sink.checkpoint(shard, State) is None
+    if name.startswith("chunk"):
+        write(store, ours, done=6)
+        found = store.particles(ours)
+        np.testing.assert_array_equal(found.A, before.A[[0, 1, 4, 5]])
+        assert found.info["damage"].startswith("2 of 6 factorizations are damaged or missing")

@@ -26,7 +26,10 @@ def check_side(rows: int, columns: int) -> None:
     """Refuse a matrix with more rows or columns than can be named."""
     for count, words in ((rows, "rows"), (columns, "columns")):
         if count > MAX_SIDE:
-            raise DataError(f"The matrix has {count:,} {words}; at most {MAX_SIDE:,} can be read.")
+            raise DataError(
+                f"The matrix has {count:,} {words}; at most {MAX_SIDE:,} can be read; leave "
+                "some out."
+            )
 
 
 def check_entries(rows: int, columns: int) -> None:
@@ -124,7 +127,7 @@ def archive_names(content: bytes) -> list[str]:
 def _opened(content: bytes, most: int) -> zipfile.ZipFile:
     # Every entry of the directory begins so.
     if content.count(b"PK\x01\x02") > most:
-        raise DataError(f"The archive holds more than {most:,} files.")
+        raise DataError(f"The archive holds more than {most:,} files, the most that is read.")
     try:
         return zipfile.ZipFile(io.BytesIO(content))
     except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:

@@ -202,7 +202,7 @@ def records(
     when a row cannot be cut, or there are more rows or cells than can be read.
     """
     text = io.TextIOWrapper(io.BytesIO(content), encoding=encoding, newline="")
-    too_many = f"The table has more than {MAX_ROWS:,} rows, the most allowed."
+    too_many = f"The table has more than {MAX_ROWS:,} rows, the most that is read; leave some out."
     if not encoding.startswith("utf-16") and content.count(b"\n") > MAX_ROWS:
         raise DataError(too_many)
 
@@ -212,7 +212,10 @@ def records(
                 raise DataError(too_many)
             # Counted before the row is cut up, which for millions of cells takes gigabytes.
             if line.count(separator) >= MAX_COLUMNS:
-                raise DataError(f"Row {number} has more than {MAX_COLUMNS:,} cells.")
+                raise DataError(
+                    f"Row {number} has more than {MAX_COLUMNS:,} cells, the most that is read; "
+                    "turn the table around, or save its numbers as NPY."
+                )
             yield line
 
     if separator == SPACE:

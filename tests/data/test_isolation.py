@@ -84,6 +84,16 @@ def test_a_server_that_died_begins_anew(monkeypatch):
     server.close()
 
 
+def test_a_file_that_is_cut_off_while_it_is_read_is_refused(tmp_path):
+    path = tmp_path / "a.npy"
+    np.save(path, np.ones((3, 4)))
+    with ReaderProcess(path, "a.npy", "both") as reader:
+        assert reader.wait(30)
+        path.write_bytes(b"")
+        with pytest.raises(DataError, match="was changed while it was read"):
+            reader.parts()
+
+
 @pytest.mark.parametrize(
     ("limit", "said"),
     [

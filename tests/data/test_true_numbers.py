@@ -209,6 +209,13 @@ def test_rows_of_a_sheet_stand_where_they_say(order):
     np.testing.assert_array_equal(load_file(content).dense(), VALUES.T)
 
 
+@pytest.mark.parametrize("place", [b"B3", b"A5", b"C5"])
+def test_a_cell_that_stands_in_another_row_or_twice_is_refused(place):
+    content = changed(SHEET, rb'<c r="B5"', b'<c r="%s"' % place)
+    with pytest.raises(DataError, match="Row 5 of the sheet is damaged: it holds a cell twice"):
+        load_file(content)
+
+
 def test_a_sheet_may_have_thousands_of_rows():
     values = np.arange(3000.0).reshape(1000, 3)
     data = load_file(workbook(one=(frame(values=values), {"index": False})))

@@ -77,7 +77,7 @@ def without_value(formula):
 
 UNSEEN = np.where(np.arange(12).reshape(3, 4) == 5, np.nan, X)  # B3
 REAL = np.linspace(0, 1, 6, dtype=np.float32).reshape(2, 3)
-WHOLES = (np.arange(6, dtype=np.int32) * 1_000_003).reshape(3, 2)
+WHOLES = (np.arange(6, dtype=np.int32) * 100_000_003).reshape(3, 2)
 TWICE = np.array([[0.0, 300, 0], [0, 0, 7]])
 COO = {
     "format": np.array(b"coo"),

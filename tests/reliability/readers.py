@@ -23,6 +23,8 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 MISSING = {"", "na", "n/a", "#n/a", "<na>", "nan", "nat", "null", "?"}
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
+# One thousand or more, an amount of dollars, or a percentage.
+MARKED = re.compile(r"\$?[1-9]\d{0,2}(,\d{3})*(\.\d+)?%?|\$?0(\.\d+)?%?")
 WORD = re.compile(r"\b\w\w+\b")
 XML = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 TRUTH = {"yes": 1.0, "no": 0.0, "y": 1.0, "n": 0.0, "true": 1.0, "false": 0.0, "t": 1.0, "f": 0.0}
@@ -41,6 +43,7 @@ def _number(cell, comma=False):
     if cell.lower() in MISSING:
         return math.nan
     cell = cell.replace(",", ".") if comma else cell
+    cell = re.sub("[$,%]", "", cell) if MARKED.fullmatch(cell) else cell
     if not NUMBER.fullmatch(cell):
         raise ValueError(cell)
     whole, _, exponent = cell.lower().partition("e")
@@ -200,8 +203,9 @@ def _images(content, _):
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         for name in archive.namelist():
             image = Image.open(io.BytesIO(archive.read(name)))
-            if image.mode == "P":  # numbers of colours, which are greys
-                image = image.convert("RGB").getchannel("R")
+            if image.mode == "P":  # numbers of colours, of which the lightness is meant
+                colours = np.asarray(image.convert("RGB"), dtype=int) @ [19_595, 38_470, 7_471]
+                image = Image.fromarray(np.uint8((colours + 2**15) >> 16))
             largest = 65_535.0 if image.format in ("PPM", "PNG") and image.mode == "I" else 0.0
             rows.append(np.asarray(image).ravel("F") / (largest or LEVELS[image.mode]))
     return rows

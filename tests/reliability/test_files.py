@@ -1,9 +1,11 @@
 """Files that are damaged or made to harm: each is read as it is, or refused in a sentence."""
 
+import re
 import shutil
 import tempfile
 import time
 import warnings
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +18,6 @@ from bnmf_core.data import isolation
 from bnmf_core.data.formats import FORMATS
 from bnmf_core.data.isolation import ReaderProcess
 from bnmf_core.data.load import dataset_of, inspect_file, load_file
-from bnmf_core.data.orientation import UNSAID_DOUBT
 from tests.reliability.brought import REFUSED, SAID, WHOLE, harmed, otherwise
 from tests.reliability.counted import Counted
 from tests.reliability.readers import READERS, held
@@ -49,7 +50,7 @@ def tried(count: int, seed: int) -> Counted:
                     names[rng.integers(len(names))] if rng.random() < CALLED_OTHERWISE else kind
                 )
                 found = read(content, called, line, counted)
-                expected = None if found is None else other(content, found)
+                expected = None if found is None else other(content, kind, found)
             slowest = max(slowest, time.perf_counter() - began)
             taken += found is not None
             compared += found is not None and expected is not None
@@ -85,14 +86,24 @@ def read(content, name, line, counted, whole=False):
     return None
 
 
-def other(content, found):
-    """What another reader reads; None where it cannot, or something was doubted aloud."""
-    if {*found[1].doubts} - {UNSAID_DOUBT}:
+def other(content, kind, found):
+    """What another reader reads; None where it cannot, or something new was doubted aloud."""
+    if doubts_of(found[1]) - doubts_of_whole(kind):
         return None
     try:
         return held(content, found[1])
     except Exception:  # it knows well-formed files only
         return None
+
+
+def doubts_of(reading):
+    """What is doubted, whatever the numbers in the sentences."""
+    return {re.sub(r"\d+", "0", doubt) for doubt in reading.doubts}
+
+
+@cache
+def doubts_of_whole(kind):
+    return doubts_of(inspect_file(WHOLE[kind][0], filename=kind))
 
 
 def seen(data: Dataset) -> np.ndarray:
@@ -122,8 +133,7 @@ def test_every_kind_is_read_as_what_it_holds(kind):
     data = load_file(content, filename=kind, reading=reading)
     np.testing.assert_array_equal(seen(data), matrix)
     assert SAID.get(kind, "") in " ".join(reading.doubts)
-    if kind not in SAID or kind.endswith(".zip"):
-        np.testing.assert_array_equal(held(content, reading), matrix)
+    np.testing.assert_array_equal(held(content, reading), matrix)
 
 
 @pytest.mark.parametrize("kind", REFUSED)
@@ -159,7 +169,7 @@ def planted(monkeypatch, name, change):
     right = getattr(ReaderProcess, name)
     with monkeypatch.context() as patch:
         patch.setattr(ReaderProcess, name, lambda self: change(right, self))
-        counted = tried(2 * len(WHOLE), seed=3)
+        counted = tried(len(WHOLE), seed=3)
     return {kind for kind, lines in counted.faults.items() if lines}
 
 

@@ -93,13 +93,12 @@ def _pixels(
                     f"{MOST_PIXELS:,} can be read."
                 )
             largest = _largest_level(image)
-            if largest == LEVELS_8:
-                grey = image.convert("L")
-            else:  # whose conversion would cut off every level above 255
-                grey = Image.fromarray(np.asarray(image).astype(np.float32))
+            # To convert others would cut off every level above 255.
+            grey = np.asarray(image.convert("L") if largest == LEVELS_8 else image)
             if fixed is not None:
-                grey = grey.resize(fixed[::-1])
-            pixels = np.asarray(grey, dtype=np.float64) / (largest or 1.0)
+                levels = grey if largest == LEVELS_8 else grey.astype(np.float32)
+                grey = np.asarray(Image.fromarray(levels).resize(fixed[::-1]))
+            pixels = grey.astype(np.float64) / (largest or 1.0)
             return pixels, largest > 0, _has_more(image)
     except DataError:
         raise

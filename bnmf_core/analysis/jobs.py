@@ -20,7 +20,7 @@ from bnmf_core.analysis import stages
 from bnmf_core.analysis.comparison import Comparison, open_comparison
 from bnmf_core.analysis.stage import Cluster, Stage, Stopped
 from bnmf_core.core import events
-from bnmf_core.core.errors import Cancelled
+from bnmf_core.core.errors import BNMFError
 from bnmf_core.data.samples import is_public
 from bnmf_core.jobs.job import WAITING, JobStatus, Report, now_and_then
 from bnmf_core.jobs.scheduler import Scheduler
@@ -65,11 +65,11 @@ class ComparisonJob:
         """Compute the next stage; whether there is another one after it."""
         try:
             return self._make_next(report, stopped)
-        except Cancelled:
+        except BNMFError:  # a sentence, which the page shows
             raise
         except Exception as error:
             events.tell("analysis failed", analysis=self.key, why=type(error).__name__)
-            with suppress(OSError):  # the reason may be that the disk is full
+            with suppress(OSError):
                 folder = self._analyses.store.root / "analyses" / self.key
                 folder.mkdir(parents=True, exist_ok=True)
                 words = "".join(traceback.format_exception(error))

@@ -13,7 +13,7 @@ from typing import Generic, TypeVar, cast
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.core import events
 from bnmf_core.core.errors import SchedulerError, StoreError
-from bnmf_core.store import manifest
+from bnmf_core.store import home, manifest
 
 Result_co = TypeVar("Result_co", covariant=True)
 Report = Callable[[float], None]
@@ -129,7 +129,7 @@ class Stage(Generic[Result_co]):
             When the cluster of the ``executor`` is lost; so does the next call.
         """
         folder = self.folder(comparison)
-        folder.mkdir(parents=True, exist_ok=True)
+        home.make(folder)
         manifest.keep_sound(folder)
         elsewhere = {} if executor is None else {"executor": executor}
         self.compute(comparison, folder, report, stopped, **elsewhere)

@@ -98,7 +98,8 @@ class Server:
         paths = [str(PACKAGE), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "bnmf_core.data.worker", str(theirs.fileno())],
+                # Nothing is imported from the folder in which somebody happens to be.
+                [sys.executable, "-P", "-m", "bnmf_core.data.worker", str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -157,11 +158,15 @@ class ReaderProcess:
             "memory_bytes": int(memory + MEMORY_PER_BYTE * size) if memory else 0,
             "seconds": self.seconds,
         }
-        (self._folder / REQUEST).write_text(json.dumps(request))
-        if isinstance(content, Path):
-            (self._folder / CONTENT).symlink_to(content)
-        else:
-            (self._folder / CONTENT).write_bytes(content)
+        try:
+            (self._folder / REQUEST).write_text(json.dumps(request))
+            if isinstance(content, Path):
+                (self._folder / CONTENT).symlink_to(content)
+            else:
+                (self._folder / CONTENT).write_bytes(content)
+        except OSError as error:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            raise DataError(unreadable(error)) from error
         self._began = time.monotonic()
         self._life, self._wish = SERVER.fork(self._folder)
         self._late = self._killed = False
@@ -272,6 +277,11 @@ class ReaderProcess:
                 "The file is malformed: what read it broke off. Save it again, or in another form."
             )
         return answer
+
+
+def unreadable(error: OSError) -> str:
+    """The sentence about a file that cannot be opened, or for which a disk has no room."""
+    return f"The file could not be read: {error.strerror}, on the disk or in the temporary folder."
 
 
 def _kill(life: Connection, wish: Connection) -> None:

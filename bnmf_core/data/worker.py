@@ -22,7 +22,7 @@ from bnmf_core.core.errors import DataError
 from bnmf_core.core.limits import raised
 from bnmf_core.data.contents import content_parts, inspect_content
 from bnmf_core.data.foreign import matrices_of
-from bnmf_core.data.isolation import ANSWER, CONTENT, PATH_BYTES, REQUEST
+from bnmf_core.data.isolation import ANSWER, CONTENT, PATH_BYTES, REQUEST, unreadable
 from bnmf_core.data.joining import rows_of
 from bnmf_core.data.limits import check_size
 from bnmf_core.data.reading import Reading
@@ -93,6 +93,10 @@ def work(folder: Path) -> dict[str, Any]:
     signal.setitimer(signal.ITIMER_REAL, request["seconds"] + 10.0)
     try:
         return _answer(request, folder)
+    except OSError as error:
+        for kept in folder.glob("*.npy"):
+            kept.unlink()
+        return {"error": unreadable(error)}
     except (DataError, MemoryError) as error:
         # What a parser could not get is worth telling apart from what it could not understand.
         if isinstance(error, DataError) and not isinstance(error.__cause__, MemoryError):

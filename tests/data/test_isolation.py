@@ -1,10 +1,12 @@
 """Files parsed in a process of their own: the same result, and limits that hold."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -12,9 +14,9 @@ from scipy import sparse
 
 from bnmf_core.core.errors import DataError
 from bnmf_core.core.limits import NAMED_BY, Limits
-from bnmf_core.data import isolation
+from bnmf_core.data import isolation, worker
 from bnmf_core.data.contents import inspect_content
-from bnmf_core.data.isolation import ReaderProcess, Server
+from bnmf_core.data.isolation import REQUEST, ReaderProcess, Server
 from bnmf_core.data.load import inspect_file, load_file
 from tests.data.layout import csv, frame, saved, with_column
 from tests.data.written import MOST, read
@@ -127,11 +129,31 @@ print(load_file(b"1,2\\n3,5\\n").D)
 
 @pytest.mark.parametrize("way", ["plain", "fork"])
 def test_a_script_of_a_few_lines_reads_and_is_quiet_at_its_end(way, tmp_path):
-    command = [sys.executable, "-W", "error", "-c", SCRIPT, way]
-    env = os.environ | {"TMPDIR": str(tmp_path)}
-    done = subprocess.run(command, check=False, capture_output=True, text=True, env=env)
+    command = [sys.executable, "-P", "-W", "error", "-c", SCRIPT, way]
+    paths = os.pathsep.join([str(isolation.PACKAGE), os.environ.get("PYTHONPATH", "")])
+    options = {"cwd": tmp_path, "env": os.environ | {"TMPDIR": str(tmp_path), "PYTHONPATH": paths}}
+    # What lies about where it is started is not imported.
+    (tmp_path / "json.py").write_text("raise SystemExit")
+    done = subprocess.run(command, check=False, capture_output=True, text=True, **options)
     assert (done.stdout, done.stderr, done.returncode) == ("2\n", "", 0)
+    assert os.listdir(tmp_path) == ["json.py"]
+
+
+def test_a_disk_without_room_is_one_sentence(monkeypatch, tmp_path):
+    monkeypatch.setattr(isolation.tempfile, "tempdir", str(tmp_path))
+    full = OSError(28, "No space left on device")
+    with monkeypatch.context() as patch:
+        patch.setattr(isolation.Path, "write_bytes", Mock(side_effect=full))
+        with pytest.raises(DataError, match="could not be read: No space left on device, on the"):
+            load_file(TABLE)
     assert not list(tmp_path.iterdir())
+    (tmp_path / REQUEST).write_text(
+        json.dumps({"wanted": "rows", "limit_bytes": 9, "memory_bytes": 0, "seconds": 9})
+    )
+    with monkeypatch.context() as patch:
+        patch.setattr(worker, "_limit", lambda *_: None)
+        patch.setattr(worker.signal, "setitimer", lambda *_: None)
+        assert worker.work(tmp_path)["error"].startswith("The file could not be read: No such file")
 
 
 def test_a_key_that_interrupts_us_leaves_the_server_as_it_is():

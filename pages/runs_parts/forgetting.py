@@ -14,10 +14,10 @@ def show() -> None:
     """A closed panel; what would go is said before somebody confirms it."""
     with st.expander("Delete all my data"):
         st.caption(
-            "This removes everything that you keep here, and cannot be undone. An archive, under "
-            "Overview, is what to keep of it."
+            "This removes everything that you keep here, and cannot be undone. To keep something, "
+            "download its archive under Overview first."
         )
-        if st.button("Say what would be deleted", key="ask_to_forget"):
+        if st.button("Show what would be deleted", key="ask_to_forget"):
             st.session_state[_ASKED] = True
         if not st.session_state.get(_ASKED):
             return

@@ -24,6 +24,7 @@ from bnmf_core.core.errors import BNMFError
 from bnmf_core.data.samples import is_public
 from bnmf_core.jobs.job import WAITING, JobStatus, Report, now_and_then
 from bnmf_core.jobs.scheduler import Scheduler
+from bnmf_core.numerics.memory import let_go
 from bnmf_core.store.run_store import RunStore
 
 # Comparisons whose tables of members are kept at hand.
@@ -85,6 +86,8 @@ class ComparisonJob:
                 self._compute(comparison, missing[0], report, stopped)
         finally:
             missing = self._choose_lane(comparison)  # another stage may be wanted by now
+            for particles in comparison.particles:
+                let_go(particles.arrays.values())
         return bool(missing)
 
     def _compute(

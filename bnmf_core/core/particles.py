@@ -107,6 +107,14 @@ class Particles:
         )
 
     @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Every array, by what it is called in a file."""
+        found = {name: np.asarray(getattr(self, name)) for name in ARRAYS}
+        for kind, prefix in NAMED.items():
+            found |= {prefix + name: np.asarray(x) for name, x in getattr(self, kind).items()}
+        return found
+
+    @property
     def M(self) -> int:
         """Number of particles."""
         return self.A.shape[0]
@@ -160,10 +168,7 @@ class Particles:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of all that is known of the run but the time that it took."""
-        arrays = {name: getattr(self, name) for name in ARRAYS}
-        for kind, prefix in NAMED.items():
-            arrays |= {prefix + name: one for name, one in getattr(self, kind).items()}
-        timeless = {name: one for name, one in arrays.items() if not name.endswith("seconds")}
+        timeless = {name: one for name, one in self.arrays.items() if not name.endswith("seconds")}
         info = {name: one for name, one in self.info.items() if name != "run_seconds"}
         words = (
             self.spec.to_dict(),
@@ -288,14 +293,11 @@ class Particles:
     def save(self, target: str | Path | BinaryIO) -> None:
         """Write one ``.npz`` (no pickles; readable by plain numpy) to a path or open file."""
         meta = json.dumps({"spec": self.spec.to_dict(), "info": dict(self.info)}, default=str)
-        arrays = {name: getattr(self, name) for name in ARRAYS}
-        for kind, prefix in NAMED.items():
-            arrays |= {f"{prefix}{key}": value for key, value in getattr(self, kind).items()}
         if isinstance(target, str | Path):
             with Path(target).open("wb") as file:
-                np.savez(file, allow_pickle=False, meta=np.array(meta), **arrays)
+                np.savez(file, allow_pickle=False, meta=np.array(meta), **self.arrays)
         else:
-            np.savez(target, allow_pickle=False, meta=np.array(meta), **arrays)
+            np.savez(target, allow_pickle=False, meta=np.array(meta), **self.arrays)
 
     @classmethod
     def load(cls, path: str | Path) -> "Particles":

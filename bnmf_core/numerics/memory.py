@@ -1,7 +1,9 @@
 """Memory that heavy work has left, and memory that begins at a line of the cache."""
 
 import ctypes
+import mmap
 import sys
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -44,3 +46,13 @@ def in_lines(matrix: np.ndarray) -> np.ndarray:
     result[:, : matrix.shape[1]] = matrix
     result[:, matrix.shape[1] :] = 0.0
     return result
+
+
+def let_go(arrays: Iterable[np.ndarray]) -> None:
+    """Give back what is in memory of arrays that are mapped from files; they are read again."""
+    for array in arrays:
+        part: object = array
+        while isinstance(part, np.ndarray):
+            part = part.base
+        if isinstance(part, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+            part.madvise(mmap.MADV_DONTNEED)

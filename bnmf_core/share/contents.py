@@ -20,7 +20,7 @@ from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.core.dataset import Dataset, Truth
 from bnmf_core.core.errors import StoreError
 from bnmf_core.core.names import clean_name
-from bnmf_core.core.particles import ARRAYS, NAMED, Particles, check_shapes
+from bnmf_core.core.particles import ARRAYS, Particles, check_shapes
 from bnmf_core.core.spec import RunSpec
 from bnmf_core.data.split import split
 from bnmf_core.likelihoods import MODELS
@@ -236,7 +236,7 @@ def _particles(folder: Path, entry: Entry, dataset: Dataset) -> Particles:
         {key: np.array(value) for key, value in found.totals.items()},
     )
     files_there = {path.stem for path in (folder / "particles").iterdir()}
-    if files_there != arrays_of(whole).keys():
+    if files_there != whole.arrays.keys():
         raise StoreError("it has files that it does not name")
     _check_arrays(whole, dataset)
     if whole.digest != entry.digest:
@@ -245,17 +245,9 @@ def _particles(folder: Path, entry: Entry, dataset: Dataset) -> Particles:
     return whole
 
 
-def arrays_of(particles: Particles) -> dict[str, np.ndarray]:
-    """All arrays by the names of their files."""
-    found = {name: np.asarray(getattr(particles, name)) for name in ARRAYS}
-    for kind, prefix in NAMED.items():
-        found |= {f"{prefix}{key}": np.asarray(v) for key, v in getattr(particles, kind).items()}
-    return found
-
-
 def _check_arrays(particles: Particles, dataset: Dataset) -> None:
     """Refuse arrays that do not fit each other or the data, or hold what none of ours does."""
-    arrays = arrays_of(particles)
+    arrays = particles.arrays
     for name, array in arrays.items():
         kinds = "iu" if name in COUNTED else "f" if name in ARRAYS else "biuf"
         fits = array.dtype.kind in kinds and array.dtype.isnative

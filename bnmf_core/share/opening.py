@@ -16,7 +16,7 @@ from bnmf_core.analysis.comparison import ABOUT
 from bnmf_core.core.errors import BNMFError, StoreError
 from bnmf_core.core.particles import Particles
 from bnmf_core.share.archive import ANALYSES, RUNS
-from bnmf_core.share.contents import Archive, arrays_of, entered, read
+from bnmf_core.share.contents import Archive, entered, read
 from bnmf_core.share.unpacking import Source
 from bnmf_core.store import arrivals, disk, files, folders, notes, records
 from bnmf_core.store.database import Change
@@ -134,7 +134,7 @@ def _is_here(store: RunStore, run_id: str, particles: Particles, dataset_id: str
         here, data = store.particles(run_id), store.run(run_id).dataset
     except BNMFError:  # another owner's, or torn, or gone
         return False
-    ours, theirs = arrays_of(here), arrays_of(particles)
+    ours, theirs = here.arrays, particles.arrays
     return (here.spec, data, ours.keys()) == (particles.spec, dataset_id, theirs.keys()) and all(
         ours[name].tobytes() == theirs[name].tobytes() for name in ours
     )

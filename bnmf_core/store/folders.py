@@ -179,10 +179,7 @@ def write_particles(folder: Path, particles: Particles, final: bool) -> None:
     StoreError
         When they come from elsewhere, and are more than may be kept.
     """
-    arrays = {name: np.asarray(getattr(particles, name)) for name in ARRAYS}
-    for kind, prefix in NAMED.items():
-        named = getattr(particles, kind)
-        arrays |= {f"{prefix}{key}": np.asarray(value) for key, value in named.items()}
+    arrays = particles.arrays
     if not any(folder.glob("chunk-*.npz")):
         quota.check(folder.parents[1], sum(array.nbytes for array in arrays.values()))
     for name, array in arrays.items():
@@ -247,12 +244,9 @@ def read_particles(folder: Path) -> Particles:
 def _verified(particles: Particles, meta: dict[str, Any]) -> Particles:
     """Without the factorizations whose A or W is not what was written."""
     sums, dtypes = meta.get("sums", {}), meta.get("dtypes", {})
-    everything = {name: getattr(particles, name) for name in ARRAYS}
-    for kind, prefix in NAMED.items():
-        everything |= {f"{prefix}{key}": v for key, v in getattr(particles, kind).items()}
     torn = [
         name
-        for name, array in everything.items()
+        for name, array in particles.arrays.items()
         if array.dtype.str != dtypes.get(name) or not _may_be(name, array, sums.get(name))
     ]
     if torn:
@@ -262,7 +256,7 @@ def _verified(particles: Particles, meta: dict[str, Any]) -> Particles:
         )
     whole = np.ones(particles.M, dtype=bool)
     for name in LARGE:
-        now = [integrity.checksum(one) for one in everything[name]]
+        now = [integrity.checksum(one) for one in getattr(particles, name)]
         whole &= np.array(now) == np.array(sums[name])
     if whole.all():
         return particles

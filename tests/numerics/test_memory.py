@@ -3,6 +3,7 @@
 import ctypes
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from bnmf_core.numerics import memory
@@ -10,8 +11,8 @@ from bnmf_core.numerics import memory
 STATUS = Path("/proc/self/status")
 
 
-def resident():
-    return int(STATUS.read_text().split("VmRSS:")[1].split()[0]) / 1e3
+def resident(kind="VmRSS:"):
+    return int(STATUS.read_text().split(kind)[1].split()[0]) / 1e3
 
 
 def test_what_was_held_is_given_back():
@@ -35,3 +36,17 @@ def test_what_was_held_is_given_back():
 def test_other_systems_are_left_alone(monkeypatch):
     monkeypatch.setattr(memory, "_trim", lambda: None)
     memory.give_back()
+
+
+def test_what_is_mapped_is_let_go_and_read_again(tmp_path):
+    if not STATUS.is_file():
+        pytest.skip("this system does not tell what of a file is in memory")
+    content = np.arange(4_000_000.0).reshape(2000, 2000)
+    np.save(tmp_path / "large.npy", content)
+    mapped = np.load(tmp_path / "large.npy", mmap_mode="r")
+    before = resident("RssFile:")
+    assert mapped.sum() == content.sum()
+    read = resident("RssFile:")
+    memory.let_go([np.asarray(mapped)[1:], content])
+    assert read - before > 25 and resident("RssFile:") - before < 5
+    np.testing.assert_array_equal(mapped, content)

@@ -18,7 +18,7 @@ from bnmf_core.cli.results import modes_told, plain_rows
 from bnmf_core.cli.running import compute, interruptible, watch
 from bnmf_core.compare.alignment import component_stability
 from bnmf_core.core.dataset import Dataset
-from bnmf_core.core.errors import Cancelled, SettingsError
+from bnmf_core.core.errors import Cancelled, RunError, SettingsError
 from bnmf_core.core.spec import USUAL_MODEL
 from bnmf_core.data.samples import SAMPLES
 from bnmf_core.evidence.rank_study import rank_study
@@ -113,6 +113,9 @@ def analyse(options: argparse.Namespace, output: Output) -> str:
             watch(runner, run_ids, interrupted, output)
         if interrupted.is_set():
             return "cancelled"
+        for run in map(store.run, run_ids):
+            if run.status == "failed" and not run.done:
+                raise RunError(f"Run {run.id} failed: {run.message}")
         comparison = open_comparison(store, run_ids)
         wanted = STAGES + (TILES if comparison.of_tiles else ())
         compute(comparison, wanted, output, interrupted)

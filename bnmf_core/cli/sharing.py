@@ -11,7 +11,7 @@ from bnmf_core.cli.output import Commands, Output
 from bnmf_core.cli.records import document, open_store, show_runs
 from bnmf_core.cli.running import compute
 from bnmf_core.compare.distances import DISTANCES, find_distance
-from bnmf_core.core.errors import DamagedError, RunError
+from bnmf_core.core.errors import DamagedError, DiskError, RunError
 from bnmf_core.core.particles import Particles
 from bnmf_core.findings.answer import Answer
 from bnmf_core.lazy import lazy
@@ -79,7 +79,12 @@ def answer_of(options: argparse.Namespace, output: Output) -> Answer:
     store = open_store(options.store)
     comparison = open_comparison(store, options.run_ids)
     weighed = ["evidence", "belief"] if options.mass else []
-    compute(comparison, [*STAGES, *weighed], output)
+    try:
+        compute(comparison, [*STAGES, *weighed], output)
+    except DiskError as error:
+        if not structure.STAGE.ready(comparison):
+            raise
+        output.note(f"{error} What has not been computed is left out.")
     threshold = options.threshold
     if threshold is None:
         threshold = structure.suggested_threshold(comparison, metric)

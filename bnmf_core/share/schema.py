@@ -3,6 +3,7 @@
 An archive may come from a stranger: what is not declared here is refused before anything is kept.
 """
 
+import re
 import sys
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -184,4 +185,7 @@ def clean(value: Any) -> Any:
 
 
 def _other(what: str, error: Exception) -> StoreError:
-    return StoreError(f"{what} is not what it must be: {clean_name(error).rstrip('.')}.")
+    """Which part is not what it must be, as far as that is known."""
+    place = re.search(r"`\$?\.?([\w.\[\]]+)`$|field `(\w+)`", str(error))
+    where = f" in its part {clean_name(place[1] or place[2])!r}" if place else ""
+    return StoreError(f"{what} is not what it must be{where}.")

@@ -33,7 +33,7 @@ OPTIONAL = ("log_weights", "log_evidence", "note")
 LARGE = ("A", "W")
 # Numbers of damaged factorizations that are said one by one, at most.
 MOST_NUMBERS = 8
-AGAIN = "The program that repeats the run (Show me the code) makes it again."
+AGAIN = "The program that repeats the run (`bnmf code`) makes it again."
 
 
 class FolderSink:

@@ -1,5 +1,6 @@
 """What one owner may keep: told where runs are started, held wherever their results are written."""
 
+import stat
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -15,8 +16,14 @@ _known: dict[Path, tuple[float, int]] = {}
 
 
 def size_of(folder: Path) -> int:
-    """Bytes of all files in a folder; what is removed meanwhile counts nothing."""
-    return sum(map(_size, folder.rglob("*")))
+    """Bytes of all files in a folder, each once; what is removed meanwhile counts nothing."""
+    found: dict[tuple[int, int], int] = {}
+    for path in folder.rglob("*"):
+        with suppress(OSError):  # it may be removed at this moment
+            status = path.stat()
+            if stat.S_ISREG(status.st_mode):  # equal results of several comparisons are one file
+                found[status.st_dev, status.st_ino] = status.st_size
+    return sum(found.values())
 
 
 def limit(root: Path, most: int) -> None:
@@ -35,9 +42,9 @@ def check(root: Path, further: int) -> None:
     most = _most.get(root.absolute(), 0)
     if most and (kept := size_of(root)) + further > most:
         raise StoreError(
-            f"What you keep here is {kept / 1e6:,.0f} MB, and {further / 1e6:,.0f} MB more "
-            f"would go beyond the {most / 1e6:,.0f} MB that everybody may keep. Delete "
-            "runs that you do not need, on the page Runs, and free their space there."
+            f"What you keep here is {_said(kept)}; with {_said(further)} more it would exceed the "
+            f"{_said(most)} that everybody may keep. Delete runs that you do not need, on the "
+            "page Runs, and free their space there."
         )
 
 
@@ -55,7 +62,5 @@ def check_file(path: Path, further: int) -> None:
     _known[root] = when, kept + further
 
 
-def _size(path: Path) -> int:
-    with suppress(OSError):  # it may be removed at this moment
-        return path.stat().st_size if path.is_file() else 0
-    return 0
+def _said(size: int) -> str:
+    return f"{size / 1e6:,.1f} MB" if size >= 1e6 else f"{size / 1e3:,.1f} kB"

@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from bnmf_core.core.errors import BNMFError
+from bnmf_core.store import disk
 from bnmf_core.store.home import data_home
 from pages.frame import services
 from pages.frame.owners import EVERYBODY
@@ -29,6 +30,8 @@ def answer(request: Request) -> JSONResponse:
         told["disk_free_bytes"] = free = shutil.disk_usage(data_home()).free
         if free < LEAST_FREE:
             wrong.append("The disk is nearly full.")
+        elif hindrance := disk.hindrance(data_home()):
+            wrong.append(f"Nothing can be written: {disk.reason(hindrance)}.")
         services.places().of(EVERYBODY).store.made()
         for kind, lanes in WORK.items():
             running, waiting = services.places().scheduler.count(*lanes)

@@ -17,7 +17,9 @@ from bnmf_core.share.opening import open_archive
 from bnmf_core.store import quota
 
 SPECS = [RunSpec("random_restarts", rank=3, particles=12, seed=seed) for seed in (0, 1)]
-SAID = "would go beyond the [0-9,]+ MB that everybody may keep. Delete runs that you do not need"
+SAID = (
+    r"it would exceed the [0-9.,]+ [kM]B that everybody may keep. Delete runs that you do not need"
+)
 
 
 @pytest.fixture(scope="module")
@@ -142,3 +144,11 @@ def test_many_small_files_come_to_the_end_too(tmp_path, monkeypatch):
         for number in range(1000):
             store.notes.keep("data", "mode", np.ones((4, 4)), f"note {number}")
     assert 10 < len(list(root.rglob("*.npz"))) < 200 and len(sizes) < 10
+
+
+def test_a_file_in_two_places_is_counted_once(tmp_path):
+    """Equal results of two comparisons of one owner share their files."""
+    (tmp_path / "one").write_bytes(bytes(5000))
+    (tmp_path / "two").hardlink_to(tmp_path / "one")
+    (tmp_path / "three").write_bytes(bytes(70))
+    assert quota.size_of(tmp_path) == 5070

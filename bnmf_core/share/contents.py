@@ -224,7 +224,7 @@ def _particles(folder: Path, entry: Entry, dataset: Dataset) -> Particles:
     kept = files.read_json(folder / folders.COMPLETE)
     made = schema.converted(kept, schema.Made, folders.COMPLETE)
     if made.spec != entry.spec:
-        raise StoreError("its settings are told in two ways")
+        raise StoreError("its settings in the list are not those beside its arrays")
     found = folders.read_particles(folder)
     spec = RunSpec.from_dict(schema.clean(msgspec.to_builtins(made.spec)))
     whole = Particles.from_arrays(

@@ -17,7 +17,7 @@ from bnmf_core.core.errors import BNMFError, StoreError
 from bnmf_core.core.particles import Particles
 from bnmf_core.share.archive import ANALYSES, RUNS
 from bnmf_core.share.contents import Archive, entered, read
-from bnmf_core.share.unpacking import Source
+from bnmf_core.share.unpacking import ANEW, REMEDY, Source
 from bnmf_core.store import arrivals, disk, files, folders, notes, records
 from bnmf_core.store.database import Change
 from bnmf_core.store.datasets import is_kept, write_dataset
@@ -54,7 +54,7 @@ def load_archive(source: Source, salvage: bool = False) -> Archive:
     ...     print(error)
     There is no file 'elsewhere.zip'.
     """
-    with _disk_said(), tempfile.TemporaryDirectory() as aside:
+    with _said(salvage), tempfile.TemporaryDirectory() as aside:
         return read(source, Path(aside), None, salvage)
 
 
@@ -69,18 +69,23 @@ def open_archive(store: RunStore, source: Source, salvage: bool = False) -> Open
     StoreError
         When it is no archive, or is not whole, or there is no room for it.
     """
-    with _disk_said(), arrivals.arriving(store.database) as aside:
+    with _said(salvage), arrivals.arriving(store.database) as aside:
         unpacked = aside / "unpacked"
         unpacked.mkdir()
         return _bring(store, read(source, unpacked, store.root, salvage), aside, unpacked)
 
 
 @contextmanager
-def _disk_said() -> Iterator[None]:
+def _said(salvage: bool) -> Iterator[None]:
+    """Say what a disk could not do, and do not advise to salvage what is being salvaged."""
     try:
         yield
     except OSError as error:
         raise StoreError(f"{disk.not_done(error)} Nothing of the archive was kept.") from error
+    except BNMFError as error:
+        if not salvage or ANEW not in str(error):
+            raise
+        raise StoreError(str(error).replace(ANEW, REMEDY)) from error
 
 
 def _bring(store: RunStore, archive: Archive, aside: Path, unpacked: Path) -> Opened:

@@ -316,3 +316,12 @@ def test_other_files_are_one_sentence(elsewhere, tmp_path, content, salvage):
 def test_what_swells_too_much_is_refused(file, elsewhere, monkeypatch):
     monkeypatch.setattr("bnmf_core.share.unpacking.MOST", 10_000)
     refused(elsewhere, file, "there is room for 0 MB")
+
+
+def test_whoever_salvages_is_not_told_to_salvage(file, elsewhere, tmp_path):
+    cut = tmp_path / "cut.zip"
+    cut.write_bytes(file.read_bytes()[:300])
+    for salvage, told in ((False, True), (True, False)):
+        with pytest.raises(StoreError) as refused:
+            open_archive(elsewhere, cut, salvage)
+        assert ("--salvage" in str(refused.value)) == told

@@ -18,6 +18,7 @@ FIRST_YEAR, LAST_YEAR = 1500, 2200
 
 _WITH_COMMA = re.compile(r"\s*[-+]?\d*,\d+(?:[eE][-+]?\d+)?\s*")
 _THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2}(?:,\d{3})+\s*")
+_POINT_OF_THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2}\.\d{3}\s*")
 _WITH_POINT = re.compile(r"\s*[-+]?\d*\.\d+(?:[eE][-+]?\d+)?\s*")
 _WHOLE = re.compile(r"\s*\d{1,15}\s*")
 _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?:[T ][\d:.]+Z?)?|([0-9]{4})([0-9]{2})([0-9]{2})")
@@ -187,6 +188,11 @@ def may_be_decimals(cells: Sequence[str]) -> bool:
     return any("," in cell for cell in cells) and not any(
         cell.count(",") > 1 or "." in cell for cell in cells
     )
+
+
+def point_may_be_thousands(cell: str) -> bool:
+    """Whether the point of a number may stand between thousands, as in 1.234."""
+    return _POINT_OF_THOUSANDS.fullmatch(cell) is not None
 
 
 def how_marked(example: str, decimal_comma: bool) -> str:

@@ -30,13 +30,14 @@ class Table:
 
     records : gives each row that is not blank with the row of the file on which it begins.
     missing : words in lower case that mean "not seen". thousands : whether a comma in 1,234 can
-    only be a mark between thousands.
+    only be a mark between thousands. points : whether a point may be one, too.
     """
 
     records: Callable[[], Iterator[Record]]
     decimal_comma: bool = False
     missing: frozenset[str] = cells.MISSING
     thousands: bool = True
+    points: bool = False
 
     @cached_property
     def plain(self) -> bool:

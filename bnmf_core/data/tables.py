@@ -5,6 +5,7 @@ where it names its columns and rows, what holds classes, what numbers, is told a
 and every fault has its row and column.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -52,6 +53,8 @@ def inspect_table(table: Table, chosen: Mapping[str, Any], reading: Reading) -> 
     doubts += [f"{columns.place(c)} {sheet.marked[c]}" for c in with_marks[:MOST_FAULTS]]
     if (more := len(with_marks) - MOST_FAULTS) > 0:
         doubts.append(f"{more:,} more columns hold numbers with such marks, read in the same way.")
+    if table.points and roles.numbers:
+        doubts += _doubt_points(sheet, columns, roles, of_all=reading.separator == ";")
     return replace(
         reading,
         decimal_mark="," if table.decimal_comma else ".",
@@ -178,6 +181,35 @@ def _row_doubts(sheet: Sheet, columns: Columns, roles: Roles) -> list[str]:
     if columns.has_header and len(set(heads)) < len(heads):
         doubts.append("Columns share a name: those that come again get a number.")
     return doubts
+
+
+def _doubt_points(sheet: Sheet, columns: Columns, roles: Roles, of_all: bool) -> list[str]:
+    """A sentence where every point may stand between thousands.
+
+    of_all : also where no column holds whole numbers beside them.
+    """
+    values = sheet.values[columns.first :][:, roles.numbers]
+    fractions = np.abs(values[np.nan_to_num(values, posinf=0.0, neginf=0.0) % 1 != 0])
+    if ((fractions < 1) | (fractions > 1000) | (fractions.round(3) != fractions)).any():
+        return []
+    found: dict[int, tuple[int, str]] = {}
+    pointed: Counter[int] = Counter()
+    for line, row in columns.table.records():
+        if line < sheet.lines[columns.first] or len(row) != sheet.width or "." not in "".join(row):
+            continue
+        for column in (c for c in roles.numbers if "." in row[c] and cells.is_number(row[c])):
+            if not cells.point_may_be_thousands(row[column]):
+                return []
+            pointed[column] += 1
+            found.setdefault(column, (line, row[column].strip()))
+    for column, (line, cell) in found.items():
+        if of_all or columns.counts[column] > pointed[column]:
+            return [
+                f"{columns.cell(line, column)} holds {cell!r}: like all numbers with a point, it "
+                f"is read as {cell}, not as {cell.replace('.', '')}. If the point stands between "
+                "thousands, choose the comma as the decimal mark (--decimal comma)."
+            ]
+    return []
 
 
 def _said(lines: Sequence[int], one: str, several: str, words: str) -> list[str]:

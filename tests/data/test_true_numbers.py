@@ -305,3 +305,27 @@ def test_pixels_that_run_along_rows_are_put_where_they_belong(side):
     assert list(called) == ["r0c0", "r1c0", "r0c1", "r1c1", "r0c2", "r1c2"]
     with pytest.raises(DataError, match="'columns' or 'rows'"):
         inspect_file(b"a,b\n1,2\n", chosen={"pixel_order": "spiral"})
+
+
+@pytest.mark.parametrize(
+    "table, doubted",
+    [
+        ("n;a;b\np;225;1.004\nq;561;2.345\n", "Row 2, column 3 ('b') holds '1.004'"),
+        ("n,a,b\np,225,2.5\nq,1.561,3.5\n", ""),
+        ("n,a,b\np,225,7\nq,1.561,8\n", "Row 3, column 2 ('a') holds '1.561'"),
+        ("n,a,b\np,225,1.500\nq,561,2.000\n", ""),
+        ("n;a;b\np;3;0.123\nq;5;0.456\n", ""),
+        ("n;a;b\np;225;3.000\nq;561;2.000\n", "Row 2, column 3 ('b') holds '3.000'"),
+        ("n;a;b\np;225;1234.567\nq;561;2.345\n", ""),
+    ],
+)
+def test_points_that_may_stand_between_thousands_are_doubted(table, doubted):
+    content = table.encode()
+    told = [one for one in inspect_file(content).doubts if "--decimal comma" in one]
+    assert len(told) == bool(doubted) and all(one.startswith(doubted) for one in told)
+    point = inspect_file(content, chosen={"decimal_mark": "."})
+    assert not any("--decimal" in doubt for doubt in point.doubts)
+    if doubted:
+        cell = doubted.split("'")[-2]
+        comma = load_file(content, reading=inspect_file(content, chosen={"decimal_mark": ","}))
+        assert float(cell.replace(".", "")) in comma.X and float(cell) in load_file(content).X

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from datetime import date
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import NamedTuple
 
 import numpy as np
@@ -66,12 +66,28 @@ def missing_with(words: Iterable[str]) -> frozenset[str]:
 def uses_decimal_comma(cells: Iterable[str]) -> bool:
     """Whether the decimal mark of these cells is a comma.
 
-    1,234 alone may be a thousand or more: it is then refused, not guessed.
+    1,234 alone may be a thousand or more, which :func:`decimal_or_thousands` looks at.
     """
     cells = list(cells)
     return any(
         _WITH_COMMA.fullmatch(cell) and not _THOUSANDS.fullmatch(cell) for cell in cells
     ) and not any(_WITH_POINT.fullmatch(cell) for cell in cells)
+
+
+def decimal_or_thousands(rows: Sequence[Sequence[str]]) -> str:
+    """The first cell such as 1,234 where nothing but such cells are numbers of its column.
+
+    "" where there is none, or another cell tells what the comma is.
+    """
+    first = ""
+    for column in zip_longest(*rows, fillvalue=""):
+        found = [cell for cell in column if _THOUSANDS.fullmatch(cell)]
+        if any(cell.count(",") > 1 for cell in found) or any(map(_WITH_POINT.fullmatch, column)):
+            return ""
+        if found and any(map(is_number, column)):
+            return ""
+        first = first or next(iter(found), "").strip()
+    return first
 
 
 def whole(cells: Sequence[str]) -> list[int] | None:
@@ -223,5 +239,7 @@ def remedy(word: str, decimal_comma: bool) -> str:
     if decimal_comma and _WITH_POINT.fullmatch(word):
         return " Elsewhere in this file the decimal mark is a comma."
     if _WITH_COMMA.fullmatch(word) or _THOUSANDS.fullmatch(word):
-        return " Write decimals with a point and thousands without a mark."
+        other = ", or choose the comma as the decimal mark (--decimal comma)"
+        other = "" if decimal_comma else other
+        return f" Write decimals with a point and thousands without a mark{other}."
     return ""

@@ -283,7 +283,10 @@ def find_header(sheet: Sheet, table: Table) -> Head:
     for column, cell in enumerate(head):
         found = sheet.words.get(column, Words())
         yes_no = 0 < found.truths == found.count
-        if not yes_no and (not counts[column] or found.count > counts[column]):
+        # Numbers with marks that cannot be read are numbers, too.
+        marked = found.marked - found.limits
+        count, words = counts[column] + marked, found.count - marked
+        if not yes_no and (not count or words > count):
             continue
         of_numbers.append(column)
         try:

@@ -224,13 +224,18 @@ def how_marked(example: str, decimal_comma: bool) -> str:
     return f"has marks between thousands, such as {shown!r}: read as {value}{other}."
 
 
+def missing_option(word: str) -> str:
+    """How the command line is told that a word means that nothing was seen."""
+    return f'--missing "{clean_name(word.strip(), 40)}"'
+
+
 def remedy(word: str, decimal_comma: bool) -> str:
     """What to do about a word among numbers."""
     found = marked(word, decimal_comma)
     if found is not None and found.mark == LIMIT:
         return (
             f" {word.strip()!r} is a limit, not a number: write a number, or say that it means "
-            "that nothing was seen."
+            f"that nothing was seen ({missing_option(word)})."
         )
     if found is not None and found.mark == PERCENT:
         return " Write all numbers of the column as percentages, or none."

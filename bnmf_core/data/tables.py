@@ -230,7 +230,7 @@ def _faults(sheet: Sheet, columns: Columns, roles: Roles) -> list[str]:
     if not roles.numbers:
         return [*faults, "The table has no column of numbers."]
     strays = sorted({c for c in roles.numbers if columns.words[c]} - {*roles.yes_no})
-    if second := _second_header(sheet, columns, strays):
+    if second := _second_header(sheet, columns, roles, strays):
         faults.append(second)
     else:
         faults += [columns.stray(column) for column in strays[:MOST_FAULTS]]
@@ -252,14 +252,27 @@ def _faults(sheet: Sheet, columns: Columns, roles: Roles) -> list[str]:
     return faults
 
 
-def _second_header(sheet: Sheet, columns: Columns, strays: Sequence[int]) -> str:
-    """The sentence about words that stand in one row only, right below the header."""
+def _second_header(sheet: Sheet, columns: Columns, roles: Roles, strays: Sequence[int]) -> str:
+    """The sentence about words of the row right below the header: more names, or units."""
     if not columns.has_header or len(strays) < 2 or len(sheet.lines) < 3:
         return ""
-    line = int(sheet.lines[1])
-    if any(columns.words[c] != 1 or sheet.words[c].first[0][0] != line for c in strays):
+    line, comma = int(sheet.lines[1]), columns.table.decimal_comma
+    found = [sheet.words[column].first for column in strays]
+    heads = {
+        cell.strip(): None
+        for (first, cell), *_ in found
+        if first == line and not cells.marked(cell, comma)
+    }
+    above = sum(first == line and cell.strip() in heads for (first, cell), *_ in found)
+    below = {cell.strip(): cells.marked(cell, comma) for words in found for at, cell in words[1:]}
+    alone = above == len(strays) == sum(columns.words[strays])
+    if below.keys() & heads.keys() or not (alone or 2 * above > len(roles.numbers)):
         return ""
+    unread = [cell for cell, said in below.items() if said is None or said.mark == cells.LIMIT]
+    units = " ".join(map(cells.missing_option, [*heads, *unread[:2]]))
+    left_out = f", or leave it out as cells that were not seen ({units})" if len(heads) < 4 else ""
     return (
-        f"Row {line} holds words above the numbers of {len(strays):,} columns, like a second "
-        f"header; choose row {line} as the header, or make one row of the two."
+        f"Row {line} holds words such as {clean_name(next(iter(heads)), 40)!r} above the numbers "
+        f"of {above:,} columns, like a second header or units; choose row {line} as the header "
+        f"(--header {line}), make one row of the two{left_out}."
     )

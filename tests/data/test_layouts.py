@@ -116,6 +116,23 @@ def test_a_second_header_row_is_one_fault():
     assert "choose row 2 as the header" in fault
 
 
+def test_units_below_the_header_are_one_fault_and_its_cure_reads_the_table():
+    content = b'n,a,b,c\n,mg,mg,g\np,"1,234",<5,3\nq,99,"2,000",4\n'
+    (fault,) = inspect_file(content).faults
+    assert fault.startswith("Row 2 holds words such as 'mg' above the numbers of 3 columns")
+    assert fault.endswith('(--missing "mg" --missing "g" --missing "<5").')
+    reading = inspect_file(content, chosen={"missing_words": ("mg", "g", "<5")})
+    found = load_file(content, reading=reading)
+    np.testing.assert_array_equal(found.dense()[[0, 2]], [[1234, 99], [3, 4]])
+    assert found.missing == 1 and found.observations == ("p", "q")
+
+
+def test_words_among_numbers_are_not_counted_as_the_first_of_them():
+    (fault,) = inspect_file(b"n,a,b\np,tr,1\nq,n.d.,2\nr,5,3\ns,-,4\nt,6,5\nu,7,6\n").faults
+    assert "holds 'tr'" in fault and "Nor do 2 more of its cells hold plain numbers." in fault
+    assert fault.endswith("""If 'tr' means that nothing was seen, say so (--missing "tr").""")
+
+
 @pytest.mark.parametrize(
     "chosen, words",
     [

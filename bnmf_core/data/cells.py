@@ -20,6 +20,7 @@ _WITH_COMMA = re.compile(r"\s*[-+]?\d*,\d+(?:[eE][-+]?\d+)?\s*")
 _THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2}(?:,\d{3})+\s*")
 _POINT_OF_THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2}\.\d{3}\s*")
 _WITH_POINT = re.compile(r"\s*[-+]?\d*\.\d+(?:[eE][-+]?\d+)?\s*")
+_WITH_UNIT = re.compile(r"\s*[-+]?\d+(?:[.,]\d+)?\s*([^\W\d_][^\s\d]{0,9})\s*")
 _WHOLE = re.compile(r"\s*\d{1,15}\s*")
 _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?:[T ][\d:.]+Z?)?|([0-9]{4})([0-9]{2})([0-9]{2})")
 
@@ -204,6 +205,12 @@ def may_be_decimals(cells: Sequence[str]) -> bool:
     return any("," in cell for cell in cells) and not any(
         cell.count(",") > 1 or "." in cell for cell in cells
     )
+
+
+def unit_of(cells: Sequence[str]) -> str:
+    """The unit that stands behind the number in every cell, as in 37.8 mg; "" where none does."""
+    found = {unit[1] if (unit := _WITH_UNIT.fullmatch(cell)) else "" for cell in cells}
+    return found.pop() if len(found) == 1 else ""
 
 
 def point_may_be_thousands(cell: str) -> bool:

@@ -228,7 +228,7 @@ def _faults(sheet: Sheet, columns: Columns, roles: Roles) -> list[str]:
     if roles.observations not in AXES:
         faults.append("Say whether the rows or the columns are the observations.")
     if not roles.numbers:
-        return [*faults, "The table has no column of numbers."]
+        return [*faults, "The table has no column of numbers.", *_units(sheet, columns)]
     strays = sorted({c for c in roles.numbers if columns.words[c]} - {*roles.yes_no})
     if second := _second_header(sheet, columns, roles, strays):
         faults.append(second)
@@ -250,6 +250,18 @@ def _faults(sheet: Sheet, columns: Columns, roles: Roles) -> list[str]:
     if not strays and _without_numbers(sheet, columns, roles).all():
         faults.append("No row holds a number.")
     return faults
+
+
+def _units(sheet: Sheet, columns: Columns) -> list[str]:
+    """A sentence about numbers with their unit in the cell, which are no numbers."""
+    for column, words in sorted(sheet.words.items()):
+        if unit := cells.unit_of([cell for _, cell in words.first]):
+            line, cell = words.first[0]
+            return [
+                f"{columns.cell(line, column)} holds {clean_name(cell.strip(), 40)!r}, a number "
+                f"with its unit; take {unit!r} out of the cells, and put it into the header."
+            ]
+    return []
 
 
 def _second_header(sheet: Sheet, columns: Columns, roles: Roles, strays: Sequence[int]) -> str:

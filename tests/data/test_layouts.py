@@ -127,6 +127,15 @@ def test_units_below_the_header_are_one_fault_and_its_cure_reads_the_table():
     assert found.missing == 1 and found.observations == ("p", "q")
 
 
+def test_a_unit_in_the_cells_is_named_with_its_place():
+    content = b"n,kind,a,b\np,u,37.80 mg,4 mg\nq,v,88.16 mg,7 mg\n"
+    faults = inspect_file(content).faults
+    place = "Row 2, column 3 holds '37.80 mg', a number with its unit"
+    assert faults[1] == f"{place}; take 'mg' out of the cells, and put it into the header."
+    mixed = content.replace(b"88.16 mg", b"88.16 g").replace(b"7 mg", b"seven")
+    assert inspect_file(mixed).faults == ("The table has no column of numbers.",)
+
+
 def test_words_among_numbers_are_not_counted_as_the_first_of_them():
     (fault,) = inspect_file(b"n,a,b\np,tr,1\nq,n.d.,2\nr,5,3\ns,-,4\nt,6,5\nu,7,6\n").faults
     assert "holds 'tr'" in fault and "Nor do 2 more of its cells hold plain numbers." in fault

@@ -14,11 +14,16 @@ import numpy as np
 
 from bnmf_core.core.dataset import Parts
 from bnmf_core.core.errors import DataError
-from bnmf_core.core.names import clean_name, clean_names
+from bnmf_core.core.names import clean_name, clean_names, listed
 from bnmf_core.data import cells
 from bnmf_core.data.reading import AXES, Reading, preview_of
 from bnmf_core.data.roles import CHOSEN, Columns, Roles, find_roles
 from bnmf_core.data.sheet import MOST_FAULTS, Head, Sheet, Table, find_header, read_sheet
+
+# Names of rows that say something of all others.
+_SUMMARIES = frozenset(
+    ("mean", "average", "median", "sum", "total", "sd", "std", "stdev", "std. dev", "std dev")
+)
 
 
 def inspect_table(table: Table, chosen: Mapping[str, Any], reading: Reading) -> Reading:
@@ -177,10 +182,24 @@ def _row_doubts(sheet: Sheet, columns: Columns, roles: Roles) -> list[str]:
             doubts.append(
                 f"{columns.place(roles.names)} repeats names: those that come again get a number."
             )
+        doubts += _doubt_summaries(found)
     heads = [columns.head(column) for column in roles.numbers]
     if columns.has_header and len(set(heads)) < len(heads):
         doubts.append("Columns share a name: those that come again get a number.")
     return doubts
+
+
+def _doubt_summaries(names: Sequence[str]) -> list[str]:
+    """A sentence about first and last rows that are named like sums and means of the others."""
+    others = [i for i, name in enumerate(names) if name.strip().lower() not in _SUMMARIES]
+    rows = [*range(others[0]), *range(others[-1] + 1, len(names))] if others else []
+    if not 0 < len(rows) < len(others):
+        return []
+    called = [*dict.fromkeys(repr(names[row].strip()) for row in rows)][:MOST_FAULTS]
+    one = len(rows) == 1
+    said = f"The row{'' if one else 's'} {listed(called)} look{'s' if one else ''} like "
+    said += "a summary" if one else "summaries"
+    return [f"{said} of the others: taken as data like them; leave out of the file what is one."]
 
 
 def _doubt_points(sheet: Sheet, columns: Columns, roles: Roles, of_all: bool) -> list[str]:

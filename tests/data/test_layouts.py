@@ -332,3 +332,19 @@ def test_yes_and_no_hold_no_sums_and_an_index_that_names_nothing_is_left_out():
     chosen = inspect_file(content, chosen={"names_column": 2})
     assert load_file(content, reading=chosen).X.shape == (6, 30)
     assert any("counts the rows once more: left out" in doubt for doubt in chosen.doubts)
+
+
+@pytest.mark.parametrize(
+    "names, said",
+    [
+        (("p", "q", "r", "Mean", "SD"), "The rows 'Mean' and 'SD' look like summaries of the"),
+        (("TOTAL", "p", "q", "r", "s"), "The row 'TOTAL' looks like a summary of the others"),
+        (("p", "q", "mean", "r", "s"), ""),
+        (("sum", "total", "mean", "p", "q"), ""),
+        (("p", "q", "r", "meander", "s"), ""),
+    ],
+)
+def test_rows_at_an_edge_that_are_named_like_summaries_are_doubted(names, said):
+    rows = "".join(f"{name},{5 * row % 7},{row}.5\n" for row, name in enumerate(names))
+    told = [doubt for doubt in inspect_file(f"n,a,b\n{rows}".encode()).doubts if "summar" in doubt]
+    assert len(told) == bool(said) and all(doubt.startswith(said) for doubt in told)

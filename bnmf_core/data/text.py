@@ -222,8 +222,9 @@ def records(
             # Counted before the row is cut up, which for millions of cells takes gigabytes.
             if line.count(separator) >= MAX_COLUMNS:
                 raise DataError(
-                    f"Row {number} has more than {MAX_COLUMNS:,} cells, the most that is read; "
-                    "turn the table around, or save its numbers as NPY."
+                    f"Row {number} has more than {MAX_COLUMNS:,} cells, the most that is read of "
+                    "a table, whatever the limits; turn it so that features are rows, or save its "
+                    "numbers as NPZ or MTX."
                 )
             yield line
 

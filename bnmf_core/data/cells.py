@@ -18,9 +18,10 @@ FIRST_YEAR, LAST_YEAR = 1500, 2200
 
 _WITH_COMMA = re.compile(r"\s*[-+]?\d*,\d+(?:[eE][-+]?\d+)?\s*")
 _THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2}(?:,\d{3})+\s*")
-_POINT_OF_THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2}\.\d{3}\s*")
 _WITH_POINT = re.compile(r"\s*[-+]?\d*\.\d+(?:[eE][-+]?\d+)?\s*")
 _WITH_UNIT = re.compile(r"\s*[-+]?\d+(?:[.,]\d+)?\s*([^\W\d_][^\s\d]{0,9})\s*")
+# The point of such a number may stand between thousands.
+point_may_be_thousands = re.compile(r"\s*[-+]?[1-9]\d{0,2}\.\d{3}\s*").fullmatch
 _WHOLE = re.compile(r"\s*\d{1,15}\s*")
 _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?:[T ][\d:.]+Z?)?|([0-9]{4})([0-9]{2})([0-9]{2})")
 
@@ -211,11 +212,6 @@ def unit_of(cells: Sequence[str]) -> str:
     """The unit that stands behind the number in every cell, as in 37.8 mg; "" where none does."""
     found = {unit[1] if (unit := _WITH_UNIT.fullmatch(cell)) else "" for cell in cells}
     return found.pop() if len(found) == 1 else ""
-
-
-def point_may_be_thousands(cell: str) -> bool:
-    """Whether the point of a number may stand between thousands, as in 1.234."""
-    return _POINT_OF_THOUSANDS.fullmatch(cell) is not None
 
 
 def how_marked(example: str, decimal_comma: bool) -> str:

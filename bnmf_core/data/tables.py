@@ -5,7 +5,6 @@ where it names its columns and rows, what holds classes, what numbers, is told a
 and every fault has its row and column.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -196,10 +195,10 @@ def _doubt_summaries(names: Sequence[str]) -> list[str]:
     if not 0 < len(rows) < len(others):
         return []
     called = [*dict.fromkeys(repr(names[row].strip()) for row in rows)][:MOST_FAULTS]
-    one = len(rows) == 1
-    said = f"The row{'' if one else 's'} {listed(called)} look{'s' if one else ''} like "
-    said += "a summary" if one else "summaries"
-    return [f"{said} of the others: taken as data like them; leave out of the file what is one."]
+    return [
+        f"Rows named {listed(called)} look like summaries of the others: taken as data like them; "
+        "leave them out of the file if they are."
+    ]
 
 
 def _doubt_points(sheet: Sheet, columns: Columns, roles: Roles, of_all: bool) -> list[str]:
@@ -211,17 +210,20 @@ def _doubt_points(sheet: Sheet, columns: Columns, roles: Roles, of_all: bool) ->
     fractions = np.abs(values[np.nan_to_num(values, posinf=0.0, neginf=0.0) % 1 != 0])
     if ((fractions < 1) | (fractions > 1000) | (fractions.round(3) != fractions)).any():
         return []
-    found: dict[int, tuple[int, str]] = {}
-    pointed: Counter[int] = Counter()
+    first: dict[int, tuple[int, str]] = {}
+    pointed = dict.fromkeys(roles.numbers, 0)
     for line, row in columns.table.records():
         if line < sheet.lines[columns.first] or len(row) != sheet.width or "." not in "".join(row):
             continue
-        for column in (c for c in roles.numbers if "." in row[c] and cells.is_number(row[c])):
-            if not cells.point_may_be_thousands(row[column]):
+        for column in roles.numbers:
+            if "." not in (cell := row[column]):
+                continue
+            if cells.point_may_be_thousands(cell):
+                pointed[column] += 1
+                first.setdefault(column, (line, cell.strip()))
+            elif cells.is_number(cell):
                 return []
-            pointed[column] += 1
-            found.setdefault(column, (line, row[column].strip()))
-    for column, (line, cell) in found.items():
+    for column, (line, cell) in first.items():
         if of_all or columns.counts[column] > pointed[column]:
             return [
                 f"{columns.cell(line, column)} holds {cell!r}: like all numbers with a point, it "

@@ -337,8 +337,8 @@ def test_yes_and_no_hold_no_sums_and_an_index_that_names_nothing_is_left_out():
 @pytest.mark.parametrize(
     "names, said",
     [
-        (("p", "q", "r", "Mean", "SD"), "The rows 'Mean' and 'SD' look like summaries of the"),
-        (("TOTAL", "p", "q", "r", "s"), "The row 'TOTAL' looks like a summary of the others"),
+        (("p", "q", "r", "Mean", "SD"), "Rows named 'Mean' and 'SD' look like summaries of the"),
+        (("TOTAL", "p", "q", "r", "s"), "Rows named 'TOTAL' look like summaries of the others"),
         (("p", "q", "mean", "r", "s"), ""),
         (("sum", "total", "mean", "p", "q"), ""),
         (("p", "q", "r", "meander", "s"), ""),

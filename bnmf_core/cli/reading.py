@@ -6,7 +6,7 @@ from typing import Any
 
 from bnmf_core.cli.inputs import pairs
 from bnmf_core.cli.output import Commands, Output
-from bnmf_core.core.errors import NotFoundError, SettingsError
+from bnmf_core.core.errors import DataError, NotFoundError, SettingsError
 from bnmf_core.data.formats import FORMATS
 from bnmf_core.data.load import inspect_file
 from bnmf_core.data.reading import AXES, SEPARATORS, Reading
@@ -175,10 +175,10 @@ def inspect(options: argparse.Namespace, output: Output) -> None:
             output.say(f"? {sentence}")
         for sentence in reading.faults:
             output.say(f"! {sentence}")
-        if reading.faults:
-            output.say("It cannot be read so.")
 
     output.result(reading.plain(), show)
+    if reading.faults:
+        raise DataError("It cannot be read so. Change the file, or how it is read.")
 
 
 def _width(reading: Reading) -> int:

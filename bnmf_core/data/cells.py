@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from datetime import date
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +19,9 @@ FIRST_YEAR, LAST_YEAR = 1500, 2200
 _WITH_COMMA = re.compile(r"\s*[-+]?\d*,\d+(?:[eE][-+]?\d+)?\s*")
 _THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2}(?:,\d{3})+\s*")
 _WITH_POINT = re.compile(r"\s*[-+]?\d*\.\d+(?:[eE][-+]?\d+)?\s*")
+_WITH_UNIT = re.compile(r"\s*[-+]?\d+(?:[.,]\d+)?\s*([^\W\d_][^\s\d]{0,9})\s*")
+# The point of such a number may stand between thousands.
+point_may_be_thousands = re.compile(r"\s*[-+]?[1-9]\d{0,2}\.\d{3}\s*").fullmatch
 _WHOLE = re.compile(r"\s*\d{1,15}\s*")
 _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?:[T ][\d:.]+Z?)?|([0-9]{4})([0-9]{2})([0-9]{2})")
 
@@ -65,12 +68,28 @@ def missing_with(words: Iterable[str]) -> frozenset[str]:
 def uses_decimal_comma(cells: Iterable[str]) -> bool:
     """Whether the decimal mark of these cells is a comma.
 
-    1,234 alone may be a thousand or more: it is then refused, not guessed.
+    1,234 alone may be a thousand or more, which :func:`decimal_or_thousands` looks at.
     """
     cells = list(cells)
     return any(
         _WITH_COMMA.fullmatch(cell) and not _THOUSANDS.fullmatch(cell) for cell in cells
     ) and not any(_WITH_POINT.fullmatch(cell) for cell in cells)
+
+
+def decimal_or_thousands(rows: Sequence[Sequence[str]]) -> str:
+    """The first cell such as 1,234 where nothing but such cells are numbers of its column.
+
+    "" where there is none, or another cell tells what the comma is.
+    """
+    first = ""
+    for column in zip_longest(*rows, fillvalue=""):
+        found = [cell for cell in column if _THOUSANDS.fullmatch(cell)]
+        if any(cell.count(",") > 1 for cell in found) or any(map(_WITH_POINT.fullmatch, column)):
+            return ""
+        if found and any(map(is_number, column)):
+            return ""
+        first = first or next(iter(found), "").strip()
+    return first
 
 
 def whole(cells: Sequence[str]) -> list[int] | None:
@@ -189,6 +208,12 @@ def may_be_decimals(cells: Sequence[str]) -> bool:
     )
 
 
+def unit_of(cells: Sequence[str]) -> str:
+    """The unit that stands behind the number in every cell, as in 37.8 mg; "" where none does."""
+    found = {unit[1] if (unit := _WITH_UNIT.fullmatch(cell)) else "" for cell in cells}
+    return found.pop() if len(found) == 1 else ""
+
+
 def how_marked(example: str, decimal_comma: bool) -> str:
     """How a column with such a cell was read, after its place."""
     found = marked(example, decimal_comma)
@@ -202,13 +227,18 @@ def how_marked(example: str, decimal_comma: bool) -> str:
     return f"has marks between thousands, such as {shown!r}: read as {value}{other}."
 
 
+def missing_option(word: str) -> str:
+    """How the command line is told that a word means that nothing was seen."""
+    return f'--missing "{clean_name(word.strip(), 40)}"'
+
+
 def remedy(word: str, decimal_comma: bool) -> str:
     """What to do about a word among numbers."""
     found = marked(word, decimal_comma)
     if found is not None and found.mark == LIMIT:
         return (
             f" {word.strip()!r} is a limit, not a number: write a number, or say that it means "
-            "that nothing was seen."
+            f"that nothing was seen ({missing_option(word)})."
         )
     if found is not None and found.mark == PERCENT:
         return " Write all numbers of the column as percentages, or none."
@@ -217,5 +247,7 @@ def remedy(word: str, decimal_comma: bool) -> str:
     if decimal_comma and _WITH_POINT.fullmatch(word):
         return " Elsewhere in this file the decimal mark is a comma."
     if _WITH_COMMA.fullmatch(word) or _THOUSANDS.fullmatch(word):
-        return " Write decimals with a point and thousands without a mark."
+        other = ", or choose the comma as the decimal mark (--decimal comma)"
+        other = "" if decimal_comma else other
+        return f" Write decimals with a point and thousands without a mark{other}."
     return ""

@@ -40,7 +40,7 @@ CHOICES = {
 }
 
 _PICKLE = "is a Python pickle, which is never opened; save the matrix as NPY or NPZ"
-_PICTURE = "is one picture; many of one size, in a zip, are data"
+_PICTURE = "is one picture, or a stack of them; put many of one size into a zip, one page each"
 # First bytes of files that people have at hand, and what to do with them.
 _REFUSED = {
     b"BZh": "is compressed (bzip2); uncompress it first",
@@ -50,6 +50,7 @@ _REFUSED = {
     b"\xd0\xcf\x11\xe0": "is an old Excel workbook; save the sheet as CSV",
     b"\x89PNG": _PICTURE,
     b"\xff\xd8\xff": _PICTURE,
+    **dict.fromkeys((b"II*\0", b"II+\0", b"MM\0*", b"MM\0+", b"GIF8"), _PICTURE),
     b"%PDF": "is a PDF document; save the table as CSV",
 }
 

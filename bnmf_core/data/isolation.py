@@ -265,8 +265,8 @@ class ReaderProcess:
             events.tell("refused", what="file", why=why)
         if self._late:
             raise DataError(
-                f"The file took longer than {self.seconds:.0f} s to read and was given up; save "
-                f"it in a plainer form, such as NPZ, or {raised('reading_seconds')}."
+                f"The file took longer than {round(self.seconds, 1):g} s to read and was given up; "
+                f"save it in a plainer form, such as NPZ, or {raised('reading_seconds')}."
             )
         if self._killed:
             raise DataError("Reading the file was stopped.")

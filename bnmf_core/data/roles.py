@@ -108,9 +108,10 @@ class Columns:
             line, word = int(self.sheet.lines[0]), self.sheet.head[column]
         shown = clean_name(word, 40)
         more = int(self.words[column]) - 1
-        others = f" So do {more:,} more of its cells." if more > 1 else ""
+        others = f" Nor do {more:,} more of its cells hold plain numbers." if more > 1 else ""
         hint = cells.remedy(word, self.table.decimal_comma)
-        hint = hint or f" If {shown!r} means that nothing was seen, say so."
+        option = cells.missing_option(word)
+        hint = hint or f" If {shown!r} means that nothing was seen, say so ({option})."
         return (
             f"{self.cell(line, column)} holds {shown!r}, but the column is one of numbers."
             f"{others}{hint}"

@@ -30,13 +30,14 @@ class Table:
 
     records : gives each row that is not blank with the row of the file on which it begins.
     missing : words in lower case that mean "not seen". thousands : whether a comma in 1,234 can
-    only be a mark between thousands.
+    only be a mark between thousands. points : whether a point may be one, too.
     """
 
     records: Callable[[], Iterator[Record]]
     decimal_comma: bool = False
     missing: frozenset[str] = cells.MISSING
     thousands: bool = True
+    points: bool = False
 
     @cached_property
     def plain(self) -> bool:
@@ -282,7 +283,10 @@ def find_header(sheet: Sheet, table: Table) -> Head:
     for column, cell in enumerate(head):
         found = sheet.words.get(column, Words())
         yes_no = 0 < found.truths == found.count
-        if not yes_no and (not counts[column] or found.count > counts[column]):
+        # Numbers with marks that cannot be read are numbers, too.
+        marked = found.marked - found.limits
+        count, words = counts[column] + marked, found.count - marked
+        if not yes_no and (not count or words > count):
             continue
         of_numbers.append(column)
         try:

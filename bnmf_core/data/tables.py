@@ -13,11 +13,16 @@ import numpy as np
 
 from bnmf_core.core.dataset import Parts
 from bnmf_core.core.errors import DataError
-from bnmf_core.core.names import clean_name, clean_names
+from bnmf_core.core.names import clean_name, clean_names, listed
 from bnmf_core.data import cells
 from bnmf_core.data.reading import AXES, Reading, preview_of
 from bnmf_core.data.roles import CHOSEN, Columns, Roles, find_roles
 from bnmf_core.data.sheet import MOST_FAULTS, Head, Sheet, Table, find_header, read_sheet
+
+# Names of rows that say something of all others.
+_SUMMARIES = frozenset(
+    ("mean", "average", "median", "sum", "total", "sd", "std", "stdev", "std. dev", "std dev")
+)
 
 
 def inspect_table(table: Table, chosen: Mapping[str, Any], reading: Reading) -> Reading:
@@ -52,6 +57,8 @@ def inspect_table(table: Table, chosen: Mapping[str, Any], reading: Reading) -> 
     doubts += [f"{columns.place(c)} {sheet.marked[c]}" for c in with_marks[:MOST_FAULTS]]
     if (more := len(with_marks) - MOST_FAULTS) > 0:
         doubts.append(f"{more:,} more columns hold numbers with such marks, read in the same way.")
+    if table.points and roles.numbers:
+        doubts += _doubt_points(sheet, columns, roles, of_all=reading.separator == ";")
     return replace(
         reading,
         decimal_mark="," if table.decimal_comma else ".",
@@ -174,10 +181,56 @@ def _row_doubts(sheet: Sheet, columns: Columns, roles: Roles) -> list[str]:
             doubts.append(
                 f"{columns.place(roles.names)} repeats names: those that come again get a number."
             )
+        doubts += _doubt_summaries(found)
     heads = [columns.head(column) for column in roles.numbers]
     if columns.has_header and len(set(heads)) < len(heads):
         doubts.append("Columns share a name: those that come again get a number.")
     return doubts
+
+
+def _doubt_summaries(names: Sequence[str]) -> list[str]:
+    """A sentence about first and last rows that are named like sums and means of the others."""
+    others = [i for i, name in enumerate(names) if name.strip().lower() not in _SUMMARIES]
+    rows = [*range(others[0]), *range(others[-1] + 1, len(names))] if others else []
+    if not 0 < len(rows) < len(others):
+        return []
+    called = [*dict.fromkeys(repr(names[row].strip()) for row in rows)][:MOST_FAULTS]
+    return [
+        f"Rows named {listed(called)} look like summaries of the others: taken as data like them; "
+        "leave them out of the file if they are."
+    ]
+
+
+def _doubt_points(sheet: Sheet, columns: Columns, roles: Roles, of_all: bool) -> list[str]:
+    """A sentence where every point may stand between thousands.
+
+    of_all : also where no column holds whole numbers beside them.
+    """
+    values = sheet.values[columns.first :][:, roles.numbers]
+    fractions = np.abs(values[np.nan_to_num(values, posinf=0.0, neginf=0.0) % 1 != 0])
+    if ((fractions < 1) | (fractions > 1000) | (fractions.round(3) != fractions)).any():
+        return []
+    first: dict[int, tuple[int, str]] = {}
+    pointed = dict.fromkeys(roles.numbers, 0)
+    for line, row in columns.table.records():
+        if line < sheet.lines[columns.first] or len(row) != sheet.width or "." not in "".join(row):
+            continue
+        for column in roles.numbers:
+            if "." not in (cell := row[column]):
+                continue
+            if cells.point_may_be_thousands(cell):
+                pointed[column] += 1
+                first.setdefault(column, (line, cell.strip()))
+            elif cells.is_number(cell):
+                return []
+    for column, (line, cell) in first.items():
+        if of_all or columns.counts[column] > pointed[column]:
+            return [
+                f"{columns.cell(line, column)} holds {cell!r}: like all numbers with a point, it "
+                f"is read as {cell}, not as {cell.replace('.', '')}. If the point stands between "
+                "thousands, choose the comma as the decimal mark (--decimal comma)."
+            ]
+    return []
 
 
 def _said(lines: Sequence[int], one: str, several: str, words: str) -> list[str]:
@@ -196,9 +249,9 @@ def _faults(sheet: Sheet, columns: Columns, roles: Roles) -> list[str]:
     if roles.observations not in AXES:
         faults.append("Say whether the rows or the columns are the observations.")
     if not roles.numbers:
-        return [*faults, "The table has no column of numbers."]
+        return [*faults, "The table has no column of numbers.", *_units(sheet, columns)]
     strays = sorted({c for c in roles.numbers if columns.words[c]} - {*roles.yes_no})
-    if second := _second_header(sheet, columns, strays):
+    if second := _second_header(sheet, columns, roles, strays):
         faults.append(second)
     else:
         faults += [columns.stray(column) for column in strays[:MOST_FAULTS]]
@@ -220,14 +273,39 @@ def _faults(sheet: Sheet, columns: Columns, roles: Roles) -> list[str]:
     return faults
 
 
-def _second_header(sheet: Sheet, columns: Columns, strays: Sequence[int]) -> str:
-    """The sentence about words that stand in one row only, right below the header."""
+def _units(sheet: Sheet, columns: Columns) -> list[str]:
+    """A sentence about numbers with their unit in the cell, which are no numbers."""
+    for column, words in sorted(sheet.words.items()):
+        if unit := cells.unit_of([cell for _, cell in words.first]):
+            line, cell = words.first[0]
+            return [
+                f"{columns.cell(line, column)} holds {clean_name(cell.strip(), 40)!r}, a number "
+                f"with its unit; take {unit!r} out of the cells, and put it into the header."
+            ]
+    return []
+
+
+def _second_header(sheet: Sheet, columns: Columns, roles: Roles, strays: Sequence[int]) -> str:
+    """The sentence about words of the row right below the header: more names, or units."""
     if not columns.has_header or len(strays) < 2 or len(sheet.lines) < 3:
         return ""
-    line = int(sheet.lines[1])
-    if any(columns.words[c] != 1 or sheet.words[c].first[0][0] != line for c in strays):
+    line, comma = int(sheet.lines[1]), columns.table.decimal_comma
+    found = [sheet.words[column].first for column in strays]
+    heads = {
+        cell.strip(): None
+        for (first, cell), *_ in found
+        if first == line and not cells.marked(cell, comma)
+    }
+    above = sum(first == line and cell.strip() in heads for (first, cell), *_ in found)
+    below = {cell.strip(): cells.marked(cell, comma) for words in found for at, cell in words[1:]}
+    alone = above == len(strays) == sum(columns.words[strays])
+    if below.keys() & heads.keys() or not (alone or 2 * above > len(roles.numbers)):
         return ""
+    unread = [cell for cell, said in below.items() if said is None or said.mark == cells.LIMIT]
+    units = " ".join(map(cells.missing_option, [*heads, *unread[:2]]))
+    left_out = f", or leave it out as cells that were not seen ({units})" if len(heads) < 4 else ""
     return (
-        f"Row {line} holds words above the numbers of {len(strays):,} columns, like a second "
-        f"header; choose row {line} as the header, or make one row of the two."
+        f"Row {line} holds words such as {clean_name(next(iter(heads)), 40)!r} above the numbers "
+        f"of {above:,} columns, like a second header or units; choose row {line} as the header "
+        f"(--header {line}), make one row of the two{left_out}."
     )

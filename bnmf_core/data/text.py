@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from bnmf_core.core.errors import DataError
 from bnmf_core.core.names import clean_name
-from bnmf_core.data.cells import is_number, uses_decimal_comma
+from bnmf_core.data.cells import decimal_or_thousands, is_number, uses_decimal_comma
 from bnmf_core.data.reading import SEPARATORS
 
 MAX_ROWS = 5_000_000
@@ -46,17 +46,19 @@ def find_dialect(
     DataError when the content is no text, or no separator cuts it into columns.
     """
     reasons = dict.fromkeys(("encoding", "separator", "decimal_mark"), "chosen by you")
-    doubt = ""
+    doubts: list[str] = []
     if encoding:
         check_encoding(content, encoding)
     else:
         encoding, reasons["encoding"], doubt = find_encoding(content)
+        doubts += [doubt] if doubt else []
     lines = first_lines(content, encoding)
     if not separator:
         separator, reasons["separator"] = _find_separator(lines)
     decimal_comma = decimal_mark == ","
     if not decimal_mark:
-        cells = [*chain.from_iterable(_cut(lines, separator))]
+        rows = _cut(lines, separator)
+        cells = [*chain.from_iterable(rows)]
         decimal_comma = uses_decimal_comma(cells)
         if separator == ",":  # a single "4,5" in quotes is rather a mistake
             decimal_comma &= 2 * sum("," in cell for cell in cells) > sum(map(is_number, cells))
@@ -65,7 +67,14 @@ def find_dialect(
             if decimal_comma
             else "the usual one; no number in the first rows needs another"
         )
-    return Dialect(encoding, separator, decimal_comma, reasons, (doubt,) if doubt else ())
+        if separator == ";" and not decimal_comma and (cell := decimal_or_thousands(rows)):
+            decimal_comma = True
+            reasons["decimal_mark"] = f"the cells are separated by semicolons, as beside {cell}"
+            doubts.append(
+                f"Numbers such as {cell!r} are read as {cell.replace(',', '.')}, not as "
+                f"{cell.replace(',', '')}; if the comma stands between thousands, take it out."
+            )
+    return Dialect(encoding, separator, decimal_comma, reasons, tuple(doubts))
 
 
 def find_encoding(content: bytes) -> tuple[str, str, str]:
@@ -213,8 +222,9 @@ def records(
             # Counted before the row is cut up, which for millions of cells takes gigabytes.
             if line.count(separator) >= MAX_COLUMNS:
                 raise DataError(
-                    f"Row {number} has more than {MAX_COLUMNS:,} cells, the most that is read; "
-                    "turn the table around, or save its numbers as NPY."
+                    f"Row {number} has more than {MAX_COLUMNS:,} cells, the most that is read of "
+                    "a table, whatever the limits; turn it so that features are rows, or save its "
+                    "numbers as NPZ or MTX."
                 )
             yield line
 

@@ -45,6 +45,16 @@ def test_a_file_is_inspected_and_read_as_it_is_told(ask, command, home, tmp_path
     assert sorted(home.datasets().values()) == ["people", "people (2)"]
 
 
+def test_inspecting_what_cannot_be_read_shows_it_and_fails(command, tmp_path):
+    path = tmp_path / "words.csv"
+    path.write_text("a,b\n1,2\n3,tr\n5,6\n")
+    for words in ([], ["--json"]):
+        code, out, err = command("inspect", path, *words)
+        assert code == 1 and "If 'tr' means that nothing was seen" in out
+        assert err.startswith("It cannot be read so.")
+    assert command("inspect", path, "--missing", "tr")[0] == 0
+
+
 def test_what_only_a_format_has_is_listed_and_chosen(ask, command, tmp_path):
     path = tmp_path / "two.mat"
     scipy.io.savemat(path, {"large": np.ones((4, 3)), "small": np.eye(2)})

@@ -116,6 +116,32 @@ def test_a_second_header_row_is_one_fault():
     assert "choose row 2 as the header" in fault
 
 
+def test_units_below_the_header_are_one_fault_and_its_cure_reads_the_table():
+    content = b'n,a,b,c\n,mg,mg,g\np,"1,234",<5,3\nq,99,"2,000",4\n'
+    (fault,) = inspect_file(content).faults
+    assert fault.startswith("Row 2 holds words such as 'mg' above the numbers of 3 columns")
+    assert fault.endswith('(--missing "mg" --missing "g" --missing "<5").')
+    reading = inspect_file(content, chosen={"missing_words": ("mg", "g", "<5")})
+    found = load_file(content, reading=reading)
+    np.testing.assert_array_equal(found.dense()[[0, 2]], [[1234, 99], [3, 4]])
+    assert found.missing == 1 and found.observations == ("p", "q")
+
+
+def test_a_unit_in_the_cells_is_named_with_its_place():
+    content = b"n,kind,a,b\np,u,37.80 mg,4 mg\nq,v,88.16 mg,7 mg\n"
+    faults = inspect_file(content).faults
+    place = "Row 2, column 3 holds '37.80 mg', a number with its unit"
+    assert faults[1] == f"{place}; take 'mg' out of the cells, and put it into the header."
+    mixed = content.replace(b"88.16 mg", b"88.16 g").replace(b"7 mg", b"seven")
+    assert inspect_file(mixed).faults == ("The table has no column of numbers.",)
+
+
+def test_words_among_numbers_are_not_counted_as_the_first_of_them():
+    (fault,) = inspect_file(b"n,a,b\np,tr,1\nq,n.d.,2\nr,5,3\ns,-,4\nt,6,5\nu,7,6\n").faults
+    assert "holds 'tr'" in fault and "Nor do 2 more of its cells hold plain numbers." in fault
+    assert fault.endswith("""If 'tr' means that nothing was seen, say so (--missing "tr").""")
+
+
 @pytest.mark.parametrize(
     "chosen, words",
     [
@@ -306,3 +332,19 @@ def test_yes_and_no_hold_no_sums_and_an_index_that_names_nothing_is_left_out():
     chosen = inspect_file(content, chosen={"names_column": 2})
     assert load_file(content, reading=chosen).X.shape == (6, 30)
     assert any("counts the rows once more: left out" in doubt for doubt in chosen.doubts)
+
+
+@pytest.mark.parametrize(
+    "names, said",
+    [
+        (("p", "q", "r", "Mean", "SD"), "Rows named 'Mean' and 'SD' look like summaries of the"),
+        (("TOTAL", "p", "q", "r", "s"), "Rows named 'TOTAL' look like summaries of the others"),
+        (("p", "q", "mean", "r", "s"), ""),
+        (("sum", "total", "mean", "p", "q"), ""),
+        (("p", "q", "r", "meander", "s"), ""),
+    ],
+)
+def test_rows_at_an_edge_that_are_named_like_summaries_are_doubted(names, said):
+    rows = "".join(f"{name},{5 * row % 7},{row}.5\n" for row, name in enumerate(names))
+    told = [doubt for doubt in inspect_file(f"n,a,b\n{rows}".encode()).doubts if "summar" in doubt]
+    assert len(told) == bool(said) and all(doubt.startswith(said) for doubt in told)

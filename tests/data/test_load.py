@@ -145,6 +145,7 @@ def test_the_size_limit_holds_for_every_source(tmp_path, monkeypatch):
         (b"MATLAB 5.0 MAT-file", "could not be read as a MATLAB file"),
         (b"\x80\x04\x95", "pickle"),
         (b"\x89PNG\r\n", "one picture"),
+        (b"II*\0\x08\0", "put many of one size into a zip, one page each"),
         (b"PK\x05\x06" + b"\0" * 18, "empty archive"),
         (b"\x7fELF\x00\x01", "neither text nor"),
     ],

@@ -305,3 +305,51 @@ def test_pixels_that_run_along_rows_are_put_where_they_belong(side):
     assert list(called) == ["r0c0", "r1c0", "r0c1", "r1c1", "r0c2", "r1c2"]
     with pytest.raises(DataError, match="'columns' or 'rows'"):
         inspect_file(b"a,b\n1,2\n", chosen={"pixel_order": "spiral"})
+
+
+@pytest.mark.parametrize(
+    "table, doubted",
+    [
+        ("n;a;b\np;225;1.004\nq;561;2.345\n", "Row 2, column 3 ('b') holds '1.004'"),
+        ("n,a,b\np,225,2.5\nq,1.561,3.5\n", ""),
+        ("n,a,b\np,225,7\nq,1.561,8\n", "Row 3, column 2 ('a') holds '1.561'"),
+        ("n,a,b\np,225,1.500\nq,561,2.000\n", ""),
+        ("n;a;b\np;3;0.123\nq;5;0.456\n", ""),
+        ("n;a;b\np;225;3.000\nq;561;2.000\n", "Row 2, column 3 ('b') holds '3.000'"),
+        ("n;a;b\np;225;1234.567\nq;561;2.345\n", ""),
+    ],
+)
+def test_points_that_may_stand_between_thousands_are_doubted(table, doubted):
+    content = table.encode()
+    told = [one for one in inspect_file(content).doubts if "--decimal comma" in one]
+    assert len(told) == bool(doubted) and all(one.startswith(doubted) for one in told)
+    point = inspect_file(content, chosen={"decimal_mark": "."})
+    assert not any("--decimal" in doubt for doubt in point.doubts)
+    if doubted:
+        cell = doubted.split("'")[-2]
+        comma = load_file(content, reading=inspect_file(content, chosen={"decimal_mark": ","}))
+        assert float(cell.replace(".", "")) in comma.X and float(cell) in load_file(content).X
+
+
+def test_commas_between_semicolons_are_decimal_marks_and_doubted_where_they_may_be_another():
+    content = b"n;kind;a;b\np;u;1,225;4,531\nq;v;2,004;7,841\n"
+    reading = inspect_file(content)
+    assert (reading.decimal_mark, reading.header_row) == (",", 1)
+    assert reading.doubts[0].startswith("Numbers such as '1,225' are read as 1.225, not as 1225;")
+    np.testing.assert_array_equal(load_file(content).X, [[1.225, 2.004], [4.531, 7.841]])
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"n;a;b\np;225;1,225\nq;2,004;5\n",
+        b"n\ta\tb\np\t1,225\t4,531\nq\t2,004\t5,123\n",
+        b"n;a;b\np;1,225,007;4,531\nq;2,004;7,841\n",
+    ],
+)
+def test_commas_of_two_meanings_are_refused_below_their_header_and_the_cure_is_named(content):
+    reading = inspect_file(content)
+    assert reading.header_row == 1
+    cure = "choose the comma as the decimal mark (--decimal comma)"
+    assert reading.faults and all(cure in fault for fault in reading.faults)
+    assert all(fault.startswith(("Row 2", "Row 3")) for fault in reading.faults)

@@ -40,7 +40,8 @@ def inspect(content: bytes, chosen: Mapping[str, Any], limit_bytes: int) -> Read
             reading = texts.FORMAT.inspect(content, chosen, limit_bytes)
             return reading.because({"format": why})
         begun = dataclasses.replace(begun, formats=(texts.KEY, KEY))
-    return inspect_table(table, chosen, begun)
+    points = not (table.decimal_comma or "decimal_mark" in chosen) and b"." in content
+    return inspect_table(dataclasses.replace(table, points=points), chosen, begun)
 
 
 def parts(content: bytes, reading: Reading, limit_bytes: int) -> Parts:

@@ -133,12 +133,20 @@ WHOLE = {
     "real.zip": (images(REAL, "TIFF", ".tif"), upright(REAL)),
     "pages.zip": (several("TIFF", ".tif"), GREY),
     "frames.zip": (several("GIF", ".gif"), GREY),
-    "texts.zip": (archive(TEXTS), np.array([
-        [1, 0, 0, 0, 1, 0], [1, 1, 0, 0, 0, 0], [0, 1, 1, 0, 0, 0],
-        [0, 0, 1, 1, 0, 0], [0, 0, 0, 1, 1, 0],
-    ])),
+    "texts.zip": (
+        archive(TEXTS),
+        np.array(
+            [
+                [1, 0, 0, 0, 1, 0],
+                [1, 1, 0, 0, 0, 0],
+                [0, 1, 1, 0, 0, 0],
+                [0, 0, 1, 1, 0, 0],
+                [0, 0, 0, 1, 1, 0],
+            ]
+        ),
+    ),
     "10x.tar.gz": (formatted.tar(CELLS), VALUES),
-}  # fmt: skip
+}
 # What has to be said of some of them, and of files that are refused.
 SAID = {
     "thousands.csv": "'1,234': read as 1234",

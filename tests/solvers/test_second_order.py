@@ -96,14 +96,17 @@ def test_of_the_squared_error_it_finds_what_hals_finds():
 
 
 def test_where_nothing_is_left_to_gain_it_does_not_turn_for_ever():
-    """With a way to go that no step can make short enough, each ends as a ridge, in a few steps."""
+    """With a way to go that no step can make short enough, each ends as a ridge, in a few steps.
+
+    Or where rounding leaves no slope at all: there the gain is not worked out any more.
+    """
     problem = Problem.without_model(counts(), 3, loss=kullback_leibler.LOSS)
     pair = started(problem, 4)
     usual = solved(problem, *pair)
     endless = Stopping(10_000, None, movement=1e-12)
     ridge = solved(problem, *pair, endless)
     assert not endless.converged(ridge.kkt, ridge.movement, ridge.gain).any()
-    assert (ridge.gain <= 0.01).all()
+    assert ((ridge.gain <= 0.01) | (ridge.kkt < 1e-15)).all()
     assert (ridge.iterations <= usual.iterations + 12 * second_order.SURE_PRODUCTS).all()
     longer = solved(problem, *ridge.particles, TO_THE_END)
     assert (ridge.squared_error - longer.squared_error <= 0.1).all()

@@ -34,8 +34,8 @@ MUTANTS = (
     Mutant(
         "jobs: what nobody watches gives way to nobody",
         "jobs/scheduler.py",
-        "return any(map(self._watched, yielding))",
-        "return False",
+        "self.lanes[e.in_lane].yields and self._watched(e) for e",
+        "False for e",
         "tests/jobs/test_scheduler.py",
     ),
     Mutant(

@@ -1,4 +1,4 @@
-"""``backup``, ``restore``, ``usage`` and ``forget``: for whoever keeps the work of others."""
+"""``backup``, ``restore``, ``usage`` and ``forget``: commands for operators."""
 
 import argparse
 import time
@@ -14,7 +14,7 @@ from bnmf_core.store.health import Damage
 from bnmf_core.store.home import EVERYBODY, data_home, store_of
 from bnmf_core.store.run_store import RunStore
 
-# Seconds that runs of whoever is forgotten have to stop.
+# Seconds in which the runs of an owner have to stop.
 PATIENCE = 60.0
 # Seconds after which nothing of them has come back.
 SETTLED = 1.0

@@ -1,4 +1,4 @@
-"""What one owner and one file may take, in one file that whoever runs the program writes."""
+"""Limits of what an owner may use, and of reading a file, as an operator sets them in one file."""
 
 import dataclasses
 import os

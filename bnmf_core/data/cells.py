@@ -228,7 +228,7 @@ def how_marked(example: str, decimal_comma: bool) -> str:
 
 
 def missing_option(word: str) -> str:
-    """How the command line is told that a word means that nothing was seen."""
+    """The option of the command line that takes a word for a missing value."""
     return f'--missing "{clean_name(word.strip(), 40)}"'
 
 

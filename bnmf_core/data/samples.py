@@ -114,7 +114,9 @@ def load_sample(name: str) -> Dataset:
 
 def sample_of(dataset: Dataset) -> str:
     """The name of the sample that these data are, "" for others."""
-    return next((name for name in SAMPLES if _hash_of(name) == dataset.hash), "")
+    # The hash covers the name: no other sample has to be loaded.
+    named = (name for name, sample in SAMPLES.items() if sample.label == dataset.name)
+    return next((name for name in named if _hash_of(name) == dataset.hash), "")
 
 
 def is_public(dataset: Dataset) -> bool:

@@ -207,8 +207,7 @@ def _note(path: Path, D: int) -> Note:
     schema.decoded(str(arrays["told"]).encode(), schema.Told, "what it says")
     if arrays["A"].dtype != np.float64 or len(arrays["A"]) != D:
         raise StoreError("it is on nothing of these data")
-    note = notes.read(path)
-    return note
+    return notes.read(path)
 
 
 def _particles(folder: Path, entry: Entry, dataset: Dataset) -> Particles:

@@ -1,7 +1,7 @@
 """Archives opened: an archive comes into a store whole, or is refused in a sentence.
 
-Results are taken from archives of this store alone,
-which it has signed, and of the program's own examples; of all others they are computed again.
+Results are taken only from archives that this store has signed, and from the program's own
+examples; those of other archives are computed again.
 """
 
 import secrets

@@ -1,4 +1,4 @@
-"""What is brought into a store at once: all of it, or nothing, also where the program is killed.
+"""Bring several things into a store at once: all or none, also where the program is killed.
 
 It is made in a folder aside, moved to its places, and entered into the index in one transaction.
 Before anything is moved, a file aside names the places: what is there and has no entry then is

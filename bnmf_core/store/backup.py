@@ -112,13 +112,8 @@ class _Writer:
             source = path.open("rb")
         except FileNotFoundError:
             return False
-        digest, size = hashlib.sha256(), 0
         with source, self._archive.open(name, "w", force_zip64=True) as target:
-            while piece := source.read(PIECE):
-                target.write(piece)
-                digest.update(piece)
-                size += len(piece)
-        self._sums[name] = (size, digest.hexdigest())
+            self._sums[name] = _poured(source, target)
         return True
 
 
@@ -185,15 +180,21 @@ def _copied(
     archive: zipfile.ZipFile, name: str, written: tuple[int, str], target: IO[bytes] | None
 ) -> None:
     """Read a file of a backup into ``target``, and refuse what is not what was written."""
-    digest, size = hashlib.sha256(), 0
     with archive.open(name) as source:
-        while piece := source.read(PIECE):
-            digest.update(piece)
-            size += len(piece)
-            if target is not None:
-                target.write(piece)
-    if (size, digest.hexdigest()) != written:
+        found = _poured(source, target)
+    if found != written:
         raise zipfile.BadZipFile(f"{clean_name(name, 60)!r} is not what was written")
+
+
+def _poured(source: IO[bytes], target: IO[bytes] | None) -> tuple[int, str]:
+    """Read a source to its end, into a target if there is one; the size and the SHA-256."""
+    digest, size = hashlib.sha256(), 0
+    while piece := source.read(PIECE):
+        digest.update(piece)
+        size += len(piece)
+        if target is not None:
+            target.write(piece)
+    return size, digest.hexdigest()
 
 
 def _put(archive: zipfile.ZipFile, sums: Sums, home: Path, total: int) -> None:

@@ -15,6 +15,7 @@ import pytest
 from bnmf_core import RunStore
 from bnmf_core.store.guest import GuestStore
 from bnmf_core.store.home import OWNERS
+from bnmf_core.store.shares import Shares
 from pages.frame import declared
 from pages.serving import identity
 from tests.browser.conftest import running_server
@@ -245,8 +246,6 @@ def shown_to(address: str, link: str, runs: str, number: int) -> tuple[Visitor, 
 def test_thirty_people_look_at_what_one_shows_them(tmp_path, monkeypatch, promise):
     monkeypatch.setenv("BNMF_HOME", str(tmp_path))
     monkeypatch.setenv("BNMF_SHARED", "1")
-    from bnmf_core.store.shares import Shares  # noqa: PLC0415
-
     me, other = (person(tmp_path, number) for number in range(2))
     link = Shares(tmp_path / "shares").make(me.owner, [me.runs]).token
     before = _content(tmp_path, me)

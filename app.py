@@ -1,5 +1,6 @@
 """The dashboard, as a server runs it: streamlit run app.py."""
 
+import sys
 from threading import Timer
 
 import streamlit as st
@@ -17,6 +18,9 @@ COMPILE_AFTER = 3.0  # seconds
 
 events.to_standard_error()
 logs.quiet()
+# Where it is missing, Streamlit puts it first for each run of a script and takes it away again; an
+# import in another thread, which goes through the list meanwhile, then passes over a folder.
+sys.path.append(str(declared.SHELL.parent))
 
 
 def compile_kernels() -> None:

@@ -4,6 +4,7 @@ import asyncio
 import importlib
 import json
 import logging
+import sys
 import threading
 from itertools import zip_longest
 from unittest import mock
@@ -17,9 +18,10 @@ from streamlit.runtime.backend_operation_handler import DeferredFileHandler
 from streamlit.runtime.media_file_manager import MediaFileManager
 from streamlit.runtime.media_file_storage import MediaFileStorageError
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
+from streamlit.runtime.scriptrunner.exec_code import modified_sys_path
 
 from bnmf_core.core.errors import NotFoundError
-from pages.frame import services
+from pages.frame import declared, services
 from pages.serving import first, front, health, identity, logs, media, messages
 
 
@@ -233,6 +235,15 @@ def test_no_address_is_written_down():
     logger.init_uvicorn_logs()
     log = logging.getLogger("uvicorn.access")
     assert not log.filter(logging.makeLogRecord({"msg": "GET /overview?shown=SECRET"}))
+
+
+def test_scripts_that_run_change_no_list_that_an_import_goes_through():
+    """Else a library is not found now and then, when many people come at once."""
+    importlib.import_module("app")
+    before = [*sys.path]
+    with modified_sys_path(str(declared.SHELL)):
+        assert sys.path == before
+    assert sys.path == before
 
 
 def test_a_download_can_still_be_made_after_its_page_was_drawn_anew(monkeypatch):

@@ -250,7 +250,7 @@ def sample_within(
     with one_blas_thread():
         if conditional(problem.model, problem.model_settings):
             start_A = np.ascontiguousarray(A.transpose(0, 2, 1))
-            state: Any = gibbs.started(start_A, W, each, first, settings)
+            state: Any = gibbs.started(problem, start_A, W, each, first, settings)
         else:
             thinning = max(1, (longest - longest // 4) // draws)
             sampler = hmc

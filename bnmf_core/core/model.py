@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
+from scipy.special import gammaln
 
 from bnmf_core.core.errors import SettingsError
 from bnmf_core.core.loss import Loss
@@ -19,6 +20,8 @@ if TYPE_CHECKING:  # a problem has a model, and a model's functions take a probl
 
 Pair = tuple[np.ndarray, np.ndarray]
 Part = TypeVar("Part")
+# Where a density is infinite or zero at 0, an entry counts as no less than this part of its mean.
+NEARLY_ZERO = 1e-12
 
 
 class Support(StrEnum):
@@ -44,7 +47,8 @@ class Capability(StrEnum):
     SCORE = "slopes of the log joint"
     SCORE_ALONG = "second derivatives along a direction"
     CURVATURE = "the trace of second derivatives"
-    CONDITIONALS = "conditional draws"
+    SWEEPS = "conditional draws"
+    CONDITIONALS = "normal conditional draws"
     BOX = "conditional draws between 0 and 1"
     GAUSSIAN_NOISE = "Gaussian noise of a known size"
     THRESHOLD = "a threshold"
@@ -62,6 +66,15 @@ class EntryPrior:
     rate: float = 0.0
     precision: float = 0.0
     largest: float = np.inf
+
+    def gained(self, F: np.ndarray, s: np.ndarray) -> np.ndarray:
+        """log p(s F_r) − log p(F_r) of every component: F (c, R, n), s (c, R)."""
+        change = -self.rate * (s - 1) * F.sum(axis=2)
+        if self.precision > 0:
+            change -= 0.5 * self.precision * (s**2 - 1) * np.square(F).sum(axis=2)
+        if np.isfinite(self.largest):
+            change = np.where(s * F.max(axis=2) <= self.largest, change, -np.inf)
+        return change
 
 
 @dataclass(frozen=True)
@@ -95,6 +108,66 @@ class Box:
 
     prior: EntryPrior | None
     noise: float | InverseGamma
+
+
+@dataclass(frozen=True)
+class GammaPrior:
+    """x ~ Gamma(shape, rate), of every entry of a factor."""
+
+    shape: float
+    rate: float
+
+    def log_density(self, F: np.ndarray) -> np.ndarray:
+        """Of all entries of F (M, …) together, (M,); an entry of 0 counts as nearly 0."""
+        parts = tuple(range(1, F.ndim))
+        size = float(np.prod(F.shape[1:]))
+        constant = size * (self.shape * np.log(self.rate) - gammaln(self.shape))
+        found = constant - self.rate * F.sum(axis=parts)
+        if self.shape != 1.0:
+            found += (self.shape - 1.0) * np.log(self._off_zero(F)).sum(axis=parts)
+        return found
+
+    def gained(self, F: np.ndarray, s: np.ndarray) -> np.ndarray:
+        """log p(s F_r) − log p(F_r) of every component: F (c, R, n), s (c, R)."""
+        stretched: np.ndarray = (self.shape - 1.0) * F.shape[2] * np.log(s)
+        return stretched - self.rate * (s - 1) * F.sum(axis=2)
+
+    def slope(self, F: np.ndarray) -> np.ndarray | float:
+        """The derivative of the log density by every entry."""
+        if self.shape == 1.0:
+            return -self.rate
+        return (self.shape - 1.0) / self._off_zero(F) - self.rate
+
+    def bend(self, F: np.ndarray) -> np.ndarray | float:
+        """The second derivative."""
+        return 0.0 if self.shape == 1.0 else (1.0 - self.shape) / self._off_zero(F) ** 2
+
+    def _off_zero(self, F: np.ndarray) -> np.ndarray:
+        return np.maximum(F, NEARLY_ZERO * self.shape / self.rate)
+
+
+@dataclass(frozen=True)
+class LogNormal:
+    """What is known of a positive number before X: its logarithm ~ N(log median, spread²)."""
+
+    median: float
+    spread: float
+
+
+@dataclass(frozen=True)
+class Sources:
+    """X_dn = Σ_r Z_dnr, Z_dnr ~ Poisson(g_dn A_dr W_rn), with gamma priors on A and W.
+
+    Given the sources Z, entries of A and W are gammas; given A and W, the sources of an entry are
+    multinomial (Cemgil 2009).
+
+    dispersion : of the negative binomial, g_dn ~ Gamma(k, k): the prior of k, with a spread of 0
+        where k is known; None: g = 1, Poisson counts.
+    """
+
+    A: GammaPrior
+    W: GammaPrior
+    dispersion: LogNormal | None = None
 
 
 class LogDensity(Protocol):
@@ -184,7 +257,7 @@ class Model:
         gradients in A and W.
     noise_curvature : the same of Gaussian noise of the same standard deviation, for a flat
         likelihood, whose own curvature tells no variance; None: the curvature itself does.
-    conditionals : ``settings → Conditionals``. unconditional : ``settings → words``: what the
+    conditionals : ``settings → Conditionals``. sources : ``(settings, D) → Sources``. unconditional : ``settings → words``: what the
         settings would have to be for them; "" where they give them.
     box : ``settings → Box``.
     noise_level : ``settings → σ``, where X_dn ~ N((AW)_dn, σ²).
@@ -219,6 +292,7 @@ class Model:
     curvature: Derivatives | None = None
     noise_curvature: Derivatives | None = None
     conditionals: Callable[[Any], Conditionals] | None = None
+    sources: Callable[[Any, int], Sources] | None = None
     unconditional: Callable[[Any], str] = always_conditional
     box: Callable[[Any], Box] | None = None
     noise_level: Callable[[Any], float] | None = None
@@ -230,6 +304,15 @@ class Model:
         """Where A and where W live."""
         return self.support_A, self.support_W
 
+    def entry_priors(
+        self, settings: Any, D: int
+    ) -> tuple[EntryPrior, EntryPrior] | tuple[GammaPrior, GammaPrior]:
+        """Of every entry of A (D, R) and of W, where there are conditional draws."""
+        drawn = (
+            self.conditionals(settings) if self.conditionals else given(self.sources)(settings, D)
+        )
+        return drawn.A, drawn.W
+
     @property
     def capabilities(self) -> frozenset[Capability]:
         """What it can do."""
@@ -238,6 +321,7 @@ class Model:
             Capability.SCORE: slopes,
             Capability.SCORE_ALONG: slopes and self.score_along is not None,
             Capability.CURVATURE: slopes and self.curvature is not None,
+            Capability.SWEEPS: self.conditionals is not None or self.sources is not None,
             Capability.CONDITIONALS: self.conditionals is not None,
             Capability.BOX: self.box is not None,
             Capability.GAUSSIAN_NOISE: self.noise_level is not None,

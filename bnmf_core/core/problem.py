@@ -13,6 +13,7 @@ from bnmf_core.core.model import Model
 from bnmf_core.core.squared_error import SQUARED_ERROR
 from bnmf_core.lazy import lazy
 from bnmf_core.numerics.completion import completed
+from bnmf_core.numerics.counts import Counts
 from bnmf_core.numerics.linalg import Compression, balanced_svd, compress
 from bnmf_core.numerics.matrix import Matrix, dense, is_sparse
 from bnmf_core.numerics.memory import in_lines
@@ -98,6 +99,11 @@ class Problem:
         """1 where X was seen and 0 elsewhere, (D, N); None when all of it was."""
         mask = self.dataset.mask
         return mask.astype(np.float64) if mask is not None and self.dataset.missing else None
+
+    @cached_property
+    def counts(self) -> Counts:
+        """X as whole numbers, those above 0."""
+        return Counts.of(self.dataset.X, self.seen)
 
     @cached_property
     def noise_is_small(self) -> bool:

@@ -8,6 +8,7 @@ from bnmf_core.likelihoods import (
     itakura_saito,
     known_noise,
     kullback_leibler,
+    poisson,
     silf,
     uniform,
 )
@@ -20,6 +21,7 @@ MODELS = Registry(
         gaussian_simplex.MODEL,
         silf.MODEL,
         uniform.MODEL,
+        poisson.MODEL,
         kullback_leibler.MODEL,
         itakura_saito.MODEL,
         known_noise.MODEL,

@@ -61,7 +61,8 @@ class Prior:
     slopes, bends : ``(settings, A, W) →`` its derivative by every entry of A and of W, and the
         second one, arrays or one number for all; None: no bends.
     draw : ``(problem, rng) → A (D, R), W (R, N)``. scale, improper : see ``Model``.
-    typical_rate : ``(dataset, rank) → λ`` at which AW has the mean of X; None without a rate.
+    typical_rate : ``(dataset, rank, settings) → λ`` at which AW has the mean of X; None without a
+        rate.
     entry : ``settings → EntryPrior`` of every entry; None where entries depend on each other.
     """
 
@@ -73,14 +74,14 @@ class Prior:
     scale: Callable[[np.ndarray, np.ndarray], Pair]
     bends: Slopes | None = None
     improper: Callable[[Any], str] = always_proper
-    typical_rate: Callable[[Dataset, int], float] | None = None
+    typical_rate: Callable[[Dataset, int, Any], float] | None = None
     entry: Callable[[Any], EntryPrior] | None = None
 
     def resolved(self, dataset: Dataset, rank: int, settings: Any) -> Any:
         """The settings with an open λ from the data."""
         if self.typical_rate is None or settings.rate is not None:
             return settings
-        return replace(settings, rate=self.typical_rate(dataset, rank))
+        return replace(settings, rate=self.typical_rate(dataset, rank, settings))
 
 
 def improper(settings: Rated) -> str:
@@ -90,7 +91,7 @@ def improper(settings: Rated) -> str:
     return "a prior rate λ above 0: with a flat prior the posterior has no finite total"
 
 
-def typical_rate(dataset: Dataset, rank: int) -> float:
+def typical_rate(dataset: Dataset, rank: int, settings: object) -> float:
     """λ at which AW has the mean of X, as its mean under exponential priors is R/λ².
 
     Of one component that fits exactly, it maximizes the marginal likelihood with the scale
@@ -170,5 +171,5 @@ SIMPLEX = Prior(
     draw=_draw_simplex,
     scale=columns_sum_to_one,
     improper=improper,
-    typical_rate=lambda dataset, rank: rank / (dataset.D * dataset.mean),
+    typical_rate=lambda dataset, rank, settings: rank / (dataset.D * dataset.mean),
 )

@@ -1,4 +1,6 @@
-"""Gibbs sampling, for models with Gaussian noise (Schmidt, Winther & Hansen 2009).
+"""Gibbs sampling, for models with Gaussian noise (Schmidt, Winther & Hansen 2009) and for counts.
+
+For counts see :mod:`bnmf_core.samplers.sources`; here is what Gaussian noise needs.
 
 Given everything else, and with an exponential prior, A_dr is a normal truncated to ≥ 0 with
 variance s² = σ²/Σ_n W_rn² and mean [Σ_n (X_dn − Σ_{k≠r} A_dk W_kn) W_rn]/Σ_n W_rn² − λs²; paper 1
@@ -15,13 +17,14 @@ The draws of one shard come from one generator: a chain's path depends on the se
 chains the run has, not on threads or interruptions.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from bnmf_core.core.algorithm import Algorithm, Batch, Needs, Shard, fitting
 from bnmf_core.core.model import Capability, EntryPrior, given
 from bnmf_core.core.problem import Problem
+from bnmf_core.samplers import sources
 from bnmf_core.samplers.adaptive import (
     TYPICAL,
     WarmUp,
@@ -65,6 +68,7 @@ class State:
     """Where c chains are, A (c, R, D) and W (c, R, N).
 
     draws : (c,) particles asked of each chain. first : number of the first chain in the run.
+    k : (c,) the dispersion of negative binomial counts, a part of the state as well; (0,) elsewhere.
     sweeps : done. warm_up : what an adaptive warm-up has recorded; None once it is over.
     begin, thinning : sweeps before the draws, and for each of them; those of the settings, or as
     the warm-up measured them.
@@ -78,6 +82,7 @@ class State:
     begin: int
     thinning: int
     warm_up: WarmUp | None
+    k: np.ndarray = field(default_factory=lambda: np.empty(0))
 
 
 def init(problem: Problem, settings: Settings, shard: Shard, rng: np.random.Generator) -> State:
@@ -85,15 +90,21 @@ def init(problem: Problem, settings: Settings, shard: Shard, rng: np.random.Gene
     first, draws = chains_of(settings, shard)
     generators = [shard.particle_generator(chain) for chain in range(draws.size)]
     A, W = starts(problem, settings, generators, "Gibbs")
-    return started(np.ascontiguousarray(A.transpose(0, 2, 1)), W, draws, first, settings)
+    return started(problem, np.ascontiguousarray(A.transpose(0, 2, 1)), W, draws, first, settings)
 
 
 def started(
-    A: np.ndarray, W: np.ndarray, draws: np.ndarray, first: int, settings: Settings
+    problem: Problem,
+    A: np.ndarray,
+    W: np.ndarray,
+    draws: np.ndarray,
+    first: int,
+    settings: Settings,
 ) -> State:
     """Chains that start at A (c, R, D), W (c, R, N); the other arguments as of :class:`State`."""
     warm_up = WarmUp.begin(A, W) if settings.longest else None
-    return State(A, W, draws, first, 0, settings.warm_up, settings.thinning, warm_up)
+    k = sources.first_dispersion(problem, A.shape[0])
+    return State(A, W, draws, first, 0, settings.warm_up, settings.thinning, warm_up, k)
 
 
 def step(
@@ -106,20 +117,27 @@ def step(
     kept: list[Batch] = []
     left = fitting(state.draws.size * work_per_sweep(problem))
     while state.warm_up is not None and left:
-        A, W = sweep_in_parts(problem, state.A, state.W, rng)
-        state = replace(state, A=A, W=W, sweeps=state.sweeps + 1)
+        state = _swept(problem, state, rng)
         state = _warmed(problem, state, settings)
         left -= 1
-    A, W, sweeps, total = state.A, state.W, state.sweeps, total_sweeps(state, settings)
+    total = total_sweeps(state, settings)
     for _ in range(left):
-        if sweeps == total:
+        if state.sweeps == total:
             break
-        A, W = sweep_in_parts(problem, A, W, rng)
-        sweeps += 1
-        after = sweeps - state.begin
+        state = _swept(problem, state, rng)
+        after = state.sweeps - state.begin
         if after % state.thinning == 0:
-            kept.append(recorded(state, after // state.thinning, A, W))
-    return replace(state, A=A, W=W, sweeps=sweeps), joined(problem, kept)
+            known = {"dispersion": state.k} if state.k.size else {}
+            kept.append(recorded(state, after // state.thinning, state.A, state.W, known))
+    return state, joined(problem, kept)
+
+
+def _swept(problem: Problem, state: State, rng: np.random.Generator) -> State:
+    if problem.model.sources is not None:
+        A, W, k = sources.sweep(problem, state.A, state.W, state.k, rng)
+        return replace(state, A=A, W=W, k=k, sweeps=state.sweeps + 1)
+    A, W = sweep_in_parts(problem, state.A, state.W, rng)
+    return replace(state, A=A, W=W, sweeps=state.sweeps + 1)
 
 
 def _warmed(problem: Problem, state: State, settings: Settings) -> State:
@@ -249,6 +267,8 @@ def _with_prior(G: np.ndarray, variance: float, prior: EntryPrior) -> np.ndarray
 def work_per_sweep(problem: Problem) -> float:
     """Multiply-adds of one chain's sweep; a draw costs about 40, setting out on one 1e5."""
     data, R = problem.dataset, problem.rank
+    if problem.model.sources is not None:
+        return sources.work_per_sweep(problem)
     return product_work(problem) + (data.D + data.N) * R * (40.0 + R) + 1e5
 
 
@@ -275,7 +295,7 @@ ALGORITHM = Algorithm(
     work=work,
     fraction=fraction,
     check=checking("Gibbs", conditionals=True),
-    needs=Needs.of(Capability.CONDITIONALS),
+    needs=Needs.of(Capability.SWEEPS),
     color="#C42B31",
     symbol="square",
     summary="Walk through the posterior, redrawing one column at a time. Right in the long run; "

@@ -6,7 +6,6 @@ small steps only, as A is drawn given W and W given A.
 
 import numpy as np
 
-from bnmf_core.core.model import EntryPrior, given
 from bnmf_core.core.problem import Problem
 
 
@@ -19,22 +18,12 @@ def move(
     1/s are proposed alike; the likelihood stays, and so does that power of it that a tempered
     posterior has. Components are independent given AW, so each is accepted for itself.
     """
-    drawn = given(problem.model.conditionals)(problem.model_settings)
     D, N = A.shape[2], W.shape[2]
+    of_A, of_W = problem.model.entry_priors(problem.model_settings, D)
     width = np.exp(-np.log(D + N) * rng.random(A.shape[:2]))
     log_s = width * rng.standard_normal(width.shape)
     s = np.exp(log_s)
-    change = _prior_change(drawn.A, A, s) + _prior_change(drawn.W, W, 1 / s) + (D - N) * log_s
+    change = of_A.gained(A, s) + of_W.gained(W, 1 / s) + (D - N) * log_s
     accepted = np.log1p(-rng.random(s.shape)) < change
     s = np.where(accepted, s, 1.0)[:, :, None]
     return A * s, W / s, accepted
-
-
-def _prior_change(prior: EntryPrior, F: np.ndarray, s: np.ndarray) -> np.ndarray:
-    """log p(s F_r) − log p(F_r) of every component: F (c, R, n), s (c, R)."""
-    change = -prior.rate * (s - 1) * F.sum(axis=2)
-    if prior.precision > 0:
-        change -= 0.5 * prior.precision * (s**2 - 1) * np.square(F).sum(axis=2)
-    if np.isfinite(prior.largest):
-        change = np.where(s * F.max(axis=2) <= prior.largest, change, -np.inf)
-    return change

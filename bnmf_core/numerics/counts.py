@@ -1,0 +1,117 @@
+"""Counts as the list of those above 0, and sums of the negative binomial distribution over them.
+
+With the mean y and the dispersion k, a count x has the probability
+Γ(x + k)/(Γ(k) x!) · (y/(y + k))^x · (k/(y + k))^k, the variance y + y²/k, and for k → ∞ the Poisson
+distribution. Zeros do not separate as they do there, so that sums take time in D × N; they hold no
+array of that size.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numba
+import numpy as np
+from scipy.special import digamma, gammaln, polygamma
+
+from bnmf_core.numerics.matrix import Matrix, is_sparse
+
+# Multiply-adds that a logarithm at every entry is worth.
+ENTRY_WORK = 30.0
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """The entries of X (D, N) above 0: their places and values, (E,) each.
+
+    seen : 1 where X was seen, 0 elsewhere, (D, N); None where all of it was.
+    """
+
+    shape: tuple[int, int]
+    rows: np.ndarray
+    columns: np.ndarray
+    values: np.ndarray
+    seen: np.ndarray | None
+
+    @classmethod
+    def of(cls, X: Matrix, seen: np.ndarray | None) -> "Counts":
+        """The counts of X, row by row."""
+        D, N = X.shape
+        if is_sparse(X):
+            entries = X.tocsr().tocoo()
+            entries.eliminate_zeros()
+            rows, columns, values = entries.row, entries.col, entries.data
+        else:
+            rows, columns = np.nonzero(X)
+            values = X[rows, columns]
+        places = rows.astype(np.int32), columns.astype(np.int32)
+        return cls((D, N), *places, values.astype(np.int64), seen)
+
+    @cached_property
+    def distinct(self) -> tuple[np.ndarray, np.ndarray]:
+        """The values that occur, ascending, and how often each does."""
+        values, times = np.unique(self.values, return_counts=True)
+        return values.astype(np.float64), times.astype(np.float64)
+
+    @cached_property
+    def total(self) -> float:
+        """Their sum."""
+        return float(self.values.sum())
+
+    def fitted(self, A: np.ndarray, W: np.ndarray) -> np.ndarray:
+        """AW at each of them: A (D, R), W (R, N) → (E,)."""
+        return _fitted(self.rows, self.columns, np.ascontiguousarray(A), _rows_of(W))
+
+    def negative_binomial(
+        self, A: np.ndarray, W: np.ndarray, log_k: float
+    ) -> tuple[float, float, float]:
+        """Σ log p(x | AW, k) over the seen entries but for Σ log x!, and two derivatives by log k.
+
+        A (D, R), W (R, N).
+        """
+        k = float(np.exp(log_k))
+        values, times = self.distinct
+        above = times.sum()
+        value = times @ gammaln(values + k) - above * gammaln(k)
+        slope = times @ digamma(values + k) - above * digamma(k)
+        bend = times @ polygamma(1, values + k) - above * polygamma(1, k)
+        nothing = np.empty((0, 0)) if self.seen is None else self.seen
+        of_zeros = _sums(np.ascontiguousarray(A), _rows_of(W), nothing, k)
+        y = self.fitted(A, W)
+        part = self.values / (y + k)
+        with np.errstate(divide="ignore"):
+            value += float((self.values * np.log(y / (y + k))).sum()) - k * of_zeros[0]
+        slope += of_zeros[1] - of_zeros[0] - part.sum()
+        bend += of_zeros[2] / k + (part / (y + k)).sum()
+        return float(value), float(k * slope), float(k * slope + k * k * bend)
+
+
+def _rows_of(W: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(W.T)
+
+
+@numba.njit(cache=True, nogil=True)
+def _fitted(rows: np.ndarray, columns: np.ndarray, A: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """AW at these places: A (D, R), W (N, R)."""
+    found = np.zeros(rows.size)
+    for i in range(rows.size):
+        for r in range(A.shape[1]):
+            found[i] += A[rows[i], r] * W[columns[i], r]
+    return found
+
+
+@numba.njit(cache=True, nogil=True)
+def _sums(A: np.ndarray, W: np.ndarray, seen: np.ndarray, k: float) -> tuple[float, float, float]:
+    """Σ log(1 + y/k), Σ y/(y + k) and Σ (y/(y + k))² over the seen entries: A (D, R), W (N, R)."""
+    logs, parts, squares = 0.0, 0.0, 0.0
+    for d in range(A.shape[0]):
+        for n in range(W.shape[0]):
+            if seen.size and seen[d, n] == 0.0:
+                continue
+            y = 0.0
+            for r in range(A.shape[1]):
+                y += A[d, r] * W[n, r]
+            part = y / (y + k)
+            logs += np.log1p(y / k)
+            parts += part
+            squares += part * part
+    return logs, parts, squares

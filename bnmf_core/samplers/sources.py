@@ -1,0 +1,167 @@
+"""Gibbs sampling of counts through latent sources (Cemgil 2009; Zhou & Carin 2015 for k).
+
+X_dn is the sum of R Poisson sources Z_dnr with means g_dn A_dr W_rn. One sweep draws, in turn,
+
+- the dispersion k given A and W, with g integrated out, where counts are negative binomial;
+- the sources: Z_dn ~ Multinomial(X_dn, ∝ A_dr W_rn), entries with X_dn > 0 only;
+- g_dn ~ Gamma(k + X_dn, k + (AW)_dn), and A_dr ~ Gamma(a + Σ_n Z_dnr, b + Σ_n g_dn W_rn);
+- g again, and W_rn ~ Gamma(c + Σ_d Z_dnr, λ + Σ_d g_dn A_dr);
+- a scale for each component, see :mod:`bnmf_core.samplers.scale_move`.
+
+For Poisson counts g = 1, and a sweep takes time in the stored entries of X. Of the sources only the
+sums over rows and columns are held. An entry that was not seen is in no sum.
+"""
+
+from typing import cast
+
+import numba
+import numpy as np
+
+from bnmf_core.core.model import GammaPrior, Sources, given
+from bnmf_core.core.problem import Problem
+from bnmf_core.numerics.counts import ENTRY_WORK, Counts
+from bnmf_core.samplers import dispersion, scale_move
+
+# Counts up to this are shared out one by one, larger ones by binomial draws.
+ONE_BY_ONE = 8
+# Gammas of small shape can fall below what a float holds; none is taken to be 0.
+TINY = 1e-300
+# Multiply-adds that a gamma draw, and a source of an entry, are worth.
+GAMMA_WORK, SOURCE_WORK = 60.0, 4.0
+
+
+def of(problem: Problem) -> Sources:
+    """The sources of the problem's model."""
+    return given(problem.model.sources)(problem.model_settings, problem.dataset.D)
+
+
+def first_dispersion(problem: Problem, chains: int) -> np.ndarray:
+    """k (c,) where chains start: the median of its prior; (0,) where there is none."""
+    if problem.model.sources is None:
+        return np.empty(0)
+    prior = of(problem).dispersion
+    return np.empty(0) if prior is None else np.full(chains, prior.median)
+
+
+def sweep(
+    problem: Problem, A: np.ndarray, W: np.ndarray, k: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Draw k (c,), every entry of A (c, R, D), then of W (c, R, N); new arrays.
+
+    ``k`` is (0,) where counts are Poisson.
+    """
+    priors, counts = of(problem), problem.counts
+    if priors.dispersion is not None:
+        k = dispersion.draw(counts, priors.dispersion, A, W, k, rng)
+    of_A, of_W = allocate(counts, A, W, rng)
+    A = _draw(priors.A, of_A, _exposures(counts, A, W, k, rng, of_rows=True), rng)
+    W = _draw(priors.W, of_W, _exposures(counts, A, W, k, rng, of_rows=False), rng)
+    A, W, _ = scale_move.move(problem, A, W, rng)
+    return A, W, k
+
+
+def allocate(
+    counts: Counts, A: np.ndarray, W: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sums of the sources over columns, (c, R, D), and over rows, (c, R, N).
+
+    Each Z_dn is multinomial with probabilities ∝ A_rd W_rn.
+    """
+    D, N = counts.shape
+    c, R = A.shape[:2]
+    rows, columns = np.zeros((c, D, R)), np.zeros((c, N, R))
+    for chain in range(c):
+        _share_out(
+            rng,
+            counts.rows,
+            counts.columns,
+            counts.values,
+            np.ascontiguousarray(A[chain].T),
+            np.ascontiguousarray(W[chain].T),
+            rows[chain],
+            columns[chain],
+        )
+    return rows.transpose(0, 2, 1), columns.transpose(0, 2, 1)
+
+
+@numba.njit(cache=True, nogil=True)
+def _share_out(
+    rng: np.random.Generator,
+    rows: np.ndarray,
+    columns: np.ndarray,
+    values: np.ndarray,
+    A: np.ndarray,
+    W: np.ndarray,
+    of_rows: np.ndarray,
+    of_columns: np.ndarray,
+) -> None:
+    """Add the sources of one chain, A (D, R), W (N, R), to ``of_rows`` and ``of_columns``."""
+    R = A.shape[1]
+    p = np.empty(R)
+    for i in range(values.size):
+        d, n, left = rows[i], columns[i], values[i]
+        total = 0.0
+        for r in range(R):
+            p[r] = A[d, r] * W[n, r]
+            total += p[r]
+        if not total > 0.0:  # below what a float holds: all alike
+            p[:] = 1.0
+            total = np.float64(R)
+        if left <= ONE_BY_ONE:
+            for _ in range(left):
+                u = rng.random() * total
+                r = 0
+                while r < R - 1 and u >= p[r]:
+                    u -= p[r]
+                    r += 1
+                of_rows[d, r] += 1.0
+                of_columns[n, r] += 1.0
+            continue
+        for r in range(R):
+            if r == R - 1 or p[r] >= total:
+                some = left
+            else:
+                some = rng.binomial(left, p[r] / total)
+            of_rows[d, r] += some
+            of_columns[n, r] += some
+            left -= some
+            total -= p[r]
+            if left == 0:
+                break
+
+
+def _exposures(
+    counts: Counts,
+    A: np.ndarray,
+    W: np.ndarray,
+    k: np.ndarray,
+    rng: np.random.Generator,
+    of_rows: bool,
+) -> np.ndarray:
+    """Σ_n g_dn W_rn (c, R, D), or Σ_d g_dn A_dr (c, R, N), over the seen entries.
+
+    (c, R, 1) where all lines are alike.
+    """
+    if k.size:
+        return dispersion.exposures(counts, A, W, k, rng, of_rows)
+    if counts.seen is None:
+        return (W if of_rows else A).sum(axis=2, keepdims=True)
+    return W @ counts.seen.T if of_rows else A @ counts.seen
+
+
+def _draw(
+    prior: GammaPrior, sums: np.ndarray, exposure: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    drawn = rng.standard_gamma(prior.shape + sums)
+    drawn /= prior.rate + exposure
+    return cast(np.ndarray, np.maximum(drawn, TINY, out=drawn))
+
+
+def work_per_sweep(problem: Problem) -> float:
+    """Multiply-adds of one chain's sweep."""
+    data, R = problem.dataset, problem.rank
+    stored = problem.counts.values.size * R * SOURCE_WORK
+    dense = 0.0
+    if of(problem).dispersion is not None:
+        dense = data.D * data.N * (4.0 * R + 2.0 * ENTRY_WORK)
+    return stored + dense + (data.D + data.N) * R * GAMMA_WORK

@@ -315,7 +315,7 @@ def _affordable(problem: Problem) -> int:
 def seconds_of(problem: Problem) -> float:
     """About how long it takes to weigh one mode, at most; without a model, by Gibbs sweeps."""
     work = work_per_sweep(problem)
-    if problem.model is not None and Capability.CONDITIONALS not in problem.model.capabilities:
+    if problem.model is not None and Capability.SWEEPS not in problem.model.capabilities:
         work = LEAPFROG * work_per_leapfrog(problem, 1)  # a trajectory instead of a sweep
     # Two repeats and one with twice the steps of the best ones; the others mostly a quick look.
     return 4 * STEPS * work * particles_for(problem) / RATE / worker_count()

@@ -48,7 +48,7 @@ class Capability(StrEnum):
     SCORE_ALONG = "second derivatives along a direction"
     CURVATURE = "the trace of second derivatives"
     SWEEPS = "conditional draws"
-    CONDITIONALS = "normal conditional draws"
+    CONDITIONALS = "conditional draws from normal distributions"
     BOX = "conditional draws between 0 and 1"
     GAUSSIAN_NOISE = "Gaussian noise of a known size"
     THRESHOLD = "a threshold"
@@ -257,8 +257,9 @@ class Model:
         gradients in A and W.
     noise_curvature : the same of Gaussian noise of the same standard deviation, for a flat
         likelihood, whose own curvature tells no variance; None: the curvature itself does.
-    conditionals : ``settings → Conditionals``. sources : ``(settings, D) → Sources``. unconditional : ``settings → words``: what the
+    conditionals : ``settings → Conditionals``. unconditional : ``settings → words``: what the
         settings would have to be for them; "" where they give them.
+    sources : ``(settings, D) → Sources``.
     box : ``settings → Box``.
     noise_level : ``settings → σ``, where X_dn ~ N((AW)_dn, σ²).
     threshold : the objective and the ε up to which every factorization is good enough.
@@ -306,11 +307,12 @@ class Model:
 
     def entry_priors(
         self, settings: Any, D: int
-    ) -> tuple[EntryPrior, EntryPrior] | tuple[GammaPrior, GammaPrior]:
+    ) -> tuple[EntryPrior | GammaPrior, EntryPrior | GammaPrior]:
         """Of every entry of A (D, R) and of W, where there are conditional draws."""
-        drawn = (
-            self.conditionals(settings) if self.conditionals else given(self.sources)(settings, D)
-        )
+        if self.sources is not None:
+            counted = self.sources(settings, D)
+            return counted.A, counted.W
+        drawn = given(self.conditionals)(settings)
         return drawn.A, drawn.W
 
     @property

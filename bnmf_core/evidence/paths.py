@@ -9,6 +9,8 @@ from bnmf_core.core.problem import Problem
 from bnmf_core.evidence.annealing import Path, Stopped
 from bnmf_core.evidence.gibbs_path import ConditionalPosterior
 from bnmf_core.evidence.hamiltonian_path import SmoothPosterior
+from bnmf_core.evidence.sources_path import CountsPosterior
+from bnmf_core.samplers import sources
 from bnmf_core.samplers.coordinates import SUPPORTS
 
 
@@ -40,6 +42,8 @@ def posterior_of(problem: Problem, beta: float) -> Posterior[Around]:
 
     What its ``around`` returns goes to its own ``path`` only.
     """
+    if sources.serve(problem):
+        return cast(Posterior[Around], CountsPosterior(problem))
     if conditional(problem.model, problem.model_settings):
         return cast(Posterior[Around], ConditionalPosterior(problem, beta))
     return cast(Posterior[Around], SmoothPosterior(problem))
@@ -54,7 +58,7 @@ def why_not(model: Model, settings: object, beta: float = 1.0) -> str:
     needed = model.improper(settings)
     if needed:
         return f"The mass of modes needs {needed}."
-    if conditional(model, settings):
+    if conditional(model, settings) and model.sources is None:
         return ""
     if not {Capability.SCORE, Capability.NOWHERE_ZERO} <= able or model.support not in SUPPORTS:
         return (
@@ -71,4 +75,4 @@ def why_not(model: Model, settings: object, beta: float = 1.0) -> str:
 
 def conditional(model: Model, settings: object) -> bool:
     """Whether every entry can be drawn given all others, under these settings."""
-    return Capability.CONDITIONALS in model.capabilities and not model.unconditional(settings)
+    return Capability.SWEEPS in model.capabilities and not model.unconditional(settings)

@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numba
 import numpy as np
+from scipy import sparse
 from scipy.special import digamma, gammaln, polygamma
 
 from bnmf_core.numerics.matrix import Matrix, is_sparse
@@ -36,15 +37,12 @@ class Counts:
     def of(cls, X: Matrix, seen: np.ndarray | None) -> "Counts":
         """The counts of X, row by row."""
         D, N = X.shape
-        if is_sparse(X):
-            entries = X.tocsr().tocoo()
-            entries.eliminate_zeros()
-            rows, columns, values = entries.row, entries.col, entries.data
-        else:
-            rows, columns = np.nonzero(X)
-            values = X[rows, columns]
-        places = rows.astype(np.int32), columns.astype(np.int32)
-        return cls((D, N), *places, values.astype(np.int64), seen)
+        entries = X.tocoo() if is_sparse(X) else sparse.coo_array(X)
+        order = np.lexsort((entries.col, entries.row))
+        order = order[entries.data[order] != 0]
+        rows, columns = entries.row[order], entries.col[order]
+        values = entries.data[order].astype(np.int64)
+        return cls((D, N), rows.astype(np.int32), columns.astype(np.int32), values, seen)
 
     @cached_property
     def distinct(self) -> tuple[np.ndarray, np.ndarray]:

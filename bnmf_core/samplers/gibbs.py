@@ -68,7 +68,7 @@ class State:
     """Where c chains are, A (c, R, D) and W (c, R, N).
 
     draws : (c,) particles asked of each chain. first : number of the first chain in the run.
-    k : (c,) the dispersion of negative binomial counts, a part of the state as well; (0,) elsewhere.
+    k : (c,) the dispersion of negative binomial counts, which is drawn as well; (0,) elsewhere.
     sweeps : done. warm_up : what an adaptive warm-up has recorded; None once it is over.
     begin, thinning : sweeps before the draws, and for each of them; those of the settings, or as
     the warm-up measured them.
@@ -133,7 +133,7 @@ def step(
 
 
 def _swept(problem: Problem, state: State, rng: np.random.Generator) -> State:
-    if problem.model.sources is not None:
+    if sources.serve(problem):
         A, W, k = sources.sweep(problem, state.A, state.W, state.k, rng)
         return replace(state, A=A, W=W, k=k, sweeps=state.sweeps + 1)
     A, W = sweep_in_parts(problem, state.A, state.W, rng)
@@ -267,7 +267,7 @@ def _with_prior(G: np.ndarray, variance: float, prior: EntryPrior) -> np.ndarray
 def work_per_sweep(problem: Problem) -> float:
     """Multiply-adds of one chain's sweep; a draw costs about 40, setting out on one 1e5."""
     data, R = problem.dataset, problem.rank
-    if problem.model.sources is not None:
+    if sources.serve(problem):
         return sources.work_per_sweep(problem)
     return product_work(problem) + (data.D + data.N) * R * (40.0 + R) + 1e5
 

@@ -12,8 +12,6 @@ For Poisson counts g = 1, and a sweep takes time in the stored entries of X. Of 
 sums over rows and columns are held. An entry that was not seen is in no sum.
 """
 
-from typing import cast
-
 import numba
 import numpy as np
 
@@ -30,6 +28,11 @@ TINY = 1e-300
 GAMMA_WORK, SOURCE_WORK = 60.0, 4.0
 
 
+def serve(problem: Problem) -> bool:
+    """Whether the problem has a model, and one of counts."""
+    return problem.model is not None and problem.model.sources is not None
+
+
 def of(problem: Problem) -> Sources:
     """The sources of the problem's model."""
     return given(problem.model.sources)(problem.model_settings, problem.dataset.D)
@@ -37,9 +40,7 @@ def of(problem: Problem) -> Sources:
 
 def first_dispersion(problem: Problem, chains: int) -> np.ndarray:
     """k (c,) where chains start: the median of its prior; (0,) where there is none."""
-    if problem.model.sources is None:
-        return np.empty(0)
-    prior = of(problem).dispersion
+    prior = of(problem).dispersion if serve(problem) else None
     return np.empty(0) if prior is None else np.full(chains, prior.median)
 
 
@@ -118,10 +119,8 @@ def _share_out(
                 of_columns[n, r] += 1.0
             continue
         for r in range(R):
-            if r == R - 1 or p[r] >= total:
-                some = left
-            else:
-                some = rng.binomial(left, p[r] / total)
+            whole = r == R - 1 or p[r] >= total
+            some = left if whole else rng.binomial(left, p[r] / total)
             of_rows[d, r] += some
             of_columns[n, r] += some
             left -= some
@@ -154,7 +153,7 @@ def _draw(
 ) -> np.ndarray:
     drawn = rng.standard_gamma(prior.shape + sums)
     drawn /= prior.rate + exposure
-    return cast(np.ndarray, np.maximum(drawn, TINY, out=drawn))
+    return np.maximum(drawn, TINY, out=drawn)
 
 
 def work_per_sweep(problem: Problem) -> float:

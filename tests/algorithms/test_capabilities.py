@@ -87,7 +87,7 @@ def test_a_model_can_do_what_it_has_a_part_for():
     )
     assert whole.capabilities == set(Capability)
     parts = {
-        "conditionals": {Capability.CONDITIONALS},
+        "conditionals": {Capability.CONDITIONALS, Capability.SWEEPS},
         "box": {Capability.BOX},
         "noise_level": {Capability.GAUSSIAN_NOISE},
         "threshold": {Capability.THRESHOLD},
@@ -102,6 +102,7 @@ def test_a_model_can_do_what_it_has_a_part_for():
     assert {field.name for field in fields(Model) if field.default is None} == {
         *parts,
         "draw",
+        "sources",
         "per_loss",
         "log_joint_and_score",
         "noise_curvature",

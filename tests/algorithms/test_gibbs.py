@@ -17,6 +17,7 @@ from bnmf_core.core.algorithm import Shard
 from bnmf_core.core.errors import SettingsError
 from bnmf_core.core.model import EntryPrior
 from bnmf_core.core.spec import RunSpec
+from bnmf_core.core.problem import Problem
 from bnmf_core.likelihoods import gaussian
 from bnmf_core.runs import engine, planning
 from bnmf_core.samplers import gibbs
@@ -304,7 +305,7 @@ def test_a_flat_prior_is_refused(small):
 
 
 def test_estimated_work_grows_with_thinning(small):
-    problem = SimpleNamespace(dataset=small, rank=3)
+    problem = Problem.without_model(small, 3)
     algorithm = registry.algorithm("gibbs")
     once, five = (algorithm.work(problem, gibbs.Settings(thinning=thinning)) for thinning in (1, 5))
     assert five == 5 * once

@@ -76,8 +76,8 @@ class Counts:
         of_zeros = _sums(np.ascontiguousarray(A), _rows_of(W), nothing, k)
         y = self.fitted(A, W)
         part = self.values / (y + k)
-        with np.errstate(divide="ignore"):
-            value += float((self.values * np.log(y / (y + k))).sum()) - k * of_zeros[0]
+        odds = np.maximum(y / (y + k), np.finfo(float).tiny)
+        value += float((self.values * np.log(odds)).sum()) - k * of_zeros[0]
         slope += of_zeros[1] - of_zeros[0] - part.sum()
         bend += of_zeros[2] / k + (part / (y + k)).sum()
         return float(value), float(k * slope), float(k * slope + k * k * bend)

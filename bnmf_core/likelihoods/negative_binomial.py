@@ -1,0 +1,185 @@
+"""Negative binomial counts, gamma priors: counts that vary more than Poisson allows.
+
+X_dn ~ Poisson(g_dn (AW)_dn) with g_dn ~ Gamma(k, k), so that the variance of a count with mean y is
+y + y²/k (NB2; Zhou & Carin 2015). The dispersion k is unknown: log k ~ N(log m, s²), with m from a
+Kullback–Leibler fit unless it is given. Samplers draw k; the log joint and its slopes have it
+integrated out by Gauss–Hermite quadrature around its most probable value. A maximum likelihood fit
+takes k = m.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+from scipy.special import gammaln, logsumexp, xlogy
+
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.model import LogNormal, Sources
+from bnmf_core.core.problem import Problem
+from bnmf_core.core.settings import setting
+from bnmf_core.likelihoods import composed, gammas, kullback_leibler, poisson
+from bnmf_core.likelihoods.entrywise import Entrywise, dense_blocks
+from bnmf_core.likelihoods.reference import reference_factors
+
+# Nodes of the integral over log k; Newton steps to its most probable value, and how near, in
+# standard deviations.
+NODES, STEPS, NEAR = 5, 30, 0.01
+# A dispersion is no further than this from the mean count, as a factor: beyond, counts are Poisson.
+FARTHEST = 1e4
+
+
+@dataclass(frozen=True)
+class Settings(gammas.Gammas):
+    """Settings of the negative_binomial model."""
+
+    dispersion: float | None = setting(
+        None,
+        "Dispersion k",
+        "A count with the mean y has the variance y + y²/k. Left open: that of a reference fit.",
+        minimum=1e-6,
+    )
+    spread: float = setting(
+        1.0,
+        "Uncertainty of log k",
+        "Standard deviation of log k around its prior median, the dispersion above; 0: it is "
+        "known. Otherwise it is drawn by samplers.",
+        minimum=0,
+        maximum=10,
+        advanced=True,
+    )
+
+
+def resolve(dataset: Dataset, rank: int, settings: Settings) -> Settings:
+    """Take an open dispersion from a Kullback–Leibler fit."""
+    if settings.dispersion is not None:
+        return settings
+    A, W = reference_factors(dataset, rank, 1, kullback_leibler.LOSS)
+    counts = Problem.without_model(dataset, rank).counts
+    lowest, highest = (np.log(dataset.mean) + side * np.log(FARTHEST) for side in (-1, 1))
+    log_k = float(np.log(dataset.mean))
+    for _ in range(STEPS):
+        _, slope, bend = counts.negative_binomial(A[0], W[0], log_k)
+        step = float(np.clip(slope / max(-bend, 1e-3 * abs(slope) + 1e-9), -2.0, 2.0))
+        log_k = float(np.clip(log_k + step, lowest, highest))
+        if abs(step) < NEAR**2:
+            break
+    return replace(settings, dispersion=float(np.exp(log_k)))
+
+
+@lru_cache(maxsize=64)
+def _loss(k: float) -> Entrywise:
+    return Entrywise(
+        key=f"negative_binomial_{k:g}",
+        label="negative binomial deviance",
+        measure="relative deviance",
+        axis="half the negative binomial deviance / ΣX",
+        value=lambda x, y: xlogy(x, x / y) - (x + k) * np.log((x + k) / (y + k)),
+        slope=lambda x, y: k * (y - x) / (y * (y + k)),
+        bend=lambda x, y: x / y**2 - (x + k) / (y + k) ** 2,
+        of_size=lambda dataset: dataset.total,
+        raised=True,
+    )
+
+
+def loss(settings: Settings) -> Entrywise:
+    """Half the deviance at k; where the dispersion is open, as if it were 1."""
+    return _loss(1.0 if settings.dispersion is None else settings.dispersion)
+
+
+def _log_likelihood(problem: Problem, A: np.ndarray, W: np.ndarray) -> tuple[float, np.ndarray]:
+    """Log p(X | AW), A (D, R), W (R, N), and nodes of k with their weights, (2, nodes)."""
+    counts, chosen = problem.counts, problem.model_settings
+    of_values, times = counts.distinct
+    constant = -float(times @ gammaln(of_values + 1.0))
+    centre = float(np.log(chosen.dispersion))
+    if not chosen.spread:
+        value = counts.negative_binomial(A, W, centre)[0]
+        return value + constant, np.array([[chosen.dispersion], [1.0]])
+    precision, log_k = chosen.spread**-2.0, centre
+    for _ in range(STEPS):
+        _, slope, bend = counts.negative_binomial(A, W, log_k)
+        sharp = max(precision - bend, precision)
+        step = float(np.clip((slope - precision * (log_k - centre)) / sharp, -2.0, 2.0))
+        log_k += step
+        if abs(step) * np.sqrt(sharp) < NEAR:
+            break
+    z, weights = np.polynomial.hermite_e.hermegauss(NODES)
+    nodes = log_k + z / np.sqrt(sharp)
+    heights = np.array([counts.negative_binomial(A, W, float(t))[0] for t in nodes])
+    heights -= 0.5 * precision * (nodes - centre) ** 2
+    terms = heights + 0.5 * z**2 + np.log(weights)
+    total = float(logsumexp(terms))
+    # The prior's constant √(2π) is that of dz.
+    value = total + 0.5 * np.log(precision / sharp) - 0.5 * np.log(2 * np.pi)
+    return float(value) + constant, np.stack([np.exp(nodes), np.exp(terms - total)])
+
+
+def log_joint(
+    problem: Problem, A: np.ndarray, W: np.ndarray, f: np.ndarray | None = None
+) -> np.ndarray:
+    """Log p(X, A, W), k integrated out; A (M, D, R), W (M, R, N) → (M,)."""
+    fit = [_log_likelihood(problem, a, w)[0] for a, w in zip(A, W, strict=True)]
+    return np.array(fit) + gammas.GAMMA.log_density(problem, A, W)
+
+
+def log_joint_and_score(
+    problem: Problem, A: np.ndarray, W: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The log joint and its gradients in A and W."""
+    values, by_A, by_W = gammas.GAMMA.log_density(problem, A, W), np.zeros(A.shape), np.zeros(W.shape)
+    for m in range(A.shape[0]):
+        fit, nodes = _log_likelihood(problem, A[m], W[m])
+        values[m] += fit
+        for rows, columns, slopes in _slopes(problem, A[m], W[m], nodes):
+            by_A[m, rows] += slopes @ W[m][:, columns].T
+            by_W[m][:, columns] += A[m, rows].T @ slopes
+    slope_A, slope_W = gammas.GAMMA.slopes(problem.model_settings, A, W)
+    return values, by_A + slope_A, by_W + slope_W
+
+
+def _slopes(
+    problem: Problem, A: np.ndarray, W: np.ndarray, nodes: np.ndarray
+) -> Iterator[tuple[slice, slice, np.ndarray]]:
+    """Of the log likelihood by each entry of AW, block by block."""
+    for rows, columns, x in dense_blocks(problem.dataset.X):
+        y = np.maximum(A[rows] @ W[:, columns], np.finfo(float).tiny)
+        slopes = x / y
+        for k, weight in nodes.T:
+            slopes -= weight * (x + k) / (y + k)
+        yield rows, columns, slopes if problem.seen is None else slopes * problem.seen[rows, columns]
+
+
+def draw(problem: Problem, Y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Counts with mean Y (D, N), their dispersion drawn from its prior."""
+    chosen = problem.model_settings
+    k = chosen.dispersion * np.exp(chosen.spread * rng.standard_normal())
+    return rng.poisson(Y * rng.gamma(k, 1 / k, Y.shape)).astype(np.float64)
+
+
+def sources(settings: Settings, D: int) -> Sources:
+    """The latent sources, with the prior of k."""
+    median = 1.0 if settings.dispersion is None else settings.dispersion
+    return Sources(*gammas.of_entries(settings, D), LogNormal(median, settings.spread))
+
+
+COMPOSED = composed.model(
+    composed.Likelihood(
+        loss=loss, resolve=resolve, draw=draw, unfit=poisson.unfit, extras={"sources": sources}
+    ),
+    gammas.GAMMA,
+    Settings,
+    key="negative_binomial",
+    label="Counts: negative binomial noise, gamma priors",
+    summary="Counts that vary more than Poisson allows: the variance of an entry with the mean y "
+    "is y + y²/k, and the dispersion k is estimated.",
+    reference="Zhou & Carin 2015",
+)
+# The likelihood is no function of the loss at one k.
+MODEL = replace(
+    COMPOSED,
+    log_joint=log_joint,
+    log_joint_and_score=log_joint_and_score,
+    score=lambda problem, A, W: log_joint_and_score(problem, A, W)[1:],
+    score_along=None,
+)

@@ -32,6 +32,8 @@ WIDER = 1.2
 WALK = 2.4
 # No shape is taken to be less than this part of one.
 LEAST_SHAPE = 1e-3
+# Nor a standard deviation of log k to be less than this.
+LEAST_SPREAD = 1e-4
 
 Factors = tuple[np.ndarray, np.ndarray]
 
@@ -120,7 +122,7 @@ class CountsPosterior:
         if prior is None:
             return found
         logs = np.array([log_k for (log_k,) in met])
-        spread = float(np.sqrt(WIDER) * logs.std()) if prior.spread else 0.0
+        spread = max(float(np.sqrt(WIDER) * logs.std()), LEAST_SPREAD) if prior.spread else 0.0
         at = LogNormal(float(np.exp(logs.mean())), spread)
         return Surroundings(found.A, found.W, found.centre, of_g.fitted(), at)
 

@@ -20,8 +20,9 @@ from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.counts import ENTRY_WORK, Counts
 from bnmf_core.samplers import dispersion, scale_move
 
-# Counts up to this are shared out one by one, larger ones by binomial draws.
-ONE_BY_ONE = 8
+# Counts up to so many times the components are shared out one by one, which takes no longer than
+# the R − 1 binomial draws of larger ones.
+ONE_BY_ONE = 4
 # Gammas of small shape can fall below what a float holds; none is taken to be 0.
 TINY = 1e-300
 # Multiply-adds that a gamma draw, and a source of an entry, are worth.
@@ -108,7 +109,7 @@ def _share_out(
         if not total > 0.0:  # below what a float holds: all alike
             p[:] = 1.0
             total = np.float64(R)
-        if left <= ONE_BY_ONE:
+        if left <= ONE_BY_ONE * R:
             for _ in range(left):
                 u = rng.random() * total
                 r = 0

@@ -26,7 +26,9 @@ ONE_BY_ONE = 4
 # Gammas of small shape can fall below what a float holds; none is taken to be 0.
 TINY = 1e-300
 # Multiply-adds that a gamma draw, and a source of an entry, are worth.
-GAMMA_WORK, SOURCE_WORK = 60.0, 4.0
+GAMMA_WORK, SOURCE_WORK = 150.0, 70.0
+# Products with A and W, and values of the density of k, of one sweep over dispersed counts.
+DISPERSED, SLICES = 10.0, 6.0
 
 
 def serve(problem: Problem) -> bool:
@@ -160,8 +162,7 @@ def _draw(
 def work_per_sweep(problem: Problem) -> float:
     """Multiply-adds of one chain's sweep."""
     data, R = problem.dataset, problem.rank
-    stored = problem.counts.values.size * R * SOURCE_WORK
-    dense = 0.0
+    work = data.stored_entries * R * SOURCE_WORK + (data.D + data.N) * R * GAMMA_WORK
     if of(problem).dispersion is not None:
-        dense = data.D * data.N * (4.0 * R + 2.0 * ENTRY_WORK)
-    return stored + dense + (data.D + data.N) * R * GAMMA_WORK
+        work += data.D * data.N * (DISPERSED * R + SLICES * ENTRY_WORK + 2.0 * GAMMA_WORK)
+    return work

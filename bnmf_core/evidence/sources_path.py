@@ -28,7 +28,7 @@ from bnmf_core.samplers import sources
 CHAINS, SWEEPS, UNSEEN = 8, 150, 50
 # q is this much wider, in variance, than what it was fitted to.
 WIDER = 1.2
-# Of a random walk on a logarithm, in units of its standard deviation (Roberts, Gelman & Gilks 1997).
+# Of a random walk on a logarithm, in standard deviations (Roberts, Gelman & Gilks 1997).
 WALK = 2.4
 # No shape is taken to be less than this part of one.
 LEAST_SHAPE = 1e-3

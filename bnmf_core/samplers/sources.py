@@ -71,20 +71,10 @@ def allocate(
 
     Each Z_dn is multinomial with probabilities ∝ A_rd W_rn.
     """
-    D, N = counts.shape
-    c, R = A.shape[:2]
-    rows, columns = np.zeros((c, D, R)), np.zeros((c, N, R))
-    for chain in range(c):
-        _share_out(
-            rng,
-            counts.rows,
-            counts.columns,
-            counts.values,
-            np.ascontiguousarray(A[chain].T),
-            np.ascontiguousarray(W[chain].T),
-            rows[chain],
-            columns[chain],
-        )
+    bases, weights = (np.ascontiguousarray(F.transpose(0, 2, 1)) for F in (A, W))
+    rows, columns = np.zeros(bases.shape), np.zeros(weights.shape)
+    places = counts.rows, counts.columns, counts.values
+    _share_out(rng, *places, bases, weights, rows, columns)
     return rows.transpose(0, 2, 1), columns.transpose(0, 2, 1)
 
 
@@ -99,37 +89,38 @@ def _share_out(
     of_rows: np.ndarray,
     of_columns: np.ndarray,
 ) -> None:
-    """Add the sources of one chain, A (D, R), W (N, R), to ``of_rows`` and ``of_columns``."""
-    R = A.shape[1]
+    """Add the sources of every chain, A (c, D, R), W (c, N, R), to the sums (c, D or N, R)."""
+    R = A.shape[2]
     p = np.empty(R)
-    for i in range(values.size):
-        d, n, left = rows[i], columns[i], values[i]
-        total = 0.0
-        for r in range(R):
-            p[r] = A[d, r] * W[n, r]
-            total += p[r]
-        if not total > 0.0:  # below what a float holds: all alike
-            p[:] = 1.0
-            total = np.float64(R)
-        if left <= ONE_BY_ONE * R:
-            for _ in range(left):
-                u = rng.random() * total
-                r = 0
-                while r < R - 1 and u >= p[r]:
-                    u -= p[r]
-                    r += 1
-                of_rows[d, r] += 1.0
-                of_columns[n, r] += 1.0
-            continue
-        for r in range(R):
-            whole = r == R - 1 or p[r] >= total
-            some = left if whole else rng.binomial(left, p[r] / total)
-            of_rows[d, r] += some
-            of_columns[n, r] += some
-            left -= some
-            total -= p[r]
-            if left == 0:
-                break
+    for chain in range(A.shape[0]):
+        for i in range(values.size):
+            d, n, left = rows[i], columns[i], values[i]
+            total = 0.0
+            for r in range(R):
+                p[r] = A[chain, d, r] * W[chain, n, r]
+                total += p[r]
+            if not total > 0.0:  # below what a float holds: all alike
+                p[:] = 1.0
+                total = np.float64(R)
+            if left <= ONE_BY_ONE * R:
+                for _ in range(left):
+                    u = rng.random() * total
+                    r = 0
+                    while r < R - 1 and u >= p[r]:
+                        u -= p[r]
+                        r += 1
+                    of_rows[chain, d, r] += 1.0
+                    of_columns[chain, n, r] += 1.0
+                continue
+            for r in range(R):
+                whole = r == R - 1 or p[r] >= total
+                some = left if whole else rng.binomial(left, p[r] / total)
+                of_rows[chain, d, r] += some
+                of_columns[chain, n, r] += some
+                left -= some
+                total -= p[r]
+                if left == 0:
+                    break
 
 
 def _exposures(

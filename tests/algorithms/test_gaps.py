@@ -263,7 +263,7 @@ def defined(X, mask, A, W, objective):
     floor = 1e-6 * x.mean()
     ratio = (x + floor) / (y + floor)
     if objective == "kullback_leibler":
-        return ((x + floor) * np.log(ratio) - x + y).sum()
+        return np.where(x > 0, (x + floor) * np.log(ratio) - x + y, y).sum()
     return (ratio - np.log(ratio) - 1).sum()
 
 

@@ -169,4 +169,3 @@ def _filled(A: np.ndarray, W: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarr
     """F (D, P) and G (N, P) of each particle."""
     for a, w in zip(A, W, strict=True):
         yield kernels.filled(a), kernels.filled(w.T)
-

@@ -41,18 +41,18 @@ def count_lines(X: Matrix, mask: np.ndarray | None, scale: float, floor: float) 
     """
     if not is_sparse(X) and (mask is not None or np.count_nonzero(X) > LARGEST_SHARE * X.size):
         table = np.empty(X.shape, dtype=np.float32)
-        for rows, columns in blocks(X):
-            table[rows, columns] = X[rows, columns] / scale
+        for part in blocks(X):
+            table[part] = X[part] / scale
         np.add(table, np.float32(floor), out=table, where=table > 0)
         if mask is not None:
             table[~mask] = -1.0
         by_rows, by_columns = np.ascontiguousarray(table), np.ascontiguousarray(table.T)
         return CountLines(_table(by_rows), _table(by_columns))
-    by_columns = sparse.csc_array(X)
-    raised = (by_columns.data / scale).astype(np.float32)
+    columns = sparse.csc_array(X)
+    raised = (np.asarray(columns.data) / scale).astype(np.float32)
     raised += np.float32(floor)
-    by_columns = sparse.csc_array((raised, by_columns.indices, by_columns.indptr), X.shape)
-    return CountLines(_stored(sparse.csr_array(by_columns)), _stored(by_columns))
+    columns = sparse.csc_array((raised, columns.indices, columns.indptr), X.shape)
+    return CountLines(_stored(sparse.csr_array(columns)), _stored(columns))
 
 
 def _table(table: np.ndarray) -> Side:

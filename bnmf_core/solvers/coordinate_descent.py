@@ -37,6 +37,9 @@ FIRST_STEP = 0.5
 # The approach ends when an iteration lowers the divergence by less than this part of it: Newton's
 # method is then quicker. A drop that is asked for below the second number is left to it as well.
 APPROACH_TOLERANCE, SINGLE = 1e-8, 1e-6
+# A divergence below this part of ΣX is not known well in single precision: it is left to Newton's
+# method however the factorization is to stop.
+EXACT = 1e-4
 # A round of Newton's method that lowers it by more than this part of it has left a saddle, or what
 # it was shaken by: coordinate steps are quicker again.
 FAR = 1e-7
@@ -68,7 +71,7 @@ def advance(problem: Problem, solution: Solution, stopping: Stopping) -> Solutio
         return solution
     settled = solution.iterations >= stopping.max_iterations
     if stopping.tolerance is not None and stopping.tolerance >= SINGLE:
-        settled = np.ones_like(settled)
+        settled |= solution.squared_error > EXACT * problem.dataset.total
     if stopping.good_enough > 0.0:
         shown = problem.loss.measured(problem.dataset, solution.squared_error)
         settled |= shown <= stopping.good_enough
@@ -119,7 +122,8 @@ def _approach(problem: Problem, solution: Solution, stopping: Stopping) -> Solut
         settled = before - now <= count * tolerance * now
         settled |= after.iterations[p] >= most
         if stopping.good_enough > 0.0:
-            settled |= problem.loss.measured(problem.dataset, now) <= stopping.good_enough
+            shown = problem.loss.measured(problem.dataset, np.array(now))
+            settled |= bool(shown <= stopping.good_enough)
         after.active[p] = not settled
     return after
 

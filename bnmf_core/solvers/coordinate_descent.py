@@ -32,7 +32,7 @@ from bnmf_core.solvers.ties import TiedSolution
 
 # Iterations between two looks at the divergence in double precision, and steps of each entry in
 # one iteration.
-ROUND, SWEEPS = 5, 3
+ROUND, SWEEPS = 5, 2
 FIRST_STEP = 0.5
 # The approach ends when an iteration lowers the divergence by less than this part of it: Newton's
 # method is then quicker. A drop that is asked for below the second number is left to it as well.

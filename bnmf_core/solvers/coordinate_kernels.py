@@ -140,11 +140,18 @@ def _add_multiple(weight: float, a: np.ndarray, y: np.ndarray) -> None:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def improve(
-    side: Side, F: np.ndarray, G: np.ndarray, fixed: np.ndarray, sweeps: int, floor: float
+    side: Side,
+    F: np.ndarray,
+    G: np.ndarray,
+    fixed: np.ndarray,
+    sweeps: int,
+    floor: float,
+    measured: bool,
 ) -> float:
     """Improve the weights G (lines, R) given the other factor F (entries of a line, R), in place.
 
-    ``fixed`` (R,) : components whose weights stay. Returns Σ y − Σ x log y, with G as it is then.
+    ``fixed`` (R,) : components whose weights stay. Returns Σ y − Σ x log y, with G as it is then,
+    where it is to be ``measured``.
     """
     R, dense, lines = F.shape[1], side.table.size > 0, G.shape[0]
     room = max(GROUP, _longest(side)) + LANES
@@ -177,10 +184,11 @@ def improve(
             ends[count] = end
         w = G[j : j + count]
         _descend(x, y, B, ends, dense, w, s, fixed, sweeps, step, last)
-        for k in range(count):
-            for r in range(R):
-                found += s[k, r] * w[k, r]
-        found -= _logarithms(x[:end], y[:end], exponent, part)
+        if measured:
+            for k in range(count):
+                for r in range(R):
+                    found += s[k, r] * w[k, r]
+            found -= _logarithms(x[:end], y[:end], exponent, part)
         j += count
     return found
 
@@ -298,7 +306,7 @@ def accelerated_round(
         for k in range(2):
             new[k][:] = far[k]
             if not held_of[k].all():
-                now = improve(sides[k], far[1 - k], new[k], held_of[k], sweeps, floor)
+                now = improve(sides[k], far[1 - k], new[k], held_of[k], sweeps, floor, k == 1)
             if k == 0:
                 _extrapolate(new[0], A, step, far[0], held)
         if now > best + noise:

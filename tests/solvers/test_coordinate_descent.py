@@ -66,7 +66,7 @@ def test_one_line_takes_the_step_that_is_written_down(kind):
     mask = data.mask if data.missing else None
     lines = count_lines(data.X, mask, data.mean, FLOOR)
     ours = W.astype(np.float32)
-    found = improve(lines.columns, A.astype(np.float32), ours, fixed, 2, FLOOR)
+    found = improve(lines.columns, A.astype(np.float32), ours, fixed, 2, FLOOR, True)
     X = data.dense() / data.mean
     x = X + FLOOR * (X > 0)
     seen = np.ones(X.shape) if mask is None else mask
@@ -95,7 +95,7 @@ def test_a_column_with_one_weight_is_solved_by_a_single_step():
     expected = data.X.sum(axis=0) / data.mean / a.sum()
     for start in (0.01, 1.0, 100.0):
         w = np.full((60, 1), start, dtype=np.float32)
-        improve(lines.columns, a.astype(np.float32), w, np.zeros(1, dtype=bool), 1, FLOOR)
+        improve(lines.columns, a.astype(np.float32), w, np.zeros(1, dtype=bool), 1, FLOOR, False)
         np.testing.assert_allclose(w[:, 0], expected, rtol=1e-4, atol=2e-5)
 
 

@@ -124,8 +124,11 @@ class KullbackLeibler(Loss):
                 kernels.values(*kernels.lines(X), F, G, floor, found[m])
                 found[m] += G @ F.sum(axis=0)
             return found
-        for m, _, columns, x, raised, y, seen in self._blocks(problem, A, W):
-            found[m, columns] += (_entries(x, raised, y, floor) * seen).sum(axis=0)
+        for part in blocks(X):
+            seen = np.zeros((0, 0)) if problem.seen is None else problem.seen[part]
+            for m in range(A.shape[0]):
+                y = A[m, part[0]] @ W[m][:, part[1]]
+                kernels.whole_values(X[part], y, seen, floor, found[m, part[1]])
         return found
 
     def work(self, problem: "Problem") -> float:

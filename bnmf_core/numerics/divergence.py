@@ -135,6 +135,23 @@ def values(
 
 
 @numba.njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+def whole_values(
+    X: np.ndarray, Y: np.ndarray, seen: np.ndarray, floor: float, found: np.ndarray
+) -> None:
+    """Σ x' log(x'/y') − x + y of each column of a dense X, Y (D, N), added to ``found`` (N,).
+
+    ``seen`` : 1 where an entry counts, 0 elsewhere; of size 0 where all do.
+    """
+    for d in range(X.shape[0]):
+        for n in range(X.shape[1]):
+            x, y = X[d, n], Y[d, n]
+            part = y
+            if x > 0.0:
+                part += (x + floor) * np.log((x + floor) / (y + floor)) - x
+            found[n] += part * seen[d, n] if seen.size else part
+
+
+@numba.njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
 def slopes(
     starts: np.ndarray,
     places: np.ndarray,

@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import DataError, RunError
+from bnmf_core.core.kullback_leibler import FLOOR
 from bnmf_core.core.loss import Loss
 from bnmf_core.core.model import Model
 from bnmf_core.core.squared_error import SQUARED_ERROR
@@ -18,6 +19,10 @@ from bnmf_core.numerics.linalg import Compression, balanced_svd, compress
 from bnmf_core.numerics.matrix import Matrix, dense, is_sparse
 from bnmf_core.numerics.memory import in_lines
 
+if TYPE_CHECKING:
+    from bnmf_core.numerics.count_lines import CountLines
+
+count_lines = lazy("bnmf_core.numerics.count_lines")
 sparse_products = lazy("bnmf_core.numerics.sparse_products")
 
 # Where the random order of lines of X begins.
@@ -104,6 +109,13 @@ class Problem:
     def counts(self) -> Counts:
         """X as whole numbers, those above 0."""
         return Counts.of(self.dataset.X, self.seen)
+
+    @cached_property
+    def count_lines(self) -> "CountLines":
+        """X over its mean by rows and by columns, in single precision, for solvers of counts."""
+        data = self.dataset
+        mask = data.mask if data.missing else None
+        return count_lines.count_lines(data.X, mask, data.mean, FLOOR)
 
     @cached_property
     def noise_is_small(self) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 
 from bnmf_core.core.algorithm import ANY_SCALE, Algorithm, Batch, Needs, Shard
 from bnmf_core.core.errors import SettingsError
+from bnmf_core.core.kullback_leibler import KULLBACK_LEIBLER
 from bnmf_core.core.model import Capability, Support
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import setting
@@ -59,9 +60,10 @@ class SolverSettings:
     solver: str = setting(
         AUTOMATIC,
         "Solver",
-        "automatic: hals for the squared error, for which it is by far the fastest, second_order "
-        "for everything else. projected_gradient (Lin 2007) and multiplicative (Lee & Seung 2001) "
-        "are the ones of the papers, for the squared error as well.",
+        "automatic: hals for the squared error and coordinate_descent for the Kullback–Leibler "
+        "divergence, for which they are by far the fastest, second_order for everything else. "
+        "projected_gradient (Lin 2007) and multiplicative (Lee & Seung 2001) are the ones of the "
+        "papers, for the squared error as well.",
         choices=(AUTOMATIC, *SOLVERS),
         advanced=True,
     )
@@ -195,8 +197,11 @@ def check_solver(problem: Problem, settings: SolverSettings) -> None:
                 f"settings is none. Choose “{LIKELIHOOD}”, or another model."
             )
     elif settings.solver != AUTOMATIC and not SOLVERS[settings.solver].serves(problem.loss):
+        made = next(
+            f for f in (SQUARED_ERROR, KULLBACK_LEIBLER) if SOLVERS[settings.solver].serves(f)
+        )
         raise SettingsError(
-            f"The solver {settings.solver!r} makes the {SQUARED_ERROR.label} small, and the model "
+            f"The solver {settings.solver!r} makes the {made.label} small, and the model "
             f"“{model.label}” wants the {problem.loss.label} small; choose {AUTOMATIC!r}."
         )
 

@@ -4,12 +4,25 @@ import numpy as np
 
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.squared_error import SQUARED_ERROR
-from bnmf_core.solvers import full, hals, newton, projected_gradient, second_order
+from bnmf_core.solvers import (
+    coordinate_descent,
+    full,
+    hals,
+    newton,
+    projected_gradient,
+    second_order,
+)
 from bnmf_core.solvers.solution import Solution, Solver
 
 SOLVERS: dict[str, Solver] = {
     solver.key: solver
-    for solver in (hals.SOLVER, projected_gradient.SOLVER, full.SOLVER, second_order.SOLVER)
+    for solver in (
+        hals.SOLVER,
+        projected_gradient.SOLVER,
+        full.SOLVER,
+        coordinate_descent.SOLVER,
+        second_order.SOLVER,
+    )
 }
 
 

@@ -28,12 +28,14 @@ LOSSES = {
 }
 
 
-@pytest.fixture(params=["whole", "gaps", "sparse"])
+@pytest.fixture(params=["whole", "gaps", "zeros", "sparse"])
 def data(request) -> Dataset:
     rng = np.random.default_rng(0)
     X = rng.gamma(2.0, 1.0, (7, 9))
-    if request.param == "sparse":
-        return Dataset.from_array(sparse.csc_array(np.where(X > 1.5, X, 0.0)))
+    if request.param in ("zeros", "sparse"):
+        X = np.where(X > 1.5, X, 0.0)
+        X[:, 4], X[2] = 0.0, 0.0  # a column and a row of zeros
+        return Dataset.from_array(X if request.param == "zeros" else sparse.csc_array(X))
     mask = rng.random(X.shape) < 0.7 if request.param == "gaps" else None
     return Dataset.from_array(X, mask=mask)
 
@@ -54,11 +56,12 @@ def defined(loss, data: Dataset, A, W) -> np.ndarray:
         terms = (X - Y) ** 2 / (0.25 + 0.04 * X**2)
     elif loss is smooth_laplace.LOSS:
         terms = np.sqrt((X - Y) ** 2 + 1) - 1
-    else:
+    elif loss is itakura_saito.LOSS:
         X, Y = X + loss.floor(data), Y + loss.floor(data)
-        terms = X * np.log(X / Y) - X + Y
-        if loss is itakura_saito.LOSS:
-            terms = X / Y - np.log(X / Y) - 1
+        terms = X / Y - np.log(X / Y) - 1
+    else:
+        raised = X + loss.floor(data)
+        terms = np.where(X > 0, raised * np.log(raised / (Y + loss.floor(data))) - X + Y, Y)
     return (terms * seen).sum()
 
 

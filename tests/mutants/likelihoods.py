@@ -19,9 +19,9 @@ MUTANTS = (
     ),
     Mutant(
         "Kullback–Leibler: a wrong slope",
-        "likelihoods/kullback_leibler.py",
-        "slope=lambda x, y: 1.0 - x / y,",
-        "slope=lambda x, y: 1.0 - 0.99 * x / y,",
+        "numerics/divergence.py",
+        "y[e] = -q if x > 0.0 else 0.0",
+        "y[e] = -0.99 * q if x > 0.0 else 0.0",
         "tests/likelihoods/test_losses.py",
     ),
     Mutant(

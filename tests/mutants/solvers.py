@@ -115,4 +115,25 @@ MUTANTS = (
         "if k >= G.shape[0] else",
         "tests/solvers/test_kernels.py",
     ),
+    Mutant(
+        "counts: a coordinate takes Newton's step alone",
+        "solvers/coordinate_kernels.py",
+        "change = max((b - cost) * b / (h * cost), -old)",
+        "change = max((b - cost) / h, -old)",
+        "tests/solvers/test_coordinate_descent.py",
+    ),
+    Mutant(
+        "counts: what was not seen adds to the sums of a line",
+        "solvers/coordinate_kernels.py",
+        "if entries[e] >= 0.0:",
+        "if entries[e] >= -1.0:",
+        "tests/solvers/test_coordinate_descent.py",
+    ),
+    Mutant(
+        "counts: held columns move on with the others",
+        "solvers/coordinate_kernels.py",
+        "if fixed[r]:",
+        "if fixed[r] and sweeps < 0:",
+        "tests/solvers/test_coordinate_descent.py",
+    ),
 )

@@ -1,0 +1,192 @@
+"""Coordinate descent on the Kullback–Leibler divergence: counts, many factorizations at once.
+
+Minimises D(X ‖ AW) over A, W ≥ 0, which is maximum likelihood of Poisson counts. Two phases:
+
+1. *Approach*: every entry of A, then every entry of W, takes a step towards its own minimum, with
+   the rest fixed (Hsieh & Dhillon 2011), and the factor moves on the same way (Ang & Gillis 2019;
+   Carbonetto et al. 2021 for counts). One factorization after the other, in single precision, over
+   the stored entries of a sparse X (``coordinate_kernels``).
+2. *Full*: the projected Newton method of ``second_order``, in double precision, from there to its
+   certificate.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from bnmf_core.core.kullback_leibler import FLOOR, KULLBACK_LEIBLER
+from bnmf_core.core.loss import Loss
+from bnmf_core.core.problem import Problem
+from bnmf_core.solvers import second_order
+from bnmf_core.solvers import solution as shared
+from bnmf_core.solvers.coordinate_kernels import NOISE, accelerated_round
+from bnmf_core.solvers.solution import (
+    CHECK_EVERY,
+    Solution,
+    Solver,
+    Stopping,
+    own,
+    start_full,
+)
+from bnmf_core.solvers.ties import TiedSolution
+
+# Iterations between two looks at the divergence in double precision, and steps of each entry in
+# one iteration.
+ROUND, SWEEPS = 5, 2
+FIRST_STEP = 0.5
+# The approach ends when an iteration lowers the divergence by less than this part of it: Newton's
+# method is then quicker. A drop that is asked for below the second number is left to it as well.
+APPROACH_TOLERANCE, SINGLE = 1e-8, 1e-6
+# A divergence below this part of ΣX is not known well in single precision: it is left to Newton's
+# method however the factorization is to stop.
+EXACT = 1e-4
+# A round of Newton's method that lowers it by more than this part of it has left a saddle, or what
+# it was shaken by: coordinate steps are quicker again.
+FAR = 1e-7
+# Iterations of the approach, and products with the Hessian after it, of a typical factorization.
+APPROACH, PRODUCTS = 40.0, 150.0
+# Multiply-adds that an entry takes in an iteration, and those for each component.
+ENTRY_WORK, COMPONENT_WORK = 30.0, 8.0
+
+
+def kullback_leibler_alone(loss: Loss) -> bool:
+    """Of a solver that makes nothing else small than the Kullback–Leibler divergence."""
+    return loss is KULLBACK_LEIBLER
+
+
+def start(problem: Problem, A: np.ndarray, W: np.ndarray) -> Solution:
+    """Set out from A (m, D, R) and W (m, R, N), with an approach."""
+    solution = start_full(problem, A, W)
+    return replace(solution, approaching=True, step=FIRST_STEP * solution.step)
+
+
+def advance(problem: Problem, solution: Solution, stopping: Stopping) -> Solution:
+    """Run one bounded step; particles that have settled are left as they are."""
+    if isinstance(solution, TiedSolution):
+        return second_order.SOLVER.advance(problem, solution, stopping)
+    if not solution.approaching:
+        return _advance_full(problem, solution, stopping)
+    solution = _approach(problem, solution, stopping)
+    if solution.active.any():
+        return solution
+    settled = solution.iterations >= stopping.max_iterations
+    if stopping.tolerance is not None and stopping.tolerance >= SINGLE:
+        settled |= solution.squared_error > EXACT * problem.dataset.total
+    if stopping.good_enough > 0.0:
+        shown = problem.loss.measured(problem.dataset, solution.squared_error)
+        settled |= shown <= stopping.good_enough
+    unknown = np.full_like(solution.step, np.nan)
+    return replace(solution, approaching=False, active=~settled, step=unknown, limit=unknown)
+
+
+def _advance_full(problem: Problem, solution: Solution, stopping: Stopping) -> Solution:
+    """A round of Newton's method, or coordinate steps where it has just come a long way.
+
+    The limit of a particle's momentum is NaN where it is not making coordinate steps.
+    """
+    near = np.isnan(solution.limit)
+    going = solution.active & ~near
+    if going.any():
+        after = _approach(problem, replace(solution, active=going), stopping)
+        over = going & ~after.active
+        after.step[over], after.limit[over] = np.nan, np.nan
+        return replace(after, active=solution.active)
+    after = own(second_order.SOLVER.advance(problem, solution, stopping))
+    shaken = (after.sure == 1) & (solution.sure == 0)
+    after.squared_error[shaken] = np.inf
+    drop = solution.squared_error - after.squared_error
+    again = after.active & (shaken | (drop > FAR * after.squared_error))
+    after.step[again], after.limit[again] = FIRST_STEP, 1.0
+    return after
+
+
+def _approach(problem: Problem, solution: Solution, stopping: Stopping) -> Solution:
+    """Rounds of as many active particles as fit, those that have done the least first."""
+    after = own(solution)
+    exact = stopping.tolerance is None or stopping.tolerance < SINGLE
+    # Where a certificate is wanted, half of the iterations are left for it.
+    half = exact and solution.approaching
+    most = max(1, stopping.max_iterations // 2) if half else stopping.max_iterations
+    tolerance = APPROACH_TOLERANCE if exact else (stopping.tolerance or 0.0) / CHECK_EVERY
+    fit = max(1, int(shared.STEP_WORK / (ROUND * work_per_iteration(problem))))
+    for _ in range(fit):
+        waiting = np.flatnonzero(after.active)
+        if not waiting.size:
+            break
+        p = int(waiting[np.argmin(after.iterations[waiting])])
+        count = int(min(ROUND, most - after.iterations[p]))
+        before = after.squared_error[p]
+        now = _round(problem, after, p, count)
+        after.iterations[p] += count
+        after.squared_error[p] = now
+        settled = before - now <= count * tolerance * now
+        settled |= after.iterations[p] >= most
+        if stopping.good_enough > 0.0:
+            shown = problem.loss.measured(problem.dataset, np.array(now))
+            settled |= bool(shown <= stopping.good_enough)
+        after.active[p] = not settled
+    return after
+
+
+def _round(problem: Problem, after: Solution, p: int, iterations: int) -> float:
+    """Improve one particle in place, unless single precision cannot; its divergence."""
+    lines, scale = problem.count_lines, problem.dataset.mean
+    held = np.zeros(problem.rank, dtype=bool) if problem.held is None else problem.held
+    before = after.squared_error[p]
+    if not np.isfinite(before):
+        before = _divergence(problem, after.A[p].T, after.W[p])
+    # In single precision columns of A reach up to 1, and X has the mean 1.
+    largest = after.A[p].max(axis=1)
+    unit = np.where(largest > 0.0, largest, 1.0)
+    A = np.ascontiguousarray((after.A[p] / unit[:, None]).T, dtype=np.float32)
+    W = np.ascontiguousarray((after.W[p] * (unit / scale)[:, None]).T, dtype=np.float32)
+    step, limit = accelerated_round(
+        lines.rows,
+        lines.columns,
+        A,
+        W,
+        held,
+        after.step[p],
+        after.limit[p],
+        iterations,
+        SWEEPS,
+        FLOOR,
+        NOISE * problem.dataset.total / scale,
+    )
+    new_A = A.T.astype(np.float64) * unit[:, None]
+    new_W = W.T.astype(np.float64) * (scale / unit)[:, None]
+    new_A[held] = after.A[p][held]  # single precision has rounded them
+    now = _divergence(problem, new_A.T, new_W)
+    after.step[p], after.limit[p] = step, limit
+    if not now < before:
+        return float(before)
+    after.A[p], after.W[p] = new_A, new_W
+    return now
+
+
+def _divergence(problem: Problem, A: np.ndarray, W: np.ndarray) -> float:
+    return float(problem.loss.values(problem, A[None], W[None])[0])
+
+
+def work_per_iteration(problem: Problem) -> float:
+    """Multiply-adds of one iteration of one particle, in units of a fast dense product."""
+    return (ENTRY_WORK + COMPONENT_WORK * problem.rank) * problem.dataset.stored_entries
+
+
+def work(problem: Problem, typical: float | None) -> float:
+    """Multiply-adds of a particle that takes the typical number of iterations."""
+    if typical is not None:
+        return typical * work_per_iteration(problem)
+    product = second_order.PRODUCT * problem.loss.work(problem)
+    return APPROACH * work_per_iteration(problem) + PRODUCTS * product
+
+
+SOLVER = Solver(
+    key="coordinate_descent",
+    label="Coordinate descent on the divergence",
+    reference="Hsieh & Dhillon 2011; Ang & Gillis 2019; Carbonetto et al. 2021",
+    start=start,
+    advance=advance,
+    work=work,
+    serves=kullback_leibler_alone,
+)

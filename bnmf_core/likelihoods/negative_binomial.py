@@ -18,6 +18,7 @@ from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.model import LogNormal, Sources
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import setting
+from bnmf_core.data.kinds import Kind
 from bnmf_core.likelihoods import composed, gammas, kullback_leibler, poisson
 from bnmf_core.likelihoods.entrywise import Entrywise, dense_blocks
 from bnmf_core.likelihoods.reference import reference_factors
@@ -127,7 +128,11 @@ def log_joint_and_score(
     problem: Problem, A: np.ndarray, W: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The log joint and its gradients in A and W."""
-    values, by_A, by_W = gammas.GAMMA.log_density(problem, A, W), np.zeros(A.shape), np.zeros(W.shape)
+    values, by_A, by_W = (
+        gammas.GAMMA.log_density(problem, A, W),
+        np.zeros(A.shape),
+        np.zeros(W.shape),
+    )
     for m in range(A.shape[0]):
         fit, nodes = _log_likelihood(problem, A[m], W[m])
         values[m] += fit
@@ -147,7 +152,11 @@ def _slopes(
         slopes = x / y
         for k, weight in nodes.T:
             slopes -= weight * (x + k) / (y + k)
-        yield rows, columns, slopes if problem.seen is None else slopes * problem.seen[rows, columns]
+        yield (
+            rows,
+            columns,
+            slopes if problem.seen is None else slopes * problem.seen[rows, columns],
+        )
 
 
 def draw(problem: Problem, Y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -165,7 +174,12 @@ def sources(settings: Settings, D: int) -> Sources:
 
 COMPOSED = composed.model(
     composed.Likelihood(
-        loss=loss, resolve=resolve, draw=draw, unfit=poisson.unfit, extras={"sources": sources}
+        loss=loss,
+        resolve=resolve,
+        draw=draw,
+        unfit=poisson.unfit,
+        suits=(Kind.VARIED,),
+        extras={"sources": sources},
     ),
     gammas.GAMMA,
     Settings,

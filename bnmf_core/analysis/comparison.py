@@ -115,6 +115,15 @@ class Comparison:
         return self.loss.measure if self.loss else MEASURE
 
     @property
+    def measure_heading(self) -> str:
+        """What a column of :meth:`measure_told` is called."""
+        return self.loss.heading if self.loss else MEASURE
+
+    def measure_told(self, error: float) -> str:
+        """An error of these runs, as tables say it."""
+        return (self.loss or SQUARED_ERROR).told(error)
+
+    @property
     def measure_axis(self) -> str:
         """The same on an axis."""
         return self.loss.axis if self.loss else f"{MEASURE}, by each run's own model"

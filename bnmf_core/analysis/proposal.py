@@ -28,7 +28,7 @@ class Proposal:
     @property
     def said(self) -> str:
         """The model and the reason."""
-        return f"{MODELS[self.model].label} is proposed. {self.reason}"
+        return f"Proposed model: “{MODELS[self.model].label}”. {self.reason}"
 
 
 def proposal(dataset: Dataset) -> Proposal:

@@ -8,6 +8,7 @@ import pandas as pd
 
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.compare.unseen import Unseen
+from bnmf_core.core.names import percent
 from bnmf_core.core.registry import Registry
 from bnmf_core.evidence.rank_study import RankStudy
 from bnmf_core.findings import components, labels
@@ -112,6 +113,13 @@ def fit(comparison: Comparison) -> list[Fact]:
     if comparison.loss is None:  # one range of different measures would say nothing
         return convergence(comparison)
     low, high = float(errors.min()), float(errors.max())
+    if explains := comparison.loss.explains:
+        parts = {"least": 1.0 - high, "most": 1.0 - low}
+        same = percent(parts["least"]) == percent(parts["most"])
+        return [
+            fact(f"explained.{'alike' if same else 'range'}", what=explains, **parts),
+            *convergence(comparison),
+        ]
     key = "errors.alike" if f"{low:.3g}" == f"{high:.3g}" else "errors.range"
     head, per, rest = comparison.measure.partition(" per ")
     words = {"measure": comparison.measure, "measures": f"{head}s{per}{rest}"}

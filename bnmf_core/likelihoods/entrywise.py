@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -9,7 +11,7 @@ from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.loss import Loss, Slopes
 from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.linalg import BLOCK_ENTRIES, blocks
-from bnmf_core.numerics.matrix import Matrix
+from bnmf_core.numerics.matrix import Matrix, stored
 
 # φ of x and y, entry by entry.
 Entry = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -18,6 +20,14 @@ ENTRY_WORK = 120.0
 # Where φ is infinite at 0, x and y are raised by this part of the mean entry of X: f stays 0
 # exactly where X = AW, and is finite with all its slopes for any A, W ≥ 0.
 FLOOR = 1e-6
+# Words of a loss that is half a deviance, and shown as a part of that of the mean.
+AS_DEVIANCE: dict[str, Any] = {
+    "measure": "unexplained deviance",
+    "explains": "deviance",
+    "ends": "0 fits everything, 1 no better than the mean of X",
+}
+# Of each dataset f(X, mean of X), by the key of the loss: a pass over X.
+_WHOLE: WeakKeyDictionary[Dataset, dict[str, float]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -28,6 +38,7 @@ class Entrywise(Loss):
     ----------
     value, slope, bend : φ and its first and second derivative by y.
     of_size : ``dataset → f`` as large as the data. raised : whether φ is infinite at 0.
+    explains : see :class:`~bnmf_core.core.loss.Loss`; f is then shown as a part of f(X, mean of X).
     per_nat : the change of f that is a nat.
     """
 
@@ -40,6 +51,8 @@ class Entrywise(Loss):
     bend: Entry
     of_size: Callable[[Dataset], float]
     raised: bool = False
+    explains: str = ""
+    ends: str = Loss.ends
     per_nat: float = 1.0
     expected: float | None = None
 
@@ -105,6 +118,20 @@ class Entrywise(Loss):
     def size(self, dataset: Dataset) -> float:
         """An f that is as large as the data."""
         return self.of_size(dataset)
+
+    def whole(self, dataset: Dataset) -> float:
+        """f(X, mean of X), or the size."""
+        if not self.explains:
+            return self.size(dataset)
+        known = _WHOLE.setdefault(dataset, {})
+        if self.key not in known:
+            floor, x = self.floor(dataset), stored(dataset.X)
+            mean = np.asarray(dataset.mean + floor)
+            others = dataset.observed - x.size  # of a sparse X its zeros; unseen entries hold 0
+            zero = float(self.value(np.asarray(floor), mean))
+            known[self.key] = float(self.value(x + floor, mean).sum()) + others * zero
+        # Of an X without variation all is as large as the data.
+        return known[self.key] if known[self.key] > 0.0 else self.size(dataset)
 
     def nats(self, dataset: Dataset, f: np.ndarray) -> np.ndarray:
         """What a change of f by 1 means in nats."""

@@ -14,19 +14,19 @@ from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.problem import Problem
 from bnmf_core.data.kinds import Kind
 from bnmf_core.likelihoods import composed, priors
-from bnmf_core.likelihoods.entrywise import Entrywise
+from bnmf_core.likelihoods.entrywise import AS_DEVIANCE, Entrywise
 from bnmf_core.numerics.matrix import stored
 
 LOSS = Entrywise(
     key="kullback_leibler",
     label="Kullback–Leibler divergence",
-    measure="relative divergence",
-    axis="D(X ‖ AW) / ΣX, Kullback–Leibler",
+    axis="D(X ‖ AW) / D(X ‖ mean of X)",
     value=lambda x, y: x * np.log(x / y) + (y - x),
     slope=lambda x, y: 1.0 - x / y,
     bend=lambda x, y: x / y**2,
     of_size=lambda dataset: dataset.total,
     raised=True,
+    **AS_DEVIANCE,
 )
 
 

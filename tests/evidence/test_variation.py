@@ -25,7 +25,7 @@ def planted(shape, ratio, seed=0):
 def test_poisson_counts_have_the_ratio_one(shape):
     found = variation(planted(shape, 1))
     assert found.ratio == pytest.approx(1.0, abs=0.15)
-    assert not found.beyond_poisson and "as Poisson predicts" in found.said
+    assert not found.beyond_poisson and "about as Poisson predicts" in found.said
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -62,6 +62,11 @@ def test_gaps_and_zeros_do_not_count():
     assert variation(Dataset.from_array(sparse.csc_array(X))).ratio == pytest.approx(1.0, abs=0.15)
     gaps = np.where(np.random.default_rng(0).random(X.shape) < 0.2, np.nan, X)
     assert variation(Dataset.from_array(gaps)).ratio == pytest.approx(1.0, abs=0.2)
+
+
+def test_few_counts_do_not_say_how_much_they_vary():
+    found = variation(planted((10, 8, 2, 5), 3))
+    assert not found.beyond_poisson and "too few counts" in found.said
 
 
 def test_of_large_data_a_part_is_fitted():

@@ -26,9 +26,14 @@ class Proposal:
     variation: Variation | None = None
 
     @property
+    def suited(self) -> str:
+        """The model in a sentence."""
+        return f"Proposed model: “{MODELS[self.model].label}”."
+
+    @property
     def said(self) -> str:
         """The model and the reason."""
-        return f"Proposed model: “{MODELS[self.model].label}”. {self.reason}"
+        return f"{self.suited} {self.reason}"
 
 
 def proposal(dataset: Dataset) -> Proposal:
@@ -47,21 +52,15 @@ def proposal(dataset: Dataset) -> Proposal:
     'poisson'
     """
     numbers = numbers_of(dataset)
+    reason = f"{numbers.said} {numbers.advice}".rstrip()
     suited = model_for(numbers.kind)
     if suited is None:
-        return Proposal(USUAL_MODEL, _told(numbers, USUAL_MODEL), numbers)
+        return Proposal(USUAL_MODEL, reason, numbers)
     if against := suited.unfit(dataset):
         return Proposal(USUAL_MODEL, against, numbers)
     if numbers.kind is not Kind.COUNTS:
-        return Proposal(suited.key, _told(numbers, suited.key), numbers)
+        return Proposal(suited.key, reason, numbers)
     found = variation(dataset)
     if found.beyond_poisson:
         suited = model_for(Kind.VARIED) or suited
     return Proposal(suited.key, found.said, numbers, found)
-
-
-def _told(numbers: Numbers, model: str) -> str:
-    """What the numbers are, what would be better, and what suits meanwhile."""
-    if not numbers.advice:
-        return numbers.said
-    return f"{numbers.said} {numbers.advice} Until then, “{MODELS[model].label}” suits."

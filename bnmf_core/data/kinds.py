@@ -75,20 +75,12 @@ def numbers_of(dataset: Dataset) -> Numbers:
     >>> numbers_of(Dataset.from_array([[12.0, 0.0, 7.0], [3.0, 31.0, 0.0]])).said
     'These are counts: every entry is a whole number, the largest 31.'
     """
-    values = stored(dataset.X)
-    if only_yes_and_no(values):
-        return Numbers(Kind.OTHER, "Every entry is 0 or 1.")
-    if dataset.image_shape or dataset.map_shape:
-        return Numbers(Kind.OTHER, "The entries are values of pixels, which are no counts.")
+    largest = float(stored(dataset.X).max())
+    if against := _no_counts(dataset, largest):
+        return Numbers(Kind.OTHER, against)
     if dataset.whole_numbers:
-        if dataset.unit and Kind.COUNTS not in dataset.unit.lower():
-            return Numbers(Kind.OTHER, f"The entries are in the unit “{dataset.unit}”, no counts.")
-        if steps := _steps(dataset):
-            return Numbers(Kind.OTHER, f"The entries are ratings of {steps} steps, no counts.")
-        largest = f"{values.max():,.0f}"
-        return Numbers(
-            Kind.COUNTS, f"These are counts: every entry is a whole number, the largest {largest}."
-        )
+        said = f"These are counts: every entry is a whole number, the largest {largest:,.0f}."
+        return Numbers(Kind.COUNTS, said)
     columns = [_distinct(dataset, n) for n in evenly_spaced(dataset.N, COLUMNS)]
     if why := _scaled(columns, [_error(column) for column in columns], _total(dataset)):
         return Numbers(
@@ -97,8 +89,8 @@ def numbers_of(dataset: Dataset) -> Numbers:
             "The counts themselves say how large the noise is: load the table from before it was "
             "scaled.",
         )
-    for name, (inverse, largest_logarithm) in LOGARITHMS.items():
-        if values.max() < largest_logarithm and _logarithms(dataset, columns, inverse):
+    for name, (inverse, most) in LOGARITHMS.items():
+        if largest < most and _logarithms(dataset, columns, inverse):
             return Numbers(
                 Kind.LOGARITHMS,
                 f"These are logarithms of counts: {name}(1 + x) of counts, or of scaled ones.",
@@ -106,6 +98,18 @@ def numbers_of(dataset: Dataset) -> Numbers:
                 "the logarithm was taken.",
             )
     return Numbers(Kind.OTHER, "The entries are neither counts nor made of counts.")
+
+
+def _no_counts(dataset: Dataset, largest: float) -> str:
+    """Why numbers are no counts, nor made of any, whatever they look like; "" where they may be."""
+    if largest == 1.0 and only_yes_and_no(stored(dataset.X)):
+        return "Every entry is 0 or 1."
+    if dataset.image_shape or dataset.map_shape:
+        return "The entries are values of pixels, which are no counts."
+    if dataset.whole_numbers and dataset.unit and Kind.COUNTS not in dataset.unit.lower():
+        return f"The entries are in the unit “{dataset.unit}”, no counts."
+    steps = _steps(dataset) if dataset.whole_numbers else 0
+    return f"The entries are ratings of {steps} steps, no counts." if steps else ""
 
 
 def _steps(dataset: Dataset) -> int:

@@ -33,7 +33,10 @@ FREE = 0.5
 # to 20 components) none was above, the largest ratio 1.62 at 200 entries left and 1.28 elsewhere;
 # with the ratio 2, 154 of 160 were, with 3 all of 160.
 BEYOND_POISSON, ERRORS, FEWEST_LEFT = 1.5, 3.0, 100
+# Bins of entries, and entries of each at least.
 BINS, FEWEST = 24, 20
+# A ratio from here on has no digits behind the point.
+MANY = 100.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +76,8 @@ class Variation:
         if self.left < FEWEST_LEFT:
             return "There are too few counts to see whether they vary more than Poisson allows."
         if self.beyond_poisson:
-            return f"Counts vary {self.ratio:.1f}× more than Poisson allows."
+            times = f"{self.ratio:.1f}" if self.ratio < MANY else f"{self.ratio:,.0f}"
+            return f"Counts vary {times}× more than Poisson allows."
         return f"Counts vary about as Poisson predicts: variance / mean is {self.ratio:.1f}."
 
     @property

@@ -19,8 +19,8 @@ def test_counts_are_poisson_or_negative_binomial_by_how_much_they_vary():
 @pytest.mark.parametrize(
     ("made", "model", "words"),
     [
-        (lambda X: X / X.sum(axis=0), "kl", "from before it was scaled. Until then, “Counts"),
-        (np.log1p, "gaussian", "before the logarithm was taken. Until then, “Gaussian"),
+        (lambda X: X / X.sum(axis=0), "kl", "from before it was scaled."),
+        (np.log1p, "gaussian", "before the logarithm was taken."),
         (lambda X: X + 0.5 * np.random.default_rng(0).random(X.shape), "gaussian", "neither"),
         (lambda X: X * 2**45, "gaussian", "divide them by a common number"),
     ],

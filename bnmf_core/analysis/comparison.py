@@ -115,6 +115,11 @@ class Comparison:
         return self.loss.measure if self.loss else MEASURE
 
     @property
+    def explains(self) -> str:
+        """Of what these runs explain a part, "" where that is not said."""
+        return self.loss.explains if self.loss else ""
+
+    @property
     def measure_heading(self) -> str:
         """What a column of :meth:`measure_told` is called."""
         return self.loss.heading if self.loss else MEASURE

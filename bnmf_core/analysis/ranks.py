@@ -236,11 +236,11 @@ def other_noise(root: Path, dataset_id: str, model: str) -> RankQuestion | None:
     if model not in MODELS:
         return None
     known = answered(root, dataset_id)
-    sized, counts = _noise_of(model)
-    return next((one for one in known if _noise_of(one.model) == (counts, sized)), None)
+    sized, counts = noise_of(model)
+    return next((one for one in known if noise_of(one.model) == (counts, sized)), None)
 
 
-def _noise_of(model: str) -> tuple[bool, bool]:
+def noise_of(model: str) -> tuple[bool, bool]:
     """Whether a model has Gaussian noise, and whether it has that of counts."""
     found = MODELS[model]
     return Capability.GAUSSIAN_NOISE in found.capabilities, bool({*OF_COUNTS} & {*found.suits})

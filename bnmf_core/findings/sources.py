@@ -89,7 +89,7 @@ def _rank(answer: "Answer") -> Iterable[Found]:
     if answer.rank_study is not None:
         found, model = answer.comparison, answer.comparison.runs[0].spec.model
         said = of_rank(answer.rank_study, found.rank)
-        yield "rank", said + beside(answer.rank_study, model, found.root, found.dataset.hash)
+        yield "rank", said + beside(answer.rank_study, model, found.root, found.runs[0].dataset)
 
 
 def _fit(answer: "Answer") -> Iterable[Found]:

@@ -177,7 +177,7 @@ def _run_of(name: str | None, labels: Sequence[str]) -> int | None:
 def _factorizations(subject: Subject) -> dict[str, object]:
     comparison, members = subject.comparison, subject.comparison.members
     named = COLUMNS | {"error": comparison.measure}
-    if comparison.loss is not None and comparison.loss.explains:
+    if comparison.explains:
         named |= {"error": f"{comparison.measure_heading} (%)"}
         members = members.assign(error=100.0 * (1.0 - members["error"]))
     known = {

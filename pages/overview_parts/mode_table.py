@@ -53,7 +53,7 @@ def _table(
     about these. ``unsettled`` : some draws are no draws from the posterior.
     """
     found = look.notes.of_modes(look.analysis, look.modes)
-    explains = look.analysis.loss is not None and look.analysis.loss.explains
+    explains = look.analysis.explains
     shown = pd.DataFrame(
         {
             "mode": table["mode"] + 1,

@@ -68,7 +68,7 @@ def figures(answer: Answer) -> str:
     axes = comparison.measure_axis, comparison.fit.loss.axis
     drawn = [
         *(one.figure for one in pictures(subject) if one.figure is not None),
-        by_error(table, comparison.measure),
+        by_error(table, comparison.measure, comparison.explains),
         mode_map(
             points,
             comparison.members,

@@ -8,8 +8,7 @@
 - *Number of modes* among converged restarts.
 
 Evidence compares ranks under one prior. The same λ at all of them would expect more of X the more
-components there are, as AW has the mean R/λ²; so λ = √(R/mean X), unless it is given: every rank
-expects the same X.
+components there are; so, unless λ is given, every rank expects the mean of X.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -113,7 +112,7 @@ def rank_study(
         ranks, as given or, left open, from the residual of the largest rank. None: "same" where σ
         is given, else "free".
     sigma : standard deviation of the noise, in X's unit. rate : λ of the priors, the same for all
-        ranks; None: √(R/mean X).
+        ranks; None: what makes every rank expect the mean of X.
     restarts : random restarts of each rank, 2 or more. most_modes : of so many modes, one start
         each, the highest log joint first, the evidence is summed.
     executor : where the work is done, as of ``open_executor``; None: in threads here.
@@ -358,7 +357,7 @@ def _of_counts(dataset: Dataset) -> str:
 
 def _prior(rate: float | None) -> str:
     if rate is None:
-        return "λ is √(R/mean X), as in a run, so that every rank expects the mean of X."
+        return "λ follows from the mean of X, as in a run, which every rank then expects."
     return f"λ is {rate:.4g} at every rank, as given."
 
 

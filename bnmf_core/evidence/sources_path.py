@@ -28,10 +28,12 @@ from bnmf_core.samplers import sources
 CHAINS, SWEEPS, UNSEEN = 8, 150, 50
 # q is this much wider, in variance, than what it was fitted to.
 WIDER = 1.2
-# Of a random walk on a logarithm, in units of its standard deviation (Roberts, Gelman & Gilks 1997).
+# Of a random walk on a logarithm, in standard deviations (Roberts, Gelman & Gilks 1997).
 WALK = 2.4
 # No shape is taken to be less than this part of one.
 LEAST_SHAPE = 1e-3
+# Nor a standard deviation of log k to be less than this.
+LEAST_SPREAD = 1e-4
 
 Factors = tuple[np.ndarray, np.ndarray]
 
@@ -120,7 +122,7 @@ class CountsPosterior:
         if prior is None:
             return found
         logs = np.array([log_k for (log_k,) in met])
-        spread = float(np.sqrt(WIDER) * logs.std()) if prior.spread else 0.0
+        spread = max(float(np.sqrt(WIDER) * logs.std()), LEAST_SPREAD) if prior.spread else 0.0
         at = LogNormal(float(np.exp(logs.mean())), spread)
         return Surroundings(found.A, found.W, found.centre, of_g.fitted(), at)
 

@@ -60,7 +60,7 @@ def resolve(dataset: Dataset, rank: int, settings: Settings) -> Settings:
     lowest, highest = (np.log(dataset.mean) + side * np.log(FARTHEST) for side in (-1, 1))
     log_k = float(np.log(dataset.mean))
     for _ in range(STEPS):
-        _, slope, bend = counts.negative_binomial(A[0], W[0], log_k)
+        slope, bend = counts.negative_binomial_bends(A[0], W[0], log_k)
         step = float(np.clip(slope / max(-bend, 1e-3 * abs(slope) + 1e-9), -2.0, 2.0))
         log_k = float(np.clip(log_k + step, lowest, highest))
         if abs(step) < NEAR**2:
@@ -95,11 +95,11 @@ def _log_likelihood(problem: Problem, A: np.ndarray, W: np.ndarray) -> tuple[flo
     constant = -float(times @ gammaln(of_values + 1.0))
     centre = float(np.log(chosen.dispersion))
     if not chosen.spread:
-        value = counts.negative_binomial(A, W, centre)[0]
+        value = counts.negative_binomial_value(A, W, centre)
         return value + constant, np.array([[chosen.dispersion], [1.0]])
     precision, log_k = chosen.spread**-2.0, centre
     for _ in range(STEPS):
-        _, slope, bend = counts.negative_binomial(A, W, log_k)
+        slope, bend = counts.negative_binomial_bends(A, W, log_k)
         sharp = max(precision - bend, precision)
         step = float(np.clip((slope - precision * (log_k - centre)) / sharp, -2.0, 2.0))
         log_k += step
@@ -107,7 +107,7 @@ def _log_likelihood(problem: Problem, A: np.ndarray, W: np.ndarray) -> tuple[flo
             break
     z, weights = np.polynomial.hermite_e.hermegauss(NODES)
     nodes = log_k + z / np.sqrt(sharp)
-    heights = np.array([counts.negative_binomial(A, W, float(t))[0] for t in nodes])
+    heights = np.array([counts.negative_binomial_value(A, W, float(t)) for t in nodes])
     heights -= 0.5 * precision * (nodes - centre) ** 2
     terms = heights + 0.5 * z**2 + np.log(weights)
     total = float(logsumexp(terms))

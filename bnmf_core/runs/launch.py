@@ -238,7 +238,8 @@ def chains_of(
     numbers = rank * (dataset.D + dataset.N) * CHAINS
     draws = int(np.clip(NUMBERS // numbers, FEWEST_DRAWS, DRAWS)) * CHAINS
     if "longest" in declarations(ALGORITHMS[chain].Settings):
-        sweep = work_per_sweep(Problem.without_model(dataset, rank)) * CHAINS / FIRST_GUESS
+        problem = Problem(dataset, under, under.Settings(), rank)
+        sweep = work_per_sweep(problem) * CHAINS / FIRST_GUESS
         longest = WORKERS * PATIENCE / (2.0 * sweep)
         settings["longest"] = int(np.clip(longest, SHORTEST, LONGEST))
     return RunSpec(chain, rank, under.key, draws, seed, settings, holdout=holdout)

@@ -4,15 +4,15 @@ A count is Poisson with the mean g y, y = (AW)_dn, g ~ Gamma(k, k). The dispersi
 all g integrated out, so that it moves freely; given k, g ~ Gamma(k + x, k + y) wherever X was seen.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from bnmf_core.core.model import LogNormal
 from bnmf_core.numerics.counts import Counts
 
-# Of log k in one proposal, at most.
-LONGEST = 2.0
+# Width of the first interval of log k, and how often it is widened at most.
+WIDTH, WIDENED = 0.5, 20
 # Entries of g that are held together.
 BLOCK_ENTRIES = 2**18
 
@@ -25,37 +25,54 @@ def draw(
     k: np.ndarray,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """Move every chain's k (c,), given A (c, R, D) and W (c, R, N).
+    """Move every chain's k (c,), given A (c, R, D) and W (c, R, N), by slice sampling of log k.
 
-    A Metropolis–Hastings step on log k: the proposal is normal around a Newton step, from either
-    end (Qi & Minka 2002).
+    The interval is widened step by step, then shrunk (Neal 2003, figures 3 and 5).
     """
     if prior.spread == 0.0:
         return k
     moved = k.copy()
     for chain in range(k.size):
-        basis, weights = A[chain].T, W[chain]
-        now = float(np.log(k[chain]))
-        height, mean, sd = _newton(counts, prior, basis, weights, now)
-        then = mean + sd * rng.standard_normal()
-        new_height, back_mean, back_sd = _newton(counts, prior, basis, weights, then)
-        gained = new_height - height
-        gained += 0.5 * ((then - mean) / sd) ** 2 + np.log(sd)
-        gained -= 0.5 * ((now - back_mean) / back_sd) ** 2 + np.log(back_sd)
-        if np.log1p(-rng.random()) < gained:
-            moved[chain] = np.exp(then)
+        moved[chain] = np.exp(
+            _slice(_height_of(counts, prior, A[chain].T, W[chain]), float(np.log(k[chain])), rng)
+        )
     return moved
 
 
-def _newton(
-    counts: Counts, prior: LogNormal, A: np.ndarray, W: np.ndarray, log_k: float
-) -> tuple[float, float, float]:
-    """The log density of log k, and mean and standard deviation of a proposal from there."""
-    value, slope, bend = counts.negative_binomial(A, W, log_k)
-    apart, precision = log_k - np.log(prior.median), prior.spread**-2.0
-    sharp = max(precision - bend, precision)
-    step = np.clip((slope - precision * apart) / sharp, -LONGEST, LONGEST)
-    return value - 0.5 * precision * apart**2, log_k + float(step), float(sharp**-0.5)
+def _height_of(
+    counts: Counts, prior: LogNormal, A: np.ndarray, W: np.ndarray
+) -> Callable[[float], float]:
+    """The log density of log k."""
+
+    def height(log_k: float) -> float:
+        apart = (log_k - np.log(prior.median)) / prior.spread
+        return counts.negative_binomial_value(A, W, log_k) - 0.5 * float(apart) ** 2
+
+    return height
+
+
+def _slice(height: Callable[[float], float], now: float, rng: np.random.Generator) -> float:
+    """A draw that leaves exp(height) invariant."""
+    level = height(now) - rng.standard_exponential()
+    low = now - WIDTH * rng.random()
+    high = low + WIDTH
+    downwards = int(rng.integers(WIDENED))
+    for _ in range(downwards):
+        if height(low) <= level:
+            break
+        low -= WIDTH
+    for _ in range(WIDENED - 1 - downwards):
+        if height(high) <= level:
+            break
+        high += WIDTH
+    while True:
+        then = low + (high - low) * rng.random()
+        if height(then) > level:
+            return then
+        if then < now:
+            low = then
+        else:
+            high = then
 
 
 def exposures(

@@ -20,12 +20,15 @@ from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.counts import ENTRY_WORK, Counts
 from bnmf_core.samplers import dispersion, scale_move
 
-# Counts up to this are shared out one by one, larger ones by binomial draws.
-ONE_BY_ONE = 8
+# Counts up to so many times the components are shared out one by one, which takes no longer than
+# the R − 1 binomial draws of larger ones.
+ONE_BY_ONE = 4
 # Gammas of small shape can fall below what a float holds; none is taken to be 0.
 TINY = 1e-300
 # Multiply-adds that a gamma draw, and a source of an entry, are worth.
-GAMMA_WORK, SOURCE_WORK = 60.0, 4.0
+GAMMA_WORK, SOURCE_WORK = 150.0, 70.0
+# Products with A and W, and values of the density of k, of one sweep over dispersed counts.
+DISPERSED, SLICES = 10.0, 6.0
 
 
 def serve(problem: Problem) -> bool:
@@ -68,20 +71,10 @@ def allocate(
 
     Each Z_dn is multinomial with probabilities ∝ A_rd W_rn.
     """
-    D, N = counts.shape
-    c, R = A.shape[:2]
-    rows, columns = np.zeros((c, D, R)), np.zeros((c, N, R))
-    for chain in range(c):
-        _share_out(
-            rng,
-            counts.rows,
-            counts.columns,
-            counts.values,
-            np.ascontiguousarray(A[chain].T),
-            np.ascontiguousarray(W[chain].T),
-            rows[chain],
-            columns[chain],
-        )
+    bases, weights = (np.ascontiguousarray(F.transpose(0, 2, 1)) for F in (A, W))
+    rows, columns = np.zeros(bases.shape), np.zeros(weights.shape)
+    places = counts.rows, counts.columns, counts.values
+    _share_out(rng, *places, bases, weights, rows, columns)
     return rows.transpose(0, 2, 1), columns.transpose(0, 2, 1)
 
 
@@ -96,37 +89,38 @@ def _share_out(
     of_rows: np.ndarray,
     of_columns: np.ndarray,
 ) -> None:
-    """Add the sources of one chain, A (D, R), W (N, R), to ``of_rows`` and ``of_columns``."""
-    R = A.shape[1]
+    """Add the sources of every chain, A (c, D, R), W (c, N, R), to the sums (c, D or N, R)."""
+    R = A.shape[2]
     p = np.empty(R)
-    for i in range(values.size):
-        d, n, left = rows[i], columns[i], values[i]
-        total = 0.0
-        for r in range(R):
-            p[r] = A[d, r] * W[n, r]
-            total += p[r]
-        if not total > 0.0:  # below what a float holds: all alike
-            p[:] = 1.0
-            total = np.float64(R)
-        if left <= ONE_BY_ONE:
-            for _ in range(left):
-                u = rng.random() * total
-                r = 0
-                while r < R - 1 and u >= p[r]:
-                    u -= p[r]
-                    r += 1
-                of_rows[d, r] += 1.0
-                of_columns[n, r] += 1.0
-            continue
-        for r in range(R):
-            whole = r == R - 1 or p[r] >= total
-            some = left if whole else rng.binomial(left, p[r] / total)
-            of_rows[d, r] += some
-            of_columns[n, r] += some
-            left -= some
-            total -= p[r]
-            if left == 0:
-                break
+    for chain in range(A.shape[0]):
+        for i in range(values.size):
+            d, n, left = rows[i], columns[i], values[i]
+            total = 0.0
+            for r in range(R):
+                p[r] = A[chain, d, r] * W[chain, n, r]
+                total += p[r]
+            if not total > 0.0:  # below what a float holds: all alike
+                p[:] = 1.0
+                total = np.float64(R)
+            if left <= ONE_BY_ONE * R:
+                for _ in range(left):
+                    u = rng.random() * total
+                    r = 0
+                    while r < R - 1 and u >= p[r]:
+                        u -= p[r]
+                        r += 1
+                    of_rows[chain, d, r] += 1.0
+                    of_columns[chain, n, r] += 1.0
+                continue
+            for r in range(R):
+                whole = r == R - 1 or p[r] >= total
+                some = left if whole else rng.binomial(left, p[r] / total)
+                of_rows[chain, d, r] += some
+                of_columns[chain, n, r] += some
+                left -= some
+                total -= p[r]
+                if left == 0:
+                    break
 
 
 def _exposures(
@@ -159,8 +153,7 @@ def _draw(
 def work_per_sweep(problem: Problem) -> float:
     """Multiply-adds of one chain's sweep."""
     data, R = problem.dataset, problem.rank
-    stored = problem.counts.values.size * R * SOURCE_WORK
-    dense = 0.0
+    work = data.stored_entries * R * SOURCE_WORK + (data.D + data.N) * R * GAMMA_WORK
     if of(problem).dispersion is not None:
-        dense = data.D * data.N * (4.0 * R + 2.0 * ENTRY_WORK)
-    return stored + dense + (data.D + data.N) * R * GAMMA_WORK
+        work += data.D * data.N * (DISPERSED * R + SLICES * ENTRY_WORK + 2.0 * GAMMA_WORK)
+    return work

@@ -4,8 +4,6 @@ The proof of the conditionals also shows that it would notice the known mistakes
 shift λs² dropped, and the factor W_rn dropped as in the paper's print.
 """
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,8 +14,8 @@ from bnmf_core import registry
 from bnmf_core.core.algorithm import Shard
 from bnmf_core.core.errors import SettingsError
 from bnmf_core.core.model import EntryPrior
-from bnmf_core.core.spec import RunSpec
 from bnmf_core.core.problem import Problem
+from bnmf_core.core.spec import RunSpec
 from bnmf_core.likelihoods import gaussian
 from bnmf_core.runs import engine, planning
 from bnmf_core.samplers import gibbs

@@ -219,7 +219,9 @@ def test_each_population_counts_by_its_own_evidence(small):
 
 @pytest.mark.parametrize("algorithm", ["tempered_smc", "mode_jumps"])
 def test_a_model_without_conditionals_is_refused_before_the_start(small, algorithm):
-    with pytest.raises(SettingsError, match="needs conditional draws from normal distributions, which the model"):
+    with pytest.raises(
+        SettingsError, match="needs conditional draws from normal distributions, which the model"
+    ):
         planning.check(small, RunSpec(algorithm, 2, model="silf"))
 
 

@@ -1,0 +1,134 @@
+"""The evidence of counts: against quadrature and importance sampling, and on planted data."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import gammaln, logsumexp
+
+from bnmf_core import RunSpec, rank_study, run
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.problem import Problem
+from bnmf_core.evidence.annealing import anneal
+from bnmf_core.evidence.paths import posterior_of
+from bnmf_core.evidence.sources_path import CountsPosterior
+from bnmf_core.likelihoods import MODELS, gammas
+
+TALL = np.array([[3.0, 0, 9], [1, 14, 0]])
+SQUARE = np.array([[3.0, 0, 9], [1, 14, 0], [2, 2, 2]])
+
+
+def problem_of(X, rank, key="poisson", **settings):
+    data, model = Dataset.from_array(X), MODELS[key]
+    return Problem.prepare(data, model, model.Settings(**settings), rank)
+
+
+def annealed(problem, count=400, repeats=4):
+    """Log evidence of what populations from the best of some restarts reach, and its error."""
+    spec = RunSpec("random_restarts", problem.rank, problem.model.key, 10)
+    found = run(problem.dataset, spec)
+    best, rng = int(found.log_joint.argmax()), np.random.default_rng(1)
+    path = posterior_of(problem, 1.0)
+    assert isinstance(path, CountsPosterior)
+    around = path.around(found.A[best], found.W[best], rng)
+    values = [anneal(path.path(around), count, rng).log_evidence for _ in range(repeats)]
+    return logsumexp(values) - np.log(repeats), np.std(values, ddof=1) / np.sqrt(repeats)
+
+
+def exact_of_one(problem, points=400):
+    """The evidence at rank 1: W is integrated exactly, A (2,) by quadrature over log a."""
+    X, (of_A, of_W) = problem.dataset.X, gammas.of_entries(problem.model_settings, 2)
+    line = np.linspace(-12, 5, points)
+    a = np.exp(np.stack(np.meshgrid(line, line, indexing="ij"), axis=-1).reshape(-1, 2))
+    of_rows, of_columns = X.sum(axis=1), X.sum(axis=0)
+    height = (of_rows * np.log(a)).sum(axis=1) - gammaln(X + 1).sum()
+    shape, rate = of_W.shape + of_columns, of_W.rate + a.sum(axis=1)[:, None]
+    height += (of_W.shape * np.log(of_W.rate) - gammaln(of_W.shape)) * X.shape[1]
+    height += (gammaln(shape) - shape * np.log(rate)).sum(axis=1)
+    height += stats.gamma(of_A.shape, scale=1 / of_A.rate).logpdf(a).sum(axis=1)
+    return logsumexp(height + np.log(a).sum(axis=1)) + 2 * np.log(line[1] - line[0])
+
+
+@pytest.mark.parametrize("shapes", [(1.0, 1.0), (0.5, 0.7), (2.0, 1.5)])
+def test_one_component_has_the_evidence_of_quadrature(shapes):
+    problem = problem_of(TALL, 1, shape_A=shapes[0], shape_W=shapes[1])
+    found, error = annealed(problem)
+    assert found == pytest.approx(exact_of_one(problem), abs=4 * error + 0.01)
+
+
+def by_importance(problem, count=200_000):
+    """The evidence from draws of a mixture: the prior, and all relabellings of what chains met."""
+    rng, key, R = np.random.default_rng(0), problem.model.key, problem.rank
+    D, N = problem.dataset.X.shape
+    starts = run(problem.dataset, RunSpec("random_restarts", R, key, 12))
+    path = posterior_of(problem, 1.0)
+    around = [path.around(A, W, rng) for A, W in zip(starts.A, starts.W, strict=True)]
+    parts = [(one, np.array(order)) for one in around for order in permutations(range(R))]
+    of_A, of_W = gammas.of_entries(problem.model_settings, D)
+    A = rng.gamma(of_A.shape, 1 / of_A.rate, (count, R, D))
+    W = rng.gamma(of_W.shape, 1 / of_W.rate, (count, R, N))
+    chosen = np.where(rng.random(count) < 0.1, -1, rng.integers(len(parts), size=count))
+    for i, (one, order) in enumerate(parts):
+        index = np.flatnonzero(chosen == i)
+        A[index] = one.A.draw(index.size, rng)[:, order]
+        W[index] = one.W.draw(index.size, rng)[:, order]
+    logs = [np.log(0.1) + of_A.log_density(A) + of_W.log_density(W)]
+    for one, order in parts:
+        back = np.argsort(order)
+        inside = one.A.log_density(A[:, back]) + one.W.log_density(W[:, back])
+        logs.append(np.log(0.9 / len(parts)) + inside)
+    Y, data = A.transpose(0, 2, 1) @ W, problem.dataset.X
+    if key == "poisson":
+        log_likelihood = stats.poisson.logpmf(data, Y)
+    else:
+        chosen = problem.model_settings
+        k = chosen.dispersion * np.exp(chosen.spread * rng.standard_normal((count, 1, 1)))
+        log_likelihood = stats.nbinom.logpmf(data, k, k / (k + Y))
+    weights = log_likelihood.sum(axis=(1, 2)) + of_A.log_density(A) + of_W.log_density(W)
+    weights -= logsumexp(logs, axis=0)
+    w = np.exp(weights - weights.max())
+    error = w.std() / w.mean() / np.sqrt(count)
+    return logsumexp(weights) - np.log(count), error
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("X", [TALL, SQUARE], ids=["2×3", "3×3"])
+@pytest.mark.parametrize("key", ["poisson", "negative_binomial"])
+def test_the_evidence_of_a_rank_is_that_of_importance_sampling(X, key):
+    """Relabelled components count R! times, once each."""
+    study = rank_study(
+        Dataset.from_array(X), [1, 2], model=key, restarts=10, rng=np.random.default_rng(3)
+    )
+    for R, found, error in study.table[["rank", "log_evidence", "error"]].to_numpy():
+        expected, off = by_importance(problem_of(X, int(R), key))
+        assert found == pytest.approx(expected, abs=4 * np.hypot(error, off) + 0.02), R
+
+
+def planted(rank, dispersion, seed, shape=(24, 20), counts=800.0):
+    """Counts of a few components, which vary as Poisson allows, or with this dispersion."""
+    rng = np.random.default_rng(seed)
+    A = rng.dirichlet(np.full(shape[0], 0.15), rank).T
+    Y = A @ rng.gamma(0.7, counts / rank / 0.7, (rank, shape[1]))
+    if np.isfinite(dispersion):
+        Y = Y * rng.gamma(dispersion, 1 / dispersion, Y.shape)
+    X = rng.poisson(Y).astype(float)
+    return Dataset.from_array(X[X.any(axis=1)][:, X.any(axis=0)])
+
+
+@pytest.mark.long
+def test_the_evidence_tells_poisson_from_negative_binomial_and_finds_the_rank():
+    """On dispersed counts Poisson explains noise by components; there it loses by far."""
+    for dispersion, right in ((np.inf, "poisson"), (5.0, "negative_binomial")):
+        data = planted(3, dispersion, 2)
+        found = {}
+        for key in ("poisson", "negative_binomial"):
+            rng = np.random.default_rng(0)
+            study = rank_study(data, [2, 3, 4], model=key, restarts=6, most_modes=2, rng=rng)
+            found[key] = study.table["log_evidence"]
+            if key == right:
+                assert study.criteria["evidence"].chosen == 3
+        if right == "poisson":  # which the other one has as its limit
+            assert found["poisson"].max() > found["negative_binomial"].max() - 5
+        else:
+            assert found["negative_binomial"].max() > found["poisson"].max() + 100

@@ -56,14 +56,19 @@ def algorithms() -> list[str]:
     return list(ALGORITHMS)
 
 
+def model_for(kind: str) -> Model | None:
+    """The first model that suits numbers of a kind; None where none says so."""
+    return next((model for model in MODELS.values() if kind in model.suits), None)
+
+
 def models() -> list[str]:
     """Keys of all models.
 
     Examples
     --------
     >>> from bnmf_core import models
-    >>> ", ".join(models())
-    'gaussian, gaussian_simplex, silf, uniform, kl, itakura_saito, known_noise, boolean'
+    >>> "poisson" in models()
+    True
     """
     return list(MODELS)
 

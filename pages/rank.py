@@ -7,7 +7,7 @@ from bnmf_core.findings import ranks
 from pages.frame import choosing, guard, view
 from pages.frame.services import store
 from pages.frame.words import plain
-from pages.rank_parts import asking, flows, table
+from pages.rank_parts import asking, flows, other_noise, table
 
 # What the grade is called, in which colour and shape.
 GRADES = {
@@ -36,6 +36,7 @@ view.chart(
     origin=origin,
     table=study.known,
 )
+other_noise.show(study, asked)
 table.rank(study, asked.dataset)
 flows.show(study, dataset, asked.dataset, origin)
 table.table(study, asked.loss.measure)

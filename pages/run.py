@@ -7,7 +7,7 @@ from pages.frame import choosing, guard, hints, link, panel, view
 from pages.frame.services import store
 from pages.frame.words import plain
 from pages.parts import scale
-from pages.run_parts import promise, request, where
+from pages.run_parts import noise, promise, request, where
 
 guard.enter("run")
 left, right = st.columns([3, 1])
@@ -22,7 +22,7 @@ with left:
 hints.show("run")
 above = st.container()
 with st.expander("Advanced: algorithms, model, settings, seed, budget, where it runs"):
-    wanted = request.everything(dataset, rank, kind, plan)
+    wanted = request.everything(dataset, dataset_id, rank, kind, plan)
     scheduler, local_otherwise = where.choose()
 try:
     if not wanted.specs:
@@ -45,3 +45,5 @@ with above:
         link.put("runs", run_ids)
         panel.forget()
         link.go("boolean" if kind == "tiles" else "overview", runs=",".join(run_ids))
+    if kind == "parts" and wanted.specs:
+        noise.show(dataset, dataset_id, wanted.specs[0].model)

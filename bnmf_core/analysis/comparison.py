@@ -115,6 +115,20 @@ class Comparison:
         return self.loss.measure if self.loss else MEASURE
 
     @property
+    def explains(self) -> str:
+        """Of what these runs explain a part, "" where that is not said."""
+        return self.loss.explains if self.loss else ""
+
+    @property
+    def measure_heading(self) -> str:
+        """What a column of :meth:`measure_told` is called."""
+        return self.loss.heading if self.loss else MEASURE
+
+    def measure_told(self, error: float) -> str:
+        """An error of these runs, as tables say it."""
+        return (self.loss or SQUARED_ERROR).told(error)
+
+    @property
     def measure_axis(self) -> str:
         """The same on an axis."""
         return self.loss.axis if self.loss else f"{MEASURE}, by each run's own model"

@@ -20,6 +20,7 @@ from bnmf_core.core.loss import Loss
 from bnmf_core.core.model import Capability, Support
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.spec import USUAL_MODEL
+from bnmf_core.data.kinds import Kind
 from bnmf_core.evidence.criteria import Criterion
 from bnmf_core.evidence.rank_study import RankStudy, rank_study, so_far
 from bnmf_core.likelihoods import MODELS
@@ -31,6 +32,7 @@ FOLDER, STUDY, BEST, PARTS = "ranks", "study.json", "best.npz", "parts"
 LABEL = "Comparing ranks"
 # Ranks that are compared where nobody says which.
 LARGEST_USUAL = 8
+OF_COUNTS = (Kind.COUNTS, Kind.VARIED, Kind.SCALED)
 # Of the time that the modes of all ranks take, what the rest takes besides.
 REST = 0.5
 
@@ -226,10 +228,28 @@ def damaged(root: Path, dataset_id: str) -> list[str]:
     ]
 
 
+def other_noise(root: Path, dataset_id: str, model: str) -> RankQuestion | None:
+    """The newest question answered under noise of counts where ``model`` has Gaussian noise.
+
+    And under Gaussian noise where it has that of counts; None where there is none.
+    """
+    if model not in MODELS:
+        return None
+    known = answered(root, dataset_id)
+    sized, counts = noise_of(model)
+    return next((one for one in known if noise_of(one.model) == (counts, sized)), None)
+
+
+def noise_of(model: str) -> tuple[bool, bool]:
+    """Whether a model has Gaussian noise, and whether it has that of counts."""
+    found = MODELS[model]
+    return Capability.GAUSSIAN_NOISE in found.capabilities, bool({*OF_COUNTS} & {*found.suits})
+
+
 def newest(root: Path, dataset_id: str, loss: Loss | None = None) -> RankStudy | None:
     """The last study of a dataset, with this loss if given; None without any that can be read."""
     for asked in answered(root, dataset_id):
-        if loss is None or asked.loss.key == loss.key:
+        if loss is None or asked.loss.axis == loss.axis:
             with suppress(StoreError):
                 return read(root / FOLDER / dataset_id / asked.key)
     return None

@@ -19,7 +19,6 @@ from bnmf_core.cli.running import compute, interruptible, watch
 from bnmf_core.compare.alignment import component_stability
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import Cancelled, RunError, SettingsError
-from bnmf_core.core.spec import USUAL_MODEL
 from bnmf_core.data.samples import SAMPLES
 from bnmf_core.evidence.rank_study import rank_study
 from bnmf_core.findings.answer import Answer
@@ -72,7 +71,7 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
     command.add_argument(
         "--model",
         metavar="KEY",
-        help="of how data come about, as of a run (default: that of the kind)",
+        help="of how data come about, as of a run (default: the one proposed for the data)",
     )
     command.add_argument(
         "--restarts", type=int, help="of each kind (default: 60, fewer of large data)"
@@ -89,9 +88,12 @@ def analyse(options: argparse.Namespace, output: Output) -> str:
     """Make the restarts and say what they tell; returns "cancelled" or "complete"."""
     store = open_store(options.store)
     dataset = arguments.dataset(options, store, output)
+    model, why = arguments.model(options.model, dataset, options.kind)
+    if not output.as_json and why:
+        output.note(why)
     with interruptible() as interrupted:
         try:
-            chosen_rank = _rank(options, dataset, output, interrupted.is_set)
+            chosen_rank = _rank(options, dataset, model, output, interrupted.is_set)
         except Cancelled as stop:
             output.error(str(stop))
             return "cancelled"
@@ -104,9 +106,9 @@ def analyse(options: argparse.Namespace, output: Output) -> str:
             options.holdout,
             options.restarts,
             options.kind,
-            model=options.model,
+            model=model,
         )
-        for sentence in () if output.as_json else recommended.left_out + recommended.advice:
+        for sentence in () if output.as_json else recommended.left_out:
             output.note(sentence)
         with closing(JobRunner(store)) as runner:
             run_ids = runner.start(dataset, recommended.specs)
@@ -136,6 +138,8 @@ def analyse(options: argparse.Namespace, output: Output) -> str:
     said_of_rank = "" if advice is None else f"{advice.sentence} {advice.reason}".rstrip()
     labels = None if of_labels is None else of_labels.table
     document = {
+        "model": model,
+        "model_said": why,
         "rank": rank,
         "rank_grade": None if advice is None else advice.grade,
         "alternatives": () if advice is None else advice.alternatives,
@@ -180,7 +184,11 @@ def _chains(verdict: chains.Verdict) -> dict[str, object]:
 
 
 def _rank(
-    options: argparse.Namespace, dataset: Dataset, output: Output, stopped: Callable[[], bool]
+    options: argparse.Namespace,
+    dataset: Dataset,
+    model: str,
+    output: Output,
+    stopped: Callable[[], bool],
 ) -> int | Recommendation:
     if options.rank.isdigit() and int(options.rank):
         return int(options.rank)
@@ -199,7 +207,7 @@ def _rank(
             dataset,
             parsed(options.ranks, dataset),
             rng=np.random.default_rng(options.seed),
-            model=options.model or USUAL_MODEL,
+            model=model,
             restarts=RESTARTS,
             on_progress=lambda part: bars.update(task, completed=part),
             stopped=stopped,

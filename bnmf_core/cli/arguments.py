@@ -2,10 +2,13 @@
 
 import argparse
 
+from bnmf_core import registry
+from bnmf_core.analysis.proposal import proposal
 from bnmf_core.cli import inputs, reading
 from bnmf_core.cli.output import Output
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import SettingsError
+from bnmf_core.runs.launch import KINDS
 from bnmf_core.store.run_store import RunStore
 
 
@@ -44,6 +47,23 @@ def add_holdout(command: argparse.ArgumentParser) -> None:
         metavar="PART",
         help="part of the observations that no run sees, 0 to 0.5",
     )
+
+
+def model(given: str | None, dataset: Dataset, kind: str = "parts") -> tuple[str, str]:
+    """The model's key and the reason: the one that is given, else the one proposed for the data.
+
+    Raises
+    ------
+    NotFoundError
+        When there is no such model.
+    """
+    if kind != "parts":
+        return given or KINDS[kind].model, ""
+    proposed = proposal(dataset)
+    if given is None or given == proposed.model:
+        return proposed.model, proposed.said
+    asked = registry.model(given)
+    return asked.key, f"“{asked.label}” was asked for. {proposed.said}"
 
 
 def dataset(

@@ -13,6 +13,7 @@ from bnmf_core.core.limits import read_limits
 from bnmf_core.core.plain import Value
 from bnmf_core.core.settings import Declaration, build, declarations
 from bnmf_core.data.joining import join, labelled, oriented
+from bnmf_core.data.kinds import numbers_of
 from bnmf_core.data.load import inspect_file, load_file, map_npy, named_apart
 from bnmf_core.data.repair import hide_entries
 from bnmf_core.data.samples import SAMPLES, load_sample
@@ -116,7 +117,8 @@ def _from_file(
         dataset, sentence = join(dataset, content, name, given)
         said.append(sentence)
     dataset, sentence = labelled(dataset)
-    said += [sentence] if sentence else []
+    numbers = numbers_of(dataset)
+    said += [*filter(None, (sentence, numbers.said, numbers.advice))]
     if note is not None:
         for sentence in said:
             note(sentence)

@@ -48,9 +48,8 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
     )
     command.add_argument(
         "--model",
-        default=USUAL_MODEL,
         metavar="KEY",
-        help=f"of how data come about, as of a run (default: {USUAL_MODEL})",
+        help="of how data come about, as of a run (default: the one proposed for the data)",
     )
     command.add_argument(
         "--noise",
@@ -70,7 +69,13 @@ def ranks(options: argparse.Namespace, output: Output) -> str:
     if options.seed < 0:
         raise SettingsError(f"The seed was {options.seed}; a number ≥ 0 is needed.")
     dataset = arguments.dataset(options, open_store(options.store), output)
-    tried, model = parsed(options.ranks, dataset), _model(options.model, dataset)
+    tried = parsed(options.ranks, dataset)
+    # Only Gaussian noise has a σ.
+    sized = USUAL_MODEL if options.sigma is not None or options.noise else None
+    key, why = arguments.model(options.model or sized, dataset)
+    model = _model(key, dataset)
+    if not output.as_json and why:
+        output.note(why)
     with (
         running.interruptible() as interrupted,
         running.cluster(options, output) as cluster,
@@ -98,7 +103,8 @@ def ranks(options: argparse.Namespace, output: Output) -> str:
         except Cancelled as stop:
             output.error(str(stop))
             return "cancelled"
-    output.result({"model": model.key} | document(study), _shown(study, model, output))
+    told = {"model": model.key, "model_said": why}
+    output.result(told | document(study), _shown(study, model, output))
     return "complete"
 
 
@@ -163,7 +169,7 @@ def _shown(study: RankStudy, model: Model, output: Output) -> Callable[[], None]
         rows = study.known[list(columns)].itertuples(index=False)
         output.table(list(columns.values()), [list(row) for row in rows])
         if loss is not SQUARED_ERROR:
-            output.say(f"Hidden and fit: {loss.axis}.")
+            output.say(f"Hidden and fit: {loss.measure}, {loss.axis}.")
         found = recommend(study)
         output.say(f"{found.sentence} ({found.grade}) {found.reason}".rstrip())
         for criterion in study.criteria.values():

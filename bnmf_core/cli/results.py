@@ -145,7 +145,9 @@ def metrics(options: argparse.Namespace, output: Output) -> None:
         )
         for sentence in told["sentences"]:
             output.say(f"- {sentence}")
-        output.table(list(COLUMNS.values()), [_row(mode) for mode in told["modes"]])
+        columns = COLUMNS | {"best_error": f"best {found.measure_heading}"}
+        rows = [_row(mode, found) for mode in told["modes"]]
+        output.table(list(columns.values()), rows)
         radii = [f"balls {radius:.3g}" for radius in told["radii"]]
         output.table(
             [
@@ -154,9 +156,9 @@ def metrics(options: argparse.Namespace, output: Output) -> None:
                 "members",
                 "largest",
                 "mean",
-                "least error",
+                f"best {found.measure_heading}",
                 "median",
-                "most",
+                "worst",
                 *radii,
             ],
             [
@@ -166,7 +168,7 @@ def metrics(options: argparse.Namespace, output: Output) -> None:
                     r["members"],
                     r["largest_distance"],
                     r["mean_distance"],
-                    *r["error"].values(),
+                    *map(found.measure_told, r["error"].values()),
                     *r["covering_numbers"],
                 )
                 for r in told["runs"]
@@ -214,8 +216,11 @@ def plain_rows(table: pd.DataFrame) -> list[dict[Hashable, object]]:
     return table.astype(object).where(table.notna(), None).to_dict("records")
 
 
-def _row(mode: dict[Hashable, object]) -> tuple[object, ...]:
-    return tuple("" if mode[key] is None else mode[key] for key in COLUMNS)
+def _row(mode: dict[Hashable, object], found: Comparison) -> tuple[object, ...]:
+    error = mode["best_error"]
+    best = found.measure_told(error) if isinstance(error, float) else None
+    told = mode | {"best_error": best}
+    return tuple("" if told[key] is None else told[key] for key in COLUMNS)
 
 
 def _compare(found: Comparison, options: argparse.Namespace) -> Compared:

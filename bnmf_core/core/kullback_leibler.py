@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bnmf_core.core.dataset import Dataset
-from bnmf_core.core.loss import Loss, Slopes
+from bnmf_core.core.loss import AS_DEVIANCE, Loss, Slopes
 from bnmf_core.lazy import lazy
 from bnmf_core.numerics.linalg import blocks
-from bnmf_core.numerics.matrix import is_sparse
+from bnmf_core.numerics.matrix import is_sparse, stored
 
 if TYPE_CHECKING:
     from bnmf_core.core.problem import Problem
@@ -32,12 +32,12 @@ Block = tuple[int, slice, slice, np.ndarray, np.ndarray, np.ndarray, np.ndarray 
 
 
 class KullbackLeibler(Loss):
-    """D(X ‖ AW) over the seen entries; what is shown of it is D/ΣX."""
+    """D(X ‖ AW) over the seen entries; what is shown of it is its part of D(X ‖ mean of X)."""
 
     key = "kullback_leibler"
     label = "Kullback–Leibler divergence"
-    measure = "relative divergence"
-    axis = "D(X ‖ AW) / ΣX, Kullback–Leibler"
+    measure, explains, ends = (AS_DEVIANCE[key] for key in ("measure", "explains", "ends"))
+    axis = "D(X ‖ AW) / D(X ‖ mean of X)"
 
     def __reduce__(self) -> str:
         # Its solver is chosen by identity, on a worker as here.
@@ -140,6 +140,12 @@ class KullbackLeibler(Loss):
     def size(self, dataset: Dataset) -> float:
         """ΣX."""
         return dataset.total
+
+    def of_mean(self, dataset: Dataset) -> float:
+        """D(X ‖ mean of X)."""
+        x, floor = stored(dataset.X), self.floor(dataset)
+        raised = x[x > 0] + floor
+        return float((raised * np.log(raised / (dataset.mean + floor))).sum())
 
     def floor(self, dataset: Dataset) -> float:
         """By how much x and y are raised where x > 0."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
+
+from bnmf_core.core.names import percent
 
 if TYPE_CHECKING:  # a problem has a loss, and a loss is taken of a problem
     from bnmf_core.core.dataset import Dataset
@@ -14,6 +17,14 @@ if TYPE_CHECKING:  # a problem has a loss, and a loss is taken of a problem
 Slopes = tuple[np.ndarray, np.ndarray]
 # What is shown of any loss.
 MEASURE = "measure of fit"
+# Words of a loss that is half a deviance, and shown as a part of that of the mean.
+AS_DEVIANCE: dict[str, Any] = {
+    "measure": "unexplained deviance",
+    "explains": "deviance",
+    "ends": "0 fits everything, 1 no better than the mean of X",
+}
+# Of each dataset f(X, mean of X), by the key of the loss.
+_OF_MEANS: WeakKeyDictionary[Dataset, dict[str, float]] = WeakKeyDictionary()
 
 
 class Loss(ABC):
@@ -26,6 +37,8 @@ class Loss(ABC):
     ----------
     key : by which settings name it. label : what it is called in a sentence.
     measure, axis : what is shown of f, in words and on an axis; see :meth:`measured`.
+    explains : of which what is shown is the part that AW leaves unexplained, and sentences and
+        tables say the part that it explains; "" where they say what is shown.
     expected : what is shown where only noise is left, about; None where that is not known.
     ends : what its ends mean.
     """
@@ -34,6 +47,7 @@ class Loss(ABC):
     label: str
     measure: str
     axis: str
+    explains: str = ""
     expected: float | None = None
     ends: str = "0 fits everything"
 
@@ -74,13 +88,36 @@ class Loss(ABC):
     def size(self, dataset: Dataset) -> float:
         """An f that is as large as the data."""
 
+    def of_mean(self, dataset: Dataset) -> float:
+        """f(X, mean of X), of a loss that says what it explains; it takes a pass over X."""
+        raise NotImplementedError
+
+    def whole(self, dataset: Dataset) -> float:
+        """The f that is shown as 1: f(X, mean of X), or without other words :meth:`size`."""
+        if not self.explains:
+            return self.size(dataset)
+        known = _OF_MEANS.setdefault(dataset, {})
+        if self.key not in known:
+            known[self.key] = self.of_mean(dataset)
+        # Of an X without variation all is as large as the data.
+        return known[self.key] if known[self.key] > 0.0 else self.size(dataset)
+
     def measured(self, dataset: Dataset, f: np.ndarray) -> np.ndarray:
-        """What is shown of f: without other words, f as a part of :meth:`size`."""
-        return f / self.size(dataset)
+        """What is shown of f: without other words, f as a part of :meth:`whole`."""
+        return f / self.whole(dataset)
 
     def unmeasured(self, dataset: Dataset, shown: np.ndarray) -> np.ndarray:
         """The f of what is shown: the inverse of :meth:`measured`."""
-        return shown * self.size(dataset)
+        return shown * self.whole(dataset)
+
+    @property
+    def heading(self) -> str:
+        """What a column of :meth:`told` is called."""
+        return f"{self.explains} explained" if self.explains else self.measure
+
+    def told(self, shown: float) -> str:
+        """What is shown of f, as tables say it: of what it explains the part in percent."""
+        return percent(1.0 - shown) if self.explains else f"{shown:.4f}"
 
     def nats(self, dataset: Dataset, f: np.ndarray) -> np.ndarray:
         """What a change of f by 1 means in nats, at the noise that a fit with f leaves: as f."""

@@ -241,6 +241,7 @@ class Model:
     improper : ``settings → words``: what the settings would have to be for a posterior with a
         finite total ("a prior rate λ above 0: …"); "" where it has one.
     unfit : ``dataset → sentence``: why it is no model of these data; "" where it is.
+    suits : kinds of numbers that it is proposed for, see :class:`~bnmf_core.data.kinds.Kind`.
     per_loss : ``settings →`` nats that a change of the loss by 1 means; None where that depends on
         the loss, or the likelihood is no function of it.
     unnormalised : ``(dataset, settings) → sentence``: why the constant of the likelihood is not
@@ -282,6 +283,7 @@ class Model:
     reference: str
     improper: Callable[[Any], str] = always_proper
     unfit: Callable[[Dataset], str] = fits_all
+    suits: tuple[str, ...] = ()
     per_loss: Callable[[Any], float] | None = None
     unnormalised: Callable[[Dataset, Any], str] = always_normalised
     draw: Callable[[Problem, np.ndarray, np.random.Generator], np.ndarray] | None = None

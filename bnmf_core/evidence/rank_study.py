@@ -28,6 +28,7 @@ from bnmf_core.core.loss import Loss
 from bnmf_core.core.model import Capability, Model
 from bnmf_core.core.problem import Problem, check_fit, check_model
 from bnmf_core.core.spec import USUAL_MODEL
+from bnmf_core.data.kinds import Kind, numbers_of
 from bnmf_core.evidence import criteria
 from bnmf_core.evidence.annealing import Stopped, never
 from bnmf_core.evidence.criteria import Criterion
@@ -62,7 +63,8 @@ class RankStudy:
     criteria : by their keys ``evidence``, ``hidden``, ``stability`` and ``modes``.
     noise, prior : what was taken for σ and for λ, in a sentence each.
     best : of every rank the restart with the smallest error, A (D, R) and W (R, N).
-    counts : whether X holds whole numbers only, whose noise the evidence may take for components.
+    counts : whether the noise is Gaussian and X holds counts, so that the evidence may take their
+        noise for components.
     grows : whether residuals grow with the fit, see :func:`bnmf_core.evidence.noise.grows`.
     """
 
@@ -179,7 +181,7 @@ def rank_study(
     # Where the evidence takes such noise for components, its own rank shows none of it any more.
     chosen = said["hidden"].chosen or said["evidence"].chosen or tried[-1]
     uneven = sized and grows(dataset, *best[chosen])
-    counts = sized and dataset.whole_numbers
+    counts = sized and numbers_of(dataset).kind is Kind.COUNTS
     return RankStudy(table, said, levels["told"], _prior(rate), best, counts, uneven)
 
 
@@ -347,13 +349,10 @@ def _noise_levels(
 
 
 def _of_counts(dataset: Dataset) -> str:
-    """A warning where X may hold counts, whose noise is not alike in all entries."""
-    if not dataset.whole_numbers:
+    """A warning where X holds counts, whose noise is not alike in all entries."""
+    if numbers_of(dataset).kind is not Kind.COUNTS:
         return ""
-    return (
-        " X holds whole numbers only: if they are counts, their noise grows with them, and the "
-        "evidence may take it for components; the error on hidden entries does so less."
-    )
+    return " X holds counts: their noise grows with their mean, and Gaussian noise does not."
 
 
 def _prior(rate: float | None) -> str:

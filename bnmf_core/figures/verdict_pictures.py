@@ -21,15 +21,20 @@ MOST_NUMBERS = 10
 ALLOWED = "rgba(0, 158, 115, 0.25)"
 
 
-def by_error(table: pd.DataFrame, measure: str = SQUARED_ERROR.measure) -> go.Figure:
+def by_error(
+    table: pd.DataFrame, measure: str = SQUARED_ERROR.measure, explains: str = ""
+) -> go.Figure:
     """Modes on the axis of the measure of fit, the area the restarts that end in each.
 
     table : a row per mode, columns best_error and found_by. measure : what these errors are; the
-    relative error is shown in percent.
+    relative error is shown in percent. explains : of what they leave a part unexplained; shown is
+    then the part that is explained.
     """
     word = measure.removeprefix("relative ")
     whole, unit = (100, " %") if measure == SQUARED_ERROR.measure else (1, "")
     errors = whole * np.nan_to_num(table["best_error"].to_numpy(dtype=float))
+    if explains:
+        word, unit, errors = f"{explains} explained", " %", 100 * (1.0 - errors)
     found = table["found_by"].fillna(0.0).to_numpy(dtype=float)
     order = np.argsort(-found, kind="stable")
     figure = Sketch()

@@ -288,4 +288,7 @@ def draws_beside_optima(comparison: Comparison, verdicts: Verdicts | None) -> li
     drawn = members["error"][members["algorithm"].isin(comparison.exact_samplers)]
     fitted = members["error"][comparison.optima]
     medians = {"draws": drawn.median(), "optima": fitted.median()}
+    if explains := comparison.loss.explains:
+        parts = {name: 1.0 - median for name, median in medians.items()}
+        return [fact("draws_explain", what=explains, **parts), fact("typical")]
     return [fact("draws_fit", measure=comparison.measure, **medians), fact("typical")]

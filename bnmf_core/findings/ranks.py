@@ -7,11 +7,16 @@ the recommendation and have no vote in it.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
+from bnmf_core.analysis import ranks
+from bnmf_core.core.errors import StoreError
+from bnmf_core.core.model import Capability
 from bnmf_core.evidence.criteria import Criterion, no_evidence
 from bnmf_core.evidence.rank_evidence import THRESHOLD
 from bnmf_core.evidence.rank_study import NO_SIZE, RankStudy
 from bnmf_core.findings.facts import Fact, fact, say
+from bnmf_core.likelihoods import MODELS
 
 CLEAR, LEANING, OPEN = "clear", "leaning", "open"
 # Nats by which the evidence of a rank has to lead: e³, 20 to 1, is strong (Kass & Raftery 1995).
@@ -149,6 +154,28 @@ def of_rank(study: RankStudy, rank: int) -> list[Fact]:
     if rank != found.rank:
         said = fact("rank_in_use", recommended=said, rank=rank)
     return [said, *found.why, *of_restarts(study)]
+
+
+def beside(study: RankStudy, model: str, root: Path, dataset_id: str) -> list[Fact]:
+    """What Gaussian noise and noise of counts recommend, where both did and not the same.
+
+    study : of the data with this id, under ``model``. root : the folder of the store.
+    """
+    other = ranks.other_noise(root, dataset_id, model)
+    if other is None:
+        return []
+    try:
+        theirs = recommend(ranks.read(root / ranks.FOLDER / dataset_id / other.key))
+    except StoreError:  # removed at this moment
+        return []
+    ours = recommend(study)
+    if ours.rank == theirs.rank or OPEN in (ours.grade, theirs.grade):
+        return []
+    both = [(MODELS[model].label, ours.rank), (MODELS[other.model].label, theirs.rank)]
+    if Capability.GAUSSIAN_NOISE in MODELS[model].capabilities:
+        both.reverse()
+    (counts, right), (gaussian, wrong) = both
+    return [fact("other_noise", counts=counts, right=right, gaussian=gaussian, wrong=wrong)]
 
 
 def _held(criterion: Criterion) -> Fact:

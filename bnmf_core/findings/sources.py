@@ -8,11 +8,12 @@ import pandas as pd
 
 from bnmf_core.analysis.comparison import Comparison
 from bnmf_core.compare.unseen import Unseen
+from bnmf_core.core.names import percent
 from bnmf_core.core.registry import Registry
 from bnmf_core.evidence.rank_study import RankStudy
 from bnmf_core.findings import components, labels
 from bnmf_core.findings.facts import Fact, fact
-from bnmf_core.findings.ranks import of_rank
+from bnmf_core.findings.ranks import beside, of_rank
 from bnmf_core.solvers.solution import GAIN
 
 if TYPE_CHECKING:
@@ -86,7 +87,9 @@ def _labels(answer: "Answer") -> Iterable[Found]:
 
 def _rank(answer: "Answer") -> Iterable[Found]:
     if answer.rank_study is not None:
-        yield "rank", of_rank(answer.rank_study, answer.comparison.rank)
+        found, model = answer.comparison, answer.comparison.runs[0].spec.model
+        said = of_rank(answer.rank_study, found.rank)
+        yield "rank", said + beside(answer.rank_study, model, found.root, found.runs[0].dataset)
 
 
 def _fit(answer: "Answer") -> Iterable[Found]:
@@ -112,6 +115,13 @@ def fit(comparison: Comparison) -> list[Fact]:
     if comparison.loss is None:  # one range of different measures would say nothing
         return convergence(comparison)
     low, high = float(errors.min()), float(errors.max())
+    if explains := comparison.loss.explains:
+        parts = {"least": 1.0 - high, "most": 1.0 - low}
+        same = percent(parts["least"]) == percent(parts["most"])
+        return [
+            fact(f"explained.{'alike' if same else 'range'}", what=explains, **parts),
+            *convergence(comparison),
+        ]
     key = "errors.alike" if f"{low:.3g}" == f"{high:.3g}" else "errors.range"
     head, per, rest = comparison.measure.partition(" per ")
     words = {"measure": comparison.measure, "measures": f"{head}s{per}{rest}"}

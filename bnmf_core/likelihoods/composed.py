@@ -45,6 +45,7 @@ class Likelihood:
     unnormalised : ``(dataset, settings) → sentence``: why Z is not known; "" where it is.
     draw : ``(problem, Y (D, N), rng) → X``, data with mean Y; None where there is no such thing.
     unfit : ``dataset → sentence``: why it is none of these data; "" where it is.
+    suits : kinds of numbers that it is proposed for.
     noise_variance : ``settings → σ²`` where entries are normal given all others; None elsewhere.
     extras : further parts of :class:`~bnmf_core.core.model.Model`, by their names.
     """
@@ -57,6 +58,7 @@ class Likelihood:
     unnormalised: Callable[[Dataset, Any], str] = always_normalised
     draw: Callable[[Problem, np.ndarray, np.random.Generator], np.ndarray] | None = None
     unfit: Callable[[Dataset], str] = fits_all
+    suits: tuple[str, ...] = ()
     noise_variance: Callable[[Any], float] | None = None
     extras: Mapping[str, Any] = field(default_factory=dict)
 
@@ -158,6 +160,7 @@ def model(
         scale=prior.scale,
         improper=prior.improper,
         unfit=likelihood.unfit,
+        suits=likelihood.suits,
         score=lambda problem, A, W: log_joint_and_score(problem, A, W)[1:],
         log_joint_and_score=log_joint_and_score,
         score_along=score_along,

@@ -9,7 +9,7 @@ from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.loss import Loss, Slopes
 from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.linalg import BLOCK_ENTRIES, blocks
-from bnmf_core.numerics.matrix import Matrix
+from bnmf_core.numerics.matrix import Matrix, stored
 
 # φ of x and y, entry by entry.
 Entry = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -28,6 +28,7 @@ class Entrywise(Loss):
     ----------
     value, slope, bend : φ and its first and second derivative by y.
     of_size : ``dataset → f`` as large as the data. raised : whether φ is infinite at 0.
+    explains : see :class:`~bnmf_core.core.loss.Loss`; f is then shown as a part of f(X, mean of X).
     per_nat : the change of f that is a nat.
     """
 
@@ -40,6 +41,8 @@ class Entrywise(Loss):
     bend: Entry
     of_size: Callable[[Dataset], float]
     raised: bool = False
+    explains: str = ""
+    ends: str = Loss.ends
     per_nat: float = 1.0
     expected: float | None = None
 
@@ -105,6 +108,14 @@ class Entrywise(Loss):
     def size(self, dataset: Dataset) -> float:
         """An f that is as large as the data."""
         return self.of_size(dataset)
+
+    def of_mean(self, dataset: Dataset) -> float:
+        """f(X, mean of X)."""
+        floor, x = self.floor(dataset), stored(dataset.X)
+        mean = np.asarray(dataset.mean + floor)
+        others = dataset.observed - x.size  # of a sparse X its zeros; unseen entries hold 0
+        zero = float(self.value(np.asarray(floor), mean))
+        return float(self.value(x + floor, mean).sum()) + others * zero
 
     def nats(self, dataset: Dataset, f: np.ndarray) -> np.ndarray:
         """What a change of f by 1 means in nats."""

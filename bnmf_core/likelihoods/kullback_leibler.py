@@ -13,6 +13,7 @@ from scipy.special import gammaln, xlogy
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.kullback_leibler import KULLBACK_LEIBLER
 from bnmf_core.core.problem import Problem
+from bnmf_core.data.kinds import Kind
 from bnmf_core.likelihoods import composed, priors
 from bnmf_core.numerics.matrix import stored
 
@@ -54,7 +55,11 @@ def draw(problem: Problem, Y: np.ndarray, rng: np.random.Generator) -> np.ndarra
 
 
 LIKELIHOOD = composed.Likelihood(
-    loss=lambda settings: LOSS, constant=constant, unnormalised=unnormalised, draw=draw
+    loss=lambda settings: LOSS,
+    constant=constant,
+    unnormalised=unnormalised,
+    draw=draw,
+    suits=(Kind.SCALED,),
 )
 MODEL = composed.model(
     LIKELIHOOD,

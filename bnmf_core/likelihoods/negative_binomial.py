@@ -15,9 +15,11 @@ import numpy as np
 from scipy.special import gammaln, logsumexp, xlogy
 
 from bnmf_core.core.dataset import Dataset
+from bnmf_core.core.loss import AS_DEVIANCE
 from bnmf_core.core.model import LogNormal, Sources
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import setting
+from bnmf_core.data.kinds import Kind
 from bnmf_core.likelihoods import composed, gammas, kullback_leibler, poisson
 from bnmf_core.likelihoods.entrywise import Entrywise, dense_blocks
 from bnmf_core.likelihoods.reference import reference_factors
@@ -72,13 +74,13 @@ def _loss(k: float) -> Entrywise:
     return Entrywise(
         key=f"negative_binomial_{k:g}",
         label="negative binomial deviance",
-        measure="relative deviance",
-        axis="half the negative binomial deviance / ΣX",
+        axis="D(X ‖ AW) / D(X ‖ mean of X), negative binomial",
         value=lambda x, y: xlogy(x, x / y) - (x + k) * np.log((x + k) / (y + k)),
         slope=lambda x, y: k * (y - x) / (y * (y + k)),
         bend=lambda x, y: x / y**2 - (x + k) / (y + k) ** 2,
         of_size=lambda dataset: dataset.total,
         raised=True,
+        **AS_DEVIANCE,
     )
 
 
@@ -173,7 +175,12 @@ def sources(settings: Settings, D: int) -> Sources:
 
 COMPOSED = composed.model(
     composed.Likelihood(
-        loss=loss, resolve=resolve, draw=draw, unfit=poisson.unfit, extras={"sources": sources}
+        loss=loss,
+        resolve=resolve,
+        draw=draw,
+        unfit=poisson.unfit,
+        suits=(Kind.VARIED,),
+        extras={"sources": sources},
     ),
     gammas.GAMMA,
     Settings,

@@ -11,6 +11,7 @@ import numpy as np
 
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.model import Sources
+from bnmf_core.data.kinds import Kind
 from bnmf_core.likelihoods import composed, gammas, kullback_leibler
 from bnmf_core.numerics.matrix import stored
 
@@ -47,6 +48,7 @@ LIKELIHOOD = composed.Likelihood(
     constant=kullback_leibler.constant,
     draw=kullback_leibler.draw,
     unfit=unfit,
+    suits=(Kind.COUNTS,),
     extras={"sources": lambda settings, D: Sources(*gammas.of_entries(settings, D))},
 )
 MODEL = composed.model(

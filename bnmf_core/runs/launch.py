@@ -16,7 +16,6 @@ from bnmf_core.analysis import evidence
 from bnmf_core.core.algorithm import AnyAlgorithm
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import BNMFError
-from bnmf_core.core.model import Capability
 from bnmf_core.core.names import listed, told_apart
 from bnmf_core.core.plain import Value
 from bnmf_core.core.problem import Problem
@@ -56,10 +55,6 @@ SHORTEST, LONGEST = 1_024, 200_000
 COMPARING = 1.0
 # A machine is called busy where that makes a launch so many times as long.
 BUSY = 1.5
-# Of Gaussian noise, which is alike in all entries.
-OF_COUNTS = (
-    "If these are counts, choose the Kullback–Leibler model: noise of counts grows with their size."
-)
 # What factorizations of an explorer are called, if not by its name.
 CALLED = {
     "random_restarts": "random restart{s}",
@@ -121,12 +116,10 @@ class Preset:
     """The runs recommended for a dataset.
 
     specs : what to run side by side. left_out : sentences that say what is not done, and why.
-    advice : what else may suit the data better, in sentences.
     """
 
     specs: tuple[RunSpec, ...]
     left_out: tuple[str, ...] = ()
-    advice: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -169,8 +162,9 @@ def preset(
     Restarts and Q-Transform until they have converged, ``restarts`` of each, or if None 60 and
     fewer where these take too long; and four chains where there is time for them. ``kind``: "parts"
     that add up, or "tiles" of a table of yes and no, by box restarts and box Gibbs. ``plan``: one
-    of ``PLANS``. ``model``: its key; None: that of the kind. What cannot be run with it has no
-    part.
+    of ``PLANS``. ``model``: its key, such as the one that
+    :func:`~bnmf_core.analysis.proposal.proposal` finds; None: that of the kind. What cannot be run
+    with it has no part.
 
     Raises
     ------
@@ -196,9 +190,6 @@ def preset(
         return max(together([estimate(dataset, spec) for spec in specs])) / GUESSED
 
     left_out: list[str] = []
-    alike = Capability.GAUSSIAN_NOISE in under.capabilities
-    countable = alike and dataset.whole_numbers and float(dataset.X.max()) > 1.0
-    countable &= dataset.image_shape is None  # grey levels are whole numbers and no counts
     if restarts is None:
         counts = {wanted.most, *COUNTS}
         fits = [count for count in counts if seconds(specs_of(count)) <= PATIENCE]
@@ -223,7 +214,7 @@ def preset(
             f"{listed(missing)} would take too long on data of this size, and "
             f"{'is' if len(missing) == 1 else 'are'} left out."
         )
-    return Preset(tuple(specs), tuple(left_out), (OF_COUNTS,) * countable)
+    return Preset(tuple(specs), tuple(left_out))
 
 
 def chains_of(

@@ -175,8 +175,11 @@ def _run_of(name: str | None, labels: Sequence[str]) -> int | None:
 
 
 def _factorizations(subject: Subject) -> dict[str, object]:
-    members = subject.comparison.members
-    named = COLUMNS | {"error": subject.comparison.measure}
+    comparison, members = subject.comparison, subject.comparison.members
+    named = COLUMNS | {"error": comparison.measure}
+    if comparison.explains:
+        named |= {"error": f"{comparison.measure_heading} (%)"}
+        members = members.assign(error=100.0 * (1.0 - members["error"]))
     known = {
         key: label for key, label in named.items() if key == "mode" or members[key].notna().any()
     }

@@ -70,7 +70,7 @@ def body(subject: Subject, title: str, shown: Sequence[Picture]) -> str:
 
 
 def _modes(subject: Subject) -> str:
-    table = subject.answer.table
+    table, comparison = subject.answer.table, subject.comparison
     rows = [
         (
             f"<span data-mode='{k}'>{escape(subject.answer.mode_names[k])}</span>",
@@ -81,7 +81,7 @@ def _modes(subject: Subject) -> str:
                     "" if np.isnan(mode["below_best"]) else f"{mode['below_best']:.1f}",
                     mass_in_words(mode),
                     "" if np.isnan(mode["draws"]) else percent(mode["draws"]),
-                    f"{mode['best_error']:.4f}",
+                    comparison.measure_told(mode["best_error"]),
                     f"{mode['size']:.0f}",
                 ),
             ),
@@ -94,7 +94,7 @@ def _modes(subject: Subject) -> str:
         "nats below the best",
         "posterior mass (90 %)",
         "draws",
-        f"best {subject.comparison.measure}",
+        f"best {comparison.measure_heading}",
         "factorizations",
     )
     return (

@@ -8,6 +8,7 @@ import streamlit as st
 from bnmf_core.analysis.described import described, label_counts
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.data import repair
+from bnmf_core.data.kinds import Kind
 from bnmf_core.figures.data import corner, matrix_preview, spectrum, spectrum_table
 from bnmf_core.numerics.completion import completed
 from bnmf_core.numerics.linalg import leading_singular_values
@@ -18,7 +19,7 @@ from pages.frame import link, view
 from pages.frame.services import store
 from pages.frame.view import chart
 from pages.frame.words import plain, size
-from pages.parts import scale
+from pages.parts import proposed, scale, variance
 
 MOST_COMPONENTS = 60
 COMPLETION_RANK = 10
@@ -35,6 +36,11 @@ def show(dataset_id: str) -> None:
     with right:
         with st.container(horizontal=True, vertical_alignment="center", key="facts"):
             st.markdown(f":small[{plain(' · '.join(described(dataset)))}]")
+        found = proposed.of(dataset_id)
+        if found.numbers.kind is not Kind.OTHER:
+            st.markdown(
+                plain(f"{found.numbers.said} {found.numbers.advice} {found.suited}".strip())
+            )
         chart(
             matrix_preview(dataset.X, dataset.mask, dataset.unit, dataset.feature_noun),
             f"Bright is large. {scale.said(dataset_id) or 'A bright stripe dominates the fit.'}",
@@ -44,7 +50,10 @@ def show(dataset_id: str) -> None:
         )
     left, right = st.columns(2, gap="medium")
     with left:
-        _least_error(dataset_id, dataset, origin)
+        if found.variation is not None:
+            variance.chart(found.variation, origin)
+        else:
+            _least_error(dataset_id, dataset, origin)
     with right:
         if dataset.missing:
             _missing(dataset)

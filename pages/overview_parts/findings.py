@@ -2,8 +2,11 @@
 
 import streamlit as st
 
+from bnmf_core.findings import other_noise
+from bnmf_core.findings.facts import say
 from pages.frame import declared, link
 from pages.frame.lens import Lens
+from pages.frame.services import store
 from pages.frame.words import plain
 from pages.parts import settled, sharing
 from pages.parts.answer import Answer
@@ -20,5 +23,7 @@ def show(look: Lens, found: Answer) -> None:
             if finding.page != "overview":
                 with st.container(width=140):
                     link.to(finding.page, declared.page(finding.page).title)
+    if beside := say(other_noise.of_modes(store(), look.analysis)):
+        st.markdown(plain(beside))
     settled.show(look)
     sharing.show(found)

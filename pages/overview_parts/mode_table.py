@@ -53,6 +53,7 @@ def _table(
     about these. ``unsettled`` : some draws are no draws from the posterior.
     """
     found = look.notes.of_modes(look.analysis, look.modes)
+    explains = look.analysis.explains
     shown = pd.DataFrame(
         {
             "mode": table["mode"] + 1,
@@ -61,7 +62,7 @@ def _table(
             "below the best": table["below_best"],
             "posterior mass": [mass_in_words(mode) for _, mode in table.iterrows()],
             "draws": 100 * table["draws"],
-            "best error": table["best_error"],
+            "best error": 100 * (1 - table["best_error"]) if explains else table["best_error"],
             "factorizations": table["size"],
             "spread": table["spread"],
             "nearest": table["nearest"],
@@ -82,6 +83,7 @@ def _table(
             look.distance.unit,
             unsettled,
             (look.analysis.measure_axis, look.analysis.measure_ends),
+            f"best {look.analysis.measure_heading}" if explains else "best error",
         ),
     )
     st.caption(
@@ -96,9 +98,12 @@ def _table(
 
 
 def _columns(
-    shown: pd.DataFrame, unit: str, unsettled: bool, measured: tuple[str, str]
+    shown: pd.DataFrame, unit: str, unsettled: bool, measured: tuple[str, str], best: str
 ) -> dict[str, object]:
-    """How the columns of modes look, and what they mean; ``measured`` : what the errors are."""
+    """How the columns of modes look, and what they mean.
+
+    ``measured`` : what the errors are, and their ends. ``best`` : what the best one is called.
+    """
     # As many decimals as the largest distance needs for three digits: what is far smaller is 0.
     largest = np.nanmax(shown[["spread", "nearest"]].to_numpy(float), initial=1e-9)
     distance = f"%.{max(0, 2 - math.floor(math.log10(largest)))}f"
@@ -158,8 +163,9 @@ def _columns(
             help="Distance to the closest other mode.",
         ),
         "best error": number(
-            format="%.4f",
-            width=84,
+            best,
+            format="%.4f" if best == "best error" else "%.2f %%",
+            width=24 + 7 * len(best),
             help=plain(f"{measured[0]} of its best factorization: {measured[1]}."),
         ),
     }

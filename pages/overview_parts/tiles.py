@@ -36,7 +36,7 @@ def show(look: Lens, found: Answer) -> None:
     facts = found.component_facts
     table = None if found.conclusions is None else found.conclusions.table
     drawn = (
-        verdict_pictures.by_error(found.table, look.analysis.measure),
+        verdict_pictures.by_error(found.table, look.analysis.measure, look.analysis.explains),
         verdict_pictures.found_again(
             facts.found_again, facts.held, facts.turned, AGREED, SAME_MODE
         ),

@@ -4,9 +4,12 @@ import streamlit as st
 
 from bnmf_core.analysis.described import dominant_feature
 from pages.frame.services import store
+from pages.parts import proposed
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def said(dataset_id: str) -> str:
     """The sentence, "" where there is no such feature; text of the user."""
+    if not proposed.by_squares(dataset_id):  # noise of counts grows with the feature
+        return ""
     return dominant_feature(store().dataset(dataset_id))

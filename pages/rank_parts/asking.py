@@ -16,7 +16,7 @@ from bnmf_core.likelihoods import MODELS
 from pages.frame import view
 from pages.frame.services import place, runner, store
 from pages.frame.words import duration, labelled, plain, shown
-from pages.parts import make_study
+from pages.parts import make_study, proposed
 
 NEW = ""
 NOISES = {"free": "fitted at each rank", "same": "the same at all ranks"}
@@ -40,6 +40,12 @@ def question(dataset: Dataset) -> RankQuestion:
         if key != NEW:
             return found[key]
     return _new(dataset)
+
+
+def choose(dataset_id: str, study: str, model: str) -> None:
+    """Show a stored study by its key, or ask for a new one under a model."""
+    st.session_state[f"rank_study_{dataset_id}"] = study
+    st.session_state[f"rank_model_{dataset_id}"] = model
 
 
 def described(asked: RankQuestion) -> str:
@@ -119,13 +125,16 @@ def _new(dataset: Dataset) -> RankQuestion:
         key=f"rank_range_{dataset.hash}",
         help="The largest of them tells the noise, so it should be more than you expect.",
     )
-    offered = ranks.models_for(dataset)
+    offered, proposal = ranks.models_for(dataset), proposed.of(dataset.hash)
     key = st.selectbox(
         "Model",
         offered,
+        offered.index(proposal.model) if proposal.model in offered else 0,
         format_func=shown({key: MODELS[key].label for key in offered}),
         key=f"rank_model_{dataset.hash}",
-        help="Says how probable a factorization is, and by what fits are measured.",
+        help=plain(
+            f"Says how probable a factorization is, and by what fits are measured. {proposal.said}"
+        ),
     )
     noise = "free"
     if Capability.GAUSSIAN_NOISE in MODELS[key].capabilities:

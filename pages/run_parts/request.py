@@ -17,7 +17,7 @@ from bnmf_core.runs.launch import DRAWS, KINDS, PLANS, QUICK, SETTINGS, Preset
 from pages.frame import link
 from pages.frame.services import store
 from pages.frame.words import plain, shown
-from pages.parts import forms
+from pages.parts import forms, proposed
 
 USUAL_RANK = 5
 # What algorithms make, and what they do for it.
@@ -115,11 +115,13 @@ def plan(kind: str) -> str:
     )
 
 
-def everything(dataset: Dataset, rank: int, kind: str, plan: str) -> Request:
+def everything(dataset: Dataset, dataset_id: str, rank: int, kind: str, plan: str) -> Request:
     """Everything else, in groups; where nothing is changed, what is recommended."""
-    # Another kind begins with a model of its own.
-    same, st.session_state["model_of"] = st.session_state.get("model_of") == kind, kind
-    chosen = st.session_state.get("model") if same else None
+    # Other data, and another kind, begin with the model that is proposed for them.
+    of = f"{kind} {dataset_id}"
+    same, st.session_state["model_of"] = st.session_state.get("model_of") == of, of
+    first = proposed.of(dataset_id).model if kind == "parts" else None
+    chosen = st.session_state.get("model", first) if same else first
     # What data speak against is refused where it is started; another one can be chosen here.
     fits = chosen is None or not MODELS[chosen].unfit(dataset)
     recommended = preset(dataset, rank, kind=kind, plan=plan, model=chosen if fits else None)
@@ -145,8 +147,7 @@ def everything(dataset: Dataset, rank: int, kind: str, plan: str) -> Request:
     untouched = {(spec.algorithm, spec.particles) for spec in specs} == {
         (spec.algorithm, spec.particles) for spec in recommended.specs
     }
-    told = recommended.left_out if untouched else ()
-    return Request(specs, told + recommended.advice * (model == recommended.specs[0].model), name)
+    return Request(specs, recommended.left_out if untouched else (), name)
 
 
 def _begin_with(recommended: Preset, model: str) -> None:

@@ -94,7 +94,8 @@ def _numbers(look: Lens, columns: Sequence[Session]) -> None:
 
 
 def _fit(look: Lens, one: Session) -> None:
-    st.markdown(f"**{plain(number(one.error))}** :small[{plain(look.analysis.measure)}]")
+    told = look.analysis.measure_told(one.error)
+    st.markdown(f"**{plain(told)}** :small[{plain(look.analysis.measure_heading)}]")
 
 
 def _coverage(look: Lens, one: Session) -> None:

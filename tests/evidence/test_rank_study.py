@@ -239,4 +239,4 @@ def test_counts_are_warned_of(whole):
     rng = np.random.default_rng(0)
     X = rng.poisson(low_rank(6, 8, rank=1, rng=rng).X * 10).astype(float) + 0.5 * (not whole)
     study = rank_study(Dataset.from_array(X), [1, 2], rng=rng, restarts=2, most_modes=1)
-    assert ("whole numbers only" in study.noise) == whole
+    assert ("X holds counts" in study.noise) == whole

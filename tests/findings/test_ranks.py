@@ -1,9 +1,13 @@
 """One recommendation with one grade: a rank is named only as firmly as two criteria allow."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from bnmf_core.analysis import ranks as stored
+from bnmf_core.analysis.ranks import RankQuestion
 from bnmf_core.evidence import criteria
 from bnmf_core.evidence.rank_study import RankStudy
 from bnmf_core.evidence.restarts import Restarts
@@ -75,6 +79,22 @@ def test_hidden_entries_lead_where_noise_of_counts_can_pass_for_components():
     assert (silent.rank, silent.grade) == (5, "open")
     more = ranks.recommend(study(PEAK, [5, 4, 3, 2, 1.5], counts=True))
     assert more.grade == "open"
+
+
+def test_gaussian_noise_and_noise_of_counts_stand_in_one_sentence(monkeypatch):
+    gaussian, counts = study(PEAK, AT_FIVE, counts=True), study(np.roll(PEAK, -1), [5, 3, 1, 2, 4])
+    assert [ranks.recommend(one).rank for one in (gaussian, counts)] == [5, 4]
+    root, both = Path("none"), {"gaussian": gaussian, "poisson": counts}
+    asked = {model: RankQuestion("data", tuple(RANKS.tolist()), model=model) for model in both}
+    monkeypatch.setattr(stored, "answered", lambda root, dataset_id: list(asked.values()))
+    by_key = {asked[model].key: one for model, one in both.items()}
+    monkeypatch.setattr(stored, "read", lambda folder: by_key[folder.name])
+    for model, one in both.items():
+        said = say(ranks.beside(one, model, root, "data"))
+        assert said.startswith("“Counts: Poisson noise, gamma priors” recommends 4 components and")
+        assert "“Gaussian noise, exponential priors” 5: only the first allows" in said
+    monkeypatch.setattr(stored, "read", lambda folder: gaussian)
+    assert not ranks.beside(gaussian, "gaussian", root, "data")
 
 
 def test_stability_and_number_of_modes_have_no_vote():

@@ -44,5 +44,5 @@ def test_divergences_are_no_relative_errors_on_any_page(server, run_ids):
         told[key] = "\n".join([words(app), *tables, *charts])
     found = {key: OF_SQUARES.findall(said) for key, said in told.items()}
     assert not any(found.values()), found
-    assert "relative divergence" in told["overview"] and "relative divergence" in told["sessions"]
-    assert "D(X ‖ AW) / ΣX, Kullback–Leibler" in told["quality"]
+    assert "of the deviance" in told["overview"] and "deviance explained" in told["sessions"]
+    assert "D(X ‖ AW) / D(X ‖ mean of X)" in told["quality"]

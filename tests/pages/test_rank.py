@@ -202,7 +202,7 @@ def test_ranks_are_compared_under_a_model_of_choice(server):
     assert asked == RankQuestion(data.hash, (1, 2), restarts=3, model="kl")
     criteria = charts(app)[0]
     assert len(criteria["data"]) == 3
-    assert criteria["layout"]["yaxis"]["title"]["text"] == "relative divergence"
+    assert criteria["layout"]["yaxis"]["title"]["text"] == "unexplained deviance"
     told = words(app)
     assert "There is no evidence to compare" in told and "a distribution of whole" in told
     assert "Gaussian and alike" not in told and "relative error" not in told
@@ -212,5 +212,6 @@ def test_ranks_are_compared_under_a_model_of_choice(server):
 
 def test_models_that_data_speak_against_are_not_offered():
     data = Dataset.from_array(np.eye(6), name="zeros")
-    assert ranks.models_for(data) == ["gaussian", "kl", "known_noise"]
+    of_counts = ["poisson", "negative_binomial", "kl"]
+    assert ranks.models_for(data) == ["gaussian", *of_counts, "known_noise"]
     assert "itakura_saito" in ranks.models_for(Dataset.from_array(np.eye(6) + 1.0))

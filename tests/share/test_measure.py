@@ -68,7 +68,7 @@ def figures(answer: Answer) -> str:
     axes = comparison.measure_axis, comparison.fit.loss.axis
     drawn = [
         *(one.figure for one in pictures(subject) if one.figure is not None),
-        by_error(table, comparison.measure),
+        by_error(table, comparison.measure, comparison.explains),
         mode_map(
             points,
             comparison.members,
@@ -105,7 +105,7 @@ def test_divergences_are_never_called_relative_errors(divergences):
         "traces": str(quantities(comparison.loss)),
     }
     for place, words in told.items():
-        assert any(name in words for name in ("divergence", "Kullback–Leibler")), place
+        assert "deviance" in words or "D(X ‖ AW)" in words, place
         assert not [word for word in OF_SQUARES if word in words], place
 
 

@@ -1,0 +1,198 @@
+"""What the numbers of X are: counts, scaled counts, logarithms of counts, or something else."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from bnmf_core.core.dataset import Dataset
+from bnmf_core.numerics.linalg import evenly_spaced
+from bnmf_core.numerics.matrix import is_sparse, only_yes_and_no, stored
+
+Inverse = Callable[[np.ndarray], np.ndarray]
+# Columns that are looked at, and distinct values of each, at most.
+COLUMNS, VALUES = 50, 200
+# Ratings have no more steps than this.
+MOST_STEPS = 10
+# What columns of parts of a whole sum to, and how nearly, as their entries may be rounded.
+TOTALS, NEARLY = (1.0, 100.0, 1e4, 1e6), 1e-3
+# Digits behind the point to which numbers may be rounded, and their relative error elsewhere: that
+# of single precision, after a few operations.
+DECIMALS, RELATIVE = 6, 1e-6
+# A number is whole when it is so far from the next whole one at most, and known as exactly.
+WHOLE = 0.1
+# The smallest count of a column is at most this, and so many others have to be whole with it.
+SMALLEST, FEWEST = 10, 3
+# The part of the columns in which that has to be so.
+MOST = 0.95
+# Logarithms of 1 + x: their inverse, and a number that no such logarithm of a count exceeds.
+LOGARITHMS: dict[str, tuple[Inverse, float]] = {
+    "ln": (np.expm1, 30.0),
+    "log2": (lambda x: np.exp2(x) - 1.0, 40.0),
+    "log10": (lambda x: 10.0**x - 1.0, 12.0),
+}
+
+
+class Kind(StrEnum):
+    """What numbers are. A model says by these which data it suits."""
+
+    COUNTS = "counts"
+    VARIED = "counts that vary more than Poisson allows"
+    SCALED = "scaled counts"
+    LOGARITHMS = "logarithms of counts"
+    OTHER = "other"
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """What the numbers of X are.
+
+    kind : one of :class:`Kind`. said : why, in a sentence. advice : how to get counts, in a
+    sentence; "" where they are counts, or were not made of any.
+    """
+
+    kind: Kind
+    said: str
+    advice: str = ""
+
+
+def numbers_of(dataset: Dataset) -> Numbers:
+    """Distinguish counts, numbers that were made of counts, and all others.
+
+    Parameters
+    ----------
+    dataset : X (D, N), observations in columns. Of many columns some are looked at.
+
+    Returns
+    -------
+    Numbers of any kind but VARIED, which a fit decides.
+
+    Examples
+    --------
+    >>> from bnmf_core import Dataset
+    >>> from bnmf_core.data.kinds import numbers_of
+    >>> numbers_of(Dataset.from_array([[12.0, 0.0, 7.0], [3.0, 31.0, 0.0]])).said
+    'These are counts: every entry is a whole number, the largest 31.'
+    """
+    largest = float(stored(dataset.X).max())
+    if against := _no_counts(dataset, largest):
+        return Numbers(Kind.OTHER, against)
+    if dataset.whole_numbers:
+        said = f"These are counts: every entry is a whole number, the largest {largest:,.0f}."
+        return Numbers(Kind.COUNTS, said)
+    columns = [_distinct(dataset, n) for n in evenly_spaced(dataset.N, COLUMNS)]
+    if why := _scaled(columns, [_error(column) for column in columns], _total(dataset)):
+        return Numbers(
+            Kind.SCALED,
+            f"These are scaled counts: {why}.",
+            "The counts themselves say how large the noise is: load the table from before it was "
+            "scaled.",
+        )
+    for name, (inverse, most) in LOGARITHMS.items():
+        if largest < most and _logarithms(dataset, columns, inverse):
+            return Numbers(
+                Kind.LOGARITHMS,
+                f"These are logarithms of counts: {name}(1 + x) of counts, or of scaled ones.",
+                "Parts add up in counts and not in their logarithms: load the table from before "
+                "the logarithm was taken.",
+            )
+    return Numbers(Kind.OTHER, "The entries are neither counts nor made of counts.")
+
+
+def _no_counts(dataset: Dataset, largest: float) -> str:
+    """Why numbers are no counts, nor made of any, whatever they look like; "" where they may be."""
+    if largest == 1.0 and only_yes_and_no(stored(dataset.X)):
+        return "Every entry is 0 or 1."
+    if dataset.image_shape or dataset.map_shape:
+        return "The entries are values of pixels, which are no counts."
+    if dataset.whole_numbers and dataset.unit and Kind.COUNTS not in dataset.unit.lower():
+        return f"The entries are in the unit “{dataset.unit}”, no counts."
+    steps = _steps(dataset) if dataset.whole_numbers else 0
+    return f"The entries are ratings of {steps} steps, no counts." if steps else ""
+
+
+def _steps(dataset: Dataset) -> int:
+    """The steps of ratings, where the whole numbers are some; else 0.
+
+    Ratings are never 0, or mostly 0, which stands for none; then 1 is not the most frequent of the
+    others, as it is of counts that are mostly 0.
+    """
+    values = stored(dataset.X)
+    found, often = np.unique(values[values > 0], return_counts=True)
+    none = 1.0 - often.sum() / dataset.observed
+    if found[-1] > MOST_STEPS or 0.0 < none < 0.5 or found.size < FEWEST:
+        return 0
+    return 0 if none > 0.0 and often.argmax() == 0 else int(found[-1])
+
+
+def _distinct(dataset: Dataset, n: int) -> np.ndarray:
+    """Distinct values above 0 of a column, ascending."""
+    column = dataset.X[:, [n]].data if is_sparse(dataset.X) else dataset.X[:, n]
+    found = np.unique(column[column > 0])
+    return found[evenly_spaced(found.size, VALUES)] if found.size else found
+
+
+def _error(values: np.ndarray) -> np.ndarray:
+    """How far numbers may be from those that they are rounded or computed from."""
+    exact = RELATIVE * values
+    for digits in range(DECIMALS + 1):
+        scaled = values * 10.0**digits
+        if (np.abs(scaled - scaled.round()) <= 1e-6).all():
+            return np.maximum(exact, 0.5 * 10.0**-digits)
+    return exact
+
+
+def _unit(values: np.ndarray, error: np.ndarray) -> float:
+    """Of what a column's values are whole multiples, as far as they are known; NaN: of nothing."""
+    if values.size <= FEWEST:
+        return np.nan
+    for smallest in range(1, SMALLEST + 1):
+        unit = values[0] / smallest
+        multiple = values / unit
+        known = multiple * (error / values + error[0] / values[0]) < WHOLE
+        known[0] = False
+        if known.sum() >= FEWEST and (np.abs(multiple - multiple.round())[known] < WHOLE).all():
+            return float(unit)
+    return np.nan
+
+
+def _scaled(columns: list[np.ndarray], errors: list[np.ndarray], total: float) -> str:
+    """Why columns are scaled counts; "" where they are not."""
+    if total:
+        return f"the entries of every column sum to {total:,.0f}"
+    units = np.array([_unit(*pair) for pair in zip(columns, errors, strict=True) if pair[0].size])
+    units = units[np.isfinite(units)] if np.isfinite(units).mean() >= MOST else units[:0]
+    # The same unit everywhere is one of measurement.
+    if units.size and np.ptp(units) > NEARLY * units.max():
+        return "every column is made of whole numbers times a factor of its own"
+    return ""
+
+
+def _total(dataset: Dataset, inverse: Inverse | None = None) -> float:
+    """What all columns sum to, where that is a usual total; else 0."""
+    if dataset.missing:
+        return 0.0
+    X = dataset.X[:, evenly_spaced(dataset.N, COLUMNS)]
+    if inverse is not None:
+        X = X.copy()
+        stored(X)[...] = inverse(stored(X))
+    sums = np.asarray(X.sum(axis=0)).ravel()
+    sums = sums[sums > 0]
+    fits = [total for total in TOTALS if (np.abs(sums / total - 1.0) <= NEARLY).all()]
+    return fits[0] if fits and sums.size else 0.0
+
+
+def _logarithms(dataset: Dataset, columns: list[np.ndarray], inverse: Inverse) -> bool:
+    """Whether columns were counts, scaled or not, before the logarithm was taken."""
+    found = [inverse(column) for column in columns]
+    errors = [
+        np.maximum(inverse(column + _error(column)) - values, RELATIVE * values)
+        for column, values in zip(columns, found, strict=True)
+    ]
+    values, error = np.concatenate(found), np.concatenate(errors)
+    known = error < WHOLE
+    whole = np.abs(values - values.round())[known] < WHOLE
+    if np.unique(values[known].round()).size > FEWEST and whole.all():
+        return True
+    return bool(_scaled(found, errors, _total(dataset, inverse)))

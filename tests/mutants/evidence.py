@@ -66,4 +66,25 @@ MUTANTS = (
         "    kept = near",
         "tests/evidence/test_mode_evidence.py",
     ),
+    Mutant(
+        "evidence of counts: the factorials are left out",
+        "evidence/sources_path.py",
+        "(gammaln(counts.values + 1.0) - counts.values * np.log(fitted)).sum()",
+        "(-counts.values * np.log(fitted)).sum()",
+        "tests/evidence/test_counts.py",
+    ),
+    Mutant(
+        "evidence of counts: sources that are always those of q",
+        "evidence/sources_path.py",
+        "            np.exp(power * np.log(F) + (1.0 - power) * q.mean_log)",
+        "            np.exp(q.mean_log) + 0.0 * F",
+        "tests/evidence/test_counts.py",
+    ),
+    Mutant(
+        "evidence of counts: the rate of the posterior all along",
+        "evidence/sources_path.py",
+        "    rate = (1.0 - power) * q.rate + power * (prior.rate + exposure)\n    return",
+        "    rate = prior.rate + exposure\n    return",
+        "tests/evidence/test_counts.py",
+    ),
 )

@@ -131,4 +131,32 @@ MUTANTS = (
         "gained -= now[chains, label]",
         "tests/algorithms/test_invariance.py -k annealed",
     ),
+    Mutant(
+        "counts: sources of the row before",
+        "samplers/sources.py",
+        "d, n, left = rows[i], columns[i], values[i]",
+        "d, n, left = rows[i - 1], columns[i], values[i]",
+        "tests/algorithms/test_counts.py",
+    ),
+    Mutant(
+        "counts: the prior's rate is dropped",
+        "samplers/sources.py",
+        "    drawn /= prior.rate + exposure",
+        "    drawn /= exposure",
+        "tests/algorithms/test_counts.py",
+    ),
+    Mutant(
+        "counts: a dispersed entry whose gamma forgets its count",
+        "samplers/dispersion.py",
+        "g = rng.standard_gamma(k[chain] + x)",
+        "g = rng.standard_gamma(k[chain] + 0 * x)",
+        "tests/algorithms/test_counts.py",
+    ),
+    Mutant(
+        "counts: the dispersion without its prior",
+        "samplers/dispersion.py",
+        "counts.negative_binomial_value(A, W, log_k) - 0.5 * float(apart) ** 2",
+        "counts.negative_binomial_value(A, W, log_k) - 0.0 * float(apart) ** 2",
+        "tests/algorithms/test_counts.py",
+    ),
 )

@@ -103,7 +103,7 @@ def test_where_nothing_is_left_to_gain_it_does_not_turn_for_ever():
     problem = Problem.without_model(counts(), 3, loss=kullback_leibler.LOSS)
     pair = started(problem, 4)
     usual = solved(problem, *pair)
-    endless = Stopping(10_000, None, movement=1e-12)
+    endless = Stopping(10_000, None, movement=1e-15)
     ridge = solved(problem, *pair, endless)
     assert not endless.converged(ridge.kkt, ridge.movement, ridge.gain).any()
     assert ((ridge.gain <= 0.01) | (ridge.kkt < 1e-15)).all()

@@ -6,16 +6,19 @@ distribution. Zeros do not separate as they do there, so that sums take time in 
 array of that size.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
 import numba
 import numpy as np
 from scipy import sparse
-from scipy.special import digamma, gammaln, polygamma
+from scipy.special import digamma, polygamma
 
 from bnmf_core.numerics.matrix import Matrix, is_sparse
 
+# What a product of factors may come to before its logarithm is taken; the smallest odds.
+LARGE, TINY = 1e150, 2e-308
 # Multiply-adds that a logarithm at every entry is worth.
 ENTRY_WORK = 80.0
 
@@ -61,12 +64,9 @@ class Counts:
 
     def negative_binomial_value(self, A: np.ndarray, W: np.ndarray, log_k: float) -> float:
         """Σ log p(x | AW, k) over the seen entries but for Σ log x!: A (D, R), W (R, N)."""
-        k = float(np.exp(log_k))
-        values, times = self.distinct
-        y = self.fitted(A, W)
-        odds = np.maximum(y / (y + k), np.finfo(float).tiny)
-        value = times @ gammaln(values + k) - times.sum() * gammaln(k)
-        return float(value + (self.values * np.log(odds)).sum() - k * self._sums(A, W, k)[0])
+        places = self.rows, self.columns, self.values
+        factors = np.ascontiguousarray(A), _rows_of(W)
+        return float(_value(*places, *self.distinct, *factors, self._seen, float(np.exp(log_k))))
 
     def negative_binomial_bends(
         self, A: np.ndarray, W: np.ndarray, log_k: float
@@ -74,7 +74,8 @@ class Counts:
         """The first and second derivative of :meth:`negative_binomial_value` by log k."""
         k = float(np.exp(log_k))
         values, times = self.distinct
-        logs, parts, squares = self._sums(A, W, k)
+        factors = np.ascontiguousarray(A), _rows_of(W)
+        logs, parts, squares = _sums(*factors, self._seen, k)
         part = self.values / (self.fitted(A, W) + k)
         slope = times @ digamma(values + k) - times.sum() * digamma(k)
         slope += parts - logs - part.sum()
@@ -82,10 +83,9 @@ class Counts:
         bend += squares / k + (part**2 / np.maximum(self.values, 1)).sum()
         return float(k * slope), float(k * slope + k * k * bend)
 
-    def _sums(self, A: np.ndarray, W: np.ndarray, k: float) -> tuple[float, float, float]:
-        seen = np.empty((0, 0)) if self.seen is None else self.seen
-        found: tuple[float, float, float] = _sums(np.ascontiguousarray(A), _rows_of(W), seen, k)
-        return found
+    @property
+    def _seen(self) -> np.ndarray:
+        return np.empty((0, 0)) if self.seen is None else self.seen
 
 
 def _rows_of(W: np.ndarray) -> np.ndarray:
@@ -118,3 +118,40 @@ def _sums(A: np.ndarray, W: np.ndarray, seen: np.ndarray, k: float) -> tuple[flo
             parts += part
             squares += part * part
     return logs, parts, squares
+
+
+@numba.njit(cache=True, nogil=True)
+def _value(
+    rows: np.ndarray,
+    columns: np.ndarray,
+    values: np.ndarray,
+    distinct: np.ndarray,
+    times: np.ndarray,
+    A: np.ndarray,
+    W: np.ndarray,
+    seen: np.ndarray,
+    k: float,
+) -> float:
+    """See :meth:`Counts.negative_binomial_value`: A (D, R), W (N, R)."""
+    found, of_k = 0.0, math.lgamma(k)
+    for i in range(distinct.size):
+        found += times[i] * (math.lgamma(distinct[i] + k) - of_k)
+    for i in range(rows.size):
+        y = 0.0
+        for r in range(A.shape[1]):
+            y += A[rows[i], r] * W[columns[i], r]
+        found += values[i] * np.log(max(y / (y + k), TINY))
+    # Many factors above 1 are multiplied before one logarithm is taken.
+    factor = 1.0
+    for d in range(A.shape[0]):
+        for n in range(W.shape[0]):
+            if seen.size and seen[d, n] == 0.0:
+                continue
+            y = 0.0
+            for r in range(A.shape[1]):
+                y += A[d, r] * W[n, r]
+            factor *= 1.0 + y / k
+            if factor > LARGE:
+                found -= k * np.log(factor)
+                factor = 1.0
+    return found - k * np.log(factor)

@@ -17,6 +17,7 @@ import numpy as np
 
 from bnmf_core.core.model import GammaPrior, Sources, given
 from bnmf_core.core.problem import Problem
+from bnmf_core.numerics.binomial import LOG_FACTORIALS, draw
 from bnmf_core.numerics.counts import ENTRY_WORK, Counts
 from bnmf_core.samplers import dispersion, scale_move
 
@@ -25,8 +26,8 @@ from bnmf_core.samplers import dispersion, scale_move
 ONE_BY_ONE = 4
 # Gammas of small shape can fall below what a float holds; none is taken to be 0.
 TINY = 1e-300
-# Multiply-adds that a gamma draw, and a source of an entry, are worth.
-GAMMA_WORK, SOURCE_WORK = 150.0, 70.0
+# Multiply-adds that a gamma draw, a binomial draw, and one count by itself are worth.
+GAMMA_WORK, BINOMIAL_WORK, COUNT_WORK = 150.0, 200.0, 30.0
 # Products with A and W, and values of the density of k, of one sweep over dispersed counts.
 DISPERSED, SLICES = 10.0, 6.0
 
@@ -74,7 +75,7 @@ def allocate(
     bases, weights = (np.ascontiguousarray(F.transpose(0, 2, 1)) for F in (A, W))
     rows, columns = np.zeros(bases.shape), np.zeros(weights.shape)
     places = counts.rows, counts.columns, counts.values
-    _share_out(rng, *places, bases, weights, rows, columns)
+    _share_out(rng, *places, bases, weights, rows, columns, LOG_FACTORIALS)
     return rows.transpose(0, 2, 1), columns.transpose(0, 2, 1)
 
 
@@ -88,6 +89,7 @@ def _share_out(
     W: np.ndarray,
     of_rows: np.ndarray,
     of_columns: np.ndarray,
+    log_factorials: np.ndarray,
 ) -> None:
     """Add the sources of every chain, A (c, D, R), W (c, N, R), to the sums (c, D or N, R)."""
     R = A.shape[2]
@@ -114,7 +116,7 @@ def _share_out(
                 continue
             for r in range(R):
                 whole = r == R - 1 or p[r] >= total
-                some = left if whole else rng.binomial(left, p[r] / total)
+                some = left if whole else draw(rng, left, p[r] / total, log_factorials)
                 of_rows[chain, d, r] += some
                 of_columns[chain, n, r] += some
                 left -= some
@@ -153,7 +155,9 @@ def _draw(
 def work_per_sweep(problem: Problem) -> float:
     """Multiply-adds of one chain's sweep."""
     data, R = problem.dataset, problem.rank
-    work = data.stored_entries * R * SOURCE_WORK + (data.D + data.N) * R * GAMMA_WORK
+    counts = data.total / data.stored_entries  # of an entry, on average
+    an_entry = min(counts * (COUNT_WORK + R), R * BINOMIAL_WORK) + 4.0 * R
+    work = data.stored_entries * an_entry + (data.D + data.N) * R * GAMMA_WORK
     if of(problem).dispersion is not None:
         work += data.D * data.N * (DISPERSED * R + SLICES * ENTRY_WORK + 2.0 * GAMMA_WORK)
     return work

@@ -169,13 +169,13 @@ class CountsAgain:
         draw = self.problem.model.draw
         assert draw is not None
         values = draw(self.problem, stored(dataset.X), rng)
-        if is_sparse(dataset.X):
-            X = dataset.X.copy()
-            X.data = values
-            X.eliminate_zeros()
-        else:
-            X = values
-        return replace(dataset, X=X), np.arange(dataset.N)
+        samples = np.arange(dataset.N)
+        if not is_sparse(dataset.X):
+            return replace(dataset, X=values), samples
+        X = dataset.X.copy()
+        X.data = values
+        X.eliminate_zeros()
+        return replace(dataset, X=X), samples
 
 
 def counts_drawn_again(comparison: Comparison, run: int) -> CountsAgain | str:

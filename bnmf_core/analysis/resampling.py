@@ -187,7 +187,7 @@ def counts_drawn_again(comparison: Comparison, run: int) -> CountsAgain | str:
     except BNMFError as error:
         return str(error)
     if problem.model.sources is None or problem.model.draw is None:
-        return "Only a model of counts says how to draw them again, such as Poisson counts."
+        return "Counts are drawn again only under a model of counts, such as Poisson noise."
     return CountsAgain(problem)
 
 

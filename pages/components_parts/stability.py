@@ -6,26 +6,43 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.analysis import chains
+from bnmf_core.analysis import chains, resampling
 from bnmf_core.compare.alignment import component_stability
 from bnmf_core.core.names import numbered
-from pages.frame import view
+from bnmf_core.findings import spreads
+from bnmf_core.findings.facts import say
+from bnmf_core.share import pictures
+from pages.frame import view, watch
 from pages.frame.lens import Lens
 from pages.frame.words import plain
+from pages.parts.answer import Answer
 
 TITLE = "Which components can be trusted?"
 
 
-def show(look: Lens, row: int, name: str) -> None:
-    """How much each component of a factorization varies over the optima in focus, or the draws.
+def show(look: Lens, found: Answer, row: int, name: str) -> None:
+    """How far components turn with the data, and over the optima in focus, or the draws.
 
-    ``row`` : of the members, the first of the pictures above, whose numbers components have.
-    ``name`` : what it is called there.
+    ``found`` : what is known of the modes. ``row`` : of the members, the first of the pictures
+    above, whose numbers components have. ``name`` : what it is called there.
     """
     fold = st.expander(TITLE, key="stability_fold", on_change="rerun")
     if view.is_open(fold):
         with fold:
+            _spreads(look, found)
             _unfolded(look, row, name)
+
+
+def _spreads(look: Lens, found: Answer) -> None:
+    """Three kinds of doubt side by side; what is not computed yet is left out, and waited for."""
+    turned = found.spreads
+    if turned is None:
+        return
+    if turned.farthest:
+        view.picture(pictures.spreads(turned, look.mode_names), look.origin)
+        st.markdown(plain(say(spreads.facts(turned), look.mode_names)))
+    if not look.passing:
+        watch.beside(look.analysis, resampling.STAGE, "How far the data turn components")
 
 
 def _unfolded(look: Lens, row: int, name: str) -> None:

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from bnmf_core.figures.modes import mode_color
 from bnmf_core.figures.sketch import Sketch
-from bnmf_core.figures.style import MUTED, PAPER, in_lines, layout, rounded, safe
+from bnmf_core.figures.style import LETTER, MUTED, PAPER, in_lines, layout, rounded, safe
 
 # Of each kind of interval: its name, colour and mark, in the order from above.
 LOOKS = {
@@ -44,6 +44,7 @@ def spreads_of_components(
     others : (K,) their numbers, 0-based. names : R. mode_names : of all modes.
     """
     R = len(names)
+    room = min(NAME, LETTER * max(map(len, names)))
     kinds = [kind for kind in LOOKS if kind in intervals]
     lines = len(kinds) + bool(len(others))
     step = max(lines, 1) * ROW + APART
@@ -72,7 +73,7 @@ def spreads_of_components(
         title="component",
         range=[R * step, 0],
         tickvals=[(r + 0.5) * step for r in range(R)],
-        ticktext=[in_lines(name, NAME, 2) for name in names],
+        ticktext=[in_lines(name, room, 2) for name in names],
         showgrid=False,
         zeroline=False,
     )
@@ -81,7 +82,7 @@ def spreads_of_components(
         figure,
         "Angles of components to the best mode",
         height=R * step + AROUND,
-        margin={"l": NAME + 30, "t": 84},
+        margin={"l": room + 50, "t": 84},
         showlegend=True,
         shapes=shapes,
     )

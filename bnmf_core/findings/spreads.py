@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 DRAWS, MODES = "draws", "modes"
 # Ends of what is shown of resamples and draws, and the middle.
 QUANTILES = (0.05, 0.5, 0.95)
+# Components turn alike where none turns by less than this part of what another does.
+ALIKE = 0.95
 KINDS = (COUNTS, SAMPLES, DRAWS)
 # What each of them is called in a table.
 LABELS = {
@@ -156,13 +158,19 @@ def facts(found: Spreads, component: int | None = None) -> list[Fact]:
         return []
     angles = np.array(list(farthest.values()))
     r = int(angles.max(axis=0).argmax()) if component is None else component
-    numbers = {kind: float(values[r]) for kind, values in farthest.items()}
-    little = component is None and angles.max() <= UNIQUE
-    kind = "little" if little else "most" if component is None and len(found.names) > 1 else "only"
+    least, most = angles.max(axis=0).min(), angles.max()
+    little = component is None and most <= UNIQUE
+    alike = not little and component is None and len(found.names) > 1 and least > ALIKE * most
+    numbers = {
+        kind: float(values.max() if alike or little else values[r])
+        for kind, values in farthest.items()
+    }
+    single = component is not None or len(found.names) == 1
+    kind = "little" if little else "alike" if alike else "only" if single else "most"
     said = fact(
         f"spread.{kind}",
         component=found.names[r],
-        angle=max(math.ceil(10 * round(float(angles.max()), 6)) / 10, 0.1),
+        angle=max(math.ceil(10 * round(float(most), 6)) / 10, 0.1),
         by=tuple(_over(found, numbers, little)),
         **numbers,
     )

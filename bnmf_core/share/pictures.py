@@ -64,9 +64,9 @@ COVERED = (
 )
 
 TURNED = (
-    "Bars hold 90 % of resamples or draws, marks their medians. A disc is another mode, larger "
-    "with more posterior mass; a hollow one hardly counts. The spreads overlap, since the same "
-    "noise moves resamples and draws: they are not shares of anything."
+    "Bars: 90 % of resamples or draws; marks: medians. Discs: other modes, larger with more "
+    "posterior mass, hollow where they hardly count. The spreads overlap, as the same noise moves "
+    "resamples and draws: they are not shares of anything."
 )
 
 
@@ -153,10 +153,10 @@ def spreads(found: Spreads, mode_names: Sequence[str]) -> Picture:
         mode_names,
     )
     solved = {
-        (f"{done} of {many}" if done < many else f"{many}")
+        f"{many} resamples of a kind" + f", {done} of them converged" * (done < many)
         for many, done in found.resamples.values()
     }
-    counted = [f"Resamples of a kind that converged: {listed(sorted(solved))}."] if solved else []
+    counted = [f"Solved: {listed(sorted(solved))}."] if solved else []
     reading = " ".join([TURNED, *counted, *dict.fromkeys(filter(None, found.missing.values()))])
     return Picture("spreads", reading, found.table, figure)
 

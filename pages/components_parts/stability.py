@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.analysis import chains, resampling
+from bnmf_core.analysis import chains, posterior, resampling
 from bnmf_core.compare.alignment import component_stability
 from bnmf_core.core.names import numbered
 from bnmf_core.findings import spreads
@@ -29,23 +29,29 @@ def show(look: Lens, found: Answer, row: int, name: str) -> None:
     fold = st.expander(TITLE, key="stability_fold", on_change="rerun")
     if view.is_open(fold):
         with fold:
-            _spreads(look, found)
-            _unfolded(look, row, name)
+            _unfolded(look, row, name, _spreads(look, found))
 
 
-def _spreads(look: Lens, found: Answer) -> None:
-    """Three kinds of doubt side by side; what is not computed yet is left out, and waited for."""
+def _spreads(look: Lens, found: Answer) -> bool:
+    """Three kinds of doubt side by side, and whether there was one to show.
+
+    What is not computed yet is left out, and waited for.
+    """
     turned = found.spreads
     if turned is None:
-        return
+        return False
     if turned.farthest:
         view.picture(pictures.spreads(turned, look.mode_names), look.origin)
         st.markdown(plain(say(spreads.facts(turned), look.mode_names)))
-    if not look.passing:
-        watch.beside(look.analysis, resampling.STAGE, "How far the data turn components")
+    if look.passing:
+        st.caption("Resampled data are solved when the other runs have ended.")
+    elif watch.beside(look.analysis, resampling.STAGE, "How far resampled data turn components"):
+        watch.beside(look.analysis, posterior.STAGE, "How far draws turn them")
+    return bool(turned.farthest)
 
 
-def _unfolded(look: Lens, row: int, name: str) -> None:
+def _unfolded(look: Lens, row: int, name: str, said: bool) -> None:
+    """The table of angles, with a sentence where nothing was ``said`` above it."""
     # As modes are made of optima, and draws lie about theirs by what the posterior allows.
     optima, draws = look.focus & look.analysis.optima, look.focus & ~look.analysis.optima
     # Optima of one mode are all the same; what the data leave open there, draws tell.
@@ -60,7 +66,8 @@ def _unfolded(look: Lens, row: int, name: str) -> None:
         rows = rows[rows != row]
     table = _stability(look.analysis.kept_under, row, tuple(rows.tolist()), look)
     called = numbered(look.notes.components(look.aligned(np.array([row]))[0]))
-    st.markdown(plain(_least_and_most(table["max_angle"], called)))
+    if not said:
+        st.markdown(plain(_least_and_most(table["max_angle"], called)))
     st.markdown(
         f":small[Angle between each component of {plain(name)}, numbered as in its picture, and "
         f"its partner in every other {plain(what)} in focus. Small everywhere: the data insist on "

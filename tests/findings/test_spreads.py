@@ -53,6 +53,14 @@ def test_only_what_is_known_is_said():
     assert unmixed.endswith("again. Chains within mode 1 have not mixed and are not shown.")
 
 
+def test_no_component_turns_most_where_all_turn_alike():
+    same = found(samples=[0, 1e-6, 0], modes=[[36.87, 36.87, 36.9]], mass=[0.5], weighty=[True])
+    assert say(facts(same)) == (
+        "All components turn alike: by up to 0° when samples are left out and 37° from mode to "
+        "mode."
+    )
+
+
 @pytest.mark.parametrize(
     ("ends", "words"),
     [([0.0, 1e-9], "0.1°"), ([0.2, 0.31], "0.4°"), ([0.2, 0.3], "0.3°"), ([1.0, 0.2], "1°")],

@@ -2,7 +2,8 @@
 
 Counts are drawn again around those that were seen, as Poisson counts for the Poisson model (the
 bootstrap of mutational signatures, Islam et al. 2022), and samples are left out. A solver then goes
-on from the best mode, so that the angles show doubt about the data and none about the mode.
+on from the best mode, so that the angles show doubt about the data rather than about the mode. It
+ends in another mode only where the resampled data no longer have the best one.
 """
 
 from collections.abc import Callable

@@ -15,6 +15,14 @@ LOOKS = {
     "samples": ("samples left out", "#E69F00", "square"),
     "draws": ("posterior draws", "#9B1D5A", "diamond"),
 }
+# Of each kind of doubt in points: its name, colour and mark.
+DOUBTS = {
+    "counts": LOOKS["counts"],
+    "starts": ("other starts", "#E69F00", "square"),
+    "draws": LOOKS["draws"],
+}
+# Where a point of many lies in its row, in turn, so that equal ones are seen.
+SCATTERED = np.array([0, 3, -2, 1, -3, 2, -1]) / 12
 # Pixels: between lines of a component, between components, above and below, of a name, and of dots
 # of modes without mass and with all of it.
 ROW, APART, AROUND, NAME = 15, 14, 150, 96
@@ -86,6 +94,45 @@ def spreads_of_components(
         showlegend=True,
         shapes=shapes,
     )
+
+
+def doubts(
+    angles: Mapping[str, np.ndarray], chosen: str, farthest: float, height: int = 320
+) -> go.Figure:
+    """Points of angles in a row for each kind of doubt, one of them brought forward.
+
+    Parameters
+    ----------
+    angles : "counts", "starts", "draws" → (K,) degrees. chosen : one of them.
+    farthest : degrees that the axis reaches to.
+    """
+    figure = Sketch()
+    for row, (kind, (label, color, symbol)) in enumerate(DOUBTS.items()):
+        values = rounded(np.asarray(angles[kind], dtype=float), "°")
+        figure.add_scatter(
+            x=values,
+            y=row + np.resize(SCATTERED, values.size),
+            mode="markers",
+            name=label,
+            marker={
+                "symbol": symbol,
+                "size": 10,
+                "color": color if kind == chosen else MUTED,
+                "opacity": 0.6 if kind == chosen else 0.25,
+            },
+            hovertemplate=f"{label}: %{{x:.2g}}°<extra></extra>",
+        )
+    figure.update_xaxes(title="largest angle (degrees)", range=[-0.02 * farthest, farthest])
+    labels = [in_lines(label, NAME, 2) for label, *_ in DOUBTS.values()]
+    figure.update_yaxes(
+        range=[len(DOUBTS) - 0.5, -0.5],
+        tickvals=list(range(len(DOUBTS))),
+        ticktext=labels,
+        showgrid=False,
+        zeroline=False,
+    )
+    title = "Largest angle to the best factorization"
+    return layout(figure, title, height=height, margin={"l": NAME + 16}, showlegend=False)
 
 
 def _heights(R: int, step: int, place: int) -> np.ndarray:

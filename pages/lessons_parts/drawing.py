@@ -11,7 +11,7 @@ from pages.lessons_parts.lesson import Lesson
 from pages.lessons_parts.registry import LESSONS
 
 STEPS = (1, 2, 3)
-IN_A_ROW = 5
+IN_A_ROW = 6
 CARDS = Path(__file__).with_name("cards")
 
 

@@ -159,7 +159,7 @@ def _interval(
         },
         mode="markers",
         name=label,
-        marker={"symbol": symbol, "size": 9, "color": color},
+        marker={"symbol": symbol, "size": 8, "color": color},
         text=[
             f"<b>component {safe(name)}</b><br>{label}: {m:.2g}° ({a:.2g} to {b:.2g}°)"
             for name, a, m, b in zip(names, low, median, high, strict=True)

@@ -152,11 +152,11 @@ def spreads(found: Spreads, mode_names: Sequence[str]) -> Picture:
         [name.removeprefix("component ") for name in found.names],
         mode_names,
     )
-    solved = {
-        f"{many} resamples of a kind" + f", {done} of them converged" * (done < many)
-        for many, done in found.resamples.values()
-    }
-    counted = [f"Solved: {listed(sorted(solved))}."] if solved else []
+    solved = [
+        f"{done} of {many} ({spread_facts.LABELS[kind]})"
+        for kind, (many, done) in found.resamples.items()
+    ]
+    counted = [f"Resamples that converged: {listed(solved)}."] if solved else []
     reading = " ".join([TURNED, *counted, *dict.fromkeys(filter(None, found.missing.values()))])
     return Picture("spreads", reading, found.table, figure)
 

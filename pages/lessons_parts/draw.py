@@ -195,8 +195,8 @@ def doubts() -> list[str]:
     """Angles of resamples, restarts and draws, a row each."""
     drawn = [tag("path", d="M20 122.5H240", stroke=MUTED)]
     for row, (kind, (_, color, _)) in enumerate(DOUBTS.items()):
-        angles = doubt.angles(doubt.SHOWN[1][0], kind)[::2]
-        places = np.column_stack([24 + 5.4 * angles, np.full(angles.size, 24.0 + 38 * row)])
+        angles = doubt.angles(doubt.FEW, kind)[::2]
+        places = np.column_stack([26 + 5.2 * angles, np.full(angles.size, 24.0 + 38 * row)])
         drawn += dots(places, 5, fill=color, fill_opacity=0.4)
     return drawn
 

@@ -95,7 +95,7 @@ def test_numbers_are_those_of_the_component_whatever_its_place_in_each_factoriza
         bases=lambda rows: A[np.asarray(rows, int)],
         aligned=lambda rows: np.array([first, first]),
     )
-    table = pd.DataFrame({"mass": [0.6, 0.3, NAN], "joined": [0, 1, 2], "as_good_as_best": True})
+    table = pd.DataFrame({"mass": [0.6, 0.3, 0.004], "joined": [0, 1, 2], "as_good_as_best": True})
     resampled = SimpleNamespace(
         row=0,
         kinds={"counts": Kind("no counts"), "samples": Kind("", 40, 39)},

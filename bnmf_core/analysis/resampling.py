@@ -77,7 +77,7 @@ class Resampling:
     def angles(self) -> dict[str, np.ndarray]:
         """By kind, (K, R) degrees from each component of the member, in the member's order."""
         return {
-            kind: files.read_array(self.folder / f"{kind}.npy")
+            kind: files.read_arrays(self.folder / f"{kind}.npz")["angles"]
             for kind, one in self.kinds.items()
             if not one.reason
         }
@@ -107,17 +107,19 @@ def compute(
             def part(done: float, before: int = i) -> None:
                 report((before + done) / len(ways))
 
-            many = _affordable(problem)
+            many, path = _affordable(problem), folder / f"{kind}.npz"
             if isinstance(way, str) or many < FEWEST:
                 slow = "Solving resamples of these data would take too long."
                 kinds[kind] = Kind(way if isinstance(way, str) else slow)
                 continue
-            rngs = np.random.default_rng((SEED, i)).spawn(many)
-            arguments = [(problem, way, A, W, rng) for rng in rngs]
-            with Tasks(executor, stopped, part, many, "resampling") as tasks:
-                angles, converged = zip(*tasks.make(turned, arguments), strict=True)
-            files.write_array(folder / f"{kind}.npy", np.array(angles))
-            kinds[kind] = Kind("", many, int(sum(converged)))
+            if not path.exists():  # from before the stage had to give way
+                rngs = np.random.default_rng((SEED, i)).spawn(many)
+                arguments = [(problem, way, A, W, rng) for rng in rngs]
+                with Tasks(executor, stopped, part, many, "resampling") as tasks:
+                    angles, done = zip(*tasks.make(turned, arguments), strict=True)
+                files.write_arrays(path, {"angles": np.array(angles), "converged": np.array(done)})
+            converged = int(files.read_arrays(path)["converged"].sum())
+            kinds[kind] = Kind("", many, converged)
     plain = {kind: vars(one) for kind, one in kinds.items()}
     files.write_json(folder / "resampling.json", {"row": row, "kinds": plain})
 

@@ -72,7 +72,7 @@ def few(monkeypatch):
 
 def made(comparison, folder, stopped=lambda: False):
     """The stage's result, in a folder of its own."""
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     resampling.compute(comparison, folder, lambda part: None, stopped)
     return resampling.read(comparison, folder)
 
@@ -139,14 +139,16 @@ def test_the_stage_stores_the_same_bits_again_also_after_it_was_stopped(compared
     comparison = compared(counted(1e4))
     first = made(comparison, tmp_path / "first")
     assert first.row == 0 and first.kinds[COUNTS].resamples == first.kinds[SAMPLES].resamples == 10
-    asked = iter(range(10**9))
-    with pytest.raises(Cancelled):
-        made(comparison, tmp_path / "stopped", lambda: next(asked) > 25)
-    assert not (tmp_path / "stopped" / "resampling.json").exists()
-    again = made(comparison, tmp_path / "again")
-    for kind in (COUNTS, SAMPLES):
-        np.testing.assert_array_equal(first.angles[kind], again.angles[kind])
-        assert first.angles[kind].shape == (10, R)
+    for after in (5, 30):  # before and after the first kind is stored
+        asked, folder = iter(range(10**9)), tmp_path / f"stopped {after}"
+        with pytest.raises(Cancelled):
+            made(comparison, folder, lambda asked=asked, after=after: next(asked) > after)
+        assert not (folder / "resampling.json").exists()
+        again = made(comparison, folder)
+        assert again.kinds == first.kinds
+        for kind in (COUNTS, SAMPLES):
+            np.testing.assert_array_equal(first.angles[kind], again.angles[kind])
+            assert first.angles[kind].shape == (10, R)
     assert np.median(first.angles[COUNTS]) < 10
 
 

@@ -78,7 +78,6 @@ def spreads_of_components(
     farthest = max([SHORTEST, *map(float, ends)])
     figure.update_xaxes(title="angle (degrees)", range=[-0.02 * farthest, 1.05 * farthest])
     figure.update_yaxes(
-        title="component",
         range=[R * step, 0],
         tickvals=[(r + 0.5) * step for r in range(R)],
         ticktext=[in_lines(name, room, 2) for name in names],
@@ -90,7 +89,7 @@ def spreads_of_components(
         figure,
         "Angles of components to the best mode",
         height=R * step + AROUND,
-        margin={"l": room + 50, "t": 84},
+        margin={"l": room + 20, "t": 84},
         showlegend=True,
         shapes=shapes,
     )

@@ -19,7 +19,7 @@ def cards() -> None:
     """All lessons: the picture of each, its title and a link."""
     for first in range(0, len(LESSONS), IN_A_ROW):
         row = list(LESSONS.values())[first : first + IN_A_ROW]
-        for lesson, column in zip(row, st.columns(IN_A_ROW, gap="medium"), strict=False):
+        for lesson, column in zip(row, st.columns(IN_A_ROW, gap="small"), strict=False):
             with column.container(border=True, height="stretch"):
                 view.image(CARDS / f"{lesson.key}.svg", lesson.idea)
                 with st.container(height="stretch"):

@@ -56,6 +56,6 @@ elif difference:
     bases.show(look, rows, names, "bases", difference)
 else:
     bases.notes(look, rows, look.aligned(rows[:1])[0])
-stability.show(look, rows[0], names[0])
+stability.show(look, found, rows[0], names[0])
 naming.show(look)
 by_hand.show(look, rows, names)

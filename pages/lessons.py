@@ -1,4 +1,4 @@
-"""Lessons: ten ideas, each one picture to touch."""
+"""Lessons: eleven ideas, each one picture to touch."""
 
 import streamlit as st
 

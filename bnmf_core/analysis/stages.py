@@ -16,6 +16,7 @@ from bnmf_core.analysis import (
     mixing,
     posterior,
     quality,
+    resampling,
     stein,
     structure,
 )
@@ -43,6 +44,7 @@ STAGES: Registry[Stage[object]] = Registry(
         evidence.STAGE,
         posterior.STAGE,
         likelihood_power.STAGE,
+        resampling.STAGE,
     ),
     "bnmf.stages",
 )

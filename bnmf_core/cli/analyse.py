@@ -23,7 +23,9 @@ from bnmf_core.data.samples import SAMPLES
 from bnmf_core.evidence.rank_study import rank_study
 from bnmf_core.findings.answer import Answer
 from bnmf_core.findings.components import component_names
+from bnmf_core.findings.facts import say
 from bnmf_core.findings.ranks import Recommendation, recommend
+from bnmf_core.findings.spreads import Spreads, facts, spreads
 from bnmf_core.lazy import lazy
 from bnmf_core.runs.launch import KINDS, preset, told
 from bnmf_core.runs.runner import JobRunner
@@ -42,6 +44,7 @@ STAGES = (
     "evidence",
     "posterior",
     "belief",
+    "resampling",
 )
 RESTARTS = 10
 
@@ -133,6 +136,7 @@ def analyse(options: argparse.Namespace, output: Output) -> str:
     # A component says nothing by its angle to itself.
     A = comparison.aligned(others if others.size < 2 else others[others != chosen[0]])
     components = component_stability(A, first).assign(name=component_names(dataset, first))
+    turned = spreads(answer)
     of_labels = answer.conclusions
     verdicts = chains.STAGE.of(comparison)
     said_of_rank = "" if advice is None else f"{advice.sentence} {advice.reason}".rstrip()
@@ -148,6 +152,7 @@ def analyse(options: argparse.Namespace, output: Output) -> str:
         "threshold": threshold,
         "modes": modes_told(answer),
         "components": plain_rows(components.assign(component=components["component"] + 1)),
+        "spreads": None if turned is None else _spreads(turned, answer),
         "settled": verdicts.settled,
         "chains": [_chains(verdict) for verdict in verdicts.by_run.values()],
         "withheld": answer.withheld,
@@ -168,6 +173,18 @@ def analyse(options: argparse.Namespace, output: Output) -> str:
 
     output.result(document, show)
     return "complete"
+
+
+def _spreads(found: Spreads, answer: Answer) -> dict[str, object]:
+    """How far components of the best mode turn, in degrees, and why something is not known."""
+    return {
+        "mode": found.mode + 1,
+        "said": say(facts(found), answer.mode_names),
+        "angles": plain_rows(found.table),
+        "missing": {kind: reason for kind, reason in found.missing.items() if reason},
+        "resamples": {kind: many for kind, (many, _) in found.resamples.items()},
+        "converged": {kind: done for kind, (_, done) in found.resamples.items()},
+    }
 
 
 def _chains(verdict: chains.Verdict) -> dict[str, object]:

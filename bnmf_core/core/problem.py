@@ -14,14 +14,15 @@ from bnmf_core.core.model import Model
 from bnmf_core.core.squared_error import SQUARED_ERROR
 from bnmf_core.lazy import lazy
 from bnmf_core.numerics.completion import completed
-from bnmf_core.numerics.counts import Counts
 from bnmf_core.numerics.linalg import Compression, balanced_svd, compress
 from bnmf_core.numerics.matrix import Matrix, dense, is_sparse
 from bnmf_core.numerics.memory import in_lines
 
 if TYPE_CHECKING:
     from bnmf_core.numerics.count_lines import CountLines
+    from bnmf_core.numerics.counts import Counts
 
+counts = lazy("bnmf_core.numerics.counts")
 count_lines = lazy("bnmf_core.numerics.count_lines")
 sparse_products = lazy("bnmf_core.numerics.sparse_products")
 
@@ -106,9 +107,9 @@ class Problem:
         return mask.astype(np.float64) if mask is not None and self.dataset.missing else None
 
     @cached_property
-    def counts(self) -> Counts:
+    def counts(self) -> "Counts":
         """X as whole numbers, those above 0."""
-        return Counts.of(self.dataset.X, self.seen)
+        return counts.Counts.of(self.dataset.X, self.seen)
 
     @cached_property
     def count_lines(self) -> "CountLines":

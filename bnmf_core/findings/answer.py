@@ -17,6 +17,7 @@ from bnmf_core.analysis import (
     mode_table,
     posterior,
     ranks,
+    resampling,
 )
 from bnmf_core.analysis.chains import Verdicts
 from bnmf_core.analysis.comparison import Comparison
@@ -25,6 +26,7 @@ from bnmf_core.analysis.evidence import Evidence
 from bnmf_core.analysis.islands import Islands
 from bnmf_core.analysis.named import NOTHING_NAMED, Named
 from bnmf_core.analysis.posterior import Posterior
+from bnmf_core.analysis.resampling import Resampling
 from bnmf_core.compare.modes import Modes
 from bnmf_core.compare.unseen import Unseen
 from bnmf_core.evidence.rank_study import RankStudy
@@ -157,6 +159,11 @@ class Answer:
     def posterior(self) -> Posterior | None:
         """Draws within every mode that has mass; None while they are made."""
         return posterior.STAGE.perhaps(self.comparison)
+
+    @cached_property
+    def resampling(self) -> Resampling | None:
+        """How far components turn with the data; None while that is computed."""
+        return resampling.STAGE.perhaps(self.comparison)
 
     @cached_property
     def withheld(self) -> list[dict[str, str]]:

@@ -4,7 +4,7 @@ Pages and reports draw the same ones from here.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -27,9 +27,13 @@ from bnmf_core.figures.downstream import auc_plot
 from bnmf_core.figures.factorizations import factorization_map, left_out
 from bnmf_core.figures.likelihood_power import mass_by_power
 from bnmf_core.figures.modes import discovery_curve, mode_count, mode_counts, mode_share
+from bnmf_core.figures.spreads import spreads_of_components
 from bnmf_core.figures.style import RunStyle
+from bnmf_core.findings import spreads as spread_facts
 from bnmf_core.findings import verdicts
 from bnmf_core.findings.answer import Answer
+from bnmf_core.findings.facts import say
+from bnmf_core.findings.spreads import Spreads
 from bnmf_core.runs.launch import run_names
 from bnmf_core.share.naming import styles_of, styles_of_groups
 
@@ -57,6 +61,12 @@ COVERED = (
     "How many balls of radius ε are needed to cover all factorizations of a run. A curve that "
     "stays high to the right has seen very different ones; one that falls to 1 at once has not. "
     "A run's curve pools its chains; thin lines are single chains."
+)
+
+TURNED = (
+    "Bars: 90 % of resamples or draws; marks: medians. Discs: other modes, larger with more "
+    "posterior mass, hollow where they hardly count. The spreads overlap, as the same noise moves "
+    "resamples and draws: they are not shares of anything."
 )
 
 
@@ -131,6 +141,26 @@ def likelihood_power(weighed: Evidence, modes: Modes, names: Sequence[str]) -> P
     return Picture("belief", BELIEVED, pd.concat(rows), mass_by_power(masses, names))
 
 
+def spreads(found: Spreads, mode_names: Sequence[str]) -> Picture:
+    """How far components turn with the data, among draws and from mode to mode."""
+    figure = spreads_of_components(
+        found.intervals,
+        found.angles,
+        found.mass,
+        found.weighty,
+        found.others,
+        [name.removeprefix("component ") for name in found.names],
+        mode_names,
+    )
+    solved = [
+        f"{done} of {many} ({spread_facts.LABELS[kind]})"
+        for kind, (many, done) in found.resamples.items()
+    ]
+    counted = [f"Resamples that converged: {listed(solved)}."] if solved else []
+    reading = " ".join([TURNED, *counted, *dict.fromkeys(filter(None, found.missing.values()))])
+    return Picture("spreads", reading, found.table, figure)
+
+
 def discovery(told: Unseen) -> Picture:
     """How many modes the first restarts would have found, and more would."""
     reading = (
@@ -174,6 +204,14 @@ def _bases(subject: Subject) -> Iterator[Picture]:
     yield Picture(
         "components", reading, bases.named_table(dataset.features, A, names, called), figure
     )
+
+
+def _spreads(subject: Subject) -> Iterator[Picture]:
+    found = spread_facts.spreads(subject.answer)
+    if found is not None and found.farthest:
+        picture = spreads(found, subject.answer.mode_names)
+        said = say(spread_facts.facts(found), subject.answer.mode_names)
+        yield replace(picture, reading=f"{said} {picture.reading}")
 
 
 def _words(subject: Subject) -> Iterator[Picture]:
@@ -262,6 +300,7 @@ def _coverage(subject: Subject) -> Iterator[Picture]:
 PICTURES: tuple[Callable[[Subject], Iterator[Picture]], ...] = (
     _map,
     _bases,
+    _spreads,
     _words,
     _shares,
     _likelihood_power,

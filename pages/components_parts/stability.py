@@ -6,29 +6,52 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bnmf_core.analysis import chains
+from bnmf_core.analysis import chains, posterior, resampling
 from bnmf_core.compare.alignment import component_stability
 from bnmf_core.core.names import numbered
-from pages.frame import view
+from bnmf_core.findings import spreads
+from bnmf_core.findings.facts import say
+from bnmf_core.share import pictures
+from pages.frame import view, watch
 from pages.frame.lens import Lens
 from pages.frame.words import plain
+from pages.parts.answer import Answer
 
 TITLE = "Which components can be trusted?"
 
 
-def show(look: Lens, row: int, name: str) -> None:
-    """How much each component of a factorization varies over the optima in focus, or the draws.
+def show(look: Lens, found: Answer, row: int, name: str) -> None:
+    """How far components turn with the data, and over the optima in focus, or the draws.
 
-    ``row`` : of the members, the first of the pictures above, whose numbers components have.
-    ``name`` : what it is called there.
+    ``found`` : what is known of the modes. ``row`` : of the members, the first of the pictures
+    above, whose numbers components have. ``name`` : what it is called there.
     """
     fold = st.expander(TITLE, key="stability_fold", on_change="rerun")
     if view.is_open(fold):
         with fold:
-            _unfolded(look, row, name)
+            _unfolded(look, row, name, _spreads(look, found))
 
 
-def _unfolded(look: Lens, row: int, name: str) -> None:
+def _spreads(look: Lens, found: Answer) -> bool:
+    """Three kinds of doubt side by side, and whether there was one to show.
+
+    What is not computed yet is left out, and waited for.
+    """
+    turned = found.spreads
+    if turned is None:
+        return False
+    if turned.farthest:
+        view.picture(pictures.spreads(turned, look.mode_names), look.origin)
+        st.markdown(plain(say(spreads.facts(turned), look.mode_names)))
+    if look.passing:
+        st.caption("Resampled data are solved when the other runs have ended.")
+    elif watch.beside(look.analysis, resampling.STAGE, "How far resampled data turn components"):
+        watch.beside(look.analysis, posterior.STAGE, "How far draws turn them")
+    return bool(turned.farthest)
+
+
+def _unfolded(look: Lens, row: int, name: str, said: bool) -> None:
+    """The table of angles, with a sentence where nothing was ``said`` above it."""
     # As modes are made of optima, and draws lie about theirs by what the posterior allows.
     optima, draws = look.focus & look.analysis.optima, look.focus & ~look.analysis.optima
     # Optima of one mode are all the same; what the data leave open there, draws tell.
@@ -43,7 +66,8 @@ def _unfolded(look: Lens, row: int, name: str) -> None:
         rows = rows[rows != row]
     table = _stability(look.analysis.kept_under, row, tuple(rows.tolist()), look)
     called = numbered(look.notes.components(look.aligned(np.array([row]))[0]))
-    st.markdown(plain(_least_and_most(table["max_angle"], called)))
+    if not said:
+        st.markdown(plain(_least_and_most(table["max_angle"], called)))
     st.markdown(
         f":small[Angle between each component of {plain(name)}, numbered as in its picture, and "
         f"its partner in every other {plain(what)} in focus. Small everywhere: the data insist on "

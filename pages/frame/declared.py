@@ -224,7 +224,7 @@ PAGES = [
         "lessons",
         "Lessons",
         "Lessons",
-        "Ten ideas behind these pages. Each is one picture to touch, in three steps.",
+        "Eleven ideas behind these pages. Each is one picture to touch, in three steps.",
         icon="school",
         parameters=("lesson", "step", "present"),
     ),

@@ -9,11 +9,13 @@ from pathlib import Path
 import numpy as np
 
 from bnmf_core.boolean.three_variables import ThreeVariables
+from bnmf_core.figures.spreads import DOUBTS
 from bnmf_core.figures.style import HIGHLIGHT, INK, MUTED, component_color
 from bnmf_core.likelihoods.silf import silf
 from pages.lessons_parts import (
     covering,
     crossing,
+    doubt,
     mass,
     ridge,
     scale,
@@ -189,6 +191,16 @@ def strips() -> list[str]:
     return drawn
 
 
+def doubts() -> list[str]:
+    """Angles of resamples, restarts and draws, a row each."""
+    drawn = [tag("path", d="M20 122.5H240", stroke=MUTED)]
+    for row, (kind, (_, color, _)) in enumerate(DOUBTS.items()):
+        angles = doubt.angles(doubt.FEW, kind)[::2]
+        places = np.column_stack([26 + 5.2 * angles, np.full(angles.size, 24.0 + 38 * row)])
+        drawn += dots(places, 5, fill=color, fill_opacity=0.4)
+    return drawn
+
+
 PICTURES: dict[str, Callable[[], list[str]]] = {
     "uniqueness": triangles,
     "scale": orders,
@@ -200,6 +212,7 @@ PICTURES: dict[str, Callable[[], list[str]]] = {
     "yes_no": between,
     "ridge": paths,
     "settled": strips,
+    "doubt": doubts,
 }
 
 

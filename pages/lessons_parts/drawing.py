@@ -11,7 +11,7 @@ from pages.lessons_parts.lesson import Lesson
 from pages.lessons_parts.registry import LESSONS
 
 STEPS = (1, 2, 3)
-IN_A_ROW = 5
+IN_A_ROW = 6
 CARDS = Path(__file__).with_name("cards")
 
 
@@ -19,7 +19,7 @@ def cards() -> None:
     """All lessons: the picture of each, its title and a link."""
     for first in range(0, len(LESSONS), IN_A_ROW):
         row = list(LESSONS.values())[first : first + IN_A_ROW]
-        for lesson, column in zip(row, st.columns(IN_A_ROW, gap="medium"), strict=False):
+        for lesson, column in zip(row, st.columns(IN_A_ROW, gap="small"), strict=False):
             with column.container(border=True, height="stretch"):
                 view.image(CARDS / f"{lesson.key}.svg", lesson.idea)
                 with st.container(height="stretch"):

@@ -3,6 +3,7 @@
 from pages.lessons_parts import (
     covering,
     crossing,
+    doubt,
     mass,
     ridge,
     scale,
@@ -26,5 +27,6 @@ LESSONS = {
         yes_no.LESSON,
         ridge.LESSON,
         settled.LESSON,
+        doubt.LESSON,
     )
 }

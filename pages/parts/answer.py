@@ -15,6 +15,7 @@ from bnmf_core.analysis import (
     likelihood_power,
     mode_table,
     posterior,
+    resampling,
     stein,
 )
 from bnmf_core.analysis.evidence import Evidence
@@ -25,6 +26,7 @@ from bnmf_core.compare.unseen import Unseen
 from bnmf_core.findings import answer
 from bnmf_core.findings.components import ComponentFacts, component_facts
 from bnmf_core.findings.facts import Fact
+from bnmf_core.findings.spreads import Spreads, spreads
 from pages.frame import watch
 from pages.frame.lens import Lens
 
@@ -47,6 +49,7 @@ BEHIND: tuple[Stage[Any], ...] = (
     islands.STAGE,
     chains.STAGE,
     posterior.STAGE,
+    resampling.STAGE,
 )
 
 
@@ -89,6 +92,11 @@ class Answer(answer.Answer):
     def facts_of(self, row: int) -> ComponentFacts:
         """The same beside a member."""
         return self._kept(f"components {row}", lambda: component_facts(self, row))
+
+    @cached_property
+    def spreads(self) -> Spreads | None:
+        """How far components turn, kept from one redraw to the next."""
+        return self._kept("spreads", lambda: spreads(self))
 
     def _kept(self, what: str, make: Callable[[], Any]) -> Any:
         modes = (self.comparison.kept_under, self.metric, self.modes.threshold)

@@ -4,11 +4,12 @@ import json
 import sys
 from pathlib import Path
 
-from studies.lessons import crossing, mass, settled, threshold
+from studies.lessons import crossing, doubt, mass, settled, threshold
 
 KEPT = Path(__file__).resolve().parents[2] / "pages" / "lessons_parts" / "stored"
 MADE = {
     "crossing": crossing.make,
+    "doubt": doubt.make,
     "mass": mass.make,
     "settled": settled.make,
     "threshold": threshold.make,

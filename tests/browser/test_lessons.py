@@ -25,6 +25,7 @@ POINTS = {
     "weights": "5 would only do harm; with equal weights the discrepancy is 1.3 times as large",
     "ridge": "two islands: on the best path found the error rises to 5.9%",
     "settled": "every chain looks settled by itself; together they have not settled: R̂ = 1.7",
+    "doubt": "With 3,000 counts in a column, 90% of the resamples lie 1.6° to 3.5° from the best",
     "yes_no": "No choice of yes and no explains a, b and c",
 }
 # Seconds from the click on a link until a lesson has said its point, on a server that is warm.

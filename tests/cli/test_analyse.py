@@ -12,6 +12,8 @@ from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.boolean.generator import boolean_tiles
 from bnmf_core.data.synthetic import low_rank
 from bnmf_core.findings.answer import Answer
+from bnmf_core.findings.facts import say
+from bnmf_core.findings.spreads import facts, spreads
 from bnmf_core.runs import launch
 
 
@@ -37,6 +39,11 @@ def test_the_document_holds_what_the_dashboard_says(analyse, home):
     assert sum(mode["mass"] for mode in told["modes"]) == pytest.approx(1.0)
     assert [component["component"] for component in told["components"]] == [1, 2, 3]
     assert told["conclusions"] == []
+    turned = told["spreads"]
+    assert turned["said"] == say(facts(spreads(answer)), answer.mode_names)
+    assert turned["resamples"] == turned["converged"] == {"samples": 40}
+    assert {row["component"] for row in turned["angles"]} == {f"component {r}" for r in (1, 2, 3)}
+    assert "counts" in turned["missing"]
 
 
 @pytest.mark.slow

@@ -17,4 +17,18 @@ MUTANTS = (
         "if np.ptp(weights) <= 1e12 * weights.max():",
         "tests/runs/test_weights.py",
     ),
+    Mutant(
+        "resampling: a component that has vanished has not turned",
+        "analysis/resampling.py",
+        "return np.where(vanished[order[0]], LOST, angles), converged",
+        "return np.where(vanished[order[0]], 0.0, angles), converged",
+        "tests/analysis/test_resampling.py",
+    ),
+    Mutant(
+        "resampling: the last samples are left out",
+        "analysis/resampling.py",
+        "chosen = np.sort(rng.permutation(dataset.N)[: kept(dataset.N)])",
+        "chosen = np.arange(kept(dataset.N))",
+        "tests/analysis/test_resampling.py",
+    ),
 )

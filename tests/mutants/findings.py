@@ -24,4 +24,11 @@ MUTANTS = (
         "if not agreed:",
         "tests/findings/test_verdicts.py",
     ),
+    Mutant(
+        "findings: components turn by what a mode without mass does",
+        "findings/spreads.py",
+        "counts = mass >= LITTLE if weighed",
+        "counts = mass >= 0 if weighed",
+        "tests/findings/test_spreads.py",
+    ),
 )

@@ -4,10 +4,15 @@ import numpy as np
 import pytest
 
 from bnmf_core import Dataset
+from bnmf_core.analysis import resampling, structure
 from bnmf_core.data.foreign import Foreign
+from bnmf_core.findings.answer import Answer
+from bnmf_core.findings.facts import say
+from bnmf_core.findings.spreads import facts, spreads
 from bnmf_core.runs.foreign import bring
+from bnmf_core.store.manifest import DONE
 from pages.components_parts.words import names_in
-from tests.pages.apps import page
+from tests.pages.apps import page, words
 
 GENES = [f"gene{d}" for d in range(160)]
 
@@ -61,3 +66,22 @@ def test_features_are_called_by_their_name(two):
 def test_a_name_with_a_comma_is_one_name(typed, names):
     known = ["a", "b", "kinase, beta", "kinase, beta, long"]
     assert names_in(typed, known) == names
+
+
+def test_what_turns_components_is_said_and_waited_for_without_stopping_the_page(server, finished):
+    runs = ",".join(finished)
+    comparison = server.analyse(finished)
+    threshold = structure.suggested_threshold(comparison, "max_angle")
+    modes = structure.modes_at(comparison, "max_angle", threshold)
+    one = spreads(Answer(comparison, "max_angle", modes))
+    shown = words(page("components", runs=runs))
+    assert "samples" in one.intervals and say(facts(one)) in shown.replace("\\", "")
+    assert "they are not shares of anything" in shown and "Only counts" in shown
+    (resampling.STAGE.folder(comparison) / DONE).unlink()
+    waiting = page("components", runs=runs)
+    assert not waiting.exception and "Angle between each component" in words(waiting)
+
+
+def test_no_resample_is_waited_for_where_nothing_has_converged(two):
+    app = page("components", runs=two)
+    assert not app.exception and "not shares of anything" not in words(app)

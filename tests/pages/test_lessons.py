@@ -16,6 +16,7 @@ from bnmf_core.runs.examples import EXAMPLES
 from pages.lessons_parts import (
     covering,
     crossing,
+    doubt,
     draw,
     mass,
     ridge,
@@ -28,6 +29,7 @@ from pages.lessons_parts import (
 from pages.lessons_parts.drawing import CARDS, STEPS, beside
 from pages.lessons_parts.registry import LESSONS
 from studies.lessons import crossing as crossing_made
+from studies.lessons import doubt as doubt_made
 from studies.lessons import mass as mass_made
 from studies.lessons import settled as settled_made
 from studies.lessons import threshold as threshold_made
@@ -260,6 +262,34 @@ def test_what_the_lesson_of_settled_chains_keeps_is_judged_and_made_again():
     for seed in (1, 2):
         other = settled_made.cut(settled_made.followed(1000, seed), 1000)
         assert settled_made.judged(other)["r_hat"] > 1.5
+
+
+def test_more_counts_shrink_resamples_and_draws_and_leave_the_other_answer_where_it_is(server):
+    one, two = laurberg("two").truth
+    between = doubt_made.largest(two.A[None], one.A)[0]
+    few, some, many = (doubt.other(level) for level in range(3))
+    assert abs(many[1] - between) < 1 and few[1] > 25 and min(few[0], some[0], many[0]) > 5
+    for way in ("counts", "draws"):
+        medians = [np.median(doubt.angles(level, way)) for level in range(3)]
+        np.testing.assert_allclose(np.divide(medians[:2], medians[1:]), np.sqrt(10), rtol=0.4)
+    for level in range(3):
+        again, drawn = (np.median(doubt.angles(level, way)) for way in ("counts", "draws"))
+        assert 0.7 < again / drawn < 1.4 and doubt.levels()[level]["r_hat"] < 1.01
+    app = opened("doubt")
+    assert "With 3,000 counts in a column, 90% of the resamples" in bold(app)
+    app.segmented_control(key="doubt_way_1").set_value("draws").run()
+    app.segmented_control(key="doubt_counts_1").set_value(2).run()
+    assert "With 30,000 counts in a column, 90% of the posterior draws" in bold(app)
+    assert f"{some[0]} of 40 random starts" in bold(opened("doubt", 2))
+
+
+def test_what_the_lesson_of_doubt_keeps_is_made_again():
+    made, kept = doubt_made.looked(3_000), doubt.levels()[1]
+    for way in ("counts", "starts"):
+        np.testing.assert_allclose(made["angles"][way], kept["angles"][way], atol=0.1)
+    medians = [np.median(one["angles"]["draws"]) for one in (made, kept)]
+    np.testing.assert_allclose(*medians, rtol=0.1)
+    assert made["counts"] == kept["counts"]
 
 
 def test_a_path_along_the_ridge_is_flat_and_one_between_islands_is_not(server):

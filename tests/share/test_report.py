@@ -100,7 +100,7 @@ def test_nothing_is_asked_of_any_host(page):
 def test_every_picture_has_its_data(answer, content):
     drawn = pictures(Subject(answer))
     assert [one["key"] for one in content["pictures"]] == [one.key for one in drawn]
-    assert {"map", "components", "share", "discovery", "coverage", "auc_1"} <= {
+    assert {"map", "components", "spreads", "share", "discovery", "coverage", "auc_1"} <= {
         one.key for one in drawn
     }
     for told, picture in zip(content["pictures"], drawn, strict=True):

@@ -1,0 +1,186 @@
+"""How far each component of the best mode turns with the data, from mode to mode, among draws."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from bnmf_core.analysis.mode_table import most_probable
+from bnmf_core.analysis.resampling import COUNTS, SAMPLES
+from bnmf_core.compare.alignment import component_angles, matching
+from bnmf_core.findings.components import COMPARED, LITTLE, UNIQUE, component_names
+from bnmf_core.findings.facts import Fact, fact, say
+
+if TYPE_CHECKING:
+    from bnmf_core.findings.answer import Answer
+
+DRAWS, MODES = "draws", "modes"
+# Ends of what is shown of resamples and draws, and the middle.
+QUANTILES = (0.05, 0.5, 0.95)
+# Components turn alike where none turns by less than this part of what another does.
+ALIKE = 0.95
+KINDS = (COUNTS, SAMPLES, DRAWS)
+# What each of them is called in a table.
+LABELS = {
+    COUNTS: "counts drawn again",
+    SAMPLES: "samples left out",
+    DRAWS: "posterior draws",
+    MODES: "another mode",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Spreads:
+    """How far the R components of a mode turn, the largest first.
+
+    They overlap, as the same noise moves resamples and draws: none is a share of anything.
+
+    Attributes
+    ----------
+    mode : 0-based. names : of its components.
+    intervals : "counts", "samples", "draws" → (R, 3) degrees: 5 %, median, 95 %. What is not known
+        is left out.
+    missing : the same words → why nothing is known, in a sentence; "" while it is computed.
+    resamples : how many there are of each kind that is known, and how many of them converged.
+    others : (K,) other modes, 0-based. angles : (K, R) degrees to the partners there.
+    mass : (K,) their posterior mass; NaN where it is not known.
+    weighty : (K,) whether a mode counts: it has mass, or fits as well as the best where no mass is
+        known.
+    """
+
+    mode: int
+    names: list[str]
+    intervals: dict[str, np.ndarray]
+    missing: dict[str, str]
+    resamples: dict[str, tuple[int, int]]
+    others: np.ndarray
+    angles: np.ndarray
+    mass: np.ndarray
+    weighty: np.ndarray
+    unsettled: bool
+
+    @property
+    def farthest(self) -> dict[str, np.ndarray]:
+        """(R,) by what turns them: the 95 % end, of modes the farthest that counts."""
+        found = {kind: self.intervals[kind][:, 2] for kind in KINDS if kind in self.intervals}
+        if self.weighty.any():
+            found[MODES] = self.angles[self.weighty].max(axis=0)
+        order = (COUNTS, SAMPLES, MODES, DRAWS)
+        return {kind: found[kind] for kind in order if kind in found}
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """Columns component, over, mode, low, median, high (degrees) and mass."""
+        rows = [
+            {"component": name, "over": LABELS[kind], "low": low, "median": median, "high": high}
+            for kind, interval in self.intervals.items()
+            for name, (low, median, high) in zip(self.names, interval, strict=True)
+        ]
+        rows += [
+            {
+                "component": name,
+                "over": LABELS[MODES],
+                "mode": int(mode) + 1,
+                "median": self.angles[k, r],
+                "mass": self.mass[k],
+            }
+            for k, mode in enumerate(self.others)
+            for r, name in enumerate(self.names)
+        ]
+        columns = ["component", "over", "mode", "low", "median", "high", "mass"]
+        return pd.DataFrame(rows, columns=columns)
+
+
+def spreads(answer: "Answer") -> Spreads | None:
+    """How far the components of the best mode turn; None for tiles, and without optima."""
+    comparison, table, labels = answer.comparison, answer.table, answer.modes.labels
+    if comparison.of_tiles or not comparison.optima.any():
+        return None
+    mode = most_probable(table)
+    row = int(answer.modes.representative[mode])
+    found = answer.resampling
+    resampled = found is not None and found.row >= 0 and labels[found.row] == mode
+    if found is not None and resampled:
+        row = found.row
+    basis = comparison.aligned([int(answer.modes.representative[0]), row])[1]
+    intervals, missing, resamples = {}, dict.fromkeys(KINDS, ""), {}
+    if found is not None:
+        order = matching(comparison.bases([found.row]), basis)[0] if resampled else None
+        for kind, one in found.kinds.items():
+            if one.reason or order is None:
+                missing[kind] = one.reason or "Another mode was the best when data were resampled."
+                continue
+            intervals[kind] = np.quantile(found.angles[kind], QUANTILES, axis=0).T[order]
+            resamples[kind] = one.resamples, one.converged
+    posterior, unsettled = answer.posterior, False
+    if posterior is not None:
+        k = posterior.within(labels, row)
+        unsettled = k is None and any(labels[one.row] == mode for one in posterior.modes)
+        if k is not None:
+            turned = np.quantile(posterior.draws[k]["turned"], QUANTILES, axis=0).T
+            order = matching(comparison.bases([posterior.modes[k].row]), basis)[0]
+            intervals[DRAWS] = turned[order]
+        elif unsettled:
+            missing[DRAWS] = f"Chains within {answer.mode_names[mode]} have not mixed."
+        else:
+            missing[DRAWS] = posterior.reason or "No chains were run within this mode."
+    others, mass, weighty = _others(table, mode)
+    A = comparison.bases(answer.modes.representative[others])
+    angles = component_angles(A, basis, matching(A, basis)) if others.size else A[:, 0]
+    names = component_names(comparison.dataset, basis, answer.named.components(basis))
+    known = {kind: reason for kind, reason in missing.items() if kind not in intervals}
+    return Spreads(
+        mode, names, intervals, known, resamples, others, angles, mass, weighty, unsettled
+    )
+
+
+def _others(table: pd.DataFrame, mode: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Other modes, those that count first; their masses; which of them count."""
+    joined = table["joined"].to_numpy(dtype=int)
+    mass = table["mass"].to_numpy(dtype=float)[joined]  # modes that are one have one mass
+    weighed = np.isfinite(mass).any()
+    counts = mass >= LITTLE if weighed else table["as_good_as_best"].to_numpy(dtype=bool)
+    order = np.lexsort((np.arange(mass.size), -np.nan_to_num(mass), ~counts))
+    others = order[order != mode][:COMPARED]
+    return others, mass[others], counts[others]
+
+
+def facts(found: Spreads, component: int | None = None) -> list[Fact]:
+    """One sentence on the component that turns most, or on a chosen one; nothing if all is unknown.
+
+    Chains that have not mixed are said not to be shown.
+    """
+    farthest = found.farthest
+    if not farthest:
+        return []
+    angles = np.array(list(farthest.values()))
+    r = int(angles.max(axis=0).argmax()) if component is None else component
+    least, most = angles.max(axis=0).min(), angles.max()
+    little = component is None and most <= UNIQUE
+    alike = not little and component is None and len(found.names) > 1 and least > ALIKE * most
+    numbers = {
+        kind: float(values.max() if alike or little else values[r])
+        for kind, values in farthest.items()
+    }
+    single = component is not None or len(found.names) == 1
+    kind = "little" if little else "alike" if alike else "only" if single else "most"
+    said = fact(
+        f"spread.{kind}",
+        component=found.names[r],
+        angle=max(math.ceil(10 * round(float(most), 6)) / 10, 0.1),
+        by=tuple(_over(found, numbers, little)),
+        **numbers,
+    )
+    return [said, *([fact("spread_unsettled", mode=found.mode + 1)] * found.unsettled)]
+
+
+def _over(found: Spreads, numbers: dict[str, float], little: bool) -> Iterator[str]:
+    """Each angle of a component with what turns it so far, in words."""
+    unweighed = np.isnan(found.mass[found.weighty]).any()
+    for kind, angle in numbers.items():
+        key = "modes_unweighed" if kind == MODES and unweighed else kind
+        degrees = "" if little else f"{round(angle, 1):.2g}° "
+        yield say(fact(f"spread_over.{key}", degrees=degrees, mode=found.mode + 1))

@@ -7,7 +7,7 @@ from bnmf_core import Dataset
 from bnmf_core.data.foreign import Foreign
 from bnmf_core.runs.foreign import bring
 from pages.components_parts.words import names_in
-from tests.pages.apps import page
+from tests.pages.apps import page, table_with, words
 
 GENES = [f"gene{d}" for d in range(160)]
 
@@ -61,3 +61,28 @@ def test_features_are_called_by_their_name(two):
 def test_a_name_with_a_comma_is_one_name(typed, names):
     known = ["a", "b", "kinase, beta", "kinase, beta, long"]
     assert names_in(typed, known) == names
+
+
+def test_a_catalogue_is_compared_mode_by_mode(two):
+    app = page("components", runs=two, threshold="1")
+    app.session_state["catalogue_fold"] = True
+    app.run()
+    order = np.random.default_rng(4).permutation(160)
+    first, second = np.zeros((2, 160))
+    first[:3], second[10:13] = (3, 2, 1), (3, 2, 1)
+    lines = ["gene\tkinase\tmyosin"]
+    lines += [f"{GENES[d]}\t{first[d]}\t{second[d]}" for d in order]
+    content = "\n".join(lines).encode()
+    app.file_uploader(key="catalogue_file").set_value(("known.txt", content, "text/plain")).run()
+    assert not app.exception
+    listed = table_with(app, "component", "nearest entries")
+    told = set(listed["nearest entries"])
+    assert "kinase: 1.00 in mode 1, 1.00 in mode 2" in told
+    (other,) = (one for one in told if one.startswith("myosin"))
+    assert {"1.00 in mode", "0.00 in mode"} == {other[8:20], other[24:36]}
+    assert "All 160 features are in the catalogue" in words(app)
+    content = content.replace(b"gene7\t", b"gone\t")
+    app.file_uploader(key="catalogue_file").set_value(("known.txt", content, "text/plain")).run()
+    assert not app.exception
+    (error,) = app.error
+    assert "159 of 160 features" in error.value and "gene7" in error.value

@@ -63,7 +63,7 @@ def test_metrics_are_those_of_the_stored_analysis(ask, command, home, two_runs):
         expected = covering_numbers(matrix[np.ix_(own, own)], [5.0, 20.0])
         assert run["covering_numbers"] == expected.tolist()
         assert len(run["covering_curve"]) == len(told["curve_radii"]) == 100
-        errors = home.particles(two_runs[0]).error
+        errors = home.particles(record.id).error
         assert run["error"]["median"] == np.median(errors)
         assert run["error"]["least"] == errors.min() and run["error"]["most"] == errors.max()
     one = ask("metrics", *two_runs, "--threshold", "90", "--distance", "max_angle")

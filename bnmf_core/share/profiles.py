@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from bnmf_core.compare.samples import sample_amounts
 from bnmf_core.core.names import no_formula
 from bnmf_core.data.channels import channels
 
@@ -65,7 +66,7 @@ def activities_table(
 
     A (D, R), W (R, N). Of counts these are counts, not rounded.
     """
-    amounts = W * A.sum(axis=0)[:, None]
+    amounts = sample_amounts(A, W)
     table = pd.DataFrame(amounts.T, columns=profile_names(features, len(W)))
     table.insert(0, "Samples", [no_formula(name) for name in observations])
     return table

@@ -40,7 +40,7 @@ def show(look: Lens, row: int, name: str) -> None:
     with st.container(horizontal=True):
         for label, (make, file_name, words) in kinds.items():
             st.download_button(
-                f"{label} (TXT)",
+                plain(f"{label} (TXT)"),
                 make,
                 file_name,
                 "text/plain",

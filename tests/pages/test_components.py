@@ -38,7 +38,11 @@ def test_a_part_without_a_partner_is_said_to_have_none(two):
     assert "no counterpart, 90° away" in alone and "in the first factorization only" in alone
     assert "●" not in alone
     (shared,) = (table for table in tables if table is not alone)
-    assert "the same genes" in shared and "gene0 · gene1 · gene2" in shared
+    assert (
+        "· prevalence " in shared
+        and "the same genes" in shared
+        and "gene0 · gene1 · gene2" in shared
+    )
 
 
 def test_features_are_called_by_their_name(two):

@@ -50,7 +50,7 @@ elif look.modes.count > len(rows):
 maps.show(look, rows, names, difference)
 if dataset.image_shape is None:
     words.show(look, rows, names, asked)
-    bases.show(look, rows, names, "bases", difference)
+    bases.show(look, rows, names, "bases", difference, found.posterior)
     words.key_terms_of(look, rows, asked)
 elif difference:
     bases.show(look, rows, names, "bases", difference)

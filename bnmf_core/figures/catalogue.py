@@ -7,13 +7,13 @@ import plotly.graph_objects as go
 
 from bnmf_core.core.names import numbered
 from bnmf_core.figures.sketch import Sketch
-from bnmf_core.figures.style import INK, MUTED, layout, safe
+from bnmf_core.figures.style import INK, LINE, MUTED, PAPER, layout, safe
 
 # Entries that are shown: the nearest of every row first, then the next until there are so many.
 MOST_ENTRIES, MOST_NAMED = 16, 40
 # Numbers stand in the cells of so many rows; pixels of a row, and of the tallest picture.
 MOST_NUMBERED, ROW, TALLEST = 40, 22, 640
-SCALE = [[0.0, "#FFFFFF"], [1.0, "#2C6FA6"]]
+SCALE = [[0.0, PAPER], [1.0, LINE]]
 
 
 def shown_entries(found: np.ndarray, most: int = MOST_ENTRIES) -> list[int]:

@@ -136,6 +136,7 @@ def basis_bars(
     difference: bool = False,
     alone: np.ndarray | None = None,
     called: Sequence[str] = (),
+    bands: np.ndarray | None = None,
 ) -> go.Figure:
     """Bars of every component (rows of charts) for every factorization (columns of charts).
 
@@ -143,6 +144,7 @@ def basis_bars(
     ----------
     A : (K, D, R) aligned bases with D ≤ 120. features : D names. rows : K names.
     alone : (K, R) bool, components without a counterpart in the first column; they are framed.
+    bands : (2, K, D, R) ranges of bars, as shares; NaN where there is none. Not of differences.
 
     Substitutions stand in the order and colours of their classes, named above the first charts.
     """
@@ -150,6 +152,7 @@ def basis_bars(
     shown, classes = shares(A), substitutions(features)
     if classes is not None:
         shown, features = shown[:, classes.order], [features[d] for d in classes.order]
+        bands = None if bands is None else bands[:, :, classes.order]
     if difference:
         shown = minus_first(shown)
     panel = min(max((TALLEST - BESIDE_BARS) / R, LOWEST_BARS), HIGHEST_BARS)
@@ -178,6 +181,8 @@ def basis_bars(
                 showlegend=False,
                 hovertemplate="%{x}: %{y:.3f}<extra></extra>",
             )
+            if bands is not None and np.isfinite(bands[:, k, :, r]).all():
+                _add_band(figure, names, bands[:, k, :, r], row=r + 1, col=k + 1)
     for k, r in _framed(alone):
         domain = {"xref": "x domain", "yref": "y domain", "x0": 0, "x1": 1, "y0": 0, "y1": 1}
         figure.add_shape(type="rect", line=FRAME, row=r + 1, col=k + 1, **domain)
@@ -201,6 +206,22 @@ def basis_bars(
         "r": NAME_OF_BARS if any(called) else BESIDE,
     }
     return layout(figure, title, int(BESIDE_BARS + R * panel), bargap=0.1, margin=margin)
+
+
+def _add_band(figure: go.Figure, names: list[str], band: np.ndarray, **cell: int) -> None:
+    """A line over each bar from the lowest to the highest of its band (2, D)."""
+    half = (band[1] - band[0]) / 2
+    figure.add_scatter(
+        x=names,
+        y=band[0] + half,
+        mode="markers",
+        marker={"size": 0.1, "color": MUTED},
+        error_y={"type": "data", "array": half, "width": 0, "thickness": 1, "color": MUTED},
+        customdata=band.T,
+        hovertemplate="%{x}: %{customdata[0]:.3f} to %{customdata[1]:.3f}<extra></extra>",
+        showlegend=False,
+        **cell,
+    )
 
 
 def _name_classes(figure: go.Figure, classes: Substitutions, K: int) -> None:

@@ -9,6 +9,7 @@ from plotly.subplots import make_subplots
 from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import (
     BESIDE,
+    INK,
     LINE_HEIGHT,
     MUTED,
     component_color,
@@ -39,6 +40,8 @@ MOST_ROWS = 36
 SCALES = {"own": (1,), "component": (0, 1), "all": (0, 1, 2)}
 # A bar without an edge, and what is around a component without a counterpart.
 BARE = {"width": 0}
+# Of a band over a bar: its part of the bar's place.
+BAND = 0.2
 FRAME = {"color": "#D9730D", "width": 2}
 
 
@@ -194,7 +197,7 @@ def basis_bars(
         tickfont={"size": 9},
         row=R,
     )
-    figure.update_yaxes(tickformat=".0%", nticks=3)
+    figure.update_yaxes(tickformat=".0%", nticks=3, rangemode="normal" if difference else "tozero")
     title = (
         f"The same, minus the first column{_none(shown)}" if difference else "Components as bars"
     )
@@ -205,18 +208,19 @@ def basis_bars(
         "t": 64 + LINE_HEIGHT * (lines_of(above) + (classes is not None)),
         "r": NAME_OF_BARS if any(called) else BESIDE,
     }
-    return layout(figure, title, int(BESIDE_BARS + R * panel), bargap=0.1, margin=margin)
+    return layout(
+        figure, title, int(BESIDE_BARS + R * panel), bargap=0.1, barmode="overlay", margin=margin
+    )
 
 
 def _add_band(figure: go.Figure, names: list[str], band: np.ndarray, **cell: int) -> None:
     """A line over each bar from the lowest to the highest of its band (2, D)."""
-    half = (band[1] - band[0]) / 2
-    figure.add_scatter(
+    figure.add_bar(
         x=names,
-        y=band[0] + half,
-        mode="markers",
-        marker={"size": 0.1, "color": MUTED},
-        error_y={"type": "data", "array": half, "width": 0, "thickness": 1, "color": MUTED},
+        y=band[1] - band[0],
+        base=band[0],
+        width=BAND,
+        marker={"color": INK, "line": BARE},
         customdata=band.T,
         hovertemplate="%{x}: %{customdata[0]:.3f} to %{customdata[1]:.3f}<extra></extra>",
         showlegend=False,

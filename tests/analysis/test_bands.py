@@ -48,14 +48,13 @@ def test_bars_have_a_line_over_their_band_in_the_order_of_the_channels():
     found = entry_bands(posterior(), np.zeros(5, int), np.array([2]), BASE[None])
     figure = basis_bars(BASE[None], names, ["mode 1"], bands=found)
     bars, lines = figure.data[::2], figure.data[1::2]
-    assert [trace.type for trace in lines] == ["scatter"] * 3
+    assert figure.layout.barmode == "overlay" and len(lines) == 3
     for r, (bar, line) in enumerate(zip(bars, lines, strict=True)):
         assert line.x == bar.x
         first = int(np.flatnonzero([name == "A[C>A]A" for name in names])[0])
         assert bar.y[0] == pytest.approx(shares(BASE[None])[0, first, r])
         low, high = found[:, 0, first, r]
-        half = line.error_y.array[0]
-        assert (line.y[0] - half, line.y[0] + half) == pytest.approx((low, high))
+        assert (line.base[0], line.base[0] + line.y[0]) == pytest.approx((low, high))
 
 
 def test_what_lines_are_is_said_where_there_are_any():

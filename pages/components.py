@@ -3,7 +3,7 @@
 import streamlit as st
 
 from bnmf_core.findings import verdicts
-from pages.components_parts import grid, stability, words
+from pages.components_parts import catalogue, grid, profiles, stability, words
 from pages.frame import focusing, guard, panel
 from pages.frame.words import plain
 from pages.parts import bases, by_hand, maps, naming, observed
@@ -50,12 +50,14 @@ elif look.modes.count > len(rows):
 maps.show(look, rows, names, difference)
 if dataset.image_shape is None:
     words.show(look, rows, names, asked)
-    bases.show(look, rows, names, "bases", difference)
+    bases.show(look, rows, names, "bases", difference, found.posterior)
     words.key_terms_of(look, rows, asked)
 elif difference:
     bases.show(look, rows, names, "bases", difference)
 else:
     bases.notes(look, rows, look.aligned(rows[:1])[0])
+profiles.show(look, int(rows[0]), names[0])
 stability.show(look, found, rows[0], names[0])
+catalogue.show(look, rows, names)
 naming.show(look)
 by_hand.show(look, rows, names)

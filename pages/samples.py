@@ -10,7 +10,7 @@ from pages.frame import focusing, guard, link, panel, view
 from pages.frame.words import plain
 from pages.parts import maps, observed
 from pages.parts.answer import Answer
-from pages.samples_parts import beside, grouping
+from pages.samples_parts import beside, exposures, grouping
 
 guard.enter("samples")
 look = panel.look()
@@ -28,23 +28,23 @@ found = grouping.of(look, int(rows[0]))
 classes = [str(each) for each in dataset.labels[link.get("label")]] if labels else None
 called = look.notes.components(found.A)
 with st.sidebar:
+    bars = exposures.ask(found)
     chosen = focusing.ask_component(called)
     sample = focusing.ask_sample(dataset.observations)
 view.chart(
     sample_strips(
         found.W,
         found.shares,
-        found.order,
+        bars.order,
         found.groups,
         dataset.observations,
         classes,
         called,
         chosen,
         sample,
+        bars.amounts,
     ),
-    f"{names[0]}. An observation stands in the group of the component with its largest share. In "
-    "each group larger shares come first. Dark is much of a component; below are shares of each "
-    "observation.",
+    f"{names[0]}. {bars.reading}",
     name="samples",
     origin=look.origin,
     table=lambda: grouping.table(look, found, called),

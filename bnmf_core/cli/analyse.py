@@ -10,7 +10,7 @@ import numpy as np
 
 from bnmf_core.analysis import chains, structure
 from bnmf_core.analysis.comparison import open_comparison
-from bnmf_core.cli import arguments
+from bnmf_core.cli import arguments, beside
 from bnmf_core.cli.output import Commands, Output
 from bnmf_core.cli.ranks import parsed
 from bnmf_core.cli.records import open_store
@@ -82,6 +82,13 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
     arguments.add_seed(command)
     arguments.add_holdout(command)
     command.add_argument(
+        "--catalogue",
+        type=Path,
+        metavar="FILE",
+        help="known components to compare with, as COSMIC's signatures: the first column names "
+        "features, each other column is an entry",
+    )
+    command.add_argument(
         "--report", type=Path, metavar="FILE", help="write the pictures, too: HTML"
     )
     command.set_defaults(act=analyse)
@@ -91,6 +98,7 @@ def analyse(options: argparse.Namespace, output: Output) -> str:
     """Make the restarts and say what they tell; returns "cancelled" or "complete"."""
     store = open_store(options.store)
     dataset = arguments.dataset(options, store, output)
+    catalogue = beside.matched(options.catalogue, dataset)
     model, why = arguments.model(options.model, dataset, options.kind)
     if not output.as_json and why:
         output.note(why)
@@ -153,6 +161,7 @@ def analyse(options: argparse.Namespace, output: Output) -> str:
         "modes": modes_told(answer),
         "components": plain_rows(components.assign(component=components["component"] + 1)),
         "spreads": None if turned is None else _spreads(turned, answer),
+        "catalogue": (known := None if catalogue is None else beside.told(answer, catalogue)),
         "settled": verdicts.settled,
         "chains": [_chains(verdict) for verdict in verdicts.by_run.values()],
         "withheld": answer.withheld,
@@ -168,6 +177,7 @@ def analyse(options: argparse.Namespace, output: Output) -> str:
             output.say(f"- {finding.said} {finding.doubt}".rstrip())
         for statement in answer.withheld:
             output.say(f"- Withheld: {statement['said']}. {statement['reason']}")
+        beside.show(known, output)
         if options.report:
             output.say(f"The pictures are in {options.report}.")
 

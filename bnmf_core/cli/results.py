@@ -99,7 +99,10 @@ def add_commands(commands: Commands, parents: list[argparse.ArgumentParser]) -> 
         help="weigh the modes: the posterior mass of each, which takes seconds to minutes",
     )
     command.set_defaults(act=metrics)
-    words = "write a run's factorizations (npz, nc) or the scores of each (csv) to a file"
+    words = (
+        "write a run's factorizations (npz, nc), the scores of each (csv), or the one that fits "
+        "best in the layout of SigProfiler (signatures.txt, activities.txt) to a file"
+    )
     command = commands.add_parser("export", parents=parents, help=words, description=words)
     command.add_argument("run_id", metavar="RUN_ID")
     command.add_argument("--format", required=True, choices=list(FORMATS))

@@ -29,7 +29,7 @@ def sample_shares(A: np.ndarray, W: np.ndarray) -> np.ndarray:
     array([[0.25, 0.  ],
            [0.75, 1.  ]])
     """
-    parts = W * A.sum(axis=-2)[..., None]
+    parts = sample_amounts(A, W)
     total = parts.sum(axis=-2, keepdims=True)
     return np.divide(parts, total, out=np.zeros_like(parts), where=total > 0)
 
@@ -47,6 +47,35 @@ def in_groups(shares: np.ndarray) -> np.ndarray:
     groups = sample_groups(shares)
     own = shares[np.maximum(groups, 0), np.arange(groups.size)]
     return np.lexsort((-own, np.where(groups < 0, len(shares), groups)))
+
+
+def sample_amounts(A: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """What each component adds to the sum of a column of AW: (…, R, N).
+
+    Of counts these are counts: the exposures of mutational signatures, the words of each topic.
+    """
+    return W * A.sum(axis=-2)[..., None]
+
+
+def prevalence(shares: np.ndarray) -> np.ndarray:
+    """Mean share (…, R) of each component over the observations of which AW holds something.
+
+    shares : (…, R, N) of :func:`sample_shares`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bnmf_core.compare.samples import prevalence
+    >>> prevalence(np.array([[0.25, 0.75, 0.0], [0.75, 0.25, 0.0]]))
+    array([0.5, 0.5])
+    """
+    held = np.maximum((shares.sum(axis=-2) > 0).sum(axis=-1), 1)
+    return np.asarray(shares.sum(axis=-1) / held[..., None])
+
+
+def by_total(amounts: np.ndarray) -> np.ndarray:
+    """Observations from the largest total to the smallest: indices (N,). amounts : (R, N)."""
+    return np.argsort(-amounts.sum(axis=0), kind="stable")
 
 
 def consensus_matrix(groups: np.ndarray) -> np.ndarray:

@@ -125,13 +125,15 @@ def aligned_words(
     Returns
     -------
     A row per word: ``factorization`` (0-based position in A_aligned), ``component``
-    (0-based), ``rank`` (1 is the best), ``word``, ``score`` (the relevance) and ``changed``:
-    the word is not among the first factorization's top words of the same component.
+    (0-based), ``rank`` (1 is the best), ``word``, ``probability`` (its part of the component's
+    sum), ``score`` (the relevance) and ``changed``: the word is not among the first
+    factorization's top words of the same component.
     """
     A_aligned = np.asarray(A_aligned)
     if A_aligned.ndim != 3:
         raise DataError(f"Aligned bases are (K, D, R); this array is {A_aligned.shape}.")
     index, scores = _ranked(relevance_scores(A_aligned, relevance, background), count)
+    probability = np.swapaxes(np.exp(relevance_scores(A_aligned)), -1, -2)
     names = _names(features, A_aligned)
     in_first = (index[:, :, :, None] == index[:1, :, None, :]).any(axis=-1)
     factorization, component, rank = np.indices(index.shape)
@@ -141,6 +143,7 @@ def aligned_words(
             "component": component.ravel(),
             "rank": rank.ravel() + 1,
             "word": _words(index, names).ravel(),
+            "probability": np.take_along_axis(probability, np.maximum(index, 0), axis=-1).ravel(),
             "score": scores.ravel(),
             "changed": ~in_first.ravel(),
         }

@@ -10,11 +10,13 @@ from math import isqrt
 
 import numpy as np
 
+from bnmf_core.data.channels import SPELLINGS
 from bnmf_core.data.reading import AXES, other_axis
 
 # Names that whole families of tables give to features. Patterns are tried in order.
 _FEATURES = (
     ("mutation types", re.compile(r"[ACGT]\[[ACGT]{1,2}>[ACGT]{1,2}\][ACGT]")),
+    *(("mutation types", spelling) for spelling in SPELLINGS),
     ("mutation types", re.compile(r"[ACGT]{2,3}>[ACGT]{2,3}|\d:(?:Del|Ins):\w:\d")),
     ("genes of Ensembl", re.compile(r"ENS[A-Z]*[GTP]\d{6,}(?:\.\d+)?")),
     ("probes of a chip", re.compile(r"(?:AFFX|\w+)[\w/.-]*_at|cg\d{7,8}|ILMN_\d+")),

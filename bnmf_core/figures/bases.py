@@ -18,11 +18,13 @@ def picture(
     names: Sequence[str],
     width: int = gallery.ROW_WIDTH,
     called: Sequence[str] = (),
+    bands: np.ndarray | None = None,
 ) -> tuple[go.Figure, str]:
     """Aligned bases A (K, D, R), and how to read them.
 
     ``names`` : K of them. ``width`` : pixels that a row will about have. ``called`` : R names that
-    people have given to components.
+    people have given to components. ``bands`` : (2, K, D, R) where 95 % of the draws have the share
+    of each entry; only bars show them.
     """
     alone = without_counterpart(A)
     order = "Components are in one order for all factorizations. "
@@ -37,8 +39,11 @@ def picture(
         )
         return figure, note + "Each image is one part, on its own grey scale: bright is present."
     if dataset.D <= gallery.MOST_BARS:
-        figure = gallery.basis_bars(A, dataset.features, names, alone=alone, called=called)
-        return figure, note + "Bars of one chart sum to 100 %."
+        figure = gallery.basis_bars(
+            A, dataset.features, names, alone=alone, called=called, bands=bands
+        )
+        drawn = "" if bands is None else " Thin lines hold 95 % of the posterior draws in the mode."
+        return figure, f"{note}Bars of one chart sum to 100 %.{drawn}"
     figure = gallery.basis_heatmap(A, dataset.features, names, dataset.feature_noun, called=called)
     if len(names) == 1:
         return figure, "Dark is a large share of a component's sum."

@@ -9,6 +9,7 @@ from plotly.subplots import make_subplots
 from bnmf_core.figures.sketch import Sketch
 from bnmf_core.figures.style import (
     BESIDE,
+    INK,
     LINE_HEIGHT,
     MUTED,
     component_color,
@@ -39,6 +40,8 @@ MOST_ROWS = 36
 SCALES = {"own": (1,), "component": (0, 1), "all": (0, 1, 2)}
 # A bar without an edge, and what is around a component without a counterpart.
 BARE = {"width": 0}
+# Of a band over a bar: its part of the bar's place.
+BAND = 0.2
 FRAME = {"color": "#D9730D", "width": 2}
 
 
@@ -136,6 +139,7 @@ def basis_bars(
     difference: bool = False,
     alone: np.ndarray | None = None,
     called: Sequence[str] = (),
+    bands: np.ndarray | None = None,
 ) -> go.Figure:
     """Bars of every component (rows of charts) for every factorization (columns of charts).
 
@@ -143,6 +147,7 @@ def basis_bars(
     ----------
     A : (K, D, R) aligned bases with D ≤ 120. features : D names. rows : K names.
     alone : (K, R) bool, components without a counterpart in the first column; they are framed.
+    bands : (2, K, D, R) ranges of bars, as shares; NaN where there is none. Not of differences.
 
     Substitutions stand in the order and colours of their classes, named above the first charts.
     """
@@ -150,6 +155,7 @@ def basis_bars(
     shown, classes = shares(A), substitutions(features)
     if classes is not None:
         shown, features = shown[:, classes.order], [features[d] for d in classes.order]
+        bands = None if bands is None else bands[:, :, classes.order]
     if difference:
         shown = minus_first(shown)
     panel = min(max((TALLEST - BESIDE_BARS) / R, LOWEST_BARS), HIGHEST_BARS)
@@ -178,6 +184,8 @@ def basis_bars(
                 showlegend=False,
                 hovertemplate="%{x}: %{y:.3f}<extra></extra>",
             )
+            if bands is not None and np.isfinite(bands[:, k, :, r]).all():
+                _add_band(figure, names, bands[:, k, :, r], row=r + 1, col=k + 1)
     for k, r in _framed(alone):
         domain = {"xref": "x domain", "yref": "y domain", "x0": 0, "x1": 1, "y0": 0, "y1": 1}
         figure.add_shape(type="rect", line=FRAME, row=r + 1, col=k + 1, **domain)
@@ -189,7 +197,7 @@ def basis_bars(
         tickfont={"size": 9},
         row=R,
     )
-    figure.update_yaxes(tickformat=".0%", nticks=3)
+    figure.update_yaxes(tickformat=".0%", nticks=3, rangemode="normal" if difference else "tozero")
     title = (
         f"The same, minus the first column{_none(shown)}" if difference else "Components as bars"
     )
@@ -200,7 +208,24 @@ def basis_bars(
         "t": 64 + LINE_HEIGHT * (lines_of(above) + (classes is not None)),
         "r": NAME_OF_BARS if any(called) else BESIDE,
     }
-    return layout(figure, title, int(BESIDE_BARS + R * panel), bargap=0.1, margin=margin)
+    return layout(
+        figure, title, int(BESIDE_BARS + R * panel), bargap=0.1, barmode="overlay", margin=margin
+    )
+
+
+def _add_band(figure: go.Figure, names: list[str], band: np.ndarray, **cell: int) -> None:
+    """A line over each bar from the lowest to the highest of its band (2, D)."""
+    figure.add_bar(
+        x=names,
+        y=band[1] - band[0],
+        base=band[0],
+        width=BAND,
+        marker={"color": INK, "line": BARE},
+        customdata=band.T,
+        hovertemplate="%{x}: %{customdata[0]:.3f} to %{customdata[1]:.3f}<extra></extra>",
+        showlegend=False,
+        **cell,
+    )
 
 
 def _name_classes(figure: go.Figure, classes: Substitutions, K: int) -> None:

@@ -47,8 +47,9 @@ def sample_strips(
     called: Sequence[str] = (),
     chosen: int | None = None,
     sample: int | None = None,
+    amounts: np.ndarray | None = None,
 ) -> go.Figure:
-    """Weights, shares and classes of all observations, group by group.
+    """Weights, shares and classes of all observations in an order, such as group by group.
 
     Parameters
     ----------
@@ -57,6 +58,9 @@ def sample_strips(
     classes : N words, "" where there is none; None: no classes. called : R names of components.
     chosen : the component that is framed, and whose shares stand out. sample : the observation
     that is framed. The customdata of a bar is the index of the observation in its middle.
+    amounts : (R, N), what each component makes of an observation, stacked in place of its shares.
+
+    Groups are parted, and their sizes told, where the order keeps each together.
     """
     rank, count = W.shape
     edges = np.linspace(0, count, min(count, MOST_COLUMNS) + 1).astype(int)
@@ -83,7 +87,9 @@ def sample_strips(
         yaxis="y",
         hovertemplate="component %{y}: %{customdata:.2f} of its largest weights<extra></extra>",
     )
-    mean, width = _averaged(shares[:, order], edges), np.diff(edges)
+    stacked = shares if amounts is None else amounts
+    mean, width = _averaged(stacked[:, order], edges), np.diff(edges)
+    told = "%{y:.0%}" if amounts is None else "%{y:,.4~g}"
     for r in _from_below(rank, groups):
         figure.add_bar(
             x=x,
@@ -95,7 +101,7 @@ def sample_strips(
             showlegend=False,
             xaxis="x",
             yaxis="y2",
-            hovertemplate=f"component {r + 1}: %{{y:.0%}}<extra></extra>",
+            hovertemplate=f"component {r + 1}: {told}<extra></extra>",
         )
     if chosen is not None:
         frame = {"color": component_color(chosen), "width": 2}
@@ -126,7 +132,12 @@ def sample_strips(
             "autorange": "reversed",
             "showgrid": False,
         },
-        yaxis2={"domain": middle, "range": [0, 1], "tickformat": ".0%", "showgrid": False},
+        yaxis2={"domain": middle, "showgrid": False}
+        | (
+            {"range": [0, 1], "tickformat": ".0%"}
+            if amounts is None
+            else {"range": [0, float(mean.sum(axis=0).max()) or 1.0], "tickformat": "~s"}
+        ),
         barmode="stack",
         bargap=0,
     )
@@ -163,7 +174,8 @@ def sample_strips(
         end = "right" if 2 * place > count else "left"
         notes += [] if named else [{"text": safe(observations[sample], 40), "xanchor": end, **name}]
     figure.update_layout(annotations=notes)
-    shown = "Weights, shares and classes" if words else "Weights and shares"
+    what = "shares" if amounts is None else "totals"
+    shown = f"Weights, {what} and classes" if words else f"Weights and {what}"
     title = f"{shown} of {count:,} observations"
     margin: dict[str, object] = {"l": 160 if any(called) else 70, "t": 66, "b": 70 if named else 16}
     return layout(figure, title, HEIGHT, margin=margin)
@@ -193,8 +205,13 @@ def _places(count: int) -> list[list[float]]:
 
 
 def _part(figure: Sketch, groups: np.ndarray, count: int) -> list[dict[str, object]]:
-    """A line between groups; notes above each of how many observations it has."""
+    """A line between groups, and notes above each of how many observations it has.
+
+    Nothing where another order has torn groups apart.
+    """
     starts = np.flatnonzero(np.diff(groups, prepend=groups[0] - 1))
+    if starts.size > np.unique(groups).size:
+        return []
     notes: list[dict[str, object]] = []
     for a, b in zip(starts, [*starts[1:], count], strict=True):
         if a:

@@ -4,12 +4,12 @@ Mutational signatures are read by these six classes: whoever knows them finds a 
 its bars stand and by their colour, so a figure of such data has both.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from bnmf_core.data.channels import CHANNELS, channels
 from bnmf_core.figures.style import safe
 
 # The field's colours, each a little off where it would vanish on a light or a dark ground: its
@@ -22,7 +22,6 @@ SUBSTITUTIONS = {
     "T>C": "#83B53A",
     "T>G": "#D99A97",
 }
-_CONTEXT = re.compile(r"[ACGT]\[([CT]>[ACGT])\][ACGT]")
 # Pixels that the name of a class takes, and its letters.
 NAME, LETTERS = 22, 9
 
@@ -87,21 +86,22 @@ class Substitutions:
 def substitutions(features: Sequence[str]) -> Substitutions | None:
     """How features are ordered by substitution and context; None where any is something else.
 
-    >>> substitutions(["A[T>G]C", "A[C>A]A"]).order.tolist()
+    Spellings are those of :func:`bnmf_core.data.channels.channel`.
+
+    >>> substitutions(["A[T>G]C", "C>A A.A"]).order.tolist()
     [1, 0]
     >>> substitutions(["A[T>G]C", "TP53"]) is None
     True
     """
-    told = []
-    for feature in features:
-        match = _CONTEXT.fullmatch(feature)
-        if match is None or match[1] not in SUBSTITUTIONS:
-            return None
-        told.append((match[1], feature))
-    order = np.array(sorted(range(len(told)), key=told.__getitem__), dtype=int)
-    names = [told[d][0] for d in order]
+    if not 0 < len(features) <= len(CHANNELS):
+        return None
+    found = channels(features)
+    if found.unmatched:
+        return None
+    order = np.array(found.drawn_order, dtype=int)
+    names = [one.substitution for d in order if (one := found.found[d]) is not None]
     blocks = [
         Block(name, names.index(name), names.index(name) + names.count(name))
         for name in dict.fromkeys(names)
     ]
-    return Substitutions(order, tuple(blocks)) if blocks else None
+    return Substitutions(order, tuple(blocks))

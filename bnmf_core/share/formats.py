@@ -12,6 +12,7 @@ from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.names import no_formula
 from bnmf_core.core.particles import Particles, write_datatree
 from bnmf_core.data.split import split
+from bnmf_core.share import profiles
 from bnmf_core.store.notes import Note
 from bnmf_core.store.run_store import RunStore
 
@@ -73,6 +74,21 @@ def _scores(run: Exported, file: BinaryIO) -> None:
     table.to_csv(file, index=False)
 
 
+def _signatures(run: Exported, file: BinaryIO) -> None:
+    """A of the factorization that fits best, in the layout of SigProfiler."""
+    best = int(np.argmin(run.particles.error))
+    A = np.asarray(run.particles.A[best], dtype=np.float64)
+    file.write(profiles.written(profiles.signatures_table(run.dataset.features, A)))
+
+
+def _activities(run: Exported, file: BinaryIO) -> None:
+    """W of the factorization that fits best, in the layout of SigProfiler."""
+    best, dataset = int(np.argmin(run.particles.error)), run.dataset
+    A, W = (np.asarray(of[best], dtype=np.float64) for of in (run.particles.A, run.particles.W))
+    table = profiles.activities_table(dataset.features, dataset.observations, A, W)
+    file.write(profiles.written(table))
+
+
 def _said(note: Note | None) -> str:
     return note.said if note else ""
 
@@ -82,6 +98,8 @@ FORMATS = {
     "npz": Format("NumPy (NPZ)", lambda run, file: run.particles.save(file)),
     "nc": Format("NetCDF (ArviZ)", _netcdf),
     "csv": Format("Scores (CSV)", _scores),
+    "signatures.txt": Format("Signatures of the best (SigProfiler)", _signatures),
+    "activities.txt": Format("Activities of the best (SigProfiler)", _activities),
 }
 
 

@@ -75,14 +75,15 @@ def show(
 
 
 def _titled(look: Lens, found: Answer, row: int) -> str:
-    """Mode, restarts that end in it and error, in three lines."""
+    """Mode, restarts that end in it and its measure of fit, in three lines."""
     mode = int(look.modes.labels[row])
     dot = f'<span style="color:{mode_color(mode)}">●</span>'
     lines = [f"{dot} <b>{safe(look.mode_names[mode], 20)}</b>"]
     share = found.table["found_by"].iloc[mode]
     if np.isfinite(share) and look.analysis.optima[row]:
         lines.append(f"{percent(share)} of restarts")
-    lines.append(f"error {look.analysis.members['error'].iloc[row]:#.4g}")
+    told = look.analysis.measure_told(look.analysis.members["error"].iloc[row])
+    lines.append(f"explains {told}" if look.analysis.explains else f"error {told}")
     return "<br>".join(lines)
 
 

@@ -8,9 +8,10 @@ import pandas as pd
 import streamlit as st
 
 from bnmf_core.compare.alignment import NO_COUNTERPART, component_angles
+from bnmf_core.compare.samples import prevalence, sample_shares
 from bnmf_core.compare.topics import aligned_words, key_term_counts
 from bnmf_core.core.dataset import Dataset
-from bnmf_core.core.names import clean_name, numbered
+from bnmf_core.core.names import clean_name, numbered, percent
 from bnmf_core.figures.components import key_terms
 from pages.frame import link, view
 from pages.frame.lens import Lens
@@ -52,7 +53,8 @@ def ask(dataset: Dataset) -> Asked:
 
 def show(look: Lens, rows: np.ndarray, names: list[str], asked: Asked) -> None:
     """A table for each component, a row per factorization."""
-    A, dataset = look.aligned(rows), look.analysis.dataset
+    (A, W), dataset = look.aligned_factors(rows), look.analysis.dataset
+    common = prevalence(sample_shares(A, W))
     found = aligned_words(A, dataset.features, asked.count, asked.relevance)
     angles = component_angles(A, A[0])
     noun = plain(dataset.feature_noun)
@@ -61,15 +63,17 @@ def show(look: Lens, rows: np.ndarray, names: list[str], asked: Asked) -> None:
     st.markdown(
         f":small[{title} that the first factorization's part lacks are marked **●**; "
         f"a part more than {NO_COUNTERPART:.0f}° from the first factorization's has no "
-        "counterpart there.]"
+        "counterpart there. Prevalence is the mean share of a component in the first "
+        "factorization's observations.]"
     )
     called = look.notes.components(A[0])
     for component, part in found.groupby("component"):
-        heading = numbered(called)[component]
+        heading = f"{numbered(called)[component]} · prevalence {percent(common[0, component])}"
         _component(heading, part, names, angles[:, component], asked.count, dataset)
     st.caption(f"Ranked by relevance {asked.relevance:g}: 0 is distinctive, 1 is frequent.")
     notes = [note.said if note else "" for note in look.notes.of_components(A[0])]
     named = found.assign(factorization=[names[k] for k in found["factorization"]])
+    named["prevalence"] = common[found["factorization"], found["component"]]
     if any(notes):
         named["note"] = [notes[r] for r in found["component"]]
     st.download_button(

@@ -4,6 +4,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from bnmf_core.analysis.bands import entry_bands
+from bnmf_core.analysis.posterior import Posterior
 from bnmf_core.core.names import clean_name
 from bnmf_core.figures import gallery
 from bnmf_core.figures.bases import differences, minus_first, named_table, picture
@@ -18,14 +20,21 @@ MOST_IMAGES_BESIDE, MOST_BARS_BESIDE, MOST_CELLS_BESIDE = 5, 3, 24
 
 
 def show(
-    look: Lens, rows: np.ndarray, names: list[str], name: str, difference: bool = False
+    look: Lens,
+    rows: np.ndarray,
+    names: list[str],
+    name: str,
+    difference: bool = False,
+    posterior: Posterior | None = None,
 ) -> None:
     """Draw aligned bases of the given rows of the analysis' members.
 
     ``name`` : of the chart. ``difference`` : beside or below it, each of them minus the first.
+    ``posterior`` : whose draws within a mode give bars their bands, if known.
     """
     A, dataset = look.aligned(rows), look.analysis.dataset
     called = look.notes.components(A[0])
+    bands = entry_bands(posterior, look.modes.labels, rows, A)
 
     def table(A: np.ndarray = A) -> pd.DataFrame:
         return named_table(dataset.features, A, names, called)
@@ -34,7 +43,7 @@ def show(
     places = st.columns(2, gap="small") if beside else (st.container(), st.container())
     width = gallery.HALF_WIDTH if beside else gallery.ROW_WIDTH
     with places[0]:
-        figure, reading = picture(dataset, A, names, width, called)
+        figure, reading = picture(dataset, A, names, width, called, bands)
         chart(figure, reading, name=name, origin=look.origin, table=table)
         notes(look, rows, A[0])
     if difference:

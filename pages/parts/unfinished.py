@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from bnmf_core import registry
 from bnmf_core.analysis import unfinished
 from bnmf_core.compare.distances import DISTANCES
 from bnmf_core.figures.bases import named_table
@@ -43,7 +44,10 @@ def components(runs: Sequence[RunRecord]) -> None:
     if found is None:
         return
     dataset = store().dataset(runs[0].dataset)
-    name = f"best so far<br>error {found.error:.4g}"
+    model = registry.model(runs[0].spec.model)
+    loss = model.loss(model.Settings())
+    told = f"{'explains' if loss.explains else 'error'} {loss.told(found.error)}"
+    name = f"best so far<br>{told}"
     figure = component_grid(dataset, found.A[None], np.zeros((1, found.A.shape[1])), [name], [0])
     figure.update_layout(title={"text": f"Best of {found.made:,} made so far"})
     view.chart(

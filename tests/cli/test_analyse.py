@@ -10,11 +10,13 @@ import pytest
 from bnmf_core.analysis import structure
 from bnmf_core.analysis.comparison import open_comparison
 from bnmf_core.boolean.generator import boolean_tiles
+from bnmf_core.data.samples import load_sample
 from bnmf_core.data.synthetic import low_rank
 from bnmf_core.findings.answer import Answer
 from bnmf_core.findings.facts import say
 from bnmf_core.findings.spreads import facts, spreads
 from bnmf_core.runs import launch
+from bnmf_core.store.run_store import RunStore
 
 
 @pytest.fixture
@@ -111,3 +113,42 @@ def test_what_cannot_be_analysed_is_said(analyse, words, said):
     code, out, err = analyse(*words)
     assert (code, out) == (1, "")
     assert said in err
+
+
+@pytest.mark.slow
+def test_components_are_told_beside_a_catalogue(analyse, tmp_path):
+    data = load_sample("signatures")
+    values = np.random.default_rng(2).dirichlet(np.full(96, 0.3), 3)
+    catalogue = tmp_path / "COSMIC.txt"
+    lines = ["Type\tSBS1\tSBS4\tSBS5"]
+    for d in np.random.default_rng(3).permutation(96):
+        lines.append("\t".join([data.features[d].lower(), *(f"{v[d]:.8f}" for v in values)]))
+    catalogue.write_text("\n".join(lines))
+    words = ("signatures", "--rank", 2, "--restarts", 4, "--catalogue", catalogue)
+    code, out, err = analyse(*words, "--json")
+    assert (code, err) == (0, "")
+    told = json.loads(out)
+    known = told["catalogue"]
+    assert known["matched"] == "All 96 features are in the catalogue, matched by name."
+    comparison = open_comparison(RunStore(tmp_path / "home"), told["runs"])
+    modes = structure.modes_at(comparison, "max_angle", told["threshold"])
+    A = comparison.aligned(modes.representative[:1])[0]
+    for row in known["nearest"]:
+        entry = values[["SBS1", "SBS4", "SBS5"].index(row["entry"])]
+        column = A[:, row["component"] - 1]
+        cosine = column @ entry / np.linalg.norm(column) / np.linalg.norm(entry)
+        assert row["cosine"][0] == pytest.approx(cosine, abs=1e-6)
+    code, out, _ = analyse(*words)
+    assert code == 0
+    assert f"- Component 1, {known['nearest'][0]['said'].split(' in ')[0]} in mode 1" in out
+
+
+def test_a_catalogue_without_a_feature_is_refused_before_anything_runs(analyse, home, tmp_path):
+    catalogue = tmp_path / "genes.csv"
+    catalogue.write_text("gene,a,b\nTP53,1,2\nKRAS,2,1\n")
+    code, out, err = analyse("signatures", "--rank", 2, "--catalogue", catalogue)
+    assert (code, out) == (1, "")
+    assert "0 of 96 features are in the catalogue 'genes.csv'" in err
+    code, _, err = analyse("signatures", "--rank", 2, "--catalogue", tmp_path / "none.txt")
+    assert code == 1 and "There is no file" in err
+    assert home.runs() == []

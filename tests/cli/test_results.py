@@ -97,3 +97,19 @@ def test_an_export_holds_the_run(ask, command, home, two_runs, tmp_path, ending)
         "export", two_runs[0], "--format", ending, "--output", tmp_path / "file" / "x"
     )
     assert code == 1 and "cannot be written" in err
+
+
+def test_the_best_factorization_is_exported_in_the_layout_of_sigprofiler(
+    command, home, two_runs, tmp_path
+):
+    found = {}
+    for kind in ("signatures.txt", "activities.txt"):
+        path = tmp_path / kind
+        code, _, err = command("export", two_runs[0], "--format", kind, "--output", path)
+        assert (code, err) == (0, "")
+        found[kind] = pd.read_csv(path, sep="\t", index_col=0)
+    particles = home.particles(two_runs[0])
+    best = int(np.argmin(particles.error))
+    product = found["signatures.txt"].to_numpy() @ found["activities.txt"].to_numpy().T
+    np.testing.assert_allclose(product, particles.A[best] @ particles.W[best], rtol=1e-6)
+    np.testing.assert_allclose(found["signatures.txt"].sum(), 1.0, rtol=1e-12)

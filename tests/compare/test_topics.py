@@ -70,6 +70,7 @@ def test_aligned_words_mark_what_changed():
         "component",
         "rank",
         "word",
+        "probability",
         "score",
         "changed",
     ]
@@ -112,3 +113,12 @@ def test_what_cannot_be_listed_is_said():
         top_indices(TOPICS, 2, 0.5, background=np.ones(3))
     with pytest.raises(DataError, match="feature names"):
         top_words(TOPICS, WORDS[:3])
+
+
+def test_words_have_their_probability_within_the_component():
+    A = np.array([[[6.0, 0.0], [2.0, 1.0], [0.0, 3.0]]])
+    table = aligned_words(A, ["moon", "and", "goal"], count=3, relevance=0.4)
+    told = {(row.component, row.word): row.probability for row in table.itertuples()}
+    assert told == pytest.approx(
+        {(0, "moon"): 0.75, (0, "and"): 0.25, (1, "goal"): 0.75, (1, "and"): 0.25}
+    )

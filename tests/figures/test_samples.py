@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from bnmf_core.compare.samples import in_groups, sample_groups, sample_shares
+from bnmf_core.compare.samples import (
+    by_total,
+    in_groups,
+    prevalence,
+    sample_amounts,
+    sample_groups,
+    sample_shares,
+)
 from bnmf_core.figures.samples import (
     MOST_COLUMNS,
     composition_table,
@@ -89,3 +96,28 @@ def test_shares_of_one_observation_add_up_in_every_factorization():
         "a",
         "b",
     ]
+
+
+def test_totals_add_up_to_what_the_factorization_makes_of_each_observation():
+    rng = np.random.default_rng(0)
+    A, W = rng.random((5, 3)), rng.random((3, 12)) * 100
+    shares, amounts = sample_shares(A, W), sample_amounts(A, W)
+    order, groups = by_total(amounts), sample_groups(shares)
+    names = [str(n) for n in range(12)]
+    drawn = sample_strips(W, shares, order, groups, names, amounts=amounts)
+    bars = np.array([trace.y for trace in drawn.data if trace.type == "bar"])
+    totals = (A @ W).sum(axis=0)
+    np.testing.assert_allclose(bars.sum(axis=0), np.sort(totals)[::-1], rtol=1e-12)
+    assert drawn.layout.yaxis2.range[1] == pytest.approx(totals.max())
+    assert drawn.layout.title.text == "Weights and totals of 12 observations"
+    # Groups that the order tears apart are not parted.
+    assert not drawn.layout.annotations and not drawn.layout.shapes
+    assert list(drawn.layout.xaxis.ticktext) == [names[n] for n in np.argsort(-totals)]
+
+
+def test_prevalence_is_the_mean_share_of_observations_that_hold_something():
+    _, shares, *_ = grouped(12)
+    np.testing.assert_allclose(prevalence(shares), shares.mean(axis=1), rtol=1e-12)
+    empty = np.concatenate([shares, np.zeros((3, 4))], axis=1)
+    np.testing.assert_allclose(prevalence(empty), shares.mean(axis=1), rtol=1e-12)
+    assert prevalence(np.stack([shares, shares])).sum(axis=1) == pytest.approx([1.0, 1.0])

@@ -40,11 +40,10 @@ def test_a_part_of_the_classes_has_a_block_for_each():
         ["A[C>C]A"],
         ["A[G>A]A"],
         ["AC>CA"],
-        ["a[C>A]a"],
-        ["A[C>A]A "],
+        ["A[C>A]A", "a[c>a]a"],
         [],
     ],
-    ids=["genes", "mixed", "same", "purine", "doublet", "small", "space", "none"],
+    ids=["genes", "mixed", "same", "purine", "doublet", "twice", "none"],
 )
 def test_other_names_are_not(names):
     assert substitutions(names) is None

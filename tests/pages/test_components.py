@@ -12,7 +12,7 @@ from bnmf_core.findings.spreads import facts, spreads
 from bnmf_core.runs.foreign import bring
 from bnmf_core.store.manifest import DONE
 from pages.components_parts.words import names_in
-from tests.pages.apps import page, words
+from tests.pages.apps import page, table_with, words
 
 GENES = [f"gene{d}" for d in range(160)]
 
@@ -43,7 +43,11 @@ def test_a_part_without_a_partner_is_said_to_have_none(two):
     assert "no counterpart, 90° away" in alone and "in the first factorization only" in alone
     assert "●" not in alone
     (shared,) = (table for table in tables if table is not alone)
-    assert "the same genes" in shared and "gene0 · gene1 · gene2" in shared
+    assert (
+        "· prevalence " in shared
+        and "the same genes" in shared
+        and "gene0 · gene1 · gene2" in shared
+    )
 
 
 def test_features_are_called_by_their_name(two):
@@ -85,3 +89,28 @@ def test_what_turns_components_is_said_and_waited_for_without_stopping_the_page(
 def test_no_resample_is_waited_for_where_nothing_has_converged(two):
     app = page("components", runs=two)
     assert not app.exception and "not shares of anything" not in words(app)
+
+
+def test_a_catalogue_is_compared_mode_by_mode(two):
+    app = page("components", runs=two, threshold="1")
+    app.session_state["catalogue_fold"] = True
+    app.run()
+    order = np.random.default_rng(4).permutation(160)
+    first, second = np.zeros((2, 160))
+    first[:3], second[10:13] = (3, 2, 1), (3, 2, 1)
+    lines = ["gene\tkinase\tmyosin"]
+    lines += [f"{GENES[d]}\t{first[d]}\t{second[d]}" for d in order]
+    content = "\n".join(lines).encode()
+    app.file_uploader(key="catalogue_file").set_value(("known.txt", content, "text/plain")).run()
+    assert not app.exception
+    listed = table_with(app, "component", "nearest entries")
+    told = set(listed["nearest entries"])
+    assert "kinase: 1.00 in mode 1, 1.00 in mode 2" in told
+    (other,) = (one for one in told if one.startswith("myosin"))
+    assert {"1.00 in mode", "0.00 in mode"} == {other[8:20], other[24:36]}
+    assert "All 160 features are in the catalogue" in words(app)
+    content = content.replace(b"gene7\t", b"gone\t")
+    app.file_uploader(key="catalogue_file").set_value(("known.txt", content, "text/plain")).run()
+    assert not app.exception
+    (error,) = app.error
+    assert "159 of 160 features" in error.value and "gene7" in error.value

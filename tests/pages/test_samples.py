@@ -116,3 +116,16 @@ def values(spec):
     if isinstance(spec, list):
         return spec
     return np.frombuffer(base64.b64decode(spec["bdata"]), dtype=spec["dtype"]).tolist()
+
+
+def test_bars_show_totals_from_the_largest_on(two):
+    app = page("samples", runs=two)
+    app.segmented_control(key="samples_bars").set_value("Totals")
+    app.segmented_control(key="samples_order").set_value("Total").run()
+    assert not app.exception and not app.error
+    strips = chart(app, "Weights, totals and classes of 9 observations")
+    bars = [trace for trace in strips["data"] if trace["type"] == "bar"]
+    heights = np.sum([values(bar["y"]) for bar in bars], axis=0)
+    assert heights.size == 9 and (np.diff(heights) <= 1e-9).all()
+    # Each sum is that of a column of AW: 1.0 + 0.1 of one component, or 0.1 of each.
+    assert heights.max() == pytest.approx(1.1 * np.linspace(2, 1, 6).sum(), rel=1e-4)

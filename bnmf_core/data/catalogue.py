@@ -1,0 +1,171 @@
+"""A catalogue of known components: signatures of COSMIC, topics or spectra, from a user's file."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bnmf_core.core.dataset import Parts
+from bnmf_core.core.errors import DataError, NotFoundError
+from bnmf_core.core.names import clean_name, clean_names
+from bnmf_core.data.channels import channel, named
+from bnmf_core.data.isolation import ReaderProcess
+from bnmf_core.data.reading import Reading
+from bnmf_core.numerics.matrix import dense
+
+# Columns of words before the numbers that may name a row together.
+MOST_COLUMNS_OF_WORDS = 3
+_REPEATED = re.compile(r" \(\d+\)$")
+
+
+@dataclass(frozen=True, eq=False)
+class Catalogue:
+    """Known components by the names of their features.
+
+    Attributes
+    ----------
+    name : what it is called. features : D' names of rows. entries : C names of columns.
+    values : (D', C), of any scale, ≥ 0.
+    """
+
+    name: str
+    features: tuple[str, ...]
+    entries: tuple[str, ...]
+    values: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Matched:
+    """A catalogue whose rows are the features of some data, in their order.
+
+    Attributes
+    ----------
+    name, entries : as of the catalogue. values : (D, C).
+    said : how many of its rows were used and which were not, in a sentence.
+    """
+
+    name: str
+    entries: tuple[str, ...]
+    values: np.ndarray
+    said: str
+
+
+def read_catalogue(source: bytes | Path, filename: str = "") -> Catalogue:
+    """Read a table whose first column names features, with a column for each entry.
+
+    Tab, comma or semicolon separate cells, as in COSMIC's files. Where the first column repeats
+    names, as "C>A" does in a file with "Type" and "SubType", another column of words that does not
+    is taken, or else all of them together.
+
+    Raises
+    ------
+    DataError, NotFoundError
+        Sentences that say what is wrong with the file.
+
+    Examples
+    --------
+    >>> from bnmf_core.data.catalogue import read_catalogue
+    >>> found = read_catalogue(b"Type,SBS1,SBS2\\nA[C>A]A,0.3,1\\nA[C>A]C,0.7,0\\n", "some.csv")
+    >>> found.features, found.entries
+    (('A[C>A]A', 'A[C>A]C'), ('SBS1', 'SBS2'))
+    """
+    filename = filename or (source.name if isinstance(source, Path) else "catalogue")
+    if isinstance(source, Path) and not source.is_file():
+        raise NotFoundError(f"There is no file {clean_name(source)!r}.")
+    shown = clean_name(Path(filename.replace("\0", "")).name, 60)
+    try:
+        parts, reading = _read(source, filename)
+        X: Any = parts["X"]
+        values = dense(X)
+        features = _features(parts) or tuple(str(d + 1) for d in range(len(values)))
+        if len(set(features)) < len(features):
+            features = _by_more_columns(source, filename, reading) or features
+    except DataError as error:
+        raise DataError(f"The catalogue {shown!r} cannot be read. {error}") from error
+    if not np.isfinite(values).all() or parts.get("mask") is not None:
+        raise DataError(f"The catalogue {shown!r} has empty cells; every entry must be a number.")
+    if values.size and values.min() < 0:
+        raise DataError(f"The catalogue {shown!r} has negative entries; every entry must be ≥ 0.")
+    entries = parts.get("observations") or [""] * values.shape[1]
+    return Catalogue(shown, features, tuple(clean_names(entries, "entry")), values)
+
+
+def _read(
+    source: bytes | Path, filename: str, names_column: int | None = None
+) -> tuple[Parts, Reading]:
+    chosen: dict[str, object] = {"observations": "columns"}
+    if names_column is not None:
+        chosen["names_column"] = names_column
+    with ReaderProcess(source, filename, "both", chosen=chosen) as reader:
+        return reader.parts(), reader.reading()
+
+
+def _features(parts: Parts) -> tuple[str, ...]:
+    """Names as they stand in the file: those that come again got a number when it was read."""
+    names = [clean_name(name) for name in parts.get("features") or ()]
+    taken = set(names)
+    return tuple(
+        bare if (bare := _REPEATED.sub("", name)) != name and bare in taken else name
+        for name in names
+    )
+
+
+def _by_more_columns(source: bytes | Path, filename: str, reading: Reading) -> tuple[str, ...]:
+    """Names of rows from a column of words that repeats none, or from all; () where none is."""
+    first = min(reading.number_columns, default=1)
+    columns = []
+    for place in range(1, min(first, MOST_COLUMNS_OF_WORDS + 1)):
+        names = _features(_read(source, filename, place)[0])
+        if len(set(names)) == len(names):
+            return names
+        columns.append(names)
+    together = tuple(" ".join(words) for words in zip(*columns, strict=True))
+    return together if len(set(together)) == len(together) else ()
+
+
+def match_catalogue(catalogue: Catalogue, features: Sequence[str]) -> Matched:
+    """The rows of a catalogue in the order of D features, matched by name and never by place.
+
+    Channels of substitutions are the same in every spelling. Other names are the same when they
+    are equal, or else when they differ in upper and lower case only.
+
+    Raises
+    ------
+    DataError
+        When a feature is not in the catalogue, or a name stands for two of its rows; says how many
+        match, and which do not.
+    """
+    names = tuple(features)
+    for key in (str, _key):
+        asked, held = [key(name) for name in names], [key(name) for name in catalogue.features]
+        at = {name: d for d, name in enumerate(held)}
+        if all(name in at for name in asked):
+            break
+    lacking = [name for name, one in zip(names, asked, strict=True) if one not in at]
+    wanted = set(asked)
+    unused = [name for name, one in zip(catalogue.features, held, strict=True) if one not in wanted]
+    matched = len(names) - len(lacking)
+    told = f"{matched:,} of {len(names):,} features are in the catalogue {catalogue.name!r}"
+    others = f"Not a feature of the data: {named(unused)}." if unused else ""
+    if lacking:
+        raise DataError(f"{told}. Missing: {named(lacking)}. {others}".rstrip())
+    count = Counter(held)
+    twice = [name for name, one in zip(names, asked, strict=True) if count[one] > 1]
+    if twice:
+        raise DataError(f"The catalogue {catalogue.name!r} has rows of one name: {named(twice)}.")
+    if len(wanted) < len(names):
+        raise DataError("Features of the data share a name in the catalogue; give each its own.")
+    rows = [at[name] for name in asked]
+    said = f"All {len(names):,} features are in the catalogue, matched by name."
+    if unused:
+        said += f" {len(unused):,} of its rows are left out. {others}"
+    return Matched(catalogue.name, catalogue.entries, catalogue.values[rows], said)
+
+
+def _key(name: str) -> str:
+    found = channel(name)
+    return found.name if found else clean_name(name).casefold()

@@ -1,0 +1,92 @@
+"""Components beside a catalogue that the user brings."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from bnmf_core.compare.catalogue import catalogue_said, cosines, entry_said, nearest_entries
+from bnmf_core.core.names import numbered
+from bnmf_core.data.catalogue import Catalogue, match_catalogue, read_catalogue
+from bnmf_core.figures.catalogue import catalogue_map
+from pages.frame import view
+from pages.frame.lens import Lens
+from pages.frame.words import plain
+
+TITLE = "Compare with a catalogue"
+FORMAT = (
+    "A table as COSMIC's, separated by tabs or commas: the first column names the features "
+    "(“Type”), each other column is an entry. Rows are matched by name, in any order; channels of "
+    "substitutions in any spelling."
+)
+
+
+def show(look: Lens, rows: np.ndarray, names: list[str]) -> None:
+    """A fold that asks for a file, and shows how near its entries are, mode by mode."""
+    fold = st.expander(TITLE, key="catalogue_fold", on_change="rerun")
+    if view.is_open(fold):
+        with fold:
+            _unfolded(look, rows, names)
+
+
+def _unfolded(look: Lens, rows: np.ndarray, names: list[str]) -> None:
+    file = st.file_uploader("Catalogue", key="catalogue_file", help=FORMAT)
+    if file is None:
+        st.caption(FORMAT)
+        return
+    with view.told(ends=False):
+        catalogue = _read(file.getvalue(), file.name)
+        _compared(look, rows, _modes(look, rows, names), catalogue)
+
+
+@st.cache_data(max_entries=4, show_spinner="Reading the catalogue …")
+def _read(content: bytes, name: str) -> Catalogue:
+    return read_catalogue(content, name)
+
+
+def _modes(look: Lens, rows: np.ndarray, names: list[str]) -> list[str]:
+    """Rows by their modes where each is of another, else by their own names."""
+    modes = [look.mode_names[k] for k in look.modes.labels[rows]]
+    return modes if len(set(modes)) == len(modes) else names
+
+
+def _compared(look: Lens, rows: np.ndarray, modes: list[str], catalogue: Catalogue) -> None:
+    matched = match_catalogue(catalogue, look.analysis.dataset.features)
+    A = look.aligned(rows)
+    found, called = cosines(A, matched.values), look.notes.components(A[0])
+    components = numbered(called)
+    view.chart(
+        catalogue_map(found, matched.entries, modes, called),
+        f"{catalogue_said(found, matched.entries, modes, components)} {matched.said}",
+        name="catalogue",
+        origin=look.origin,
+        table=lambda: _every(found, matched.entries, modes, components),
+    )
+    nearest = nearest_entries(found, matched.entries, modes)
+    values = nearest[modes].to_numpy()
+    told = [
+        entry_said(row, entry, modes) for row, entry in zip(values, nearest["entry"], strict=True)
+    ]
+    listed = pd.DataFrame(
+        {"component": [components[r] for r in nearest["component"]], "nearest entries": told}
+    )
+    view.table(listed, "Nearest entries of each component")
+    shown = nearest.assign(component=listed["component"])
+    st.download_button(
+        "Nearest entries (CSV)",
+        lambda: view.csv(shown),
+        "catalogue.csv",
+        "text/csv",
+        key="catalogue_csv",
+        help=plain("Cosine similarity of each component to its nearest entries in every mode."),
+        on_click="ignore",
+    )
+
+
+def _every(
+    found: np.ndarray, entries: tuple[str, ...], modes: list[str], components: list[str]
+) -> pd.DataFrame:
+    """A row for each component in each mode, and a column for each entry."""
+    flat = pd.DataFrame(found.transpose(1, 0, 2).reshape(-1, len(entries)), columns=list(entries))
+    flat.insert(0, "mode", modes * len(components))
+    flat.insert(0, "component", [name for name in components for _ in modes])
+    return flat

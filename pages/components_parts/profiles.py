@@ -1,0 +1,50 @@
+"""The first factorization shown as two tables: components that sum to 1, and what they make."""
+
+import numpy as np
+import streamlit as st
+
+from bnmf_core.data.channels import channels
+from bnmf_core.share.profiles import activities_table, signatures_table, written
+from pages.frame.lens import Lens
+from pages.frame.words import plain
+
+
+def show(look: Lens, row: int, name: str) -> None:
+    """A download for each; a file is made when it is asked for."""
+    dataset = look.analysis.seen_dataset
+    mutations = channels(dataset.features).complete
+
+    def factors() -> tuple[np.ndarray, np.ndarray]:
+        A, W = look.aligned_factors(np.array([row]))
+        return A[0].astype(np.float64), W[0].astype(np.float64)
+
+    def signatures() -> bytes:
+        return written(signatures_table(dataset.features, factors()[0]))
+
+    def activities() -> bytes:
+        return written(activities_table(dataset.features, dataset.observations, *factors()))
+
+    kinds = {
+        "Signatures" if mutations else "Components": (
+            signatures,
+            "signatures.txt",
+            f"A of {name}: each column sums to 1. Tab-separated, in the layout of SigProfiler.",
+        ),
+        "Activities" if mutations else "Weights": (
+            activities,
+            "activities.txt",
+            f"W of {name} times the column sums of A, in the unit of the data and not rounded. "
+            "Signatures times activities are A W.",
+        ),
+    }
+    with st.container(horizontal=True):
+        for label, (make, file_name, words) in kinds.items():
+            st.download_button(
+                plain(f"{label} (TXT)"),
+                make,
+                file_name,
+                "text/plain",
+                key=f"profiles_{file_name}",
+                help=plain(words),
+                on_click="ignore",
+            )

@@ -1,0 +1,53 @@
+"""What bars of the page Samples show, and in which order: shares or totals of each observation."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from bnmf_core.compare.samples import by_total, sample_amounts
+from pages.samples_parts.grouping import Grouping
+
+
+@dataclass(frozen=True, eq=False)
+class Bars:
+    """``amounts`` (R, N), None for shares; ``order`` (N,) of observations; how to read both."""
+
+    amounts: np.ndarray | None
+    order: np.ndarray
+    reading: str
+
+
+def ask(found: Grouping) -> Bars:
+    """Ask in the panel."""
+    shown = st.segmented_control(
+        "Bars",
+        ["Shares", "Totals"],
+        default="Shares",
+        required=True,
+        key="samples_bars",
+        help="Shares of each observation sum to 100 %. Totals are in the unit of the data, of "
+        "counts the number that each component accounts for: exposures, for signatures.",
+    )
+    sorted_by = st.segmented_control(
+        "Order",
+        ["Largest component", "Total"],
+        default="Largest component",
+        required=True,
+        key="samples_order",
+        help="Observations by the component with their largest share, the largest share first; or "
+        "by their total, the largest first.",
+    )
+    amounts = sample_amounts(found.A, found.W)
+    reading = (
+        "Observations stand from the largest total to the smallest."
+        if sorted_by == "Total"
+        else "An observation stands in the group of the component with its largest share. In each "
+        "group larger shares come first."
+    )
+    what = "totals" if shown == "Totals" else "shares"
+    return Bars(
+        amounts if shown == "Totals" else None,
+        by_total(amounts) if sorted_by == "Total" else found.order,
+        f"{reading} Dark is much of a component; below are {what} of each observation.",
+    )

@@ -6,8 +6,11 @@ group of an observation is the component with the largest share.
 """
 
 import numpy as np
-from scipy.cluster import hierarchy
-from scipy.spatial.distance import squareform
+
+from bnmf_core.lazy import lazy
+
+distance = lazy("scipy.spatial.distance")
+hierarchy = lazy("scipy.cluster.hierarchy")
 
 # The group of an observation of which AW holds nothing but zeros.
 NOBODY = -1
@@ -108,7 +111,7 @@ def cophenetic_correlation(consensus: np.ndarray) -> float:
     """
     if len(consensus) < 3:
         return float("nan")
-    apart = squareform(1.0 - consensus, checks=False)
+    apart = distance.squareform(1.0 - consensus, checks=False)
     if np.ptp(apart) == 0:
         return 1.0
     return float(hierarchy.cophenet(hierarchy.linkage(apart, "average"), apart)[0])

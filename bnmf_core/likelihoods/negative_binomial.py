@@ -161,9 +161,8 @@ def _slopes(
 
 
 def draw(problem: Problem, Y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Counts with mean Y (D, N), their dispersion drawn from its prior."""
-    chosen = problem.model_settings
-    k = chosen.dispersion * np.exp(chosen.spread * rng.standard_normal())
+    """Counts with mean Y (D, N), at the median of the dispersion."""
+    k = problem.model_settings.dispersion
     return rng.poisson(Y * rng.gamma(k, 1 / k, Y.shape)).astype(np.float64)
 
 

@@ -6,7 +6,8 @@ X_dn is the sum of R Poisson sources Z_dnr with means g_dn A_dr W_rn. One sweep 
 - the sources: Z_dn ~ Multinomial(X_dn, ∝ A_dr W_rn), entries with X_dn > 0 only;
 - g_dn ~ Gamma(k + X_dn, k + (AW)_dn), and A_dr ~ Gamma(a + Σ_n Z_dnr, b + Σ_n g_dn W_rn);
 - g again, and W_rn ~ Gamma(c + Σ_d Z_dnr, λ + Σ_d g_dn A_dr);
-- a scale for each component, see :mod:`bnmf_core.samplers.scale_move`.
+- a scale for each component, and what each pair of components can exchange without a change of AW,
+  see :mod:`bnmf_core.samplers.scale_move` and :mod:`bnmf_core.samplers.shear_move`.
 
 For Poisson counts g = 1, and a sweep takes time in the stored entries of X. Of the sources only the
 sums over rows and columns are held. An entry that was not seen is in no sum.
@@ -19,7 +20,7 @@ from bnmf_core.core.model import GammaPrior, Sources, given
 from bnmf_core.core.problem import Problem
 from bnmf_core.numerics.binomial import LOG_FACTORIALS, draw
 from bnmf_core.numerics.counts import ENTRY_WORK, Counts
-from bnmf_core.samplers import dispersion, scale_move
+from bnmf_core.samplers import dispersion, scale_move, shear_move
 
 # Counts up to so many times the components are shared out one by one, which takes no longer than
 # the R − 1 binomial draws of larger ones.
@@ -62,6 +63,7 @@ def sweep(
     A = _draw(priors.A, of_A, _exposures(counts, A, W, k, rng, of_rows=True), rng)
     W = _draw(priors.W, of_W, _exposures(counts, A, W, k, rng, of_rows=False), rng)
     A, W, _ = scale_move.move(problem, A, W, rng)
+    A, W = shear_move.move(A, W, priors.A, priors.W, rng)
     return A, W, k
 
 

@@ -16,11 +16,12 @@ from bnmf_core.compare.distances.invariants import invariants
 from bnmf_core.compare.settled import settled
 from bnmf_core.core.dataset import Dataset
 from bnmf_core.core.errors import DataError
+from bnmf_core.core.model import GammaPrior
 from bnmf_core.core.problem import Problem
 from bnmf_core.likelihoods import MODELS
 from bnmf_core.numerics.counts import Counts
 from bnmf_core.runs import engine, launch
-from bnmf_core.samplers import dispersion, sources
+from bnmf_core.samplers import dispersion, shear_move, sources
 
 D, N, R = 4, 3, 2
 SETTINGS = {"rate": 0.2, "shape_A": 0.8, "shape_W": 1.5}
@@ -160,6 +161,18 @@ def test_the_dispersion_is_drawn_from_its_density():
     for _ in range(15):
         k = dispersion.draw(counts, prior, *chains, k, rng)
     assert stats.kstest(np.log(k), lambda t: np.interp(t, line, mass.cumsum())).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("shape", [1.0, 0.6])
+def test_a_shear_moves_components_and_leaves_their_product(shape):
+    rng = np.random.default_rng(7)
+    A, W = rng.gamma(1.0, 1.0, (50, 3, 6)), rng.gamma(1.0, 1.0, (50, 3, 4))
+    prior = GammaPrior(shape, 2.0)
+    moved_A, moved_W = shear_move.move(A, W, prior, prior, rng)
+    product, moved = (a.transpose(0, 2, 1) @ w for a, w in ((A, W), (moved_A, moved_W)))
+    np.testing.assert_allclose(moved, product, rtol=1e-9, atol=1e-12)
+    assert (moved_A >= 0).all() and (moved_W >= 0).all()
+    assert (np.abs(moved_A - A).max(axis=(1, 2)) > 1e-6).mean() > 0.9
 
 
 @pytest.mark.parametrize("size", [3, 10**9])

@@ -159,4 +159,18 @@ MUTANTS = (
         "counts.negative_binomial_value(A, W, log_k) - 0.0 * float(apart) ** 2",
         "tests/algorithms/test_counts.py",
     ),
+    Mutant(
+        "shear: as if the prior had no slope along it",
+        "samplers/shear_move.py",
+        "slope = rate_A * A[chain, r].sum() - rate_W * W[chain, s].sum()",
+        "slope = 0.0 * A[chain, r].sum()",
+        "tests/algorithms/test_counts.py -k joint",
+    ),
+    Mutant(
+        "shear: no accept step for other shapes",
+        "samplers/shear_move.py",
+        "if gained >= 0.0 or math.log(1.0 - rng.random()) < gained:",
+        "if True:",
+        "tests/algorithms/test_counts.py -k joint",
+    ),
 )

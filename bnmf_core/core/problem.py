@@ -116,7 +116,7 @@ class Problem:
         """X over its mean by rows and by columns, in single precision, for solvers of counts."""
         data = self.dataset
         mask = data.mask if data.missing else None
-        return count_lines.count_lines(data.X, mask, data.mean, FLOOR)
+        return count_lines.count_lines(data.X, mask, data.mean or 1.0, FLOOR)
 
     @cached_property
     def noise_is_small(self) -> bool:

@@ -130,7 +130,7 @@ def _approach(problem: Problem, solution: Solution, stopping: Stopping) -> Solut
 
 def _round(problem: Problem, after: Solution, p: int, iterations: int) -> float:
     """Improve one particle in place, unless single precision cannot; its divergence."""
-    lines, scale = problem.count_lines, problem.dataset.mean
+    lines, scale = problem.count_lines, problem.dataset.mean or 1.0
     held = np.zeros(problem.rank, dtype=bool) if problem.held is None else problem.held
     before = after.squared_error[p]
     if not np.isfinite(before):

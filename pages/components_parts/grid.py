@@ -15,7 +15,7 @@ from pages.frame.lens import Lens
 from pages.parts.answer import Answer
 
 READING = (
-    "Angles are to the first row, bold beyond 15°. On each scale dots are the other rows, the bar "
+    "Angles to the first row, bold beyond 15°. Dots are the other rows, the bar "
     "95 % of the draws, and green reaches to 15°. A circle is full where a component is "
     "determined, half where draws do not tell, open where it is ambiguous."
 )

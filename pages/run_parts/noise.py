@@ -3,6 +3,7 @@
 import streamlit as st
 
 from bnmf_core import Dataset
+from bnmf_core.data.kinds import Kind
 from bnmf_core.likelihoods import MODELS
 from pages.frame.words import plain
 from pages.parts import proposed, variance
@@ -12,6 +13,8 @@ def show(dataset: Dataset, dataset_id: str, model: str) -> None:
     """The sentence, the model in use where that is another one, and the picture of counts."""
     found = proposed.of(dataset_id)
     used = "" if model == found.model else f" In use: “{MODELS[model].label}”."
-    st.markdown(plain(f"{found.said}{used}"))
+    # Of other numbers there is nothing to say why.
+    said = found.suited if found.numbers.kind is Kind.OTHER else found.said
+    st.markdown(plain(f"{said}{used}"))
     if found.variation is not None:
         variance.chart(found.variation, dataset.name)

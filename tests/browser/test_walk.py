@@ -80,7 +80,7 @@ def test_from_one_click_to_a_restored_link(chromium, tmp_path):  # noqa: PLR0915
         before = page.url
         page.get_by_role("button", name="Take these data").click()
         expect(page).not_to_have_url(before, timeout=60_000)
-        page.get_by_text("Spectrum:").first.wait_for()
+        page.get_by_text("Variance of the residuals").first.wait_for()
         settle(page)
         assert page.evaluate("window.hacked") is None
         kept = page.url

@@ -106,7 +106,7 @@ class CountsPosterior:
         A, W = (_off_zero(F) for F in (start_A.transpose(0, 2, 1), start_W))
         A, W = (np.repeat(F, CHAINS, axis=0) for F in (A, W))
         k = sources.first_dispersion(problem, CHAINS)
-        met: list[tuple[np.ndarray, ...]] = []
+        logs: list[np.ndarray] = []
         of_A, of_W, of_g = _Moments(), _Moments(), _Moments()
         for sweep in range(SWEEPS):
             raise_if_cancelled(stopped, "the evidence")
@@ -114,16 +114,15 @@ class CountsPosterior:
             if sweep >= UNSEEN:
                 of_A.add(A)
                 of_W.add(W)
-                met.append((np.log(k),))
                 if k.size:
+                    logs.append(np.log(k))
                     of_g.add_gammas(*_rest(problem, A, W, k))
         found = Surroundings(of_A.fitted(), of_W.fitted(), (of_A.mean, of_W.mean))
         prior = sources.of(problem).dispersion
         if prior is None:
             return found
-        logs = np.array([log_k for (log_k,) in met])
-        spread = max(float(np.sqrt(WIDER) * logs.std()), LEAST_SPREAD) if prior.spread else 0.0
-        at = LogNormal(float(np.exp(logs.mean())), spread)
+        spread = max(float(np.sqrt(WIDER) * np.std(logs)), LEAST_SPREAD) if prior.spread else 0.0
+        at = LogNormal(float(np.exp(np.mean(logs))), spread)
         return Surroundings(found.A, found.W, found.centre, of_g.fitted(), at)
 
     def path(self, around: Surroundings) -> "SourcesPath":

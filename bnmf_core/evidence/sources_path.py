@@ -245,9 +245,7 @@ class SourcesPath:
         if rest:
             g = rest[0] if seen is None else rest[0] * seen
             return F @ g.transpose(0, 2, 1) if rows else F @ g
-        if seen is None:
-            return F.sum(axis=2, keepdims=True)
-        return F @ seen.T if rows else F @ seen
+        return sources.seen_sums(seen, F, rows)
 
     def _rescaled(
         self, A: np.ndarray, W: np.ndarray, power: float, rng: np.random.Generator

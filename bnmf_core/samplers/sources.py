@@ -141,9 +141,14 @@ def _exposures(
     """
     if k.size:
         return dispersion.exposures(counts, A, W, k, rng, of_rows)
-    if counts.seen is None:
-        return (W if of_rows else A).sum(axis=2, keepdims=True)
-    return W @ counts.seen.T if of_rows else A @ counts.seen
+    return seen_sums(counts.seen, W if of_rows else A, of_rows)
+
+
+def seen_sums(seen: np.ndarray | None, F: np.ndarray, of_rows: bool) -> np.ndarray:
+    """Sums of the other factor F (c, R, …) over the seen entries of each row of X, or column."""
+    if seen is None:
+        return F.sum(axis=2, keepdims=True)
+    return F @ seen.T if of_rows else F @ seen
 
 
 def _draw(

@@ -68,7 +68,7 @@ class SolverSettings:
         advanced=True,
     )
     max_iterations: int = setting(
-        10_000,
+        20_000,
         "Maximum iterations",
         "A factorization stops here at the latest, converged or not.",
         minimum=10,

@@ -23,127 +23,32 @@ from bnmf_core.core.loss import Loss
 from bnmf_core.core.objective import MaximumLikelihood, MaximumPosterior, Objective
 from bnmf_core.core.problem import Problem
 from bnmf_core.solvers import solution as shared
+from bnmf_core.solvers.flat_view import FlatView
 from bnmf_core.solvers.solution import Solution, Solver, Stopping, own, start_full
 from bnmf_core.solvers.stationarity import kkt_distance, turned
-from bnmf_core.solvers.ties import TiedSolution, Ties
+from bnmf_core.solvers.ties import TiedSolution
 
 # Part of the gradient that conjugate gradients may leave, and products with the Hessian for one
-# direction, at most: on the way, and for the certificate.
+# direction, at most: on the way (or a quarter of those before), and for the certificate.
 ACCURACY, SURE = 0.1, 0.01
 PRODUCTS, SURE_PRODUCTS = 30, 300
 # What the distance to the quadratic's minimum is multiplied by: the quadratic is not all.
 CAUTION = 3.0
 # A predicted gain of so many times what is allowed is worth an accurate look.
 NEAR = 10.0
-# A curvature below this part of the largest stands for an entry that nothing depends on.
-LEAST = 1e-10
 TRIALS, SHRINKAGE, GROWTH = 6, 0.25, 3.0
 GOOD, POOR = 0.75, 0.25
 # A radius of this part of x is none.
 STUCK = 1e-12
-# A factorization that has settled is shaken once: entries near 0 are raised to this part of the
-# mean of their factor. From a saddle, where zeros of A and W hold each other, it goes on; to an
-# optimum it returns, with entries off 0 that a loss all but forbids to leave it.
-LIFT = 0.01
 # Rounds in a row, each with a step, that have to find nothing left after that; one, where it is no
 # more than this part of what may be left.
 CONFIRMED, NOTHING = 10, 1e-4
 # Steps that a factorization may still turn by with nothing left to gain; then it is on a ridge.
-PATIENCE = 8
+PATIENCE = 20
 # What a product with the Hessian takes, in evaluations of the gradient.
 PRODUCT = 1.5
 # Products that a typical factorization takes.
 TYPICAL = 300.0
-
-
-@dataclass(frozen=True)
-class _View:
-    """An objective of flat vectors x = (A, W), (m, n), with what is held or tied in A."""
-
-    objective: Objective
-    D: int
-    R: int
-    N: int
-    held: np.ndarray | None
-    ties: Ties | None
-
-    def split(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """A (m, D, R), W (m, R, N)."""
-        size = self.D * self.R
-        return x[:, :size].reshape(-1, self.D, self.R), x[:, size:].reshape(-1, self.R, self.N)
-
-    @staticmethod
-    def joined(A: np.ndarray, W: np.ndarray) -> np.ndarray:
-        """(m, n)."""
-        m = A.shape[0]
-        return np.concatenate([A.reshape(m, -1), W.reshape(m, -1)], axis=1)
-
-    def of(self, index: np.ndarray) -> "_View":
-        """The view of some of the factorizations."""
-        return self if self.ties is None else replace(self, ties=self.ties.of(index))
-
-    @property
-    def movable(self) -> np.ndarray:
-        """(m or 1, n) bool, entries that may be moved by themselves."""
-        m = 1 if self.ties is None else self.ties.entry.size
-        of_A = np.ones((m, self.D, self.R), dtype=bool)
-        if self.held is not None:
-            of_A[:, :, self.held] = False
-        if self.ties is not None:
-            of_A[np.arange(m), self.ties.entry, self.ties.component] = False
-        return self.joined(of_A, np.ones((m, self.R, self.N), dtype=bool))
-
-    def _carried(self, by_A: np.ndarray) -> np.ndarray:
-        """The slope of each tied entry given to the others of its column."""
-        if self.ties is None:
-            return by_A
-        by_A, all_of, ties = by_A.copy(), np.arange(by_A.shape[0]), self.ties
-        tied = by_A[all_of, ties.entry, ties.component].copy()
-        by_A[all_of, :, ties.component] += (ties.odds * tied)[:, None]
-        return by_A
-
-    def _follow(self, moved_A: np.ndarray) -> np.ndarray:
-        """The tied entry of each moved with the others of its column."""
-        if self.ties is None:
-            return moved_A
-        moved_A, all_of, ties = moved_A.copy(), np.arange(moved_A.shape[0]), self.ties
-        moved_A[all_of, ties.entry, ties.component] = 0.0
-        total = moved_A[all_of, :, ties.component].sum(axis=1)
-        moved_A[all_of, ties.entry, ties.component] = ties.odds * total
-        return moved_A
-
-    def moved(self, x: np.ndarray, d: np.ndarray) -> np.ndarray:
-        """x + d cut at 0, the tied entry where the others put it."""
-        A, W = self.split(np.maximum(x + d, 0.0))
-        if self.ties is not None:
-            A = self.ties.imposed(A.transpose(0, 2, 1)).transpose(0, 2, 1)
-        return self.joined(A, W)
-
-    def lifted(self, x: np.ndarray) -> np.ndarray:
-        """x with entries near 0 a little off it, where they may be moved."""
-        parts = self.split(x)
-        least = [LIFT * np.broadcast_to(F.mean(axis=(1, 2), keepdims=True), F.shape) for F in parts]
-        raised = np.maximum(x, np.where(self.movable, self.joined(*least), 0.0))
-        return self.moved(raised, np.zeros_like(x))
-
-    def values(self, x: np.ndarray) -> np.ndarray:
-        """(m,)."""
-        return self.objective.values(*self.split(x))
-
-    def slopes(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Values (m,), gradients (m, n), and curvatures of single entries (m, n), above 0."""
-        A, W = self.split(x)
-        values, by_A, by_W = self.objective.values_and_gradients(A, W)
-        c = self.joined(*self.objective.curvatures(A, W))
-        least = LEAST * c.max(axis=1, keepdims=True)
-        c = np.maximum(c, np.where(least > 0.0, least, 1.0))
-        return values, self.joined(self._carried(by_A), by_W), c
-
-    def hessian_times(self, x: np.ndarray, d: np.ndarray) -> np.ndarray:
-        """(m, n)."""
-        moved_A, moved_W = self.split(d)
-        by_A, by_W = self.objective.gradients_along(*self.split(x), self._follow(moved_A), moved_W)
-        return self.joined(self._carried(by_A), by_W)
 
 
 @dataclass(frozen=True)
@@ -162,7 +67,7 @@ class _Direction:
 
 
 def _direction(
-    view: _View,
+    view: FlatView,
     x: np.ndarray,
     g: np.ndarray,
     c: np.ndarray,
@@ -183,7 +88,7 @@ def _direction(
         products[start] += 1
     promised = -np.vecdot(g + 0.5 * bent, first)
     r = np.where(free, -g - bent, 0.0)
-    p = r / c
+    p = view.off_scales(x, free, r, c)
     rz = np.vecdot(r, p)
     enough = accuracy**2 * rz
     solved = rz <= np.finfo(float).tiny
@@ -201,7 +106,7 @@ def _direction(
         promised[going] += step * rz[going] - 0.5 * step**2 * bend
         moved[going] += step[:, None] * step_along
         r[going] -= step[:, None] * Hp
-        z = r[going] / c[going]
+        z = view.of(going).off_scales(x[going], free[going], r[going], c[going])
         rz_now = np.vecdot(r[going], z)
         done = rz_now <= enough[going]
         solved[going] = done & ~cut
@@ -248,31 +153,32 @@ def _round(
     """One round of as many active particles as fit, those that have done the least first."""
     active = np.flatnonzero(solution.active)
     each = PRODUCTS * PRODUCT * problem.loss.work(problem)
-    most = max(1, int(shared.STEP_WORK / each))
     order = np.argsort(solution.iterations[active], kind="stable")
-    chosen = np.sort(active[order][:most])
+    chosen = np.sort(active[order][: max(1, int(shared.STEP_WORK / each))])
     data = problem.dataset
     ties = solution.ties.of(chosen) if isinstance(solution, TiedSolution) else None
     held = None if problem.held is None else np.flatnonzero(problem.held)
-    view = _View(objective, data.D, problem.rank, data.N, held, ties)
+    view = FlatView(objective, data.D, problem.rank, data.N, held, ties)
     A, W = solution.particles
-    x = view.joined(*_balanced(A[chosen], W[chosen], view))
+    x = view.joined(*view.balanced(A[chosen], W[chosen]))
     f, g, c = view.slopes(x)
     kkt, size = _kkt(view, x, g, c), np.sqrt(np.vecdot(c * x, x))
     radius = np.where(np.isnan(solution.step[chosen]), size, solution.step[chosen])
     stuck = radius <= STUCK * size  # no step has lowered it
     iterations = solution.iterations[chosen] + 1
     left = np.maximum(stopping.max_iterations - iterations, 0)
-    towards = _direction(view, x, g, c, radius, ACCURACY, np.minimum(left, PRODUCTS))
+    allowed = np.minimum(left, np.maximum(PRODUCTS, iterations // 4))
+    towards = _direction(view, x, g, c, radius, ACCURACY, allowed)
     iterations += towards.products
     gain, movement = np.full((2, chosen.size), np.nan)
     if stopping.tolerance is None:
         left = np.maximum(stopping.max_iterations - iterations, 0)
-        nats = objective.nats(f)
-        near = towards.solved & (towards.promised * nats <= NEAR * stopping.gain)
+        # In a long flat valley no direction on the way is solved.
+        near = towards.solved | ((allowed >= SURE_PRODUCTS) & (kkt <= stopping.kkt))
+        near &= towards.promised * objective.nats(f) <= NEAR * stopping.gain
         some = np.flatnonzero((near | stuck) & (left > 0))
         iterations[some] += _certify(view, x, g, c, some, left[some], towards, gain, movement)
-        gain *= nats
+        gain *= objective.nats(f)
     idle, sure, ridge, settled = _verdicts(solution, chosen, stopping, kkt, movement, gain, stuck)
     again = np.flatnonzero((sure == 1) & (solution.sure[chosen] == 0))
     if stopping.good_enough > 0.0:
@@ -322,7 +228,7 @@ def _verdicts(
 
 
 def _certify(
-    view: _View,
+    view: FlatView,
     x: np.ndarray,
     g: np.ndarray,
     c: np.ndarray,
@@ -350,24 +256,14 @@ def _certify(
     return sure.products
 
 
-def _balanced(A: np.ndarray, W: np.ndarray, view: _View) -> tuple[np.ndarray, np.ndarray]:
-    """Components with equal lengths in A and W, where an objective does not mind their scale."""
-    if view.held is not None or not isinstance(view.objective, MaximumLikelihood):
-        return A, W
-    size_A, size_W = np.sqrt((A**2).sum(axis=1)), np.sqrt((W**2).sum(axis=2))
-    full = (size_A > 0) & (size_W > 0)
-    factor = np.sqrt(np.divide(size_W, size_A, out=np.ones_like(size_A), where=full))
-    return A * factor[:, None, :], W / factor[:, :, None]
-
-
-def _kkt(view: _View, x: np.ndarray, g: np.ndarray, c: np.ndarray) -> np.ndarray:
+def _kkt(view: FlatView, x: np.ndarray, g: np.ndarray, c: np.ndarray) -> np.ndarray:
     A, W = view.split(x)
     far_A, far_W = view.split(np.where(view.movable, np.minimum(x, g / c), 0.0))
     return kkt_distance(A.transpose(0, 2, 1), W, far_A.transpose(0, 2, 1), far_W)
 
 
 def _stepped(
-    view: _View,
+    view: FlatView,
     x: np.ndarray,
     f: np.ndarray,
     g: np.ndarray,

@@ -12,6 +12,7 @@ from bnmf_core.core.problem import Problem
 from bnmf_core.core.spec import RunSpec
 from bnmf_core.core.squared_error import SQUARED_ERROR
 from bnmf_core.data.repair import hide_entries
+from bnmf_core.data.samples import SAMPLES
 from bnmf_core.likelihoods import MODELS, itakura_saito, kullback_leibler
 from bnmf_core.runs import engine
 from bnmf_core.solvers import SOLVERS, second_order
@@ -276,3 +277,12 @@ def test_little_is_left_to_gain_where_entries_are_all_but_forbidden_to_leave_zer
         gained.append(f(x)[0] - end.fun)
     # One may have jumped into another basin.
     assert sorted(gained)[-2] <= 0.01
+
+
+def test_a_component_too_many_under_negative_binomial_noise_comes_to_an_end():
+    """Its valley is long and flat: with less than .01 nats left to gain, it says which it is."""
+    dataset = SAMPLES["signatures"].load()
+    particles = engine.run(dataset, RunSpec("random_restarts", 4, "negative_binomial", particles=4))
+    done = particles.diagnostics["converged"] | particles.diagnostics["ridge"]
+    assert done.all() and (particles.diagnostics["gain"] <= 0.01).all()
+    assert np.ptp(particles.error) <= 1e-6

@@ -199,33 +199,33 @@ def compute(
 ) -> None:
     """Store which members stand for modes, and what each of them weighs at every power."""
     try:
-        found = _weigh(comparison, folder, report, stopped, executor)
+        _, problem = model_of(comparison)
+        # Rows of the members with the best log joint of their sites, the best first.
+        sites = find_sites(comparison)
+        height = comparison.members["log_joint"].to_numpy()[sites.rows]
+        rows = sites.rows[highest_of_each(sites.labels, height, sites.rows.size)]
+        seconds = seconds_of(problem)
+        affordable = int(PATIENCE / seconds)
+        if affordable < 1:
+            raise RunError(
+                f"Weighing one mode of these data would take about {seconds / 60:.0f} minutes, "
+                "which is too long to be done unasked; mode_evidence does it in a notebook."
+            )
+        taken = rows[: min(MOST, affordable)]
+        table = weigh(comparison, taken.tolist(), 1.0, report, stopped, executor)
+        files.write_json(folder / "table.json", table.to_dict("list"))
+        found = {
+            "problem": "",
+            "model": problem.model.label,
+            "settings": values_of(problem.model_settings),
+            "rows": taken.tolist(),
+            "left_out": int(rows.size - taken.size),
+        }
     except (Cancelled, SchedulerError):
         raise
     except BNMFError as error:
         found = {"problem": str(error)}
     files.write_json(folder / "evidence.json", found)
-
-
-def _weigh(
-    comparison: Comparison,
-    folder: Path,
-    report: Report,
-    stopped: Stopped,
-    executor: Executor | None,
-) -> dict[str, Plain]:
-    _, problem = model_of(comparison)
-    rows = _one_of_each_site(comparison)
-    taken = rows[: _affordable(problem)]
-    table = weigh(comparison, taken.tolist(), 1.0, report, stopped, executor)
-    files.write_json(folder / "table.json", table.to_dict("list"))
-    return {
-        "problem": "",
-        "model": problem.model.label,
-        "settings": values_of(problem.model_settings),
-        "rows": taken.tolist(),
-        "left_out": int(rows.size - taken.size),
-    }
 
 
 def weigh(
@@ -285,31 +285,6 @@ def model_of(comparison: Comparison) -> tuple[Particles, Problem]:
             return particles, problem
         reasons.append(reason)
     raise SettingsError(reasons[0])
-
-
-def _one_of_each_site(comparison: Comparison) -> np.ndarray:
-    """Rows of the members with the best log joint of their sites, the best first."""
-    sites = find_sites(comparison)
-    height = comparison.members["log_joint"].to_numpy()[sites.rows]
-    return sites.rows[highest_of_each(sites.labels, height, sites.rows.size)]
-
-
-def _affordable(problem: Problem) -> int:
-    """How many modes can be weighed in the time there is.
-
-    Raises
-    ------
-    RunError
-        When there is no time for one.
-    """
-    seconds = seconds_of(problem)
-    affordable = int(PATIENCE / seconds)
-    if affordable < 1:
-        raise RunError(
-            f"Weighing one mode of these data would take about {seconds / 60:.0f} minutes, "
-            "which is too long to be done unasked; mode_evidence does it in a notebook."
-        )
-    return min(MOST, affordable)
 
 
 def seconds_of(problem: Problem) -> float:

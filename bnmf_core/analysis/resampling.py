@@ -107,7 +107,8 @@ def compute(
             def part(done: float, before: int = i) -> None:
                 report((before + done) / len(ways))
 
-            many, path = _affordable(problem), folder / f"{kind}.npz"
+            many = int(min(MOST, BUDGET * RATE / usual_solver(problem).work(problem, None)))
+            path = folder / f"{kind}.npz"
             if isinstance(way, str) or many < FEWEST:
                 slow = "Solving resamples of these data would take too long."
                 kinds[kind] = Kind(way if isinstance(way, str) else slow)
@@ -146,11 +147,6 @@ def _enough(problem: Problem) -> str:
     if kept(problem.dataset.N) < problem.rank:
         return "There are too few samples to leave some out."
     return ""
-
-
-def _affordable(problem: Problem) -> int:
-    """How many resamples the budget allows, at most ``MOST``."""
-    return int(min(MOST, BUDGET * RATE / usual_solver(problem).work(problem, None)))
 
 
 # A dataset as it might have been, and the indices of its samples among those that were seen.

@@ -131,7 +131,8 @@ def _climbed(
         now = sweep(problem, *now, products)
     one = sweep(problem, *now, products)
     two = sweep(problem, *one, products)
-    movement, moved = to_turn(now, one, two), largest_step(one, two)
+    movement = to_turn(now, one, two)
+    moved = np.maximum(*(np.abs(F - G).max(axis=(1, 2)) for F, G in zip(one, two, strict=True)))
     iterations = state.iterations[chosen] + CHECK_EVERY
     rests = (moved <= AT_REST) & (movement <= settings.movement)
     after = replace(
@@ -242,13 +243,6 @@ def to_turn(now: Pair, one: Pair, two: Pair) -> np.ndarray:
     towards = one[0] + way[:, None, None] * (two[0] - one[0])
     turns = np.minimum(turned(one[0], np.clip(towards, 0.0, 1.0)), 90.0)
     found: np.ndarray = np.where(ratio < 1.0, turns, 90.0)
-    return found
-
-
-def largest_step(before: Pair, after: Pair) -> np.ndarray:
-    """By how much an entry has moved at most: (m,)."""
-    steps = [np.abs(new - old).max(axis=(1, 2)) for old, new in zip(before, after, strict=True)]
-    found: np.ndarray = np.maximum(*steps)
     return found
 
 

@@ -46,7 +46,20 @@ def transforms(options: argparse.Namespace, output: Output) -> None:
         library.keep(found)
         words = f"kept; runs use it by --set library={found.key}"
     else:
-        found = _learned(options)
+        target = None
+        if options.target is not None:
+            store = open_store(options.store)
+            target = find_data(options.target, store)
+        found = library.transform_library(
+            options.rank,
+            options.sets,
+            process=options.process,
+            size=options.size,
+            source_rank=options.source_rank,
+            noise=options.noise,
+            restarts=options.restarts,
+            target=target,
+        )
         try:
             found.save(options.output)
         except OSError as error:
@@ -65,21 +78,4 @@ def transforms(options: argparse.Namespace, output: Output) -> None:
         lambda: output.say(
             f"Library {found.key}, {found.count} pairs of transfer rank {found.rank}: {words}"
         ),
-    )
-
-
-def _learned(options: argparse.Namespace) -> TransformLibrary:
-    target = None
-    if options.target is not None:
-        store = open_store(options.store)
-        target = find_data(options.target, store)
-    return library.transform_library(
-        options.rank,
-        options.sets,
-        process=options.process,
-        size=options.size,
-        source_rank=options.source_rank,
-        noise=options.noise,
-        restarts=options.restarts,
-        target=target,
     )

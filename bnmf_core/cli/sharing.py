@@ -73,8 +73,9 @@ def _add_runs(command: argparse.ArgumentParser) -> None:
     )
 
 
-def answer_of(options: argparse.Namespace, output: Output) -> Answer:
-    """What the runs say together; what is not stored of it is computed."""
+def _write(
+    options: argparse.Namespace, output: Output, write: Callable[[Path, Answer], None]
+) -> None:
     metric = find_distance(options.distance).key
     store = open_store(options.store)
     comparison = open_comparison(store, options.run_ids)
@@ -91,13 +92,7 @@ def answer_of(options: argparse.Namespace, output: Output) -> Answer:
     modes = structure.modes_at(comparison, metric, threshold)
     output.damaged(health.of_names(store, comparison.runs[0].dataset))
     named = Named(tuple(store.notes.of(comparison.runs[0].dataset)))
-    return Answer(comparison, metric, modes, named=named)
-
-
-def _write(
-    options: argparse.Namespace, output: Output, write: Callable[[Path, Answer], None]
-) -> None:
-    answer = answer_of(options, output)
+    answer = Answer(comparison, metric, modes, named=named)
     write(options.output, answer)
     size = options.output.stat().st_size
     told = {"output": str(options.output), "bytes": size, "runs": answer.comparison.run_ids}

@@ -214,7 +214,8 @@ def pair(matrices: Sequence[NamedMatrix], dataset: Dataset) -> list[Foreign]:
     """
     groups: dict[str, list[NamedMatrix]] = defaultdict(list)
     for matrix in matrices:
-        groups[_stem(matrix.name)].append(matrix)
+        tokens = re.findall(r"[a-z]+|\d+", matrix.name.lower())
+        groups[" ".join(token for token in tokens if token not in _ROLES)].append(matrix)
     if not any(len(group) > 1 for group in groups.values()):
         groups = {"": list(matrices)}
     found = [one for name, group in groups.items() for one in _pairs(name, group, dataset)]
@@ -310,9 +311,3 @@ def _scaled(one: Foreign, dataset: Dataset) -> Foreign:
 def _error(dataset: Dataset, A: np.ndarray, W: np.ndarray) -> float:
     squared = squared_errors(dataset.X, A[None], W[None], dataset.mask)[0]
     return float(np.sqrt(squared / dataset.squared_norm))
-
-
-def _stem(name: str) -> str:
-    """What the names of a pair have in common."""
-    tokens = re.findall(r"[a-z]+|\d+", name.lower())
-    return " ".join(token for token in tokens if token not in _ROLES)

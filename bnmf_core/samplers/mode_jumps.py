@@ -175,7 +175,9 @@ def step(
         state = _jumped(problem, state, proposal, settings, rng)
         after = state.jumps - settings.warm_up
         if after % settings.thinning == 0:
-            kept.append(_record(state, settings, after // settings.thinning))
+            draw = after // settings.thinning
+            acceptance = {"acceptance": state.accepted / settings.thinning}
+            kept.append(recorded(state, draw, state.A, state.W, acceptance))
             state = replace(state, accepted=np.zeros_like(state.accepted))
     batch = joined(problem, kept)
     return state, replace(batch, note="" if begun else _note(proposal, state.left, settings))
@@ -268,11 +270,6 @@ def _jumped(
     else:
         A, W, accepted = annealed_jump.jump(problem, log_joint, A, W, proposal, rng)
     return replace(state, A=A, W=W, accepted=state.accepted + accepted, jumps=state.jumps + 1)
-
-
-def _record(state: State, settings: Settings, draw: int) -> Batch:
-    acceptance = {"acceptance": state.accepted / settings.thinning}
-    return recorded(state, draw, state.A, state.W, acceptance)
 
 
 def _note(proposal: FittedModes | Anchors, left: int, settings: Settings) -> str:

@@ -34,28 +34,25 @@ def show(seen: Selection) -> None:
         "What is mapped", list(KINDS), default="on", format_func=shown(KINDS), required=True
     )
     values = getattr(seen.run, kind)
+    # The cells with the largest values (D, N), the largest first.
+    called = KINDS[kind]
+    kept = np.argsort(-values, axis=None, kind="stable")[:MOST]
+    rows, columns = np.unravel_index(kept, values.shape)
     view.chart(
         cell_map(values, seen.order, KINDS[kind], 1.0 if kind == "on" else 0.25),
         READING[kind].format(members=seen.members),
         name=f"cells_{kind}",
         origin=seen.look.origin,
-        table=_largest(seen, values, KINDS[kind]),
+        table=pd.DataFrame(
+            {
+                seen.nouns[0]: np.asarray(seen.dataset.features, dtype=object)[rows],
+                seen.nouns[1]: np.asarray(seen.dataset.observations, dtype=object)[columns],
+                called: np.round(values[rows, columns], 3),
+            }
+        ),
     )
     if seen.sampled:
         _one_cell(seen)
-
-
-def _largest(seen: Selection, values: np.ndarray, called: str) -> pd.DataFrame:
-    """The cells with the largest values (D, N), the largest first."""
-    kept = np.argsort(-values, axis=None, kind="stable")[:MOST]
-    rows, columns = np.unravel_index(kept, values.shape)
-    return pd.DataFrame(
-        {
-            seen.nouns[0]: np.asarray(seen.dataset.features, dtype=object)[rows],
-            seen.nouns[1]: np.asarray(seen.dataset.observations, dtype=object)[columns],
-            called: np.round(values[rows, columns], 3),
-        }
-    )
 
 
 def _one_cell(seen: Selection) -> None:

@@ -1,7 +1,5 @@
 """Studies of the other papers, as tables beside the published numbers."""
 
-from collections.abc import Callable
-
 import pandas as pd
 import streamlit as st
 
@@ -49,7 +47,13 @@ def show(key: str) -> None:
     if key == "rrt":
         _trees(study)
     else:
-        _listed(study, yes_no if key == "boolean" else topics)
+        # Every table of a study, one at a time; the paper's claims first.
+        tables = yes_no if key == "boolean" else topics
+        told = {table["title"]: table for table in tables(study)}
+        title = st.selectbox("Table", list(told), key="study_table_of")
+        table = told[title]
+        rows = pd.DataFrame(table["rows"], columns=list(table["columns"]))
+        view.table(rows, title)
     with st.expander("What differs from the publication, and why"):
         for note in study.notes:
             st.markdown(f"- {plain(note)}")
@@ -82,12 +86,3 @@ def _trees(study: StudyResult) -> None:
             f"and, of two or more, quartiles in brackets{published}."
         )
     )
-
-
-def _listed(study: StudyResult, tables: Callable[[StudyResult], list[dict]]) -> None:
-    """Every table of a study, one at a time; the paper's claims first."""
-    told = {table["title"]: table for table in tables(study)}
-    title = st.selectbox("Table", list(told), key="study_table_of")
-    table = told[title]
-    rows = pd.DataFrame(table["rows"], columns=list(table["columns"]))
-    view.table(rows, title)

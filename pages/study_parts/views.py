@@ -29,14 +29,10 @@ def choose() -> tuple[StudyResult, str]:
     )
     if which == "full":
         return full, _origin(full, "Made with python -m studies coverage")
-    short = _short()
-    return short, _origin(short, "Made here")
-
-
-def _short() -> StudyResult:
     plan = SHORT.plan
     words = f"{plan.repetitions} repetitions of {plan.samples} samples of the small problems"
-    return make_study.result(SHORT, f"Make the short study ({words})", "study")
+    short = make_study.result(SHORT, f"Make the short study ({words})", "study")
+    return short, _origin(short, "Made here")
 
 
 def _origin(study: StudyResult, made: str) -> str:

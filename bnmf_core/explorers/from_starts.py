@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -35,14 +35,6 @@ MANY_ITERATIONS = 900
 APPROACH, UNSETTLED, TYPICAL = 0.2, 0.4, 60.0
 # Settings under which a solver stops as in published runs, converged or not.
 AS_PUBLISHED = {"max_iterations": 300, "tolerance": 5e-5}
-
-
-class BlockSettings(Protocol):
-    """Settings with the size of a block among them."""
-
-    @property
-    def block(self) -> int:
-        """How many particles go together."""
 
 
 @dataclass(frozen=True)
@@ -243,7 +235,7 @@ def step(
     return replace(rest, handed=state.handed + waiting), Batch(A, W, found, note=note)
 
 
-def shard_sizes(settings: BlockSettings, particles: int) -> list[int]:
+def shard_sizes(settings: Any, particles: int) -> list[int]:
     """Blocks of at most ``settings.block`` particles."""
     full, rest = divmod(particles, settings.block)
     return [settings.block] * full + [rest] * (rest > 0)

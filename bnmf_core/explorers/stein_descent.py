@@ -9,7 +9,7 @@ groups that do not see each other.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -138,14 +138,6 @@ class StartSettings(DescentSettings):
     def improves_starts(self) -> bool:
         """Never draws from the prior."""
         return self.start != "prior" and super().improves_starts
-
-
-class GroupSettings(Protocol):
-    """Settings with the size of a group among them."""
-
-    @property
-    def together(self) -> int:
-        """How many particles see each other."""
 
 
 SettingsT = TypeVar("SettingsT", bound=DescentSettings)
@@ -301,7 +293,7 @@ def improved(problem: Problem, chart: Interior, state: State, settings: DescentS
     return replace(state, q=q, unsolved=unsolved, lengths=lengths)
 
 
-def shard_sizes(settings: GroupSettings, particles: int) -> list[int]:
+def shard_sizes(settings: Any, particles: int) -> list[int]:
     """Groups of nearly equal size, of at most ``settings.together`` particles."""
     groups = -(-particles // settings.together)
     each, rest = divmod(particles, groups)

@@ -18,11 +18,11 @@ from bnmf_core.core.errors import SettingsError
 from bnmf_core.core.model import Capability, EntryPrior, InverseGamma
 from bnmf_core.core.problem import Problem
 from bnmf_core.core.settings import setting
-from bnmf_core.explorers.from_starts import shard_sizes
+from bnmf_core.explorers.from_starts import block_setting, movement_setting, shard_sizes
 from bnmf_core.numerics.residuals import squared_errors
 from bnmf_core.numerics.sparse_products import SparseProducts
 from bnmf_core.samplers.starting import check_posterior
-from bnmf_core.solvers.solution import MOVEMENT, gram, seen_grams
+from bnmf_core.solvers.solution import gram, seen_grams
 from bnmf_core.solvers.stationarity import turned
 
 # Sweeps between looks at whether a factorization has come to rest, and by how much entries may
@@ -48,23 +48,8 @@ class Settings:
         minimum=10,
         maximum=1_000_000,
     )
-    movement: float = setting(
-        MOVEMENT,
-        "Converged when it turns by at most",
-        "A factorization stops when it would turn by no more than this if it went on. Modes that "
-        "are closer together than this cannot be told apart.",
-        minimum=1e-3,
-        maximum=90,
-        unit="°",
-    )
-    block: int = setting(
-        4,
-        "Factorizations side by side",
-        "How many climb together; they share every product with X.",
-        minimum=1,
-        maximum=1000,
-        advanced=True,
-    )
+    movement: float = movement_setting()
+    block: int = block_setting(4, "How many climb together")
 
 
 @dataclass(frozen=True)

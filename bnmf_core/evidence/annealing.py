@@ -9,7 +9,7 @@ particles reach, for steps that are set beforehand; here the steps follow the pa
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 import numpy as np
 
@@ -57,9 +57,6 @@ class Path(Protocol):
 
     def factors(self, population: Population) -> tuple[np.ndarray, np.ndarray]:
         """A (m, D, R) and W (m, R, N) of the particles."""
-
-
-PathT = TypeVar("PathT", bound=Path)
 
 
 @dataclass(frozen=True, eq=False)

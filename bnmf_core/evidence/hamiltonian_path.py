@@ -97,7 +97,7 @@ class SmoothPosterior:
         step, drawn = reasonable_step(density, point, rng, wall), []
         for _ in range(count):
             raise_if_cancelled(stopped, "the evidence")
-            made = transition(density, point, step, LEAPFROG, rng, wall)
+            made = transition(density, point, step, rng, wall, LEAPFROG)
             point = made.point
             step = step * np.where(made.probability > ACCEPTED, ADJUSTED, 1 / ADJUSTED)
             drawn.append(point.q * sd)
@@ -126,7 +126,7 @@ class HamiltonianPath:
         q, step = population.place
         sd, wall = self.around.sd, self.posterior.coordinates.reflected
         density = self._between(power)
-        made = transition(density, at(density, q / sd), step, LEAPFROG, rng, wall)
+        made = transition(density, at(density, q / sd), step, rng, wall, LEAPFROG)
         factor = ADJUSTED if made.probability.mean() > ACCEPTED else 1 / ADJUSTED
         return self._population(made.point.q * sd, step * factor)
 

@@ -37,6 +37,31 @@ APPROACH, UNSETTLED, TYPICAL = 0.2, 0.4, 60.0
 AS_PUBLISHED = {"max_iterations": 300, "tolerance": 5e-5}
 
 
+def movement_setting() -> float:
+    """The declared setting "movement" of what stops when it has converged."""
+    return setting(
+        MOVEMENT,
+        "Converged when it turns by at most",
+        "A factorization stops when it would turn by no more than this if it went on. Modes that "
+        "are closer together than this cannot be told apart.",
+        minimum=1e-3,
+        maximum=90,
+        unit="°",
+    )
+
+
+def block_setting(default: int, words: str = "How many are solved together") -> int:
+    """The declared setting "block" of what solves factorizations side by side."""
+    return setting(
+        default,
+        "Factorizations side by side",
+        f"{words}; they share every product with X.",
+        minimum=1,
+        maximum=1000,
+        advanced=True,
+    )
+
+
 @dataclass(frozen=True)
 class SolverSettings:
     """What every explorer that solves from a start can be told."""
@@ -66,15 +91,7 @@ class SolverSettings:
         minimum=10,
         maximum=100_000,
     )
-    movement: float = setting(
-        MOVEMENT,
-        "Converged when it turns by at most",
-        "A factorization stops when it would turn by no more than this if it went on. Modes that "
-        "are closer together than this cannot be told apart.",
-        minimum=1e-3,
-        maximum=90,
-        unit="°",
-    )
+    movement: float = movement_setting()
     kkt: float = setting(
         KKT,
         "Converged at KKT residual",
@@ -102,14 +119,7 @@ class SolverSettings:
         maximum=1,
         advanced=True,
     )
-    block: int = setting(
-        20,
-        "Factorizations side by side",
-        "How many are solved together; they share every product with X.",
-        minimum=1,
-        maximum=1000,
-        advanced=True,
-    )
+    block: int = block_setting(20)
 
 
 SettingsT = TypeVar("SettingsT", bound=SolverSettings)

@@ -219,12 +219,16 @@ def _piloted(
     if pilot.sweeps < settings.pilot:
         return replace(state, pilot=pilot)
     stayed = pilot.stayed()
-    first, second = pilot.means(stayed, recorded=pilot.sweeps - dropped)
+    means = pilot.means(stayed, recorded=pilot.sweeps - dropped)
     chosen = rng.choice(np.flatnonzero(stayed), size=state.draws.size)
     return replace(
         state,
         pilot=None,
-        proposal=_fitted(problem, settings, first, second),
+        proposal=(
+            fitted_jump.fit(*means)
+            if _fits(problem, settings)
+            else annealed_jump.anchors(*means, settings.bridge)
+        ),
         A=pilot.A[chosen],
         W=pilot.W[chosen],
         left=int(np.count_nonzero(~stayed.any(axis=1))),
@@ -241,14 +245,6 @@ def _moments(
         return z, np.einsum("ci,cj->cij", z, z)
     mean, variance = annealed_jump.conditional_moments(problem, A, W)
     return mean, mean**2 + variance
-
-
-def _fitted(
-    problem: Problem, settings: Settings, first: np.ndarray, second: np.ndarray
-) -> FittedModes | Anchors:
-    if _fits(problem, settings):
-        return fitted_jump.fit(first, second)
-    return annealed_jump.anchors(first, second, settings.bridge)
 
 
 def _jumped(

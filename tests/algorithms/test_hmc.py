@@ -140,7 +140,7 @@ def test_a_trajectory_in_pieces_has_the_same_bits(support):
 def test_a_chain_that_leaves_the_ground_stays_where_it_was(support):
     density, point, rng, chart = stationary(support, 4, 4)
     step = np.array([0.01, 1e3, 0.01, 1e3])
-    outcome = hamiltonian.transition(density, point, step, 10, rng, chart.reflected)
+    outcome = hamiltonian.transition(density, point, step, rng, chart.reflected, 10)
     np.testing.assert_array_equal(outcome.divergent, [False, True, False, True])
     np.testing.assert_array_equal(outcome.point.q[[1, 3]], point.q[[1, 3]])
     assert (outcome.probability[[1, 3]] == 0).all() and np.isfinite(outcome.point.value).all()
